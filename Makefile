@@ -1,0 +1,67 @@
+# `make demo` and `make test` do all the set-up they need: see scripts/setup.sh.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PYO3_PYTHON := $(abspath $(BIN)/python)
+# A virtual environment that happens to be active is not the one meant here.
+unexport VIRTUAL_ENV
+unexport CONDA_PREFIX
+
+.PHONY: help build demo test lint format bench lock clean
+
+help:
+	@echo "make build   set up .venv and build everything into it"
+	@echo "make demo    run the first parts of the study 'multipath', print its tables"
+	@echo "make test    every test and every check"
+	@echo "make lint    the checks alone"
+	@echo "make format  rewrite sources in the agreed format"
+	@echo "make bench   speed and memory of the simulator, beside its peers"
+
+$(VENV)/.ready: requirements.lock scripts/setup.sh
+	@PYTHON="$(PYTHON)" scripts/setup.sh $(VENV)
+	@touch $@
+
+build: $(VENV)/.ready
+	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/maturin develop --release --quiet
+
+demo: build
+	@$(BIN)/dumbbell study run multipath --part single-vs-multi --part delay \
+		--repeats 2 --store store/demo --json store/demo.json
+	@$(BIN)/dumbbell report store/demo -o store/demo.html
+	@echo
+	@echo "The report:  store/demo.html"
+	@echo "The whole study (10 repeats, all parts):"
+	@echo "  $(BIN)/dumbbell study run multipath --store store/multipath"
+	@echo "  $(BIN)/dumbbell report store/multipath -o multipath.html"
+
+lint: $(VENV)/.ready
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: build lint
+	cargo test --workspace --quiet
+	$(BIN)/python -m mypy.stubtest dumbbell._core --ignore-disjoint-bases
+	$(BIN)/pytest
+
+format: $(VENV)/.ready
+	cargo fmt --all
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: build
+	$(BIN)/python benchmarks/run.py
+
+# Renews the lock file from the newest versions that pyproject.toml allows.
+lock:
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet \
+		$$($(PYTHON) -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; print(*(repr(d) for d in p["dependencies"] + p["optional-dependencies"]["dev"]))' | tr -d "'")
+	(echo "# Exact versions of everything that is installed into .venv. Renew with 'make lock'."; \
+		$(BIN)/pip freeze) > requirements.lock
+
+clean:
+	rm -rf $(VENV) target dumbbell/_core*.so

@@ -1,0 +1,184 @@
+//! The path: maximum bandwidth over ten rounds and minimum RTT over ten seconds (draft §4.1), and
+//! whether the pipe was ever full.
+
+use super::mode::Mode;
+use super::policer::Verdict;
+use super::{Bbr, BW_UNIT, GAIN_SCALE, GAIN_UNIT, MIN_CWND};
+use crate::minmax::WindowedMax;
+use crate::{Conn, RateSample, Window};
+
+/// Length of the bandwidth filter, rounds: a gain cycle and two (draft §4.1.1.3).
+const BW_WINDOW_ROUNDS: u64 = 10;
+/// Length of the minimum-RTT filter (draft §4.1.2).
+pub(super) const MIN_RTT_WINDOW_MS: u32 = 10_000;
+/// Time spent at the minimum window in PROBE_RTT (draft §4.3.5).
+pub(super) const PROBE_RTT_MS: u32 = 200;
+
+/// A round grew the bandwidth if by a quarter at least (draft §4.3.2.2).
+const FULL_BW_GROWTH: u32 = GAIN_UNIT * 5 / 4;
+/// Rounds without growth after which the pipe is full: long enough for the receive window to have
+/// been tuned and the higher one used.
+const FULL_BW_ROUNDS: u32 = 3;
+
+/// Bandwidth, RTT and the rounds they are counted in.
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    /// Maximum delivery rate of the last ten rounds.
+    pub(super) max_bw: WindowedMax<u32, u32>,
+    /// Minimum RTT; `u32::MAX` before the first.
+    pub(super) min_rtt_us: u32,
+    /// When it was measured or confirmed, milliseconds.
+    pub(super) min_rtt_ms: u32,
+    rounds: u32,
+    /// The round ends when a packet sent after this many deliveries is delivered.
+    pub(super) round_end: u64,
+    /// Did a round start with this ACK?
+    pub(super) round_start: bool,
+}
+
+impl Default for Path {
+    fn default() -> Self {
+        Self {
+            max_bw: WindowedMax::new(BW_WINDOW_ROUNDS, 0, 0),
+            min_rtt_us: u32::MAX,
+            min_rtt_ms: 0,
+            rounds: 0,
+            round_end: 0,
+            round_start: false,
+        }
+    }
+}
+
+impl Path {
+    pub(super) fn new(conn: &Conn) -> Self {
+        Self {
+            min_rtt_us: conn.min_rtt_us,
+            min_rtt_ms: conn.now_ms as u32,
+            round_end: conn.delivered,
+            ..Self::default()
+        }
+    }
+}
+
+/// Has STARTUP filled the pipe (draft §4.3.2.2)?
+#[derive(Clone, Debug, Default)]
+pub(super) struct FullPipe {
+    reached: bool,
+    /// Bandwidth that growth is measured against.
+    bw: u32,
+    /// Rounds without growth.
+    rounds: u32,
+}
+
+impl FullPipe {
+    pub(super) fn reached(&self) -> bool {
+        self.reached
+    }
+
+    /// A round ended that the application did not limit.
+    pub(super) fn on_round(&mut self, max_bw: u32) {
+        if self.reached {
+            return;
+        }
+        let grown = ((u64::from(self.bw) * u64::from(FULL_BW_GROWTH)) >> GAIN_SCALE) as u32;
+        if max_bw >= grown {
+            self.bw = max_bw;
+            self.rounds = 0;
+            return;
+        }
+        self.rounds += 1;
+        self.reached = self.rounds >= FULL_BW_ROUNDS;
+    }
+
+    /// After a time-out: growth is measured from nothing.
+    pub(super) fn forget_bandwidth(&mut self) {
+        self.bw = 0;
+    }
+
+    /// After a spurious slow-down: counting starts over too. A full pipe stays full.
+    pub(super) fn restart(&mut self) {
+        self.bw = 0;
+        self.rounds = 0;
+    }
+}
+
+impl Bbr {
+    /// Draft §4.1.1.5: rounds, then the policer, then the filter.
+    pub(super) fn update_bandwidth(&mut self, conn: &Conn, sample: &RateSample) {
+        self.path.round_start = false;
+        if sample.delivered < 0 || sample.interval_us <= 0 {
+            return;
+        }
+        // Draft §4.1.1.3: a round is the time until a packet sent in it is delivered.
+        if sample.prior_delivered >= self.path.round_end {
+            self.path.round_end = conn.delivered;
+            self.path.rounds = self.path.rounds.wrapping_add(1);
+            self.path.round_start = true;
+            self.packet_conservation = false;
+        }
+        self.sample_policer(conn, sample);
+        let bw = (sample.delivered as u64).wrapping_mul(BW_UNIT) / sample.interval_us as u64;
+        // Draft §4.1.1.4: an application-limited sample says what the application did, unless it
+        // shows at least the bandwidth known.
+        if !sample.app_limited || bw >= u64::from(self.path.max_bw.get()) {
+            self.path.max_bw.update(self.path.rounds, bw as u32);
+        }
+    }
+
+    /// Shows the policer's detector a sample and acts on its verdict.
+    pub(super) fn sample_policer(&mut self, conn: &Conn, sample: &RateSample) {
+        let in_probe_bw = matches!(self.mode, Mode::ProbeBw { .. });
+        match self.policer.on_sample(conn, sample, self.path.round_start, in_probe_bw) {
+            Verdict::Unchanged => {}
+            // At once: a gain above 1 only causes drops.
+            Verdict::Policed => self.pacing_gain = GAIN_UNIT,
+            Verdict::Expired => self.enter_probe_bw(conn),
+        }
+    }
+
+    /// Draft §4.1.2.3 and §4.3.5: the minimum RTT, and PROBE_RTT when it is too old.
+    pub(super) fn update_min_rtt(&mut self, conn: &Conn, window: &mut Window, sample: &RateSample) {
+        let now_ms = conn.now_ms as u32;
+        let expires_ms = self.path.min_rtt_ms.wrapping_add(MIN_RTT_WINDOW_MS);
+        let expired = is_after(now_ms, expires_ms);
+        let lower = sample.rtt_us < i64::from(self.path.min_rtt_us);
+        // A delayed ACK must not be what replaces an expired minimum.
+        if sample.rtt_us >= 0 && (lower || expired && !sample.ack_delayed) {
+            self.path.min_rtt_us = sample.rtt_us as u32;
+            self.path.min_rtt_ms = now_ms;
+        }
+        let probing = matches!(self.mode, Mode::ProbeRtt { .. });
+        // After idleness the queue has drained by itself; the next samples measure it.
+        if expired && !self.idle_restart && !probing {
+            self.enter_probe_rtt(window);
+        }
+        self.probe_rtt(conn, window);
+        if sample.delivered > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    /// One ACK's worth of PROBE_RTT: max(200 ms, 1 round) with at most four packets in flight.
+    fn probe_rtt(&mut self, conn: &Conn, window: &mut Window) {
+        let Mode::ProbeRtt { done_ms, round_done } = &mut self.mode else {
+            return;
+        };
+        // Samples of this mode are low by our own doing.
+        window.app_limited = Some((conn.delivered + u64::from(conn.in_flight)).max(1));
+        if done_ms.is_some() {
+            *round_done |= self.path.round_start;
+            if *round_done {
+                self.check_probe_rtt_done(conn, window);
+            }
+        } else if conn.in_flight <= MIN_CWND {
+            *done_ms = Some((conn.now_ms as u32).wrapping_add(PROBE_RTT_MS));
+            *round_done = false;
+            self.path.round_end = conn.delivered;
+        }
+    }
+}
+
+/// Is `a` later than `b`, on a wrapping clock?
+pub(super) fn is_after(a: u32, b: u32) -> bool {
+    (b.wrapping_sub(a) as i32) < 0
+}

@@ -1,0 +1,157 @@
+//! Long-term bandwidth: is a token-bucket policer in the way? (Flach et al., "An Internet-Wide
+//! Analysis of Traffic Policing", SIGCOMM 2016; Linux only, not in the draft.)
+//!
+//! A policer lets bursts through and then drops everything above its rate. Two successive intervals
+//! between losses, both with heavy loss and much the same throughput, are its signature; BBR then
+//! sends at their mean rate instead of probing.
+
+use super::{control, BW_UNIT, GAIN_SCALE, GAIN_UNIT};
+use crate::{Conn, RateSample};
+
+/// Least rounds of an interval; at four times this it is given up.
+const MIN_ROUNDS: u32 = 4;
+/// An interval counts if lost/delivered is at least this, in 256ths (19.5 %).
+const LOSS_THRESHOLD: u32 = 50;
+/// Two rates are the same if they differ by an eighth …
+const SAME_RATIO: u32 = GAIN_UNIT / 8;
+/// … or by 4 kbit/s, here in bytes per second.
+const SAME_DIFFERENCE: u64 = 4000 / 8;
+/// Rounds after which the rate is doubted and the path probed again.
+const MAX_ROUNDS_IN_USE: u32 = 48;
+
+const US_PER_MS: u32 = 1000;
+
+/// What a sample led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Unchanged,
+    /// Policed: the long-term rate is in use from now on.
+    Policed,
+    /// The long-term rate was in use long enough: probe again.
+    Expired,
+}
+
+/// The detector.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Policer {
+    sampling: bool,
+    in_use: bool,
+    /// Rate of the last interval, or the rate in use; 0 if there is none.
+    bw: u32,
+    /// Rounds in this interval, or rounds the rate has been in use.
+    rounds: u32,
+    /// Where the interval started.
+    start_ms: u32,
+    start_delivered: u32,
+    start_lost: u32,
+}
+
+impl Policer {
+    /// The policed rate, if that is what rules.
+    pub(super) fn bw(&self) -> Option<u32> {
+        self.in_use.then_some(self.bw)
+    }
+
+    /// Forgets everything.
+    pub(super) fn reset(&mut self, conn: &Conn) {
+        self.bw = 0;
+        self.in_use = false;
+        self.sampling = false;
+        self.start_interval(conn);
+    }
+
+    fn start_interval(&mut self, conn: &Conn) {
+        self.start_ms = (conn.delivered_us / u64::from(US_PER_MS)) as u32;
+        self.start_delivered = conn.delivered as u32;
+        self.start_lost = conn.lost as u32;
+        self.rounds = 0;
+    }
+
+    /// Takes a sample in.
+    pub(super) fn on_sample(
+        &mut self,
+        conn: &Conn,
+        sample: &RateSample,
+        round_start: bool,
+        in_probe_bw: bool,
+    ) -> Verdict {
+        if self.in_use {
+            return self.count_round_in_use(conn, in_probe_bw && round_start);
+        }
+        // The first loss starts it: before that the bucket's tokens hide the rate.
+        if !self.sampling {
+            if sample.losses == 0 {
+                return Verdict::Unchanged;
+            }
+            self.start_interval(conn);
+            self.sampling = true;
+        }
+        // A silent application would make the rate look low.
+        if sample.app_limited {
+            self.reset(conn);
+            return Verdict::Unchanged;
+        }
+        if round_start {
+            self.rounds += 1;
+        }
+        if self.rounds < MIN_ROUNDS {
+            return Verdict::Unchanged;
+        }
+        if self.rounds > 4 * MIN_ROUNDS {
+            self.reset(conn);
+            return Verdict::Unchanged;
+        }
+        // A loss ends it: the tokens are used up at both ends.
+        if sample.losses == 0 {
+            return Verdict::Unchanged;
+        }
+        self.end_interval(conn)
+    }
+
+    fn count_round_in_use(&mut self, conn: &Conn, round: bool) -> Verdict {
+        if round {
+            self.rounds += 1;
+            if self.rounds >= MAX_ROUNDS_IN_USE {
+                self.reset(conn);
+                return Verdict::Expired;
+            }
+        }
+        Verdict::Unchanged
+    }
+
+    /// Rate of the interval, if it was lossy and long enough to have one.
+    fn end_interval(&mut self, conn: &Conn) -> Verdict {
+        let lost = (conn.lost as u32).wrapping_sub(self.start_lost);
+        let delivered = (conn.delivered as u32).wrapping_sub(self.start_delivered);
+        if delivered == 0 || lost << GAIN_SCALE < LOSS_THRESHOLD.wrapping_mul(delivered) {
+            return Verdict::Unchanged;
+        }
+        let now_ms = (conn.delivered_us / u64::from(US_PER_MS)) as u32;
+        let elapsed_ms = now_ms.wrapping_sub(self.start_ms);
+        if (elapsed_ms as i32) < 1 {
+            return Verdict::Unchanged;
+        }
+        if elapsed_ms >= u32::MAX / US_PER_MS {
+            self.reset(conn);
+            return Verdict::Unchanged;
+        }
+        let bw = u64::from(delivered) * BW_UNIT / u64::from(elapsed_ms * US_PER_MS);
+        self.compare(conn, bw as u32)
+    }
+
+    /// Two intervals of the same rate: policed. Otherwise this one is the first of the next pair.
+    fn compare(&mut self, conn: &Conn, bw: u32) -> Verdict {
+        let difference = (bw.wrapping_sub(self.bw) as i32).unsigned_abs();
+        let same_ratio = difference.wrapping_mul(GAIN_UNIT) <= SAME_RATIO.wrapping_mul(self.bw);
+        let bytes_per_s = control::bytes_per_second(u64::from(difference), conn.mss, GAIN_UNIT);
+        if self.bw != 0 && (same_ratio || bytes_per_s <= SAME_DIFFERENCE) {
+            self.bw = bw.wrapping_add(self.bw) >> 1;
+            self.in_use = true;
+            self.rounds = 0;
+            return Verdict::Policed;
+        }
+        self.bw = bw;
+        self.start_interval(conn);
+        Verdict::Unchanged
+    }
+}

@@ -1,0 +1,15 @@
+//! The contract between the parts of Dumbbell: units, the [`Scenario`], TCP options, the result
+//! tables with the meaning of every column, the digest. It imports nothing of ours.
+
+pub mod digest;
+pub mod rng;
+pub mod scenario;
+pub mod tables;
+pub mod tcp_options;
+pub mod units;
+pub mod validate;
+
+pub use scenario::Scenario;
+pub use tcp_options::TcpOptions;
+pub use units::{Rate, Span, Time};
+pub use validate::ScenarioError;

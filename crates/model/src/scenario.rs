@@ -1,0 +1,460 @@
+//! The scenario: one fully resolved experiment, the same for every engine. No choice is left, all
+//! units are converted, every field stands in the file. `serde` is its only reader.
+//!
+//! Enumerations are written `"name"` or `{"name": {…}}`. Field names end in their unit.
+
+use crate::tcp_options::TcpOptions;
+use crate::units::{Rate, Span};
+use serde::{Deserialize, Serialize};
+
+/// The version of this schema, written into every scenario.
+pub const SCENARIO_VERSION: u32 = 1;
+
+/// One fully resolved combination of levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// [`SCENARIO_VERSION`].
+    pub version: u32,
+    /// For people; part of no decision.
+    pub name: String,
+    /// Virtual time simulated.
+    #[serde(rename = "duration_ns")]
+    pub duration: Span,
+    /// Hosts, routers, switches.
+    pub nodes: Vec<Node>,
+    /// What joins them.
+    pub links: Vec<Link>,
+    /// Explicit routes; where none is given, all shortest paths by number of hops.
+    pub routes: Vec<Route>,
+    /// Traffic.
+    pub flows: Vec<Flow>,
+    /// Where packets are looked at.
+    pub taps: Vec<Tap>,
+    /// What is recorded over time.
+    pub sampling: Sampling,
+}
+
+/// What a node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeKind {
+    /// Sends and receives; never forwards.
+    Host,
+    /// Forwards by route.
+    Router,
+    /// Forwards like a router; a bridge in the linux engine.
+    Switch,
+}
+
+/// A host, router or switch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// Unique name.
+    pub name: String,
+    /// Its role.
+    pub kind: NodeKind,
+    /// How a router divides packets over equal paths. `null`: the first path takes all.
+    pub spray: Option<Spray>,
+    /// Each packet handled here waits a uniform random time below this, in order. 0: none.
+    #[serde(rename = "processing_jitter_ns")]
+    pub processing_jitter: Span,
+    /// TCP of a host, named as Linux's sysctls. `null` for routers and switches.
+    pub tcp: Option<TcpOptions>,
+}
+
+/// Packet spraying over all next hops of the route to a destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spray {
+    /// How the next hop is chosen.
+    pub policy: SprayPolicy,
+    /// Which packets are sprayed; the others take the first next hop.
+    pub what: SprayWhat,
+    /// Which next hop comes first in round-robin; `null`: drawn from the seed.
+    pub first: Option<u32>,
+}
+
+/// How a spraying router chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SprayPolicy {
+    /// Strictly in turn, packet by packet (Linux TEQL).
+    RoundRobin,
+    /// Uniformly at random per packet.
+    Random,
+    /// By a hash of addresses and ports (ECMP).
+    PerFlow,
+}
+
+/// Which packets are sprayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SprayWhat {
+    /// Packets with payload.
+    Data,
+    /// Packets without payload.
+    Acks,
+    /// All.
+    Both,
+}
+
+/// A link between two nodes: one pipe per direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Unique name.
+    pub name: String,
+    /// Name of one end.
+    pub a: String,
+    /// Name of the other end.
+    pub b: String,
+    /// From `a` to `b`.
+    pub forward: Pipe,
+    /// From `b` to `a`.
+    pub backward: Pipe,
+}
+
+/// One direction of a link. A packet passes, in order: policer, loss, corruption, duplication,
+/// queue with shaper, propagation (delay, jitter, reordering), ACK aggregation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pipe {
+    /// Drops what exceeds a token bucket.
+    pub policer: Option<Policer>,
+    /// Loss on arrival.
+    pub loss: Loss,
+    /// Probability (0–1) that a packet arrives damaged and is dropped by its receiver.
+    pub corruption: f64,
+    /// Probability (0–1) that a packet is queued twice.
+    pub duplication: f64,
+    /// What waits for the shaper.
+    pub queue: Queue,
+    /// What lets packets go.
+    pub shaper: Shaper,
+    /// Bytes counted by shaper and serialisation beyond the Ethernet frame without FCS.
+    pub overhead_bytes: u32,
+    /// Propagation.
+    #[serde(rename = "delay_ns")]
+    pub delay: Span,
+    /// Uniform random addition to the delay, below this; packets stay in order.
+    #[serde(rename = "jitter_ns")]
+    pub jitter: Span,
+    /// Packets that are held back and overtaken.
+    pub reordering: Option<Reordering>,
+    /// Pure ACKs are collected and released together.
+    pub ack_aggregation: Option<AckAggregation>,
+    /// What changes during the run, by time.
+    pub changes: Vec<Change>,
+}
+
+/// A token-bucket policer: what exceeds it is dropped at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policer {
+    /// Fill rate.
+    pub rate_bps: Rate,
+    /// Depth.
+    pub burst_bytes: u64,
+}
+
+/// Loss before the queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Loss {
+    /// None.
+    None,
+    /// Each packet independently.
+    Independent {
+        /// 0–1.
+        probability: f64,
+    },
+    /// Two states, one draw per packet for the state and one for the loss (Gilbert 1960,
+    /// Elliott 1963).
+    GilbertElliott {
+        /// Good → bad, per packet, 0–1.
+        good_to_bad: f64,
+        /// Bad → good, per packet, 0–1.
+        bad_to_good: f64,
+        /// Loss in the good state, 0–1.
+        loss_good: f64,
+        /// Loss in the bad state, 0–1.
+        loss_bad: f64,
+    },
+    /// Exactly these.
+    Scripted {
+        /// The packets to drop.
+        drops: Vec<ScriptedDrop>,
+    },
+}
+
+/// Drop the n-th passing segment of a flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptedDrop {
+    /// Name of the flow.
+    pub flow: String,
+    /// 1 is the first packet with payload of that flow (either direction) offered to this pipe,
+    /// retransmissions counted.
+    pub nth: u64,
+}
+
+/// What waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Queue {
+    /// First in, first out; an arriving packet that does not fit is dropped (pfifo, bfifo). The
+    /// packet on a serial link's wire does not count.
+    DropTail {
+        /// Room in packets.
+        limit_packets: Option<u64>,
+        /// Room in bytes, as the shaper counts them.
+        limit_bytes: Option<u64>,
+    },
+    /// Linux's netem: each packet becomes eligible after the delay; packets in delay and packets
+    /// waiting for tokens count alike against the limit.
+    Netem {
+        /// Fixed delay.
+        #[serde(rename = "delay_ns")]
+        delay: Span,
+        /// Uniform random addition to the delay, below this; may reorder, as in Linux.
+        #[serde(rename = "jitter_ns")]
+        jitter: Span,
+        /// Room in packets.
+        limit_packets: u64,
+    },
+}
+
+/// What lets packets go.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Shaper {
+    /// Every eligible packet leaves at once.
+    None,
+    /// One packet at a time, each for its serialisation time.
+    Serial {
+        /// Of the wire.
+        rate_bps: Rate,
+    },
+    /// Linux's token-bucket filter: a packet leaves at once when the bucket holds its length.
+    Tbf {
+        /// Fill rate.
+        rate_bps: Rate,
+        /// Depth.
+        burst_bytes: u64,
+        /// Level at the start; `null`: drawn from the seed between empty and full.
+        initial_bytes: Option<u64>,
+    },
+    /// A packet-delivery trace as of mahimahi: at each time up to 1504 bytes may leave; repeated
+    /// after its last time.
+    Trace {
+        /// Milliseconds from the start of a period, ascending.
+        deliveries_ms: Vec<u64>,
+    },
+}
+
+/// Hold some packets back by a fixed time, so that later ones overtake them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reordering {
+    /// 0–1, per packet.
+    pub probability: f64,
+    /// Added to the delay of those.
+    #[serde(rename = "extra_delay_ns")]
+    pub extra_delay: Span,
+}
+
+/// Release pure ACKs in batches, as Wi-Fi and cable modems do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AckAggregation {
+    /// The first ACK of a batch waits at most this long.
+    #[serde(rename = "max_wait_ns")]
+    pub max_wait: Span,
+    /// A batch of this many leaves at once.
+    pub max_acks: u32,
+}
+
+/// New values of a pipe from a moment on; `null` leaves a value as it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When.
+    #[serde(rename = "at_ns")]
+    pub at: Span,
+    /// Shaper's rate.
+    pub rate_bps: Option<Rate>,
+    /// Propagation delay, or netem's where the queue is netem.
+    #[serde(rename = "delay_ns")]
+    pub delay: Option<Span>,
+    /// Loss.
+    pub loss: Option<Loss>,
+}
+
+/// An explicit route.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    /// Name of the node where it holds.
+    pub at: String,
+    /// Name of the destination host.
+    pub to: String,
+    /// Names of the links out, one or (for spraying) several, in order.
+    pub via: Vec<String>,
+}
+
+/// Traffic between two hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Unique name.
+    pub name: String,
+    /// Name of the sending host.
+    pub from: String,
+    /// Name of the receiving host.
+    pub to: String,
+    /// First packet.
+    #[serde(rename = "start_ns")]
+    pub start: Span,
+    /// No new data from here on; `null`: until the end.
+    #[serde(rename = "stop_ns")]
+    pub stop: Option<Span>,
+    /// The start is moved by a uniform random time below this.
+    #[serde(rename = "start_jitter_ns")]
+    pub start_jitter: Span,
+    /// What it carries.
+    pub traffic: Traffic,
+}
+
+/// What a flow carries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Traffic {
+    /// A TCP connection.
+    Tcp(Tcp),
+    /// UDP at a constant bit rate.
+    Udp(Udp),
+    /// ICMP echo request and reply.
+    Ping(Ping),
+}
+
+/// A TCP connection and the application above it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tcp {
+    /// The sender's algorithm.
+    pub congestion_control: Algorithm,
+    /// Paced by the fq qdisc of the sending host (`true`) or, where the algorithm asks for
+    /// pacing, by TCP itself (`false`).
+    pub fq: bool,
+    /// What the sending application writes.
+    pub source: Source,
+    /// What the receiving application reads.
+    pub sink: Sink,
+    /// The sending host's options, where this flow has its own.
+    pub sender: Option<TcpOptions>,
+    /// The receiving host's options, where this flow has its own.
+    pub receiver: Option<TcpOptions>,
+}
+
+/// Congestion-control algorithms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Algorithm {
+    /// RFC 5681, Linux's tcp_cong.c.
+    Reno,
+    /// Xu, Harfoush, Rhee 2004; Linux's tcp_bic.c.
+    Bic,
+    /// RFC 9438; Linux's tcp_cubic.c.
+    Cubic,
+    /// BBR v1, Cardwell et al. 2016; Linux's tcp_bbr.c.
+    Bbr,
+}
+
+/// The sending application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Source {
+    /// Writes whenever the send buffer has room.
+    Bulk {
+        /// Total; `null`: until the flow stops.
+        bytes: Option<u64>,
+        /// Fills the buffer only this often; 0: as soon as there is room.
+        #[serde(rename = "refill_ns")]
+        refill: Span,
+    },
+    /// Writes a chunk at a fixed interval: application-limited.
+    Periodic {
+        /// Per write.
+        chunk_bytes: u64,
+        /// Between writes.
+        #[serde(rename = "interval_ns")]
+        interval: Span,
+        /// Total; `null`: until the flow stops.
+        bytes: Option<u64>,
+    },
+}
+
+/// The receiving application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sink {
+    /// SO_RCVLOWAT: reads when this much waits. 1: at once.
+    pub lowat_bytes: u64,
+    /// Reads at most this much per second; `null`: all there is.
+    pub rate_bps: Option<Rate>,
+}
+
+/// UDP at a constant bit rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Udp {
+    /// Payload rate.
+    pub rate_bps: Rate,
+    /// Payload of a datagram; one larger than the path's MTU travels in IP fragments.
+    pub datagram_bytes: u64,
+    /// Datagrams due are sent together this often; 0: each when it is due.
+    #[serde(rename = "interval_ns")]
+    pub interval: Span,
+    /// IP packet size above which datagrams are fragmented.
+    pub mtu_bytes: u64,
+}
+
+/// ICMP echo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ping {
+    /// Between requests.
+    #[serde(rename = "interval_ns")]
+    pub interval: Span,
+    /// ICMP payload.
+    pub payload_bytes: u64,
+}
+
+/// Where packets are looked at: the interface of a node on a link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tap {
+    /// Unique name.
+    pub name: String,
+    /// Name of the node.
+    pub node: String,
+    /// Name of the link.
+    pub link: String,
+}
+
+/// What is recorded over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sampling {
+    /// Between samples of window statistics (`flows`), and of the tables that are kept.
+    #[serde(rename = "interval_ns")]
+    pub interval: Span,
+    /// Keep the `samples` table.
+    pub samples: bool,
+    /// Keep the `queues` table.
+    pub queues: bool,
+    /// Keep the `drops` table.
+    pub drops: bool,
+}

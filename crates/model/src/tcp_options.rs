@@ -1,0 +1,115 @@
+//! TCP of a host, each option under its Linux sysctl name (without `net.ipv4.`), with what other
+//! kernels fix at build time or per route beside them.
+
+use crate::units::Span;
+use serde::{Deserialize, Serialize};
+
+/// Options of one host or one side of a flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TcpOptions {
+    /// Ticks per second of the kernel's timers (CONFIG_HZ).
+    pub hz: u32,
+    /// IP MTU of the host's interface; the MSS is this less 40, less 12 with timestamps.
+    pub mtu_bytes: u32,
+    /// Segmentation offload: bursts of up to 64 KB leave as one unit (still packet by packet on
+    /// links). `false`: each segment passes pacing on its own.
+    pub gso: bool,
+    /// Initial congestion window in segments (RFC 6928; route attribute initcwnd).
+    pub initcwnd: u32,
+    /// Initial receive window in segments (route attribute initrwnd); 0: Linux's rule.
+    pub initrwnd: u32,
+    /// Lower bound of the RTO (route attribute rto_min).
+    #[serde(rename = "rto_min_ns")]
+    pub rto_min: Span,
+    /// RFC 2018.
+    pub tcp_sack: bool,
+    /// RFC 2883.
+    pub tcp_dsack: bool,
+    /// RFC 7323 §3.
+    pub tcp_timestamps: bool,
+    /// RFC 7323 §2.
+    pub tcp_window_scaling: bool,
+    /// Initial reordering degree in packets.
+    pub tcp_reordering: u32,
+    /// Its upper bound.
+    pub tcp_max_reordering: u32,
+    /// Bits of RACK: 1 on, 2 static window, 4 no duplicate-ACK threshold. 0: RFC 6675.
+    pub tcp_recovery: u32,
+    /// 3: tail loss probes; 0: none.
+    pub tcp_early_retrans: u32,
+    /// 2: F-RTO (RFC 5682); 0: off.
+    pub tcp_frto: u32,
+    /// Duplicate ACKs with SACK that may be compressed; 0: off (kernels before 4.18).
+    pub tcp_comp_sack_nr: u32,
+    /// Upper bound of their delay.
+    #[serde(rename = "tcp_comp_sack_delay_ns")]
+    pub tcp_comp_sack_delay: Span,
+    /// Timer slack of their delay.
+    #[serde(rename = "tcp_comp_sack_slack_ns")]
+    pub tcp_comp_sack_slack: Span,
+    /// Receive buffer: minimum, default, maximum of autotuning, bytes.
+    pub tcp_rmem: [u64; 3],
+    /// Send buffer: minimum, default, maximum of autotuning, bytes.
+    pub tcp_wmem: [u64; 3],
+    /// Autotune the receive buffer.
+    pub tcp_moderate_rcvbuf: bool,
+    /// Share of the receive buffer that is window: 1/2 for 1, 3/4 for 2, and so on.
+    pub tcp_adv_win_scale: i32,
+    /// Bytes of one socket below TCP (TCP small queues).
+    pub tcp_limit_output_bytes: u64,
+    /// Shrink the window after an idle RTO (RFC 2861).
+    pub tcp_slow_start_after_idle: bool,
+    /// Pacing rate over cwnd/srtt in slow start, percent.
+    pub tcp_pacing_ss_ratio: u32,
+    /// Pacing rate over cwnd/srtt in congestion avoidance, percent.
+    pub tcp_pacing_ca_ratio: u32,
+    /// Window of the minimum-RTT filter of RACK and TLP, seconds.
+    pub tcp_min_rtt_wlen: u32,
+    /// Least segments per pacing burst.
+    pub tcp_min_tso_segs: u32,
+    /// Unanswered retransmissions before a connection is given up.
+    pub tcp_retries2: u32,
+    /// Unanswered SYNs before a connection is given up.
+    pub tcp_syn_retries: u32,
+    /// CUBIC: HyStart (Ha & Rhee 2011).
+    pub cubic_hystart: bool,
+    /// CUBIC: fast convergence (RFC 9438 §4.7).
+    pub cubic_fast_convergence: bool,
+    /// CUBIC: Reno-friendly region (RFC 9438 §4.3).
+    pub cubic_tcp_friendliness: bool,
+}
+
+impl TcpOptions {
+    /// The profile of this name, or `None`. Profiles are data: `profiles/*.json`.
+    ///
+    /// # Panics
+    /// Never: the profiles are part of the program and a test reads each.
+    pub fn profile(name: &str) -> Option<Self> {
+        let (_, text) = PROFILES.iter().find(|(known, _)| *known == name)?;
+        Some(serde_json::from_str(text).expect("shipped profiles parse"))
+    }
+}
+
+/// Name and JSON of every profile. Both have a 1000 Hz tick; buffers are those of a machine with
+/// ample memory. 4.15 had no SACK compression (added in 4.18), a smaller default receive buffer
+/// (`tcp_rmem[1]` grew in 4.20) and a smaller `tcp_limit_output_bytes` (1 MB since 5.0).
+pub const PROFILES: &[(&str, &str)] = &[
+    ("linux-4.15", include_str!("../profiles/linux-4.15.json")),
+    ("linux-6.1", include_str!("../profiles/linux-6.1.json")),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_profile_parses_and_4_15_has_no_sack_compression() {
+        for (name, _) in PROFILES {
+            assert!(TcpOptions::profile(name).is_some(), "{name}");
+        }
+        let nr = |name| TcpOptions::profile(name).map(|p| p.tcp_comp_sack_nr);
+        assert_eq!((nr("linux-4.15"), nr("linux-6.1")), (Some(0), Some(44)));
+        assert!(TcpOptions::profile("linux-9").is_none());
+    }
+}

@@ -1,0 +1,358 @@
+//! Reading a scenario, and the checks that a type cannot express. Every error names the field.
+
+use crate::scenario::{
+    Flow, Loss, NodeKind, Pipe, Queue, Scenario, Shaper, Source, Traffic, SCENARIO_VERSION,
+};
+use crate::units::Span;
+use crate::TcpOptions;
+use thiserror::Error;
+
+/// What is wrong with a scenario, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{path}: {message}")]
+pub struct ScenarioError {
+    /// The field, as `links[2].forward.queue`.
+    pub path: String,
+    /// What was found and what is allowed.
+    pub message: String,
+}
+
+fn error<T>(path: impl Into<String>, message: impl Into<String>) -> Result<T, ScenarioError> {
+    Err(ScenarioError { path: path.into(), message: message.into() })
+}
+
+impl Scenario {
+    /// Reads a scenario from JSON and checks it.
+    ///
+    /// # Errors
+    /// The first thing wrong, with its field.
+    pub fn from_json(json: &str) -> Result<Self, ScenarioError> {
+        let mut reader = serde_json::Deserializer::from_str(json);
+        let scenario: Self = serde_path_to_error::deserialize(&mut reader).map_err(|e| {
+            ScenarioError { path: e.path().to_string(), message: e.inner().to_string() }
+        })?;
+        scenario.validate()?;
+        Ok(scenario)
+    }
+
+    /// Checks names, ranges and references. Whether a route exists is checked by the engine that
+    /// builds the network.
+    ///
+    /// # Errors
+    /// The first thing wrong, with its field.
+    pub fn validate(&self) -> Result<(), ScenarioError> {
+        if self.version != SCENARIO_VERSION {
+            return error(
+                "version",
+                format!("found {}, this program reads {SCENARIO_VERSION}", self.version),
+            );
+        }
+        if self.duration.is_zero() {
+            return error("duration_ns", "a run of no time; it must be above 0");
+        }
+        if self.sampling.interval.is_zero() {
+            return error("sampling.interval_ns", "must be above 0");
+        }
+        unique("nodes", self.nodes.iter().map(|n| n.name.as_str()))?;
+        unique("links", self.links.iter().map(|l| l.name.as_str()))?;
+        unique("flows", self.flows.iter().map(|f| f.name.as_str()))?;
+        unique("taps", self.taps.iter().map(|t| t.name.as_str()))?;
+        for (i, node) in self.nodes.iter().enumerate() {
+            let at = format!("nodes[{i}]");
+            match (&node.tcp, node.kind) {
+                (None, NodeKind::Host) => return error(at, "a host needs tcp options"),
+                (Some(options), _) => check_tcp(&format!("{at}.tcp"), options)?,
+                (None, _) => {}
+            }
+            if node.spray.is_some() && node.kind == NodeKind::Host {
+                return error(format!("{at}.spray"), "only routers and switches spray");
+            }
+        }
+        for (i, link) in self.links.iter().enumerate() {
+            let at = format!("links[{i}]");
+            self.node(&link.a).ok_or(()).or_else(|()| self.unknown_node(&at, "a", &link.a))?;
+            self.node(&link.b).ok_or(()).or_else(|()| self.unknown_node(&at, "b", &link.b))?;
+            if link.a == link.b {
+                return error(format!("{at}.b"), format!("{} is joined to itself", link.a));
+            }
+            self.check_pipe(&format!("{at}.forward"), &link.forward)?;
+            self.check_pipe(&format!("{at}.backward"), &link.backward)?;
+        }
+        for (i, route) in self.routes.iter().enumerate() {
+            let at = format!("routes[{i}]");
+            self.node(&route.at).ok_or(()).or_else(|()| self.unknown_node(&at, "at", &route.at))?;
+            self.node(&route.to).ok_or(()).or_else(|()| self.unknown_node(&at, "to", &route.to))?;
+            if route.via.is_empty() {
+                return error(format!("{at}.via"), "names no link");
+            }
+            for (j, name) in route.via.iter().enumerate() {
+                let here = self.links.iter().any(|l| {
+                    l.name == *name && (l.a == route.at || l.b == route.at)
+                });
+                if !here {
+                    let known = self.links.iter().filter(|l| l.a == route.at || l.b == route.at);
+                    let known: Vec<_> = known.map(|l| l.name.as_str()).collect();
+                    return error(
+                        format!("{at}.via[{j}]"),
+                        format!("{name} is no link of {}; it has {}", route.at, known.join(", ")),
+                    );
+                }
+            }
+        }
+        for (i, flow) in self.flows.iter().enumerate() {
+            self.check_flow(&format!("flows[{i}]"), flow)?;
+        }
+        for (i, tap) in self.taps.iter().enumerate() {
+            let at = format!("taps[{i}]");
+            self.node(&tap.node).ok_or(()).or_else(|()| self.unknown_node(&at, "node", &tap.node))?;
+            let link = self.links.iter().find(|l| l.name == tap.link);
+            if !link.is_some_and(|l| l.a == tap.node || l.b == tap.node) {
+                return error(
+                    format!("{at}.link"),
+                    format!("{} is no link of {}", tap.link, tap.node),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn node(&self, name: &str) -> Option<NodeKind> {
+        self.nodes.iter().find(|n| n.name == name).map(|n| n.kind)
+    }
+
+    fn unknown_node(&self, at: &str, field: &str, name: &str) -> Result<NodeKind, ScenarioError> {
+        let known: Vec<_> = self.nodes.iter().map(|n| n.name.as_str()).collect();
+        error(format!("{at}.{field}"), format!("no node {name}; there are {}", known.join(", ")))
+    }
+
+    fn check_pipe(&self, at: &str, pipe: &Pipe) -> Result<(), ScenarioError> {
+        probability(at, "corruption", pipe.corruption)?;
+        probability(at, "duplication", pipe.duplication)?;
+        self.check_loss(at, &pipe.loss)?;
+        if let Some(policer) = pipe.policer {
+            above_zero(at, "policer.rate_bps", policer.rate_bps.as_bps())?;
+            above_zero(at, "policer.burst_bytes", policer.burst_bytes)?;
+        }
+        if let Some(reordering) = pipe.reordering {
+            probability(at, "reordering.probability", reordering.probability)?;
+        }
+        if let Some(aggregation) = pipe.ack_aggregation {
+            above_zero(at, "ack_aggregation.max_acks", u64::from(aggregation.max_acks))?;
+        }
+        match &pipe.shaper {
+            Shaper::None => {}
+            Shaper::Serial { rate_bps } => {
+                above_zero(at, "shaper.serial.rate_bps", rate_bps.as_bps())?;
+            }
+            Shaper::Tbf { rate_bps, burst_bytes, initial_bytes } => {
+                above_zero(at, "shaper.tbf.rate_bps", rate_bps.as_bps())?;
+                above_zero(at, "shaper.tbf.burst_bytes", *burst_bytes)?;
+                if initial_bytes.is_some_and(|level| level > *burst_bytes) {
+                    return error(
+                        format!("{at}.shaper.tbf.initial_bytes"),
+                        format!("more than the burst of {burst_bytes} bytes"),
+                    );
+                }
+            }
+            Shaper::Trace { deliveries_ms } => {
+                if deliveries_ms.last().is_none_or(|&last| last == 0) {
+                    let message = "a trace needs a delivery after 0 ms";
+                    return error(format!("{at}.shaper.trace.deliveries_ms"), message);
+                }
+                if let Some(i) = deliveries_ms.windows(2).position(|w| w[0] > w[1]) {
+                    return error(
+                        format!("{at}.shaper.trace.deliveries_ms[{}]", i + 1),
+                        format!("{} after {}: times must ascend", deliveries_ms[i + 1], deliveries_ms[i]),
+                    );
+                }
+            }
+        }
+        if let Queue::DropTail { limit_packets: None, limit_bytes: None } = pipe.queue {
+            if pipe.shaper != Shaper::None {
+                return error(format!("{at}.queue.drop_tail"), "needs a limit in packets or bytes");
+            }
+        }
+        if matches!(pipe.queue, Queue::Netem { .. }) {
+            if let Shaper::Serial { .. } | Shaper::Trace { .. } = pipe.shaper {
+                return error(
+                    format!("{at}.queue"),
+                    "netem stands alone or below tbf; give a serial link its delay instead",
+                );
+            }
+        }
+        let mut last = Span::ZERO;
+        for (i, change) in pipe.changes.iter().enumerate() {
+            let at = format!("{at}.changes[{i}]");
+            if change.at < last {
+                return error(format!("{at}.at_ns"), "earlier than the change before it");
+            }
+            last = change.at;
+            if let Some(rate) = change.rate_bps {
+                above_zero(&at, "rate_bps", rate.as_bps())?;
+                if matches!(pipe.shaper, Shaper::None | Shaper::Trace { .. }) {
+                    return error(format!("{at}.rate_bps"), "the pipe has no rate to change");
+                }
+            }
+            if let Some(loss) = &change.loss {
+                self.check_loss(&at, loss)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_loss(&self, at: &str, loss: &Loss) -> Result<(), ScenarioError> {
+        match loss {
+            Loss::None => Ok(()),
+            Loss::Independent { probability: p } => {
+                probability(at, "loss.independent.probability", *p)
+            }
+            Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
+                let at = format!("{at}.loss.gilbert_elliott");
+                probability(&at, "good_to_bad", *good_to_bad)?;
+                probability(&at, "bad_to_good", *bad_to_good)?;
+                probability(&at, "loss_good", *loss_good)?;
+                probability(&at, "loss_bad", *loss_bad)
+            }
+            Loss::Scripted { drops } => {
+                for (i, drop) in drops.iter().enumerate() {
+                    let at = format!("{at}.loss.scripted.drops[{i}]");
+                    if !self.flows.iter().any(|f| f.name == drop.flow) {
+                        let known: Vec<_> = self.flows.iter().map(|f| f.name.as_str()).collect();
+                        return error(
+                            format!("{at}.flow"),
+                            format!("no flow {}; there are {}", drop.flow, known.join(", ")),
+                        );
+                    }
+                    above_zero(&at, "nth", drop.nth)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn check_flow(&self, at: &str, flow: &Flow) -> Result<(), ScenarioError> {
+        for (field, name) in [("from", &flow.from), ("to", &flow.to)] {
+            match self.node(name) {
+                Some(NodeKind::Host) => {}
+                Some(_) => return error(format!("{at}.{field}"), format!("{name} is not a host")),
+                None => {
+                    self.unknown_node(at, field, name)?;
+                }
+            }
+        }
+        if flow.from == flow.to {
+            return error(format!("{at}.to"), format!("{} sends to itself", flow.from));
+        }
+        if flow.start >= self.duration {
+            return error(format!("{at}.start_ns"), "not before the end of the run");
+        }
+        if flow.stop.is_some_and(|stop| stop <= flow.start) {
+            return error(format!("{at}.stop_ns"), "not after the start");
+        }
+        let at = format!("{at}.traffic");
+        match &flow.traffic {
+            Traffic::Tcp(tcp) => {
+                for (field, options) in [("sender", &tcp.sender), ("receiver", &tcp.receiver)] {
+                    if let Some(options) = options {
+                        check_tcp(&format!("{at}.tcp.{field}"), options)?;
+                    }
+                }
+                above_zero(&at, "tcp.sink.lowat_bytes", tcp.sink.lowat_bytes)?;
+                if let Some(rate) = tcp.sink.rate_bps {
+                    above_zero(&at, "tcp.sink.rate_bps", rate.as_bps())?;
+                }
+                match tcp.source {
+                    Source::Bulk { bytes, .. } => {
+                        above_zero(&at, "tcp.source.bulk.bytes", bytes.unwrap_or(1))
+                    }
+                    Source::Periodic { chunk_bytes, interval, bytes } => {
+                        let at = format!("{at}.tcp.source.periodic");
+                        above_zero(&at, "chunk_bytes", chunk_bytes)?;
+                        above_zero(&at, "interval_ns", interval.as_ns())?;
+                        above_zero(&at, "bytes", bytes.unwrap_or(1))
+                    }
+                }
+            }
+            Traffic::Udp(udp) => {
+                above_zero(&at, "udp.rate_bps", udp.rate_bps.as_bps())?;
+                above_zero(&at, "udp.datagram_bytes", udp.datagram_bytes)?;
+                if udp.datagram_bytes > 65_507 {
+                    return error(
+                        format!("{at}.udp.datagram_bytes"),
+                        format!("{} bytes; UDP over IPv4 carries at most 65507", udp.datagram_bytes),
+                    );
+                }
+                in_range(&at, "udp.mtu_bytes", udp.mtu_bytes, 68, 65_535)
+            }
+            Traffic::Ping(ping) => {
+                above_zero(&at, "ping.interval_ns", ping.interval.as_ns())?;
+                in_range(&at, "ping.payload_bytes", ping.payload_bytes, 0, 65_507)
+            }
+        }
+    }
+}
+
+fn check_tcp(at: &str, o: &TcpOptions) -> Result<(), ScenarioError> {
+    in_range(at, "hz", u64::from(o.hz), 100, 1000)?;
+    in_range(at, "mtu_bytes", u64::from(o.mtu_bytes), 88, 65_535)?;
+    in_range(at, "initcwnd", u64::from(o.initcwnd), 1, 1000)?;
+    in_range(at, "tcp_reordering", u64::from(o.tcp_reordering), 1, 1000)?;
+    in_range(at, "tcp_max_reordering", u64::from(o.tcp_max_reordering), 1, 10_000)?;
+    in_range(at, "tcp_adv_win_scale", o.tcp_adv_win_scale.unsigned_abs().into(), 0, 31)?;
+    in_range(at, "tcp_min_tso_segs", u64::from(o.tcp_min_tso_segs), 1, 64)?;
+    in_range(at, "tcp_pacing_ss_ratio", u64::from(o.tcp_pacing_ss_ratio), 1, 1000)?;
+    in_range(at, "tcp_pacing_ca_ratio", u64::from(o.tcp_pacing_ca_ratio), 1, 1000)?;
+    in_range(at, "tcp_min_rtt_wlen", u64::from(o.tcp_min_rtt_wlen), 1, 86_400)?;
+    for (field, [min, default, max]) in [("tcp_rmem", o.tcp_rmem), ("tcp_wmem", o.tcp_wmem)] {
+        if min == 0 || min > default || default > max || max > 1 << 31 {
+            return error(
+                format!("{at}.{field}"),
+                format!("[{min}, {default}, {max}]: needs 0 < min ≤ default ≤ max ≤ 2147483648"),
+            );
+        }
+    }
+    if o.tcp_dsack && !o.tcp_sack {
+        return error(format!("{at}.tcp_dsack"), "DSACK needs tcp_sack");
+    }
+    if o.rto_min.is_zero() {
+        return error(format!("{at}.rto_min_ns"), "must be above 0");
+    }
+    Ok(())
+}
+
+fn unique<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), ScenarioError> {
+    let mut seen = std::collections::BTreeMap::new();
+    for (i, name) in names.enumerate() {
+        if name.is_empty() {
+            return error(format!("{what}[{i}].name"), "is empty");
+        }
+        if let Some(first) = seen.insert(name, i) {
+            return error(
+                format!("{what}[{i}].name"),
+                format!("{name} is already the name of {what}[{first}]"),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn probability(at: &str, field: &str, value: f64) -> Result<(), ScenarioError> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    error(format!("{at}.{field}"), format!("{value} is no probability; it must be 0 to 1"))
+}
+
+fn above_zero(at: &str, field: &str, value: u64) -> Result<(), ScenarioError> {
+    if value > 0 {
+        return Ok(());
+    }
+    error(format!("{at}.{field}"), "must be above 0")
+}
+
+fn in_range(at: &str, field: &str, value: u64, low: u64, high: u64) -> Result<(), ScenarioError> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    error(format!("{at}.{field}"), format!("{value} is not within {low} to {high}"))
+}

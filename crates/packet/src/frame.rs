@@ -1,0 +1,65 @@
+//! A packet on its way.
+
+use crate::tcp::Segment;
+
+/// Ethernet header without FCS.
+pub const ETHERNET_HEADER_BYTES: u32 = 14;
+/// IPv4 header without options.
+pub const IPV4_HEADER_BYTES: u32 = 20;
+/// UDP header, ICMP echo header.
+pub const UDP_HEADER_BYTES: u32 = 8;
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Body {
+    /// A TCP segment.
+    Tcp(Segment),
+    /// An IP packet of a UDP datagram.
+    Udp {
+        /// Which datagram of the flow.
+        datagram: u64,
+        /// UDP payload bytes in this packet.
+        payload_bytes: u32,
+        /// Which fragment, from 0.
+        fragment: u32,
+        /// Fragments of the datagram.
+        fragments: u32,
+    },
+    /// An echo request or reply.
+    Ping {
+        /// Which request.
+        number: u64,
+        /// ICMP payload bytes.
+        payload_bytes: u32,
+    },
+}
+
+/// A packet on its way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Packet {
+    /// Index of the flow in the scenario.
+    pub flow: u32,
+    /// From the flow's source to its destination (`true`) or back.
+    pub outward: bool,
+    /// Ethernet frame without FCS.
+    pub frame_bytes: u32,
+    /// Number of the packet in its flow and direction, in order of sending, from 0.
+    pub number: u64,
+    /// Its content.
+    pub body: Body,
+}
+
+impl Packet {
+    /// Payload of the transport layer.
+    pub fn payload_bytes(&self) -> u32 {
+        match self.body {
+            Body::Tcp(segment) => segment.payload_bytes,
+            Body::Udp { payload_bytes, .. } | Body::Ping { payload_bytes, .. } => payload_bytes,
+        }
+    }
+
+    /// Without payload, as a pure TCP ACK.
+    pub fn is_bare(&self) -> bool {
+        matches!(self.body, Body::Tcp(segment) if segment.payload_bytes == 0)
+    }
+}

@@ -1,0 +1,10 @@
+//! Packets as values: what a TCP segment, a datagram and an echo carry, how long their frames are,
+//! and the [`Tap`] through which anyone may look at them.
+
+pub mod frame;
+pub mod tap;
+pub mod tcp;
+
+pub use frame::{Body, Packet};
+pub use tap::Tap;
+pub use tcp::{SackBlock, Segment};

@@ -1,0 +1,219 @@
+//! The Python module `dumbbell._core`: conversion between Python and the Rust crates, nothing
+//! else. `dumbbell/_core.pyi` is its exact description.
+
+mod arrow;
+
+use dumbbell_model::tables::{Kind, ALL};
+use dumbbell_model::tcp_options::PROFILES;
+use dumbbell_model::{Scenario, ScenarioError as ModelError, Time};
+use dumbbell_sim::RunError;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use pyo3::{create_exception, Bound};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+
+create_exception!(
+    dumbbell._core,
+    ScenarioError,
+    PyException,
+    "A scenario that cannot be run; `path` is the field, `message` what is wrong with it."
+);
+create_exception!(dumbbell._core, Cancelled, PyException, "The run was stopped by its monitor.");
+create_exception!(
+    dumbbell._core,
+    ConservationError,
+    PyException,
+    "The simulator lost track of a packet: a defect of the program."
+);
+
+/// The part of a monitor that the running simulation sees.
+#[derive(Default)]
+struct Shared {
+    cancelled: AtomicBool,
+    progress_ns: AtomicU64,
+}
+
+impl dumbbell_sim::Monitor for Shared {
+    fn progress(&self, now: Time) -> bool {
+        self.progress_ns.store(now.as_ns(), Ordering::Relaxed);
+        !self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// Watches and stops a run from another thread.
+#[pyclass(frozen, module = "dumbbell._core")]
+#[derive(Default)]
+struct Monitor {
+    shared: Arc<Shared>,
+}
+
+#[pymethods]
+impl Monitor {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Virtual time reached, in nanoseconds.
+    #[getter]
+    fn progress_ns(&self) -> u64 {
+        self.shared.progress_ns.load(Ordering::Relaxed)
+    }
+
+    /// Whether `cancel` was called.
+    #[getter]
+    fn cancelled(&self) -> bool {
+        self.shared.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Asks the run to stop; it then raises `Cancelled`.
+    fn cancel(&self) {
+        self.shared.cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What a run gives.
+#[pyclass(frozen, module = "dumbbell._core")]
+struct Output {
+    tables: Vec<(&'static str, Py<PyBytes>)>,
+    digest: String,
+    packets: u64,
+    events: u64,
+}
+
+#[pymethods]
+impl Output {
+    /// Each table as an Arrow IPC stream, by name.
+    #[getter]
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tables = PyDict::new(py);
+        for (name, bytes) in &self.tables {
+            tables.set_item(name, bytes.bind(py))?;
+        }
+        Ok(tables)
+    }
+
+    /// SHA-256 over the tables.
+    #[getter]
+    fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Packets that left a host.
+    #[getter]
+    fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Events processed.
+    #[getter]
+    fn events(&self) -> u64 {
+        self.events
+    }
+}
+
+fn scenario_error(py: Python<'_>, error: &ModelError) -> PyErr {
+    let raised = ScenarioError::new_err((error.path.clone(), error.message.clone()));
+    let value = raised.value(py);
+    let set = value
+        .setattr("path", &error.path)
+        .and_then(|()| value.setattr("message", &error.message));
+    set.err().unwrap_or(raised)
+}
+
+fn run_error(py: Python<'_>, error: &RunError) -> PyErr {
+    match error {
+        RunError::Scenario(inner) => scenario_error(py, inner),
+        RunError::Conservation(what) => ConservationError::new_err(what.clone()),
+        RunError::Cancelled => Cancelled::new_err("cancelled"),
+    }
+}
+
+/// Runs a scenario. The interpreter's lock is released meanwhile.
+#[pyfunction]
+#[pyo3(signature = (scenario_json, seed, monitor = None))]
+fn run(
+    py: Python<'_>,
+    scenario_json: &str,
+    seed: u64,
+    monitor: Option<&Bound<'_, Monitor>>,
+) -> PyResult<Output> {
+    let scenario = Scenario::from_json(scenario_json).map_err(|e| scenario_error(py, &e))?;
+    let shared = monitor.map_or_else(Arc::default, |m| Arc::clone(&m.get().shared));
+    let (output, streams) = py
+        .detach(|| {
+            let output = dumbbell_sim::run(&scenario, seed, shared.as_ref())?;
+            let streams: Vec<_> = output.tables.iter().map(arrow::stream).collect();
+            Ok((output, streams))
+        })
+        .map_err(|e| run_error(py, &e))?;
+    let mut tables = Vec::with_capacity(streams.len());
+    for (table, stream) in output.tables.iter().zip(streams) {
+        let stream = stream.map_err(|e| PyException::new_err(e.to_string()))?;
+        tables.push((table.spec.name, PyBytes::new(py, &stream).unbind()));
+    }
+    Ok(Output { tables, digest: output.digest, packets: output.packets, events: output.events })
+}
+
+/// Checks a scenario without running it.
+#[pyfunction]
+fn validate(py: Python<'_>, scenario_json: &str) -> PyResult<()> {
+    Scenario::from_json(scenario_json).map(|_| ()).map_err(|e| scenario_error(py, &e))
+}
+
+/// The TCP option profiles: name → JSON.
+#[pyfunction]
+fn profiles(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let profiles = PyDict::new(py);
+    for (name, text) in PROFILES {
+        profiles.set_item(name, text)?;
+    }
+    Ok(profiles)
+}
+
+/// The result tables as JSON: names, meanings and columns.
+#[pyfunction]
+fn tables() -> String {
+    let tables: Vec<_> = ALL
+        .iter()
+        .map(|table| {
+            let columns: Vec<_> = table
+                .columns
+                .iter()
+                .map(|column| {
+                    let kind = match column.kind {
+                        Kind::Int => "int",
+                        Kind::Float => "float",
+                        Kind::Text => "text",
+                    };
+                    serde_json::json!({
+                        "name": column.name, "kind": kind, "meaning": column.meaning,
+                    })
+                })
+                .collect();
+            let meaning = table.meaning.trim();
+            serde_json::json!({ "name": table.name, "meaning": meaning, "columns": columns })
+        })
+        .collect();
+    serde_json::Value::Array(tables).to_string()
+}
+
+/// The extension module.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("version", env!("CARGO_PKG_VERSION"))?;
+    let engine = concat!(env!("CARGO_PKG_VERSION"), "+", env!("DUMBBELL_SIM_SOURCES"));
+    module.add("engine_version", engine)?;
+    module.add("ScenarioError", py.get_type::<ScenarioError>())?;
+    module.add("Cancelled", py.get_type::<Cancelled>())?;
+    module.add("ConservationError", py.get_type::<ConservationError>())?;
+    module.add_class::<Monitor>()?;
+    module.add_class::<Output>()?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(validate, module)?)?;
+    module.add_function(wrap_pyfunction!(profiles, module)?)?;
+    module.add_function(wrap_pyfunction!(tables, module)?)
+}

@@ -1,0 +1,230 @@
+//! Traffic without TCP: UDP at a constant bit rate, and ping.
+
+use dumbbell_model::scenario::{Ping, Udp};
+use dumbbell_model::{Span, Time};
+use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
+use dumbbell_packet::Body;
+
+/// Frame of an IP packet with so many bytes above IP.
+fn frame_bytes(ip_payload: u64) -> u32 {
+    ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES + ip_payload as u32
+}
+
+/// Sends datagrams at a constant bit rate.
+pub(crate) struct UdpSource {
+    spec: Udp,
+    start: Time,
+    stop: Time,
+    /// Datagrams sent.
+    sent: u64,
+    /// Wake-ups so far, where datagrams are sent in bursts.
+    wakes: u64,
+}
+
+impl UdpSource {
+    pub(crate) fn new(spec: Udp, start: Time, stop: Time) -> Self {
+        Self { spec, start, stop, sent: 0, wakes: 0 }
+    }
+
+    /// When datagram `n` is due: the n-th multiple of its length at the rate, exact.
+    fn due(&self, n: u64) -> Time {
+        let bits = u128::from(n) * u128::from(self.spec.datagram_bytes) * 8;
+        let ps = bits * 1_000_000_000_000 / u128::from(self.spec.rate_bps.as_bps());
+        self.start + Span::from_ps(ps as u64)
+    }
+
+    /// When it next sends; `None`: no more.
+    pub(crate) fn next_at(&self) -> Option<Time> {
+        let at = if self.spec.interval.is_zero() {
+            self.due(self.sent)
+        } else {
+            self.start + Span::from_ps(self.wakes * self.spec.interval.as_ps())
+        };
+        (at < self.stop).then_some(at)
+    }
+
+    /// The packets due now, with the lengths of their frames.
+    pub(crate) fn send(&mut self, now: Time, out: &mut Vec<(u32, Body)>) {
+        if self.spec.interval.is_zero() {
+            self.datagram(out);
+            return;
+        }
+        // As iperf3 does: at each tick, send until the average since the start is met.
+        self.wakes += 1;
+        while self.due(self.sent) <= now {
+            self.datagram(out);
+        }
+    }
+
+    /// One datagram, in IP fragments where it does not fit (RFC 791 §3.2: all but the last carry
+    /// a multiple of eight bytes).
+    fn datagram(&mut self, out: &mut Vec<(u32, Body)>) {
+        let datagram = self.sent;
+        self.sent += 1;
+        let total = self.spec.datagram_bytes + u64::from(UDP_HEADER_BYTES);
+        let room = self.spec.mtu_bytes - u64::from(IPV4_HEADER_BYTES);
+        if total <= room {
+            let payload_bytes = self.spec.datagram_bytes as u32;
+            let body = Body::Udp { datagram, payload_bytes, fragment: 0, fragments: 1 };
+            out.push((frame_bytes(total), body));
+            return;
+        }
+        let room = room / 8 * 8;
+        let fragments = total.div_ceil(room) as u32;
+        let mut left = total;
+        for fragment in 0..fragments {
+            let here = left.min(room);
+            left -= here;
+            let header = if fragment == 0 { u64::from(UDP_HEADER_BYTES) } else { 0 };
+            let payload_bytes = (here - header) as u32;
+            let body = Body::Udp { datagram, payload_bytes, fragment, fragments };
+            out.push((frame_bytes(here), body));
+        }
+    }
+}
+
+/// Reassembles datagrams; one is lost if any of its fragments is.
+#[derive(Default)]
+pub(crate) struct UdpSink {
+    /// Incomplete datagrams: number, fragments missing, payload so far.
+    partial: Vec<(u64, u32, u64)>,
+    pub(crate) delivered_bytes: u64,
+    pub(crate) last_delivery: Option<Time>,
+}
+
+/// Incomplete datagrams kept at most; older ones are given up (Linux: 30 s or ipfrag memory).
+const PARTIAL_MAX: usize = 64;
+
+impl UdpSink {
+    pub(crate) fn arrive(&mut self, now: Time, datagram: u64, payload: u32, fragments: u32) {
+        if fragments == 1 {
+            self.delivered_bytes += u64::from(payload);
+            self.last_delivery = Some(now);
+            return;
+        }
+        let index = match self.partial.iter().position(|(n, _, _)| *n == datagram) {
+            Some(index) => index,
+            None => {
+                if self.partial.len() == PARTIAL_MAX {
+                    self.partial.remove(0);
+                }
+                self.partial.push((datagram, fragments, 0));
+                self.partial.len() - 1
+            }
+        };
+        let (_, missing, bytes) = &mut self.partial[index];
+        *missing -= 1;
+        *bytes += u64::from(payload);
+        if *missing == 0 {
+            self.delivered_bytes += *bytes;
+            self.last_delivery = Some(now);
+            self.partial.remove(index);
+        }
+    }
+}
+
+/// Echo requests at an interval, and what came back.
+pub(crate) struct PingState {
+    spec: Ping,
+    start: Time,
+    stop: Time,
+    pub(crate) sent: u64,
+    sent_at: Vec<Time>,
+    pub(crate) answered: u64,
+    pub(crate) rtt_ps: u128,
+    pub(crate) rtt_min_ps: u64,
+    pub(crate) last_delivery: Option<Time>,
+}
+
+impl PingState {
+    pub(crate) fn new(spec: Ping, start: Time, stop: Time) -> Self {
+        Self {
+            spec,
+            start,
+            stop,
+            sent: 0,
+            sent_at: Vec::new(),
+            answered: 0,
+            rtt_ps: 0,
+            rtt_min_ps: u64::MAX,
+            last_delivery: None,
+        }
+    }
+
+    pub(crate) fn next_at(&self) -> Option<Time> {
+        let at = self.start + Span::from_ps(self.sent * self.spec.interval.as_ps());
+        (at < self.stop).then_some(at)
+    }
+
+    pub(crate) fn request(&mut self, now: Time) -> (u32, Body) {
+        let number = self.sent;
+        self.sent += 1;
+        self.sent_at.push(now);
+        self.frame(number)
+    }
+
+    pub(crate) fn frame(&self, number: u64) -> (u32, Body) {
+        let payload_bytes = self.spec.payload_bytes as u32;
+        let frame = frame_bytes(self.spec.payload_bytes + u64::from(UDP_HEADER_BYTES));
+        (frame, Body::Ping { number, payload_bytes })
+    }
+
+    pub(crate) fn reply(&mut self, now: Time, number: u64) {
+        let rtt = now.since(self.sent_at[number as usize]).as_ps();
+        self.answered += 1;
+        self.rtt_ps += u128::from(rtt);
+        self.rtt_min_ps = self.rtt_min_ps.min(rtt);
+        self.last_delivery = Some(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_model::Rate;
+
+    fn source(datagram_bytes: u64, interval: Span) -> UdpSource {
+        let spec =
+            Udp { rate_bps: Rate::from_bps(8_000_000), datagram_bytes, interval, mtu_bytes: 1500 };
+        UdpSource::new(spec, Time::ZERO, Time::from_ns(1_000_000_000))
+    }
+
+    #[test]
+    fn an_8_kib_datagram_travels_in_six_fragments() {
+        let mut out = Vec::new();
+        source(8192, Span::ZERO).send(Time::ZERO, &mut out);
+        let frames: Vec<_> = out.iter().map(|(frame, _)| *frame).collect();
+        assert_eq!(frames, [1514, 1514, 1514, 1514, 1514, 834]);
+        let payload: u32 = out
+            .iter()
+            .map(|(_, body)| match body {
+                Body::Udp { payload_bytes, .. } => *payload_bytes,
+                _ => 0,
+            })
+            .sum();
+        assert_eq!(payload, 8192);
+    }
+
+    #[test]
+    fn smooth_and_bursty_sources_send_the_same_amount() {
+        for interval in [Span::ZERO, Span::from_ms(1), Span::from_ms(100)] {
+            let mut source = source(1000, interval);
+            let mut out = Vec::new();
+            while let Some(at) = source.next_at() {
+                source.send(at, &mut out);
+            }
+            // 1 MB/s for a second in 1000-byte datagrams; the last burst is up to 100 ms early.
+            assert!((900..=1001).contains(&out.len()), "{interval}: {}", out.len());
+        }
+    }
+
+    #[test]
+    fn a_datagram_counts_when_its_last_fragment_is_there() {
+        let mut sink = UdpSink::default();
+        sink.arrive(Time::ZERO, 0, 1472, 2);
+        assert_eq!(sink.delivered_bytes, 0);
+        sink.arrive(Time::ZERO, 1, 500, 1);
+        sink.arrive(Time::ZERO, 0, 28, 2);
+        assert_eq!(sink.delivered_bytes, 2000);
+    }
+}

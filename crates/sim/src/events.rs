@@ -1,0 +1,141 @@
+//! The event queue: an indexed 4-ary heap with at most one pending event per source (a pipe's end,
+//! a sender's timers, an application), so its size does not grow with packets in flight.
+//!
+//! The order is total: by time, then by number of the source. Sources are numbered in the order of
+//! the scenario: pipes first, then flows, then sampling. So at one instant packets arrive before
+//! timers fire, and samples see both.
+
+use dumbbell_model::Time;
+
+const ABSENT: u32 = u32::MAX;
+const ARITY: usize = 4;
+
+/// Number of an event source.
+pub(crate) type Source = u32;
+
+/// Pending events, one per source at most.
+pub(crate) struct EventQueue {
+    heap: Vec<(Time, Source)>,
+    position: Vec<u32>,
+}
+
+impl EventQueue {
+    /// An empty queue for sources `0..sources`.
+    pub(crate) fn new(sources: usize) -> Self {
+        Self { heap: Vec::with_capacity(sources), position: vec![ABSENT; sources] }
+    }
+
+    /// The source's event is at `at` from now on, wherever it was before.
+    pub(crate) fn set(&mut self, source: Source, at: Time) {
+        let index = self.position[source as usize];
+        if index == ABSENT {
+            self.heap.push((at, source));
+            self.sift_up(self.heap.len() - 1);
+        } else {
+            let index = index as usize;
+            let before = self.heap[index].0;
+            self.heap[index].0 = at;
+            if at < before {
+                self.sift_up(index);
+            } else {
+                self.sift_down(index);
+            }
+        }
+    }
+
+    /// The earliest event, which stays pending; `None` if there is none.
+    pub(crate) fn peek(&self) -> Option<(Time, Source)> {
+        self.heap.first().copied()
+    }
+
+    /// When the source's event is.
+    pub(crate) fn at(&self, source: Source) -> Option<Time> {
+        let index = self.position[source as usize];
+        (index != ABSENT).then(|| self.heap[index as usize].0)
+    }
+
+    /// Takes the source's event away.
+    pub(crate) fn clear(&mut self, source: Source) {
+        let index = self.position[source as usize];
+        if index == ABSENT {
+            return;
+        }
+        let index = index as usize;
+        self.position[source as usize] = ABSENT;
+        let last = self.heap.len() - 1;
+        self.heap.swap_remove(index);
+        if index < last {
+            self.position[self.heap[index].1 as usize] = index as u32;
+            self.sift_up(index);
+            let index = self.position[self.heap[index].1 as usize] as usize;
+            self.sift_down(index);
+        }
+    }
+
+    fn sift_up(&mut self, mut index: usize) {
+        let entry = self.heap[index];
+        while index > 0 {
+            let parent = (index - 1) / ARITY;
+            if self.heap[parent] <= entry {
+                break;
+            }
+            self.heap[index] = self.heap[parent];
+            self.position[self.heap[index].1 as usize] = index as u32;
+            index = parent;
+        }
+        self.heap[index] = entry;
+        self.position[entry.1 as usize] = index as u32;
+    }
+
+    fn sift_down(&mut self, mut index: usize) {
+        let entry = self.heap[index];
+        loop {
+            let first = index * ARITY + 1;
+            if first >= self.heap.len() {
+                break;
+            }
+            let end = (first + ARITY).min(self.heap.len());
+            let mut least = first;
+            for child in first + 1..end {
+                if self.heap[child] < self.heap[least] {
+                    least = child;
+                }
+            }
+            if self.heap[least] >= entry {
+                break;
+            }
+            self.heap[index] = self.heap[least];
+            self.position[self.heap[index].1 as usize] = index as u32;
+            index = least;
+        }
+        self.heap[index] = entry;
+        self.position[entry.1 as usize] = index as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn behaves_as_a_sorted_map(operations in prop::collection::vec((0u32..20, 0u64..50, 0u8..3), 1..300)) {
+            let mut queue = EventQueue::new(20);
+            let mut model: BTreeMap<Source, Time> = BTreeMap::new();
+            for (source, at, operation) in operations {
+                if operation == 0 {
+                    queue.clear(source);
+                    model.remove(&source);
+                } else {
+                    queue.set(source, Time::from_ps(at));
+                    model.insert(source, Time::from_ps(at));
+                }
+                let least = model.iter().map(|(&source, &at)| (at, source)).min();
+                prop_assert_eq!(queue.peek(), least);
+                prop_assert_eq!(queue.at(source), model.get(&source).copied());
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The packet-level simulator. A [`Scenario`] and a seed go in, result tables come out; nothing
+//! here reads a clock, the environment or randomness of the system.
+
+mod arena;
+mod datagram;
+mod events;
+mod flow;
+mod loss;
+mod pipe;
+mod record;
+mod reorder;
+mod route;
+mod setup;
+mod shaper;
+mod tap_stats;
+mod transport;
+mod world;
+
+use dumbbell_model::digest::digest;
+use dumbbell_model::tables::Table;
+use dumbbell_model::{Scenario, ScenarioError, Time};
+use thiserror::Error;
+
+/// What a run gives.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// All tables of [`dumbbell_model::tables::ALL`], in that order; those not asked for are empty.
+    pub tables: Vec<Table>,
+    /// SHA-256 over the tables.
+    pub digest: String,
+    /// Packets that left a host.
+    pub packets: u64,
+    /// Events processed.
+    pub events: u64,
+}
+
+/// Why a run gave nothing.
+#[derive(Clone, Debug, Error)]
+pub enum RunError {
+    /// The scenario cannot be run.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// A packet was lost track of: a defect of the simulator.
+    #[error("conservation violated: {0}")]
+    Conservation(String),
+    /// The monitor asked to stop.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// Watches a run from outside.
+pub trait Monitor: Sync {
+    /// Called now and then with the virtual time reached; `false` stops the run.
+    fn progress(&self, now: Time) -> bool;
+}
+
+/// Runs a scenario.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run(scenario: &Scenario, seed: u64, monitor: &dyn Monitor) -> Result<Output, RunError> {
+    scenario.validate()?;
+    let mut world = setup::world(scenario, seed)?;
+    world.begin();
+    world.run(monitor)?;
+    world.check_conservation()?;
+    let tables = world.tables();
+    let digest = digest(&tables);
+    Ok(Output { tables, digest, packets: world.packets, events: world.processed })
+}

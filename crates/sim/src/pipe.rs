@@ -1,0 +1,529 @@
+//! One direction of a link. A packet passes, in order: policer, loss, corruption, duplication,
+//! queue with shaper, propagation, ACK aggregation.
+//!
+//! A serial link needs no event of its own: when a packet is accepted, its departure is known
+//! (`start = max(now, end of the packet before)`), so it goes straight onto the line with its time
+//! of arrival. The token bucket, netem and traces keep one event, for the head of their queue.
+
+use crate::arena::PacketId;
+use crate::loss::{DropReason, LossModel, PolicerState};
+use crate::shaper::{DeliveryTrace, TokenBucket};
+use dumbbell_model::rng::Rng;
+use dumbbell_model::scenario::{AckAggregation, Change, Queue, Reordering};
+use dumbbell_model::{Rate, Span, Time};
+use dumbbell_packet::Packet;
+use std::collections::VecDeque;
+
+/// What lets packets go.
+pub(crate) enum Shaper {
+    None,
+    Serial { rate: Rate, busy_until: Time, remainder: u64 },
+    Tbf(TokenBucket),
+    Trace(DeliveryTrace),
+}
+
+/// A packet that waits for the shaper, or (serial link) will start being sent at `start`.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    id: PacketId,
+    bytes: u32,
+    arrived: Time,
+    /// Eligible for the shaper (netem's delay is over); start of sending on a serial link.
+    start: Time,
+}
+
+/// A packet in propagation.
+#[derive(Clone, Copy, Debug)]
+struct OnLine {
+    arrival: Time,
+    /// When it left the queue.
+    start: Time,
+    id: PacketId,
+    bytes: u32,
+}
+
+/// What became of an offered packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offered {
+    /// It is at the other end already.
+    Passed,
+    /// It waits or travels; a serial link knows when it will have left.
+    Kept(Option<Time>),
+    Dropped(DropReason),
+}
+
+/// Counters for the `pipes` and `queues` tables.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PipeStats {
+    pub(crate) arrived_packets: u64,
+    pub(crate) arrived_bytes: u64,
+    pub(crate) left_packets: u64,
+    pub(crate) left_bytes: u64,
+    pub(crate) dropped: [u64; DropReason::ALL.len()],
+    pub(crate) queue_max: usize,
+    /// Packet·picoseconds in the queue, and packets that left it.
+    pub(crate) sojourn_ps: u128,
+    pub(crate) sojourn_packets: u64,
+    pub(crate) sojourn_max_ps: u64,
+    /// Of these, up to the last sample.
+    pub(crate) sampled_ps: u128,
+    pub(crate) sampled_packets: u64,
+}
+
+impl PipeStats {
+    fn leaves(&mut self, waited: Span) {
+        self.sojourn_ps += u128::from(waited.as_ps());
+        self.sojourn_packets += 1;
+        self.sojourn_max_ps = self.sojourn_max_ps.max(waited.as_ps());
+    }
+
+    pub(crate) fn dropped_total(&self) -> u64 {
+        self.dropped.iter().sum()
+    }
+}
+
+/// One direction of a link.
+pub(crate) struct Pipe {
+    pub(crate) name: String,
+    /// Index of the node at the far end.
+    pub(crate) to: usize,
+    pub(crate) policer: Option<PolicerState>,
+    pub(crate) loss: LossModel,
+    pub(crate) corruption: f64,
+    pub(crate) duplication: f64,
+    pub(crate) queue: Queue,
+    pub(crate) shaper: Shaper,
+    pub(crate) overhead_bytes: u32,
+    pub(crate) delay: Span,
+    /// Jitter of the pipe and processing time of the node at its end.
+    pub(crate) jitter: Span,
+    pub(crate) reordering: Option<Reordering>,
+    pub(crate) ack_aggregation: Option<AckAggregation>,
+    pub(crate) changes: VecDeque<Change>,
+    pub(crate) rng: Rng,
+    pub(crate) stats: PipeStats,
+    /// Taps at the near and the far end.
+    pub(crate) tap_near: Option<usize>,
+    pub(crate) tap_far: Option<usize>,
+
+    waiting: VecDeque<Waiting>,
+    waiting_bytes: u64,
+    line: VecDeque<OnLine>,
+    held: Vec<(PacketId, u32)>,
+    held_until: Option<Time>,
+    damaged: Vec<PacketId>,
+}
+
+/// Values of a pipe that its own state starts from.
+pub(crate) struct PipeParts {
+    pub(crate) name: String,
+    pub(crate) to: usize,
+    pub(crate) policer: Option<PolicerState>,
+    pub(crate) loss: LossModel,
+    pub(crate) shaper: Shaper,
+    pub(crate) jitter: Span,
+    pub(crate) rng: Rng,
+}
+
+impl Pipe {
+    pub(crate) fn new(parts: PipeParts, spec: &dumbbell_model::scenario::Pipe) -> Self {
+        Self {
+            name: parts.name,
+            to: parts.to,
+            policer: parts.policer,
+            loss: parts.loss,
+            corruption: spec.corruption,
+            duplication: spec.duplication,
+            queue: spec.queue,
+            shaper: parts.shaper,
+            overhead_bytes: spec.overhead_bytes,
+            delay: spec.delay,
+            jitter: parts.jitter,
+            reordering: spec.reordering,
+            ack_aggregation: spec.ack_aggregation,
+            changes: spec.changes.iter().cloned().collect(),
+            rng: parts.rng,
+            stats: PipeStats::default(),
+            tap_near: None,
+            tap_far: None,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            line: VecDeque::new(),
+            held: Vec::new(),
+            held_until: None,
+            damaged: Vec::new(),
+        }
+    }
+
+    /// Draws whether this packet is to be queued twice.
+    pub(crate) fn duplicates(&mut self) -> bool {
+        self.duplication > 0.0 && self.rng.chance(self.duplication)
+    }
+
+    /// A packet arrives at the near end.
+    pub(crate) fn offer(&mut self, now: Time, id: PacketId, packet: &Packet) -> Offered {
+        let bytes = packet.frame_bytes + self.overhead_bytes;
+        self.stats.arrived_packets += 1;
+        self.stats.arrived_bytes += u64::from(bytes);
+        if let Some(policer) = &mut self.policer {
+            if !policer.admits(now, bytes) {
+                return self.dropped(DropReason::Policed);
+            }
+        }
+        if let Some(reason) = self.loss.strikes(packet, &mut self.rng) {
+            return self.dropped(reason);
+        }
+        self.settle(now);
+        if self.is_full(now, bytes) {
+            return self.dropped(DropReason::Overflow);
+        }
+        if self.corruption > 0.0 && self.rng.chance(self.corruption) {
+            self.damaged.push(id);
+        }
+        if let Some(aggregation) = self.ack_aggregation {
+            if packet.is_bare() {
+                self.hold(now, id, bytes, aggregation);
+                return Offered::Kept(None);
+            }
+        }
+        self.accept(now, id, bytes)
+    }
+
+    fn dropped(&mut self, reason: DropReason) -> Offered {
+        self.stats.dropped[reason as usize] += 1;
+        Offered::Dropped(reason)
+    }
+
+    /// Packets of a serial link whose sending has begun wait no longer.
+    pub(crate) fn settle(&mut self, now: Time) {
+        if !matches!(self.shaper, Shaper::Serial { .. }) {
+            return;
+        }
+        while let Some(head) = self.waiting.front().filter(|head| head.start <= now).copied() {
+            self.waiting.pop_front();
+            self.waiting_bytes -= u64::from(head.bytes);
+            self.stats.leaves(head.start.since(head.arrived));
+        }
+    }
+
+    fn is_full(&self, now: Time, bytes: u32) -> bool {
+        match self.queue {
+            Queue::DropTail { limit_packets, limit_bytes } => {
+                if matches!(self.shaper, Shaper::Serial { busy_until, .. } if busy_until <= now) {
+                    return false; // The wire is free: no room is needed.
+                }
+                limit_packets.is_some_and(|limit| self.waiting.len() as u64 >= limit)
+                    || limit_bytes
+                        .is_some_and(|limit| self.waiting_bytes + u64::from(bytes) > limit)
+            }
+            Queue::Netem { limit_packets, .. } => self.waiting.len() as u64 >= limit_packets,
+        }
+    }
+
+    /// Into the queue, or through it.
+    fn accept(&mut self, now: Time, id: PacketId, bytes: u32) -> Offered {
+        match &mut self.shaper {
+            Shaper::Serial { rate, busy_until, remainder } => {
+                let start = if *busy_until > now {
+                    *busy_until
+                } else {
+                    *remainder = 0;
+                    now
+                };
+                let (span, rest) = rate.serialise(u64::from(bytes), *remainder);
+                *remainder = rest;
+                *busy_until = start + span;
+                let end = *busy_until;
+                if start > now {
+                    self.enqueue(Waiting { id, bytes, arrived: now, start });
+                } else {
+                    self.stats.leaves(Span::ZERO);
+                }
+                self.depart(start, end, id, bytes);
+                Offered::Kept(Some(end))
+            }
+            Shaper::None if !matches!(self.queue, Queue::Netem { .. }) => {
+                if self.delay.is_zero() && self.jitter.is_zero() && self.reordering.is_none() {
+                    if self.take_damage(id) {
+                        return self.dropped(DropReason::Corrupted);
+                    }
+                    self.left(bytes);
+                    return Offered::Passed;
+                }
+                self.depart(now, now, id, bytes);
+                Offered::Kept(None)
+            }
+            _ => {
+                let start = now + self.netem_delay();
+                self.enqueue(Waiting { id, bytes, arrived: now, start });
+                Offered::Kept(None)
+            }
+        }
+    }
+
+    fn netem_delay(&mut self) -> Span {
+        match self.queue {
+            Queue::Netem { delay, jitter, .. } => {
+                delay + Span::from_ps(self.rng.below(jitter.as_ps()))
+            }
+            Queue::DropTail { .. } => Span::ZERO,
+        }
+    }
+
+    /// In order of eligibility: with netem's jitter a later packet may overtake.
+    fn enqueue(&mut self, new: Waiting) {
+        self.waiting_bytes += u64::from(new.bytes);
+        let mut index = self.waiting.len();
+        while index > 0 && self.waiting[index - 1].start > new.start {
+            index -= 1;
+        }
+        if index == self.waiting.len() {
+            self.waiting.push_back(new);
+        } else {
+            self.waiting.insert(index, new);
+        }
+        self.stats.queue_max = self.stats.queue_max.max(self.waiting.len());
+    }
+
+    /// Onto the line: sent from `start` to `end`, arrives after the delay.
+    fn depart(&mut self, start: Time, end: Time, id: PacketId, bytes: u32) {
+        let mut arrival = end + self.delay;
+        let mut held_back = false;
+        if let Some(reordering) = self.reordering {
+            if self.rng.chance(reordering.probability) {
+                arrival += reordering.extra_delay;
+                held_back = true;
+            }
+        }
+        if !self.jitter.is_zero() {
+            arrival += Span::from_ps(self.rng.below(self.jitter.as_ps()));
+            if !held_back && self.reordering.is_none() {
+                if let Some(last) = self.line.back() {
+                    arrival = arrival.max(last.arrival);
+                }
+            }
+        }
+        let entry = OnLine { arrival, start, id, bytes };
+        let mut index = self.line.len();
+        while index > 0 && self.line[index - 1].arrival > arrival {
+            index -= 1;
+        }
+        if index == self.line.len() {
+            self.line.push_back(entry);
+        } else {
+            self.line.insert(index, entry);
+        }
+    }
+
+    /// When the head of the queue may leave; `None`: nothing waits, or no event is needed.
+    pub(crate) fn queue_event(&mut self, now: Time) -> Option<Time> {
+        let head = *self.waiting.front()?;
+        match &mut self.shaper {
+            Shaper::Serial { .. } => None,
+            Shaper::None => Some(head.start),
+            Shaper::Tbf(bucket) => Some(bucket.leaves_at(head.start, head.bytes).max(now)),
+            Shaper::Trace(trace) => Some(trace.next_at(now.max(head.start))),
+        }
+    }
+
+    /// Takes the head out of the queue if it may leave now. It has passed the pipe if the result is
+    /// `Some`; else it is on the line or still waiting.
+    pub(crate) fn release(&mut self, now: Time) -> Release {
+        let Some(head) = self.waiting.front().copied() else { return Release::Nothing };
+        let goes = head.start <= now
+            && match &mut self.shaper {
+                Shaper::Serial { .. } => false,
+                Shaper::None => true,
+                Shaper::Tbf(bucket) => {
+                    let goes = bucket.leaves_at(head.start, head.bytes) <= now;
+                    if goes {
+                        bucket.take(now, head.bytes);
+                    }
+                    goes
+                }
+                Shaper::Trace(trace) => trace.spend(head.bytes),
+            };
+        if !goes {
+            return Release::Nothing;
+        }
+        self.waiting.pop_front();
+        self.waiting_bytes -= u64::from(head.bytes);
+        self.stats.leaves(now.since(head.arrived));
+        if self.delay.is_zero() && self.jitter.is_zero() && self.reordering.is_none() {
+            return self.emerge(head.id, head.bytes);
+        }
+        self.depart(now, now, head.id, head.bytes);
+        Release::OnLine
+    }
+
+    /// A delivery opportunity of a trace begins or ends.
+    pub(crate) fn open_trace(&mut self) {
+        if let Shaper::Trace(trace) = &mut self.shaper {
+            trace.open();
+        }
+    }
+
+    /// Nothing waits any more.
+    pub(crate) fn close_trace(&mut self) {
+        if self.waiting.is_empty() {
+            if let Shaper::Trace(trace) = &mut self.shaper {
+                trace.waste();
+            }
+        }
+    }
+
+    /// When the next packet in propagation arrives.
+    pub(crate) fn line_event(&self) -> Option<Time> {
+        self.line.front().map(|head| head.arrival)
+    }
+
+    /// Takes the packet that arrives now.
+    pub(crate) fn arrive(&mut self, now: Time) -> Release {
+        let Some(head) = self.line.front().filter(|head| head.arrival <= now).copied() else {
+            return Release::Nothing;
+        };
+        self.settle(now);
+        self.line.pop_front();
+        self.emerge(head.id, head.bytes)
+    }
+
+    /// At the far end: intact, or damaged and dropped there.
+    fn emerge(&mut self, id: PacketId, bytes: u32) -> Release {
+        if self.take_damage(id) {
+            self.stats.dropped[DropReason::Corrupted as usize] += 1;
+            return Release::Damaged(id);
+        }
+        self.left(bytes);
+        Release::Arrived(id)
+    }
+
+    fn left(&mut self, bytes: u32) {
+        self.stats.left_packets += 1;
+        self.stats.left_bytes += u64::from(bytes);
+    }
+
+    fn take_damage(&mut self, id: PacketId) -> bool {
+        if self.damaged.is_empty() {
+            return false;
+        }
+        let Some(index) = self.damaged.iter().position(|damaged| *damaged == id) else {
+            return false;
+        };
+        self.damaged.swap_remove(index);
+        true
+    }
+
+    /// An ACK joins the batch.
+    fn hold(&mut self, now: Time, id: PacketId, bytes: u32, aggregation: AckAggregation) {
+        self.held.push((id, bytes));
+        if self.held.len() == 1 {
+            self.held_until = Some(now + aggregation.max_wait);
+        }
+        if self.held.len() >= aggregation.max_acks as usize {
+            self.held_until = Some(now);
+        }
+    }
+
+    /// When the batch of ACKs leaves.
+    pub(crate) fn aggregation_event(&self) -> Option<Time> {
+        self.held_until
+    }
+
+    /// The batch leaves: into the queue one after the other. Returns those that passed at once.
+    pub(crate) fn release_batch(&mut self, now: Time) -> Vec<PacketId> {
+        self.held_until = None;
+        let batch = core::mem::take(&mut self.held);
+        let mut passed = Vec::new();
+        for (id, bytes) in batch {
+            if self.accept(now, id, bytes) == Offered::Passed {
+                passed.push(id);
+            }
+        }
+        passed
+    }
+
+    /// When the next change of values is due.
+    pub(crate) fn change_event(&self) -> Option<Time> {
+        self.changes.front().map(|change| Time::ZERO + change.at)
+    }
+
+    /// Applies the change that is due now; packets planned on a serial link are planned anew.
+    pub(crate) fn apply_change(&mut self, now: Time, loss: impl Fn(&Change) -> Option<LossModel>) {
+        let Some(change) = self.changes.pop_front() else { return };
+        if let Some(model) = loss(&change) {
+            self.loss = model;
+        }
+        if let Some(delay) = change.delay {
+            match &mut self.queue {
+                Queue::Netem { delay: old, .. } => *old = delay,
+                Queue::DropTail { .. } => self.delay = delay,
+            }
+        }
+        match (&mut self.shaper, change.rate_bps) {
+            (Shaper::Tbf(bucket), Some(new)) => bucket.set_rate(now, new),
+            (Shaper::Serial { rate, .. }, Some(new)) => {
+                *rate = new;
+                self.replan(now);
+            }
+            _ => {}
+        }
+    }
+
+    /// A serial link's rate changed: the packet on the wire finishes as it began, the others are
+    /// sent at the new rate.
+    fn replan(&mut self, now: Time) {
+        self.settle(now);
+        let planned: Vec<Waiting> = self.waiting.drain(..).collect();
+        self.waiting_bytes = 0;
+        self.line.retain(|entry| entry.start <= now);
+        let Shaper::Serial { busy_until, .. } = &mut self.shaper else { return };
+        if let Some(first) = planned.first() {
+            *busy_until = first.start; // The end of the packet on the wire.
+        }
+        for packet in planned {
+            let Shaper::Serial { rate, busy_until, remainder } = &mut self.shaper else { return };
+            let start = *busy_until;
+            let (span, rest) = rate.serialise(u64::from(packet.bytes), *remainder);
+            *remainder = rest;
+            *busy_until = start + span;
+            let end = *busy_until;
+            self.enqueue(Waiting { start, ..packet });
+            self.depart(start, end, packet.id, packet.bytes);
+        }
+    }
+
+    /// Packets that wait now (after [`Self::settle`]).
+    pub(crate) fn queued(&self) -> (usize, u64) {
+        (self.waiting.len(), self.waiting_bytes)
+    }
+
+    /// Packets inside: waiting, travelling or held.
+    pub(crate) fn inside(&self) -> u64 {
+        let waiting = match self.shaper {
+            Shaper::Serial { .. } => 0, // Those are on the line already.
+            _ => self.waiting.len(),
+        };
+        (waiting + self.line.len() + self.held.len()) as u64
+    }
+
+    pub(crate) fn is_trace(&self) -> bool {
+        matches!(self.shaper, Shaper::Trace(_))
+    }
+
+    /// Does this pipe have a queue worth a table?
+    pub(crate) fn has_queue(&self) -> bool {
+        !matches!(self.shaper, Shaper::None) || matches!(self.queue, Queue::Netem { .. })
+    }
+}
+
+/// What left a queue or a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Release {
+    Nothing,
+    /// Out of the queue, onto the line.
+    OnLine,
+    /// At the far end.
+    Arrived(PacketId),
+    /// At the far end, but damaged.
+    Damaged(PacketId),
+}

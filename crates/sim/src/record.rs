@@ -1,0 +1,312 @@
+//! Result tables: what was recorded over time, and the totals at the end.
+
+use crate::flow::{Ends, FlowState, TcpEnds};
+use crate::loss::DropReason;
+use crate::pipe::Pipe;
+use crate::tap_stats::Taps;
+use crate::transport::sender::Phase;
+use crate::world::World;
+use dumbbell_cc::CaState;
+use dumbbell_model::scenario::{Flow, Sampling, Traffic};
+use dumbbell_model::tables::{
+    DropRow, FlowRow, PipeRow, QueueRow, SampleRow, Table, TransferRow,
+};
+use dumbbell_model::Time;
+use dumbbell_packet::{Body, Packet};
+
+/// What is kept over time.
+pub(crate) struct Recorder {
+    sampling: Sampling,
+    samples: Vec<SampleRow>,
+    queues: Vec<QueueRow>,
+    drops: Vec<DropRow>,
+}
+
+fn ns(at: Time) -> i64 {
+    at.as_ns() as i64
+}
+
+fn state_name(state: CaState) -> &'static str {
+    match state {
+        CaState::Open => "Open",
+        CaState::Disorder => "Disorder",
+        CaState::Cwr => "CWR",
+        CaState::Recovery => "Recovery",
+        CaState::Loss => "Loss",
+    }
+}
+
+impl Recorder {
+    pub(crate) fn new(sampling: Sampling) -> Self {
+        Self { sampling, samples: Vec::new(), queues: Vec::new(), drops: Vec::new() }
+    }
+
+    pub(crate) fn drop(&mut self, at: Time, pipe: &str, reason: &str, packet: &Packet) {
+        if !self.sampling.drops {
+            return;
+        }
+        let seq = match packet.body {
+            Body::Tcp(segment) => segment.seq,
+            Body::Udp { .. } | Body::Ping { .. } => packet.number,
+        };
+        self.drops.push(DropRow {
+            time_ns: ns(at),
+            pipe: pipe.to_owned(),
+            reason: reason.to_owned(),
+            flow: packet.flow.to_string(), // Named at the end.
+            seq_bytes: seq as i64,
+        });
+    }
+
+    pub(crate) fn sample(
+        &mut self,
+        at: Time,
+        specs: &[Flow],
+        flows: &[FlowState],
+        pipes: &mut [Pipe],
+    ) {
+        if self.sampling.samples {
+            for (spec, flow) in specs.iter().zip(flows) {
+                if flow.start <= at {
+                    self.samples.push(sample_row(at, spec, flow));
+                }
+            }
+        }
+        if self.sampling.queues {
+            for pipe in pipes.iter_mut().filter(|pipe| pipe.has_queue()) {
+                pipe.settle(at);
+                self.queues.push(queue_row(at, pipe));
+            }
+        }
+    }
+}
+
+fn sample_row(at: Time, spec: &Flow, flow: &FlowState) -> SampleRow {
+    let base = SampleRow {
+        time_ns: ns(at),
+        flow: spec.name.clone(),
+        delivered_bytes: flow.delivered_bytes() as i64,
+        pacing_bps: -1,
+        ..SampleRow::default()
+    };
+    let Ends::Tcp(tcp) = &flow.ends else { return base };
+    let sender = &tcp.sender;
+    let paced = (sender.window.pacing || sender.fq) && sender.window.pacing_rate != u64::MAX;
+    let minimum = sender.rtt.min_us();
+    SampleRow {
+        state: state_name(sender.state).to_owned(),
+        cwnd_packets: i64::from(sender.window.cwnd),
+        ssthresh_packets: i64::from(sender.window.ssthresh),
+        in_flight_packets: i64::from(sender.in_flight()),
+        sacked_packets: i64::from(sender.sacked_out),
+        lost_packets: i64::from(sender.lost_out),
+        reordering_packets: i64::from(sender.reordering),
+        srtt_ns: i64::from(sender.rtt.srtt_us8 >> 3) * 1000,
+        rttvar_ns: i64::from(sender.rtt.rttvar_us4 >> 2) * 1000,
+        rtt_min_ns: if minimum == u32::MAX { -1 } else { i64::from(minimum) * 1000 },
+        rto_ns: (sender.tick.to_us(sender.rto_jiffies()) * 1000) as i64,
+        pacing_bps: if paced { (sender.window.pacing_rate * 8) as i64 } else { -1 },
+        rwnd_bytes: sender.snd_wnd as i64,
+        unsent_bytes: sender.write_seq.saturating_sub(sender.snd_nxt) as i64,
+        acked_bytes: sender.snd_una.min(sender.write_seq) as i64,
+        retransmitted_packets: sender.counters.retransmitted as i64,
+        ..base
+    }
+}
+
+fn queue_row(at: Time, pipe: &mut Pipe) -> QueueRow {
+    let (packets, bytes) = pipe.queued();
+    let stats = &mut pipe.stats;
+    let left = stats.sojourn_packets - stats.sampled_packets;
+    let waited = stats.sojourn_ps - stats.sampled_ps;
+    stats.sampled_packets = stats.sojourn_packets;
+    stats.sampled_ps = stats.sojourn_ps;
+    QueueRow {
+        time_ns: ns(at),
+        pipe: pipe.name.clone(),
+        queued_packets: packets as i64,
+        queued_bytes: bytes as i64,
+        sojourn_mean_ns: mean(waited as f64 / 1000.0, left),
+        dropped_packets: pipe.stats.dropped_total() as i64,
+        marked_packets: 0,
+        sent_bytes: pipe.stats.left_bytes as i64,
+    }
+}
+
+/// NaN where nothing was counted.
+fn mean(sum: f64, count: u64) -> f64 {
+    if count == 0 {
+        f64::NAN
+    } else {
+        sum / count as f64
+    }
+}
+
+impl World<'_> {
+    /// All tables, in the order of the digest.
+    pub(crate) fn tables(&mut self) -> Vec<Table> {
+        let flows: Vec<FlowRow> = self
+            .scenario
+            .flows
+            .iter()
+            .zip(&self.flows)
+            .enumerate()
+            .map(|(i, (spec, flow))| self.flow_row(i, spec, flow))
+            .collect();
+        let seconds = self.end.as_ps() as f64;
+        let pipes: Vec<PipeRow> = self.pipes.iter().map(|pipe| pipe_row(pipe, seconds)).collect();
+        let transfers: Vec<TransferRow> = self
+            .scenario
+            .flows
+            .iter()
+            .zip(&self.flows)
+            .filter_map(|(spec, flow)| transfer_row(spec, flow))
+            .collect();
+        for drop in &mut self.recorder.drops {
+            let index: usize = drop.flow.parse().unwrap_or(0);
+            drop.flow.clone_from(&self.scenario.flows[index].name);
+        }
+        vec![
+            FlowRow::table(&flows),
+            PipeRow::table(&pipes),
+            TransferRow::table(&transfers),
+            SampleRow::table(&self.recorder.samples),
+            QueueRow::table(&self.recorder.queues),
+            DropRow::table(&self.recorder.drops),
+        ]
+    }
+
+    fn flow_row(&self, index: usize, spec: &Flow, flow: &FlowState) -> FlowRow {
+        let mut row = FlowRow {
+            flow: spec.name.clone(),
+            from_host: spec.from.clone(),
+            to_host: spec.to.clone(),
+            start_ns: ns(flow.start),
+            established_ns: ns(flow.start),
+            last_delivery_ns: -1,
+            end_ns: ns(flow.stop.unwrap_or(self.end)),
+            delivered_bytes: flow.delivered_bytes() as i64,
+            sent_packets: flow.sent[0] as i64,
+            sent_bytes: flow.sent_bytes as i64,
+            received_packets: flow.received_packets as i64,
+            received_bytes: flow.received_bytes as i64,
+            dropped_packets: flow.dropped as i64,
+            reordered_packets: flow.reorder.reordered as i64,
+            reordering_extent_mean_packets: mean(
+                flow.reorder.extent_sum as f64,
+                flow.reorder.reordered,
+            ),
+            reordering_extent_max_packets: flow.reorder.extent_max as i64,
+            cwnd_mean_packets: f64::NAN,
+            in_flight_mean_packets: f64::NAN,
+            srtt_mean_ns: f64::NAN,
+            rtt_min_ns: -1,
+            rtt_mean_ns: f64::NAN,
+            ..FlowRow::default()
+        };
+        match (&flow.ends, &spec.traffic) {
+            (Ends::Tcp(tcp), Traffic::Tcp(traffic)) => {
+                row.kind = "tcp".to_owned();
+                row.congestion_control = tcp.sender.cc.name().to_owned();
+                debug_assert_eq!(
+                    row.congestion_control,
+                    format!("{:?}", traffic.congestion_control).to_lowercase()
+                );
+                fill_tcp(&mut row, tcp, flow, self.end);
+            }
+            (Ends::Udp { sink, .. }, _) => {
+                row.kind = "udp".to_owned();
+                row.data_packets = flow.sent[0] as i64;
+                row.last_delivery_ns = sink.last_delivery.map_or(-1, ns);
+            }
+            (Ends::Ping(ping), _) => {
+                row.kind = "ping".to_owned();
+                row.data_packets = ping.sent as i64;
+                row.last_delivery_ns = ping.last_delivery.map_or(-1, ns);
+                row.rtt_mean_ns = mean(ping.rtt_ps as f64 / 1000.0, ping.answered);
+                if ping.answered > 0 {
+                    row.rtt_min_ns = (ping.rtt_min_ps / 1000) as i64;
+                }
+            }
+            (Ends::Tcp(_), _) => {}
+        }
+        fill_tap(&mut row, &self.taps, index, |tap| self.scenario.taps[tap].name.clone());
+        row
+    }
+}
+
+fn fill_tcp(row: &mut FlowRow, tcp: &TcpEnds, flow: &FlowState, end: Time) {
+    let sender = &tcp.sender;
+    let counters = &sender.counters;
+    row.established_ns = sender.established_at.map_or(-1, ns);
+    row.last_delivery_ns = tcp.receiver.last_delivery.map_or(-1, ns);
+    row.end_ns = match sender.phase {
+        Phase::Finished(at) | Phase::GivenUp(at) => ns(at),
+        Phase::Closed | Phase::SynSent { .. } | Phase::Established => ns(end),
+    };
+    row.data_packets = counters.data_packets as i64;
+    row.retransmitted_packets = counters.retransmitted as i64;
+    row.fast_retransmitted_packets = counters.fast as i64;
+    row.timeout_retransmitted_packets = counters.timeout as i64;
+    row.probe_retransmitted_packets = counters.probe as i64;
+    row.spurious_retransmitted_packets = tcp.receiver.duplicate_packets as i64;
+    row.timeouts = counters.timeouts as i64;
+    row.recoveries = counters.recoveries as i64;
+    row.undos = counters.undos as i64;
+    row.reordering_packets = i64::from(sender.reordering);
+    row.rtt_min_ns = sender.rtt.least_us.map_or(-1, |us| (us * 1000) as i64);
+    let sums = &flow.windows;
+    row.cwnd_max_packets = sums.cwnd_max as i64;
+    row.cwnd_mean_packets = mean(sums.cwnd as f64, sums.samples);
+    row.in_flight_mean_packets = mean(sums.in_flight as f64, sums.samples);
+    row.srtt_mean_ns = mean(sums.srtt_us8 as f64 / 8.0 * 1000.0, sums.samples);
+}
+
+fn fill_tap(row: &mut FlowRow, taps: &Taps, flow: usize, name: impl Fn(usize) -> String) {
+    let (tap, stats) = taps.of(flow);
+    row.tap = tap.map_or_else(String::new, name);
+    row.tap_data_packets = stats.data_packets as i64;
+    row.tap_retransmissions = stats.retransmissions as i64;
+    row.tap_rtt_samples = stats.rtt_samples as i64;
+    row.tap_rtt_mean_ns = mean(stats.rtt_ps as f64 / 1000.0, stats.rtt_samples);
+    row.tap_rtt_min_ns =
+        if stats.rtt_samples == 0 { -1 } else { (stats.rtt_min_ps / 1000) as i64 };
+    row.tap_rtt_max_ns =
+        if stats.rtt_samples == 0 { -1 } else { (stats.rtt_max_ps / 1000) as i64 };
+    row.tap_acks = stats.acks as i64;
+    row.tap_acks_with_sack = stats.acks_with_sack as i64;
+    row.tap_sack_blocks = stats.sack_blocks as i64;
+}
+
+fn pipe_row(pipe: &Pipe, duration_ps: f64) -> PipeRow {
+    let stats = &pipe.stats;
+    let dropped = |reason: DropReason| stats.dropped[reason as usize] as i64;
+    PipeRow {
+        pipe: pipe.name.clone(),
+        arrived_packets: stats.arrived_packets as i64,
+        arrived_bytes: stats.arrived_bytes as i64,
+        left_packets: stats.left_packets as i64,
+        left_bytes: stats.left_bytes as i64,
+        dropped_overflow_packets: dropped(DropReason::Overflow),
+        dropped_random_packets: dropped(DropReason::Random),
+        dropped_scripted_packets: dropped(DropReason::Scripted),
+        dropped_policed_packets: dropped(DropReason::Policed),
+        dropped_corrupted_packets: dropped(DropReason::Corrupted),
+        remaining_packets: pipe.inside() as i64,
+        queue_max_packets: stats.queue_max as i64,
+        queue_mean_packets: stats.sojourn_ps as f64 / duration_ps,
+        sojourn_mean_ns: mean(stats.sojourn_ps as f64 / 1000.0, stats.sojourn_packets),
+        sojourn_max_ns: (stats.sojourn_max_ps / 1000) as i64,
+    }
+}
+
+fn transfer_row(spec: &Flow, flow: &FlowState) -> Option<TransferRow> {
+    let Ends::Tcp(tcp) = &flow.ends else { return None };
+    let Phase::Finished(_) = tcp.sender.phase else { return None };
+    Some(TransferRow {
+        flow: spec.name.clone(),
+        start_ns: ns(flow.start),
+        end_ns: tcp.receiver.last_delivery.map_or(-1, ns),
+        transfer_bytes: flow.delivered_bytes() as i64,
+    })
+}

@@ -1,0 +1,189 @@
+//! From a scenario and a seed to a world ready to run.
+
+use crate::arena::Arena;
+use crate::datagram::{PingState, UdpSink, UdpSource};
+use crate::events::EventQueue;
+use crate::flow::{Ends, FlowState, TcpEnds, WindowSums};
+use crate::loss::{LossModel, PolicerState};
+use crate::pipe::{Pipe, PipeParts, Shaper};
+use crate::record::Recorder;
+use crate::reorder::Reorder;
+use crate::route::Routes;
+use crate::shaper::{DeliveryTrace, TokenBucket};
+use crate::tap_stats::Taps;
+use crate::transport::receiver::Receiver;
+use crate::transport::sender::Sender;
+use crate::world::{World, FLOW_SOURCES, PIPE_SOURCES};
+use dumbbell_model::rng::Rng;
+use dumbbell_model::scenario::{self, Link, Scenario, Traffic};
+use dumbbell_model::{ScenarioError, Span, TcpOptions, Time};
+use std::collections::VecDeque;
+
+/// Builds the world.
+pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, ScenarioError> {
+    refuse_unsupported(scenario)?;
+    let routes = Routes::new(scenario, seed)?;
+    let mut pipes = Vec::with_capacity(2 * scenario.links.len());
+    for link in &scenario.links {
+        pipes.push(pipe(scenario, link, true, seed));
+        pipes.push(pipe(scenario, link, false, seed));
+    }
+    for (index, tap) in scenario.taps.iter().enumerate() {
+        let at = scenario.links.iter().position(|link| link.name == tap.link).unwrap_or(0);
+        let leaving = 2 * at + usize::from(scenario.links[at].a != tap.node);
+        pipes[leaving].tap_near = Some(index);
+        pipes[leaving ^ 1].tap_far = Some(index);
+    }
+    let flows: Vec<FlowState> = scenario.flows.iter().map(|f| flow(scenario, f, seed)).collect();
+    let sources = pipes.len() * PIPE_SOURCES + flows.len() * FLOW_SOURCES + 1;
+    let recorder = Recorder::new(scenario.sampling);
+    Ok(World {
+        scenario,
+        now: Time::ZERO,
+        end: Time::ZERO + scenario.duration,
+        events: EventQueue::new(sources),
+        arena: Arena::default(),
+        taps: Taps::new(flows.len()),
+        pipes,
+        routes,
+        flows,
+        recorder,
+        outbox: VecDeque::new(),
+        inbox: VecDeque::new(),
+        packets: 0,
+        processed: 0,
+        ended: 0,
+    })
+}
+
+/// What this engine cannot do is said before it starts.
+fn refuse_unsupported(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let refuse = |path: String| {
+        Err(ScenarioError {
+            path,
+            message: "the simulator sends segment by segment; gso must be false".into(),
+        })
+    };
+    for (i, node) in scenario.nodes.iter().enumerate() {
+        if node.tcp.as_ref().is_some_and(|tcp| tcp.gso) {
+            return refuse(format!("nodes[{i}].tcp.gso"));
+        }
+    }
+    for (i, flow) in scenario.flows.iter().enumerate() {
+        if let Traffic::Tcp(tcp) = &flow.traffic {
+            for (side, options) in [("sender", &tcp.sender), ("receiver", &tcp.receiver)] {
+                if options.as_ref().is_some_and(|options| options.gso) {
+                    return refuse(format!("flows[{i}].traffic.tcp.{side}.gso"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn node_index(scenario: &Scenario, name: &str) -> usize {
+    scenario.nodes.iter().position(|node| node.name == name).unwrap_or(0)
+}
+
+fn pipe(scenario: &Scenario, link: &Link, forward: bool, seed: u64) -> Pipe {
+    let (direction, spec, far) = if forward {
+        ("forward", &link.forward, &link.b)
+    } else {
+        ("backward", &link.backward, &link.a)
+    };
+    let name = format!("{}/{direction}", link.name);
+    let to = node_index(scenario, far);
+    let shaper = match &spec.shaper {
+        scenario::Shaper::None => Shaper::None,
+        scenario::Shaper::Serial { rate_bps } => {
+            Shaper::Serial { rate: *rate_bps, busy_until: Time::ZERO, remainder: 0 }
+        }
+        scenario::Shaper::Tbf { rate_bps, burst_bytes, initial_bytes } => {
+            let drawn = || {
+                Rng::named(seed, &format!("link/{name}/tokens")).below(*burst_bytes + 1)
+            };
+            let level = initial_bytes.unwrap_or_else(drawn);
+            Shaper::Tbf(TokenBucket::new(*rate_bps, *burst_bytes, level))
+        }
+        scenario::Shaper::Trace { deliveries_ms } => {
+            Shaper::Trace(DeliveryTrace::new(deliveries_ms.clone()))
+        }
+    };
+    let number = |flow: &str| {
+        scenario.flows.iter().position(|f| f.name == flow).map(|index| index as u32)
+    };
+    let parts = PipeParts {
+        to,
+        policer: spec.policer.map(PolicerState::new),
+        loss: LossModel::new(&spec.loss, scenario.flows.len(), number),
+        shaper,
+        jitter: spec.jitter + scenario.nodes[to].processing_jitter,
+        rng: Rng::named(seed, &format!("link/{name}")),
+        name,
+    };
+    Pipe::new(parts, spec)
+}
+
+fn flow(scenario: &Scenario, spec: &scenario::Flow, seed: u64) -> FlowState {
+    let (from, to) = (node_index(scenario, &spec.from), node_index(scenario, &spec.to));
+    let jitter = Rng::named(seed, &format!("flow/{}/start", spec.name))
+        .below(spec.start_jitter.as_ps());
+    let start = Time::ZERO + spec.start + Span::from_ps(jitter);
+    let end = Time::ZERO + scenario.duration;
+    let stop = spec.stop.map(|stop| Time::ZERO + stop);
+    let until = stop.unwrap_or(end);
+    let ends = match &spec.traffic {
+        Traffic::Tcp(tcp) => {
+            let options = |own: &Option<TcpOptions>, node: usize| {
+                // Validated: every host has options.
+                own.clone().or_else(|| scenario.nodes[node].tcp.clone())
+            };
+            let sending = options(&tcp.sender, from);
+            let receiving = options(&tcp.receiver, to);
+            let fallback = || TcpOptions::profile("linux-6.1");
+            let (Some(mut sending), Some(mut receiving)) =
+                (sending.or_else(fallback), receiving.or_else(fallback))
+            else {
+                unreachable!("the profile is part of the program")
+            };
+            negotiate(&mut sending, &mut receiving);
+            let rng = Rng::named(seed, &format!("flow/{}/cc", spec.name));
+            let sender =
+                Sender::new(tcp.congestion_control, &sending, tcp.source, tcp.fq, rng);
+            let receiver = Receiver::new(&receiving, tcp.sink);
+            Ends::Tcp(Box::new(TcpEnds { sender, receiver }))
+        }
+        Traffic::Udp(udp) => Ends::Udp {
+            source: UdpSource::new(*udp, start, until),
+            sink: UdpSink::default(),
+        },
+        Traffic::Ping(ping) => Ends::Ping(PingState::new(*ping, start, until)),
+    };
+    FlowState {
+        ends,
+        from,
+        to,
+        start,
+        stop: stop.filter(|stop| *stop > start && *stop < end),
+        sent: [0; 2],
+        sent_bytes: 0,
+        received_packets: 0,
+        received_bytes: 0,
+        dropped: 0,
+        reorder: Reorder::default(),
+        windows: WindowSums::default(),
+    }
+}
+
+/// What both sides must want (RFC 7323 §1.3, RFC 2018 §2), and the smaller MSS.
+fn negotiate(sender: &mut TcpOptions, receiver: &mut TcpOptions) {
+    let both = sender.tcp_timestamps && receiver.tcp_timestamps;
+    (sender.tcp_timestamps, receiver.tcp_timestamps) = (both, both);
+    let both = sender.tcp_sack && receiver.tcp_sack;
+    (sender.tcp_sack, receiver.tcp_sack) = (both, both);
+    receiver.tcp_dsack &= both;
+    let both = sender.tcp_window_scaling && receiver.tcp_window_scaling;
+    (sender.tcp_window_scaling, receiver.tcp_window_scaling) = (both, both);
+    let mtu = sender.mtu_bytes.min(receiver.mtu_bytes);
+    (sender.mtu_bytes, receiver.mtu_bytes) = (mtu, mtu);
+}

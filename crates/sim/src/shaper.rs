@@ -1,0 +1,169 @@
+//! What lets packets go: token bucket (Linux's sch_tbf) and packet-delivery trace (mahimahi).
+
+use dumbbell_model::{Rate, Span, Time};
+
+/// Linux's token bucket, counted in nanoseconds of transmission at the rate.
+#[derive(Clone, Debug)]
+pub(crate) struct TokenBucket {
+    rate: Rate,
+    depth_ns: u64,
+    tokens_ns: u64,
+    /// When `tokens_ns` was true (`t_c`).
+    at_ns: u64,
+}
+
+impl TokenBucket {
+    pub(crate) fn new(rate: Rate, burst_bytes: u64, initial_bytes: u64) -> Self {
+        let mut bucket = Self { rate, depth_ns: 0, tokens_ns: 0, at_ns: 0 };
+        bucket.depth_ns = bucket.cost_ns(burst_bytes);
+        bucket.tokens_ns = bucket.cost_ns(initial_bytes);
+        bucket
+    }
+
+    /// Transmission time of so many bytes, nanoseconds rounded down (`psched_l2t_ns`).
+    fn cost_ns(&self, bytes: u64) -> u64 {
+        self.rate.serialise(bytes, 0).0.as_ns()
+    }
+
+    /// When a packet of this length may leave, not before `from`. A packet longer than the bucket
+    /// leaves from a full bucket: in Linux it would be refused at the entrance.
+    pub(crate) fn leaves_at(&self, from: Time, bytes: u32) -> Time {
+        let cost = self.cost_ns(u64::from(bytes)).min(self.depth_ns);
+        let wait = cost.saturating_sub(self.tokens_ns);
+        from.max(Time::from_ns(self.at_ns + wait))
+    }
+
+    /// The packet leaves now.
+    pub(crate) fn take(&mut self, now: Time, bytes: u32) {
+        let now_ns = now.as_ns();
+        let filled = self.tokens_ns + (now_ns - self.at_ns).min(self.depth_ns);
+        self.tokens_ns = filled.min(self.depth_ns).saturating_sub(self.cost_ns(u64::from(bytes)));
+        self.at_ns = now_ns;
+    }
+
+    /// A new rate from now on; the bucket keeps its share of filling.
+    pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
+        self.take(now, 0);
+        let bytes_in = |ns: u64, rate: Rate| rate.bytes_in(Span::from_ns(ns));
+        let depth = bytes_in(self.depth_ns + 1, self.rate);
+        let level = bytes_in(self.tokens_ns, self.rate);
+        self.rate = rate;
+        self.depth_ns = self.cost_ns(depth);
+        self.tokens_ns = self.cost_ns(level);
+    }
+}
+
+/// Bytes that may leave at one delivery opportunity of a mahimahi trace.
+const OPPORTUNITY_BYTES: u32 = 1504;
+
+/// A packet-delivery trace, repeated for ever.
+#[derive(Clone, Debug)]
+pub(crate) struct DeliveryTrace {
+    deliveries_ms: Vec<u64>,
+    period: u64,
+    index: usize,
+    /// Bytes of the head that earlier opportunities carried, and what is left of the current one.
+    credit: u32,
+}
+
+impl DeliveryTrace {
+    /// Times ascend and the last is above 0 (validated).
+    pub(crate) fn new(deliveries_ms: Vec<u64>) -> Self {
+        Self { deliveries_ms, period: 0, index: 0, credit: 0 }
+    }
+
+    fn time(&self, period: u64, index: usize) -> Time {
+        let last = self.deliveries_ms.last().copied().unwrap_or(1);
+        Time::ZERO + Span::from_ms(period * last + self.deliveries_ms[index])
+    }
+
+    /// The next opportunity at or after `from`. Unused opportunities are lost.
+    pub(crate) fn next_at(&mut self, from: Time) -> Time {
+        let last_ms = self.deliveries_ms.last().copied().unwrap_or(1);
+        let period = from.as_us() / 1000 / last_ms;
+        if period > self.period {
+            self.period = period;
+            self.index = 0;
+        }
+        while self.time(self.period, self.index) < from {
+            self.step();
+        }
+        self.time(self.period, self.index)
+    }
+
+    fn step(&mut self) {
+        self.index += 1;
+        if self.index == self.deliveries_ms.len() {
+            self.index = 0;
+            self.period += 1;
+        }
+    }
+
+    /// An opportunity comes: its bytes are there to spend.
+    pub(crate) fn open(&mut self) {
+        self.step();
+        self.credit += OPPORTUNITY_BYTES;
+    }
+
+    /// Spends the packet's length if there is enough; a longer packet waits for more
+    /// opportunities.
+    pub(crate) fn spend(&mut self, bytes: u32) -> bool {
+        if self.credit < bytes {
+            return false;
+        }
+        self.credit -= bytes;
+        true
+    }
+
+    /// Nothing waits: what is left of the opportunity is lost.
+    pub(crate) fn waste(&mut self) {
+        self.credit = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_bucket_lets_its_burst_go_and_then_paces() {
+        let rate = Rate::from_bps(10_000_000);
+        let mut bucket = TokenBucket::new(rate, 5120, 5120);
+        let mut now = Time::ZERO;
+        let mut departures = Vec::new();
+        for _ in 0..6 {
+            now = bucket.leaves_at(now, 1514);
+            bucket.take(now, 1514);
+            departures.push(now.as_ns());
+        }
+        // 5120 bytes hold three frames and 578 bytes; a frame lasts 1 211 200 ns.
+        assert_eq!(departures[..3], [0, 0, 0]);
+        assert_eq!(departures[3], (1514 - 578) * 800);
+        assert_eq!(departures[5] - departures[4], 1_211_200);
+    }
+
+    #[test]
+    fn long_run_rate_is_the_rate() {
+        let rate = Rate::from_bps(10_000_000);
+        let mut bucket = TokenBucket::new(rate, 5120, 0);
+        let mut now = Time::ZERO;
+        for _ in 0..10_000 {
+            now = bucket.leaves_at(now, 1514);
+            bucket.take(now, 1514);
+        }
+        assert_eq!(now.as_ns(), 10_000 * 1_211_200);
+    }
+
+    #[test]
+    fn a_trace_delivers_at_its_times_and_repeats() {
+        let mut trace = DeliveryTrace::new(vec![3, 5, 10]);
+        let mut at = Vec::new();
+        let mut now = Time::ZERO;
+        for _ in 0..5 {
+            now = trace.next_at(now);
+            trace.open();
+            at.push(now.as_us() / 1000);
+        }
+        assert_eq!(at, [3, 5, 10, 13, 15]);
+    }
+}

@@ -1,0 +1,349 @@
+//! Processing an acknowledgement (Linux's `tcp_ack`, `tcp_clean_rtx_queue`): RFC 9293 §3.10.7.4,
+//! RFC 6298 §3 (Karn), and what hangs on it.
+
+use super::rate::Building;
+use super::recovery::Rexmit;
+use super::rtt::RTO_MAX_US;
+use super::sacktag::{AckFlags, Tagging};
+use super::sender::{Pending, Sender};
+use dumbbell_cc::{AckSample, CaState};
+use dumbbell_packet::Segment;
+
+impl Sender {
+    /// `tcp_ack`.
+    pub(crate) fn on_ack(&mut self, ack: &Segment) {
+        let prior_una = self.snd_una;
+        let mut flags = AckFlags::default();
+        let mut tagging = Tagging::default();
+        self.tsecr_ms = ack.tsecr_ms;
+        if ack.ack > self.snd_nxt {
+            return; // Acknowledges what was never sent (RFC 9293 §3.10.7.4).
+        }
+        if ack.ack < prior_una {
+            self.on_old_ack(ack, prior_una, flags, tagging);
+            return;
+        }
+        if ack.ack > prior_una {
+            flags.snd_una_advanced = true;
+            self.retransmits = 0;
+        }
+        let delivered = self.delivered;
+        let lost = self.lost;
+        let renege = self.sack_renege;
+        let prior_packets = self.packets_out;
+        let prior_fack =
+            if self.options.tcp_sack { self.highest_sack_seq() } else { self.snd_una };
+        tagging.building.sample.prior_in_flight = self.in_flight();
+
+        flags.window_update = self.update_window(ack, prior_una);
+        self.snd_una = ack.ack;
+        if ack.sack_count > 0 {
+            self.sacktag(ack, prior_una, &mut flags, &mut tagging);
+        }
+        self.delivered += u64::from(tagging.sack_delivered);
+        self.probes_out = 0;
+        if prior_packets == 0 {
+            self.on_ack_without_queue(prior_una, flags);
+            return;
+        }
+        self.clean_rtx_queue(prior_fack, prior_una, &mut flags, &mut tagging);
+        self.rack_update_reo_wnd(tagging.building.sample.prior_delivered);
+        if self.tlp_high_seq.is_some() {
+            self.process_tlp_ack(ack.ack, &flags);
+        }
+        let mut rexmit = Rexmit::None;
+        let dubious = !flags.not_dup() || flags.alert() || self.state != CaState::Open;
+        if dubious {
+            let duplicate = !flags.snd_una_advanced && !flags.not_dup() && !flags.dsacking;
+            self.fastretrans_alert(prior_una, duplicate, &mut flags, &mut rexmit);
+        }
+        if flags.set_timer {
+            self.set_xmit_timer();
+        }
+        let newly_delivered = self.delivered - delivered;
+        let newly_lost = self.lost - lost;
+        let building = &mut tagging.building;
+        building.sample.ack_delayed = flags.maybe_delayed;
+        self.rate_generate(newly_delivered, newly_lost, renege, building);
+        self.cong_control(newly_delivered as u32, &flags, building);
+        self.xmit_recovery(rexmit);
+    }
+
+    /// An ACK below the window may still carry news in its SACK blocks.
+    fn on_old_ack(
+        &mut self,
+        ack: &Segment,
+        prior_una: u64,
+        mut flags: AckFlags,
+        mut tagging: Tagging,
+    ) {
+        if ack.sack_count == 0 || ack.ack < prior_una.saturating_sub(self.max_window) {
+            return;
+        }
+        let mut rexmit = Rexmit::None;
+        self.sacktag(ack, prior_una, &mut flags, &mut tagging);
+        self.fastretrans_alert(prior_una, false, &mut flags, &mut rexmit);
+        self.xmit_recovery(rexmit);
+    }
+
+    fn on_ack_without_queue(&mut self, prior_una: u64, mut flags: AckFlags) {
+        if flags.dsacking {
+            let mut rexmit = Rexmit::None;
+            self.fastretrans_alert(prior_una, false, &mut flags, &mut rexmit);
+        }
+        self.ack_probe();
+        if self.tlp_high_seq.is_some() {
+            let ack = self.snd_una;
+            self.process_tlp_ack(ack, &flags);
+        }
+    }
+
+    /// RFC 9293 §3.10.7.4 window update; true if the ACK counts as one (`tcp_ack_update_window`).
+    /// The peer sends no data, so its sequence number says nothing.
+    fn update_window(&mut self, ack: &Segment, prior_una: u64) -> bool {
+        let newer = ack.ack > prior_una || ack.window_bytes > self.snd_wnd;
+        if newer && self.snd_wnd != ack.window_bytes {
+            self.snd_wnd = ack.window_bytes;
+            self.slow_start_after_idle_check();
+            self.max_window = self.max_window.max(ack.window_bytes);
+        }
+        newer
+    }
+
+    /// Removes what is acknowledged, takes RTT samples and notices reordering.
+    fn clean_rtx_queue(
+        &mut self,
+        prior_fack: u64,
+        prior_una: u64,
+        flags: &mut AckFlags,
+        tagging: &mut Tagging,
+    ) {
+        let prior_sacked = self.sacked_out;
+        let mut acked = AckedSegments::default();
+        while self.queue.front().is_some_and(|head| head.end() <= self.snd_una) {
+            self.clean_head(&mut acked, flags, &mut tagging.building);
+        }
+        if self.queue.front().is_some_and(|head| head.sacked) {
+            flags.sack_renege = true;
+        }
+        let now_us = self.now_us();
+        let mut seq_rtt_us = None;
+        let mut ca_rtt_us = None;
+        if let Some(first_us) = acked.first_us.filter(|_| !flags.retransmitted_data_acked) {
+            seq_rtt_us = Some(now_us - first_us);
+            ca_rtt_us = Some(now_us - acked.last_us);
+            if acked.packets == 1
+                && prior_sacked == 0
+                && self.snd_una - prior_una < u64::from(self.mss)
+                && tagging.building.sample.prior_delivered + 1 == self.delivered
+                && !flags.alert()
+            {
+                flags.maybe_delayed = true; // A lone runt's ACK is probably delayed.
+            }
+        }
+        let mut sack_rtt_us = None;
+        if let Some(first_us) = tagging.first_sacked_us {
+            sack_rtt_us = Some(now_us - first_us);
+            ca_rtt_us = Some(now_us - tagging.last_sacked_us);
+        }
+        let updated = self.update_rtt(flags, seq_rtt_us, sack_rtt_us, ca_rtt_us, tagging);
+        if flags.data_acked {
+            flags.set_timer = true;
+            if self.options.tcp_sack {
+                if acked.reord.is_some_and(|reord| reord < prior_fack) {
+                    self.check_sack_reordering(acked.reord.unwrap_or(prior_fack));
+                }
+                let delta = prior_sacked - self.sacked_out;
+                if let Some((_, count)) = &mut self.lost_hint {
+                    *count -= delta.min(*count);
+                }
+            } else {
+                self.remove_reno_sacks(acked.packets);
+                if flags.retransmitted_data_acked {
+                    flags.orig_sack_acked = false;
+                }
+            }
+        } else if let (true, Some(sack_rtt), Some(head)) =
+            (updated, sack_rtt_us, self.queue.front())
+        {
+            // The SACKed data was sent after the head's last transmission: do not postpone the RTO.
+            if sack_rtt > now_us.saturating_sub(head.sent_us()) {
+                flags.set_timer = true;
+            }
+        }
+        let sample = AckSample {
+            pkts_acked: acked.packets,
+            rtt_us: tagging.building.sample.rtt_us,
+            in_flight: (self.delivered - tagging.building.sample.prior_delivered) as u32,
+        };
+        let conn = self.conn();
+        self.cc.pkts_acked(&conn, &mut self.window, &sample);
+    }
+
+    /// Accounts for the head of the queue, wholly acknowledged, and frees it.
+    fn clean_head(
+        &mut self,
+        acked: &mut AckedSegments,
+        flags: &mut AckFlags,
+        building: &mut Building,
+    ) {
+        let id = self.queue.front_id();
+        let head = *self.queue.get(id);
+        if head.ever_retransmitted {
+            if head.retransmitted {
+                self.retrans_out -= 1;
+            }
+            flags.retransmitted_data_acked = true;
+        } else if !head.sacked {
+            acked.last_us = head.sent_us();
+            acked.first_us.get_or_insert(head.sent_us());
+            if acked.reord.is_none_or(|reord| head.seq < reord) {
+                acked.reord = Some(head.seq);
+            }
+            if head.end() <= self.high_seq {
+                flags.orig_sack_acked = true;
+            }
+        }
+        if head.sacked {
+            self.sacked_out -= 1;
+        } else if self.options.tcp_sack {
+            self.delivered += 1;
+            // Eifel (RFC 3522): an echo older than the retransmission acknowledges the original.
+            let spurious = head.ever_retransmitted
+                && self.echo_before((head.sent_ns / 1_000_000) as u32);
+            if !spurious {
+                self.rack_advance(head.ever_retransmitted, head.end(), head.sent_us());
+            }
+        }
+        if head.lost {
+            self.lost_out -= 1;
+        }
+        self.packets_out -= 1;
+        acked.packets += 1;
+        self.rate_segment_delivered(id, building);
+        flags.data_acked = true;
+        if self.retransmit_hint == Some(id) {
+            self.retransmit_hint = None;
+        }
+        if self.lost_hint.is_some_and(|(hint, _)| hint == id) {
+            self.lost_hint = None;
+        }
+        self.queue.pop();
+    }
+
+    /// Did the ACK echo a timestamp older than `stamp_ms`? (`tcp_tsopt_ecr_before`)
+    pub(crate) fn echo_before(&self, stamp_ms: u32) -> bool {
+        self.options.tcp_timestamps
+            && self.tsecr_ms != 0
+            && (self.tsecr_ms.wrapping_sub(stamp_ms) as i32) < 0
+    }
+
+    /// `tcp_ack_update_rtt`: samples of never-retransmitted segments first (Karn), else of SACKed
+    /// ones, else of the timestamp. True if there was one.
+    fn update_rtt(
+        &mut self,
+        flags: &AckFlags,
+        seq_rtt_us: Option<u64>,
+        sack_rtt_us: Option<u64>,
+        mut ca_rtt_us: Option<u64>,
+        tagging: &mut Tagging,
+    ) -> bool {
+        let mut rtt_us = seq_rtt_us.or(sack_rtt_us);
+        if rtt_us.is_none() && self.options.tcp_timestamps && self.tsecr_ms != 0 && flags.data_acked
+        {
+            let delta_ms = (self.now_ms() as u32).wrapping_sub(self.tsecr_ms);
+            if delta_ms < i32::MAX as u32 / 1000 {
+                rtt_us = Some(u64::from(delta_ms.max(1)) * 1000);
+                ca_rtt_us = rtt_us;
+            }
+        }
+        tagging.building.sample.rtt_us = ca_rtt_us.map_or(-1, |us| us as i64);
+        let Some(rtt_us) = rtt_us else { return false };
+        let ca_rtt_us = ca_rtt_us.unwrap_or(rtt_us);
+        let delayed = flags.maybe_delayed && ca_rtt_us > u64::from(self.rtt.min_us());
+        if !delayed {
+            let now = self.jiffies();
+            self.rtt.update_min(ca_rtt_us, now);
+        }
+        self.rtt.estimate(rtt_us, self.snd_una, self.snd_nxt);
+        self.backoff = 0;
+        true
+    }
+
+    /// Window growth or reduction for one ACK (`tcp_cong_control`).
+    fn cong_control(&mut self, acked_sacked: u32, flags: &AckFlags, building: &Building) {
+        if self.cc.controls_rate() {
+            let conn = self.conn();
+            self.cc.cong_control(&conn, &mut self.window, &building.sample);
+            return;
+        }
+        if self.in_cwnd_reduction() {
+            let lost = building.sample.losses > 0;
+            self.cwnd_reduction(acked_sacked, lost, flags.snd_una_advanced);
+        } else if self.may_raise_cwnd(flags) {
+            let conn = self.conn();
+            self.cc.cong_avoid(&conn, &mut self.window, acked_sacked);
+            self.cwnd_stamp = self.jiffies();
+        }
+        self.update_pacing_rate();
+    }
+
+    /// `tcp_may_raise_cwnd`.
+    fn may_raise_cwnd(&self, flags: &AckFlags) -> bool {
+        if self.reordering > self.options.tcp_reordering {
+            return flags.forward_progress();
+        }
+        flags.data_acked
+    }
+
+    /// `tcp_update_pacing_rate`.
+    pub(crate) fn update_pacing_rate(&mut self) {
+        let ratio = if self.window.cwnd < self.window.ssthresh / 2 {
+            self.options.tcp_pacing_ss_ratio
+        } else {
+            self.options.tcp_pacing_ca_ratio
+        };
+        let mut rate = u64::from(self.mss) * ((1_000_000 / 100) << 3);
+        rate *= u64::from(ratio);
+        rate = rate.saturating_mul(u64::from(self.window.cwnd.max(self.packets_out)));
+        if self.rtt.srtt_us8 > 0 {
+            rate /= u64::from(self.rtt.srtt_us8);
+        }
+        self.window.pacing_rate = rate;
+    }
+
+    /// A zero window may have opened (`tcp_ack_probe`).
+    fn ack_probe(&mut self) {
+        if !self.has_unsent() {
+            return;
+        }
+        let head_end =
+            (self.snd_nxt + u64::from(self.mss)).min(self.write_seq.max(self.snd_nxt));
+        if head_end <= self.snd_una + self.snd_wnd {
+            self.backoff = 0;
+            if self.pending == Pending::ZeroWindowProbe {
+                self.clear_timer();
+            }
+        } else {
+            let when = self.probe0_jiffies();
+            self.set_timer(Pending::ZeroWindowProbe, when);
+        }
+    }
+
+    /// RTO with back-off, in ticks.
+    pub(crate) fn rto_jiffies(&self) -> u64 {
+        let us = self.rtt.rto_us << self.backoff.min(20);
+        self.tick.from_us(us.min(RTO_MAX_US))
+    }
+}
+
+/// What one ACK took from the queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct AckedSegments {
+    packets: u32,
+    /// Send times of the first and last never-retransmitted, never-SACKed segment.
+    first_us: Option<u64>,
+    last_us: u64,
+    /// Lowest of these.
+    reord: Option<u64>,
+}

@@ -1,0 +1,16 @@
+//! TCP's two ends as Linux has them.
+
+pub(crate) mod ack;
+pub(crate) mod output;
+pub(crate) mod rack;
+pub(crate) mod rate;
+pub(crate) mod receiver;
+pub(crate) mod recovery;
+pub(crate) mod reassembly;
+pub(crate) mod rtt;
+pub(crate) mod rtx_queue;
+pub(crate) mod sacktag;
+pub(crate) mod sender;
+pub(crate) mod source;
+pub(crate) mod timers;
+pub(crate) mod wheel;

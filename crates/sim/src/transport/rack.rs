@@ -1,0 +1,185 @@
+//! RACK loss detection (RFC 8985 §6 in Linux's form, tcp_recovery.c), and NewReno's for
+//! connections without SACK (RFC 6582).
+
+use super::rate::sent_after;
+use super::sender::{Pending, Sender};
+use dumbbell_cc::CaState;
+
+/// Recoveries for which a widened reordering window is kept (RFC 8985 §6.2 step 4).
+const REO_WND_PERSIST: u8 = 16;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rack {
+    /// Send time of the most recently sent segment that was delivered (`rack.mstamp`).
+    pub(crate) sent_us: u64,
+    /// Its end.
+    pub(crate) end_seq: u64,
+    /// Its RTT.
+    pub(crate) rtt_us: u64,
+    /// The above changed since losses were last looked for.
+    pub(crate) advanced: bool,
+    /// A DSACK came since the window was last adapted.
+    pub(crate) dsack_seen: bool,
+    /// Reordering window in quarters of the minimum RTT.
+    pub(crate) reo_wnd_steps: u32,
+    /// Recoveries left before the window shrinks again.
+    pub(crate) reo_wnd_persist: u8,
+    last_delivered: u64,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self {
+            sent_us: 0,
+            end_seq: 0,
+            rtt_us: 0,
+            advanced: false,
+            dsack_seen: false,
+            reo_wnd_steps: 1,
+            reo_wnd_persist: 0,
+            last_delivered: 0,
+        }
+    }
+}
+
+impl Rack {
+    /// A DSACK proved the window too small (`tcp_try_undo_dsack`).
+    pub(crate) fn persist_more(&mut self) {
+        self.reo_wnd_persist = (self.reo_wnd_persist + 1).min(REO_WND_PERSIST);
+    }
+}
+
+impl Sender {
+    pub(crate) fn is_rack(&self) -> bool {
+        self.options.tcp_recovery & 1 != 0
+    }
+
+    /// RFC 8985 §6.2 step 2: a delivered segment moves RACK's clock on (`tcp_rack_advance`).
+    pub(crate) fn rack_advance(&mut self, retransmitted: bool, end_seq: u64, sent_us: u64) {
+        let rtt_us = self.now_us().saturating_sub(sent_us);
+        if rtt_us < u64::from(self.rtt.min_us()) && retransmitted {
+            // Ambiguous: probably the original was delivered, not the retransmission.
+            return;
+        }
+        self.rack.advanced = true;
+        self.rack.rtt_us = rtt_us;
+        if sent_after(sent_us, self.rack.sent_us, end_seq, self.rack.end_seq) {
+            self.rack.sent_us = sent_us;
+            self.rack.end_seq = end_seq;
+        }
+    }
+
+    /// RFC 8985 §6.2 step 3 (`tcp_rack_reo_wnd`).
+    fn rack_reo_wnd_us(&self) -> u64 {
+        if self.reord_seen == 0 {
+            if self.state >= CaState::Recovery {
+                return 0;
+            }
+            if self.sacked_out >= self.reordering && self.options.tcp_recovery & 4 == 0 {
+                return 0;
+            }
+        }
+        let quarters = u64::from(self.rtt.min_us() >> 2) * u64::from(self.rack.reo_wnd_steps);
+        quarters.min(u64::from(self.rtt.srtt_us8 >> 3))
+    }
+
+    /// Microseconds until a segment sent at `sent_us` counts as lost; not positive: it does.
+    pub(crate) fn rack_remaining_us(&self, sent_us: u64, reo_wnd_us: u64) -> i64 {
+        (self.rack.rtt_us + reo_wnd_us) as i64 - self.now_us().saturating_sub(sent_us) as i64
+    }
+
+    /// RFC 8985 §6.2 step 5. Returns how long to wait for the youngest suspect, microseconds
+    /// (`tcp_rack_detect_loss`).
+    fn rack_detect_loss(&mut self) -> u64 {
+        let reo_wnd_us = self.rack_reo_wnd_us();
+        let mut wait_us = 0;
+        let mut at = self.queue.oldest();
+        while let Some(id) = at {
+            at = self.queue.younger(id);
+            let segment = *self.queue.get(id);
+            if segment.lost && !segment.retransmitted {
+                continue;
+            }
+            if !sent_after(
+                self.rack.sent_us,
+                segment.sent_us(),
+                self.rack.end_seq,
+                segment.end(),
+            ) {
+                break;
+            }
+            let remaining = self.rack_remaining_us(segment.sent_us(), reo_wnd_us);
+            if remaining <= 0 {
+                self.mark_lost(id);
+                self.queue.unlist(id);
+            } else {
+                wait_us = wait_us.max(remaining as u64);
+            }
+        }
+        wait_us
+    }
+
+    /// Looks for losses after an ACK; true if the reordering timer was set (`tcp_rack_mark_lost`).
+    pub(crate) fn rack_mark_lost(&mut self) -> bool {
+        if !self.rack.advanced {
+            return false;
+        }
+        self.rack.advanced = false;
+        let wait_us = self.rack_detect_loss();
+        if wait_us == 0 {
+            return false;
+        }
+        // TCP_TIMEOUT_MIN_US
+        let timeout = self.tick.from_us(wait_us + 2000).min(self.rto_jiffies());
+        self.set_timer(Pending::Reordering, timeout);
+        true
+    }
+
+    /// The reordering window of a suspect is over (`tcp_rack_reo_timeout`).
+    pub(crate) fn rack_reo_timeout(&mut self) {
+        let before = self.in_flight();
+        let lost = self.lost;
+        self.rack_detect_loss();
+        if before != self.in_flight() {
+            if self.state != CaState::Recovery {
+                self.enter_recovery();
+                if !self.cc.controls_rate() {
+                    self.cwnd_reduction(1, self.lost > lost, false);
+                }
+            }
+            self.xmit_retransmit_queue();
+        }
+        if self.pending != Pending::Retransmit {
+            self.rearm_rto();
+        }
+    }
+
+    /// RFC 8985 §6.2 step 4: DSACKs widen the window, sixteen recoveries without narrow it again
+    /// (`tcp_rack_update_reo_wnd`).
+    pub(crate) fn rack_update_reo_wnd(&mut self, prior_delivered: u64) {
+        if self.options.tcp_recovery & 2 != 0 || prior_delivered == 0 {
+            return;
+        }
+        if prior_delivered < self.rack.last_delivered {
+            self.rack.dsack_seen = false;
+        }
+        if self.rack.dsack_seen {
+            self.rack.reo_wnd_steps = (self.rack.reo_wnd_steps + 1).min(0xff);
+            self.rack.dsack_seen = false;
+            self.rack.last_delivered = self.delivered;
+            self.rack.reo_wnd_persist = REO_WND_PERSIST;
+        } else if self.rack.reo_wnd_persist == 0 {
+            self.rack.reo_wnd_steps = 1;
+        }
+    }
+
+    /// RFC 6582 §3.2: without SACK the head is lost after enough duplicate ACKs, and again at each
+    /// partial ACK (`tcp_newreno_mark_lost`).
+    pub(crate) fn newreno_mark_lost(&mut self, advanced: bool) {
+        let enough = self.state < CaState::Recovery && self.sacked_out >= self.reordering;
+        let partial = self.state == CaState::Recovery && advanced;
+        if (enough || partial) && self.queue.front().is_some_and(|head| !head.lost) {
+            self.mark_lost(self.queue.front_id());
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation, Linux's tcp_rate.c).
+
+use super::rtx_queue::{Sent, SegmentId};
+use super::sender::Sender;
+use dumbbell_cc::RateSample;
+
+/// What the connection remembers between ACKs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RateState {
+    /// Send time of the most recently delivered packet (`first_tx_mstamp`).
+    pub(crate) first_tx_us: u64,
+    /// Time of the most recent delivery (`delivered_mstamp`).
+    pub(crate) delivered_us: u64,
+    /// `delivered` at which the application-limited phase ends; 0: not limited.
+    pub(crate) app_limited: u64,
+}
+
+/// The sample under construction while one ACK is processed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Building {
+    pub(crate) sample: RateSample,
+    prior_us: Option<u64>,
+    last_end_seq: u64,
+}
+
+/// Was (t1, seq1) sent after (t2, seq2)? (`tcp_skb_sent_after`)
+pub(crate) fn sent_after(t1: u64, t2: u64, seq1: u64, seq2: u64) -> bool {
+    t1 > t2 || (t1 == t2 && seq1 > seq2)
+}
+
+impl Sender {
+    /// Notes the delivery state in a segment being sent (`tcp_rate_skb_sent`).
+    pub(crate) fn rate_segment_sent(&mut self, segment: &mut Sent) {
+        if self.packets_out == 0 {
+            self.rate.first_tx_us = segment.sent_us();
+            self.rate.delivered_us = segment.sent_us();
+        }
+        segment.first_tx_us = self.rate.first_tx_us;
+        segment.delivered_us = Some(self.rate.delivered_us);
+        segment.delivered = self.delivered;
+        segment.app_limited = self.rate.app_limited != 0;
+    }
+
+    /// A segment was (S)ACKed (`tcp_rate_skb_delivered`).
+    pub(crate) fn rate_segment_delivered(&mut self, id: SegmentId, building: &mut Building) {
+        let segment = self.queue.get_mut(id);
+        let Some(delivered_us) = segment.delivered_us else { return };
+        let sent_us = segment.sent_us();
+        let newer = building.sample.prior_delivered == 0
+            || sent_after(
+                sent_us,
+                self.rate.first_tx_us,
+                segment.end(),
+                building.last_end_seq,
+            );
+        if newer {
+            building.sample.prior_delivered = segment.delivered;
+            building.prior_us = Some(delivered_us);
+            building.sample.app_limited = segment.app_limited;
+            building.sample.retransmitted = segment.ever_retransmitted || segment.retransmitted;
+            building.last_end_seq = segment.end();
+            self.rate.first_tx_us = sent_us;
+            building.sample.interval_us = (sent_us - segment.first_tx_us.min(sent_us)) as i64;
+        }
+        if segment.sacked {
+            segment.delivered_us = None;
+        }
+    }
+
+    /// Completes the sample of an ACK (`tcp_rate_gen`).
+    pub(crate) fn rate_generate(
+        &mut self,
+        delivered: u64,
+        lost: u64,
+        renege: bool,
+        building: &mut Building,
+    ) {
+        if self.rate.app_limited != 0 && self.delivered > self.rate.app_limited {
+            self.rate.app_limited = 0;
+        }
+        if delivered > 0 {
+            self.rate.delivered_us = self.now_us();
+        }
+        let sample = &mut building.sample;
+        sample.acked_sacked = delivered as u32;
+        sample.losses = lost as u32;
+        let Some(prior_us) = building.prior_us.filter(|_| !renege) else {
+            sample.delivered = -1;
+            sample.interval_us = -1;
+            return;
+        };
+        sample.delivered = (self.delivered - sample.prior_delivered) as i64;
+        // Send phase and ACK phase: the longer one, so that neither compressed ACKs nor bursts
+        // overestimate the rate.
+        let ack_us = self.now.as_us().saturating_sub(prior_us) as i64;
+        sample.interval_us = sample.interval_us.max(ack_us);
+        if sample.interval_us < i64::from(self.rtt.min_us()) {
+            sample.interval_us = -1;
+        }
+    }
+
+    /// Marks the flow application-limited if there is too little to send
+    /// (`tcp_rate_check_app_limited`).
+    pub(crate) fn check_app_limited(&mut self) {
+        if self.write_seq - self.snd_nxt.min(self.write_seq) < u64::from(self.mss)
+            && self.host_queue_bytes == 0
+            && self.in_flight() < self.window.cwnd
+            && self.lost_out <= self.retrans_out
+        {
+            self.rate.app_limited = (self.delivered + u64::from(self.in_flight())).max(1);
+        }
+    }
+}

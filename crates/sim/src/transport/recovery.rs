@@ -1,0 +1,569 @@
+//! The congestion state machine (Linux's `tcp_fastretrans_alert` and around): entering and leaving
+//! Recovery and Loss, undo by DSACK (RFC 3708) and timestamps (Eifel, RFC 3522, RFC 4015), F-RTO
+//! (RFC 5682), proportional rate reduction (RFC 6937).
+
+use super::sacktag::AckFlags;
+use super::sender::Sender;
+use dumbbell_cc::{CaEvent, CaState, INFINITE_SSTHRESH};
+
+/// What to send after an ACK was processed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rexmit {
+    None,
+    /// Retransmit what is lost.
+    Lost,
+    /// F-RTO step 2b: try new data first.
+    New,
+}
+
+impl Sender {
+    /// `tcp_fastretrans_alert`.
+    pub(crate) fn fastretrans_alert(
+        &mut self,
+        prior_una: u64,
+        duplicate: bool,
+        flags: &mut AckFlags,
+        rexmit: &mut Rexmit,
+    ) {
+        let mut fast_rexmit = false;
+        let mut do_lost = duplicate || (flags.data_sacked && self.force_fast_retransmit());
+        if self.packets_out == 0 && self.sacked_out > 0 {
+            self.sacked_out = 0;
+        }
+        if self.check_sack_reneging(flags) {
+            return;
+        }
+        if self.state == CaState::Open {
+            self.retrans_stamp_ms = None;
+        } else if self.snd_una >= self.high_seq && self.leave_reduction() {
+            return;
+        }
+        match self.state {
+            CaState::Recovery => {
+                if !flags.snd_una_advanced {
+                    if !self.options.tcp_sack {
+                        self.add_reno_sack(duplicate);
+                    }
+                } else if self.try_undo_partial(prior_una, &mut do_lost) {
+                    return;
+                }
+                if self.try_undo_dsack() {
+                    self.try_to_open();
+                }
+                self.identify_loss(flags);
+                if self.state != CaState::Recovery {
+                    if !self.time_to_recover() {
+                        return;
+                    }
+                    self.enter_recovery();
+                }
+            }
+            state => {
+                if state == CaState::Loss {
+                    self.process_loss(flags, duplicate, rexmit);
+                    self.identify_loss(flags);
+                    if !(self.state == CaState::Open || flags.lost_retransmission) {
+                        return;
+                    }
+                }
+                if !self.options.tcp_sack {
+                    if flags.snd_una_advanced {
+                        self.sacked_out = 0;
+                    }
+                    self.add_reno_sack(duplicate);
+                }
+                if self.state <= CaState::Disorder {
+                    self.try_undo_dsack();
+                }
+                self.identify_loss(flags);
+                if !self.time_to_recover() {
+                    self.try_to_open();
+                    return;
+                }
+                self.enter_recovery();
+                fast_rexmit = true;
+            }
+        }
+        if !self.is_rack() && do_lost {
+            self.update_scoreboard(fast_rexmit);
+        }
+        *rexmit = Rexmit::Lost;
+    }
+
+    /// `high_seq` is acknowledged: the reduction is over. True: nothing more to do for this ACK.
+    fn leave_reduction(&mut self) -> bool {
+        match self.state {
+            CaState::Cwr => {
+                if self.snd_una != self.high_seq {
+                    self.end_cwnd_reduction();
+                    self.set_state(CaState::Open);
+                }
+            }
+            CaState::Recovery => {
+                if !self.options.tcp_sack {
+                    self.sacked_out = 0;
+                }
+                if self.try_undo_recovery() {
+                    return true;
+                }
+                self.end_cwnd_reduction();
+            }
+            CaState::Open | CaState::Disorder | CaState::Loss => {}
+        }
+        false
+    }
+
+    /// SACKed data at the head: wait a little before believing in a renege
+    /// (`tcp_check_sack_reneging`).
+    fn check_sack_reneging(&mut self, flags: &mut AckFlags) -> bool {
+        if !(flags.sack_renege && flags.snd_una_advanced) {
+            return false;
+        }
+        let delay = self.tick.from_us(u64::from(self.rtt.srtt_us8 >> 4)).max(self.tick.from_ms(10));
+        self.set_timer(super::sender::Pending::Retransmit, delay);
+        flags.set_timer = false;
+        true
+    }
+
+    /// `tcp_identify_packet_loss`.
+    fn identify_loss(&mut self, flags: &mut AckFlags) {
+        if self.queue.is_empty() {
+            return;
+        }
+        if !self.options.tcp_sack {
+            self.newreno_mark_lost(flags.snd_una_advanced);
+        } else if self.is_rack() {
+            let retrans_out = self.retrans_out;
+            if self.rack_mark_lost() {
+                flags.set_timer = false;
+            }
+            if retrans_out > self.retrans_out {
+                flags.lost_retransmission = true;
+            }
+        }
+    }
+
+    /// `tcp_time_to_recover`.
+    fn time_to_recover(&self) -> bool {
+        self.lost_out > 0 || (!self.is_rack() && self.sacked_out + 1 > self.reordering)
+    }
+
+    fn force_fast_retransmit(&self) -> bool {
+        self.highest_sack_seq()
+            > self.snd_una + u64::from(self.reordering) * u64::from(self.mss)
+    }
+
+    /// RFC 6675 loss marking (`tcp_update_scoreboard`, `tcp_mark_head_lost`).
+    fn update_scoreboard(&mut self, fast_rexmit: bool) {
+        if !self.options.tcp_sack {
+            return;
+        }
+        if self.sacked_out >= self.reordering {
+            self.mark_head_lost(self.sacked_out - self.reordering, false);
+        } else if fast_rexmit {
+            self.mark_head_lost(1, true);
+        }
+    }
+
+    fn mark_head_lost(&mut self, packets: u32, head_only: bool) {
+        let (mut id, mut count) = match self.lost_hint {
+            Some((hint, count)) => {
+                if head_only && self.queue.get(hint).seq > self.snd_una {
+                    return;
+                }
+                (hint, count)
+            }
+            None => (self.queue.front_id(), 0),
+        };
+        while id < self.queue.end_id() {
+            self.lost_hint = Some((id, count));
+            let segment = self.queue.get(id);
+            if segment.end() > self.snd_nxt {
+                break;
+            }
+            count += u32::from(segment.sacked);
+            if count > packets {
+                break;
+            }
+            if !segment.lost {
+                self.mark_lost(id);
+            }
+            if head_only {
+                break;
+            }
+            id += 1;
+        }
+    }
+
+    /// `tcp_init_undo`.
+    fn init_undo(&mut self) {
+        self.undo_marker = Some(self.snd_una);
+        self.undo_retrans = i64::from(self.retrans_out);
+        if self.tlp_high_seq.is_some() && self.tlp_retrans {
+            self.undo_retrans += 1;
+        }
+        if self.undo_retrans == 0 {
+            self.undo_retrans = -1;
+        }
+    }
+
+    /// `tcp_current_ssthresh`.
+    pub(crate) fn current_ssthresh(&self) -> u32 {
+        if self.in_cwnd_reduction() {
+            return self.window.ssthresh;
+        }
+        self.window.ssthresh.max((self.window.cwnd >> 1) + (self.window.cwnd >> 2))
+    }
+
+    /// `tcp_enter_recovery`.
+    pub(crate) fn enter_recovery(&mut self) {
+        self.counters.recoveries += 1;
+        if !self.any_retrans_done() {
+            self.retrans_stamp_ms = None;
+        }
+        self.prior_ssthresh = 0;
+        self.init_undo();
+        if !self.in_cwnd_reduction() {
+            self.prior_ssthresh = self.current_ssthresh();
+            self.init_cwnd_reduction();
+        }
+        self.set_state(CaState::Recovery);
+    }
+
+    /// `tcp_init_cwnd_reduction`.
+    pub(crate) fn init_cwnd_reduction(&mut self) {
+        self.high_seq = self.snd_nxt;
+        self.tlp_high_seq = None;
+        self.window.cwnd_cnt = 0;
+        self.prior_cwnd = self.window.cwnd;
+        self.prr_delivered = 0;
+        self.prr_out = 0;
+        self.window.ssthresh = self.cc_ssthresh();
+    }
+
+    /// RFC 6937 §3.1 (`tcp_cwnd_reduction`).
+    pub(crate) fn cwnd_reduction(&mut self, newly_acked_sacked: u32, newly_lost: bool, advanced: bool) {
+        if newly_acked_sacked == 0 || self.prior_cwnd == 0 {
+            return;
+        }
+        self.prr_delivered += newly_acked_sacked;
+        let in_flight = self.in_flight();
+        let delta = i64::from(self.window.ssthresh) - i64::from(in_flight);
+        let mut send = if delta < 0 {
+            // Proportional part: spread the reduction over a round.
+            let dividend = u64::from(self.window.ssthresh) * u64::from(self.prr_delivered)
+                + u64::from(self.prior_cwnd)
+                - 1;
+            (dividend / u64::from(self.prior_cwnd)) as i64 - i64::from(self.prr_out)
+        } else {
+            // Slow-start reduction bound, conservative unless the ACK advanced without new loss.
+            let mut send = (i64::from(self.prr_delivered) - i64::from(self.prr_out))
+                .max(i64::from(newly_acked_sacked));
+            if advanced && !newly_lost {
+                send += 1;
+            }
+            send.min(delta)
+        };
+        send = send.max(i64::from(self.prr_out == 0));
+        self.window.cwnd = (i64::from(in_flight) + send).max(1) as u32;
+    }
+
+    /// `tcp_end_cwnd_reduction`.
+    fn end_cwnd_reduction(&mut self) {
+        if self.cc.controls_rate() {
+            return;
+        }
+        if self.window.ssthresh < INFINITE_SSTHRESH
+            && (self.state == CaState::Cwr || self.undo_marker.is_some())
+        {
+            self.window.cwnd = self.window.ssthresh;
+            self.cwnd_stamp = self.jiffies();
+        }
+        self.cwnd_event(CaEvent::CompleteCwr);
+    }
+
+    /// `tcp_any_retrans_done`.
+    fn any_retrans_done(&self) -> bool {
+        self.retrans_out > 0 || self.queue.front().is_some_and(|head| head.ever_retransmitted)
+    }
+
+    /// The ACK echoes a timestamp from before the first retransmission (`tcp_packet_delayed`).
+    fn packet_delayed(&self) -> bool {
+        match self.retrans_stamp_ms {
+            Some(stamp) => self.echo_before(stamp),
+            None => self.options.tcp_sack || self.snd_una < self.high_seq,
+        }
+    }
+
+    /// `tcp_may_undo`.
+    fn may_undo(&self) -> bool {
+        self.undo_marker.is_some() && (self.undo_retrans == 0 || self.packet_delayed())
+    }
+
+    /// `tcp_undo_cwnd_reduction`.
+    fn undo_cwnd_reduction(&mut self, unmark_loss: bool) {
+        self.counters.undos += 1;
+        if unmark_loss {
+            for segment in self.queue.iter_mut() {
+                segment.lost = false;
+            }
+            self.lost_out = 0;
+            self.lost_hint = None;
+            self.retransmit_hint = None;
+        }
+        if self.prior_ssthresh > 0 {
+            let conn = self.conn();
+            self.window.cwnd = self.cc.undo_cwnd(&conn, &mut self.window);
+            self.window.ssthresh = self.window.ssthresh.max(self.prior_ssthresh);
+        }
+        self.cwnd_stamp = self.jiffies();
+        self.undo_marker = None;
+        self.rack.advanced = true;
+    }
+
+    /// Without SACK the state is kept until something above `high_seq` is acknowledged
+    /// (RFC 6582 §5, `tcp_is_non_sack_preventing_reopen`).
+    fn reopen_prevented(&mut self) -> bool {
+        if self.snd_una != self.high_seq || self.options.tcp_sack {
+            return false;
+        }
+        if !self.any_retrans_done() {
+            self.retrans_stamp_ms = None;
+        }
+        true
+    }
+
+    /// `tcp_try_undo_recovery`.
+    fn try_undo_recovery(&mut self) -> bool {
+        if self.may_undo() {
+            self.undo_cwnd_reduction(false);
+        } else if self.rack.reo_wnd_persist > 0 {
+            self.rack.reo_wnd_persist -= 1;
+        }
+        if self.reopen_prevented() {
+            return true;
+        }
+        self.set_state(CaState::Open);
+        self.sack_renege = false;
+        false
+    }
+
+    /// `tcp_try_undo_dsack`.
+    fn try_undo_dsack(&mut self) -> bool {
+        if self.undo_marker.is_some() && self.undo_retrans == 0 {
+            self.rack.persist_more();
+            self.undo_cwnd_reduction(false);
+            return true;
+        }
+        false
+    }
+
+    /// `tcp_try_undo_loss`.
+    fn try_undo_loss(&mut self, frto: bool) -> bool {
+        if !(frto || self.may_undo()) {
+            return false;
+        }
+        self.undo_cwnd_reduction(true);
+        self.retransmits = 0;
+        if self.reopen_prevented() {
+            return true;
+        }
+        if frto || self.options.tcp_sack {
+            self.set_state(CaState::Open);
+            self.sack_renege = false;
+        }
+        true
+    }
+
+    /// `tcp_try_undo_partial`: true if nothing more is to be done for this ACK.
+    fn try_undo_partial(&mut self, prior_una: u64, do_lost: &mut bool) -> bool {
+        if self.undo_marker.is_some() && self.packet_delayed() {
+            // The hole was filled by a delayed packet, not by the retransmission: reordering.
+            self.check_sack_reordering(prior_una);
+            if self.retrans_out > 0 {
+                return true;
+            }
+            if !self.any_retrans_done() {
+                self.retrans_stamp_ms = None;
+            }
+            self.undo_cwnd_reduction(true);
+            self.try_keep_open();
+        } else {
+            *do_lost = self.force_fast_retransmit();
+        }
+        false
+    }
+
+    /// `tcp_try_keep_open`.
+    pub(crate) fn try_keep_open(&mut self) {
+        let disorder = self.sacked_out + self.lost_out > 0 || self.any_retrans_done();
+        let state = if disorder { CaState::Disorder } else { CaState::Open };
+        if self.state != state {
+            self.set_state(state);
+            self.high_seq = self.snd_nxt;
+        }
+    }
+
+    /// `tcp_try_to_open`.
+    fn try_to_open(&mut self) {
+        if !self.any_retrans_done() {
+            self.retrans_stamp_ms = None;
+        }
+        if self.state != CaState::Cwr {
+            self.try_keep_open();
+        }
+    }
+
+    /// An ACK in Loss state, F-RTO included (`tcp_process_loss`).
+    fn process_loss(&mut self, flags: &AckFlags, duplicate: bool, rexmit: &mut Rexmit) {
+        let recovered = self.snd_una >= self.high_seq;
+        if flags.snd_una_advanced && self.try_undo_loss(false) {
+            return;
+        }
+        if self.frto {
+            // RFC 5682 §3.1 step 3b: never-retransmitted data was delivered, so it was spurious.
+            if flags.orig_sack_acked && self.try_undo_loss(true) {
+                return;
+            }
+            if self.snd_nxt > self.high_seq {
+                if flags.data_sacked || duplicate {
+                    self.frto = false; // Step 3a: the loss was real.
+                }
+            } else if flags.snd_una_advanced && !recovered {
+                self.high_seq = self.snd_nxt;
+                // Step 2b: try new data.
+                if self.has_unsent() && self.snd_una + self.snd_wnd > self.snd_nxt {
+                    *rexmit = Rexmit::New;
+                    return;
+                }
+                self.frto = false;
+            }
+        }
+        if recovered {
+            self.try_undo_recovery();
+            return;
+        }
+        if !self.options.tcp_sack {
+            if self.snd_nxt > self.high_seq && duplicate {
+                self.add_reno_sack(true);
+            } else if flags.snd_una_advanced {
+                self.sacked_out = 0;
+            }
+        }
+        *rexmit = Rexmit::Lost;
+    }
+
+    /// `tcp_xmit_recovery`.
+    pub(crate) fn xmit_recovery(&mut self, rexmit: Rexmit) {
+        match rexmit {
+            Rexmit::None => {}
+            Rexmit::New => {
+                self.push_pending();
+                if self.snd_nxt <= self.high_seq {
+                    self.frto = false;
+                    self.xmit_retransmit_queue();
+                }
+            }
+            Rexmit::Lost => self.xmit_retransmit_queue(),
+        }
+    }
+
+    /// `tcp_enter_loss`.
+    pub(crate) fn enter_loss(&mut self) {
+        let new_recovery = self.state < CaState::Recovery;
+        self.timeout_mark_lost();
+        if self.state <= CaState::Disorder
+            || self.high_seq <= self.snd_una
+            || (self.state == CaState::Loss && self.retransmits == 0)
+        {
+            self.prior_ssthresh = self.current_ssthresh();
+            self.prior_cwnd = self.window.cwnd;
+            self.window.ssthresh = self.cc_ssthresh();
+            self.cwnd_event(CaEvent::Loss);
+            self.init_undo();
+        }
+        self.window.cwnd = self.in_flight() + 1;
+        self.window.cwnd_cnt = 0;
+        self.cwnd_stamp = self.jiffies();
+        if self.state <= CaState::Disorder && self.sacked_out >= self.options.tcp_reordering {
+            // So many duplicate ACKs and yet a time-out: reordering was overestimated.
+            self.reordering = self.reordering.min(self.options.tcp_reordering);
+        }
+        self.set_state(CaState::Loss);
+        self.high_seq = self.snd_nxt;
+        self.tlp_high_seq = None;
+        self.frto = self.options.tcp_frto > 0 && (new_recovery || self.retransmits > 0);
+    }
+
+    /// `tcp_timeout_mark_lost`.
+    fn timeout_mark_lost(&mut self) {
+        let renege = self.queue.front().is_some_and(|head| head.sacked);
+        if renege {
+            self.sacked_out = 0;
+            self.sack_renege = true;
+        } else if !self.options.tcp_sack {
+            self.sacked_out = 0;
+        }
+        let head = self.queue.front_id();
+        for id in head..self.queue.end_id() {
+            if renege {
+                self.queue.get_mut(id).sacked = false;
+            } else if self.is_rack()
+                && id != head
+                && self.rack_remaining_us(self.queue.get(id).sent_us(), 0) > 0
+            {
+                continue; // Sent too recently to be called lost.
+            }
+            self.mark_lost(id);
+        }
+        self.lost_hint = None;
+        self.retransmit_hint = None;
+    }
+
+    /// Duplicate ACKs stand for SACKs where there are none (`tcp_add_reno_sack`).
+    fn add_reno_sack(&mut self, duplicate: bool) {
+        if !duplicate {
+            return;
+        }
+        let before = self.sacked_out;
+        self.sacked_out += 1;
+        self.check_reno_reordering(0);
+        self.delivered += u64::from(self.sacked_out.saturating_sub(before));
+    }
+
+    /// `tcp_remove_reno_sacks`.
+    pub(crate) fn remove_reno_sacks(&mut self, acked: u32) {
+        if acked > 0 {
+            self.delivered += u64::from(acked.saturating_sub(self.sacked_out).max(1));
+            self.sacked_out = self.sacked_out.saturating_sub(acked - 1);
+        }
+        self.check_reno_reordering(acked);
+    }
+
+    /// More duplicate ACKs than holes allow: reordering (`tcp_check_reno_reordering`).
+    fn check_reno_reordering(&mut self, addend: u32) {
+        let holes = self.lost_out.max(1).min(self.packets_out);
+        if self.sacked_out + holes > self.packets_out {
+            self.sacked_out = self.packets_out - holes;
+            self.reordering =
+                (self.packets_out + addend).min(self.options.tcp_max_reordering);
+            self.reord_seen += 1;
+        }
+    }
+
+    /// An ACK during a tail loss probe's episode (RFC 8985 §7.4, `tcp_process_tlp_ack`).
+    pub(crate) fn process_tlp_ack(&mut self, ack: u64, flags: &AckFlags) {
+        let Some(high) = self.tlp_high_seq.filter(|&high| ack >= high) else { return };
+        if !self.tlp_retrans || flags.dsack_tlp {
+            self.tlp_high_seq = None;
+        } else if ack > high {
+            // The probe repaired a loss.
+            self.init_cwnd_reduction();
+            self.set_state(CaState::Cwr);
+            self.end_cwnd_reduction();
+            self.try_keep_open();
+        } else if !(flags.snd_una_advanced || flags.not_dup() || flags.data_sacked) {
+            self.tlp_high_seq = None;
+        }
+    }
+}

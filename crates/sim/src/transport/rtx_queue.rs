@@ -1,0 +1,254 @@
+//! Segments sent and not yet cumulatively acknowledged (Linux's `tcp_rtx_queue`), in order of
+//! sequence, threaded by a second list in order of sending (`tsorted_sent_queue`) for RACK.
+
+use std::collections::VecDeque;
+
+/// Absolute number of a segment: the first sent is 0.
+pub(crate) type SegmentId = u64;
+
+const NONE: SegmentId = SegmentId::MAX;
+
+/// What is known of a sent segment (`struct tcp_skb_cb`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub(crate) seq: u64,
+    pub(crate) payload_bytes: u32,
+    pub(crate) fin: bool,
+    /// SACKed (`TCPCB_SACKED_ACKED`).
+    pub(crate) sacked: bool,
+    /// Marked lost (`TCPCB_LOST`).
+    pub(crate) lost: bool,
+    /// Retransmitted and not yet known lost again (`TCPCB_SACKED_RETRANS`).
+    pub(crate) retransmitted: bool,
+    /// Ever retransmitted (`TCPCB_EVER_RETRANS`).
+    pub(crate) ever_retransmitted: bool,
+    /// Was sent while limited by the application.
+    pub(crate) app_limited: bool,
+    /// Delivery state of the connection when it was sent; `None` once it counted in a rate sample.
+    pub(crate) delivered_us: Option<u64>,
+    pub(crate) delivered: u64,
+    pub(crate) first_tx_us: u64,
+    /// Last (re)transmission, nanoseconds (`skb_mstamp_ns`).
+    pub(crate) sent_ns: u64,
+    /// When the next hop will have taken it: a retransmission before that would be futile.
+    previous: SegmentId,
+    next: SegmentId,
+    listed: bool,
+}
+
+impl Sent {
+    pub(crate) fn new(seq: u64, payload_bytes: u32, fin: bool) -> Self {
+        Self {
+            seq,
+            payload_bytes,
+            fin,
+            sacked: false,
+            lost: false,
+            retransmitted: false,
+            ever_retransmitted: false,
+            app_limited: false,
+            delivered_us: None,
+            delivered: 0,
+            first_tx_us: 0,
+            sent_ns: 0,
+            previous: NONE,
+            next: NONE,
+            listed: false,
+        }
+    }
+
+    /// Byte after the last, the FIN counted.
+    pub(crate) fn end(&self) -> u64 {
+        self.seq + u64::from(self.payload_bytes) + u64::from(self.fin)
+    }
+
+    pub(crate) fn sent_us(&self) -> u64 {
+        self.sent_ns / 1000
+    }
+}
+
+/// The queue. Ids are consecutive; the front is the oldest unacknowledged segment.
+#[derive(Default)]
+pub(crate) struct RtxQueue {
+    segments: VecDeque<Sent>,
+    /// Id of the front.
+    base: SegmentId,
+    /// Ends of the list in order of sending.
+    oldest: Option<SegmentId>,
+    newest: Option<SegmentId>,
+}
+
+impl RtxQueue {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Id of the front; of the next segment to be sent if the queue is empty.
+    pub(crate) fn front_id(&self) -> SegmentId {
+        self.base
+    }
+
+    /// Id that the next segment will get.
+    pub(crate) fn end_id(&self) -> SegmentId {
+        self.base + self.segments.len() as u64
+    }
+
+    pub(crate) fn front(&self) -> Option<&Sent> {
+        self.segments.front()
+    }
+
+    pub(crate) fn back(&self) -> Option<&Sent> {
+        self.segments.back()
+    }
+
+    pub(crate) fn get(&self, id: SegmentId) -> &Sent {
+        &self.segments[(id - self.base) as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, id: SegmentId) -> &mut Sent {
+        &mut self.segments[(id - self.base) as usize]
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Sent> {
+        self.segments.iter_mut()
+    }
+
+    /// Appends a new segment and returns its id.
+    pub(crate) fn push(&mut self, segment: Sent) -> SegmentId {
+        self.segments.push_back(segment);
+        self.end_id() - 1
+    }
+
+    /// Takes the front away.
+    pub(crate) fn pop(&mut self) {
+        self.unlist(self.base);
+        self.segments.pop_front();
+        self.base += 1;
+    }
+
+    /// First segment that ends after `seq` (`tcp_sacktag_bsearch`); the end if there is none.
+    pub(crate) fn find(&self, seq: u64) -> SegmentId {
+        // Almost all segments are of one size: the first guess is right.
+        let Some(front) = self.segments.front() else { return self.base };
+        if seq < front.end() {
+            return self.base;
+        }
+        let size = u64::from(front.payload_bytes).max(1);
+        let guess = ((seq - front.seq) / size) as usize;
+        if let Some(segment) = self.segments.get(guess) {
+            if segment.seq <= seq && seq < segment.end() {
+                return self.base + guess as u64;
+            }
+        }
+        self.base + self.segments.partition_point(|s| s.end() <= seq) as u64
+    }
+
+    /// The segment was (re)sent just now: it becomes the newest in the list of sending.
+    pub(crate) fn list_newest(&mut self, id: SegmentId) {
+        self.unlist(id);
+        let newest = self.newest;
+        let segment = self.get_mut(id);
+        segment.listed = true;
+        segment.previous = newest.unwrap_or(NONE);
+        segment.next = NONE;
+        match newest {
+            Some(newest) => self.get_mut(newest).next = id,
+            None => self.oldest = Some(id),
+        }
+        self.newest = Some(id);
+    }
+
+    /// Takes the segment out of the list of sending.
+    pub(crate) fn unlist(&mut self, id: SegmentId) {
+        let segment = self.get_mut(id);
+        if !segment.listed {
+            return;
+        }
+        segment.listed = false;
+        let (previous, next) = (segment.previous, segment.next);
+        if previous == NONE {
+            self.oldest = (next != NONE).then_some(next);
+        } else {
+            self.get_mut(previous).next = next;
+        }
+        if next == NONE {
+            self.newest = (previous != NONE).then_some(previous);
+        } else {
+            self.get_mut(next).previous = previous;
+        }
+    }
+
+    /// Oldest in order of sending.
+    pub(crate) fn oldest(&self) -> Option<SegmentId> {
+        self.oldest
+    }
+
+    /// The next younger in order of sending.
+    pub(crate) fn younger(&self, id: SegmentId) -> Option<SegmentId> {
+        let next = self.get(id).next;
+        (next != NONE).then_some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn list(queue: &RtxQueue) -> Vec<SegmentId> {
+        let mut ids = Vec::new();
+        let mut at = queue.oldest();
+        while let Some(id) = at {
+            ids.push(id);
+            at = queue.younger(id);
+        }
+        ids
+    }
+
+    proptest! {
+        #[test]
+        fn the_list_of_sending_is_a_permutation_and_find_is_exact(
+            operations in prop::collection::vec((0u8..4, 0u64..64, 1u32..3000), 1..200)
+        ) {
+            let mut queue = RtxQueue::default();
+            let mut model: Vec<SegmentId> = Vec::new();
+            let mut seq = 0;
+            for (operation, pick, size) in operations {
+                match operation {
+                    0 | 1 => {
+                        let size = if operation == 0 { 1448 } else { size };
+                        let id = queue.push(Sent::new(seq, size, false));
+                        seq += u64::from(size);
+                        queue.list_newest(id);
+                        model.push(id);
+                    }
+                    2 if !queue.is_empty() => {
+                        let id = queue.front_id() + pick % queue.len() as u64;
+                        queue.list_newest(id);
+                        model.retain(|&m| m != id);
+                        model.push(id);
+                    }
+                    3 if !queue.is_empty() => {
+                        let id = queue.front_id();
+                        queue.pop();
+                        model.retain(|&m| m != id);
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!(list(&queue), model.clone());
+                if let Some(front) = queue.front() {
+                    let seq = front.seq + pick * 997;
+                    let found = queue.find(seq);
+                    let slow = (queue.front_id()..queue.end_id())
+                        .find(|&id| queue.get(id).end() > seq)
+                        .unwrap_or(queue.end_id());
+                    prop_assert_eq!(found, slow);
+                }
+            }
+        }
+    }
+}

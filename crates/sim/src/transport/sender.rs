@@ -1,0 +1,490 @@
+//! The sending half of a TCP connection as Linux has it: state, construction, the five entry
+//! points. Behaviour is split over the files beside this one by subject; each names the Linux
+//! function it corresponds to.
+//!
+//! The peer's data direction is empty, so acknowledgements are pure.
+
+use super::rack::Rack;
+use super::rate::RateState;
+use super::rtt::RttState;
+use super::rtx_queue::{RtxQueue, SegmentId};
+use super::wheel::Tick;
+use dumbbell_cc::{CaEvent, CaState, Conn, CongestionControl, Window};
+use dumbbell_model::scenario::{Algorithm, Source};
+use dumbbell_model::rng::Rng;
+use dumbbell_model::{Span, TcpOptions, Time};
+use dumbbell_packet::tcp::Flags;
+use dumbbell_packet::{SackBlock, Segment};
+use std::collections::VecDeque;
+
+/// Why a segment was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Retransmission {
+    Fast,
+    Timeout,
+    Probe,
+}
+
+/// Life of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Not started.
+    Closed,
+    /// SYN sent at this time, so often, with this time-out in jiffies.
+    SynSent { first: Time, tries: u32, timeout: u64 },
+    Established,
+    /// Everything was acknowledged, the FIN included.
+    Finished(Time),
+    /// Too many retransmissions without an answer.
+    GivenUp(Time),
+}
+
+/// The timer shared by all retransmission purposes (`icsk_pending`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pending {
+    None,
+    Retransmit,
+    LossProbe,
+    Reordering,
+    ZeroWindowProbe,
+}
+
+/// Counters for the `flows` table.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) data_packets: u64,
+    pub(crate) retransmitted: u64,
+    pub(crate) fast: u64,
+    pub(crate) timeout: u64,
+    pub(crate) probe: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) recoveries: u64,
+    pub(crate) undos: u64,
+}
+
+/// The sending half.
+pub(crate) struct Sender {
+    pub(crate) options: TcpOptions,
+    pub(crate) tick: Tick,
+    pub(crate) cc: Box<dyn CongestionControl>,
+    pub(crate) window: Window,
+    pub(crate) rng: Rng,
+    pub(crate) phase: Phase,
+    pub(crate) now: Time,
+    /// Segments to put on the wire, in order.
+    pub(crate) out: Vec<Segment>,
+
+    // Sequence space.
+    pub(crate) snd_una: u64,
+    pub(crate) snd_nxt: u64,
+    pub(crate) write_seq: u64,
+    pub(crate) snd_wnd: u64,
+    pub(crate) max_window: u64,
+    pub(crate) fin: bool,
+    pub(crate) mss: u32,
+    pub(crate) small_seq: u64,
+    pub(crate) queue: RtxQueue,
+
+    // Application and send buffer.
+    pub(crate) source: Source,
+    pub(crate) written_bytes: u64,
+    pub(crate) stopped: bool,
+    pub(crate) no_space: bool,
+    pub(crate) sndbuf: u64,
+    pub(crate) source_at: Option<Time>,
+
+    // Scoreboard (all in packets).
+    pub(crate) packets_out: u32,
+    pub(crate) sacked_out: u32,
+    pub(crate) lost_out: u32,
+    pub(crate) retrans_out: u32,
+    pub(crate) highest_sack: u64,
+    pub(crate) sack_cache: Vec<SackBlock>,
+    pub(crate) retransmit_hint: Option<SegmentId>,
+    pub(crate) lost_hint: Option<(SegmentId, u32)>,
+    pub(crate) reordering: u32,
+    pub(crate) reord_seen: u32,
+    pub(crate) delivered: u64,
+    pub(crate) lost: u64,
+    pub(crate) dsack_dups: u64,
+    pub(crate) sack_renege: bool,
+
+    // Congestion state.
+    pub(crate) state: CaState,
+    pub(crate) high_seq: u64,
+    pub(crate) prior_cwnd: u32,
+    pub(crate) prior_ssthresh: u32,
+    pub(crate) prr_delivered: u32,
+    pub(crate) prr_out: u32,
+    pub(crate) undo_marker: Option<u64>,
+    /// Retransmissions not yet proved superfluous; negative: none was made.
+    pub(crate) undo_retrans: i64,
+    /// Timestamp (ms) of the first retransmission of this episode.
+    pub(crate) retrans_stamp_ms: Option<u32>,
+    pub(crate) frto: bool,
+    pub(crate) tlp_high_seq: Option<u64>,
+    pub(crate) tlp_retrans: bool,
+
+    // Window validation (RFC 2861, RFC 7661 in Linux's form).
+    pub(crate) cwnd_limited: bool,
+    pub(crate) max_packets_out: u32,
+    pub(crate) cwnd_usage_seq: u64,
+    pub(crate) cwnd_used: u32,
+    pub(crate) cwnd_stamp: u64,
+    pub(crate) last_send: u64,
+
+    pub(crate) rtt: RttState,
+    pub(crate) rack: Rack,
+    pub(crate) rate: RateState,
+    /// Timestamp echo of the ACK being processed.
+    pub(crate) tsecr_ms: u32,
+    /// Latest timestamp of the peer, to be echoed.
+    pub(crate) ts_recent_ms: u32,
+
+    // Timers.
+    pub(crate) pending: Pending,
+    /// Tick at which the pending timer is due (`icsk_timeout`).
+    pub(crate) timeout: u64,
+    pub(crate) timer_fires: Option<Time>,
+    pub(crate) backoff: u32,
+    pub(crate) retransmits: u32,
+    pub(crate) probes_out: u32,
+    /// Earliest departure of the next paced segment (`tcp_wstamp_ns`).
+    pub(crate) wstamp_ns: u64,
+    pub(crate) pacing_timer: Option<Time>,
+    /// Pace by fq: the same departure times, whatever the algorithm asks.
+    pub(crate) fq: bool,
+    /// Segments that the host's own queue has not let go: when each will leave, and its size.
+    pub(crate) host_queue: VecDeque<(Time, u64)>,
+    pub(crate) host_queue_bytes: u64,
+    pub(crate) small_queue_timer: Option<Time>,
+
+    pub(crate) counters: Counters,
+    pub(crate) established_at: Option<Time>,
+}
+
+/// Memory of one full segment in the send buffer: payload and about this much around it
+/// (`struct sk_buff`, shared info, headers).
+pub(crate) const SEGMENT_OVERHEAD_BYTES: u64 = 1280;
+
+impl Sender {
+    pub(crate) fn new(
+        algorithm: Algorithm,
+        options: &TcpOptions,
+        source: Source,
+        fq: bool,
+        rng: Rng,
+    ) -> Self {
+        let header = 40 + if options.tcp_timestamps { 12 } else { 0 };
+        Self {
+            options: options.clone(),
+            tick: Tick::new(options.hz),
+            cc: dumbbell_cc::new(algorithm, options),
+            window: Window::new(options.initcwnd),
+            rng,
+            phase: Phase::Closed,
+            now: Time::ZERO,
+            out: Vec::new(),
+            snd_una: 0,
+            snd_nxt: 0,
+            write_seq: 0,
+            snd_wnd: 0,
+            max_window: 0,
+            fin: false,
+            mss: options.mtu_bytes - header,
+            small_seq: 0,
+            queue: RtxQueue::default(),
+            source,
+            written_bytes: 0,
+            stopped: false,
+            no_space: false,
+            sndbuf: options.tcp_wmem[1],
+            source_at: None,
+            packets_out: 0,
+            sacked_out: 0,
+            lost_out: 0,
+            retrans_out: 0,
+            highest_sack: 0,
+            sack_cache: Vec::with_capacity(4),
+            retransmit_hint: None,
+            lost_hint: None,
+            reordering: options.tcp_reordering,
+            reord_seen: 0,
+            delivered: 0,
+            lost: 0,
+            dsack_dups: 0,
+            sack_renege: false,
+            state: CaState::Open,
+            high_seq: 0,
+            prior_cwnd: 0,
+            prior_ssthresh: 0,
+            prr_delivered: 0,
+            prr_out: 0,
+            undo_marker: None,
+            undo_retrans: -1,
+            retrans_stamp_ms: None,
+            frto: false,
+            tlp_high_seq: None,
+            tlp_retrans: false,
+            cwnd_limited: false,
+            max_packets_out: 0,
+            cwnd_usage_seq: 0,
+            cwnd_used: 0,
+            cwnd_stamp: 0,
+            last_send: 0,
+            rtt: RttState::new(options),
+            rack: Rack::default(),
+            rate: RateState::default(),
+            tsecr_ms: 0,
+            ts_recent_ms: 0,
+            pending: Pending::None,
+            timeout: 0,
+            timer_fires: None,
+            backoff: 0,
+            retransmits: 0,
+            probes_out: 0,
+            wstamp_ns: 0,
+            pacing_timer: None,
+            fq,
+            host_queue: VecDeque::new(),
+            host_queue_bytes: 0,
+            small_queue_timer: None,
+            counters: Counters::default(),
+            established_at: None,
+        }
+    }
+
+    /// Opens the connection.
+    pub(crate) fn start(&mut self, now: Time) {
+        self.now = now;
+        let timeout = self.tick.from_ms(1000); // TCP_TIMEOUT_INIT, RFC 6298 §2.1
+        self.phase = Phase::SynSent { first: now, tries: 1, timeout };
+        self.send_syn(timeout);
+    }
+
+    fn send_syn(&mut self, timeout: u64) {
+        self.out.push(Segment {
+            flags: Flags { syn: true, ..Flags::default() },
+            timestamps: self.options.tcp_timestamps,
+            tsval_ms: self.now_ms() as u32,
+            window_bytes: 64_240,
+            ..Segment::default()
+        });
+        self.set_timer(Pending::Retransmit, timeout);
+    }
+
+    /// A segment arrived from the other side.
+    pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment) {
+        self.now = now;
+        if segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 >= 0 {
+            self.ts_recent_ms = segment.tsval_ms;
+        }
+        match self.phase {
+            Phase::SynSent { first, tries, .. } if segment.flags.syn => {
+                self.on_syn_ack(segment, (tries == 1).then(|| now.since(first)));
+            }
+            Phase::Established => self.on_established(segment),
+            Phase::Finished(_) if segment.flags.fin => self.acknowledge_fin(segment),
+            _ => {}
+        }
+    }
+
+    fn on_established(&mut self, segment: &Segment) {
+        if segment.flags.syn {
+            return; // The SYN-ACK once more: our ACK of it was lost.
+        }
+        self.on_ack(segment);
+        self.data_snd_check();
+        if segment.flags.fin {
+            self.acknowledge_fin(segment);
+        }
+        if self.fin && self.snd_una > self.write_seq {
+            self.phase = Phase::Finished(self.now);
+            self.clear_timer();
+        }
+    }
+
+    fn acknowledge_fin(&mut self, segment: &Segment) {
+        let ack = self.segment_header();
+        self.out.push(Segment { seq: self.snd_nxt, ack: segment.end(), ..ack });
+    }
+
+    fn on_syn_ack(&mut self, segment: &Segment, rtt: Option<Span>) {
+        self.phase = Phase::Established;
+        self.established_at = Some(self.now);
+        self.clear_timer();
+        self.delivered = 1; // The SYN counts.
+        self.rate.delivered_us = self.now.as_us();
+        self.snd_wnd = segment.window_bytes;
+        self.max_window = segment.window_bytes;
+        if let Some(rtt) = rtt {
+            let now_jiffies = self.jiffies();
+            self.rtt.sample(rtt.as_us().max(1), 0, 0, now_jiffies);
+        } else {
+            // RFC 6298 §5.7: a SYN was lost, start with 3 s... Linux ≥ 3.1 keeps RTO 1 s and
+            // restarts the window at one segment (tcp_init_transfer).
+            self.window.cwnd = 1;
+        }
+        self.cwnd_stamp = self.jiffies();
+        self.expand_sndbuf();
+        let conn = self.conn();
+        self.cc.init(&conn, &mut self.window);
+        let ack = self.segment_header();
+        self.out.push(ack);
+        self.fill_from_source();
+        self.push_pending();
+    }
+
+    /// The source may write, or no longer.
+    pub(crate) fn on_source(&mut self, now: Time) {
+        self.now = now;
+        self.source_at = None;
+        if self.phase == Phase::Established {
+            self.fill_from_source();
+            self.push_pending();
+            self.check_space();
+        }
+    }
+
+    /// No new data from now on.
+    pub(crate) fn stop(&mut self, now: Time) {
+        self.now = now;
+        self.stopped = true;
+        self.source_at = None;
+        if self.phase == Phase::Established {
+            self.close();
+        }
+    }
+
+    /// Sends a FIN after what is written (`tcp_send_fin`).
+    pub(crate) fn close(&mut self) {
+        if !self.fin {
+            self.fin = true;
+            self.push_pending();
+        }
+    }
+
+    /// One of the timers may be due; a call too many does nothing.
+    pub(crate) fn on_timeout(&mut self, now: Time) {
+        self.now = now;
+        if self.timer_fires.is_some_and(|at| at <= now) {
+            self.timer_fires = None;
+            self.on_write_timer();
+        }
+        if self.pacing_timer.is_some_and(|at| at <= now) {
+            self.pacing_timer = None;
+            self.tsq_write();
+        }
+        if self.small_queue_timer.is_some_and(|at| at <= now) {
+            self.small_queue_timer = None;
+            self.tsq_write();
+        }
+        if self.source_at.is_some_and(|at| at <= now) {
+            self.on_source(now);
+        }
+    }
+
+    /// When [`Self::on_timeout`] must be called next.
+    pub(crate) fn next_deadline(&self) -> Time {
+        let timers =
+            [self.timer_fires, self.pacing_timer, self.small_queue_timer, self.source_at];
+        timers.into_iter().flatten().min().unwrap_or(Time::NEVER)
+    }
+
+    /// Retransmit the SYN (`tcp_retransmit_timer` in SYN_SENT).
+    pub(crate) fn on_syn_timeout(&mut self, first: Time, tries: u32, timeout: u64) {
+        if tries > self.options.tcp_syn_retries {
+            self.phase = Phase::GivenUp(self.now);
+            return;
+        }
+        let timeout = timeout * 2;
+        self.counters.timeouts += 1;
+        self.phase = Phase::SynSent { first, tries: tries + 1, timeout };
+        self.send_syn(timeout);
+    }
+
+    /// Established and not yet over.
+    pub(crate) fn is_open(&self) -> bool {
+        self.phase == Phase::Established
+    }
+
+    pub(crate) fn jiffies(&self) -> u64 {
+        self.tick.jiffies(self.now)
+    }
+
+    pub(crate) fn now_us(&self) -> u64 {
+        self.now.as_us()
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.now.as_us() / 1000
+    }
+
+    /// Packets in the network as far as the sender knows (`tcp_packets_in_flight`).
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.packets_out - (self.sacked_out + self.lost_out).min(self.packets_out)
+            + self.retrans_out
+    }
+
+    pub(crate) fn in_cwnd_reduction(&self) -> bool {
+        matches!(self.state, CaState::Cwr | CaState::Recovery)
+    }
+
+    /// Application data waits to be sent.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.write_seq > self.snd_nxt || (self.fin && self.snd_nxt == self.write_seq)
+    }
+
+    /// What congestion control may see.
+    pub(crate) fn conn(&mut self) -> Conn {
+        Conn {
+            now_us: self.now_us(),
+            now_ms: self.now_ms(),
+            srtt_us8: self.rtt.srtt_us8,
+            min_rtt_us: self.rtt.min_us(),
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
+            mss: self.mss,
+            in_flight: self.in_flight(),
+            delivered: self.delivered,
+            delivered_us: self.rate.delivered_us,
+            lost: self.lost,
+            app_limited: self.rate.app_limited,
+            cwnd_limited: self.is_cwnd_limited(),
+            state: self.state,
+            last_send_ms: self.tick.to_us(self.last_send) / 1000,
+            prior_cwnd: self.prior_cwnd,
+            wstamp_ns: self.wstamp_ns,
+            now_ns: self.now.as_ns(),
+            random: self.rng.next_u64() as u32,
+            min_tso_segs: self.options.tcp_min_tso_segs,
+        }
+    }
+
+    pub(crate) fn set_state(&mut self, state: CaState) {
+        let conn = self.conn();
+        self.cc.set_state(&conn, &mut self.window, state);
+        self.state = state;
+    }
+
+    pub(crate) fn cwnd_event(&mut self, event: CaEvent) {
+        let conn = self.conn();
+        self.cc.cwnd_event(&conn, &mut self.window, event);
+    }
+
+    pub(crate) fn cc_ssthresh(&mut self) -> u32 {
+        let conn = self.conn();
+        self.cc.ssthresh(&conn, &mut self.window)
+    }
+
+    pub(crate) fn segment_header(&self) -> Segment {
+        Segment {
+            seq: self.snd_nxt,
+            timestamps: self.options.tcp_timestamps,
+            tsval_ms: self.now_ms() as u32,
+            tsecr_ms: self.ts_recent_ms,
+            window_bytes: 64_240,
+            ..Segment::default()
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The application's side of the sender: writing, send buffer and its autotuning
+//! (`tcp_sndbuf_expand`, `tcp_check_space`).
+
+use super::sender::{Phase, Sender, SEGMENT_OVERHEAD_BYTES};
+use dumbbell_model::scenario::Source;
+
+/// Headers and shared info Linux reserves around a segment when it sizes the send buffer.
+const MAX_TCP_HEADER_BYTES: u64 = 320;
+const SHARED_INFO_BYTES: u64 = 320;
+const SK_BUFF_BYTES: u64 = 256;
+
+impl Sender {
+    /// Memory of what is written and not acknowledged (`sk_wmem_queued`).
+    fn queued_memory(&self) -> u64 {
+        let bytes = self.write_seq.saturating_sub(self.snd_una);
+        bytes + bytes.div_ceil(u64::from(self.mss)) * SEGMENT_OVERHEAD_BYTES
+    }
+
+    /// `tcp_sndbuf_expand`: twice the window (three times for BBR), in the worst packing.
+    pub(crate) fn expand_sndbuf(&mut self) {
+        let per_segment = (u64::from(self.options.mtu_bytes) - 40
+            + MAX_TCP_HEADER_BYTES
+            + SHARED_INFO_BYTES)
+            .next_power_of_two()
+            + SK_BUFF_BYTES;
+        let segments = self.window.cwnd.max(self.reordering + 1).max(10);
+        let wanted = u64::from(self.cc.sndbuf_expand()) * u64::from(segments) * per_segment;
+        self.sndbuf = self.sndbuf.max(wanted.min(self.options.tcp_wmem[2]));
+    }
+
+    /// Room may have come: grow the buffer if the window is not filled, wake the application
+    /// (`tcp_check_space`, `sk_stream_write_space`).
+    pub(crate) fn check_space(&mut self) {
+        if !self.no_space {
+            return;
+        }
+        if self.in_flight() < self.window.cwnd {
+            self.expand_sndbuf();
+            self.cwnd_stamp = self.jiffies();
+        }
+        let queued = self.queued_memory();
+        if self.sndbuf.saturating_sub(queued) >= queued >> 1 {
+            self.no_space = false;
+        }
+    }
+
+    /// After the network's events: an application that waits for room writes now.
+    pub(crate) fn run_source(&mut self) {
+        if self.phase != Phase::Established || self.stopped || self.no_space {
+            return;
+        }
+        if let Source::Bulk { refill, bytes } = self.source {
+            let more = bytes.is_none_or(|bytes| self.written_bytes < bytes);
+            if refill.is_zero() && more {
+                self.fill_from_source();
+                self.push_pending();
+            }
+        }
+    }
+
+    /// The application writes what it has and what fits.
+    pub(crate) fn fill_from_source(&mut self) {
+        if self.stopped {
+            self.close();
+            return;
+        }
+        self.check_app_limited();
+        match self.source {
+            Source::Bulk { bytes, refill } => {
+                let wanted = bytes.map_or(u64::MAX, |bytes| bytes - self.written_bytes);
+                self.write(wanted);
+                if bytes == Some(self.written_bytes) {
+                    self.stopped = true;
+                    self.close();
+                } else if !refill.is_zero() {
+                    self.source_at = Some(self.now + refill);
+                }
+            }
+            Source::Periodic { chunk_bytes, interval, bytes } => {
+                let left = bytes.map_or(u64::MAX, |bytes| bytes - self.written_bytes);
+                self.write(chunk_bytes.min(left));
+                if bytes == Some(self.written_bytes) {
+                    self.stopped = true;
+                    self.close();
+                } else {
+                    self.source_at = Some(self.now + interval);
+                }
+            }
+        }
+    }
+
+    /// Writes up to `wanted` bytes, segment by segment while the buffer has room
+    /// (`tcp_sendmsg_locked`).
+    fn write(&mut self, wanted: u64) {
+        if self.packets_out == 0 {
+            self.slow_start_after_idle_check();
+        }
+        let queued = self.queued_memory();
+        let segment = u64::from(self.mss) + SEGMENT_OVERHEAD_BYTES;
+        let room = self.sndbuf.saturating_sub(queued).div_ceil(segment) * u64::from(self.mss);
+        let written = wanted.min(room);
+        self.no_space = written < wanted;
+        self.write_seq += written;
+        self.written_bytes += written;
+    }
+
+    /// Sends a segment smaller than usual into a small window.
+    pub(crate) fn send_fitting(&mut self, room: u32) {
+        let mss = core::mem::replace(&mut self.mss, room);
+        self.write_xmit(true);
+        self.mss = mss;
+    }
+}

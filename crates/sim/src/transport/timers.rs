@@ -1,0 +1,184 @@
+//! The write timer: retransmission (RFC 6298 §5), tail loss probe (RFC 8985 §7), reordering
+//! window, zero-window probe (RFC 9293 §3.8.6.1). One timer serves all (`icsk_retransmit_timer`).
+
+use super::rtt::RTO_MAX_US;
+use super::sender::{Pending, Phase, Retransmission, Sender};
+use dumbbell_cc::CaState;
+use dumbbell_packet::Segment;
+
+impl Sender {
+    /// Sets the shared timer, in ticks from now (`inet_csk_reset_xmit_timer`).
+    pub(crate) fn set_timer(&mut self, pending: Pending, jiffies: u64) {
+        self.pending = pending;
+        self.timeout = self.jiffies() + jiffies.min(self.tick.from_us(RTO_MAX_US));
+        self.timer_fires = Some(self.tick.fires_at(self.now, self.timeout));
+    }
+
+    pub(crate) fn clear_timer(&mut self) {
+        self.pending = Pending::None;
+        self.timer_fires = None;
+    }
+
+    /// `tcp_write_timer_handler`.
+    pub(crate) fn on_write_timer(&mut self) {
+        if self.timeout > self.jiffies() {
+            self.timer_fires = Some(self.tick.fires_at(self.now, self.timeout));
+            return;
+        }
+        if let Phase::SynSent { first, tries, timeout } = self.phase {
+            self.on_syn_timeout(first, tries, timeout);
+            return;
+        }
+        match self.pending {
+            Pending::None => {}
+            Pending::Reordering => self.rack_reo_timeout(),
+            Pending::LossProbe => self.send_loss_probe(),
+            Pending::Retransmit => {
+                self.pending = Pending::None;
+                self.retransmit_timeout();
+            }
+            Pending::ZeroWindowProbe => {
+                self.pending = Pending::None;
+                self.send_probe0();
+            }
+        }
+    }
+
+    /// RFC 6298 §5.4–5.6 (`tcp_retransmit_timer`).
+    fn retransmit_timeout(&mut self) {
+        if self.packets_out == 0 {
+            return;
+        }
+        if self.retransmits >= self.options.tcp_retries2 {
+            self.phase = Phase::GivenUp(self.now);
+            return;
+        }
+        self.counters.timeouts += 1;
+        self.enter_loss();
+        self.retransmits += 1;
+        let head = self.queue.front_id();
+        self.retransmit(head, Retransmission::Timeout);
+        self.backoff += 1;
+        let rto = self.rto_jiffies();
+        self.set_timer(Pending::Retransmit, rto);
+    }
+
+    /// RFC 6298 §5.3 (`tcp_rearm_rto`).
+    pub(crate) fn rearm_rto(&mut self) {
+        if self.packets_out == 0 {
+            self.clear_timer();
+            return;
+        }
+        let mut rto = self.rto_jiffies();
+        if matches!(self.pending, Pending::Reordering | Pending::LossProbe) {
+            // Count from the head's transmission, not from the replaced timer.
+            rto = self.tick.from_us(self.rto_delta_us().max(1) as u64);
+        }
+        self.set_timer(Pending::Retransmit, rto);
+    }
+
+    /// Microseconds until the RTO of the head (`tcp_rto_delta_us`).
+    fn rto_delta_us(&self) -> i64 {
+        let sent_us = self.queue.front().map_or(self.now_us(), |head| head.sent_us());
+        (sent_us + self.tick.to_us(self.rto_jiffies())) as i64 - self.now_us() as i64
+    }
+
+    /// A probe if one is due, else the RTO (`tcp_set_xmit_timer`).
+    pub(crate) fn set_xmit_timer(&mut self) {
+        if !self.schedule_loss_probe(true) {
+            self.rearm_rto();
+        }
+    }
+
+    /// RFC 8985 §7.2 (`tcp_schedule_loss_probe`).
+    pub(crate) fn schedule_loss_probe(&mut self, advancing_rto: bool) -> bool {
+        if !matches!(self.options.tcp_early_retrans, 3 | 4)
+            || self.packets_out == 0
+            || !self.options.tcp_sack
+            || !matches!(self.state, CaState::Open | CaState::Cwr)
+        {
+            return false;
+        }
+        let mut timeout = if self.rtt.srtt_us8 > 0 {
+            let mut us = u64::from(self.rtt.srtt_us8 >> 2);
+            us += if self.packets_out == 1 { self.options.rto_min.as_us() } else { 2000 };
+            self.tick.from_us(us)
+        } else {
+            self.tick.from_ms(1000)
+        };
+        let rto_us = if advancing_rto {
+            self.tick.to_us(self.rto_jiffies()) as i64
+        } else {
+            self.rto_delta_us()
+        };
+        if rto_us > 0 {
+            timeout = timeout.min(self.tick.from_us(rto_us as u64));
+        }
+        self.set_timer(Pending::LossProbe, timeout);
+        true
+    }
+
+    /// RFC 8985 §7.3: new data if there is any, else the last segment (`tcp_send_loss_probe`).
+    fn send_loss_probe(&mut self) {
+        if self.tlp_high_seq.is_none() {
+            self.tlp_retrans = false;
+            let window_end = self.snd_una + self.snd_wnd;
+            let unsent = self.write_seq.saturating_sub(self.snd_nxt).min(u64::from(self.mss));
+            let probed = if self.has_unsent() && self.snd_nxt + unsent <= window_end {
+                let before = self.packets_out;
+                self.write_xmit(true);
+                self.packets_out > before
+            } else if self.queue.is_empty() {
+                self.pending = Pending::None;
+                return;
+            } else {
+                let last = self.queue.end_id() - 1;
+                self.tlp_retrans = self.retransmit_raw(last, Retransmission::Probe);
+                self.tlp_retrans
+            };
+            if probed {
+                self.tlp_high_seq = Some(self.snd_nxt);
+                self.pending = Pending::None;
+            }
+        }
+        self.rearm_rto();
+    }
+
+    /// Nothing is out and nothing may be sent: probe the window (`tcp_check_probe_timer`).
+    pub(crate) fn check_probe_timer(&mut self) {
+        if self.packets_out == 0 && self.pending == Pending::None {
+            let when = self.tick.from_us(self.rtt.rto_us.max(self.options.rto_min.as_us()));
+            self.set_timer(Pending::ZeroWindowProbe, when);
+        }
+    }
+
+    /// `tcp_probe0_when`.
+    pub(crate) fn probe0_jiffies(&self) -> u64 {
+        let base = self.rtt.rto_us.max(self.options.rto_min.as_us());
+        self.tick.from_us((base << self.backoff.min(10)).min(RTO_MAX_US))
+    }
+
+    /// Asks for the window: an old byte that must be acknowledged (`tcp_send_probe0`).
+    fn send_probe0(&mut self) {
+        if self.packets_out > 0 || !self.has_unsent() {
+            return;
+        }
+        let window_end = self.snd_una + self.snd_wnd;
+        if self.snd_nxt < window_end {
+            // The window is open, but smaller than a segment: send what fits.
+            let room = (window_end - self.snd_nxt).min(u64::from(self.mss)) as u32;
+            self.send_fitting(room);
+        } else {
+            let header = self.segment_header();
+            self.out.push(Segment { seq: self.snd_una.saturating_sub(1), ..header });
+        }
+        if self.packets_out > 0 {
+            self.backoff = 0;
+            return;
+        }
+        self.probes_out += 1;
+        self.backoff += 1;
+        let when = self.probe0_jiffies();
+        self.set_timer(Pending::ZeroWindowProbe, when);
+    }
+}

@@ -1,0 +1,78 @@
+//! Linux's timer wheel (kernel/time/timer.c since 4.8): timers fire on tick boundaries, never
+//! early, and the further away the coarser.
+
+use dumbbell_model::Time;
+
+/// Slots per level: 64; each level is 8 times coarser than the one before.
+const LEVEL_BITS: u32 = 6;
+const LEVEL_SHIFT: u32 = 3;
+const LEVELS: u32 = 9;
+
+/// The tick of one host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tick {
+    ps: u64,
+    us: u64,
+}
+
+impl Tick {
+    /// A kernel with this many ticks per second.
+    pub(crate) fn new(hz: u32) -> Self {
+        Self { ps: 1_000_000_000_000 / u64::from(hz), us: 1_000_000 / u64::from(hz) }
+    }
+
+    /// Ticks that have passed (`jiffies`).
+    pub(crate) fn jiffies(self, now: Time) -> u64 {
+        now.as_ps() / self.ps
+    }
+
+    /// Microseconds in ticks, rounded up (`usecs_to_jiffies`).
+    pub(crate) fn from_us(self, us: u64) -> u64 {
+        us.div_ceil(self.us)
+    }
+
+    /// Milliseconds in ticks, rounded up.
+    pub(crate) fn from_ms(self, ms: u64) -> u64 {
+        self.from_us(ms * 1000)
+    }
+
+    /// Ticks in microseconds.
+    pub(crate) fn to_us(self, jiffies: u64) -> u64 {
+        jiffies * self.us
+    }
+
+    /// When a timer set at `now` for the tick `expires` fires (`calc_wheel_index`).
+    pub(crate) fn fires_at(self, now: Time, expires: u64) -> Time {
+        let clock = self.jiffies(now);
+        let delta = expires.saturating_sub(clock);
+        let mut level = 0;
+        // LVL_START(n) = 63 << ((n - 1) * 3): from there on level n is used.
+        while level + 1 < LEVELS && delta >= ((1 << LEVEL_BITS) - 1) << (level * LEVEL_SHIFT) {
+            level += 1;
+        }
+        let expires = expires.max(clock);
+        let shift = level * LEVEL_SHIFT;
+        let bucket = ((expires >> shift) + 1) << shift;
+        Time::from_ps(bucket.saturating_mul(self.ps))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_timers_fire_one_tick_late_and_far_ones_up_to_their_level() {
+        let tick = Tick::new(1000);
+        let ms = |ms: u64| Time::from_ps(ms * 1_000_000_000);
+        assert_eq!(tick.fires_at(ms(100), 140), ms(141));
+        assert_eq!(tick.fires_at(ms(100), 162), ms(163));
+        // 63 ticks away: level 1, granularity 8.
+        assert_eq!(tick.fires_at(ms(100), 163), ms(168));
+        assert_eq!(tick.fires_at(ms(100), 300), ms(304));
+        assert_eq!(tick.fires_at(ms(100), 304), ms(312));
+        // 504 ticks away: level 2, granularity 64.
+        assert_eq!(tick.fires_at(ms(0), 503), ms(504));
+        assert_eq!(tick.fires_at(ms(0), 504), ms(512));
+    }
+}

@@ -1,0 +1,441 @@
+//! The running simulation: dispatches events, moves packets between nodes, lets the ends act.
+
+use crate::arena::{Arena, PacketId};
+use crate::events::{EventQueue, Source};
+use crate::flow::{Ends, FlowState};
+use crate::loss::{DropReason, LossModel};
+use crate::pipe::{Offered, Pipe, Release};
+use crate::record::Recorder;
+use crate::route::Routes;
+use crate::tap_stats::Taps;
+use crate::{Monitor, RunError};
+use dumbbell_model::{Scenario, Time};
+use dumbbell_packet::{Body, Packet, Segment, Tap};
+use std::collections::VecDeque;
+
+/// Events of a pipe: source `PIPE_SOURCES · pipe + …`.
+pub(crate) const PIPE_SOURCES: usize = 4;
+const QUEUE: usize = 0;
+const LINE: usize = 1;
+const AGGREGATION: usize = 2;
+const CHANGE: usize = 3;
+/// Events of a flow, numbered after all pipes' events.
+pub(crate) const FLOW_SOURCES: usize = 4;
+const SENDER: usize = 0;
+const RECEIVER: usize = 1;
+const START_STOP: usize = 2;
+const TRAFFIC: usize = 3;
+
+/// Events between two looks at the monitor.
+const MONITOR_EVENTS: u64 = 1 << 14;
+
+pub(crate) struct World<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) now: Time,
+    pub(crate) end: Time,
+    pub(crate) events: EventQueue,
+    pub(crate) arena: Arena,
+    pub(crate) pipes: Vec<Pipe>,
+    pub(crate) routes: Routes,
+    pub(crate) flows: Vec<FlowState>,
+    pub(crate) taps: Taps,
+    pub(crate) recorder: Recorder,
+    /// Packets made at this instant and not yet on their way: flow, outward, frame, body.
+    pub(crate) outbox: VecDeque<(u32, bool, u32, Body)>,
+    /// Packets at a node, to be forwarded at this instant.
+    pub(crate) inbox: VecDeque<(PacketId, usize)>,
+    pub(crate) packets: u64,
+    pub(crate) processed: u64,
+    pub(crate) ended: u64,
+}
+
+impl World<'_> {
+    /// Runs to the end.
+    pub(crate) fn run(&mut self, monitor: &dyn Monitor) -> Result<(), RunError> {
+        while let Some((at, source)) = self.events.peek() {
+            if at > self.end {
+                break;
+            }
+            debug_assert!(at >= self.now, "time went back");
+            self.now = at;
+            self.processed += 1;
+            if self.processed % MONITOR_EVENTS == 0 && !monitor.progress(at) {
+                return Err(RunError::Cancelled);
+            }
+            self.dispatch(source);
+            self.drain();
+        }
+        self.now = self.end;
+        monitor.progress(self.end);
+        Ok(())
+    }
+
+    fn flow_base(&self) -> usize {
+        self.pipes.len() * PIPE_SOURCES
+    }
+
+    pub(crate) fn sample_source(&self) -> Source {
+        (self.flow_base() + self.flows.len() * FLOW_SOURCES) as Source
+    }
+
+    fn dispatch(&mut self, source: Source) {
+        let number = source as usize;
+        let base = self.flow_base();
+        if number < base {
+            self.pipe_event(number / PIPE_SOURCES, number % PIPE_SOURCES);
+        } else if source == self.sample_source() {
+            self.sample();
+        } else {
+            let number = number - base;
+            self.flow_event(number / FLOW_SOURCES, number % FLOW_SOURCES, source);
+        }
+    }
+
+    fn pipe_event(&mut self, pipe: usize, kind: usize) {
+        match kind {
+            QUEUE => {
+                self.pipes[pipe].open_trace();
+                self.release(pipe);
+                self.pipes[pipe].close_trace();
+            }
+            LINE => {
+                let release = self.pipes[pipe].arrive(self.now);
+                self.schedule_line(pipe);
+                self.emerged(pipe, release);
+            }
+            AGGREGATION => {
+                for id in self.pipes[pipe].release_batch(self.now) {
+                    self.emerged(pipe, Release::Arrived(id));
+                }
+                self.schedule_pipe(pipe);
+            }
+            _ => {
+                let flows = self.scenario.flows.len();
+                let number = |name: &str| {
+                    let index = self.scenario.flows.iter().position(|flow| flow.name == name)?;
+                    Some(index as u32)
+                };
+                self.pipes[pipe].apply_change(self.now, |change| {
+                    change.loss.as_ref().map(|loss| LossModel::new(loss, flows, number))
+                });
+                self.schedule_pipe(pipe);
+            }
+        }
+    }
+
+    /// Lets go from a queue what may leave now.
+    fn release(&mut self, pipe: usize) {
+        loop {
+            let release = self.pipes[pipe].release(self.now);
+            if release == Release::Nothing {
+                break;
+            }
+            self.emerged(pipe, release);
+        }
+        self.schedule_pipe(pipe);
+    }
+
+    fn emerged(&mut self, pipe: usize, release: Release) {
+        match release {
+            Release::Arrived(id) => self.at_far_end(pipe, id),
+            Release::Damaged(id) => self.drop_packet(pipe, id, DropReason::Corrupted),
+            Release::OnLine => self.schedule_line(pipe),
+            Release::Nothing => {}
+        }
+    }
+
+    fn at_far_end(&mut self, pipe: usize, id: PacketId) {
+        if let Some(tap) = self.pipes[pipe].tap_far {
+            self.taps.frame(self.now, tap, self.arena.get(id));
+        }
+        self.inbox.push_back((id, self.pipes[pipe].to));
+    }
+
+    fn set(&mut self, source: usize, at: Option<Time>) {
+        match at {
+            Some(at) => self.events.set(source as Source, at),
+            None => self.events.clear(source as Source),
+        }
+    }
+
+    fn schedule_line(&mut self, pipe: usize) {
+        let at = self.pipes[pipe].line_event();
+        self.set(pipe * PIPE_SOURCES + LINE, at);
+    }
+
+    /// Sets all events of a pipe.
+    pub(crate) fn schedule_pipe(&mut self, pipe: usize) {
+        let now = self.now;
+        let queue = self.pipes[pipe].queue_event(now);
+        self.set(pipe * PIPE_SOURCES + QUEUE, queue);
+        self.schedule_line(pipe);
+        let (aggregation, change) =
+            (self.pipes[pipe].aggregation_event(), self.pipes[pipe].change_event());
+        self.set(pipe * PIPE_SOURCES + AGGREGATION, aggregation);
+        self.set(pipe * PIPE_SOURCES + CHANGE, change);
+    }
+
+    /// Forwards and sends until nothing is left to do at this instant, first come, first served.
+    fn drain(&mut self) {
+        loop {
+            if let Some((id, node)) = self.inbox.pop_front() {
+                self.at_node(id, node);
+            } else if let Some((flow, outward, frame_bytes, body)) = self.outbox.pop_front() {
+                self.send(flow, outward, frame_bytes, body);
+            } else {
+                break;
+            }
+        }
+    }
+
+    /// Makes a packet and puts it on its first link.
+    fn send(&mut self, flow: u32, outward: bool, frame_bytes: u32, body: Body) {
+        let state = &mut self.flows[flow as usize];
+        let number = state.sent[usize::from(!outward)];
+        state.sent[usize::from(!outward)] += 1;
+        if outward {
+            state.sent_bytes += u64::from(frame_bytes);
+        }
+        self.packets += 1;
+        let node = if outward { state.from } else { state.to };
+        let id = self.arena.insert(Packet { flow, outward, frame_bytes, number, body });
+        let leaves = self.forward(id, node);
+        if let (Some(leaves), true) = (leaves, outward) {
+            if let Ends::Tcp(tcp) = &mut self.flows[flow as usize].ends {
+                if !self.arena.get(id).is_bare() {
+                    tcp.sender.host_queued(leaves);
+                }
+            }
+        }
+    }
+
+    /// A packet is at a node: its end, or a hop.
+    fn at_node(&mut self, id: PacketId, node: usize) {
+        let packet = self.arena.get(id);
+        let flow = &self.flows[packet.flow as usize];
+        let destination = if packet.outward { flow.to } else { flow.from };
+        if node == destination {
+            let packet = self.arena.remove(id);
+            self.ended += 1;
+            self.deliver(&packet);
+        } else {
+            self.forward(id, node);
+        }
+    }
+
+    /// Offers a packet to the next pipe. Returns when it will have left the node, if known.
+    fn forward(&mut self, id: PacketId, node: usize) -> Option<Time> {
+        let packet = *self.arena.get(id);
+        let flow = &self.flows[packet.flow as usize];
+        let destination = if packet.outward { flow.to } else { flow.from };
+        // Every flow's routes were checked before the run.
+        let pipe = self.routes.next_pipe(node, destination, &packet)?;
+        if self.pipes[pipe].duplicates() {
+            let copy = self.arena.insert(packet);
+            self.offer(pipe, copy, &packet);
+        }
+        self.offer(pipe, id, &packet)
+    }
+
+    fn offer(&mut self, pipe: usize, id: PacketId, packet: &Packet) -> Option<Time> {
+        if let Some(tap) = self.pipes[pipe].tap_near {
+            self.taps.frame(self.now, tap, packet);
+        }
+        match self.pipes[pipe].offer(self.now, id, packet) {
+            Offered::Passed => {
+                self.at_far_end(pipe, id);
+                None
+            }
+            Offered::Dropped(reason) => {
+                self.drop_packet(pipe, id, reason);
+                None
+            }
+            Offered::Kept(leaves) => {
+                self.kept(pipe, leaves.is_some());
+                leaves
+            }
+        }
+    }
+
+    /// A packet was put into a pipe: set what events it changed.
+    fn kept(&mut self, pipe: usize, serial: bool) {
+        if serial {
+            let source = (pipe * PIPE_SOURCES + LINE) as Source;
+            if self.events.at(source).is_none() || self.pipes[pipe].reordering.is_some() {
+                self.schedule_line(pipe);
+            }
+            return;
+        }
+        let at = self.pipes[pipe].queue_event(self.now);
+        if at.is_some_and(|at| at <= self.now) && !self.pipes[pipe].is_trace() {
+            self.release(pipe);
+        } else {
+            self.schedule_pipe(pipe);
+        }
+    }
+
+    fn drop_packet(&mut self, pipe: usize, id: PacketId, reason: DropReason) {
+        let packet = self.arena.remove(id);
+        self.ended += 1;
+        self.flows[packet.flow as usize].dropped += 1;
+        self.recorder.drop(self.now, &self.pipes[pipe].name, reason.name(), &packet);
+    }
+
+    /// A packet arrives at its end.
+    fn deliver(&mut self, packet: &Packet) {
+        let now = self.now;
+        let flow = &mut self.flows[packet.flow as usize];
+        if packet.outward {
+            flow.received_packets += 1;
+            flow.received_bytes += u64::from(packet.frame_bytes);
+            if packet.payload_bytes() > 0 {
+                flow.reorder.arrive(packet.number);
+            }
+        }
+        match (&mut flow.ends, packet.body) {
+            (Ends::Tcp(tcp), Body::Tcp(segment)) => {
+                if packet.outward {
+                    tcp.receiver.on_segment(now, &segment);
+                } else {
+                    tcp.sender.on_segment(now, &segment);
+                    tcp.sender.run_source();
+                }
+                self.collect(packet.flow);
+            }
+            (Ends::Udp { sink, .. }, Body::Udp { datagram, payload_bytes, fragments, .. }) => {
+                sink.arrive(now, datagram, payload_bytes, fragments);
+            }
+            (Ends::Ping(ping), Body::Ping { number, .. }) => {
+                if packet.outward {
+                    let (frame, body) = ping.frame(number);
+                    self.outbox.push_back((packet.flow, false, frame, body));
+                } else {
+                    ping.reply(now, number);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes what the ends of a TCP flow want to send, and sets their timers.
+    fn collect(&mut self, flow: u32) {
+        let base = self.flow_base() + flow as usize * FLOW_SOURCES;
+        let Ends::Tcp(tcp) = &mut self.flows[flow as usize].ends else { return };
+        let out = |segment: Segment, outward| {
+            (flow, outward, segment.frame_bytes(), Body::Tcp(segment))
+        };
+        self.outbox.extend(tcp.sender.out.drain(..).map(|s| out(s, true)));
+        self.outbox.extend(tcp.receiver.out.drain(..).map(|s| out(s, false)));
+        let deadlines =
+            [(SENDER, tcp.sender.next_deadline()), (RECEIVER, tcp.receiver.next_deadline())];
+        for (kind, deadline) in deadlines {
+            // A timer that moved later is left where it is: it wakes once in vain.
+            let source = (base + kind) as Source;
+            if deadline != Time::NEVER && self.events.at(source).is_none_or(|at| deadline < at) {
+                self.events.set(source, deadline);
+            }
+        }
+    }
+
+    fn flow_event(&mut self, flow: usize, kind: usize, source: Source) {
+        self.events.clear(source);
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        match (&mut state.ends, kind) {
+            (Ends::Tcp(tcp), SENDER) => {
+                tcp.sender.on_timeout(now);
+                tcp.sender.run_source();
+                self.collect(flow as u32);
+            }
+            (Ends::Tcp(tcp), RECEIVER) => {
+                tcp.receiver.on_timeout(now);
+                self.collect(flow as u32);
+            }
+            (Ends::Tcp(tcp), START_STOP) => {
+                if now == state.start {
+                    tcp.sender.start(now);
+                    if let Some(stop) = state.stop {
+                        self.events.set(source, stop);
+                    }
+                } else {
+                    tcp.sender.stop(now);
+                }
+                self.collect(flow as u32);
+            }
+            (Ends::Udp { source: udp, .. }, TRAFFIC) => {
+                let mut out = Vec::new();
+                udp.send(now, &mut out);
+                if let Some(at) = udp.next_at() {
+                    self.events.set(source, at);
+                }
+                self.outbox.extend(out.into_iter().map(|(f, body)| (flow as u32, true, f, body)));
+            }
+            (Ends::Ping(ping), TRAFFIC) => {
+                let (frame, body) = ping.request(now);
+                if let Some(at) = ping.next_at() {
+                    self.events.set(source, at);
+                }
+                self.outbox.push_back((flow as u32, true, frame, body));
+            }
+            _ => {}
+        }
+    }
+
+    /// Sets the first event of every flow and pipe.
+    pub(crate) fn begin(&mut self) {
+        for pipe in 0..self.pipes.len() {
+            self.schedule_pipe(pipe);
+        }
+        let base = self.flow_base();
+        for (index, flow) in self.flows.iter().enumerate() {
+            let source = base + index * FLOW_SOURCES;
+            match &flow.ends {
+                Ends::Tcp(_) => self.events.set((source + START_STOP) as Source, flow.start),
+                Ends::Udp { source: udp, .. } => {
+                    if let Some(at) = udp.next_at() {
+                        self.events.set((source + TRAFFIC) as Source, at);
+                    }
+                }
+                Ends::Ping(ping) => {
+                    if let Some(at) = ping.next_at() {
+                        self.events.set((source + TRAFFIC) as Source, at);
+                    }
+                }
+            }
+        }
+        self.events.set(self.sample_source(), Time::ZERO + self.scenario.sampling.interval);
+    }
+
+    fn sample(&mut self) {
+        for flow in &mut self.flows {
+            flow.sample_window();
+        }
+        self.recorder.sample(self.now, &self.scenario.flows, &self.flows, &mut self.pipes);
+        let next = self.now + self.scenario.sampling.interval;
+        self.events.set(self.sample_source(), next);
+    }
+
+    /// Contract: every packet was delivered, dropped, or is still inside.
+    pub(crate) fn check_conservation(&mut self) -> Result<(), RunError> {
+        let mut inside = 0;
+        for pipe in &mut self.pipes {
+            pipe.settle(self.now);
+            let stats = &pipe.stats;
+            let out = stats.left_packets + stats.dropped_total() + pipe.inside();
+            if stats.arrived_packets != out {
+                return Err(RunError::Conservation(format!(
+                    "{}: {} packets in, {out} out, dropped or inside",
+                    pipe.name, stats.arrived_packets
+                )));
+            }
+            inside += pipe.inside();
+        }
+        if inside != self.arena.alive() as u64 {
+            return Err(RunError::Conservation(format!(
+                "{} packets alive, {inside} inside pipes",
+                self.arena.alive()
+            )));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,47 @@
+"""The compiled part of Dumbbell: the simulator and the scenario's only validator."""
+
+from typing import Final, final
+
+version: Final[str]
+engine_version: Final[str]
+
+class ScenarioError(Exception):
+    """A scenario that cannot be run."""
+
+    path: str
+    message: str
+
+class Cancelled(Exception):
+    """The run was stopped by its monitor."""
+
+class ConservationError(Exception):
+    """The simulator lost track of a packet: a defect of the program."""
+
+@final
+class Monitor:
+    """Watches and stops a run from another thread."""
+
+    def __new__(cls) -> Monitor: ...
+    @property
+    def progress_ns(self) -> int: ...
+    @property
+    def cancelled(self) -> bool: ...
+    def cancel(self) -> None: ...
+
+@final
+class Output:
+    """What a run gives."""
+
+    @property
+    def tables(self) -> dict[str, bytes]: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def packets(self) -> int: ...
+    @property
+    def events(self) -> int: ...
+
+def run(scenario_json: str, seed: int, monitor: Monitor | None = None) -> Output: ...
+def validate(scenario_json: str) -> None: ...
+def profiles() -> dict[str, str]: ...
+def tables() -> str: ...

@@ -1,0 +1,252 @@
+"""Agreement with a reference: our numbers beside those of the Linux kernel, cell by cell."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+#: Columns of a reference that name a cell.
+CELL = ("part", "mode", "delay_ms", "loss_percent", "cc_1", "cc_2")
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """When a quantity agrees: within a share of the reference's mean, some units, or a factor.
+
+    `share` (0.05 is 5 %), `units` (absolute, in the quantity's unit; whichever is wider holds) or
+    `factor` (2: between half and double). Where the reference's own seeds spread wider than that,
+    a value inside their range, widened by a tenth of its width at either end, agrees too.
+    """
+
+    column: str
+    label: str
+    metric: str
+    share: float = 0.0
+    units: float = 0.0
+    factor: float = 0.0
+
+    @property
+    def words(self) -> str:
+        """The criterion in words: `within 5 %`."""
+        if self.factor:
+            return f"within a factor {self.factor:g}"
+        either = f" or {self.units:g}" if self.units else ""
+        return f"within {self.share * 100:g} %{either}"
+
+    def band(self, reference: float) -> tuple[float, float]:
+        """Lowest and highest value that agree with a mean of the reference."""
+        if self.factor:
+            return reference / self.factor, reference * self.factor
+        room = max(abs(reference) * self.share, self.units)
+        return reference - room, reference + room
+
+
+#: The criteria for study 1, fixed before any run.
+CRITERIA = (
+    Criterion("goodput_mbps", "goodput (Mbit/s)", "goodput_mbps", share=0.05),
+    Criterion("rtt_mean_ms", "mean RTT (ms)", "rtt_mean_ms", share=0.15),
+    Criterion(
+        "retransmissions_at_tap", "retransmissions", "retransmissions_at_tap", share=0.25, units=20
+    ),
+    Criterion("sack_blocks", "SACK blocks", "sack_blocks", factor=2),
+    Criterion("cwnd_mean", "mean window", "cwnd_mean", share=0.15),
+)
+
+CellKey = tuple[str, ...]
+#: Values of a quantity over seeds or repeats, by flow (`"1"`, `"2"`) and column.
+Values = dict[tuple[str, str], list[float]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One quantity of one flow: means over seeds of ours and the reference's, and how far apart.
+
+    `distance` is 0 in the middle of what agrees and 1 at its edge: above 1 it does not agree.
+    """
+
+    flow: str
+    cc: str
+    criterion: Criterion
+    ours: float
+    ours_range: tuple[float, float]
+    reference: float
+    reference_range: tuple[float, float]
+    distance: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the criterion holds."""
+        return self.distance <= 1.0
+
+    @property
+    def relative(self) -> float:
+        """Ours over the reference, less 1; NaN where the reference is 0."""
+        return self.ours / self.reference - 1 if self.reference else math.nan
+
+
+@dataclass(frozen=True)
+class AgreementCell:
+    """One cell with all its comparisons; `missing` if we have no run of it."""
+
+    key: CellKey
+    comparisons: list[Comparison]
+    missing: bool = False
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every criterion of every flow holds."""
+        return not self.missing and all(one.agrees for one in self.comparisons)
+
+    @property
+    def distance(self) -> float:
+        """Largest distance of its comparisons; infinite if missing."""
+        if self.missing:
+            return math.inf
+        return max((one.distance for one in self.comparisons), default=0.0)
+
+    @property
+    def name(self) -> str:
+        """The cell in words: `delay multi 10 ms reno`."""
+        part, mode, delay, loss, cc_1, cc_2 = self.key
+        words = [part, mode, f"{delay} ms"]
+        words += [f"{loss} %"] if float(loss) else []
+        return " ".join([*words, cc_1, *([] if cc_2 == "-" else [f"/ {cc_2}"])])
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """All cells of a comparison, those furthest apart first."""
+
+    reference: str
+    cells: list[AgreementCell]
+
+    @property
+    def share(self) -> float:
+        """Share of cells that agree (0–1)."""
+        return sum(cell.agrees for cell in self.cells) / len(self.cells) if self.cells else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Share, and one row per cell, flow and quantity, largest difference first."""
+        return {
+            "reference": self.reference,
+            "cells": len(self.cells),
+            "agreeing": sum(cell.agrees for cell in self.cells),
+            "share": self.share,
+            "criteria": {one.column: one.words for one in CRITERIA},
+            "rows": [row for cell in self.cells for row in _rows(cell)],
+        }
+
+
+def _rows(cell: AgreementCell) -> list[dict[str, Any]]:
+    place = dict(zip(CELL, cell.key, strict=True))
+    if cell.missing:
+        return [{**place, "agrees": False, "missing": True}]
+    return [
+        {
+            **place,
+            "cell_agrees": cell.agrees,
+            "flow": one.flow,
+            "cc": one.cc,
+            "quantity": one.criterion.column,
+            "reference": one.reference,
+            "reference_low": one.reference_range[0],
+            "reference_high": one.reference_range[1],
+            "measured": one.ours,
+            "measured_low": one.ours_range[0],
+            "measured_high": one.ours_range[1],
+            "relative": None if math.isnan(one.relative) else one.relative,
+            "distance": one.distance if math.isfinite(one.distance) else None,
+            "agrees": one.agrees,
+        }
+        for one in sorted(cell.comparisons, key=lambda one: -one.distance)
+    ]
+
+
+def read_reference(path: Path) -> dict[CellKey, Values]:
+    """The reference by cell, from its CSV; quantities that a flow does not have are left out."""
+    cells: dict[CellKey, Values] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            values = cells.setdefault(tuple(row[name] for name in CELL), {})
+            for criterion in CRITERIA:
+                if row["cc"] == "udp" and criterion.column != "goodput_mbps":
+                    continue
+                values.setdefault((row["flow"], criterion.column), []).append(
+                    float(row[criterion.column])
+                )
+    return cells
+
+
+def compare(criterion: Criterion, ours: Sequence[float], reference: Sequence[float]) -> float:
+    """Distance between two sets of seeds: 0 in the middle of what agrees, 1 at its edge.
+
+    Raises `ValueError` if either is empty.
+    """
+    if not ours or not reference:
+        raise ValueError("nothing to compare")
+    mean, centre = float(np.mean(ours)), float(np.mean(reference))
+    if math.isnan(mean):
+        return math.inf
+    low, high = criterion.band(centre)
+    distance = _ratio_distance(criterion, mean, centre)
+    if min(reference) < low or max(reference) > high:
+        width = max(reference) - min(reference)
+        middle = (max(reference) + min(reference)) / 2
+        distance = min(distance, abs(mean - middle) / (0.5 * width + 0.1 * width))
+    return distance
+
+
+def _ratio_distance(criterion: Criterion, mean: float, centre: float) -> float:
+    if not criterion.factor:
+        room = criterion.band(centre)[1] - centre
+        gap = abs(mean - centre)
+        return gap / room if room else (0.0 if gap == 0 else math.inf)
+    if mean == centre:
+        return 0.0
+    if mean <= 0 or centre <= 0:
+        return math.inf
+    return abs(math.log(mean / centre)) / math.log(criterion.factor)
+
+
+def agree(
+    ours: Mapping[CellKey, Values], reference: Mapping[CellKey, Values], name: str = "kernel"
+) -> Agreement:
+    """Compares all cells of the reference with ours; those furthest apart come first."""
+    cells = [_cell(key, ours.get(key), values) for key, values in reference.items()]
+    return Agreement(name, sorted(cells, key=lambda cell: -cell.distance))
+
+
+def _cell(key: CellKey, ours: Values | None, reference: Values) -> AgreementCell:
+    by_column = {criterion.column: criterion for criterion in CRITERIA}
+    comparisons = []
+    for (flow, column), values in reference.items():
+        mine = (ours or {}).get((flow, column))
+        if not mine:
+            return AgreementCell(key, [], missing=True)
+        comparisons.append(
+            Comparison(
+                flow=flow,
+                cc=key[CELL.index(f"cc_{flow}")],
+                criterion=by_column[column],
+                ours=float(np.mean(mine)),
+                ours_range=(min(mine), max(mine)),
+                reference=float(np.mean(values)),
+                reference_range=(min(values), max(values)),
+                distance=compare(by_column[column], mine, values),
+            )
+        )
+    return AgreementCell(key, comparisons)
+
+
+def cells_of(rows: Iterable[tuple[CellKey, str, str, float]]) -> dict[CellKey, Values]:
+    """Values by cell from rows of (cell, flow, column, value), one per repeat."""
+    cells: dict[CellKey, Values] = {}
+    for key, flow, column, value in rows:
+        cells.setdefault(key, {}).setdefault((flow, column), []).append(value)
+    return cells

@@ -1,0 +1,379 @@
+"""A checked experiment file, without factors → one scenario, and where each part came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dumbbell.errors import nearest_name
+from dumbbell.experiment.document import DEFAULTS, ExperimentFile
+from dumbbell.experiment.fields import Jitter
+from dumbbell.experiment.network import LinkSpec, PipeSpec, RouterSpec, SpraySpec
+from dumbbell.experiment.options import DEFAULT_PROFILE, PROFILES, HostSpec
+from dumbbell.experiment.pipes import BuildError, Pending, fill, fixed_delay_ns, pipe
+from dumbbell.experiment.routing import Network, Pipe, RoutingError
+from dumbbell.experiment.source import Loc
+from dumbbell.experiment.templates import Topology
+from dumbbell.experiment.traffic import FlowSpec, TcpSpec
+
+SCENARIO_VERSION = 1
+PACED_BY_FQ = {"bbr"}
+
+
+@dataclass(slots=True)
+class Built:
+    """A scenario.
+
+    Attributes:
+        scenario: As its JSON.
+        origins: Path of a part of the scenario → where it stands in the file. The longest
+            matching prefix counts.
+        rtt_ns: Base RTT of each flow: fixed delays there and back.
+    """
+
+    scenario: dict[str, Any]
+    origins: dict[Loc, Loc] = field(default_factory=dict)
+    rtt_ns: dict[str, int] = field(default_factory=dict)
+
+
+class _Builder:
+    def __init__(self, file: ExperimentFile, folder: Path) -> None:
+        self.file = file
+        self.folder = folder
+        self.origins: dict[Loc, Loc] = {}
+        self.topology = file.template.expand() if file.template is not None else Topology()
+        self.nodes: list[dict[str, Any]] = []
+        self.options: dict[str, dict[str, Any]] = {}
+        self.links: list[dict[str, Any]] = []
+        self.routes: list[dict[str, Any]] = []
+        self.flows: list[dict[str, Any]] = []
+        self.pending: dict[Pipe, Pending] = {}
+        self.jitters: list[tuple[dict[str, Any], Jitter]] = []
+
+    def build(self) -> Built:
+        self.add_nodes()
+        self.add_links()
+        self.add_routes()
+        self.add_flows()
+        rtt_ns = self.complete()
+        sampling = self.file.sampling
+        scenario = {
+            "version": SCENARIO_VERSION,
+            "name": self.file.name,
+            "duration_ns": self.file.duration,
+            "nodes": self.nodes,
+            "links": self.links,
+            "routes": self.routes,
+            "flows": self.flows,
+            "taps": self.taps(),
+            "sampling": {
+                "interval_ns": sampling.interval,
+                **{table: table in sampling.keep for table in ("samples", "queues", "drops")},
+            },
+        }
+        self.origins[("duration_ns",)] = ("duration",)
+        self.origins[("sampling",)] = ("sampling",)
+        return Built(scenario, self.origins, rtt_ns)
+
+    # Nodes
+
+    def add_nodes(self) -> None:
+        hosts = {name: spec for name, spec in self.file.hosts.items() if name != DEFAULTS}
+        defaults = self.file.hosts.get(DEFAULTS) or HostSpec()
+        named: list[tuple[str, str]] = [(name, "host") for name in self.topology.hosts]
+        named += [(name, "router") for name in self.topology.routers]
+        named += [(name, "switch") for name in self.topology.switches]
+        kinds = dict(named)
+        written: dict[str, Mapping[str, HostSpec | RouterSpec | None]] = {
+            "host": hosts,
+            "router": self.file.routers,
+            "switch": self.file.switches,
+        }
+        for kind, section in written.items():
+            for name in section:
+                if kinds.setdefault(name, kind) != kind:
+                    message = f"{name} is a {kinds[name]} already"
+                    raise BuildError(message, (f"{_plural(kind)}", name))
+                named.append((name, kind))
+        for name, kind in dict(named).items():
+            at: Loc = (_plural(kind), name)
+            if name not in written[kind]:
+                at = ("hosts", DEFAULTS) if kind == "host" and DEFAULTS in self.file.hosts else ()
+            self.origins["nodes", len(self.nodes)] = at or ("template",)
+            self.nodes.append(self.node(name, kind, hosts, defaults))
+        self.options = {node["name"]: node["tcp"] for node in self.nodes if node["tcp"] is not None}
+
+    def node(
+        self,
+        name: str,
+        kind: str,
+        hosts: Mapping[str, HostSpec | None],
+        defaults: HostSpec,
+    ) -> dict[str, Any]:
+        if kind == "host":
+            own = hosts.get(name) or HostSpec()
+            jitter = own.processing_jitter
+            return {
+                "name": name,
+                "kind": kind,
+                "spray": None,
+                "processing_jitter_ns": (defaults.processing_jitter if jitter is None else jitter)
+                or 0,
+                "tcp": own.under(defaults),
+            }
+        template = {**self.topology.routers, **self.topology.switches}.get(name, RouterSpec())
+        section = self.file.routers if kind == "router" else self.file.switches
+        own_router = section.get(name) or RouterSpec()
+        spray: SpraySpec | None = template.spray
+        if "spray" in own_router.model_fields_set:
+            spray = own_router.spray
+        return {
+            "name": name,
+            "kind": kind,
+            "spray": None if spray is None else spray.model_dump(),
+            "processing_jitter_ns": own_router.processing_jitter or 0,
+            "tcp": None,
+        }
+
+    # Links
+
+    def add_links(self) -> None:
+        placed: dict[str, tuple[LinkSpec, Loc]] = {}
+        for spec, at in self.topology.links:
+            placed[str(spec.name)] = (spec, at)
+        for i, spec in enumerate(self.file.links):
+            here: Loc = ("links", i)
+            ends = spec.between
+            if ends is None:
+                name, known = spec.name or "", tuple(placed)
+                if name not in placed:
+                    message = "between is missing, and no link of a template has this name"
+                    raise BuildError(message, here, name or None, known)
+                placed[name] = (self.changed(placed[name][0], spec), here)
+                continue
+            name = spec.name or f"{ends[0]}-{ends[1]}"
+            if name in placed:
+                raise BuildError(f"{name} is the name of another link", here)
+            placed[name] = (spec, here)
+        for name, (spec, at) in placed.items():
+            self.add_link(name, spec, at)
+
+    @staticmethod
+    def changed(link: LinkSpec, over: LinkSpec) -> LinkSpec:
+        """A template's link with the fields of `over` in their place."""
+        forward, backward = link.directions()
+        ways = {
+            "forward": forward.override(over).override(over.forward),
+            "backward": backward.override(over).override(over.backward),
+        }
+        return link.model_copy(update=ways)
+
+    def add_link(self, name: str, spec: LinkSpec, at: Loc) -> None:
+        index = len(self.links)
+        ends = spec.between or ["", ""]
+        link: dict[str, Any] = {"name": name, "a": ends[0], "b": ends[1]}
+        self.origins["links", index] = at
+        directions: tuple[PipeSpec, PipeSpec] = spec.directions()
+        for way, (direction, one) in enumerate(
+            zip(("forward", "backward"), directions, strict=True)
+        ):
+            here = (*at, direction)
+            self.origins["links", index, direction] = here
+            link[direction], self.pending[index, way] = pipe(one, self.folder, here)
+        self.links.append(link)
+
+    # Routes, taps
+
+    def add_routes(self) -> None:
+        by_name = {link["name"]: link for link in self.links}
+        written = [(spec, ("routes", i)) for i, spec in enumerate(self.file.routes)]
+        seen: dict[tuple[str, str], int] = {}
+        for spec, at in [*self.topology.routes, *written]:
+            for node in spec.at:
+                via = [self.resolve(node, name, by_name, at) for name in spec.via]
+                for to in spec.to:
+                    self.origins["routes", len(self.routes)] = at
+                    route = {"at": node, "to": to, "via": via}
+                    if (node, to) in seen:  # the file's routes come after the template's
+                        self.routes[seen[node, to]] = route
+                        self.origins["routes", seen[node, to]] = at
+                        continue
+                    seen[node, to] = len(self.routes)
+                    self.routes.append(route)
+
+    def resolve(self, node: str, via: str, by_name: Mapping[str, Any], at: Loc) -> str:
+        """A link named, or the only link to a neighbour named."""
+        if via in by_name:
+            return via
+        here = [link for link in self.links if node in (link["a"], link["b"])]
+        found = [link["name"] for link in here if via in (link["a"], link["b"])]
+        if len(found) > 1:
+            message = f"several links join {node} and {via}; name one"
+            raise BuildError(message, at, via, tuple(found))
+        if not found:
+            known = tuple(str(link["name"]) for link in here)
+            raise BuildError(f"no link or neighbour of {node}", (*at, "via"), via, known)
+        return str(found[0])
+
+    def taps(self) -> list[dict[str, Any]]:
+        taps = []
+        for i, tap in enumerate(self.file.taps):
+            self.origins["taps", i] = ("taps", i)
+            name = tap.name or f"{tap.at}:{tap.link}"
+            taps.append({"name": name, "node": tap.at, "link": tap.link})
+        return taps
+
+    # Flows
+
+    def add_flows(self) -> None:
+        for i, spec in enumerate(self.file.flows):
+            for k in range(1, (spec.count or 1) + 1):
+                self.origins["flows", len(self.flows)] = ("flows", i)
+                self.add_flow(spec, k)
+                if len(self.flows) > 20_000:
+                    raise BuildError("more than 20000 flows", ("flows", i))
+
+    def add_flow(self, spec: FlowSpec, k: int) -> None:
+        def filled(text: str) -> str:
+            return text if spec.count is None else text.replace("{i}", str(k))
+
+        name = filled(spec.name) if spec.name is not None else f"f{len(self.flows) + 1}"
+        flow: dict[str, Any] = {
+            "name": name,
+            "from": filled(spec.from_),
+            "to": filled(spec.to),
+            "start_ns": spec.start,
+            "stop_ns": spec.stop,
+            "start_jitter_ns": 0,
+            "traffic": None,
+        }
+        if spec.start_jitter is not None:
+            self.jitters.append((flow, spec.start_jitter))
+        if spec.tcp is not None:
+            flow["traffic"] = {"tcp": self.tcp(spec.tcp, flow)}
+        elif spec.udp is not None:
+            udp = spec.udp
+            flow["traffic"] = {
+                "udp": {
+                    "rate_bps": udp.rate,
+                    "datagram_bytes": udp.datagram,
+                    "interval_ns": udp.interval,
+                    "mtu_bytes": udp.mtu,
+                }
+            }
+        elif spec.ping is not None:
+            ping = spec.ping
+            flow["traffic"] = {
+                "ping": {"interval_ns": ping.interval, "payload_bytes": ping.payload}
+            }
+        self.flows.append(flow)
+
+    def tcp(self, spec: TcpSpec, flow: dict[str, Any]) -> dict[str, Any]:
+        source: dict[str, Any] = {"bulk": {"bytes": spec.bytes, "refill_ns": 0}}
+        if spec.source is not None and spec.source.bulk is not None:
+            bulk = spec.source.bulk
+            source = {"bulk": {"bytes": bulk.bytes, "refill_ns": bulk.refill}}
+        elif spec.source is not None and spec.source.periodic is not None:
+            periodic = spec.source.periodic
+            fields = {"chunk_bytes": periodic.chunk, "interval_ns": periodic.interval}
+            source = {"periodic": {**fields, "bytes": periodic.bytes}}
+        default = PROFILES[DEFAULT_PROFILE]
+        algorithm = spec.congestion_control
+        sender, receiver = spec.sender, spec.receiver
+        return {
+            "congestion_control": algorithm,
+            "fq": algorithm in PACED_BY_FQ if spec.fq is None else spec.fq,
+            "source": source,
+            "sink": {"lowat_bytes": spec.sink.lowat, "rate_bps": spec.sink.rate},
+            "sender": sender and sender.over(self.options.get(flow["from"], default)),
+            "receiver": receiver and receiver.over(self.options.get(flow["to"], default)),
+        }
+
+    # What needs the whole network
+
+    def complete(self) -> dict[str, int]:
+        self.check_ends()
+        network = Network(
+            hosts=frozenset(n["name"] for n in self.nodes if n["kind"] == "host"),
+            sprays=frozenset(n["name"] for n in self.nodes if n["spray"] is not None),
+            links=[(link["a"], link["b"]) for link in self.links],
+            delays=[
+                (fixed_delay_ns(link["forward"]), fixed_delay_ns(link["backward"]))
+                for link in self.links
+            ],
+            routes=self.explicit(),
+        )
+        rtt_ns: dict[str, int] = {}
+        through: dict[Pipe, int] = {}
+        for i, flow in enumerate(self.flows):
+            try:
+                there = network.way(flow["from"], flow["to"])
+                back = network.way(flow["to"], flow["from"])
+            except RoutingError as error:
+                at = self.origins["flows", i]
+                if error.route is not None:
+                    at = self.origins["routes", error.route]
+                raise BuildError(error.message, at) from None
+            rtt = there.delay_ns + back.delay_ns
+            rtt_ns[flow["name"]] = rtt
+            for used in (*there.pipes, *back.pipes):
+                through[used] = max(through.get(used, 0), rtt)
+        largest = max(rtt_ns.values(), default=None)
+        for key, pending in self.pending.items():
+            fill(pending, rtt_ns, through.get(key, largest))
+        for flow, jitter in self.jitters:
+            multiple = jitter.rtt
+            base = rtt_ns[flow["name"]]
+            flow["start_jitter_ns"] = jitter.time_ns if multiple is None else int(base * multiple)
+        return rtt_ns
+
+    def explicit(self) -> dict[tuple[str, str], tuple[int, list[int]]]:
+        numbers = {link["name"]: i for i, link in enumerate(self.links)}
+        return {
+            (route["at"], route["to"]): (i, [numbers[v] for v in route["via"] if v in numbers])
+            for i, route in enumerate(self.routes)
+        }
+
+    def check_ends(self) -> None:
+        """Names that the ways are found by; the scenario's reader checks all others."""
+        known = {node["name"] for node in self.nodes}
+        joined = {end for link in self.links for end in (link["a"], link["b"])}
+        for i, link in enumerate(self.links):
+            for end in (link["a"], link["b"]):
+                if end not in known:
+                    at = (*self.origins["links", i], "between")
+                    raise BuildError(f"no node {end}", at, None, _suggested(end, known))
+        hosts = {node["name"] for node in self.nodes if node["kind"] == "host"}
+        for i, flow in enumerate(self.flows):
+            for end in ("from", "to"):
+                if flow[end] not in hosts:
+                    at = (*self.origins["flows", i], end)
+                    raise BuildError(f"no host {flow[end]}", at, None, _suggested(flow[end], hosts))
+        for i, node in enumerate(self.nodes):
+            if node["name"] not in joined:
+                raise BuildError(f"no link joins {node['name']}", self.origins["nodes", i])
+
+
+def _suggested(name: str, known: set[str]) -> tuple[str, ...]:
+    near = nearest_name(name, known)
+    rest = sorted(known - {near or ""}, key=lambda n: (len(n), n))
+    return tuple(([near] if near is not None else []) + rest)
+
+
+def _plural(kind: str) -> str:
+    return "switches" if kind == "switch" else f"{kind}s"
+
+
+def build(file: ExperimentFile, folder: Path) -> Built:
+    """The scenario of an experiment file.
+
+    Args:
+        file: The file, its factors replaced by levels.
+        folder: Where trace files named in it are looked for.
+
+    Raises:
+        BuildError: What fits no field alone: names, ways, rooms without a rate.
+    """
+    return _Builder(file, folder).build()

@@ -1,0 +1,144 @@
+"""From the tree of a file and the levels of a cell to the tree of that cell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from dumbbell.errors import ExperimentError, nearest_name, shortened
+from dumbbell.experiment.factors import REFERENCE, Factors, Level, referred
+from dumbbell.experiment.source import Loc, Node, dotted
+
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d{1,6}|\*)\]")
+_FIXED = ("dumbbell", "name", "description", "factors", "repeats", "seed")
+
+
+def references(node: Node) -> Iterator[tuple[str, Node]]:
+    """Every `${name}` and `$name` below a node."""
+    if isinstance(node.value, dict):
+        for child in node.value.values():
+            yield from references(child)
+    elif isinstance(node.value, list):
+        for child in node.value:
+            yield from references(child)
+    elif isinstance(node.value, str) and "$" in node.value:
+        for match in REFERENCE.finditer(node.value):
+            yield referred(match), node
+
+
+def check_references(root: Node, factors: Factors, file: str) -> None:
+    """Every reference names a factor, and every factor changes something."""
+    used = set(factors.paths)
+    sections = root.value if isinstance(root.value, dict) else {}
+    known = tuple(factors.levels)
+    for section, part in sections.items():
+        if section == "factors":
+            continue
+        for name, node in references(part):
+            if name not in factors.levels:
+                message = f"${{{shortened(name)}}} is no factor"
+                raise ExperimentError(
+                    message,
+                    file=file,
+                    line=node.line,
+                    field=section,
+                    allowed=known,
+                    nearest=nearest_name(name, known),
+                )
+            if section in _FIXED:
+                message = "the same in all cells; it cannot refer to a factor"
+                raise ExperimentError(message, file=file, line=node.line, field=section)
+            used.add(name)
+    for name in known:
+        if name not in used:
+            message = f"the factor changes nothing: write ${{{name}}} somewhere, or give it a path"
+            raise ExperimentError(
+                message, file=file, line=factors.lines.get(name), field=f"factors.{name}"
+            )
+
+
+def substitute(root: Node, cell: Mapping[str, Level], paths: Mapping[str, Sequence[str]]) -> Node:
+    """The tree of one cell: references replaced, then paths set. The original is left alone."""
+    labels = {name: level.node for name, level in cell.items()}
+    tree = _replace(root, labels) if cell else root
+    for name, targets in paths.items():
+        for target in targets:
+            tree = assign(tree, steps(target), cell[name].node)
+    return tree
+
+
+def _replace(node: Node, levels: Mapping[str, Node]) -> Node:
+    if isinstance(node.value, dict):
+        changed = {
+            key: child if key == "factors" else _replace(child, levels)
+            for key, child in node.value.items()
+        }
+        if all(changed[key] is child for key, child in node.value.items()):
+            return node
+        return Node(changed, node.text, node.line, node.key_lines)
+    if isinstance(node.value, list):
+        items = [_replace(child, levels) for child in node.value]
+        if all(a is b for a, b in zip(items, node.value, strict=True)):
+            return node
+        return Node(items, node.text, node.line)
+    if not isinstance(node.value, str) or "$" not in node.value:
+        return node
+    whole = REFERENCE.fullmatch(node.value.strip())
+    if whole is not None:
+        level = levels[referred(whole)]
+        return Node(level.value, level.text, level.line, level.key_lines)
+    text = REFERENCE.sub(lambda match: levels[referred(match)].text, node.value)
+    return Node(text, text, node.line)
+
+
+def steps(path: str) -> list[str | int]:
+    """`flows[*].tcp` → `["flows", "*", "tcp"]`; a list index is an int, `[*]` the text `*`.
+
+    Raises:
+        ValueError: It is no path.
+    """
+    found: list[str | int] = []
+    position = 0
+    while position < len(path):
+        if found and path[position] == ".":
+            position += 1
+        match = _STEP.match(path, position)
+        if match is None:
+            raise ValueError(path)
+        if match[1] is not None:
+            found.append(match[1])
+        else:
+            found.append("*" if match[2] == "*" else int(match[2]))
+        position = match.end()
+    if not found or len(found) > 40:
+        raise ValueError(path)
+    return found
+
+
+def assign(node: Node, path: Sequence[str | int], value: Node, above: Loc = ()) -> Node:
+    """A copy of the tree in which the field at `path` is `value`.
+
+    Raises:
+        LookupError: Some part but the last is not there; the argument says which.
+    """
+    if not path:
+        return value
+    step, rest = path[0], path[1:]
+    if isinstance(node.value, list):
+        picked = range(len(node.value)) if step == "*" else [step]
+        items = list(node.value)
+        for i in picked:
+            if not isinstance(i, int) or i >= len(items):
+                raise LookupError(f"{dotted(above) or 'the file'} has {len(items)} entries")
+            items[i] = assign(items[i], rest, value, (*above, i))
+        return Node(items, node.text, node.line)
+    if isinstance(node.value, dict) and isinstance(step, str):
+        child = node.value.get(step)
+        if child is None and rest:
+            known = ", ".join(node.value)
+            raise LookupError(f"{dotted(above) or 'the file'} has {known}")
+        here = (*above, step)
+        new = value if child is None else assign(child, rest, value, here)
+        lines = node.key_lines if step in node.key_lines else {**node.key_lines, step: value.line}
+        return Node({**node.value, step: new}, node.text, node.line, lines)
+    raise LookupError(f"{dotted(above) or 'the file'} is neither a mapping nor a list")

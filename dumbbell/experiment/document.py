@@ -1,0 +1,97 @@
+"""The model of a whole experiment file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from dumbbell.experiment.fields import (
+    Checked,
+    Name,
+    PositiveTime,
+    Strict,
+    problem,
+    whole_number,
+)
+from dumbbell.experiment.network import (
+    MAX_ITEMS,
+    LinkSpec,
+    RouterSpec,
+    RouteSpec,
+    Sampling,
+    SamplingSpec,
+    TapSpec,
+)
+from dumbbell.experiment.options import HostSpec
+from dumbbell.experiment.templates import TemplateSpec
+from dumbbell.experiment.traffic import FlowSpec
+
+FORMAT = 1
+MAX_SEED = 2**62
+DEFAULTS = "defaults"
+
+
+def _format(value: object) -> int:
+    if value == FORMAT and not isinstance(value, bool):
+        return FORMAT
+    if isinstance(value, int) and not isinstance(value, bool) and value > FORMAT:
+        message = f"a newer file format than this program reads, which is {FORMAT}"
+        raise problem(message, found=value)
+    raise problem("unknown file format", found=value, allowed=(str(FORMAT),))
+
+
+_LEVELS = {"type": "array", "minItems": 1}
+_GRID = {
+    "type": "object",
+    "additionalProperties": {
+        "anyOf": [
+            _LEVELS,
+            {
+                "type": "object",
+                "properties": {
+                    "levels": _LEVELS,
+                    "path": {"anyOf": [{"type": "string"}, {"type": "array"}]},
+                },
+                "required": ["levels"],
+                "additionalProperties": False,
+            },
+        ]
+    },
+}
+_FACTORS = {
+    "anyOf": [
+        {
+            "type": "object",
+            "properties": {
+                "grid": _GRID,
+                "zip": {"anyOf": [_GRID, {"type": "array", "items": _GRID}]},
+                "points": {"type": "array", "items": {"type": "object"}, "minItems": 1},
+            },
+            "additionalProperties": False,
+        },
+        _GRID,
+    ]
+}
+Factors = Annotated[Any, Checked(lambda value: value, _FACTORS)]
+
+
+class ExperimentFile(Strict):
+    """An experiment: a network, its traffic, what to vary, what to keep."""
+
+    dumbbell: Annotated[int, Checked(_format, {"const": FORMAT})]
+    name: Name
+    description: str = ""
+    template: TemplateSpec | None = None
+    hosts: dict[Name, HostSpec | None] = Field(default={}, max_length=MAX_ITEMS)
+    routers: dict[Name, RouterSpec | None] = Field(default={}, max_length=MAX_ITEMS)
+    switches: dict[Name, RouterSpec | None] = Field(default={}, max_length=MAX_ITEMS)
+    links: list[LinkSpec] = Field(default=[], max_length=MAX_ITEMS)
+    routes: list[RouteSpec] = Field(default=[], max_length=MAX_ITEMS)
+    flows: list[FlowSpec] = Field(min_length=1, max_length=MAX_ITEMS)
+    taps: list[TapSpec] = Field(default=[], max_length=MAX_ITEMS)
+    sampling: Sampling = SamplingSpec()
+    duration: PositiveTime
+    factors: Factors = None
+    repeats: Annotated[int, whole_number(1, 100_000)] = 1
+    seed: Annotated[int, whole_number(0, MAX_SEED)] = 1

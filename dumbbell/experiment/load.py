@@ -1,0 +1,237 @@
+"""An experiment file → all its scenarios, checked before anything runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from dumbbell import _core
+from dumbbell.errors import ExperimentError, nearest_name
+from dumbbell.experiment import cells, factors
+from dumbbell.experiment.build import Built, build
+from dumbbell.experiment.document import MAX_SEED, ExperimentFile
+from dumbbell.experiment.factors import Factors, Level
+from dumbbell.experiment.locate import SET, Locator
+from dumbbell.experiment.pipes import BuildError
+from dumbbell.experiment.source import Node, parse, read
+from dumbbell.results import ExperimentInfo
+
+MAX_RUNS = 1_000_000
+MAX_TOTAL_BYTES = 2 << 30
+
+Overrides = Mapping[str, str | int | float | bool | Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of levels.
+
+    Attributes:
+        levels: Factor → level as written.
+        scenario: Canonical JSON.
+        rtt_ns: Base RTT of each flow: fixed delays there and back.
+    """
+
+    levels: dict[str, str]
+    scenario: str
+    rtt_ns: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """An experiment, ready to run.
+
+    Attributes:
+        info: Name, text, factors, repeats, seed.
+        file: Where it was read from.
+        overrides: What `set` replaced, as written.
+        cells: Every combination of levels.
+    """
+
+    info: ExperimentInfo
+    file: str
+    overrides: dict[str, list[str]]
+    cells: list[Cell]
+
+
+def reserved_names() -> frozenset[str]:
+    """Names that factors cannot have: columns of the result tables."""
+    tables = json.loads(_core.tables())
+    columns = {column["name"] for table in tables for column in table["columns"]}
+    own = {"run", "repeat", "seed", "engine", "engine_version", "digest", "wall_s", "packets"}
+    return frozenset(columns | own | {"events", "scenario"})
+
+
+def load(
+    path: str | Path,
+    *,
+    set: Overrides | None = None,
+    repeats: int | None = None,
+    seed: int | None = None,
+) -> Experiment:
+    """Reads an experiment file and checks every scenario of it.
+
+    Args:
+        path: The file.
+        set: Factor → level or levels that replace its own; or path of a field → value.
+        repeats: Replaces the file's.
+        seed: Replaces the file's.
+
+    Raises:
+        ExperimentError: The first thing wrong, with file, line and field.
+    """
+    path = Path(path)
+    text = read(path)
+    return load_text(text, path, set=set, repeats=repeats, seed=seed)
+
+
+def load_text(
+    text: str,
+    path: Path,
+    *,
+    set: Overrides | None = None,
+    repeats: int | None = None,
+    seed: int | None = None,
+) -> Experiment:
+    """As :func:`load`, for a text already read; `path` serves messages and trace files."""
+    file = str(path)
+    root = parse(text, file)
+    if not isinstance(root.value, dict):
+        raise ExperimentError("an experiment is a mapping of fields", file=file, line=root.line)
+    if "dumbbell" not in root.value:
+        message = "no experiment of Dumbbell: the file should begin with 'dumbbell: 1'"
+        raise ExperimentError(message, file=file, line=root.line)
+    written = root.value.get("factors")
+    varied = factors.read(written, file, reserved_names())
+    root, overrides = _override(root, varied, set or {})
+    cells.check_references(root, varied, file)
+    paths = {name: [target for target, _ in found] for name, found in varied.paths.items()}
+    done: list[Cell] = []
+    first: ExperimentFile | None = None
+    for levels in varied.cells():
+        tree = _tree(root, levels, paths, varied, file)
+        document, built = _scenario(tree, file, path.parent)
+        first = first or document
+        labels = {name: level.label for name, level in levels.items()}
+        done.append(Cell(labels, canonical(built.scenario), built.rtt_ns))
+        if len(done[0].scenario) * varied.count() > MAX_TOTAL_BYTES:
+            message = f"{varied.count()} combinations of a large network; take fewer"
+            raise ExperimentError(message, file=file, field="factors")
+    if first is None:
+        raise ExperimentError("there is no combination of levels", file=file, field="factors")
+    info = ExperimentInfo(
+        name=first.name,
+        yaml=text,
+        factors={name: [level.label for level in own] for name, own in varied.levels.items()},
+        repeats=_bounded("repeats", first.repeats if repeats is None else repeats, 1, 100_000),
+        seed=_bounded("seed", first.seed if seed is None else seed, 0, MAX_SEED),
+    )
+    if info.repeats * len(done) > MAX_RUNS:
+        message = f"{info.repeats * len(done)} runs, more than {MAX_RUNS}"
+        raise ExperimentError(message, file=file)
+    return Experiment(info, file, overrides, done)
+
+
+def canonical(scenario: Mapping[str, Any]) -> str:
+    """The one JSON text of a scenario: sorted keys, no spaces."""
+    return json.dumps(scenario, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _bounded(name: str, value: int, low: int, high: int) -> int:
+    if low <= value <= high:
+        return value
+    message = f"should be a whole number from {low} to {high}"
+    raise ExperimentError(message, file=f"--{name}", found=str(value))
+
+
+def _override(root: Node, varied: Factors, chosen: Overrides) -> tuple[Node, dict[str, list[str]]]:
+    done: dict[str, list[str]] = {}
+    for name, value in chosen.items():
+        texts = list(value) if isinstance(value, list | tuple) else [_text(value)]
+        done[name] = [str(text) for text in texts]
+        if not texts:
+            raise ExperimentError("no level is given", file=f"{SET} {name}")
+        nodes = [_outside(parse(str(text), f"{SET} {name}={text}")) for text in texts]
+        if name in varied.levels:
+            levels = [Level(" ".join(node.text.split()), node) for node in nodes]
+            factors.restrict(varied, name, levels)
+            continue
+        if len(nodes) != 1:
+            raise ExperimentError("a field takes one value", file=f"{SET} {name}")
+        root = _assign(root, name, nodes[0], tuple(varied.levels))
+    return root, done
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _outside(node: Node) -> Node:
+    """A node that stands in no file: line 0 throughout."""
+    if isinstance(node.value, dict):
+        inner = {key: _outside(child) for key, child in node.value.items()}
+        return Node(inner, node.text, 0, dict.fromkeys(inner, 0))
+    if isinstance(node.value, list):
+        return Node([_outside(child) for child in node.value], node.text, 0)
+    return Node(node.value, node.text, 0)
+
+
+def _assign(root: Node, name: str, value: Node, known: tuple[str, ...]) -> Node:
+    fields = tuple(ExperimentFile.names())
+    try:
+        steps = cells.steps(name)
+        if steps[0] in ("factors", "dumbbell") or steps[0] not in fields:
+            raise ValueError(name)
+        return cells.assign(root, steps, value)
+    except LookupError as error:
+        message = f"no such field: {error.args[0]}"
+        raise ExperimentError(message, file=f"{SET} {name}") from None
+    except ValueError:
+        near = nearest_name(name, (*known, *fields))
+        raise ExperimentError(
+            "neither a factor nor a field", file=f"{SET} {name}", allowed=known, nearest=near
+        ) from None
+
+
+def _tree(
+    root: Node,
+    levels: Mapping[str, Level],
+    paths: Mapping[str, Sequence[str]],
+    varied: Factors,
+    file: str,
+) -> Node:
+    try:
+        return cells.substitute(root, levels, paths)
+    except (LookupError, ValueError) as error:
+        name, line = next(
+            ((name, line) for name, found in varied.paths.items() for _, line in found), ("", 0)
+        )
+        message = f"no such field: {error.args[0]}"
+        raise ExperimentError(
+            message, file=file, line=line or None, field=f"factors.{name}.path"
+        ) from None
+
+
+def _scenario(tree: Node, file: str, folder: Path) -> tuple[ExperimentFile, Built]:
+    """One cell's document and scenario."""
+    locator = Locator(file, tree)
+    plain = tree.plain()
+    plain.pop("factors", None)
+    try:
+        document = ExperimentFile.model_validate(plain)
+        built = build(document, folder)
+        _core.validate(canonical(built.scenario))
+    except ValidationError as error:
+        raise locator.invalid(error) from None
+    except BuildError as error:
+        raise locator.misbuilt(error) from None
+    except _core.ScenarioError as error:
+        raise locator.refused(error.path, error.message, built.origins) from None
+    return document, built

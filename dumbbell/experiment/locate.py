@@ -1,0 +1,135 @@
+"""Errors of pydantic, of the builder and of the scenario's reader → file, line, field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from dumbbell.errors import ExperimentError, nearest_name, shortened
+from dumbbell.experiment.pipes import BuildError
+from dumbbell.experiment.source import Loc, Node, descend, dotted
+
+SET = "--set"
+_WORDS = {
+    "missing": "is missing",
+    "dict_type": "should be a mapping",
+    "model_type": "should be a mapping",
+    "list_type": "should be a list",
+    "string_type": "should be text",
+    "string_too_short": "should not be empty",
+    "too_short": "has too few entries",
+    "too_long": "has too many entries",
+}
+_UNITS = re.compile(r"_(ns|bps|bytes|packets|ms)\Z")
+_PART = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_SERDE = re.compile(r" at line \d+ column \d+\Z")
+_RENAMED = {"drop_tail": "buffer", "a": "between", "b": "between"}
+
+
+class Locator:
+    """Places errors in a file.
+
+    Attributes:
+        file: Its name.
+        root: Its tree, factors replaced.
+    """
+
+    def __init__(self, file: str, root: Node) -> None:
+        self.file = file
+        self.root = root
+
+    def error(
+        self,
+        message: str,
+        loc: Loc,
+        *,
+        found: str | None = None,
+        allowed: tuple[str, ...] = (),
+        nearest: str | None = None,
+        field: str | None = None,
+    ) -> ExperimentError:
+        """An error at the deepest place of `loc` that the file has."""
+        node, line, there = descend(self.root, loc)
+        if line == node.line or not isinstance(node.value, dict | list):
+            line = node.line
+        place: int | None = line
+        return ExperimentError(
+            message,
+            file=self.file if place else SET,
+            line=place or None,
+            field=field if field is not None else dotted(there),
+            found=found,
+            allowed=allowed,
+            nearest=nearest,
+        )
+
+    def invalid(self, error: ValidationError) -> ExperimentError:
+        """The first thing pydantic found wrong, in order of the lines."""
+        placed = [self._one(dict(one)) for one in error.errors(include_url=False)]
+        return min(placed, key=lambda one: one.line or 0)
+
+    def _one(self, one: Mapping[str, Any]) -> ExperimentError:
+        loc: Loc = tuple(one["loc"])
+        context = one.get("ctx") or {}
+        if one["type"] == "dumbbell":
+            if context["field"] is not None:
+                loc = (*loc, context["field"])
+            found = context["found"]
+            node, _, _ = descend(self.root, loc)
+            if found is not None and not isinstance(node.value, dict | list):
+                found = shortened(node.text)  # as written, not as YAML reads it
+            return self.error(
+                context["message"],
+                loc,
+                found=found,
+                allowed=tuple(context["allowed"]),
+                nearest=context["nearest"],
+            )
+        if one["type"] == "missing":
+            return self.error("is missing", loc[:-1], field=self._missing(loc))
+        message = _WORDS.get(one["type"], str(one["msg"]))
+        node, _, _ = descend(self.root, loc)
+        found = None if isinstance(node.value, dict | list) else shortened(node.text)
+        return self.error(message, loc, found=found)
+
+    def _missing(self, loc: Loc) -> str:
+        _, _, there = descend(self.root, loc[:-1])
+        return dotted((*there, loc[-1]))
+
+    def misbuilt(self, error: BuildError) -> ExperimentError:
+        """An error of the builder."""
+        near = None
+        if error.found is not None:
+            near = nearest_name(error.found, error.allowed)
+        return self.error(
+            error.message, error.at, found=error.found, allowed=error.allowed, nearest=near
+        )
+
+    def refused(self, path: str, message: str, origins: Mapping[Loc, Loc]) -> ExperimentError:
+        """An error of the scenario's reader.
+
+        Args:
+            path: Of the field in the scenario.
+            message: What the reader says.
+            origins: Parts of the scenario → parts of the file.
+        """
+        message = _SERDE.sub("", message)
+        loc: Loc = tuple(
+            int(match[2]) if match[2] is not None else match[1] for match in _PART.finditer(path)
+        )
+        for end in range(len(loc), 0, -1):
+            if loc[:end] in origins:
+                rest = tuple(_plain(part) for part in loc[end:])
+                return self.error(message, (*origins[loc[:end]], *rest))
+        return self.error(f"{path}: {message}", tuple(_plain(part) for part in loc))
+
+
+def _plain(part: str | int) -> str | int:
+    """A part of a scenario's path as the file names it."""
+    if isinstance(part, int):
+        return part
+    part = _RENAMED.get(part, part)
+    return _UNITS.sub("", part)

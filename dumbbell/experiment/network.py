@@ -1,0 +1,309 @@
+"""Models of the network in an experiment file: pipes, links, routers, routes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from dumbbell.experiment.fields import (
+    Buffer,
+    Checked,
+    Limit,
+    Name,
+    PositiveSize,
+    PositiveTime,
+    Rate,
+    Share,
+    Short,
+    Strict,
+    Time,
+    as_list,
+    choice,
+    exactly_one,
+    problem,
+    quantity,
+    whole_number,
+)
+from dumbbell.experiment.units import SIZE, QuantityError, whole
+
+MAX_ITEMS = 20_000
+Nth = Annotated[int, whole_number(1, 2**53)]
+
+
+class Empty(Strict):
+    """Takes no field."""
+
+
+def _initial(value: object) -> int | str:
+    if value in ("full", "empty", "random"):
+        return str(value)
+    try:
+        return whole(value, SIZE)
+    except QuantityError as error:
+        allowed = ("full", "empty", "random", "a size such as 1500 bytes")
+        raise problem(error.message, found=error.found, allowed=allowed) from None
+
+
+InitialLevel = Annotated[
+    int | str,
+    Checked(_initial, {"type": "string", "examples": ["full", "empty", "random", "1500 bytes"]}),
+]
+
+
+class SerialSpec(Strict):
+    """A wire: one packet at a time."""
+
+    rate: Rate
+
+
+class TbfSpec(Strict):
+    """Linux's token-bucket filter."""
+
+    rate: Rate
+    burst: PositiveSize
+    initial: InitialLevel = "random"
+
+
+class TraceSpec(Strict):
+    """A packet-delivery trace as of mahimahi; from a file, or written out in milliseconds."""
+
+    file: Name | None = None
+    deliveries: list[Annotated[int, whole_number(0, 2**40)]] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        exactly_one(self, ("file", "deliveries"))
+        return self
+
+
+class ShaperSpec(Strict):
+    """What lets packets go."""
+
+    none: Empty | None = None
+    serial: SerialSpec | None = None
+    tbf: TbfSpec | None = None
+    trace: TraceSpec | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        exactly_one(self, ("none", "serial", "tbf", "trace"))
+        return self
+
+
+def _none_or_mapping(value: Any) -> Any:
+    return {"none": {}} if value == "none" else value
+
+
+Shaper = Annotated[ShaperSpec, Short(_none_or_mapping, {"const": "none"})]
+
+
+class NetemSpec(Strict):
+    """Linux's netem as the queue: packets in delay and packets waiting count alike."""
+
+    delay: Time | None = None
+    jitter: Time | None = None
+    limit: Limit
+
+
+class GilbertElliottSpec(Strict):
+    """Loss in bursts: two states (Gilbert 1960, Elliott 1963)."""
+
+    good_to_bad: Share
+    bad_to_good: Share
+    loss_good: Share = 0.0
+    loss_bad: Share = 1.0
+
+
+class ScriptedDropSpec(Strict):
+    """Drop the n-th segments of a flow."""
+
+    flow: Name
+    nth: Annotated[list[Nth], as_list({"type": "integer"}), Field(min_length=1)]
+
+
+class IndependentSpec(Strict):
+    """Each packet is lost independently."""
+
+    probability: Share
+
+
+class LossSpec(Strict):
+    """Loss on arrival."""
+
+    none: Empty | None = None
+    independent: IndependentSpec | None = None
+    gilbert_elliott: GilbertElliottSpec | None = None
+    scripted: Annotated[list[ScriptedDropSpec], Field(max_length=MAX_ITEMS)] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        exactly_one(self, ("none", "independent", "gilbert_elliott", "scripted"))
+        return self
+
+
+def _loss(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value
+    return {"none": {}} if value == "none" else {"independent": {"probability": value}}
+
+
+Loss = Annotated[LossSpec, Short(_loss, {"type": "string", "examples": ["1 %", "none"]})]
+
+
+class PolicerSpec(Strict):
+    """Drops what exceeds a token bucket."""
+
+    rate: Rate
+    burst: PositiveSize
+
+
+class ReorderingSpec(Strict):
+    """Packets held back, so that later ones overtake them."""
+
+    probability: Share
+    extra_delay: PositiveTime
+
+
+class AckAggregationSpec(Strict):
+    """Pure ACKs released in batches."""
+
+    max_wait: PositiveTime
+    max_acks: Annotated[int, whole_number(1, 2**32 - 1)]
+
+
+class ChangeSpec(Strict):
+    """New values of a pipe from a moment on."""
+
+    at: Time
+    rate: Rate | None = None
+    delay: Time | None = None
+    loss: Loss | None = None
+
+
+Overhead = Annotated[int, quantity(SIZE, "24 bytes")]
+
+
+class PipeSpec(Strict):
+    """One direction of a link, or what both directions share."""
+
+    rate: Rate | None = None
+    shaper: Shaper | None = None
+    buffer: Buffer | None = None
+    netem: NetemSpec | None = None
+    delay: Time | None = None
+    jitter: Time | None = None
+    loss: Loss | None = None
+    corruption: Share | None = None
+    duplication: Share | None = None
+    policer: PolicerSpec | None = None
+    reordering: ReorderingSpec | None = None
+    ack_aggregation: AckAggregationSpec | None = None
+    overhead: Overhead | None = None
+    changes: Annotated[list[ChangeSpec], Field(max_length=MAX_ITEMS)] | None = None
+
+    @model_validator(mode="after")
+    def _rivals(self) -> Self:
+        for one, other in RIVALS:
+            if getattr(self, one) is not None and getattr(self, other) is not None:
+                raise problem(f"{one} and {other} exclude each other", field=other)
+        return self
+
+    def pipe(self) -> dict[str, Any]:
+        """The fields of a pipe that are given."""
+        return {name: v for name, v in self.given().items() if name in PipeSpec.model_fields}
+
+    def override(self, over: PipeSpec | None) -> PipeSpec:
+        """These fields with those of `over` in their place."""
+        merged = self.pipe()
+        if over is not None:
+            given = over.pipe()
+            for one, other in RIVALS:
+                if one in given:
+                    merged.pop(other, None)
+                if other in given:
+                    merged.pop(one, None)
+            merged |= given
+        return PipeSpec.model_construct(set(merged), **merged)
+
+
+RIVALS = (("rate", "shaper"), ("buffer", "netem"))
+
+
+class BothWays(PipeSpec):
+    """A pipe in each direction: shared fields, and what differs."""
+
+    forward: PipeSpec | None = None
+    backward: PipeSpec | None = None
+
+    def directions(self) -> tuple[PipeSpec, PipeSpec]:
+        """The forward and the backward pipe."""
+        return self.override(self.forward), self.override(self.backward)
+
+
+class LinkSpec(BothWays):
+    """A link; forward is from the first to the second of `between`."""
+
+    name: Name | None = None
+    between: Annotated[list[Name], Field(min_length=2, max_length=2)] | None = None
+
+
+class SpraySpec(Strict):
+    """Packet spraying over equal paths."""
+
+    policy: Annotated[str, choice("round_robin", "random", "per_flow", what="spraying policy")]
+    what: Annotated[str, choice("data", "acks", "both", what="kind of packets")] = "both"
+    first: Annotated[int, whole_number(0, 2**32 - 1)] | None = None
+
+
+def _spray(value: Any) -> Any:
+    if value == "none":
+        return None
+    return value if isinstance(value, dict) else {"policy": value}
+
+
+_SPRAY_SCHEMA = {"enum": ["round_robin", "random", "per_flow", "none"]}
+Spray = Annotated[SpraySpec | None, Short(_spray, _SPRAY_SCHEMA)]
+
+
+class RouterSpec(Strict):
+    """A router or switch."""
+
+    spray: Spray = None
+    processing_jitter: Time | None = None
+
+
+Names = Annotated[list[Name], as_list({"type": "string"}), Field(min_length=1)]
+
+
+class RouteSpec(Strict):
+    """An explicit route. `via` names links, or neighbours joined by one link."""
+
+    at: Names
+    to: Names
+    via: Names
+
+
+class TapSpec(Strict):
+    """Where packets are looked at: the interface of a node on a link."""
+
+    name: Name | None = None
+    at: Name
+    link: Name
+
+
+Kept = Annotated[str, choice("samples", "queues", "drops", what="table")]
+
+
+class SamplingSpec(Strict):
+    """What is recorded over time."""
+
+    interval: PositiveTime = 20_000_000
+    keep: list[Kept] = Field(default=[])
+
+
+def _sampling(value: Any) -> Any:
+    return value if isinstance(value, dict) else {"interval": value, "keep": ["samples", "queues"]}
+
+
+Sampling = Annotated[SamplingSpec, Short(_sampling, {"type": "string", "examples": ["20 ms"]})]

@@ -1,0 +1,195 @@
+"""A pipe of the file → a pipe of the scenario."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dumbbell.errors import shortened
+from dumbbell.experiment.fields import Room
+from dumbbell.experiment.network import LossSpec, NetemSpec, PipeSpec, ShaperSpec, TraceSpec
+from dumbbell.experiment.source import Loc
+
+FRAME_BYTES = 1514
+TRACE_PACKET_BYTES = 1504
+MAX_TRACE_BYTES = 8 << 20
+
+
+class BuildError(Exception):
+    """Something that fits no field alone.
+
+    Attributes:
+        message: What is wrong.
+        at: Where in the file.
+        found: What was found.
+        allowed: What is allowed.
+    """
+
+    def __init__(
+        self, message: str, at: Loc, found: str | None = None, allowed: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.at = at
+        self.found = found
+        self.allowed = allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Limits of a queue that wait for the base RTT.
+
+    Attributes:
+        pipe: The scenario's pipe, completed later.
+        rooms: The limits written.
+        rate_bps: What the pipe carries; None if it has no rate.
+        at: Where in the file.
+    """
+
+    pipe: dict[str, Any]
+    rooms: tuple[Room, ...]
+    rate_bps: Fraction | None
+    at: Loc
+
+
+def loss(spec: LossSpec | None) -> Any:
+    """The scenario's loss."""
+    if spec is None or spec.none is not None:
+        return "none"
+    if spec.independent is not None:
+        return {"independent": {"probability": spec.independent.probability}}
+    if spec.gilbert_elliott is not None:
+        return {"gilbert_elliott": spec.gilbert_elliott.model_dump()}
+    drops = [{"flow": one.flow, "nth": n} for one in spec.scripted or () for n in one.nth]
+    return {"scripted": {"drops": drops}}
+
+
+def trace(spec: TraceSpec, folder: Path, at: Loc) -> list[int]:
+    """The times of a packet-delivery trace, in milliseconds."""
+    if spec.deliveries is not None:
+        return spec.deliveries
+    path = folder / str(spec.file)
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_TRACE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BuildError(f"the trace cannot be read: {reason}", at, str(spec.file)) from None
+    if len(data) > MAX_TRACE_BYTES:
+        raise BuildError(f"a trace larger than {MAX_TRACE_BYTES} bytes", at, str(spec.file))
+    times = []
+    for number, line in enumerate(data.splitlines(), 1):
+        text = line.strip()
+        if not text:
+            continue
+        if not text.isdigit() or len(text) > 12:
+            found = shortened(text.decode("ascii", "replace"))
+            message = f"line {number} of {spec.file} is no time in milliseconds"
+            raise BuildError(message, at, found)
+        times.append(int(text))
+    return times
+
+
+def shaper(spec: PipeSpec, folder: Path, at: Loc) -> tuple[Any, Fraction | None]:
+    """The scenario's shaper, and the rate that counts for a BDP."""
+    if spec.rate is not None:
+        return {"serial": {"rate_bps": spec.rate}}, Fraction(spec.rate)
+    chosen: ShaperSpec | None = spec.shaper
+    if chosen is None or chosen.none is not None:
+        return "none", None
+    if chosen.serial is not None:
+        return {"serial": {"rate_bps": chosen.serial.rate}}, Fraction(chosen.serial.rate)
+    if chosen.tbf is not None:
+        tbf = chosen.tbf
+        levels = {"full": tbf.burst, "empty": 0, "random": None}
+        initial = levels[tbf.initial] if isinstance(tbf.initial, str) else tbf.initial
+        fields = {"rate_bps": tbf.rate, "burst_bytes": tbf.burst, "initial_bytes": initial}
+        return {"tbf": fields}, Fraction(tbf.rate)
+    times = trace(chosen.trace or TraceSpec(deliveries=[1]), folder, at)
+    rate = None
+    if times and times[-1] > 0:
+        rate = Fraction(len(times) * TRACE_PACKET_BYTES * 8 * 1000, times[-1])
+    return {"trace": {"deliveries_ms": times}}, rate
+
+
+def pipe(spec: PipeSpec, folder: Path, at: Loc) -> tuple[dict[str, Any], Pending]:
+    """The scenario's pipe, its limits still open."""
+    how, rate = shaper(spec, folder, at)
+    netem: NetemSpec | None = spec.netem
+    if netem is not None:
+        rooms: tuple[Room, ...] = (netem.limit,)
+        fields = {"delay_ns": netem.delay or 0, "jitter_ns": netem.jitter or 0}
+        queue: dict[str, Any] = {"netem": {**fields, "limit_packets": None}}
+    else:
+        rooms = spec.buffer or ()
+        queue = {"drop_tail": {"limit_packets": None, "limit_bytes": None}}
+        if how != "none" and not rooms:
+            allowed = ("100 packets", "64 KiB", "1 BDP", "50 ms")
+            raise BuildError("a pipe with a rate needs a buffer", at, None, allowed)
+    aggregation, policer, held = spec.ack_aggregation, spec.policer, spec.reordering
+    done: dict[str, Any] = {
+        "policer": policer and {"rate_bps": policer.rate, "burst_bytes": policer.burst},
+        "loss": loss(spec.loss),
+        "corruption": spec.corruption or 0.0,
+        "duplication": spec.duplication or 0.0,
+        "queue": queue,
+        "shaper": how,
+        "overhead_bytes": spec.overhead or 0,
+        "delay_ns": spec.delay or 0,
+        "jitter_ns": spec.jitter or 0,
+        "reordering": held
+        and {"probability": held.probability, "extra_delay_ns": held.extra_delay},
+        "ack_aggregation": aggregation
+        and {"max_wait_ns": aggregation.max_wait, "max_acks": aggregation.max_acks},
+        "changes": [
+            {
+                "at_ns": change.at,
+                "rate_bps": change.rate,
+                "delay_ns": change.delay,
+                "loss": None if change.loss is None else loss(change.loss),
+            }
+            for change in spec.changes or ()
+        ],
+    }
+    return done, Pending(done, rooms, rate, at)
+
+
+def fixed_delay_ns(done: dict[str, Any]) -> int:
+    """The delay every packet has in a scenario's pipe."""
+    netem = done["queue"].get("netem")
+    return int(done["delay_ns"]) + (0 if netem is None else int(netem["delay_ns"]))
+
+
+def fill(pending: Pending, rtt_ns: dict[str, int], through: int | None) -> None:
+    """Completes the limits of a queue.
+
+    Args:
+        pending: The pipe and what was written.
+        rtt_ns: Base RTT of each flow.
+        through: The largest base RTT of the flows through this pipe; None if there is none.
+    """
+    for room in pending.rooms:
+        size, packets = room.size, room.packets
+        if room.time_ns is not None or room.bdp is not None:
+            if pending.rate_bps is None:
+                raise BuildError("a BDP or a time needs a pipe with a rate", pending.at)
+            if room.time_ns is not None:
+                bits = pending.rate_bps * room.time_ns / 10**9
+            else:
+                rtt = through
+                if room.flow is not None:
+                    rtt = rtt_ns.get(room.flow)
+                if rtt is None:
+                    known = tuple(rtt_ns)
+                    raise BuildError("a BDP of an unknown flow", pending.at, room.flow, known)
+                bits = pending.rate_bps * rtt / 10**9 * (room.bdp or 0)
+            size = max(int(bits / 8), FRAME_BYTES)
+        netem = pending.pipe["queue"].get("netem")
+        if netem is not None:
+            netem["limit_packets"] = packets or -(-(size or 0) // FRAME_BYTES)
+        elif packets is not None:
+            pending.pipe["queue"]["drop_tail"]["limit_packets"] = packets
+        else:
+            pending.pipe["queue"]["drop_tail"]["limit_bytes"] = size

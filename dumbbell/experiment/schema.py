@@ -1,0 +1,34 @@
+"""The JSON Schema of experiment files, for editors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dumbbell.experiment.document import ExperimentFile
+
+_REFERENCE = {"type": "string", "pattern": r"\$(\{[^{}]+\}|[A-Za-z_])", "title": "Level of a factor"}
+_FIXED = ("dumbbell", "name", "description", "factors", "repeats", "seed")
+
+
+def json_schema() -> dict[str, Any]:
+    """The schema (draft 2020-12). Wherever a value stands, `${factor}` may stand too."""
+    schema = ExperimentFile.model_json_schema(by_alias=True)
+    for name, model in schema.get("$defs", {}).items():
+        if name != "Empty":
+            _open(model, ())
+    _open(schema, _FIXED)
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "Dumbbell experiment"
+    return schema
+
+
+def _open(model: dict[str, Any], fixed: tuple[str, ...]) -> None:
+    """Lets each property, and each item of a list or mapping in it, be a reference."""
+    for name, prop in model.get("properties", {}).items():
+        if name not in fixed:
+            for part in prop.get("anyOf", [prop]):
+                for below in ("items", "additionalProperties"):
+                    if isinstance(part.get(below), dict):
+                        part[below] = {"anyOf": [part[below], _REFERENCE]}
+            default = {key: prop.pop(key) for key in ("default", "title") if key in prop}
+            model["properties"][name] = {"anyOf": [dict(prop), _REFERENCE], **default}

@@ -1,0 +1,124 @@
+"""Models of the flows in an experiment file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from dumbbell.experiment.fields import (
+    Flag,
+    Name,
+    PositiveSize,
+    PositiveTime,
+    Rate,
+    Short,
+    Size,
+    StartJitter,
+    Strict,
+    Time,
+    choice,
+    exactly_one,
+    problem,
+    short_text,
+    whole_number,
+)
+from dumbbell.experiment.options import TcpOptionsSpec
+
+ALGORITHMS = ("reno", "bic", "cubic", "bbr")
+Algorithm = Annotated[str, choice(*ALGORITHMS, what="congestion control")]
+
+
+class BulkSpec(Strict):
+    """Writes whenever the send buffer has room."""
+
+    bytes: PositiveSize | None = None
+    refill: Time = 0
+
+
+class PeriodicSpec(Strict):
+    """Writes a chunk at a fixed interval: application-limited."""
+
+    chunk: PositiveSize
+    interval: PositiveTime
+    bytes: PositiveSize | None = None
+
+
+class SourceSpec(Strict):
+    """The sending application."""
+
+    bulk: BulkSpec | None = None
+    periodic: PeriodicSpec | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        exactly_one(self, ("bulk", "periodic"))
+        return self
+
+
+def _source(value: Any) -> Any:
+    return {"bulk": {}} if value == "bulk" else value
+
+
+class SinkSpec(Strict):
+    """The receiving application."""
+
+    lowat: PositiveSize = 1
+    rate: Rate | None = None
+
+
+class TcpSpec(Strict):
+    """A TCP connection and the applications at its ends."""
+
+    congestion_control: Algorithm
+    fq: Flag | None = None
+    bytes: PositiveSize | None = None
+    source: Annotated[SourceSpec, Short(_source, {"const": "bulk"})] | None = None
+    sink: SinkSpec = SinkSpec()
+    sender: TcpOptionsSpec | None = None
+    receiver: TcpOptionsSpec | None = None
+
+    @model_validator(mode="after")
+    def _one_amount(self) -> Self:
+        if self.bytes is not None and self.source is not None:
+            raise problem("bytes and source exclude each other", field="bytes")
+        return self
+
+
+class UdpSpec(Strict):
+    """UDP at a constant bit rate of payload."""
+
+    rate: Rate
+    datagram: PositiveSize = 1448
+    interval: Time = 0
+    mtu: PositiveSize = 1500
+
+
+class PingSpec(Strict):
+    """ICMP echo."""
+
+    interval: PositiveTime = 1_000_000_000
+    payload: Size = 56
+
+
+class FlowSpec(Strict):
+    """Traffic from one host to another; with `count`, that many flows.
+
+    In a counted flow, `{i}` in name, from and to stands for 1, 2, … count.
+    """
+
+    name: Name | None = None
+    from_: Annotated[Name, Field(alias="from")]
+    to: Name
+    start: Time = 0
+    stop: Time | None = None
+    start_jitter: StartJitter | None = None
+    count: Annotated[int, whole_number(1, 20_000)] | None = None
+    tcp: Annotated[TcpSpec, short_text("congestion_control", enum=list(ALGORITHMS))] | None = None
+    udp: Annotated[UdpSpec, short_text("rate", examples=["10 Mbit/s"])] | None = None
+    ping: Annotated[PingSpec, short_text("interval", examples=["1 s"])] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        exactly_one(self, ("tcp", "udp", "ping"))
+        return self

@@ -1,0 +1,37 @@
+"""Figures: one chart specification gives interactive HTML, SVG and PNG.
+
+`plot(results, "goodput").save("goodput.html")`. Kinds: `goodput`, `rtt`, `window`, and the name of
+any metric (`plot(results, "sack_blocks")`), which is drawn against a factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dumbbell.figures.factor import Extras, metric_against_factor
+from dumbbell.figures.figure import Figure, page_scripts
+from dumbbell.figures.goodput import goodput
+from dumbbell.figures.rtt import rtt
+from dumbbell.figures.window import window
+from dumbbell.metrics import METRICS, Tables
+
+KINDS: dict[str, Callable[..., Figure]] = {"goodput": goodput, "rtt": rtt, "window": window}
+
+
+def plot(results: Tables, kind: str, **options: Any) -> Figure:
+    """A figure of some results in one call.
+
+    `kind`: `goodput`, `rtt`, `window`, or the name of a metric. Options: `x`, `by` (factors),
+    `where` (levels of the others), `flow`, `title`; `window` also takes `repeat`. Raises
+    `ValueError` for an unknown kind and where the options leave several values for a point.
+    """
+    if kind in KINDS:
+        return KINDS[kind](results, **options)
+    if kind in METRICS:
+        return metric_against_factor(results, kind, **options)
+    names = ", ".join([*KINDS, *sorted(METRICS)])
+    raise ValueError(f"no figure {kind!r}; there are {names}")
+
+
+__all__ = ["KINDS", "Extras", "Figure", "page_scripts", "plot"]

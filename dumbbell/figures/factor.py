@@ -1,0 +1,246 @@
+"""A metric against a factor: means with intervals, and published values beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from dumbbell.figures.figure import Figure
+from dumbbell.figures.theme import DASHES, NAMES
+from dumbbell.metrics import Metric, Tables, metric_named, summary
+from dumbbell.metrics.levels import Scale, scale_of
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What else a chart shows.
+
+    `published`: rows with `x` (level), `series` (level) and `value`. `line`: rows with `x` and
+    `value`, drawn dashed with `line_label`; with one row it spans the chart.
+    """
+
+    published: Sequence[Mapping[str, Any]] = ()
+    line: Sequence[Mapping[str, Any]] = ()
+    line_label: str = ""
+    zero: bool = False
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Cells chosen for a chart: which column is x, which tells series apart, and the rows."""
+
+    x: str
+    by: str | None
+    rows: list[dict[str, Any]] = field(repr=False)
+    x_levels: list[str]
+    by_levels: list[str]
+    scale: Scale | None
+
+
+def metric_against_factor(
+    results: Tables,
+    metric: str,
+    *,
+    x: str | None = None,
+    by: str | None = None,
+    where: Mapping[str, str] | None = None,
+    flow: str | None = None,
+    title: str | None = None,
+    extras: Extras | None = None,
+) -> Figure:
+    """Means over repeats of a metric with 95 % intervals, against a factor.
+
+    `x`: the factor on the axis (by default the first whose levels are numbers); `by`: the factor
+    or column that makes series (by default the other one that varies). `where` fixes the levels of
+    the remaining factors. Raises `ValueError` where that leaves several values for a point.
+    """
+    measured = metric_named(metric)
+    shown = choose(results, measured, x=x, by=by, where=where or {}, flow=flow)
+    extra = extras or Extras()
+    layers = [*_measured(shown, measured, extra), *_published(shown, measured, extra)]
+    layers += _lines(shown, measured, extra)
+    heading = title or f"{measured.label} against {words(shown.x)}"
+    spec = alt.layer(*layers).resolve_scale(shape="independent").to_dict()
+    return Figure(heading, _description(shown, measured), spec)
+
+
+def choose(
+    results: Tables,
+    metric: Metric,
+    *,
+    x: str | None,
+    by: str | None,
+    where: Mapping[str, str],
+    flow: str | None,
+) -> Shown:
+    """The cells of a chart. Raises `ValueError` for unknown names and open factors."""
+    frame = summary(results, metric).filter(pl.col("count") > 0)
+    chosen = dict(where) | ({"flow": flow} if flow is not None else {})
+    for column, level in chosen.items():
+        if column not in frame.columns:
+            raise ValueError(f"no factor {column!r}; there are {', '.join(frame.columns)}")
+        frame = frame.filter(pl.col(column) == level)
+    if frame.is_empty():
+        raise ValueError(f"nothing measured for {metric.name} where {chosen or 'anything'}")
+    columns = [*results.experiment.factors, *(c for c in ("flow", "pipe") if c in metric.of)]
+    varying = [c for c in columns if frame[c].n_unique() > 1]
+    levels = {c: _in_order(results, frame, c) for c in columns}
+    if x is None:
+        numeric = [c for c in varying if c != by and scale_of(levels[c])]
+        x = next(iter([*numeric, *(c for c in varying if c != by), *columns]), "flow")
+    if by is None:
+        by = next((c for c in varying if c != x), None)
+    for name in filter(None, (x, by)):
+        if name not in frame.columns:
+            raise ValueError(f"no factor {name!r}; there are {', '.join(columns)}")
+    open_factors = [c for c in varying if c not in (x, by)]
+    if open_factors:
+        raise ValueError(f"several values for each point: fix {', '.join(open_factors)} by where=")
+    order = levels[x] if x in levels else _in_order(results, frame, x)
+    series = _in_order(results, frame, by) if by else [metric.label]
+    return Shown(x, by, frame.to_dicts(), order, series, scale_of(order))
+
+
+def _in_order(results: Tables, frame: pl.DataFrame, column: str) -> list[str]:
+    """The levels that occur, in the order of the experiment."""
+    found = frame[column].unique(maintain_order=True).to_list()
+    known = results.experiment.factors.get(column, found)
+    return [level for level in known if level in found]
+
+
+def words(name: str) -> str:
+    """The name of a factor in words: `udp_rate` → `udp rate`, `cc` → `congestion control`."""
+    known = {"cc": "congestion control", "delay": "link delay", "loss": "loss rate"}
+    return known.get(name, name.replace("_", " "))
+
+
+def series_name(level: str) -> str:
+    """How a level is written in a legend."""
+    return NAMES.get(level, level)
+
+
+def _point(shown: Shown, level: str) -> float | str:
+    return level if shown.scale is None else shown.scale.values[level]
+
+
+def _rows(shown: Shown, metric: Metric) -> list[dict[str, Any]]:
+    rows = []
+    for row in shown.rows:
+        low, high = row["low"], row["high"]
+        rows.append(
+            {
+                "x": _point(shown, row[shown.x]),
+                "series": series_name(row[shown.by]) if shown.by else metric.label,
+                "mean": round(row["mean"], 5),
+                "low": None if math.isnan(low) else round(low, 5),
+                "high": None if math.isnan(high) else round(high, 5),
+                "repeats": row["count"],
+            }
+        )
+    return rows
+
+
+def _x(shown: Shown) -> alt.X:
+    title = words(shown.x)
+    if shown.scale is None:
+        return alt.X("x:N", title=title, sort=shown.x_levels, axis=alt.Axis(labelAngle=0))
+    unit = f" ({shown.scale.unit})" if shown.scale.unit else ""
+    values = list(shown.scale.values.values())
+    axis = alt.Axis(values=values) if len(values) <= 12 else alt.Axis()
+    scale = alt.Scale(nice=False, zero=False, padding=14)
+    return alt.X("x:Q", title=f"{title}{unit}".capitalize(), axis=axis, scale=scale)
+
+
+def _color(shown: Shown) -> alt.Color:
+    names = [series_name(level) for level in shown.by_levels]
+    legend = alt.Legend(title=None) if len(names) > 1 else None
+    return alt.Color("series:N", scale=alt.Scale(domain=names), sort=names, legend=legend)
+
+
+def _measured(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
+    names = [series_name(level) for level in shown.by_levels]
+    data = alt.Data(values=_rows(shown, metric))
+    y = alt.Y("mean:Q", title=metric.axis, scale=alt.Scale(zero=extra.zero, nice=True))
+    pick = alt.selection_point(fields=["series"], bind="legend", name="pick")
+    opacity = alt.when(pick).then(alt.value(1.0)).otherwise(alt.value(0.15))
+    dashes = alt.Scale(domain=names, range=list(DASHES[: len(names)]))
+    base = alt.Chart(data).encode(x=_x(shown), color=_color(shown), opacity=opacity)
+    tooltip = [
+        alt.Tooltip("series:N", title=words(shown.by) if shown.by else "metric"),
+        alt.Tooltip("x:Q" if shown.scale else "x:N", title=words(shown.x)),
+        alt.Tooltip("mean:Q", title=metric.axis, format=",.4~g"),
+        alt.Tooltip("low:Q", title="95 % interval from", format=",.4~g"),
+        alt.Tooltip("high:Q", title="to", format=",.4~g"),
+        alt.Tooltip("repeats:Q", title="repeats"),
+    ]
+    layers: list[alt.Chart] = []
+    if shown.scale is not None:
+        dash = alt.StrokeDash("series:N", scale=dashes, legend=None)
+        layers.append(base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=dash))
+    layers.append(
+        base.mark_rule(strokeWidth=2.2).encode(y=alt.Y("low:Q", title=metric.axis), y2="high:Q")
+    )
+    shape = alt.Shape("series:N", scale=alt.Scale(domain=names), legend=None)
+    points = base.mark_point(filled=True, size=64).encode(y=y, shape=shape, tooltip=tooltip)
+    layers.append(points.add_params(pick))
+    return layers
+
+
+def _published(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
+    rows = [
+        {
+            "x": _point(shown, row["x"]),
+            "series": series_name(row["series"]),
+            "mean": row["value"],
+            "what": "published",
+        }
+        for row in extra.published
+        if row["x"] in shown.x_levels
+    ]
+    if not rows:
+        return []
+    tooltip = [
+        alt.Tooltip("series:N", title="published, for"),
+        alt.Tooltip("mean:Q", title=metric.axis),
+    ]
+    mark = alt.Chart(alt.Data(values=rows)).mark_point(
+        style="published", shape="M-1,-1L1,1M-1,1L1,-1", size=90, strokeWidth=2.5
+    )
+    return [mark.encode(x=_x(shown), y="mean:Q", color=_color(shown), tooltip=tooltip)]
+
+
+def _lines(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
+    if not extra.line:
+        return []
+    label = extra.line_label
+    if len(extra.line) == 1:
+        data = alt.Data(values=[{"value": extra.line[0]["value"], "label": label}])
+        y = alt.Y("value:Q", title=metric.axis)
+        rule = alt.Chart(data).mark_rule(style="reference").encode(y=y)
+        text = alt.Chart(data).mark_text(
+            style="reference-label", align="right", baseline="bottom", dy=-4, dx=-2
+        )
+        return [rule, text.encode(y=y, x=alt.value("width"), text="label:N")]
+    rows = [{"x": _point(shown, row["x"]), "value": row["value"]} for row in extra.line]
+    y = alt.Y("value:Q", title=metric.axis)
+    line = alt.Chart(alt.Data(values=rows)).mark_line(style="reference", clip=True)
+    last = alt.Data(values=[{**rows[-1], "label": label}])
+    text = alt.Chart(last).mark_text(style="reference-label", align="right", dy=14)
+    return [
+        line.encode(x=_x(shown), y=y),
+        text.encode(x=_x(shown), y=y, text="label:N"),
+    ]
+
+
+def _description(shown: Shown, metric: Metric) -> str:
+    values = [row["mean"] for row in shown.rows]
+    names = ", ".join(series_name(level) for level in shown.by_levels)
+    return (
+        f"{metric.label} against {words(shown.x)} for {names}: from {min(values):.4g} to "
+        f"{max(values):.4g} {metric.unit}".strip() + "."
+    )

@@ -1,0 +1,145 @@
+"""A figure: one chart specification, and the forms in which it is given out."""
+
+from __future__ import annotations
+
+import copy
+import html
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from dumbbell.figures.theme import THEMES, ThemeName, config
+
+#: Vega-Lite version of the specifications, as vl-convert names it: Altair's.
+VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+_WIDTH = 680
+_HEIGHT = 300
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart as a Vega-Lite specification without colours and width; those come with a theme.
+
+    `title` heads it, `description` says for people who do not see it what it shows. `panels` is
+    the number of its panels (small multiples), 1 for a single chart.
+    """
+
+    title: str
+    description: str
+    spec: dict[str, Any]
+    panels: int = 1
+
+    def specification(self, theme: ThemeName = "light", width: int = _WIDTH) -> dict[str, Any]:
+        """The whole specification for a theme and a width in pixels."""
+        spec = copy.deepcopy(self.spec)
+        spec["config"] = config(theme)
+        spec["description"] = self.description
+        if self.panels > 1:
+            columns = 1 if width < 560 else 2
+            spec["columns"] = columns
+            spec["spec"]["width"] = width // columns - 60
+            spec["spec"]["height"] = 190
+        else:
+            spec["width"] = width - 70
+            spec["height"] = _HEIGHT
+        return spec
+
+    def svg(self, theme: ThemeName = "light", width: int = _WIDTH) -> str:
+        """The chart as SVG text on a transparent ground."""
+        return vl_convert.vegalite_to_svg(
+            self.specification(theme, width), vl_version=VEGA_LITE
+        )
+
+    def png(self, theme: ThemeName = "light", width: int = _WIDTH, scale: float = 2.0) -> bytes:
+        """The chart as PNG on the theme's ground, `scale` device pixels per pixel."""
+        spec = self.specification(theme, width)
+        spec["config"]["background"] = THEMES[theme].ground
+        return vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=scale)
+
+    def html(self) -> str:
+        """A page of its own with the interactive chart; needs no network."""
+        return _PAGE.format(
+            title=html.escape(self.title),
+            block=self.html_block("figure"),
+            scripts=page_scripts(),
+        )
+
+    def html_block(self, identity: str) -> str:
+        """The chart as a part of a page that also holds `page_scripts()`.
+
+        Without scripts the static drawing in it stays.
+        """
+        data = json.dumps(self.spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        label = html.escape(self.description, quote=True)
+        return (
+            f'<div class="chart" id="{html.escape(identity, quote=True)}" '
+            f'data-panels="{self.panels}" role="img" aria-label="{label}">'
+            f'<script type="application/json">{script_safe(data)}</script>'
+            f'<div class="drawing">{self.svg()}</div></div>'
+        )
+
+    def save(self, path: str | Path, theme: ThemeName = "light") -> Path:
+        """Writes the figure as its suffix says: .html, .svg, .png or .json.
+
+        Raises `ValueError` for another suffix.
+        """
+        target = Path(path)
+        match target.suffix.lower():
+            case ".html":
+                target.write_text(self.html(), encoding="utf-8")
+            case ".svg":
+                target.write_text(self.svg(theme), encoding="utf-8")
+            case ".png":
+                target.write_bytes(self.png(theme))
+            case ".json":
+                text = json.dumps(self.specification(theme), indent=1)
+                target.write_text(text, encoding="utf-8")
+            case other:
+                raise ValueError(f"a figure is saved as .html, .svg, .png or .json, not {other!r}")
+        return target
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        return {"image/svg+xml": self.svg(), "text/plain": f"{self.title}: {self.description}"}
+
+
+def script_safe(text: str) -> str:
+    """JSON or JavaScript text that cannot end the script element around it."""
+    return text.replace("</", "<\\/").replace("<!--", "<\\!--")
+
+
+@lru_cache(maxsize=1)
+def page_scripts() -> str:
+    """The script elements that make the charts of a page interactive, all inlined."""
+    bundle = vl_convert.javascript_bundle(vl_version=VEGA_LITE)
+    themes = json.dumps({name: config(name) for name in THEMES}, separators=(",", ":"))
+    own = files("dumbbell.figures").joinpath("charts.js").read_text(encoding="utf-8")
+    parts = (bundle, f"const DUMBBELL_THEMES={themes};\n{own}")
+    return "".join(f'<script type="module">{script_safe(part)}</script>\n' for part in parts)
+
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+body {{ margin: 0 auto; padding: 1rem; max-width: 60rem; font-family: system-ui, sans-serif; }}
+h1 {{ font-size: 1.2rem; }}
+.chart svg {{ max-width: 100%; height: auto; }}
+@media (prefers-color-scheme: dark) {{ body {{ background: #12171e; color: #e6eaf0; }} }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{block}
+{scripts}</body>
+</html>
+"""

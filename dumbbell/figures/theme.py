@@ -1,0 +1,107 @@
+"""Colours and type of figures, light and dark. A specification names styles; this gives them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+ThemeName = Literal["light", "dark"]
+
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+
+#: How algorithms are written.
+NAMES = {"reno": "Reno", "bic": "BIC", "cubic": "CUBIC", "bbr": "BBR", "udp": "UDP"}
+#: Shapes of points, in the order of the colours: colour is never the only difference.
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+#: Dashes of lines, in the same order.
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 1], [1, 3])
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of a theme. The series are told apart by people with each kind of colour blindness
+    (after Okabe and Ito, 2008, lightness adapted to the ground)."""
+
+    ground: str
+    text: str
+    faint: str
+    grid: str
+    alarm: str
+    series: tuple[str, ...]
+
+
+THEMES: dict[ThemeName, Theme] = {
+    "light": Theme(
+        ground="#ffffff",
+        text="#1c2430",
+        faint="#5b6675",
+        grid="#e3e7ec",
+        alarm="#c2251c",
+        series=("#0b6fb8", "#c47a00", "#00825d", "#b3478a", "#5d5fc4", "#59636f"),
+    ),
+    "dark": Theme(
+        ground="#12171e",
+        text="#e6eaf0",
+        faint="#9aa6b5",
+        grid="#2a333f",
+        alarm="#ff8a7a",
+        series=("#63b3f2", "#f0ad3d", "#3fcf9f", "#ee8fc8", "#a3a5ff", "#aab4c0"),
+    ),
+}
+
+
+def config(name: ThemeName) -> dict[str, Any]:
+    """The Vega-Lite configuration of a theme."""
+    theme = THEMES[name]
+    axis = {
+        "labelColor": theme.faint,
+        "titleColor": theme.text,
+        "gridColor": theme.grid,
+        "domainColor": theme.faint,
+        "tickColor": theme.faint,
+        "labelFontSize": 12,
+        "titleFontSize": 13,
+        "titleFontWeight": 500,
+        "titlePadding": 8,
+        "labelOverlap": True,
+    }
+    return {
+        "background": "transparent",
+        "font": _FONT,
+        "padding": 4,
+        "view": {"stroke": "transparent"},
+        "axis": axis,
+        "axisX": {"grid": False},
+        "axisY": {"domain": False, "ticks": False},
+        "title": {
+            "color": theme.text,
+            "fontSize": 14,
+            "fontWeight": 600,
+            "anchor": "start",
+            "subtitleColor": theme.faint,
+        },
+        "header": {
+            "labelColor": theme.text,
+            "titleColor": theme.text,
+            "labelFontSize": 13,
+            "labelFontWeight": 600,
+            "labelAnchor": "start",
+        },
+        "legend": {
+            "orient": "top",
+            "direction": "horizontal",
+            "labelColor": theme.text,
+            "titleColor": theme.faint,
+            "labelFontSize": 13,
+            "symbolSize": 90,
+            "columnPadding": 14,
+            "offset": 6,
+        },
+        "range": {"category": list(theme.series), "symbol": list(SHAPES)},
+        "style": {
+            "reference": {"color": theme.text, "strokeDash": [5, 4], "strokeWidth": 1.3},
+            "reference-label": {"color": theme.faint, "fontSize": 12},
+            "loss": {"color": theme.alarm, "thickness": 1, "opacity": 0.85},
+            "published": {"strokeWidth": 2.5},
+        },
+    }

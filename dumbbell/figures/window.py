@@ -1,0 +1,157 @@
+"""Congestion window against time, with the BDP and the losses (Figures 5.2, 5.4 of study 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from dumbbell.figures.factor import series_name, words
+from dumbbell.figures.figure import Figure
+from dumbbell.figures.thinning import thinned
+from dumbbell.metrics import Tables, flow_limits
+
+_MOST_POINTS = 420
+_MOST_TICKS = 300
+
+
+def window(
+    results: Tables,
+    *,
+    by: str | None = None,
+    where: Mapping[str, str] | None = None,
+    flow: str | None = None,
+    repeat: int | None = None,
+    title: str | None = None,
+) -> Figure:
+    """The window of one run per level of `by` (one panel each), in packets, against seconds.
+
+    The dashed line is the bandwidth-delay product of the flow's paths, the ticks below are packets
+    of the flow that were dropped. `repeat`: which repeat is shown, by default the first that there
+    is. Raises `ValueError` where the experiment keeps no samples, or factors stay open.
+    """
+    chosen = dict(where or {})
+    samples = _filtered(results.samples, chosen)
+    if samples.is_empty():
+        raise ValueError("no samples are kept here: set sampling.keep to [samples, drops]")
+    shown_repeat = samples["repeat"].min() if repeat is None else repeat
+    samples = samples.filter(pl.col("repeat") == shown_repeat)
+    names = samples["flow"].unique(maintain_order=True).to_list()
+    column, levels = _panels(results, samples, by, flow, names)
+    _closed(results, samples, column)
+    if flow is not None:
+        samples = samples.filter(pl.col("flow") == flow)
+    layers = [
+        alt.Chart().mark_line(strokeWidth=1.4, clip=True).encode(**_line_encoding(levels)),
+        alt.Chart()
+        .mark_rule(style="reference")
+        .encode(y="bdp:Q")
+        .transform_filter("isValid(datum.bdp)"),
+        alt.Chart()
+        .mark_tick(style="loss", yOffset=-3, height=7, width=1)
+        .encode(x="loss:Q", y=alt.value("height"))
+        .transform_filter("isValid(datum.loss)"),
+    ]
+    rows = _rows(results, samples, column, levels)
+    chart = alt.layer(*layers, data=alt.Data(values=rows)).facet(
+        facet=alt.Facet("panel:N", title=None, sort=[series_name(level) for level in levels]),
+        columns=2,
+    )
+    heading = title or "Congestion window against time"
+    return Figure(heading, _description(rows, levels), chart.to_dict(), panels=max(2, len(levels)))
+
+
+def _filtered(frame: pl.DataFrame, where: Mapping[str, str]) -> pl.DataFrame:
+    for column, level in where.items():
+        if column not in frame.columns:
+            raise ValueError(f"no factor {column!r}; there are {', '.join(frame.columns)}")
+        frame = frame.filter(pl.col(column) == level)
+    return frame
+
+
+def _panels(
+    results: Tables, samples: pl.DataFrame, by: str | None, flow: str | None, flows: list[str]
+) -> tuple[str, list[str]]:
+    """The column that makes panels, and its levels in order."""
+    if by is None:
+        factors = results.experiment.factors
+        by = next((f for f in factors if samples[f].n_unique() > 1), None)
+        by = by or ("flow" if flow is None and len(flows) > 1 else next(iter(factors), "flow"))
+    if by not in samples.columns:
+        raise ValueError(f"no factor {by!r}; there are {', '.join(samples.columns)}")
+    found = samples[by].unique(maintain_order=True).to_list()
+    known = results.experiment.factors.get(by, found)
+    return by, [level for level in known if level in found]
+
+
+def _closed(results: Tables, samples: pl.DataFrame, by: str) -> None:
+    factors = results.experiment.factors
+    left = [f for f in factors if f != by and samples[f].n_unique() > 1]
+    if left:
+        raise ValueError(f"several runs for each panel: fix {', '.join(map(words, left))} by where")
+
+
+def _line_encoding(levels: list[str]) -> dict[str, Any]:
+    names = [series_name(level) for level in levels]
+    return {
+        "x": alt.X("time:Q", title="Time (s)", scale=alt.Scale(nice=False)),
+        "y": alt.Y("window:Q", title="Window (packets)", scale=alt.Scale(zero=True)),
+        "color": alt.Color("panel:N", scale=alt.Scale(domain=names), legend=None),
+        "detail": alt.Detail("flow:N"),
+        "tooltip": [
+            alt.Tooltip("panel:N", title="run"),
+            alt.Tooltip("time:Q", title="time (s)", format=".1f"),
+            alt.Tooltip("window:Q", title="window (packets)"),
+            alt.Tooltip("state:N", title="state"),
+        ],
+    }
+
+
+def _rows(
+    results: Tables, samples: pl.DataFrame, by: str, levels: list[str]
+) -> list[dict[str, Any]]:
+    """The rows of all panels: points of the line, the BDP, losses."""
+    rows: list[dict[str, Any]] = []
+    for level in levels:
+        panel = series_name(level)
+        here = samples.filter(pl.col(by) == level)
+        for (run, flow), series in here.group_by("run", "flow", maintain_order=True):
+            ordered = series.sort("time_ns")
+            kept = ordered[thinned(ordered["cwnd_packets"].to_numpy(), _MOST_POINTS).tolist()]
+            for time_ns, size, state in kept.select(
+                "time_ns", "cwnd_packets", "state"
+            ).iter_rows():
+                point = {"time": round(time_ns / 1e9, 2), "window": size, "state": state}
+                rows.append({"panel": panel, "flow": flow, **point})
+            rows.append({"panel": panel, "bdp": _bdp(results, str(run), str(flow))})
+            drops = results_drops(results, str(run), str(flow))
+            rows.extend({"panel": panel, "loss": time} for time in drops)
+    return rows
+
+
+def _bdp(results: Tables, run: str, flow: str) -> float:
+    scenario = results.runs.filter(pl.col("run") == run)["scenario"][0]
+    return round(flow_limits(scenario, flow).bdp_packets, 2)
+
+
+def results_drops(results: Tables, run: str, flow: str) -> list[float]:
+    """Times in seconds at which packets of a flow were dropped, at most a few hundred."""
+    drops: pl.DataFrame = getattr(results, "drops", pl.DataFrame())
+    if drops.is_empty():
+        return []
+    times = drops.filter((pl.col("run") == run) & (pl.col("flow") == flow))["time_ns"]
+    seconds = (times / 1e9).round(2).unique().sort().to_list()
+    step = max(1, len(seconds) // _MOST_TICKS)
+    return list(seconds[::step])
+
+
+def _description(rows: list[dict[str, Any]], levels: list[str]) -> str:
+    parts = []
+    for level in levels:
+        panel = series_name(level)
+        sizes = [row["window"] for row in rows if row["panel"] == panel and "window" in row]
+        losses = sum("loss" in row for row in rows if row["panel"] == panel)
+        parts.append(f"{panel} up to {max(sizes)} packets with losses at {losses} moments")
+    return f"Congestion window over time: {'; '.join(parts)}."

@@ -1,0 +1,78 @@
+"""What each number means, computed from stored tables alone (`docs/metrics.md`).
+
+`METRICS["goodput_mbps"].measure(results)` gives one value per run and flow;
+`summary(results, METRICS["goodput_mbps"])` the mean over repeats with its 95 % interval.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from dumbbell.metrics import (
+    fairness,
+    goodput,
+    loss,
+    reordering,
+    retransmissions,
+    rtt,
+    sack,
+    throughput,
+    window,
+)
+from dumbbell.metrics.bdp import FlowLimits, flow_limits
+from dumbbell.metrics.definition import Metric, Tables
+from dumbbell.metrics.fairness import jain_index
+from dumbbell.metrics.levels import scale_of
+from dumbbell.metrics.loss import losses
+from dumbbell.metrics.statistics import (
+    Interval,
+    bootstrap_means,
+    interval,
+    paired_difference,
+    summary,
+)
+
+#: The subjects, in the order of the documentation.
+SUBJECTS: dict[str, tuple[Metric, ...]] = {
+    "Goodput": goodput.METRICS,
+    "Throughput and sending rate": throughput.METRICS,
+    "Round-trip time": rtt.METRICS,
+    "Selective acknowledgements": sack.METRICS,
+    "Retransmissions": retransmissions.METRICS,
+    "Reordering": reordering.METRICS,
+    "Loss": loss.METRICS,
+    "Congestion window": window.METRICS,
+    "Fairness": fairness.METRICS,
+}
+
+#: Every metric by name.
+METRICS: dict[str, Metric] = {
+    metric.name: metric for subject in SUBJECTS.values() for metric in subject
+}
+
+
+def metric_named(name: str) -> Metric:
+    """The metric of that name; `ValueError` with the nearest names otherwise."""
+    if name in METRICS:
+        return METRICS[name]
+    near = get_close_matches(name, METRICS, n=3, cutoff=0.4) or sorted(METRICS)
+    raise ValueError(f"no metric {name!r}; did you mean {', '.join(near)}?")
+
+
+__all__ = [
+    "METRICS",
+    "SUBJECTS",
+    "FlowLimits",
+    "Interval",
+    "Metric",
+    "Tables",
+    "bootstrap_means",
+    "flow_limits",
+    "interval",
+    "jain_index",
+    "losses",
+    "metric_named",
+    "paired_difference",
+    "scale_of",
+    "summary",
+]

@@ -1,0 +1,151 @@
+"""Bandwidth-delay product and physical limits of a flow, read from its scenario."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+#: Ethernet, IPv4 and TCP headers with the timestamps option, in bytes, around a TCP payload.
+TCP_OVERHEAD_BYTES = 14 + 20 + 20 + 12
+#: Ethernet frame of a full segment: 1448 bytes of payload and its headers.
+FRAME_BYTES = 1514
+
+
+@dataclass(frozen=True)
+class FlowLimits:
+    """What the network allows a flow, if it had it for itself.
+
+    `rate_bps`: capacity of all its paths together (Ethernet frames without FCS; infinite where
+    nothing limits), `base_rtt_s`: round trip without any queue over the longest of its paths,
+    `paths`: number of paths its data may take, `buffer_packets`: room in the queues of the
+    bottlenecks (NaN where a queue has no limit in packets).
+    """
+
+    rate_bps: float
+    base_rtt_s: float
+    paths: int
+    buffer_packets: float
+
+    @property
+    def bdp_bytes(self) -> float:
+        """Bandwidth × base RTT in bytes."""
+        return self.rate_bps * self.base_rtt_s / 8
+
+    @property
+    def bdp_packets(self) -> float:
+        """Bandwidth × base RTT in full frames of 1514 bytes."""
+        return self.bdp_bytes / FRAME_BYTES
+
+    @property
+    def goodput_limit_mbps(self) -> float:
+        """Highest possible TCP goodput: the share of payload in full frames (1448 of 1514)."""
+        return self.rate_bps * 1e-6 * (FRAME_BYTES - TCP_OVERHEAD_BYTES) / FRAME_BYTES
+
+
+def flow_limits(scenario: str | Mapping[str, Any], flow: str) -> FlowLimits:
+    """Limits of a flow, from a scenario (JSON text, or read).
+
+    Source of the BDP: RFC 6349 §3.3.1, with all paths that the flow's packets may take. Raises
+    `KeyError` for an unknown flow and `ValueError` if no path joins its ends.
+    """
+    spec: Mapping[str, Any] = json.loads(scenario) if isinstance(scenario, str) else scenario
+    traffic = {entry["name"]: entry for entry in spec["flows"]}
+    ends = traffic[flow]
+    out = _paths(spec, ends["from"], ends["to"])
+    back = _paths(spec, ends["to"], ends["from"])
+    if not out or not back:
+        raise ValueError(f"no path from {ends['from']} to {ends['to']} and back")
+    narrowest = {id(pipe): pipe for pipe in (min(path, key=_rate) for path in out)}
+    rtt = max(map(_delay, out)) + max(map(_delay, back))
+    return FlowLimits(
+        rate_bps=sum(map(_rate, narrowest.values())),
+        base_rtt_s=rtt,
+        paths=len(out),
+        buffer_packets=sum(map(_room, narrowest.values())),
+    )
+
+
+Pipe = Mapping[str, Any]
+
+
+def _paths(spec: Mapping[str, Any], start: str, end: str) -> list[list[Pipe]]:
+    """All loop-free ways that packets from `start` to `end` may take, as pipes in order."""
+    nodes = {node["name"]: node for node in spec["nodes"]}
+    hops = _hops(spec, end)
+    routes = {(route["at"], route["to"]): route["via"] for route in spec["routes"]}
+    complete: list[list[Pipe]] = []
+
+    def walk(here: str, seen: frozenset[str], path: list[Pipe]) -> None:
+        if here == end:
+            complete.append(path)
+            return
+        ways = _ways(spec, here)
+        names = routes.get((here, end))
+        if names is None:
+            nearest = hops.get(here, 0) - 1
+            names = [name for name, (to, _) in ways.items() if hops.get(to, -2) == nearest]
+        if not nodes[here].get("spray"):
+            names = names[:1]
+        for name in names:
+            to, pipe = ways[name]
+            if to not in seen:
+                walk(to, seen | {to}, [*path, pipe])
+
+    walk(start, frozenset({start}), [])
+    return complete
+
+
+def _ways(spec: Mapping[str, Any], here: str) -> dict[str, tuple[str, Pipe]]:
+    """The links of a node: name → (other end, pipe in that direction)."""
+    ways: dict[str, tuple[str, Pipe]] = {}
+    for link in spec["links"]:
+        if link["a"] == here:
+            ways[link["name"]] = (link["b"], link["forward"])
+        elif link["b"] == here:
+            ways[link["name"]] = (link["a"], link["backward"])
+    return ways
+
+
+def _hops(spec: Mapping[str, Any], end: str) -> dict[str, int]:
+    """Distance of each node to `end`, in links; hosts do not forward."""
+    forwards = {node["name"]: node["kind"] != "host" for node in spec["nodes"]}
+    distance = {end: 0}
+    edge = [end]
+    while edge:
+        here = edge.pop(0)
+        if here != end and not forwards[here]:
+            continue
+        for to, _ in _ways(spec, here).values():
+            if to not in distance:
+                distance[to] = distance[here] + 1
+                edge.append(to)
+    return distance
+
+
+def _rate(pipe: Pipe) -> float:
+    rates = [float("inf")]
+    shaper = pipe["shaper"]
+    if isinstance(shaper, Mapping):
+        (settings,) = shaper.values()
+        if "rate_bps" in settings:
+            rates.append(float(settings["rate_bps"]))
+        elif settings.get("deliveries_ms"):
+            times = settings["deliveries_ms"]
+            rates.append(len(times) * 1504 * 8 / (times[-1] / 1e3))
+    if pipe.get("policer"):
+        rates.append(float(pipe["policer"]["rate_bps"]))
+    return min(rates)
+
+
+def _delay(path: list[Pipe]) -> float:
+    total = sum(int(pipe["delay_ns"]) for pipe in path)
+    total += sum(int(pipe["queue"].get("netem", {}).get("delay_ns", 0)) for pipe in path)
+    return total / 1e9
+
+
+def _room(pipe: Pipe) -> float:
+    (settings,) = pipe["queue"].values()
+    limit = settings.get("limit_packets")
+    return float("nan") if limit is None else float(limit)

@@ -1,0 +1,131 @@
+"""What a metric is: a number with a definition, computed from stored tables alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import polars as pl
+
+#: Columns that every stored table carries besides the factors.
+RUN_COLUMNS = ("run", "repeat", "seed")
+
+
+class ExperimentFacts(Protocol):
+    """What metrics need to know of an experiment: its factors and their levels, in order."""
+
+    @property
+    def name(self) -> str:
+        """Name of the experiment."""
+        ...
+
+    @property
+    def factors(self) -> Mapping[str, list[str]]:
+        """Each factor with its levels as written, in order."""
+        ...
+
+
+class Tables(Protocol):
+    """The stored tables of an experiment; `dumbbell.Results` is one."""
+
+    @property
+    def experiment(self) -> ExperimentFacts:
+        """What was run."""
+        ...
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow and run."""
+        ...
+
+    @property
+    def pipes(self) -> pl.DataFrame:
+        """Totals of each direction of each link, per run."""
+        ...
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        """One row per run."""
+        ...
+
+
+Measurement = Callable[[Tables], pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number with its definition.
+
+    `measure(tables)` gives one row per thing measured: `run`, the factors, `repeat`, `seed`, the
+    columns named in `of` (`flow` for a metric of flows, none for one of whole runs), and
+    `value` (float, in `unit`; NaN where the metric does not apply).
+    """
+
+    name: str
+    label: str
+    unit: str
+    formula: str
+    place: str
+    window: str
+    source: str
+    measure: Measurement
+    of: tuple[str, ...] = ("flow", "kind", "congestion_control")
+    #: Physical bounds `(lowest, highest)` that no correct value leaves.
+    bounds: tuple[float, float] = (0.0, float("inf"))
+
+    @property
+    def axis(self) -> str:
+        """Label with unit, as on an axis: `Goodput (Mbit/s)`."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+def keys(tables: Tables) -> list[str]:
+    """The columns that name a run: `run`, the factors in order, `repeat`, `seed`."""
+    return ["run", *tables.experiment.factors, "repeat", "seed"]
+
+
+def per_flow(value: pl.Expr, kinds: tuple[str, ...] = ("tcp", "udp", "ping")) -> Measurement:
+    """A measurement that evaluates `value` in each row of `flows` of these kinds; NaN elsewhere."""
+
+    def measure(tables: Tables) -> pl.DataFrame:
+        applies = pl.col("kind").is_in(kinds)
+        return tables.flows.select(
+            *keys(tables),
+            "flow",
+            "kind",
+            "congestion_control",
+            pl.when(applies)
+            .then(value.cast(pl.Float64))
+            .otherwise(float("nan"))
+            .fill_null(float("nan"))
+            .alias("value"),
+        )
+
+    return measure
+
+
+def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
+    """`numerator / denominator`; 0 where both are 0 or the denominator is not positive."""
+    return pl.when(denominator > 0).then(numerator / denominator).otherwise(0.0)
+
+
+def known(column: str) -> pl.Expr:
+    """A column of integers, NaN where it says -1 ("never", "not known")."""
+    value = pl.col(column)
+    return pl.when(value < 0).then(float("nan")).otherwise(value.cast(pl.Float64))
+
+
+#: The life of a connection in seconds: from the finished handshake (first packet for UDP and
+#: ping) until everything is acknowledged after the source stopped, or the end of the run.
+LIFE_S = (
+    pl.when((pl.col("established_ns") >= 0) & (pl.col("end_ns") > pl.col("established_ns")))
+    .then((pl.col("end_ns") - pl.col("established_ns")) / 1e9)
+    .otherwise(0.0)
+)
+
+LIFE_WORDS = (
+    "the connection's life: from established_ns to end_ns (handshake finished until all is "
+    "acknowledged after the source stopped, or the end of the run; UDP and ping: from the first "
+    "packet)"
+)

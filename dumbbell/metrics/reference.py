@@ -1,0 +1,80 @@
+"""The page `docs/metrics.md`, written from the definitions."""
+
+from __future__ import annotations
+
+from dumbbell.metrics import SUBJECTS, Metric
+
+_HEAD = """# What is measured, and how
+
+Every number of a table, figure or report is one of these, computed from the stored result tables
+alone (`dumbbell.metrics`), in the same way for every engine. Columns named below are those of the
+table `flows` unless said otherwise. Integer columns say -1, float columns NaN, for "not known";
+a metric that does not apply to a flow (the RTT of UDP) is NaN and is left out of means.
+
+This page is written from the definitions in `dumbbell/metrics`; a test compares the two.
+
+## Three rates that are easily confused
+| | bytes counted | where | time |
+| --- | --- | --- | --- |
+| goodput | payload, each byte once, in order | receiver | established_ns to end_ns |
+| throughput | frames without FCS, duplicates and control included | receiver | start_ns to end_ns |
+| sending rate | the same, retransmissions included | sender | start_ns to end_ns |
+
+A full segment carries 1448 bytes of payload in a frame of 1514 (14 Ethernet, 20 IPv4, 20 TCP, 12
+timestamps), so goodput is at most 95.64 % of a bottleneck's rate.
+"""
+
+_STATISTICS = """## Statistics over repeats
+- **Mean and interval.** A cell (one combination of levels) is run several times with different
+  seeds. The value is the mean over repeats; the interval holds the 2.5th to 97.5th percentile of
+  the means of 10 000 resamples of the repeats with replacement (percentile bootstrap, fixed
+  seed, PCG64). With one repeat there is no interval. With few repeats it is too narrow: over 10
+  normal repeats it holds the true mean in about 90 % of cases. Source: Efron, Ann. Statist. 7(1),
+  1979; Efron and Tibshirani 1993, ch. 13.
+- **Unit of resampling.** The repeat. Several flows or pipes that fall into one cell are averaged
+  within each run first.
+- **Differences and ratios** between cells are paired: the same repeats are drawn for both, so
+  what repeats have in common cancels.
+- **An ordering** ("A is below B in every cell") is judged by the share of resamples in which it
+  holds in all its cases at once.
+- **Verdicts.** *reproduced*: the published value lies in our interval widened by the tolerance
+  that the study file fixes beforehand, or the ordering holds in at least 95 % of resamples. *not
+  reproduced*: it does not (for an ordering: it holds in at most 5 %). *within noise*: our
+  interval is too wide to tell the claim from its opposite. *inconsistent in the source*: the
+  source contradicts itself; the verdict says how, our value stands beside it.
+
+## Bandwidth-delay product
+`dumbbell.metrics.flow_limits(scenario, flow)`: rate × base RTT, where the rate is the sum over
+the narrowest pipes of the paths that the flow's packets may take (a router without spraying uses
+the first), and the base RTT the sum of fixed delays (propagation and netem) over the longest path
+there and back, without serialisation and queues. In packets: divided by 1514 bytes. Source: RFC
+6349 §3.3.1.
+
+## Left out
+- **Reordering density** (RFC 5236) needs the displacement of every packet; the tables keep the
+  ratio, the mean and the largest extent of RFC 4737 instead, so density cannot be computed from
+  them.
+"""
+
+
+def _entry(metric: Metric) -> str:
+    unit = metric.unit or "a number without unit"
+    rows = [
+        f"### {metric.label} · `{metric.name}`",
+        f"- **Formula**: {metric.formula}",
+        f"- **Unit**: {unit}",
+        f"- **Place**: {metric.place}",
+        f"- **Window of time**: {metric.window}",
+        f"- **Source**: {metric.source}",
+    ]
+    return "\n".join(rows)
+
+
+def markdown() -> str:
+    """The whole page as Markdown."""
+    parts = [_HEAD.strip()]
+    for subject, metrics in SUBJECTS.items():
+        parts.append(f"## {subject}")
+        parts.extend(_entry(metric) for metric in metrics)
+    parts.append(_STATISTICS.strip())
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,84 @@
+"""Retransmissions: seen at the tap, counted by the sender, and those that were not needed."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from dumbbell.metrics.definition import Metric, per_flow, ratio
+
+_RUN = "the whole run"
+_SENDER = "the sender"
+
+
+def _count(name: str, label: str, column: str, formula: str, source: str) -> Metric:
+    return Metric(
+        name=name,
+        label=label,
+        unit="packets",
+        formula=formula,
+        place=_SENDER,
+        window=_RUN,
+        source=source,
+        measure=per_flow(pl.col(column), ("tcp",)),
+    )
+
+
+AT_TAP = Metric(
+    name="retransmissions_at_tap",
+    label="Retransmissions at the tap",
+    unit="packets",
+    formula="packets with payload at the tap whose first byte had been seen there before",
+    place="the flow's tap, upstream of the bottleneck; what was lost before it counts once less",
+    window=_RUN,
+    source="Wireshark's tcp.analysis.retransmission, by sequence number alone",
+    measure=per_flow(pl.col("tap_retransmissions"), ("tcp",)),
+)
+
+TOTAL = _count(
+    "retransmissions",
+    "Retransmissions",
+    "retransmitted_packets",
+    "segments sent again by the sender (Linux tcpi_total_retrans)",
+    "Linux tcp_info; RFC 4898 tcpEStatsPerfSegsRetrans",
+)
+
+SPURIOUS = _count(
+    "spurious_retransmissions",
+    "Spurious retransmissions",
+    "spurious_retransmitted_packets",
+    "retransmissions whose payload the receiver already had, by the engine's knowledge of both "
+    "ends (an engine that sees one end only leaves 0)",
+    "RFC 3522 §1, RFC 5682 §1 (what Eifel and F-RTO try to detect)",
+)
+
+SPURIOUS_SHARE = Metric(
+    name="spurious_share",
+    label="Share of retransmissions that were spurious",
+    unit="",
+    formula="spurious_retransmitted_packets / retransmitted_packets; 0 without retransmissions",
+    place=_SENDER,
+    window=_RUN,
+    source="as spurious_retransmissions",
+    measure=per_flow(
+        ratio(pl.col("spurious_retransmitted_packets"), pl.col("retransmitted_packets")), ("tcp",)
+    ),
+    bounds=(0.0, 1.0),
+)
+
+TIMEOUTS = _count(
+    "timeouts",
+    "Retransmission time-outs",
+    "timeouts",
+    "number of times the retransmission timer ran out",
+    "RFC 6298 §5",
+)
+
+UNDOS = _count(
+    "undos",
+    "Undone window reductions",
+    "undos",
+    "window reductions taken back after DSACK, Eifel's timestamps or F-RTO showed them to be wrong",
+    "RFC 2883, RFC 4015, RFC 5682",
+)
+
+METRICS = (AT_TAP, TOTAL, SPURIOUS, SPURIOUS_SHARE, TIMEOUTS, UNDOS)

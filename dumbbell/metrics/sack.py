@@ -1,0 +1,46 @@
+"""Selective acknowledgements as seen at the tap."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from dumbbell.metrics.definition import Metric, per_flow, ratio
+
+_TAP = "the flow's tap, packets of the receiver"
+_RUN = "the whole run"
+
+SACK_BLOCKS = Metric(
+    name="sack_blocks",
+    label="SACK blocks",
+    unit="blocks",
+    formula="Σ over all ACKs at the tap of the SACK blocks each carries (DSACK blocks included)",
+    place=_TAP,
+    window=_RUN,
+    source="RFC 2018 §3, RFC 2883; counted in study 1's Table 5.1",
+    measure=per_flow(pl.col("tap_sack_blocks"), ("tcp",)),
+)
+
+ACKS_WITH_SACK = Metric(
+    name="acks_with_sack",
+    label="ACKs with SACK",
+    unit="packets",
+    formula="number of ACKs at the tap that carry at least one SACK block",
+    place=_TAP,
+    window=_RUN,
+    source="RFC 2018 §3",
+    measure=per_flow(pl.col("tap_acks_with_sack"), ("tcp",)),
+)
+
+SACK_SHARE = Metric(
+    name="sack_share",
+    label="Share of ACKs with SACK",
+    unit="",
+    formula="tap_acks_with_sack / tap_acks",
+    place=_TAP,
+    window=_RUN,
+    source="RFC 2018 §3",
+    measure=per_flow(ratio(pl.col("tap_acks_with_sack"), pl.col("tap_acks")), ("tcp",)),
+    bounds=(0.0, 1.0),
+)
+
+METRICS = (SACK_BLOCKS, ACKS_WITH_SACK, SACK_SHARE)

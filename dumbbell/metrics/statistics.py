@@ -1,0 +1,133 @@
+"""Means over repeats with bootstrap intervals, and paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from dumbbell.metrics.definition import Metric, Tables
+
+Floats = npt.NDArray[np.float64]
+
+#: Resamples behind every interval.
+DRAWS = 10_000
+#: Share of the resamples that an interval holds.
+CONFIDENCE = 0.95
+#: Seed of the resampling; fixed, so that the same tables always give the same intervals.
+SEED = 20_200_752
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over `count` repeats with its interval; `low` and `high` are NaN below two repeats."""
+
+    mean: float
+    low: float
+    high: float
+    count: int
+
+    def widened(self, by: float) -> tuple[float, float]:
+        """The interval (the mean alone, if there is none) widened by `by` on each side."""
+        low = self.mean if np.isnan(self.low) else self.low
+        high = self.mean if np.isnan(self.high) else self.high
+        return low - by, high + by
+
+
+@lru_cache(maxsize=64)
+def weights(count: int, draws: int = DRAWS, seed: int = SEED) -> Floats:
+    """Resampling weights: `draws` rows of `count` shares, each row summing to 1.
+
+    Row times values is the mean of one resample with replacement. Row 0 to the last are the same
+    for every quantity with as many repeats: quantities taken from the same repeats are resampled
+    together, which is what makes differences paired. Source: Efron, Ann. Statist. 7(1), 1979.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    picks = generator.integers(0, count, size=(draws, count))
+    counts = np.zeros((draws, count), dtype=np.float64)
+    np.add.at(counts, (np.arange(draws)[:, None], picks), 1.0)
+    shares: Floats = counts / count
+    shares.setflags(write=False)
+    return shares
+
+
+def bootstrap_means(values: npt.ArrayLike, draws: int = DRAWS, seed: int = SEED) -> Floats:
+    """Means of `draws` resamples of the repeats (1-d, in order of repeat), shape `(draws,)`.
+
+    Raises `ValueError` for no values.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    if x.ndim != 1 or x.size == 0:
+        raise ValueError(f"one value per repeat is needed, found shape {x.shape}")
+    means: Floats = weights(x.size, draws, seed) @ x
+    return np.clip(means, x.min(), x.max())  # rounding must not leave the range of the values
+
+
+def percentiles(draws: npt.ArrayLike, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Lower and upper end of the percentile interval of some draws."""
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(np.asarray(draws, dtype=np.float64), [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def interval(values: Sequence[float] | npt.ArrayLike) -> Interval:
+    """Mean and 95 % bootstrap percentile interval over repeats; NaNs (does not apply) left out.
+
+    With few repeats the percentile interval is somewhat too narrow (with 10 normal values it
+    holds the true mean in about 90 % of cases); with one there is none. Source: Efron and
+    Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    x = x[~np.isnan(x)]
+    if x.size == 0:
+        return Interval(float("nan"), float("nan"), float("nan"), 0)
+    mean = float(np.clip(x.mean(), x.min(), x.max()))
+    if x.size == 1:
+        return Interval(mean, float("nan"), float("nan"), 1)
+    low, high = percentiles(bootstrap_means(x))
+    return Interval(mean, low, high, int(x.size))
+
+
+def paired_difference(first: npt.ArrayLike, second: npt.ArrayLike) -> Interval:
+    """Mean of `first − second` repeat by repeat, with its interval.
+
+    Both 1-d, the same repeats in the same order; a repeat where either is NaN is left out.
+    Raises `ValueError` for different lengths.
+    """
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if a.shape != b.shape or a.ndim != 1:
+        raise ValueError(f"paired values need equal lengths, found {a.shape} and {b.shape}")
+    return interval(a - b)
+
+
+def summary(tables: Tables, metric: Metric, by: Sequence[str] | None = None) -> pl.DataFrame:
+    """Mean and interval of a metric over repeats, one row per cell, in order of the tables.
+
+    `by`: columns that make a cell; by default the factors and what the metric is `of`. Columns of
+    the result: `by`, `mean`, `low`, `high` (in the metric's unit), `count` (repeats used). Rows
+    where the metric applies to no repeat have NaN and count 0.
+    """
+    cell = [*tables.experiment.factors, *metric.of] if by is None else list(by)
+    measured = metric.measure(tables)
+    if not cell:
+        measured = measured.with_columns(pl.lit("all").alias("cell"))
+    key = cell or ["cell"]
+    # Several things per run (flows, pipes) that fall into one cell are averaged within the run
+    # first: the repeat is the unit that is resampled.
+    per_run = measured.group_by([*key, "run", "repeat"], maintain_order=True).agg(
+        pl.col("value").mean()
+    )
+    rows = []
+    for names, group in per_run.group_by(key, maintain_order=True):
+        found = interval(group.sort("repeat")["value"].to_numpy())
+        rows.append((*names, found.mean, found.low, found.high, found.count))
+    schema: dict[str, pl.DataType | type[pl.DataType]] = {
+        name: measured.schema[name] for name in key
+    }
+    schema |= {"mean": pl.Float64, "low": pl.Float64, "high": pl.Float64, "count": pl.Int64}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    return frame if cell else frame.drop("cell")

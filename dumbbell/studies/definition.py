@@ -1,0 +1,305 @@
+"""A study as data: parts, published tables, claims (`studies/<name>/study.yaml`)."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from dumbbell.agreement import CELL
+from dumbbell.errors import DumbbellError
+from dumbbell.metrics import METRICS, metric_named
+from dumbbell.metrics.levels import levels_with
+
+
+class StudyError(DumbbellError):
+    """A study that does not exist or does not say what it must; the message names the file."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+def _texts(value: Any) -> Any:
+    return {k: levels_with(v) for k, v in value.items()} if isinstance(value, Mapping) else value
+
+
+Where = Annotated[dict[str, str], BeforeValidator(_texts)]
+
+
+class Quantity(_Strict):
+    """A number measured in a part: a metric in one cell, or arithmetic over such numbers.
+
+    Exactly one of `metric`, `ratio`, `difference`, `sum`, `lowest`, `highest`, `mean`. `where`
+    names the level of every factor (and `flow`, where a run has several); those of the claim's
+    `each` are added.
+    """
+
+    metric: str | None = None
+    where: Where = Field(default_factory=dict)
+    part: str | None = None
+    ratio: tuple[Quantity, Quantity] | None = None
+    difference: tuple[Quantity, Quantity] | None = None
+    sum: list[Quantity] | None = None
+    lowest: list[Quantity] | None = None
+    highest: list[Quantity] | None = None
+    mean: list[Quantity] | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Quantity:
+        kinds = ("metric", "ratio", "difference", "sum", "lowest", "highest", "mean")
+        given = [kind for kind in kinds if getattr(self, kind) is not None]
+        if len(given) != 1:
+            raise ValueError(f"a quantity is one of {', '.join(kinds)}; found {given or 'none'}")
+        if self.metric is not None:
+            metric_named(self.metric)
+        return self
+
+
+class Expectation(_Strict):
+    """What a claim says of its quantity: near the published value, within bounds, or a pattern.
+
+    `near`: the published value lies in the interval widened by `tolerance` (absolute, or a share
+    as `"3 %"` of the published value). `above`, `below`, `between`: holds in at least 95 % of
+    resamples, in all cases at once. `opposite`: the value that the claim denies, if not simply
+    "further off than the tolerance".
+    """
+
+    near: bool = False
+    tolerance: float | str = 0.0
+    opposite: float | None = None
+    above: float | None = None
+    below: float | None = None
+    between: tuple[float, float] | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Expectation:
+        given = [self.near, self.above is not None, self.below is not None]
+        if sum(given) + (self.between is not None) != 1:
+            raise ValueError("an expectation is one of near, above, below, between")
+        self.tolerance_around(1.0)
+        return self
+
+    def tolerance_around(self, published: float) -> float:
+        """The tolerance in the unit of the quantity."""
+        if isinstance(self.tolerance, str):
+            number, _, sign = self.tolerance.partition("%")
+            if _ != "%" or sign.strip():
+                raise ValueError(f"a tolerance is a number or a share as '3 %': {self.tolerance!r}")
+            return abs(published) * float(number) / 100
+        return self.tolerance
+
+
+def _cases(value: Any) -> Any:
+    """`each` as a list of cases: a mapping of lists is their product."""
+    if isinstance(value, Mapping):
+        cases: list[dict[str, Any]] = [{}]
+        for name, levels in value.items():
+            cases = [{**case, name: level} for case in cases for level in levels]
+        return cases
+    return value
+
+
+class Claim(_Strict):
+    """One statement of the source, and how it is checked."""
+
+    id: str
+    text: str
+    part: str
+    quantity: Quantity
+    each: Annotated[list[Where], BeforeValidator(_cases)] = Field(default=[{}])
+    unit: str = ""
+    #: One number, one per case, a range, or columns of a published table.
+    published: float | list[float] | PublishedRange | PublishedColumns | None = None
+    expect: Expectation
+    #: How the source contradicts itself here; the verdict is then fixed.
+    inconsistent: str | None = None
+    #: Where in the source it stands.
+    source: str = ""
+
+    @model_validator(mode="after")
+    def _published_fits(self) -> Claim:
+        if isinstance(self.published, list) and len(self.published) != len(self.each):
+            raise ValueError(
+                f"claim {self.id}: {len(self.each)} cases, {len(self.published)} published values"
+            )
+        if self.expect.near and self.published is None:
+            raise ValueError(f"claim {self.id}: near what? It has no published value")
+        return self
+
+
+class PublishedRange(_Strict):
+    """A published range, ends included."""
+
+    range: tuple[float, float]
+
+
+class PublishedColumns(_Strict):
+    """A published value per case, from the row of a table whose key columns equal the case."""
+
+    table: str
+    column: str
+    over: str | None = None
+
+
+class Column(_Strict):
+    """A measured column of a table: a metric where these levels hold."""
+
+    metric: str
+    where: Where = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _known(self) -> Column:
+        metric_named(self.metric)
+        return self
+
+    @property
+    def unit(self) -> str:
+        """Unit of the metric."""
+        return METRICS[self.metric].unit
+
+
+class Table(_Strict):
+    """A table of the study: published numbers with ours beside them, or ours alone."""
+
+    title: str
+    part: str
+    published: str | None = None
+    #: Key columns and the factors they hold.
+    rows: dict[str, str]
+    columns: dict[str, Column]
+
+
+class Figure(_Strict):
+    """A figure of the report."""
+
+    title: str
+    part: str
+    kind: str
+    options: dict[str, Any] = Field(default_factory=dict)
+    caption: str = ""
+    #: Published bound or value drawn as a line, with its label.
+    published: dict[str, Any] = Field(default_factory=dict)
+
+
+class Part(_Strict):
+    """One evaluation of a study."""
+
+    title: str
+    experiment: str
+    question: str = ""
+
+
+class ReferencePart(_Strict):
+    """The experiment that is set up as the reference was, and the names of its cells there."""
+
+    experiment: str
+    cell: dict[str, str]
+
+    @model_validator(mode="after")
+    def _complete(self) -> ReferencePart:
+        if set(self.cell) != set(CELL[1:]):
+            raise ValueError(f"cell names {', '.join(CELL[1:])}; found {', '.join(self.cell)}")
+        return self
+
+
+class Reference(_Strict):
+    """Numbers of another origin for the same cells (`dumbbell.agreement`)."""
+
+    title: str
+    file: str
+    flows: dict[str, str]
+    parts: dict[str, ReferencePart]
+
+
+class Study(_Strict):
+    """A study: an experiment per part, published numbers, claims, figures."""
+
+    study: str
+    title: str
+    question: str
+    sources: list[str]
+    testbed: str = ""
+    parts: dict[str, Part]
+    references: dict[str, Reference] = Field(default_factory=dict)
+    tables: dict[str, Table] = Field(default_factory=dict)
+    figures: dict[str, Figure] = Field(default_factory=dict)
+    claims: list[Claim] = Field(default_factory=list)
+    folder: Path = Field(default=Path(), exclude=True)
+
+    @model_validator(mode="after")
+    def _parts_exist(self) -> Study:
+        users = {name: table.part for name, table in self.tables.items()}
+        users |= {name: figure.part for name, figure in self.figures.items()}
+        users |= {claim.id: claim.part for claim in self.claims}
+        for name, part in users.items():
+            if part not in self.parts:
+                raise ValueError(f"{name} is of part {part!r}; there are {list(self.parts)}")
+        ids = [claim.id for claim in self.claims]
+        if len(set(ids)) != len(ids):
+            twice = sorted({one for one in ids if ids.count(one) > 1})
+            raise ValueError(f"claims with equal ids: {twice}")
+        return self
+
+    def published(self, table: str) -> list[dict[str, str]]:
+        """The rows of a published table as texts; empty if it has none."""
+        name = self.tables[table].published
+        return read_csv(self.folder / name) if name else []
+
+
+Claim.model_rebuild()
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """A CSV file with a header, as rows of texts."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def study_folders() -> list[Path]:
+    """Where studies lie: shipped with the package, the repository's, the current folder's."""
+    package = Path(__file__).resolve().parents[1]
+    places = (package / "_studies", package.parent / "studies", Path.cwd() / "studies")
+    return [place for place in dict.fromkeys(places) if place.is_dir()]
+
+
+def load_study(name: str | Path) -> Study:
+    """The study of that name, or in that folder. Raises `StudyError`."""
+    folder = Path(name)
+    if not (folder / "study.yaml").is_file():
+        found = [place / str(name) for place in study_folders()]
+        found = [place for place in found if (place / "study.yaml").is_file()]
+        if not found:
+            known = ", ".join(sorted(list_names())) or "none"
+            raise StudyError(f"no study {str(name)!r}; there are: {known}")
+        folder = found[0]
+    path = folder / "study.yaml"
+    return _read(path, folder)
+
+
+def _read(path: Path, folder: Path) -> Study:
+    try:
+        data = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+        return Study.model_validate({**data, "folder": folder})
+    except YAMLError as error:
+        raise StudyError(f"{path}: not YAML: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise StudyError(f"{path}: {field}: {first['msg']}") from error
+
+
+def list_names() -> list[str]:
+    """Names of all studies found."""
+    names = {
+        entry.name
+        for place in study_folders()
+        for entry in place.iterdir()
+        if (entry / "study.yaml").is_file()
+    }
+    return sorted(names)

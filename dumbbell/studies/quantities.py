@@ -1,0 +1,113 @@
+"""Quantities of claims and tables, evaluated over stored results as draws of the bootstrap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from dumbbell.metrics import METRICS, Tables
+from dumbbell.metrics.statistics import DRAWS, Interval, bootstrap_means, percentiles
+from dumbbell.studies.definition import Quantity, StudyError
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A quantity: its value from the means over repeats, its draws, and the fewest repeats used."""
+
+    value: float
+    draws: Floats
+    count: int
+
+    @property
+    def interval(self) -> Interval:
+        """The 95 % percentile interval of the draws."""
+        if self.count < 2 or not np.isfinite(self.draws).all():
+            return Interval(self.value, float("nan"), float("nan"), self.count)
+        return Interval(self.value, *percentiles(self.draws), self.count)
+
+
+class Cells:
+    """Metrics of all cells of one part, each measured once and kept."""
+
+    def __init__(self, results: Tables) -> None:
+        self._results = results
+        self._measured: dict[str, pl.DataFrame] = {}
+
+    def drawn(self, metric: str, where: Mapping[str, str]) -> Drawn | None:
+        """The metric in one cell, or None if nothing was measured there.
+
+        Raises `StudyError` if `where` leaves more than one cell or names an unknown column.
+        """
+        if metric not in self._measured:
+            self._measured[metric] = METRICS[metric].measure(self._results)
+        found = self._measured[metric]
+        for column, level in where.items():
+            if column not in found.columns:
+                if column in ("flow", "pipe", "kind"):
+                    continue  # a metric of whole runs, beside those of its flows
+                raise StudyError(f"no factor {column!r}; there are {found.columns[1:-1]}")
+            found = found.filter(pl.col(column) == level)
+        if found.is_empty():
+            return None
+        for factor in self._results.experiment.factors:
+            if factor not in where and found[factor].n_unique() > 1:
+                raise StudyError(f"{metric} where {dict(where)}: which {factor}?")
+        per_run = found.group_by("repeat").agg(pl.col("value").mean()).sort("repeat")
+        values = per_run["value"].drop_nans().to_numpy()
+        if values.size == 0:
+            return Drawn(float("nan"), np.full(DRAWS, np.nan), 0)
+        return Drawn(float(values.mean()), bootstrap_means(values), int(values.size))
+
+
+Combine = Callable[[list[Floats]], Floats]
+
+
+def _ratio(parts: list[Floats]) -> Floats:
+    above, below = parts
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(above / below, dtype=np.float64)
+
+
+_COMBINE: dict[str, Combine] = {
+    "ratio": _ratio,
+    "difference": lambda parts: parts[0] - parts[1],
+    "sum": lambda parts: np.asarray(np.sum(parts, axis=0), dtype=np.float64),
+    "lowest": lambda parts: np.asarray(np.min(parts, axis=0), dtype=np.float64),
+    "highest": lambda parts: np.asarray(np.max(parts, axis=0), dtype=np.float64),
+    "mean": lambda parts: np.asarray(np.mean(parts, axis=0), dtype=np.float64),
+}
+
+
+def evaluate(
+    quantity: Quantity, case: Mapping[str, str], part: str, cells: Mapping[str, Cells]
+) -> Drawn | None:
+    """A quantity in one case; None if a cell of it was not run.
+
+    All cells are resampled by the same draws of repeats, so differences are paired. A name of the
+    case that begins with `$` fixes no factor: it stands for a level in some `where`.
+    """
+    home = quantity.part or part
+    if quantity.metric is not None:
+        if home not in cells:
+            return None
+        where = {k: v for k, v in case.items() if not k.startswith("$")} | quantity.where
+        return cells[home].drawn(quantity.metric, {k: case.get(v, v) for k, v in where.items()})
+    for kind, combine in _COMBINE.items():
+        operands = getattr(quantity, kind)
+        if operands is not None:
+            inner = {**case, **quantity.where}
+            found = list(map(partial(evaluate, case=inner, part=home, cells=cells), operands))
+            drawn = [one for one in found if one is not None]
+            if len(drawn) < len(found):
+                return None
+            value = combine([np.array([one.value]) for one in drawn])
+            draws = combine([one.draws for one in drawn])
+            return Drawn(float(value[0]), draws, min(one.count for one in drawn))
+    raise AssertionError("a quantity has exactly one kind")

@@ -1,0 +1,148 @@
+"""Running a study: every part as an experiment, or set up as a reference was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from dumbbell.agreement import CRITERIA, Agreement, CellKey, agree, cells_of, read_reference
+from dumbbell.metrics import METRICS, Tables
+from dumbbell.metrics.levels import number_of
+from dumbbell.studies.definition import Reference, Study, StudyError, list_names, load_study
+from dumbbell.studies.result import StudyResult, evaluate_study
+
+#: Runs one experiment file and gives its tables.
+Runner = Callable[[Path], Tables]
+
+
+def list_studies() -> list[Study]:
+    """All studies found, by name. Raises `StudyError` for a file that is no study."""
+    return [load_study(name) for name in list_names()]
+
+
+def run_study(
+    name: str | Path,
+    *,
+    parts: Sequence[str] | None = None,
+    engine: str = "sim",
+    repeats: int | None = None,
+    workers: int | None = None,
+    store: Path | None = None,
+    against: str | None = None,
+    console: Console | None = None,
+    runner: Runner | None = None,
+) -> StudyResult:
+    """Runs a study, or some of its parts, and judges its claims.
+
+    Args:
+        name: Name of a study, or a folder with a `study.yaml`.
+        parts: Ids of the parts; None: all.
+        engine: The engine that runs them.
+        repeats: Runs per cell; None: as the experiment files say.
+        workers: Processes or threads; None: as many as there are cores.
+        store: Folder in which runs are kept and found again; None: they are not kept.
+        against: A reference of the study (`kernel`): its cells are run, set up as it was, and
+            compared; claims are not judged then.
+        console: Where headings and progress go; None: nowhere.
+        runner: Runs one experiment file in place of `dumbbell.run` (for tests).
+
+    Raises:
+        StudyError: For an unknown study, part or reference.
+    """
+    study = load_study(name)
+    chosen = _chosen(study, parts)
+    run = runner or _runner(engine, repeats, workers, store)
+    if against is not None:
+        reference = _reference(study, against)
+        agreement, found = _against(study, against, reference, chosen, run, console)
+        result = evaluate_study(study.model_copy(update={"tables": {}, "claims": []}), found)
+        return StudyResult(study, result.engine, result.versions, [], {}, agreement, found)
+    results: dict[str, Tables] = {}
+    for part in chosen:
+        _heading(console, study.parts[part].title)
+        results[part] = run(study.folder / study.parts[part].experiment)
+    return evaluate_study(study, results)
+
+
+def _chosen(study: Study, parts: Sequence[str] | None) -> list[str]:
+    unknown = [part for part in parts or () if part not in study.parts]
+    if unknown:
+        known = ", ".join(study.parts)
+        raise StudyError(f"study {study.study} has no part {unknown[0]!r}; it has {known}")
+    return [part for part in study.parts if not parts or part in parts]
+
+
+def _reference(study: Study, name: str) -> Reference:
+    if name not in study.references:
+        known = ", ".join(study.references) or "none"
+        raise StudyError(f"study {study.study} has no reference {name!r}; it has: {known}")
+    return study.references[name]
+
+
+def _heading(console: Console | None, text: str) -> None:
+    if console is not None:
+        console.print(f"[bold]{text}[/bold]")
+
+
+def _runner(engine: str, repeats: int | None, workers: int | None, store: Path | None) -> Runner:
+    import dumbbell
+
+    options: dict[str, Any] = {"repeats": repeats, "workers": workers, "store": store}
+    if engine != "sim":
+        options["engine"] = engine
+    return lambda path: dumbbell.run(path, **options)
+
+
+def _against(
+    study: Study,
+    name: str,
+    reference: Reference,
+    chosen: Sequence[str],
+    run: Runner,
+    console: Console | None,
+) -> tuple[Agreement, dict[str, Tables]]:
+    found: dict[str, Tables] = {}
+    for part in chosen:
+        if part in reference.parts:
+            _heading(console, f"{study.parts[part].title}, as {reference.title}")
+            found[part] = run(study.folder / reference.parts[part].experiment)
+    published = read_reference(study.folder / reference.file)
+    wanted = {key: values for key, values in published.items() if key[0] in found}
+    rows = (row for part, results in found.items() for row in _rows(reference, part, results))
+    return agree(cells_of(rows), wanted, name), found
+
+
+def _rows(
+    reference: Reference, part: str, results: Tables
+) -> Iterator[tuple[CellKey, str, str, float]]:
+    """Our values as (cell, flow, quantity, value), one per repeat."""
+    names = reference.parts[part].cell
+    factors = list(results.experiment.factors)
+    for criterion in CRITERIA:
+        measured = METRICS[criterion.metric].measure(results)
+        for row in measured.iter_rows(named=True):
+            flow = reference.flows.get(row["flow"])
+            if flow is None or row["value"] != row["value"]:  # not compared, or does not apply
+                continue
+            levels = {factor: _plain(row[factor]) for factor in factors}
+            cell = tuple(_filled(template, levels) for template in names.values())
+            yield (part, *cell), flow, criterion.column, row["value"]
+
+
+def _plain(level: str) -> str:
+    """A level without its unit: `10 ms` → `10`."""
+    parsed = number_of(level)
+    return level if parsed is None else f"{parsed[0]:g}"
+
+
+def _filled(template: str, levels: dict[str, str]) -> str:
+    def level(match: re.Match[str]) -> str:
+        if match[1] not in levels:
+            raise StudyError(f"no factor {match[1]!r}; there are {', '.join(levels)}")
+        return levels[match[1]]
+
+    return re.sub(r"\{(\w+)\}", level, template)

@@ -1,0 +1,211 @@
+"""Verdicts on claims."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from dumbbell.studies.definition import (
+    Claim,
+    Expectation,
+    PublishedColumns,
+    PublishedRange,
+    Study,
+    StudyError,
+)
+from dumbbell.studies.quantities import Cells, Drawn, evaluate
+
+#: Share of resamples in which an ordering must hold.
+CERTAIN = 0.95
+
+Published = float | tuple[float, float] | None
+
+
+class Verdict(StrEnum):
+    """What became of a claim."""
+
+    REPRODUCED = "reproduced"
+    NOT_REPRODUCED = "not reproduced"
+    WITHIN_NOISE = "within noise"
+    INCONSISTENT = "inconsistent in the source"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case of a claim: `where`, what was published and what was measured.
+
+    `share`: share of resamples in which the case holds. `distance`: how far it is from holding,
+    the larger the worse, for choosing the case that decides.
+    """
+
+    where: dict[str, str]
+    published: Published
+    measured: Drawn
+    verdict: Verdict
+    share: float
+    distance: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As in the JSON output; NaN becomes null."""
+        found = self.measured.interval
+        return {
+            "where": {name.lstrip("$"): level for name, level in self.where.items()},
+            "verdict": str(self.verdict),
+            "measured": finite(found.mean),
+            "low": finite(found.low),
+            "high": finite(found.high),
+            "published": list(self.published)
+            if isinstance(self.published, tuple)
+            else self.published,
+            "share_of_draws": round(self.share, 4),
+        }
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim with its verdict; `deciding` is the case furthest from holding."""
+
+    claim: Claim
+    verdict: Verdict
+    cases: list[Case]
+    note: str
+
+    @property
+    def deciding(self) -> Case:
+        """The case furthest from holding."""
+        return max(self.cases, key=lambda case: case.distance)
+
+    def to_json(self) -> dict[str, Any]:
+        """As in the JSON output: the deciding case stands for the claim."""
+        worst = self.deciding.to_json()
+        return {
+            "id": self.claim.id,
+            "text": self.claim.text,
+            "verdict": str(self.verdict),
+            "measured": worst["measured"],
+            "low": worst["low"],
+            "high": worst["high"],
+            "published": worst["published"],
+            "unit": self.claim.unit,
+            "where": worst["where"],
+            "note": self.note,
+            "cases": [case.to_json() for case in self.cases],
+        }
+
+
+def finite(value: float) -> float | None:
+    """The value, or None where JSON has no number for it."""
+    return value if math.isfinite(value) else None
+
+
+def judge(study: Study, claim: Claim, cells: Mapping[str, Cells]) -> ClaimResult | None:
+    """The verdict on a claim; None if none of its cases was run."""
+    found: list[tuple[dict[str, str], Published, Drawn]] = []
+    for number, where in enumerate(claim.each):
+        drawn = evaluate(claim.quantity, where, claim.part, cells)
+        if drawn is not None:
+            found.append((where, _published(study, claim, number, where), drawn))
+    if not found:
+        return None
+    cases = [_case(claim.expect, where, published, drawn) for where, published, drawn in found]
+    note = ""
+    if len(cases) < len(claim.each):
+        note = f"{len(cases)} of {len(claim.each)} cases were run"
+    if min(case.measured.count for case in cases) < 2:
+        note = "; ".join(filter(None, [note, "fewer than two repeats give no interval"]))
+    verdict = _combined(claim, cases)
+    if claim.inconsistent:
+        verdict = Verdict.INCONSISTENT
+        note = "; ".join(filter(None, [claim.inconsistent, note]))
+    return ClaimResult(claim, verdict, cases, note)
+
+
+def _combined(claim: Claim, cases: list[Case]) -> Verdict:
+    verdicts = {case.verdict for case in cases}
+    if claim.expect.near or min(case.measured.count for case in cases) < 2:
+        for worst in (Verdict.NOT_REPRODUCED, Verdict.WITHIN_NOISE):
+            if worst in verdicts:
+                return worst
+        return Verdict.REPRODUCED
+    together = np.logical_and.reduce([_holds(claim.expect, case.measured.draws) for case in cases])
+    return _by_share(float(together.mean()))
+
+
+def _by_share(share: float) -> Verdict:
+    if share >= CERTAIN:
+        return Verdict.REPRODUCED
+    return Verdict.NOT_REPRODUCED if share <= 1 - CERTAIN else Verdict.WITHIN_NOISE
+
+
+def _case(expect: Expectation, where: dict[str, str], published: Published, drawn: Drawn) -> Case:
+    if expect.near:
+        if not isinstance(published, (int, float)):
+            raise StudyError(f"near needs one published number in case {where}")
+        return _near(expect, where, float(published), drawn)
+    low, high = _bounds(expect)
+    share = float(_holds(expect, drawn.draws).mean())
+    verdict = _by_share(share) if drawn.count >= 2 else Verdict.WITHIN_NOISE
+    margin = max(low - drawn.value, drawn.value - high)
+    distance = (1 - share) * 1e6 + margin / (1 + abs(drawn.value))
+    return Case(where, published, drawn, verdict, share, distance)
+
+
+def _bounds(expect: Expectation) -> tuple[float, float]:
+    """The values that a claim allows, ends excluded unless a range is given."""
+    if expect.between is not None:
+        low, high = expect.between
+        return low - expect.tolerance_around(low), high + expect.tolerance_around(high)
+    low = -math.inf if expect.above is None else expect.above
+    high = math.inf if expect.below is None else expect.below
+    return low, high
+
+
+def _holds(expect: Expectation, draws: np.ndarray) -> np.ndarray:
+    low, high = _bounds(expect)
+    if expect.between is not None:
+        return np.asarray((draws >= low) & (draws <= high))
+    return np.asarray((draws > low) & (draws < high))
+
+
+def _near(expect: Expectation, where: dict[str, str], published: float, drawn: Drawn) -> Case:
+    tolerance = expect.tolerance_around(published)
+    found = drawn.interval
+    low, high = found.widened(tolerance)
+    inside = low <= published <= high
+    share = float((np.abs(drawn.draws - published) <= tolerance).mean())
+    distance = abs(found.mean - published) / (tolerance or 1.0)
+    verdict = Verdict.REPRODUCED if inside else Verdict.NOT_REPRODUCED
+    if found.count < 2 or (inside and _too_wide(expect, published, drawn)):
+        verdict = Verdict.WITHIN_NOISE
+    if math.isnan(found.mean):
+        verdict, distance = Verdict.WITHIN_NOISE, math.inf
+    return Case(where, published, drawn, verdict, share, distance)
+
+
+def _too_wide(expect: Expectation, published: float, drawn: Drawn) -> bool:
+    """Whether the interval cannot tell the published value from its opposite."""
+    found = drawn.interval
+    if expect.opposite is not None:
+        return found.low <= expect.opposite <= found.high
+    return (found.high - found.low) / 2 > max(expect.tolerance_around(published), 1e-9)
+
+
+def _published(study: Study, claim: Claim, number: int, where: Mapping[str, str]) -> Published:
+    value = claim.published
+    if isinstance(value, list):
+        return value[number]
+    if isinstance(value, PublishedRange):
+        return value.range
+    if not isinstance(value, PublishedColumns):
+        return value
+    keys = study.tables[value.table].rows
+    for row in study.published(value.table):
+        if all(row[column] == where.get(factor) for column, factor in keys.items()):
+            over = float(row[value.over]) if value.over else 1.0
+            return float(row[value.column]) / over if over else math.inf
+    raise StudyError(f"claim {claim.id}: {value.table} has no row for {dict(where)}")

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Creates the virtual environment (first argument) with the locked versions. Installs what the
+# system lacks with apt where this user may, and names it otherwise.
+set -euo pipefail
+
+venv="${1:?usage: setup.sh FOLDER}"
+python="${PYTHON:-python3}"
+missing=()
+
+have() { command -v "$1" > /dev/null 2>&1; }
+
+have "$python" || missing+=(python3)
+have cc || missing+=(build-essential)
+if have "$python" && ! "$python" -c 'import ensurepip, venv' > /dev/null 2>&1; then
+    missing+=(python3-venv)
+fi
+
+if ((${#missing[@]})); then
+    if [ "$(id -u)" = 0 ] && have apt-get; then
+        echo "setup: installing ${missing[*]}"
+        apt-get update -qq
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}" > /dev/null
+    else
+        echo "setup: these packages are missing: ${missing[*]}" >&2
+        echo "setup: install them, for example with: sudo apt-get install ${missing[*]}" >&2
+        exit 2
+    fi
+fi
+
+"$python" - << 'PY' || exit 2
+import sys
+if sys.version_info < (3, 11):
+    sys.exit(f"setup: Python 3.11 or newer is needed, {sys.executable} is {sys.version.split()[0]};"
+             " name another with: make PYTHON=/path/to/python3")
+PY
+
+if ! have cargo; then
+    echo "setup: cargo is missing; Rust 1.85 or newer is needed (https://rustup.rs)" >&2
+    exit 2
+fi
+rust="$(rustc --version | cut -d' ' -f2)"
+if [ "$(printf '1.85.0\n%s\n' "$rust" | sort -V | head -n 1)" != "1.85.0" ]; then
+    echo "setup: Rust 1.85 or newer is needed, found $rust (https://rustup.rs)" >&2
+    exit 2
+fi
+
+[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements.lock

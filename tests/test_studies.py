@@ -1,0 +1,305 @@
+"""Studies: the data files, verdicts at their boundaries, tables, JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from dumbbell.metrics.statistics import DRAWS, bootstrap_means
+from dumbbell.results import Results
+from dumbbell.studies import (
+    StudyError,
+    StudyResult,
+    Verdict,
+    evaluate_study,
+    list_studies,
+    load_study,
+    renderables,
+    run_study,
+    studies_table,
+)
+from dumbbell.studies.definition import Claim, Expectation, Study
+from dumbbell.studies.display import number, with_error
+from dumbbell.studies.quantities import Cells
+from dumbbell.studies.verdicts import judge
+from tests import synthetic
+
+KEYS = {"id", "text", "verdict", "measured", "low", "high", "published"}
+
+
+@pytest.fixture(scope="module")
+def result() -> StudyResult:
+    parts = {
+        part: synthetic.multipath(part, samples=False) for part in ("single-vs-multi", "delay")
+    }
+    return evaluate_study(load_study("multipath"), parts)
+
+
+def verdicts(found: StudyResult) -> dict[str, str]:
+    return {claim.claim.id: str(claim.verdict) for claim in found.claims}
+
+
+def test_multipath_is_found_with_its_parts_and_claims() -> None:
+    study = next(one for one in list_studies() if one.study == "multipath")
+    assert list(study.parts) == ["single-vs-multi", "delay", "loss", "fairness", "udp"]
+    ids = {claim.id for claim in study.claims}
+    assert {f"M{number}" for number in range(1, 11)} <= ids
+    assert all(claim.source for claim in study.claims)
+
+
+def test_published_tables_have_a_row_for_every_cell() -> None:
+    study = load_study("multipath")
+    assert [row["cc"] for row in study.published("table-5.1")] == ["reno", "bic", "cubic", "bbr"]
+    assert len(study.published("table-5.2")) == 6
+    assert study.published("delay") == []
+
+
+def test_the_kernel_numbers_get_the_verdicts_that_they_deserve(result: StudyResult) -> None:
+    found = verdicts(result)
+    assert found["M1"] == Verdict.REPRODUCED
+    assert found["M1.multi"] == Verdict.REPRODUCED
+    assert found["M2"] == Verdict.REPRODUCED
+    assert found["M2.growth"] == Verdict.INCONSISTENT
+    assert found["M2.bbr"] == Verdict.INCONSISTENT
+    assert found["M2.bbr-single"] == Verdict.REPRODUCED
+    assert found["M3"] == Verdict.REPRODUCED
+    assert found["M3.reno"] == Verdict.NOT_REPRODUCED
+    assert found["M4"] == Verdict.NOT_REPRODUCED  # the kernel's gap at 10 ms is above 80 ms
+    assert found["M4.lower"] == Verdict.REPRODUCED
+    assert not {"M5", "M7", "M8"} & set(found)  # parts that were not run
+
+
+def test_json_has_the_agreed_shape(result: StudyResult) -> None:
+    found = json.loads(json.dumps(result.to_json(), allow_nan=False))
+    assert set(found) == {"study", "engine", "versions", "claims", "tables"}
+    assert found["engine"] == "sim"
+    assert found["versions"] == {"sim": "0.1.0+0123456789ab"}
+    for claim in found["claims"]:
+        assert set(claim) >= KEYS
+        assert claim["verdict"] in set(Verdict)
+    rows = found["tables"]["table-5.1"]
+    assert list(rows[0])[:5] == [
+        "cc",
+        "single_sack_blocks",
+        "single_sack_blocks_measured",
+        "single_sack_blocks_low",
+        "single_sack_blocks_high",
+    ]
+    for row in rows:
+        assert abs(row["multi_throughput_mbps_measured"] / row["multi_throughput_mbps"] - 1) < 0.03
+    delays = found["tables"]["delay"]
+    assert len(delays) == 40
+    assert delays[0]["delay_ms"] == 10.0
+    assert "goodput_mbps" not in delays[0]
+
+
+def test_everything_fits_a_terminal_and_nothing_is_printed(
+    result: StudyResult, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = list(renderables(result))
+    assert capsys.readouterr().out == ""
+    console = Console(width=160, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    for one in shown:
+        console.print(one)
+    console.print(studies_table([result.study]))
+    text = console.export_text()
+    assert "not reproduced" in text
+    assert "56\u202f215" in text
+    console.file.close()
+
+
+def made_up(values: list[float], other: list[float] | None = None) -> Results:
+    rows: list[dict[str, object]] = []
+    for cc, series in (("reno", values), ("bbr", other or [])):
+        for repeat, value in enumerate(series):
+            key = {"run": f"{cc}{repeat}", "cc": cc, "repeat": repeat, "seed": repeat}
+            rows.append({**key, **synthetic.flow(congestion_control=cc, cwnd_mean_packets=value)})
+    return synthetic.results({"cc": ["reno", "bbr"]}, {"flows": rows}, repeats=len(values))
+
+
+def study_with(claim: dict[str, Any]) -> Study:
+    base = {"id": "X", "text": "x", "part": "p", "source": "s"}
+    data = {"study": "s", "title": "t", "question": "q", "sources": [], "claims": [base | claim]}
+    return Study.model_validate({**data, "parts": {"p": {"title": "p", "experiment": "p.yaml"}}})
+
+
+def verdict_on(claim: dict[str, Any], results: Results) -> str:
+    study = study_with(claim)
+    found = judge(study, study.claims[0], {"p": Cells(results)})
+    assert found is not None
+    return str(found.verdict)
+
+
+RENO = {"metric": "cwnd_mean", "where": {"cc": "reno"}}
+GAP = {"difference": [RENO, {"metric": "cwnd_mean", "where": {"cc": "bbr"}}]}
+
+
+@pytest.mark.parametrize(
+    ("published", "expected"),
+    [
+        (100.0, "reproduced"),
+        (102.3, "reproduced"),
+        (102.6, "not reproduced"),
+        (97.7, "reproduced"),
+    ],
+)
+def test_near_widens_the_interval_by_the_tolerance(published: float, expected: str) -> None:
+    claim = {"quantity": RENO, "published": published, "expect": {"near": True, "tolerance": 2.0}}
+    assert verdict_on(claim, made_up([99.0, 100.0, 101.0] * 4 + [100.0])) == expected
+
+
+def test_near_is_noise_if_the_interval_is_wider_than_the_tolerance() -> None:
+    claim = {"quantity": RENO, "published": 100, "expect": {"near": True, "tolerance": "2 %"}}
+    assert verdict_on(claim, made_up([60.0, 140.0] * 5)) == "within noise"
+    assert verdict_on(claim, made_up([100.0])) == "within noise"  # one repeat: no interval
+
+
+def test_near_is_noise_if_the_opposite_lies_in_the_interval() -> None:
+    expect = {"near": True, "tolerance": 50, "opposite": 100.0}
+    claim = {"quantity": RENO, "published": 120, "expect": expect}
+    assert verdict_on(claim, made_up([90.0, 115.0] * 5)) == "within noise"
+    assert verdict_on(claim, made_up([119.0, 121.0] * 5)) == "reproduced"
+
+
+def test_an_ordering_needs_ninety_five_percent_of_the_draws() -> None:
+    claim = {"quantity": GAP, "expect": {"below": 0}}
+    ten = [10.0, 10.1] * 5
+    assert verdict_on(claim, made_up(ten, [11.0, 11.1] * 5)) == "reproduced"
+    assert verdict_on(claim, made_up(ten, [9.0, 9.1] * 5)) == "not reproduced"
+    assert verdict_on(claim, made_up(ten, [9.0, 11.2] * 5)) == "within noise"
+
+
+def test_an_ordering_over_cases_must_hold_in_all_at_once() -> None:
+    claim = {
+        "quantity": {"metric": "cwnd_mean"},
+        "each": {"cc": ["reno", "bbr"]},
+        "expect": {"above": 10},
+    }
+    good, doubtful = [12.0, 13.0] * 5, [8.0, 13.0] * 5
+    assert verdict_on(claim, made_up(good, good)) == "reproduced"
+    assert verdict_on(claim, made_up(good, doubtful)) == "within noise"
+    study = study_with(claim)
+    found = judge(study, study.claims[0], {"p": Cells(made_up(good, doubtful))})
+    assert found is not None
+    assert found.deciding.where == {"cc": "bbr"}
+
+
+def test_what_repeats_share_cancels_in_a_difference() -> None:
+    common = list(np.random.default_rng(1).normal(100, 30, 10))
+    claim = {"quantity": GAP, "expect": {"above": 0}}
+    assert verdict_on(claim, made_up([x + 0.1 for x in common], common)) == "reproduced"
+
+
+def test_a_claim_of_cells_that_were_not_run_is_left_out_or_says_so() -> None:
+    claim = {
+        "quantity": {"metric": "cwnd_mean"},
+        "each": {"cc": ["reno", "bbr"]},
+        "expect": {"above": 10},
+    }
+    study = study_with(claim)
+    found = judge(study, study.claims[0], {"p": Cells(made_up([20.0, 21.0]))})
+    assert found is not None
+    assert "1 of 2 cases" in found.note
+    assert judge(study, study.claims[0], {}) is None
+
+
+@given(st.lists(st.floats(1, 1e6), min_size=2, max_size=8), st.floats(0, 1e6))
+def test_a_published_mean_is_never_refuted(values: list[float], tolerance: float) -> None:
+    claim = {
+        "quantity": RENO,
+        "published": float(np.mean(values)),
+        "expect": {"near": True, "tolerance": tolerance},
+    }
+    assert verdict_on(claim, made_up(values)) != "not reproduced"
+
+
+@pytest.mark.parametrize(
+    ("claim", "message"),
+    [
+        ({"quantity": {"metric": "goodput"}, "expect": {"above": 1}}, "goodput_mbps"),
+        ({"quantity": {}, "expect": {"above": 1}}, "one of metric"),
+        ({"quantity": RENO, "expect": {}}, "one of near"),
+        ({"quantity": RENO, "expect": {"near": True}}, "near what"),
+        ({"quantity": RENO, "published": [1, 2], "expect": {"above": 1}}, "1 cases, 2 published"),
+        (
+            {"quantity": RENO, "published": 1, "expect": {"near": True, "tolerance": "3"}},
+            "a number or a share",
+        ),
+    ],
+)
+def test_claims_that_make_no_sense_are_refused(claim: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        study_with(claim)
+
+
+def test_a_cell_must_be_named_fully() -> None:
+    cells = Cells(made_up([1.0, 2.0], [3.0, 4.0]))
+    with pytest.raises(StudyError, match="which cc"):
+        cells.drawn("cwnd_mean", {})
+    with pytest.raises(StudyError, match="no factor 'delay'"):
+        cells.drawn("cwnd_mean", {"delay": "10 ms"})
+    assert cells.drawn("cwnd_mean", {"cc": "vegas"}) is None
+    drawn = cells.drawn("cwnd_mean", {"cc": "reno"})
+    assert drawn is not None
+    assert drawn.draws.shape == (DRAWS,)
+    assert np.array_equal(drawn.draws, bootstrap_means([1.0, 2.0]))
+
+
+def test_running_a_study_uses_its_experiment_files() -> None:
+    asked: list[Path] = []
+
+    def runner(path: Path) -> Results:
+        asked.append(path)
+        return synthetic.multipath(path.stem, samples=False)
+
+    found = run_study("multipath", parts=["delay"], runner=runner)
+    assert [path.name for path in asked] == ["delay.yaml"]
+    assert set(found.tables) == {"delay"}
+
+
+def test_unknown_names_are_answered_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"there are: .*multipath"):
+        load_study("multipaths")
+    with pytest.raises(StudyError, match="it has single-vs-multi"):
+        run_study("multipath", parts=["dealy"], runner=lambda _: made_up([1.0]))
+    with pytest.raises(StudyError, match="it has: kernel"):
+        run_study("multipath", against="kernal", runner=lambda _: made_up([1.0]))
+    folder = tmp_path / "broken"
+    folder.mkdir()
+    (folder / "study.yaml").write_text("study: [", encoding="utf-8")
+    with pytest.raises(StudyError, match="not YAML"):
+        load_study(folder)
+    (folder / "study.yaml").write_text("study: x\ntitel: y\n", encoding="utf-8")
+    with pytest.raises(StudyError, match=r"study\.yaml: "):
+        load_study(folder)
+
+
+def test_numbers_are_shown_with_sense() -> None:
+    assert number(None) == number(float("nan")) == "–"
+    assert number(56215) == "56\u202f215"
+    assert number(0.0) == "0"
+    assert number(19.128) == "19.13"
+    assert with_error(98.517, 0.31) == "98.52 ± 0.31"
+    assert with_error(34534.0, 182.3) == "34\u202f534 ± 183"
+    assert with_error(19.1, 0.0) == "19.10"
+
+
+def test_tolerances_are_absolute_or_shares() -> None:
+    assert Expectation(near=True, tolerance="3 %").tolerance_around(20) == pytest.approx(0.6)
+    assert Expectation(near=True, tolerance=2).tolerance_around(20) == 2
+
+
+def test_claims_name_cases_as_a_product_or_a_list() -> None:
+    base = {"id": "X", "text": "x", "part": "p", "quantity": RENO, "expect": {"above": 1}}
+    product = Claim.model_validate({**base, "each": {"a": [1, 2], "b": ["x", "y"]}})
+    assert len(product.each) == 4
+    assert product.each[0] == {"a": "1", "b": "x"}
+    points = Claim.model_validate({**base, "each": [{"a": 1, "b": "x"}]})
+    assert points.each == [{"a": "1", "b": "x"}]
