@@ -1,0 +1,93 @@
+"""Dumbbell: a laboratory for transport protocols.
+
+```python
+import dumbbell
+
+results = dumbbell.run("two-flows.yaml", store="store")
+results.flows  # one row per flow and run
+```
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from dumbbell._core import version as __version__
+from dumbbell.errors import DumbbellError, EngineError, ExperimentError, StoreError
+from dumbbell.experiment.load import Overrides
+from dumbbell.results import ExperimentInfo, Results
+
+__all__ = [
+    "DumbbellError",
+    "EngineError",
+    "ExperimentError",
+    "ExperimentInfo",
+    "Results",
+    "StoreError",
+    "__version__",
+    "load_results",
+    "run",
+]
+
+
+def run(
+    path: str | Path,
+    *,
+    set: Overrides | None = None,
+    repeats: int | None = None,
+    seed: int | None = None,
+    workers: int | None = None,
+    store: str | Path | None = None,
+    engine: str = "sim",
+) -> Results:
+    """Runs an experiment file.
+
+    Args:
+        path: The file.
+        set: Factor → level or levels that replace its own; or path of a field → value.
+        repeats: Runs per combination of levels; None: as the file says.
+        seed: Seed of the first repeat; None: as the file says.
+        workers: Runs at once; None: one per processor.
+        store: Folder in which runs are kept and found again; None: they are not kept.
+        engine: The engine that executes the runs.
+
+    Returns:
+        All tables of all runs.
+
+    Raises:
+        ExperimentError: Something is wrong in the file.
+        EngineError: There is no such engine, or a run failed.
+        StoreError: The store cannot be read or written.
+    """
+    from dumbbell.engines import engine_named
+    from dumbbell.execution import execute
+    from dumbbell.experiment.load import load
+    from dumbbell.store import Store
+
+    chosen = engine_named(engine)
+    experiment = load(path, set=set, repeats=repeats, seed=seed)
+    if store is None:
+        with (
+            tempfile.TemporaryDirectory(prefix="dumbbell-") as folder,
+            Store(Path(folder), write=True) as kept,
+        ):
+            return kept.results(execute(experiment, chosen, kept, workers=workers))
+    with Store(Path(store), write=True) as kept:
+        return kept.results(execute(experiment, chosen, kept, workers=workers))
+
+
+def load_results(store: str | Path, experiment: str | None = None) -> Results:
+    """Reads the results of an experiment from a store.
+
+    Args:
+        store: The folder.
+        experiment: Name or id; None: the one run last.
+
+    Raises:
+        StoreError: There is none, or the store cannot be read.
+    """
+    from dumbbell.store import Store
+
+    with Store(Path(store), write=False) as kept:
+        return kept.results(experiment)

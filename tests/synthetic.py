@@ -135,12 +135,12 @@ def multipath_scenario(*, multi: bool = True, delay_ms: float = 10.0) -> dict[st
     spray = {"policy": "round_robin", "what": "both", "first": None} if multi else None
     node = {"spray": None, "processing_jitter_ns": 0, "tcp": None}
     nodes = [
-        {**node, "name": "source1", "kind": "host"},
-        {**node, "name": "router1", "kind": "router", "spray": spray},
-        {**node, "name": "switch1", "kind": "switch"},
-        {**node, "name": "switch2", "kind": "switch"},
-        {**node, "name": "router2", "kind": "router", "spray": spray},
-        {**node, "name": "destination1", "kind": "host"},
+        {**node, "name": "s1", "kind": "host"},
+        {**node, "name": "r1", "kind": "router", "spray": spray},
+        {**node, "name": "p1", "kind": "switch"},
+        {**node, "name": "p2", "kind": "switch"},
+        {**node, "name": "r2", "kind": "router", "spray": spray},
+        {**node, "name": "d1", "kind": "host"},
     ]
 
     def link(name: str, a: str, b: str, shaped: bool) -> dict[str, Any]:
@@ -148,18 +148,18 @@ def multipath_scenario(*, multi: bool = True, delay_ms: float = 10.0) -> dict[st
         back = pipe(10.0, delay_ms / 2, 100) if name.endswith("out") else pipe()
         return {"name": name, "a": a, "b": b, "forward": one, "backward": back if shaped else one}
 
-    links = [link("source1", "source1", "router1", False)]
+    links = [link("s1", "s1", "r1", False)]
     for path in ("path1", "path2"):
-        switch = "switch" + path[-1]
+        switch = "p" + path[-1]
         near, far = pipe(), pipe(10.0, delay_ms / 2, 100)
         links.append(
-            {"name": f"{path}-in", "a": "router1", "b": switch, "forward": near, "backward": far}
+            {"name": f"{path}-in", "a": "r1", "b": switch, "forward": near, "backward": far}
         )
         links.append(
-            {"name": f"{path}-out", "a": switch, "b": "router2", "forward": far, "backward": near}
+            {"name": f"{path}-out", "a": switch, "b": "r2", "forward": far, "backward": near}
         )
-    links.append(link("destination1", "router2", "destination1", False))
-    traffic = {"from": "source1", "to": "destination1", "start_ns": 0, "stop_ns": None}
+    links.append(link("d1", "r2", "d1", False))
+    traffic = {"from": "s1", "to": "d1", "start_ns": 0, "stop_ns": None}
     return {
         "version": 1,
         "name": "multipath",
@@ -168,7 +168,7 @@ def multipath_scenario(*, multi: bool = True, delay_ms: float = 10.0) -> dict[st
         "links": links,
         "routes": [],
         "flows": [{"name": "flow1", **traffic, "start_jitter_ns": 0, "traffic": {"tcp": {}}}],
-        "taps": [{"name": "tap", "node": "router1", "link": "source1"}],
+        "taps": [{"name": "tap", "node": "r1", "link": "s1"}],
         "sampling": {"interval_ns": 100_000_000, "samples": True, "queues": False, "drops": True},
     }
 

@@ -142,7 +142,7 @@ def test_bdp_of_single_and_multi_path() -> None:
 
 def test_bdp_follows_explicit_routes_and_names_what_is_unknown() -> None:
     scenario = synthetic.multipath_scenario()
-    scenario["routes"] = [{"at": "router1", "to": "destination1", "via": ["path2-in"]}]
+    scenario["routes"] = [{"at": "r1", "to": "d1", "via": ["path2-in"]}]
     assert flow_limits(scenario, "flow1").paths == 1
     with pytest.raises(KeyError):
         flow_limits(scenario, "nobody")

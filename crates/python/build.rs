@@ -22,7 +22,9 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
 
 #[allow(clippy::print_stdout, reason = "how a build script speaks to cargo")]
 fn main() -> io::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    // Relative to this package, where cargo starts build scripts: two checkouts may share a target
+    // folder.
+    let root = Path::new("..");
     let mut found = Vec::new();
     for name in CRATES {
         let folder = root.join(name).join("src");
@@ -32,7 +34,7 @@ fn main() -> io::Result<()> {
     found.sort();
     let mut hasher = Sha256::new();
     for path in &found {
-        let name = path.strip_prefix(&root).unwrap_or(path).to_string_lossy();
+        let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
         let text = fs::read(path)?;
         hasher.update((name.len() as u64).to_le_bytes());
         hasher.update(name.as_bytes());

@@ -239,7 +239,7 @@ class _Builder:
         def filled(text: str) -> str:
             return text if spec.count is None else text.replace("{i}", str(k))
 
-        name = filled(spec.name) if spec.name is not None else f"f{len(self.flows) + 1}"
+        name = filled(spec.name) if spec.name is not None else f"flow{len(self.flows) + 1}"
         flow: dict[str, Any] = {
             "name": name,
             "from": filled(spec.from_),

@@ -13,6 +13,16 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d{1,6}|\*)\]")
 _FIXED = ("dumbbell", "name", "description", "factors", "repeats", "seed")
 
 
+class PathError(Exception):
+    """A factor's path that leads nowhere."""
+
+    def __init__(self, factor: str, path: str, message: str) -> None:
+        super().__init__(message)
+        self.factor = factor
+        self.path = path
+        self.message = message
+
+
 def references(node: Node) -> Iterator[tuple[str, Node]]:
     """Every `${name}` and `$name` below a node."""
     if isinstance(node.value, dict):
@@ -63,7 +73,12 @@ def substitute(root: Node, cell: Mapping[str, Level], paths: Mapping[str, Sequen
     tree = _replace(root, labels) if cell else root
     for name, targets in paths.items():
         for target in targets:
-            tree = assign(tree, steps(target), cell[name].node)
+            try:
+                tree = assign(tree, steps(target), cell[name].node)
+            except LookupError as error:
+                raise PathError(name, target, f"there is no such field: {error.args[0]}") from None
+            except ValueError:
+                raise PathError(name, target, "no path, such as flows[0].tcp") from None
     return tree
 
 

@@ -1,7 +1,7 @@
 """Factors: what an experiment varies, and the trees that result.
 
-A factor is referenced as `${name}` or `$name` in any value, or names the path of the field it sets. Levels
-keep their spelling as labels.
+A factor is referenced as `${name}` or `$name` in any value, or names the path of the field it
+sets. Levels keep their spelling as labels.
 """
 
 from __future__ import annotations

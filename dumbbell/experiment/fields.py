@@ -226,7 +226,7 @@ def _rooms(value: object) -> tuple[Room, ...]:
 _ROOM = {
     "type": "string",
     "title": "Room",
-    "examples": ["100 packets", "64 KiB", "1 BDP", "1 BDP of f1", "50 ms"],
+    "examples": ["100 packets", "64 KiB", "1 BDP", "1 BDP of flow1", "50 ms"],
 }
 _ROOMS = {"anyOf": [_ROOM, {"type": "array", "items": _ROOM, "minItems": 1, "maxItems": 2}]}
 Buffer = Annotated[tuple[Room, ...], _quantity(_rooms, _ROOMS)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dumbbell import _core
-from dumbbell.errors import ExperimentError, nearest_name
+from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment import cells, factors
 from dumbbell.experiment.build import Built, build
 from dumbbell.experiment.document import MAX_SEED, ExperimentFile
@@ -34,12 +34,22 @@ class Cell:
     Attributes:
         levels: Factor → level as written.
         scenario: Canonical JSON.
+        unsampled: The same without tables over time, for later repeats; None: all keep them.
+        sampled: Repeats that keep tables over time, where `unsampled` is given.
         rtt_ns: Base RTT of each flow: fixed delays there and back.
+        duration_ns: Virtual time of a run.
     """
 
     levels: dict[str, str]
     scenario: str
+    unsampled: str | None
+    sampled: int
     rtt_ns: dict[str, int]
+    duration_ns: int
+
+    def scenario_of(self, repeat: int) -> str:
+        """The scenario of a repeat, counted from 0."""
+        return self.scenario if self.unsampled is None or repeat < self.sampled else self.unsampled
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,41 +110,89 @@ def load_text(
 ) -> Experiment:
     """As :func:`load`, for a text already read; `path` serves messages and trace files."""
     file = str(path)
-    root = parse(text, file)
-    if not isinstance(root.value, dict):
-        raise ExperimentError("an experiment is a mapping of fields", file=file, line=root.line)
-    if "dumbbell" not in root.value:
-        message = "no experiment of Dumbbell: the file should begin with 'dumbbell: 1'"
-        raise ExperimentError(message, file=file, line=root.line)
-    written = root.value.get("factors")
-    varied = factors.read(written, file, reserved_names())
-    root, overrides = _override(root, varied, set or {})
-    cells.check_references(root, varied, file)
-    paths = {name: [target for target, _ in found] for name, found in varied.paths.items()}
+    plan = _Plan(text, path, set or {})
     done: list[Cell] = []
     first: ExperimentFile | None = None
-    for levels in varied.cells():
-        tree = _tree(root, levels, paths, varied, file)
+    for levels, tree in plan.trees():
         document, built = _scenario(tree, file, path.parent)
         first = first or document
-        labels = {name: level.label for name, level in levels.items()}
-        done.append(Cell(labels, canonical(built.scenario), built.rtt_ns))
-        if len(done[0].scenario) * varied.count() > MAX_TOTAL_BYTES:
-            message = f"{varied.count()} combinations of a large network; take fewer"
+        done.append(_cell(levels, document, built))
+        if len(done[0].scenario) * plan.varied.count() > MAX_TOTAL_BYTES:
+            message = f"{plan.varied.count()} combinations of a large network; take fewer"
             raise ExperimentError(message, file=file, field="factors")
     if first is None:
         raise ExperimentError("there is no combination of levels", file=file, field="factors")
+    labels = {name: [level.label for level in own] for name, own in plan.varied.levels.items()}
     info = ExperimentInfo(
         name=first.name,
         yaml=text,
-        factors={name: [level.label for level in own] for name, own in varied.levels.items()},
+        factors=labels,
         repeats=_bounded("repeats", first.repeats if repeats is None else repeats, 1, 100_000),
         seed=_bounded("seed", first.seed if seed is None else seed, 0, MAX_SEED),
     )
     if info.repeats * len(done) > MAX_RUNS:
         message = f"{info.repeats * len(done)} runs, more than {MAX_RUNS}"
         raise ExperimentError(message, file=file)
-    return Experiment(info, file, overrides, done)
+    return Experiment(info, file, plan.overrides, done)
+
+
+def explain(experiment: Experiment, cell: int, error: _core.ScenarioError) -> ExperimentError:
+    """What an engine refused, placed in the experiment file.
+
+    Args:
+        experiment: As loaded.
+        cell: Index of the cell that was refused.
+        error: What the engine said.
+    """
+    path = Path(experiment.file)
+    plan = _Plan(experiment.info.yaml, path, experiment.overrides)
+    for number, (_, tree) in enumerate(plan.trees()):
+        if number == cell:
+            _, built = _scenario(tree, experiment.file, path.parent)
+            locator = Locator(experiment.file, tree)
+            return locator.refused(error.path, error.message, built.origins)
+    return ExperimentError(f"{error.path}: {error.message}", file=experiment.file)
+
+
+class _Plan:
+    """A file read, its factors known: the tree of each cell."""
+
+    def __init__(self, text: str, path: Path, chosen: Overrides) -> None:
+        self.file = str(path)
+        root = parse(text, self.file)
+        if not isinstance(root.value, dict):
+            message = "an experiment is a mapping of fields"
+            raise ExperimentError(message, file=self.file, line=root.line)
+        if "dumbbell" not in root.value:
+            message = "no experiment of Dumbbell: the file should begin with 'dumbbell: 1'"
+            raise ExperimentError(message, file=self.file, line=root.line)
+        self.varied = factors.read(root.value.get("factors"), self.file, reserved_names())
+        self.root, self.overrides = _override(root, self.varied, chosen)
+        cells.check_references(self.root, self.varied, self.file)
+
+    def trees(self) -> Iterator[tuple[dict[str, Level], Node]]:
+        """Each combination of levels with its tree."""
+        found = self.varied.paths
+        paths = {name: [target for target, _ in targets] for name, targets in found.items()}
+        for levels in self.varied.cells():
+            yield levels, _tree(self.root, levels, paths, self.varied, self.file)
+
+
+def _cell(levels: Mapping[str, Level], document: ExperimentFile, built: Built) -> Cell:
+    labels = {name: level.label for name, level in levels.items()}
+    sampling = document.sampling
+    unsampled = None
+    if sampling.repeats is not None and sampling.keep:
+        bare = {"interval_ns": sampling.interval, "samples": False, "queues": False, "drops": False}
+        unsampled = canonical({**built.scenario, "sampling": bare})
+    return Cell(
+        labels,
+        canonical(built.scenario),
+        unsampled,
+        sampling.repeats or 0,
+        built.rtt_ns,
+        document.duration,
+    )
 
 
 def canonical(scenario: Mapping[str, Any]) -> str:
@@ -209,13 +267,14 @@ def _tree(
 ) -> Node:
     try:
         return cells.substitute(root, levels, paths)
-    except (LookupError, ValueError) as error:
-        name, line = next(
-            ((name, line) for name, found in varied.paths.items() for _, line in found), ("", 0)
-        )
-        message = f"no such field: {error.args[0]}"
+    except cells.PathError as error:
+        lines = dict(varied.paths[error.factor])
         raise ExperimentError(
-            message, file=file, line=line or None, field=f"factors.{name}.path"
+            error.message,
+            file=file,
+            line=lines.get(error.path) or None,
+            field=f"factors.{error.factor}.path",
+            found=shortened(error.path),
         ) from None
 
 

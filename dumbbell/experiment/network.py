@@ -296,10 +296,11 @@ Kept = Annotated[str, choice("samples", "queues", "drops", what="table")]
 
 
 class SamplingSpec(Strict):
-    """What is recorded over time."""
+    """What is recorded over time; `repeats`: the tables are kept for that many first repeats."""
 
     interval: PositiveTime = 20_000_000
     keep: list[Kept] = Field(default=[])
+    repeats: Annotated[int, whole_number(1, 100_000)] | None = None
 
 
 def _sampling(value: Any) -> Any:

@@ -6,7 +6,11 @@ from typing import Any
 
 from dumbbell.experiment.document import ExperimentFile
 
-_REFERENCE = {"type": "string", "pattern": r"\$(\{[^{}]+\}|[A-Za-z_])", "title": "Level of a factor"}
+_REFERENCE = {
+    "type": "string",
+    "pattern": r"\$(\{[^{}]+\}|[A-Za-z_])",
+    "title": "Level of a factor",
+}
 _FIXED = ("dumbbell", "name", "description", "factors", "repeats", "seed")
 
 

@@ -45,7 +45,8 @@ async function draw(chart) {
     place.className = "drawing";
     chart.querySelector(".drawing").replaceWith(place);
   } catch (error) {
-    console.error(error); // the static drawing stays
+    chart.querySelector(".drawing").classList.remove("static"); // it stays
+    console.error(error);
   }
 }
 

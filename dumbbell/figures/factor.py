@@ -11,7 +11,7 @@ import altair as alt
 import polars as pl
 
 from dumbbell.figures.figure import Figure
-from dumbbell.figures.theme import DASHES, NAMES
+from dumbbell.figures.theme import NAMES
 from dumbbell.metrics import Metric, Tables, metric_named, summary
 from dumbbell.metrics.levels import Scale, scale_of
 
@@ -65,7 +65,7 @@ def metric_against_factor(
     layers = [*_measured(shown, measured, extra), *_published(shown, measured, extra)]
     layers += _lines(shown, measured, extra)
     heading = title or f"{measured.label} against {words(shown.x)}"
-    spec = alt.layer(*layers).resolve_scale(shape="independent").to_dict()
+    spec = alt.layer(*layers).to_dict()
     return Figure(heading, _description(shown, measured), spec)
 
 
@@ -119,6 +119,11 @@ def words(name: str) -> str:
     return known.get(name, name.replace("_", " "))
 
 
+def sentence(text: str) -> str:
+    """The text with its first letter as a capital."""
+    return text[:1].upper() + text[1:]
+
+
 def series_name(level: str) -> str:
     """How a level is written in a legend."""
     return NAMES.get(level, level)
@@ -148,12 +153,13 @@ def _rows(shown: Shown, metric: Metric) -> list[dict[str, Any]]:
 def _x(shown: Shown) -> alt.X:
     title = words(shown.x)
     if shown.scale is None:
-        return alt.X("x:N", title=title, sort=shown.x_levels, axis=alt.Axis(labelAngle=0))
+        axis = alt.Axis(labelAngle=0)
+        return alt.X("x:N", title=sentence(title), sort=shown.x_levels, axis=axis)
     unit = f" ({shown.scale.unit})" if shown.scale.unit else ""
     values = list(shown.scale.values.values())
     axis = alt.Axis(values=values) if len(values) <= 12 else alt.Axis()
     scale = alt.Scale(nice=False, zero=False, padding=14)
-    return alt.X("x:Q", title=f"{title}{unit}".capitalize(), axis=axis, scale=scale)
+    return alt.X("x:Q", title=f"{sentence(title)}{unit}", axis=axis, scale=scale)
 
 
 def _color(shown: Shown) -> alt.Color:
@@ -168,8 +174,9 @@ def _measured(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
     y = alt.Y("mean:Q", title=metric.axis, scale=alt.Scale(zero=extra.zero, nice=True))
     pick = alt.selection_point(fields=["series"], bind="legend", name="pick")
     opacity = alt.when(pick).then(alt.value(1.0)).otherwise(alt.value(0.15))
-    dashes = alt.Scale(domain=names, range=list(DASHES[: len(names)]))
     base = alt.Chart(data).encode(x=_x(shown), color=_color(shown), opacity=opacity)
+    if shown.scale is None and len(names) > 1:
+        base = base.encode(xOffset=alt.XOffset("series:N", sort=names))
     tooltip = [
         alt.Tooltip("series:N", title=words(shown.by) if shown.by else "metric"),
         alt.Tooltip("x:Q" if shown.scale else "x:N", title=words(shown.x)),
@@ -180,12 +187,12 @@ def _measured(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
     ]
     layers: list[alt.Chart] = []
     if shown.scale is not None:
-        dash = alt.StrokeDash("series:N", scale=dashes, legend=None)
-        layers.append(base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=dash))
+        layers.append(base.mark_line(strokeWidth=1.8).encode(y=y))
     layers.append(
         base.mark_rule(strokeWidth=2.2).encode(y=alt.Y("low:Q", title=metric.axis), y2="high:Q")
     )
-    shape = alt.Shape("series:N", scale=alt.Scale(domain=names), legend=None)
+    legend = alt.Legend(title=None) if len(names) > 1 else None
+    shape = alt.Shape("series:N", scale=alt.Scale(domain=names), sort=names, legend=legend)
     points = base.mark_point(filled=True, size=64).encode(y=y, shape=shape, tooltip=tooltip)
     layers.append(points.add_params(pick))
     return layers
@@ -209,7 +216,7 @@ def _published(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
         alt.Tooltip("mean:Q", title=metric.axis),
     ]
     mark = alt.Chart(alt.Data(values=rows)).mark_point(
-        style="published", shape="M-1,-1L1,1M-1,1L1,-1", size=90, strokeWidth=2.5
+        style="published", shape="M-1,-1L1,1M-1,1L1,-1", size=90, strokeWidth=2.5, opacity=1
     )
     return [mark.encode(x=_x(shown), y="mean:Q", color=_color(shown), tooltip=tooltip)]
 
@@ -229,8 +236,8 @@ def _lines(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
     rows = [{"x": _point(shown, row["x"]), "value": row["value"]} for row in extra.line]
     y = alt.Y("value:Q", title=metric.axis)
     line = alt.Chart(alt.Data(values=rows)).mark_line(style="reference", clip=True)
-    last = alt.Data(values=[{**rows[-1], "label": label}])
-    text = alt.Chart(last).mark_text(style="reference-label", align="right", dy=14)
+    inner = alt.Data(values=[{**rows[len(rows) // 2], "label": label}])
+    text = alt.Chart(inner).mark_text(style="reference-label", align="left", dx=8, dy=12)
     return [
         line.encode(x=_x(shown), y=y),
         text.encode(x=_x(shown), y=y, text="label:N"),
@@ -242,5 +249,6 @@ def _description(shown: Shown, metric: Metric) -> str:
     names = ", ".join(series_name(level) for level in shown.by_levels)
     return (
         f"{metric.label} against {words(shown.x)} for {names}: from {min(values):.4g} to "
-        f"{max(values):.4g} {metric.unit}".strip() + "."
+        f"{max(values):.4g} {metric.unit}".strip()
+        + "."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import html
 import json
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -52,9 +53,7 @@ class Figure:
 
     def svg(self, theme: ThemeName = "light", width: int = _WIDTH) -> str:
         """The chart as SVG text on a transparent ground."""
-        return vl_convert.vegalite_to_svg(
-            self.specification(theme, width), vl_version=VEGA_LITE
-        )
+        return vl_convert.vegalite_to_svg(self.specification(theme, width), vl_version=VEGA_LITE)
 
     def png(self, theme: ThemeName = "light", width: int = _WIDTH, scale: float = 2.0) -> bytes:
         """The chart as PNG on the theme's ground, `scale` device pixels per pixel."""
@@ -80,8 +79,8 @@ class Figure:
         return (
             f'<div class="chart" id="{html.escape(identity, quote=True)}" '
             f'data-panels="{self.panels}" role="img" aria-label="{label}">'
-            f'<script type="application/json">{script_safe(data)}</script>'
-            f'<div class="drawing">{self.svg()}</div></div>'
+            f'<script type="application/json">{json_safe(data)}</script>'
+            f'<div class="drawing static">{self.svg()}</div></div>'
         )
 
     def save(self, path: str | Path, theme: ThemeName = "light") -> Path:
@@ -108,9 +107,20 @@ class Figure:
         return {"image/svg+xml": self.svg(), "text/plain": f"{self.title}: {self.description}"}
 
 
-def script_safe(text: str) -> str:
-    """JSON or JavaScript text that cannot end the script element around it."""
-    return text.replace("</", "<\\/").replace("<!--", "<\\!--")
+def script_safe(code: str) -> str:
+    """JavaScript that cannot end or nest the script element around it.
+
+    Raises `ValueError` for code with an HTML comment's start, which cannot be written otherwise
+    without knowing whether it stands in a string.
+    """
+    if "<!--" in code:
+        raise ValueError("code with '<!--' cannot stand in a script element")
+    return re.sub(r"<(?=/?script)", r"\\x3c", code, flags=re.IGNORECASE)
+
+
+def json_safe(text: str) -> str:
+    """JSON text that cannot end the script element around it."""
+    return text.replace("<", "\\u003c")
 
 
 @lru_cache(maxsize=1)

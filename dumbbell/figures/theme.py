@@ -13,14 +13,15 @@ _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif
 NAMES = {"reno": "Reno", "bic": "BIC", "cubic": "CUBIC", "bbr": "BBR", "udp": "UDP"}
 #: Shapes of points, in the order of the colours: colour is never the only difference.
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
-#: Dashes of lines, in the same order.
-DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 1], [1, 3])
 
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of a theme. The series are told apart by people with each kind of colour blindness
-    (after Okabe and Ito, 2008, lightness adapted to the ground)."""
+    """Colours of a theme.
+
+    The series can be told apart with each kind of colour blindness (after Okabe and Ito, 2008,
+    lightness adapted to the ground).
+    """
 
     ground: str
     text: str
@@ -72,7 +73,7 @@ def config(name: ThemeName) -> dict[str, Any]:
         "view": {"stroke": "transparent"},
         "axis": axis,
         "axisX": {"grid": False},
-        "axisY": {"domain": False, "ticks": False},
+        "axisY": {"domain": False, "ticks": False, "tickCount": 6},
         "title": {
             "color": theme.text,
             "fontSize": 14,

@@ -44,18 +44,21 @@ def window(
     if flow is not None:
         samples = samples.filter(pl.col("flow") == flow)
     layers = [
-        alt.Chart().mark_line(strokeWidth=1.4, clip=True).encode(**_line_encoding(levels)),
+        alt.Chart()
+        .mark_line(strokeWidth=1.4, clip=True)
+        .encode(**_line_encoding(levels))
+        .transform_filter("isNumber(datum.time)"),
         alt.Chart()
         .mark_rule(style="reference")
         .encode(y="bdp:Q")
-        .transform_filter("isValid(datum.bdp)"),
+        .transform_filter("isNumber(datum.bdp)"),
         alt.Chart()
         .mark_tick(style="loss", yOffset=-3, height=7, width=1)
         .encode(x="loss:Q", y=alt.value("height"))
-        .transform_filter("isValid(datum.loss)"),
+        .transform_filter("isNumber(datum.loss)"),
     ]
     rows = _rows(results, samples, column, levels)
-    chart = alt.layer(*layers, data=alt.Data(values=rows)).facet(
+    chart = alt.layer(*layers, data=_csv(rows)).facet(
         facet=alt.Facet("panel:N", title=None, sort=[series_name(level) for level in levels]),
         columns=2,
     )
@@ -96,7 +99,7 @@ def _closed(results: Tables, samples: pl.DataFrame, by: str) -> None:
 def _line_encoding(levels: list[str]) -> dict[str, Any]:
     names = [series_name(level) for level in levels]
     return {
-        "x": alt.X("time:Q", title="Time (s)", scale=alt.Scale(nice=False)),
+        "x": alt.X("time:Q", title="Time (s)", scale=alt.Scale(nice=False, domainMin=0)),
         "y": alt.Y("window:Q", title="Window (packets)", scale=alt.Scale(zero=True)),
         "color": alt.Color("panel:N", scale=alt.Scale(domain=names), legend=None),
         "detail": alt.Detail("flow:N"),
@@ -120,15 +123,21 @@ def _rows(
         for (run, flow), series in here.group_by("run", "flow", maintain_order=True):
             ordered = series.sort("time_ns")
             kept = ordered[thinned(ordered["cwnd_packets"].to_numpy(), _MOST_POINTS).tolist()]
-            for time_ns, size, state in kept.select(
-                "time_ns", "cwnd_packets", "state"
-            ).iter_rows():
+            for time_ns, size, state in kept.select("time_ns", "cwnd_packets", "state").iter_rows():
                 point = {"time": round(time_ns / 1e9, 2), "window": size, "state": state}
                 rows.append({"panel": panel, "flow": flow, **point})
             rows.append({"panel": panel, "bdp": _bdp(results, str(run), str(flow))})
             drops = results_drops(results, str(run), str(flow))
             rows.extend({"panel": panel, "loss": time} for time in drops)
     return rows
+
+
+def _csv(rows: list[dict[str, Any]]) -> alt.Data:
+    """Rows as text with one header: a fraction of the size of a list of objects."""
+    columns = ("panel", "flow", "time", "window", "state", "bdp", "loss")
+    text = pl.DataFrame(rows, schema=dict.fromkeys(columns), infer_schema_length=None).write_csv()
+    parse = dict.fromkeys(("time", "window", "bdp", "loss"), "number")
+    return alt.Data(values=text, format=alt.CsvDataFormat(type="csv", parse=parse))
 
 
 def _bdp(results: Tables, run: str, flow: str) -> float:

@@ -76,8 +76,9 @@ class Metric:
 
     @property
     def axis(self) -> str:
-        """Label with unit, as on an axis: `Goodput (Mbit/s)`."""
-        return f"{self.label} ({self.unit})" if self.unit else self.label
+        """Label with unit, as on an axis: `Goodput (Mbit/s)`; not twice where it names it."""
+        named = not self.unit or self.unit in self.label
+        return self.label if named else f"{self.label} ({self.unit})"
 
 
 def keys(tables: Tables) -> list[str]:

@@ -49,10 +49,10 @@ def with_error(value: float, half: float) -> str:
 
 
 def heading(column: str) -> str:
-    """The name of a column in words: `goodput_mbps` → `goodput Mbit/s`."""
-    words = column.split("_")
-    units = {"mbps": "Mbit/s", "percent": "%"}
-    return " ".join([*words[:-1], units.get(words[-1], words[-1])])
+    """The name of a column in words: `goodput_mbps` → `goodput (Mbit/s)`."""
+    known = {"mbps": "(Mbit/s)", "percent": "(%)", "ms": "(ms)", "sack": "SACK", "rtt": "RTT"}
+    known |= {"cc": "algorithm", "tcp": "TCP", "udp": "UDP", "cwnd": "window", "acks": "ACKs"}
+    return " ".join(known.get(word, word) for word in column.split("_"))
 
 
 def renderables(result: StudyResult) -> Iterable[RenderableType]:

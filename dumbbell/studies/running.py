@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -57,8 +56,7 @@ def run_study(
     chosen = _chosen(study, parts)
     run = runner or _runner(engine, repeats, workers, store)
     if against is not None:
-        reference = _reference(study, against)
-        agreement, found = _against(study, against, reference, chosen, run, console)
+        agreement, found = _against(study, against, chosen, run, console)
         result = evaluate_study(study.model_copy(update={"tables": {}, "claims": []}), found)
         return StudyResult(study, result.engine, result.versions, [], {}, agreement, found)
     results: dict[str, Tables] = {}
@@ -91,29 +89,59 @@ def _heading(console: Console | None, text: str) -> None:
 def _runner(engine: str, repeats: int | None, workers: int | None, store: Path | None) -> Runner:
     import dumbbell
 
-    options: dict[str, Any] = {"repeats": repeats, "workers": workers, "store": store}
-    if engine != "sim":
-        options["engine"] = engine
-    return lambda path: dumbbell.run(path, **options)
+    return lambda path: dumbbell.run(
+        path, repeats=repeats, workers=workers, store=store, engine=engine
+    )
 
 
 def _against(
     study: Study,
     name: str,
-    reference: Reference,
     chosen: Sequence[str],
     run: Runner,
     console: Console | None,
 ) -> tuple[Agreement, dict[str, Tables]]:
+    reference = _reference(study, name)
     found: dict[str, Tables] = {}
     for part in chosen:
         if part in reference.parts:
             _heading(console, f"{study.parts[part].title}, as {reference.title}")
             found[part] = run(study.folder / reference.parts[part].experiment)
+    return agreement_of(study, name, found), found
+
+
+def agreement_of(study: Study, name: str, parts: Mapping[str, Tables]) -> Agreement:
+    """Our cells of some parts, set up as a reference was, compared with it."""
+    reference = _reference(study, name)
     published = read_reference(study.folder / reference.file)
-    wanted = {key: values for key, values in published.items() if key[0] in found}
-    rows = (row for part, results in found.items() for row in _rows(reference, part, results))
-    return agree(cells_of(rows), wanted, name), found
+    wanted = {key: values for key, values in published.items() if key[0] in parts}
+    rows = (row for part, results in parts.items() for row in _rows(reference, part, results))
+    return agree(cells_of(rows), wanted, name)
+
+
+def parts_of(
+    study: Study, experiments: Mapping[str, Tables]
+) -> tuple[dict[str, Tables], dict[str, dict[str, Tables]]]:
+    """Experiments (by name) as parts of a study, and as parts compared with each reference."""
+
+    def found(files: Mapping[str, str]) -> dict[str, Tables]:
+        names = {part: _experiment_name(study.folder / file) for part, file in files.items()}
+        return {part: experiments[name] for part, name in names.items() if name in experiments}
+
+    own = found({part: one.experiment for part, one in study.parts.items()})
+    compared = {
+        name: found({part: one.experiment for part, one in reference.parts.items()})
+        for name, reference in study.references.items()
+    }
+    return own, {name: parts for name, parts in compared.items() if parts}
+
+
+def _experiment_name(path: Path) -> str:
+    """The name that an experiment file gives itself."""
+    if not path.is_file():
+        return ""
+    match = re.search(r"^name:\s*(.+?)\s*$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return match[1].strip("'\"") if match else path.stem
 
 
 def _rows(

@@ -4,7 +4,7 @@
 //! After a loss the window follows W(t) = C·(t−K)³ + W_max (RFC 9438 §4.2): steep at first, flat
 //! around the window of the last loss, steep again beyond it. Everything is integer arithmetic,
 //! time in 1024ths of a second; products wrap as Linux's do, which shows only beyond about
-//! 2.4 million packets or 58 minutes without a loss.
+//! 2.4 million packets or 347 s from the plateau (16.7 million packets above it).
 
 use crate::{AckSample, CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::TcpOptions;
@@ -462,11 +462,20 @@ mod tests {
             let target = |after_ms: u64| cubic.growth.target(start + after_ms as u32, start);
             assert!(target(0).abs_diff(reduced) <= 1, "at the start the reduced window");
             assert_eq!(target(k_ms), w_max);
-            // One packet below and above it: C·t³ = 1 at t = 1.3567 s.
+            // One packet below and above it: C·t³ = 1 at t = 1.3569 s, 1390/1024 s; times are cut to
+            // 2⁻¹⁰ s.
             assert_eq!((target(k_ms - 1357), target(k_ms - 1356)), (w_max - 1, w_max));
-            assert_eq!((target(k_ms + 1356), target(k_ms + 1357)), (w_max, w_max + 1));
+            assert_eq!((target(k_ms + 1357), target(k_ms + 1358)), (w_max, w_max + 1));
             assert_eq!(target(2 * k_ms).abs_diff(2 * w_max - reduced), 0, "symmetric");
         }
+    }
+
+    /// 64 bits hold 410·t³ up to 347 s; Linux's curve starts over there, and so does this one.
+    #[test]
+    fn the_cube_wraps_as_in_linux() {
+        let growth = Growth::default();
+        assert_eq!(growth.target(347_000, 0), 16_729_090);
+        assert_eq!(growth.target(348_000, 0), 96_923);
     }
 
     /// Drives ACKs at one window per RTT for `seconds` and returns the window at the end.

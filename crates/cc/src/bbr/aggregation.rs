@@ -80,3 +80,87 @@ impl Aggregation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reno::tests::conn;
+
+    /// One packet per millisecond.
+    const BW: u32 = (BW_UNIT / 1000) as u32 + 1;
+
+    fn ack(aggregation: &mut Aggregation, ms: u64, acked: u32, cwnd: u32, round_start: bool) {
+        let sample = RateSample {
+            acked_sacked: acked,
+            delivered: i64::from(acked),
+            interval_us: 1000,
+            ..RateSample::default()
+        };
+        aggregation.on_ack(&conn(ms), cwnd, &sample, round_start, BW);
+    }
+
+    #[test]
+    fn excess_over_the_bandwidth_is_measured() {
+        let mut aggregation = Aggregation::new(0);
+        ack(&mut aggregation, 10, 30, 1000, false);
+        assert_eq!(aggregation.extra_acked(), 30, "a new epoch expects nothing");
+        ack(&mut aggregation, 15, 10, 1000, false);
+        assert_eq!(aggregation.extra_acked(), 35, "40 ACKed, 5 expected");
+        // 40 ACKed at 39 ms of the epoch exceed, at 40 ms they do not: the epoch starts anew.
+        let mut later = aggregation.clone();
+        ack(&mut later, 49, 10, 1000, false);
+        assert_eq!((later.epoch_acked, later.epoch_start_us), (50, 10_000));
+        ack(&mut aggregation, 50, 10, 1000, false);
+        assert_eq!((aggregation.epoch_acked, aggregation.epoch_start_us), (10, 50_000));
+    }
+
+    #[test]
+    fn excess_is_at_most_the_window() {
+        for (cwnd, extra) in [(29, 29), (30, 30), (31, 30)] {
+            let mut aggregation = Aggregation::new(0);
+            ack(&mut aggregation, 10, 30, cwnd, false);
+            assert_eq!(aggregation.extra_acked(), extra);
+        }
+    }
+
+    #[test]
+    fn the_filter_forgets_after_five_to_ten_rounds() {
+        let mut aggregation = Aggregation::new(0);
+        ack(&mut aggregation, 10, 30, 1000, false);
+        let mut rounds = 0;
+        while aggregation.extra_acked() == 30 {
+            rounds += 1;
+            ack(&mut aggregation, 10 + rounds * 100, 1, 1000, true);
+        }
+        assert_eq!(rounds, 10);
+    }
+
+    #[test]
+    fn long_epochs_end() {
+        for (acked, epoch_acked) in [(1 << 19, (1 << 19) + (1 << 19) - 1), ((1 << 19) + 1, 1 << 19)]
+        {
+            let mut aggregation = Aggregation::new(0);
+            ack(&mut aggregation, 0, acked, 9, false);
+            ack(&mut aggregation, 0, (1 << 19) - 1, 9, false);
+            let expected = if acked == 1 << 19 { epoch_acked } else { (1 << 19) - 1 };
+            assert_eq!(aggregation.epoch_acked, expected);
+        }
+    }
+
+    #[test]
+    fn invalid_samples_are_ignored() {
+        let mut aggregation = Aggregation::new(0);
+        let valid =
+            RateSample { acked_sacked: 9, delivered: 0, interval_us: 1, ..RateSample::default() };
+        for invalid in [
+            RateSample { acked_sacked: 0, ..valid },
+            RateSample { delivered: -1, ..valid },
+            RateSample { interval_us: 0, ..valid },
+        ] {
+            aggregation.on_ack(&conn(9), 9, &invalid, true, BW);
+            assert_eq!((aggregation.extra_acked(), aggregation.rounds), (0, 0));
+        }
+        aggregation.on_ack(&conn(9), 9, &valid, true, BW);
+        assert_eq!((aggregation.extra_acked(), aggregation.rounds), (9, 1));
+    }
+}

@@ -200,3 +200,225 @@ impl Bbr {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reno::tests::conn;
+    use crate::CongestionControl;
+
+    fn known_path() -> (Bbr, Window) {
+        let (mut bbr, mut window) = (Bbr::new(), Window::new(10));
+        bbr.init(&conn(1000), &mut window);
+        bbr.path.max_bw.reset(0, (BW_UNIT / 100) as u32 + 1);
+        bbr.path.min_rtt_us = 10_000;
+        bbr.update_gains();
+        window.pacing_rate = 100_000; // single packets
+        (bbr, window)
+    }
+
+    fn fill(bbr: &mut Bbr) {
+        for _ in 0..4 {
+            bbr.full_pipe.on_round(1000);
+        }
+    }
+
+    fn acked(acked_sacked: u32) -> RateSample {
+        RateSample { acked_sacked, ..RateSample::default() }
+    }
+
+    fn cwnd_after(bbr: &mut Bbr, conn: &Conn, window: &mut Window, sample: RateSample) -> u32 {
+        let bw = bbr.bw();
+        bbr.set_cwnd(conn, window, &sample, bw);
+        window.cwnd
+    }
+
+    #[test]
+    fn rates_are_one_percent_below() {
+        // 1 packet per microsecond of 1000 bytes: 1 GB/s.
+        assert_eq!(bytes_per_second(BW_UNIT, 1000, GAIN_UNIT), 990_000_000);
+        assert_eq!(bytes_per_second(BW_UNIT, 1000, GAIN_UNIT * 5 / 4), 1_237_500_000);
+        assert_eq!(bytes_per_second(1, 1448, GAIN_UNIT), 85, "truncated");
+    }
+
+    #[test]
+    fn bursts_are_a_millisecond_within_bounds() {
+        assert_eq!((min_tso_segs(149_999), min_tso_segs(150_000)), (1, 2));
+        let segments = |rate| burst_segments(rate, 1000);
+        assert_eq!([149_999, 150_000].map(segments), [1, 2]);
+        assert_eq!([3 * 1_024_000 - 1, 3 * 1_024_000].map(segments), [2, 3]);
+        assert_eq!(segments(u64::MAX), 65);
+        assert_eq!((burst_segments(u64::MAX, 500), burst_segments(u64::MAX, 514)), (127, 126));
+    }
+
+    #[test]
+    fn the_first_rate_is_the_initial_window_per_rtt() {
+        let first = |srtt_us8| {
+            let (mut bbr, mut window) = (Bbr::new(), Window::new(10));
+            bbr.init(&Conn { srtt_us8, ..conn(0) }, &mut window);
+            assert!(window.pacing);
+            (window.pacing_rate, bbr.has_seen_rtt)
+        };
+        // 10 packets of 1000 bytes per millisecond, times 2.887 less 1 %, each step truncated.
+        assert_eq!(first(0), (28_578_488, false));
+        assert_eq!(first(8000), (28_578_488, true));
+        assert_eq!(first(80_000), (2_857_814, true));
+        assert_eq!(first(1).0, first(8).0, "at least a microsecond");
+    }
+
+    #[test]
+    fn the_rate_falls_only_after_the_pipe_was_full() {
+        let (mut bbr, mut window) = known_path();
+        let low = (BW_UNIT / 1_000_000) as u32;
+        bbr.set_pacing_rate(&conn(0), &mut window, low, GAIN_UNIT);
+        assert_eq!(window.pacing_rate, 100_000);
+        fill(&mut bbr);
+        bbr.set_pacing_rate(&conn(0), &mut window, low, GAIN_UNIT);
+        assert!(window.pacing_rate < 1000);
+    }
+
+    #[test]
+    fn the_first_rtt_sample_sets_the_rate_anew() {
+        let (mut bbr, mut window) = known_path();
+        bbr.set_pacing_rate(&Conn { srtt_us8: 80_000, ..conn(0) }, &mut window, 0, GAIN_UNIT);
+        assert_eq!(window.pacing_rate, 2_857_814);
+        assert!(bbr.has_seen_rtt);
+    }
+
+    #[test]
+    fn bdp_rounds_up_and_has_a_default() {
+        let (mut bbr, _) = known_path();
+        assert_eq!(bbr.bdp((BW_UNIT / 1024) as u32, GAIN_UNIT), 10, "9.77");
+        bbr.path.min_rtt_us = 10_240;
+        assert_eq!(bbr.bdp((BW_UNIT / 1024) as u32, GAIN_UNIT), 10);
+        assert_eq!(bbr.bdp((BW_UNIT / 1024) as u32 + 1, GAIN_UNIT), 11);
+        bbr.path.min_rtt_us = u32::MAX;
+        assert_eq!(bbr.bdp(u32::MAX, HIGH_GAIN), TCP_INIT_CWND);
+    }
+
+    #[test]
+    fn room_for_hosts_is_even_and_larger_when_probing() {
+        let (mut bbr, window) = known_path();
+        let room = |bbr: &Bbr, packets| bbr.with_quantization(&conn(0), &window, packets);
+        assert_eq!([10, 11, 12].map(|n| room(&bbr, n)), [14, 14, 16]);
+        bbr.mode = Mode::ProbeBw { phase: 0, since_us: 0 };
+        assert_eq!(room(&bbr, 10), 16);
+        bbr.mode = Mode::ProbeBw { phase: 1, since_us: 0 };
+        assert_eq!(room(&bbr, 10), 14);
+    }
+
+    #[test]
+    fn paced_packets_are_not_in_the_network_yet() {
+        let (mut bbr, window) = known_path();
+        bbr.pacing_gain = GAIN_UNIT;
+        let at = |wstamp_ns| Conn { wstamp_ns, now_ns: 1_000_000, ..conn(0) };
+        // 10 packets leave the network per millisecond.
+        assert_eq!(bbr.packets_in_net_at_edt(&at(0), &window, 30), 30);
+        assert_eq!(bbr.packets_in_net_at_edt(&at(2_000_000), &window, 30), 20);
+        assert_eq!(bbr.packets_in_net_at_edt(&at(9_000_000), &window, 30), 0);
+        bbr.pacing_gain = GAIN_UNIT + 1;
+        assert_eq!(bbr.packets_in_net_at_edt(&at(0), &window, 30), 31);
+    }
+
+    #[test]
+    fn the_window_goes_to_the_target_and_stays() {
+        let (mut bbr, mut window) = known_path();
+        let conn = Conn { delivered: 100, ..conn(0) };
+        // STARTUP: by what was ACKed, even beyond the target by one ACK; never cut.
+        assert_eq!(cwnd_after(&mut bbr, &conn, &mut window, acked(10)), 20);
+        window.cwnd = 500;
+        assert_eq!(cwnd_after(&mut bbr, &conn, &mut window, acked(10)), 500);
+        // Full pipe, gain 2: 2 · 100 + 1 rounded up, bursts, even.
+        fill(&mut bbr);
+        bbr.mode = Mode::ProbeBw { phase: 2, since_us: 0 };
+        bbr.update_gains();
+        assert_eq!(cwnd_after(&mut bbr, &conn, &mut window, acked(10)), 204);
+        window.cwnd = 190;
+        assert_eq!(cwnd_after(&mut bbr, &conn, &mut window, acked(10)), 200);
+        assert_eq!(cwnd_after(&mut bbr, &conn, &mut window, acked(0)), 200, "nothing ACKed");
+        window.cwnd_clamp = 150;
+        assert_eq!(cwnd_after(&mut bbr, &conn, &mut window, acked(10)), 150);
+    }
+
+    #[test]
+    fn aggregation_widens_the_window() {
+        let (mut bbr, mut window) = known_path();
+        fill(&mut bbr);
+        bbr.mode = Mode::ProbeBw { phase: 2, since_us: 0 };
+        bbr.update_gains();
+        let burst = RateSample { delivered: 50, interval_us: 1, ..acked(50) };
+        bbr.aggregation.on_ack(&conn(1000), 1000, &burst, false, bbr.bw());
+        window.cwnd = 500;
+        let conn = Conn { delivered: 100, ..conn(0) };
+        assert_eq!(cwnd_after(&mut bbr, &conn, &mut window, acked(10)), 254, "204 without");
+    }
+
+    #[test]
+    fn early_and_small_windows_grow() {
+        let (mut bbr, mut window) = known_path();
+        for (delivered, cwnd) in [(9, 510), (10, 500)] {
+            window.cwnd = 500;
+            let conn = Conn { delivered, ..conn(0) };
+            assert_eq!(cwnd_after(&mut bbr, &conn, &mut window, acked(10)), cwnd);
+        }
+        window.cwnd = 1;
+        let conn = Conn { delivered: 10, ..conn(0) };
+        assert_eq!(cwnd_after(&mut bbr, &conn, &mut window, acked(1)), MIN_CWND);
+    }
+
+    #[test]
+    fn recovery_conserves_packets_for_a_round_and_restores() {
+        let (mut bbr, mut window) = known_path();
+        window.cwnd = 100;
+        let at = |state, in_flight| Conn { state, in_flight, delivered: 700, ..conn(0) };
+        bbr.ssthresh(&at(CaState::Open, 60), &mut window);
+        let lossy = RateSample { losses: 9, ..acked(3) };
+        let recovery = CaState::Recovery;
+        assert_eq!(cwnd_after(&mut bbr, &at(recovery, 60), &mut window, lossy), 63);
+        assert_eq!(bbr.path.round_end, 700, "a round starts here");
+        assert_eq!(cwnd_after(&mut bbr, &at(recovery, 70), &mut window, acked(2)), 72);
+        // A round later it slow-starts: at most two packets out per packet in.
+        bbr.packet_conservation = false;
+        assert_eq!(cwnd_after(&mut bbr, &at(recovery, 70), &mut window, acked(2)), 74);
+        let lossy = RateSample { losses: 5, ..acked(2) };
+        assert_eq!(cwnd_after(&mut bbr, &at(recovery, 70), &mut window, lossy), 71);
+        // Out of recovery: what was saved, and slow start.
+        assert_eq!(cwnd_after(&mut bbr, &at(CaState::Open, 70), &mut window, acked(2)), 102);
+    }
+
+    #[test]
+    fn losses_leave_a_packet() {
+        let (mut bbr, _) = known_path();
+        for (losses, left) in [(8, 2), (9, 1), (10, 1), (11, 1)] {
+            let sample = RateSample { losses, ..acked(1) };
+            assert_eq!(bbr.recover_or_restore(&conn(0), 10, &sample), Ok(left));
+        }
+    }
+
+    #[test]
+    fn saving_keeps_the_largest_while_the_window_is_cut() {
+        let (mut bbr, _) = known_path();
+        bbr.save_cwnd(50);
+        bbr.save_cwnd(40);
+        assert_eq!(bbr.prior_cwnd, 40);
+        bbr.previous_state = CaState::Recovery;
+        bbr.save_cwnd(30);
+        assert_eq!(bbr.prior_cwnd, 40);
+        bbr.previous_state = CaState::Cwr;
+        bbr.save_cwnd(30);
+        assert_eq!(bbr.prior_cwnd, 30);
+        bbr.mode = Mode::ProbeRtt { done_ms: None, round_done: false };
+        bbr.save_cwnd(4);
+        assert_eq!(bbr.prior_cwnd, 30);
+    }
+
+    #[test]
+    fn probe_rtt_holds_four_packets() {
+        let (mut bbr, mut window) = known_path();
+        bbr.mode = Mode::ProbeRtt { done_ms: None, round_done: false };
+        window.cwnd = 100;
+        assert_eq!(cwnd_after(&mut bbr, &conn(0), &mut window, acked(10)), MIN_CWND);
+        window.cwnd = 3;
+        assert_eq!(cwnd_after(&mut bbr, &conn(0), &mut window, acked(0)), 3);
+    }
+}

@@ -52,7 +52,7 @@ impl Mode {
         }
     }
 
-    /// The arrows of the draft's diagram (§3.4). PROBE_BW to itself: the cycle starts over.
+    /// The arrows of the draft's diagram. PROBE_BW to itself: the cycle starts over.
     fn may_follow(&self, from: &Self) -> bool {
         match self {
             Self::Startup => matches!(from, Self::ProbeRtt { .. }),
@@ -166,5 +166,154 @@ impl Bbr {
     /// Is this the phase that probes for more bandwidth?
     pub(super) fn is_probing_up(&self) -> bool {
         matches!(self.mode, Mode::ProbeBw { phase: 0, .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::BW_UNIT;
+    use super::*;
+    use crate::reno::tests::conn;
+    use crate::CongestionControl;
+
+    /// 10 packets per millisecond and 10 ms: 100 packets.
+    fn known_path() -> (Bbr, Window) {
+        let (mut bbr, mut window) = (Bbr::new(), Window::new(10));
+        bbr.init(&conn(1000), &mut window);
+        bbr.path.max_bw.reset(0, (BW_UNIT / 100) as u32);
+        bbr.path.min_rtt_us = 10_000;
+        window.pacing_rate = 100_000; // single packets
+        (bbr, window)
+    }
+
+    fn fill(bbr: &mut Bbr) {
+        for bw in [1000, 1000, 1000, 1000] {
+            bbr.full_pipe.on_round(bw);
+        }
+        assert!(bbr.full_pipe.reached());
+    }
+
+    fn in_probe_bw(phase: usize) -> (Bbr, Window) {
+        let (mut bbr, window) = known_path();
+        bbr.mode = Mode::ProbeBw { phase, since_us: 0 };
+        bbr.update_gains();
+        (bbr, window)
+    }
+
+    #[test]
+    fn gains_are_those_of_linux() {
+        assert_eq!((HIGH_GAIN, DRAIN_GAIN, CWND_GAIN), (739, 88, 512));
+        assert_eq!(CYCLE, [320, 192, 256, 256, 256, 256, 256, 256]);
+        let gains = |mode| {
+            let (mut bbr, _) = known_path();
+            bbr.mode = mode;
+            bbr.update_gains();
+            (bbr.pacing_gain, bbr.cwnd_gain)
+        };
+        assert_eq!(gains(Mode::Startup), (739, 739));
+        assert_eq!(gains(Mode::Drain), (88, 739));
+        assert_eq!(gains(Mode::ProbeBw { phase: 0, since_us: 0 }), (320, 512));
+        assert_eq!(gains(Mode::ProbeRtt { done_ms: None, round_done: false }), (256, 256));
+    }
+
+    #[test]
+    fn the_cycle_starts_anywhere_but_at_the_draining_phase() {
+        let phase = |random| {
+            let (mut bbr, _) = known_path();
+            bbr.mode = Mode::Drain;
+            bbr.enter_probe_bw(&Conn { random, ..conn(0) });
+            match bbr.mode {
+                Mode::ProbeBw { phase, .. } => phase,
+                _ => 99,
+            }
+        };
+        let seventh = u32::MAX / 7;
+        let phases: Vec<_> = (0..7).map(|n| phase(n * seventh + seventh / 2)).collect();
+        assert_eq!(phases, [0, 7, 6, 5, 4, 3, 2]);
+        assert_eq!((phase(0), phase(seventh), phase(seventh + 1), phase(u32::MAX)), (0, 0, 7, 2));
+    }
+
+    #[test]
+    fn startup_drains_and_then_probes() {
+        let (mut bbr, mut window) = known_path();
+        bbr.check_drain(&conn(0), &mut window);
+        assert_eq!(bbr.phase(), "STARTUP");
+        fill(&mut bbr);
+        // Target: 100 packets and three bursts of one, made even.
+        bbr.check_drain(&Conn { in_flight: 105, ..conn(0) }, &mut window);
+        assert_eq!((bbr.phase(), window.ssthresh), ("DRAIN", 104));
+        bbr.check_drain(&Conn { in_flight: 104, ..conn(0) }, &mut window);
+        assert_eq!(bbr.phase(), "PROBE_BW");
+    }
+
+    #[test]
+    fn startup_may_pass_drain_at_once() {
+        let (mut bbr, mut window) = known_path();
+        fill(&mut bbr);
+        bbr.check_drain(&Conn { in_flight: 104, ..conn(0) }, &mut window);
+        assert_eq!(bbr.phase(), "PROBE_BW");
+    }
+
+    /// Does the phase that began at 0 end with this ACK?
+    fn ends(phase: usize, delivered_us: u64, prior_in_flight: u32, losses: u32) -> bool {
+        let (mut bbr, window) = in_probe_bw(phase);
+        let sample = RateSample { prior_in_flight, losses, ..RateSample::default() };
+        bbr.update_cycle_phase(&Conn { delivered_us, ..conn(0) }, &window, &sample);
+        bbr.mode == Mode::ProbeBw { phase: (phase + 1) % 8, since_us: delivered_us }
+    }
+
+    #[test]
+    fn cruising_lasts_a_min_rtt() {
+        assert_eq!([9999, 10_000, 10_001].map(|us| ends(7, us, 0, 0)), [false, false, true]);
+    }
+
+    #[test]
+    fn probing_lasts_until_the_flight_is_there_or_a_loss() {
+        // 125 packets, three of bursts, even, two for probing: 130; the packet to come is one.
+        assert_eq!([128, 129].map(|n| ends(0, 10_001, n, 0)), [false, true]);
+        assert!(ends(0, 10_001, 0, 1));
+        assert!(!ends(0, 10_000, 999, 1));
+    }
+
+    #[test]
+    fn giving_back_ends_early_when_the_queue_is_gone() {
+        assert_eq!([105, 104].map(|n| ends(1, 1, n, 0)), [false, true]);
+        assert!(ends(1, 10_001, 999, 0));
+    }
+
+    #[test]
+    fn a_policed_flow_does_not_probe() {
+        let (mut bbr, _) = in_probe_bw(0);
+        let at = |ms, delivered, lost| Conn { delivered, lost, ..conn(ms) };
+        let loss = RateSample { losses: 1, ..RateSample::default() };
+        bbr.sample_policer(&at(0, 0, 0), &loss);
+        for interval in 1..=2u64 {
+            for _ in 0..4 {
+                bbr.path.round_start = true;
+                bbr.sample_policer(&at(100 * interval, 500 * interval, 200 * interval), &loss);
+            }
+            bbr.path.round_start = false;
+            bbr.sample_policer(&at(100 * interval, 500 * interval, 200 * interval), &loss);
+        }
+        assert_eq!(bbr.bw(), (BW_UNIT / 200) as u32, "5 packets per millisecond, not 10");
+        assert_eq!(bbr.pacing_gain, GAIN_UNIT, "at once");
+        bbr.update_gains();
+        assert_eq!(bbr.pacing_gain, GAIN_UNIT);
+        // 48 rounds later it does.
+        bbr.path.round_start = true;
+        for _ in 0..48 {
+            bbr.sample_policer(&conn(0), &loss);
+        }
+        assert_eq!(bbr.bw(), (BW_UNIT / 100) as u32);
+    }
+
+    #[test]
+    #[should_panic(expected = "Drain after ProbeRtt")]
+    #[cfg(debug_assertions)]
+    fn illegal_transitions_are_caught() {
+        let (mut bbr, _) = known_path();
+        let probe_rtt = Mode::ProbeRtt { done_ms: None, round_done: false };
+        bbr.transition_to(probe_rtt);
+        bbr.transition_to(Mode::Drain);
     }
 }

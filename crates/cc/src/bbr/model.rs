@@ -182,3 +182,161 @@ impl Bbr {
 pub(super) fn is_after(a: u32, b: u32) -> bool {
     (b.wrapping_sub(a) as i32) < 0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reno::tests::conn;
+    use crate::CongestionControl;
+
+    fn started(now_ms: u64) -> (Bbr, Window) {
+        let (mut bbr, mut window) = (Bbr::new(), Window::new(10));
+        bbr.init(&conn(now_ms), &mut window);
+        (bbr, window)
+    }
+
+    /// `delivered` packets in a millisecond.
+    fn sample(delivered: i64) -> RateSample {
+        RateSample { delivered, interval_us: 1000, rtt_us: -1, ..RateSample::default() }
+    }
+
+    #[test]
+    fn bandwidth_is_the_maximum_of_ten_rounds() {
+        let (mut bbr, _) = started(0);
+        let mut round = |delivered| {
+            let end = Conn { delivered: bbr.path.round_end + 1, ..conn(0) };
+            let sample = RateSample { prior_delivered: bbr.path.round_end, ..sample(delivered) };
+            bbr.update_bandwidth(&end, &sample);
+            assert!(bbr.path.round_start);
+            bbr.path.max_bw.get()
+        };
+        let of = |delivered: u64| (delivered * BW_UNIT / 1000) as u32;
+        assert_eq!(round(100), of(100));
+        for _ in 0..10 {
+            assert_eq!(round(50), of(100));
+        }
+        assert_eq!(round(50), of(50));
+    }
+
+    #[test]
+    fn a_round_ends_when_its_first_packet_is_delivered() {
+        let (mut bbr, _) = started(0);
+        bbr.path.round_end = 100;
+        let now = Conn { delivered: 150, ..conn(0) };
+        bbr.update_bandwidth(&now, &RateSample { prior_delivered: 99, ..sample(1) });
+        assert!(!bbr.path.round_start);
+        bbr.packet_conservation = true;
+        bbr.update_bandwidth(&now, &RateSample { prior_delivered: 100, ..sample(1) });
+        assert!(bbr.path.round_start && !bbr.packet_conservation);
+        assert_eq!(bbr.path.round_end, 150);
+        // Invalid samples end no round.
+        for invalid in [sample(-1), RateSample { interval_us: 0, ..sample(1) }] {
+            bbr.update_bandwidth(&now, &RateSample { prior_delivered: 900, ..invalid });
+            assert!(!bbr.path.round_start);
+        }
+    }
+
+    #[test]
+    fn application_limited_samples_count_only_upwards() {
+        let limited = |delivered| RateSample { app_limited: true, ..sample(delivered) };
+        let (mut bbr, _) = started(0);
+        let later = |bbr: &mut Bbr, sample: RateSample| {
+            // Eleven rounds on: the filter would take any sample.
+            bbr.path.rounds += 11;
+            bbr.update_bandwidth(&conn(0), &sample);
+            bbr.path.max_bw.get() / ((BW_UNIT / 1000) as u32)
+        };
+        assert_eq!(later(&mut bbr, sample(100)), 100);
+        assert_eq!(later(&mut bbr, limited(99)), 100);
+        assert_eq!(later(&mut bbr, limited(101)), 101);
+        assert_eq!(later(&mut bbr, sample(50)), 50);
+    }
+
+    #[test]
+    fn the_pipe_is_full_after_three_rounds_below_a_quarters_growth() {
+        let mut pipe = FullPipe::default();
+        pipe.on_round(1000);
+        pipe.on_round(1250);
+        assert_eq!((pipe.bw, pipe.rounds), (1250, 0), "exactly a quarter");
+        for rounds in 1..=3 {
+            assert!(!pipe.reached());
+            pipe.on_round(1561);
+            assert_eq!(pipe.rounds, rounds, "1.25 · 1250 is 1562");
+        }
+        assert!(pipe.reached());
+        pipe.restart();
+        assert!(pipe.reached(), "full once, full for good");
+    }
+
+    #[test]
+    fn growth_restarts_the_count() {
+        let mut pipe = FullPipe::default();
+        for bw in [1000, 1000, 1000, 1250, 1250, 1250] {
+            pipe.on_round(bw);
+        }
+        assert!(!pipe.reached());
+        pipe.forget_bandwidth();
+        pipe.on_round(1);
+        assert_eq!((pipe.bw, pipe.rounds), (1, 0));
+    }
+
+    fn rtt(rtt_us: i64) -> RateSample {
+        RateSample { rtt_us, delivered: 1, ..RateSample::default() }
+    }
+
+    #[test]
+    fn min_rtt_is_replaced_when_lower_or_older_than_ten_seconds() {
+        let after = |ms: u64, sample: RateSample| {
+            let (mut bbr, mut window) = started(1000);
+            bbr.update_min_rtt(&conn(1000), &mut window, &rtt(500));
+            bbr.update_min_rtt(&conn(1000 + ms), &mut window, &sample);
+            (bbr.path.min_rtt_us, bbr.phase())
+        };
+        assert_eq!(after(1, rtt(499)), (499, "STARTUP"));
+        assert_eq!(after(1, rtt(500)), (500, "STARTUP"));
+        assert_eq!(after(1, rtt(-1)), (500, "STARTUP"));
+        assert_eq!(after(9999, rtt(501)), (500, "STARTUP"));
+        assert_eq!(after(10_000, rtt(501)), (500, "STARTUP"));
+        assert_eq!(after(10_001, rtt(501)), (501, "PROBE_RTT"));
+        let delayed = RateSample { ack_delayed: true, ..rtt(501) };
+        assert_eq!(after(10_001, delayed), (500, "PROBE_RTT"));
+    }
+
+    #[test]
+    fn an_idle_restart_needs_no_probe_rtt() {
+        let (mut bbr, mut window) = started(1000);
+        bbr.idle_restart = true;
+        bbr.update_min_rtt(&conn(11_001), &mut window, &rtt(500));
+        assert_eq!(bbr.phase(), "STARTUP");
+        assert!(!bbr.idle_restart, "over with the first delivery");
+    }
+
+    #[test]
+    fn probe_rtt_lasts_200_ms_and_a_round_with_four_packets() {
+        let (mut bbr, mut window) = started(1000);
+        window.cwnd = 50;
+        let at = |ms: u64, in_flight| Conn { in_flight, delivered: 7, ..conn(ms) };
+        bbr.update_min_rtt(&at(11_001, 5), &mut window, &rtt(500));
+        assert_eq!(window.app_limited, Some(12), "own low samples are marked");
+        assert!(matches!(bbr.mode, Mode::ProbeRtt { done_ms: None, .. }), "five in flight");
+        bbr.update_min_rtt(&at(11_002, 4), &mut window, &rtt(500));
+        assert!(matches!(bbr.mode, Mode::ProbeRtt { done_ms: Some(11_202), .. }));
+        window.cwnd = 4;
+        // The time is over, the round is not.
+        bbr.update_min_rtt(&at(11_300, 4), &mut window, &rtt(500));
+        assert_eq!(bbr.phase(), "PROBE_RTT");
+        bbr.path.round_start = true;
+        let mut early = (bbr.clone(), window);
+        early.0.update_min_rtt(&at(11_202, 4), &mut early.1, &rtt(500));
+        assert_eq!(early.0.phase(), "PROBE_RTT");
+        bbr.update_min_rtt(&at(11_203, 4), &mut window, &rtt(500));
+        assert_eq!((bbr.phase(), window.cwnd, bbr.path.min_rtt_ms), ("STARTUP", 50, 11_203));
+    }
+
+    #[test]
+    fn an_empty_flight_still_marks_samples() {
+        let (mut bbr, mut window) = started(1000);
+        bbr.update_min_rtt(&conn(11_001), &mut window, &rtt(500));
+        assert_eq!(window.app_limited, Some(1), "0 would mean not limited");
+    }
+}

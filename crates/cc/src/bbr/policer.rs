@@ -155,3 +155,117 @@ impl Policer {
         Verdict::Unchanged
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reno::tests::conn;
+
+    /// A sample after `ms` milliseconds with these totals.
+    fn at(ms: u64, delivered: u64, lost: u64) -> Conn {
+        Conn { delivered, lost, ..conn(ms) }
+    }
+
+    fn sample(losses: u32) -> RateSample {
+        RateSample { losses, ..RateSample::default() }
+    }
+
+    /// Starts an interval at the first loss and lets `rounds` rounds pass without another.
+    fn after_rounds(rounds: u32) -> Policer {
+        let mut policer = Policer::default();
+        policer.on_sample(&at(0, 0, 0), &sample(1), false, true);
+        for _ in 0..rounds {
+            policer.on_sample(&at(0, 0, 0), &sample(0), true, true);
+        }
+        policer
+    }
+
+    /// Runs one interval of 4 rounds that ends after `ms` with these counts.
+    fn interval(
+        mut policer: Policer,
+        start: (u64, u64, u64),
+        end: (u64, u64, u64),
+    ) -> (Policer, Verdict) {
+        let from = at(start.0, start.1, start.2);
+        policer.on_sample(&from, &sample(1), false, true);
+        for _ in 0..3 {
+            policer.on_sample(&from, &sample(0), true, true);
+        }
+        let verdict = policer.on_sample(&at(end.0, end.1, end.2), &sample(1), true, true);
+        (policer, verdict)
+    }
+
+    /// Two intervals of 1000 and `second` packets in 1024 ms, with 20 % loss.
+    fn two_intervals(second: u64) -> (Policer, Verdict) {
+        let (policer, verdict) = interval(Policer::default(), (0, 0, 0), (1024, 1000, 200));
+        assert_eq!((verdict, policer.bw()), (Verdict::Unchanged, None));
+        interval(policer, (1024, 1000, 200), (2048, 1000 + second, 200 + second / 5))
+    }
+
+    #[test]
+    fn two_equal_lossy_intervals_reveal_a_policer() {
+        let (policer, verdict) = two_intervals(1000);
+        assert_eq!(verdict, Verdict::Policed);
+        // 1000 packets in 1,024,000 µs.
+        assert_eq!(policer.bw(), Some((BW_UNIT / 1024) as u32));
+    }
+
+    #[test]
+    fn the_rates_may_differ_by_an_eighth() {
+        assert_eq!(
+            [874, 875, 1125, 1126].map(|n| two_intervals(n).1),
+            [Verdict::Unchanged, Verdict::Policed, Verdict::Policed, Verdict::Unchanged,]
+        );
+        let mean = two_intervals(1100).0.bw().unwrap_or(0);
+        assert_eq!(mean, (BW_UNIT * 1050 / 1_024_000) as u32);
+    }
+
+    #[test]
+    fn an_interval_needs_four_rounds_and_at_most_sixteen() {
+        let ended = |rounds| {
+            let mut policer = after_rounds(rounds);
+            policer.on_sample(&at(100, 1000, 200), &sample(1), false, true);
+            policer.bw > 0
+        };
+        assert_eq!([3, 4, 16].map(ended), [false, true, true]);
+        assert!(!after_rounds(17).sampling, "given up");
+        assert!(after_rounds(16).sampling);
+    }
+
+    #[test]
+    fn an_interval_needs_heavy_loss_and_a_millisecond() {
+        let ended = |ms, delivered, lost| {
+            let mut policer = after_rounds(4);
+            policer.on_sample(&at(ms, delivered, lost), &sample(1), false, true);
+            policer.bw > 0
+        };
+        // 50/256 of 256 packets.
+        assert_eq!((ended(9, 256, 49), ended(9, 256, 50)), (false, true));
+        assert_eq!((ended(9, 0, 50), ended(9, 1, 50)), (false, true));
+        assert_eq!((ended(0, 256, 50), ended(1, 256, 50)), (false, true));
+        assert!(ended(4_294_966, 1 << 20, 1 << 19));
+        assert!(!ended(4_294_967, 1 << 20, 1 << 19), "too long to multiply");
+    }
+
+    #[test]
+    fn a_silent_application_resets_it() {
+        let mut policer = after_rounds(3);
+        let silent = RateSample { app_limited: true, ..sample(1) };
+        policer.on_sample(&at(9, 9, 9), &silent, true, true);
+        assert!(!policer.sampling);
+    }
+
+    #[test]
+    fn the_rate_is_doubted_after_48_rounds_of_probe_bw() {
+        let (mut policer, _) = two_intervals(1000);
+        let now = at(300, 3000, 500);
+        for _ in 0..47 {
+            assert_eq!(policer.on_sample(&now, &sample(0), true, true), Verdict::Unchanged);
+            assert_eq!(policer.on_sample(&now, &sample(0), true, false), Verdict::Unchanged);
+            assert_eq!(policer.on_sample(&now, &sample(0), false, true), Verdict::Unchanged);
+        }
+        assert!(policer.bw().is_some());
+        assert_eq!(policer.on_sample(&now, &sample(0), true, true), Verdict::Expired);
+        assert_eq!(policer.bw(), None);
+    }
+}

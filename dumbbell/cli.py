@@ -1,0 +1,248 @@
+"""The command line: verbs only.
+
+Exit codes: 0 all went well; 1 a defect of the program or a failed check; 2 something the user can
+mend; 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from dumbbell.errors import DumbbellError
+
+app = typer.Typer(
+    name="dumbbell",
+    help="A laboratory for transport protocols.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+study_app = typer.Typer(help="Published studies, run again.", no_args_is_help=True)
+app.add_typer(study_app, name="study")
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+File = Annotated[Path, typer.Argument(help="Experiment file (YAML).")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FACTOR=LEVEL", help="Take this level; may be repeated."),
+]
+Repeats = Annotated[int | None, typer.Option(min=1, help="Runs per combination of levels.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first repeat.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Runs at once [default: all cores].")]
+StoreDir = Annotated[Path, typer.Option(help="Folder in which runs are kept and found again.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the numbers here.")]
+EngineName = Annotated[str, typer.Option(help="What executes the runs.")]
+DEFAULT_STORE = Path("store")
+
+
+@contextlib.contextmanager
+def _guarded() -> Iterator[None]:
+    """Turns errors into one message and an exit code."""
+    from dumbbell.execution import Interrupted
+
+    try:
+        yield
+    except Interrupted as error:
+        _say(f"dumbbell: {error}")
+        raise typer.Exit(130) from None
+    except DumbbellError as error:
+        _say(f"dumbbell: {error}")
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        _say("dumbbell: stopped")
+        raise typer.Exit(130) from None
+
+
+def _say(message: str) -> None:
+    err.print(message, markup=False, soft_wrap=True)
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise DumbbellError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _levels(chosen: list[str] | None) -> dict[str, list[str]]:
+    levels: dict[str, list[str]] = {}
+    for text in chosen or ():
+        name, equals, level = text.partition("=")
+        if not equals or not name.strip():
+            raise DumbbellError(f"--set {text}: should be FACTOR=LEVEL, as --set cc=cubic")
+        levels.setdefault(name.strip(), []).append(level)
+    return levels
+
+
+@app.command()
+def run(
+    file: File,
+    set_: Set = None,
+    seed: Seed = None,
+    repeats: Repeats = None,
+    workers: Workers = None,
+    store: StoreDir = DEFAULT_STORE,
+    json_file: JsonFile = None,
+) -> None:
+    """Run an experiment; runs that the store holds are not run again."""
+    with _guarded():
+        import dumbbell
+        from dumbbell import summary
+        from dumbbell.execution.progress import RichProgress, use_progress
+
+        with use_progress(RichProgress(err)):
+            results = dumbbell.run(
+                file,
+                set=_levels(set_),
+                seed=seed,
+                repeats=repeats,
+                workers=workers,
+                store=store,
+            )
+        out.print(summary.table(results))
+        if json_file is not None:
+            _write_json(json_file, summary.to_json(results))
+        _say(f"Runs are kept in {store}; a page of them: dumbbell report {store} -o report.html")
+
+
+@app.command()
+def validate(file: File) -> None:
+    """Check an experiment file without running it."""
+    with _guarded():
+        from dumbbell.experiment import load
+
+        experiment = load(file)
+        info, cells = experiment.info, len(experiment.cells)
+        runs = cells * info.repeats
+        simulated_s = sum(cell.duration_ns for cell in experiment.cells) * info.repeats / 1e9
+        for name, levels in info.factors.items():
+            out.print(f"  {name}: {', '.join(levels)}", markup=False, soft_wrap=True)
+        parts = [
+            _count(cells, "cell"),
+            "×",
+            _count(info.repeats, "repeat"),
+            "=",
+            _count(runs, "run"),
+        ]
+        text = f"{info.name}: {' '.join(parts)}, {simulated_s:g} simulated seconds"
+        out.print(text, markup=False, soft_wrap=True)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of experiment files, for editors."""
+    with _guarded():
+        from dumbbell.experiment import json_schema
+
+        sys.stdout.write(json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n")
+
+
+@study_app.command("list")
+def study_list() -> None:
+    """List the studies."""
+    with _guarded():
+        from dumbbell import studies
+
+        out.print(studies.studies_table(studies.list_studies()))
+
+
+@study_app.command("run")
+def study_run(
+    name: Annotated[str, typer.Argument(help="Name of a study, see `dumbbell study list`.")],
+    part: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this part; may be repeated.")
+    ] = None,
+    engine: EngineName = "sim",
+    repeats: Repeats = None,
+    workers: Workers = None,
+    store: StoreDir = DEFAULT_STORE,
+    json_file: JsonFile = None,
+    against: Annotated[
+        str | None, typer.Option(help="Compare with a reference of the study, as `kernel`.")
+    ] = None,
+) -> None:
+    """Run a study, print its tables, judge its claims."""
+    with _guarded():
+        from dumbbell import studies
+        from dumbbell.execution.progress import RichProgress, use_progress
+
+        with use_progress(RichProgress(err)):
+            result = studies.run_study(
+                name,
+                parts=part or None,
+                engine=engine,
+                repeats=repeats,
+                workers=workers,
+                store=store,
+                against=against,
+                console=err,
+            )
+        for shown in studies.renderables(result):
+            out.print(shown)
+        if json_file is not None:
+            _write_json(json_file, result.to_json())
+
+
+@app.command()
+def report(
+    store: Annotated[Path, typer.Argument(help="Folder in which runs are kept.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page (HTML).")],
+) -> None:
+    """Write a page of tables and figures from stored runs alone."""
+    with _guarded():
+        from dumbbell.report import write_report
+
+        try:
+            output.parent.mkdir(parents=True, exist_ok=True)
+            write_report(store, output)
+        except OSError as error:
+            message = f"{output}: cannot be written: {error.strerror or error}"
+            raise DumbbellError(message) from None
+        _say(f"The report: {output}")
+
+
+@app.command()
+def doctor() -> None:
+    """Check this installation."""
+    with _guarded():
+        from dumbbell.doctor import examine
+
+        well = True
+        for finding in examine():
+            well = well and finding.well
+            sign = "[green]ok[/green]  " if finding.well else "[red]FAIL[/red]"
+            out.print(f"{sign} {finding.name:<11}", end="")
+            out.print(finding.found, markup=False, soft_wrap=True)
+        if not well:
+            raise typer.Exit(1)
+
+
+def main() -> None:
+    """The console script."""
+    try:
+        app()
+    except BrokenPipeError:  # `dumbbell schema | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
+
+
+if __name__ == "__main__":
+    main()

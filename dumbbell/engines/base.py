@@ -1,0 +1,85 @@
+"""What every engine is: something that executes a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from dumbbell._core import Monitor as Monitor
+
+ID_LENGTH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A scenario with a seed on an engine.
+
+    Attributes:
+        id: Hash of scenario, seed, engine and its version; see :func:`run_id`.
+        scenario: Canonical JSON.
+        seed: Of all random streams.
+        duration_ns: Virtual time.
+    """
+
+    id: str
+    scenario: str
+    seed: int
+    duration_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run gave.
+
+    Attributes:
+        tables: Each result table as an Arrow IPC stream, by name.
+        digest: SHA-256 over the tables.
+        wall_s: Real time it took, in seconds.
+        packets: Packets that left a host.
+        events: Events processed; 0 where the engine has none.
+    """
+
+    tables: Mapping[str, bytes]
+    digest: str
+    wall_s: float
+    packets: int
+    events: int
+
+
+class Engine(Protocol):
+    """Executes runs; several at once, from several threads."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+
+    @property
+    def version(self) -> str:
+        """Differs whenever the same scenario and seed may give another result."""
+
+    def execute(self, run: Run, monitor: Monitor) -> RunResult:
+        """Executes a run; the interpreter's lock is released meanwhile.
+
+        Raises:
+            dumbbell._core.ScenarioError: The engine cannot do what the scenario asks.
+            dumbbell._core.Cancelled: The monitor was cancelled.
+        """
+
+
+def run_id(scenario: str, seed: int, engine: str, version: str) -> str:
+    """The address of a run: a hash of all that decides its result.
+
+    The scenario's name decides nothing and is left out.
+    """
+    fields = json.loads(scenario)
+    fields.pop("name", None)
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    hashed = hashlib.sha256()
+    for part in (text, str(seed), engine, version):
+        data = part.encode()
+        hashed.update(len(data).to_bytes(8, "little"))
+        hashed.update(data)
+    return hashed.hexdigest()[:ID_LENGTH]

@@ -1,0 +1,23 @@
+"""The packet-level simulator."""
+
+from __future__ import annotations
+
+import time
+
+from dumbbell import _core
+from dumbbell._core import Monitor
+from dumbbell.engines.base import Run, RunResult
+
+
+class SimEngine:
+    """Runs scenarios in the simulator: deterministic, in virtual time."""
+
+    name = "sim"
+    version = _core.engine_version
+
+    def execute(self, run: Run, monitor: Monitor) -> RunResult:
+        """See :class:`dumbbell.engines.base.Engine`."""
+        begin = time.perf_counter()
+        output = _core.run(run.scenario, run.seed, monitor)
+        wall_s = time.perf_counter() - begin
+        return RunResult(output.tables, output.digest, wall_s, output.packets, output.events)

@@ -1,0 +1,15 @@
+"""Executing experiments: on all cores, resumable, watched."""
+
+from dumbbell.execution.plan import Task, plan
+from dumbbell.execution.progress import Progress, current_progress, use_progress
+from dumbbell.execution.runner import Interrupted, execute
+
+__all__ = [
+    "Interrupted",
+    "Progress",
+    "Task",
+    "current_progress",
+    "execute",
+    "plan",
+    "use_progress",
+]

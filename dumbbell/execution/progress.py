@@ -1,0 +1,112 @@
+"""What is shown while an experiment runs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.progress import Progress as Bar
+
+
+class Progress(Protocol):
+    """Told what happens while an experiment runs, always from one thread."""
+
+    def begin(self, name: str, runs: int, kept: int) -> None:
+        """`runs` will be executed; `kept` more are in the store already."""
+
+    def update(self, done: int, simulated_s: float, rate: float, left_s: float | None) -> None:
+        """`done` runs are finished; `rate` is simulated seconds per second."""
+
+    def end(self) -> None:
+        """Nothing more will come."""
+
+
+class Silent:
+    """Shows nothing."""
+
+    def begin(self, name: str, runs: int, kept: int) -> None:
+        """Nothing."""
+
+    def update(self, done: int, simulated_s: float, rate: float, left_s: float | None) -> None:
+        """Nothing."""
+
+    def end(self) -> None:
+        """Nothing."""
+
+
+class RichProgress:
+    """A bar: runs done, simulated seconds per second, time left."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
+
+    def begin(self, name: str, runs: int, kept: int) -> None:
+        """See :class:`Progress`."""
+        if kept:
+            self._console.print(f"{name}: {kept} runs are in the store already", highlight=False)
+        if not runs:
+            return
+        self._bar = Bar(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("runs, {task.fields[rate]} simulated s/s,"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=self._console,
+        )
+        self._task = self._bar.add_task(name, total=runs, rate="–", left="")
+        self._bar.start()
+
+    def update(self, done: int, simulated_s: float, rate: float, left_s: float | None) -> None:
+        """See :class:`Progress`."""
+        if self._bar is not None and self._task is not None:
+            left = "" if left_s is None else f"{duration_text(left_s)} left"
+            text = f"{rate:.0f}" if rate else "–"
+            self._bar.update(self._task, completed=done, rate=text, left=left)
+
+    def end(self) -> None:
+        """See :class:`Progress`."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def duration_text(seconds: float) -> str:
+    """`75` → `1 min 15 s`."""
+    whole = int(seconds + 0.5)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+_CURRENT: ContextVar[Progress | None] = ContextVar("progress", default=None)
+
+
+def current_progress() -> Progress:
+    """The one in use; shows nothing by default."""
+    return _CURRENT.get() or Silent()
+
+
+@contextlib.contextmanager
+def use_progress(progress: Progress) -> Iterator[None]:
+    """Every experiment that runs meanwhile reports to `progress`."""
+    token = _CURRENT.set(progress)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)

@@ -1,0 +1,201 @@
+"""Running what the store does not hold, on several threads; the engine releases the
+interpreter's lock."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from types import FrameType
+
+from dumbbell import _core
+from dumbbell._core import Monitor
+from dumbbell.engines.base import Engine, RunResult
+from dumbbell.errors import DumbbellError, EngineError
+from dumbbell.execution.plan import Task, plan
+from dumbbell.execution.progress import Progress, current_progress
+from dumbbell.experiment.load import Experiment, explain
+from dumbbell.store import Store
+
+TICK_S = 0.1
+_NS = 1e9
+
+_Running = dict["Future[RunResult]", tuple[Task, Monitor]]
+
+
+class Interrupted(DumbbellError):
+    """Stopped from outside. What was finished is kept.
+
+    Attributes:
+        done: Runs of the experiment that are in the store.
+        total: Runs of the experiment.
+    """
+
+    def __init__(self, done: int, total: int) -> None:
+        super().__init__(
+            f"stopped; {done} of {total} runs are finished and kept: "
+            "the same command goes on from there"
+        )
+        self.done = done
+        self.total = total
+
+
+def default_workers() -> int:
+    """One per processor this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def execute(
+    experiment: Experiment, engine: Engine, store: Store, *, workers: int | None = None
+) -> str:
+    """Runs all that the store does not hold yet.
+
+    Args:
+        experiment: What to run.
+        engine: On what.
+        store: Where to keep it, open for writing.
+        workers: Threads; None: one per processor.
+
+    Returns:
+        The experiment's id in the store.
+
+    Raises:
+        Interrupted: By Ctrl-C.
+        EngineError: A run failed.
+        ExperimentError: The engine cannot do what the experiment asks.
+        StoreError: The store cannot be written.
+    """
+    tasks = plan(experiment, engine)
+    planned = [task.planned for task in tasks]
+    key = store.record(experiment.info, engine.name, experiment.overrides, planned)
+    missing = {task.run.id: task for task in tasks if task.run.id not in store}
+    distinct = {task.run.id for task in tasks}
+    progress = current_progress()
+    progress.begin(experiment.info.name, len(missing), len(distinct) - len(missing))
+    batch = _Batch(list(missing.values()), engine, store, progress)
+    try:
+        with _signals(batch):
+            batch.run(max(1, default_workers() if workers is None else workers))
+    except _Stopped:
+        done = sum(task.run.id in store for task in tasks)
+        raise Interrupted(done, len(tasks)) from None
+    except _Refused as refused:
+        raise explain(experiment, refused.task.cell, refused.error) from None
+    finally:
+        progress.end()
+    return key
+
+
+class _Stopped(Exception):
+    """A signal asked to stop."""
+
+
+@contextlib.contextmanager
+def _signals(batch: _Batch) -> Iterator[None]:
+    """Ctrl-C and SIGTERM ask the batch to stop; the second one acts as it always does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def ask(number: int, _: FrameType | None) -> None:
+        batch.stopped = True
+        signal.signal(number, before[signal.Signals(number)])
+
+    for number in before:
+        signal.signal(number, ask)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _Refused(Exception):
+    """The engine refused a scenario."""
+
+    def __init__(self, task: Task, error: _core.ScenarioError) -> None:
+        super().__init__(str(error))
+        self.task = task
+        self.error = error
+
+
+class _Batch:
+    """Tasks being executed; a few per worker are handed out at a time."""
+
+    def __init__(
+        self, tasks: Sequence[Task], engine: Engine, store: Store, progress: Progress
+    ) -> None:
+        self.waiting = list(reversed(tasks))
+        self.running: _Running = {}
+        self.engine = engine
+        self.store = store
+        self.progress = progress
+        self.total_s = sum(task.run.duration_ns for task in tasks) / _NS
+        self.stopped = False
+        self.done = 0
+        self.done_s = 0.0
+        self.begin = time.monotonic()
+
+    def run(self, workers: int) -> None:
+        with ThreadPoolExecutor(workers, thread_name_prefix="run") as pool:
+            try:
+                while self.waiting or self.running:
+                    if self.stopped:
+                        raise _Stopped
+                    self.hand_out(pool, 2 * workers)
+                    finished, _ = wait(self.running, TICK_S, FIRST_COMPLETED)
+                    for future in finished:
+                        self.finish(future)
+                    self.store.tick()
+                    self.report()
+            except BaseException:
+                self.stop()
+                raise
+
+    def hand_out(self, pool: ThreadPoolExecutor, most: int) -> None:
+        while self.waiting and len(self.running) < most:
+            task, monitor = self.waiting.pop(), Monitor()
+            future = pool.submit(self.engine.execute, task.run, monitor)
+            self.running[future] = (task, monitor)
+
+    def finish(self, future: Future[RunResult]) -> None:
+        task, _ = self.running[future]
+        try:
+            result = future.result()
+        except _core.ScenarioError as error:
+            raise _Refused(task, error) from None
+        except _core.ConservationError as error:
+            message = f"{task.label()}: a defect of the engine {self.engine.name}: {error}"
+            raise EngineError(message) from None
+        self.store.add(task.run, self.engine.name, self.engine.version, result)
+        del self.running[future]
+        self.done += 1
+        self.done_s += task.run.duration_ns / _NS
+
+    def stop(self) -> None:
+        """Cancels what runs; what has finished meanwhile is kept."""
+        self.waiting.clear()
+        for future, (_, monitor) in self.running.items():
+            if not future.cancel():
+                monitor.cancel()
+        for future in list(self.running):
+            if future.cancelled():
+                continue
+            if future.exception() is None and self.running[future][0].run.id not in self.store:
+                try:
+                    self.finish(future)
+                except DumbbellError:
+                    return  # the disk is full: the first error says so
+
+    def report(self) -> None:
+        partly_s = sum(monitor.progress_ns for _, monitor in self.running.values()) / _NS
+        simulated_s = self.done_s + partly_s
+        elapsed_s = time.monotonic() - self.begin
+        rate = simulated_s / elapsed_s if elapsed_s > 0 else 0.0
+        left_s = (self.total_s - simulated_s) / rate if rate > 0 else None
+        self.progress.update(self.done, simulated_s, rate, left_s)

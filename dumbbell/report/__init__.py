@@ -1,0 +1,67 @@
+"""Reports: tables and figures of a store in one self-contained HTML file.
+
+`write_report("store", "report.html")` draws from stored tables alone: it runs nothing, and the
+same tables give the same bytes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dumbbell.agreement import Agreement
+from dumbbell.metrics import Tables
+from dumbbell.report.page import experiment_page, study_page
+from dumbbell.store import Store
+from dumbbell.studies.definition import Study
+from dumbbell.studies.result import StudyResult, evaluate_study
+from dumbbell.studies.running import agreement_of, list_studies, parts_of
+
+__all__ = ["render", "write_report"]
+
+
+def write_report(store: str | Path, out: str | Path) -> Path:
+    """Writes the report of a store to a file and returns its path.
+
+    Experiments that belong to a study are reported as that study; otherwise the experiment run
+    last is. Raises `StoreError` for what is no store, `OSError` if the file cannot be written.
+    """
+    with Store(Path(store), write=False) as opened:
+        found: dict[str, Tables] = {}
+        for record in opened.experiments():
+            found.pop(record.info.name, None)
+            found[record.info.name] = opened.results(record.id)
+    target = Path(out)
+    target.write_text(render(found), encoding="utf-8")
+    return target
+
+
+def render(experiments: dict[str, Tables]) -> str:
+    """The report of some experiments by name, the one run last at the end.
+
+    Raises `ValueError` if there is none.
+    """
+    if not experiments:
+        raise ValueError("no experiment was run here")
+    last = next(reversed(experiments))
+    for study in list_studies():
+        result = _as_study(study, experiments, last)
+        if result is not None:
+            return study_page(result)
+    return experiment_page(experiments[last])
+
+
+def _as_study(study: Study, experiments: dict[str, Tables], last: str) -> StudyResult | None:
+    """The experiments as a run of the study, if the last one belongs to it."""
+    parts, compared = parts_of(study, experiments)
+    agreement: Agreement | None = None
+    for reference, found in compared.items():
+        agreement = agreement_of(study, reference, found)
+    names = {results.experiment.name for found in compared.values() for results in found.values()}
+    names |= {results.experiment.name for results in parts.values()}
+    if last not in names:
+        return None
+    if not parts:
+        (found,) = list(compared.values())[-1:]
+        empty = study.model_copy(update={"tables": {}, "claims": [], "figures": {}})
+        return evaluate_study(empty, found, agreement)
+    return evaluate_study(study, parts, agreement)

@@ -1,0 +1,57 @@
+"""HTML without accidents: every text is escaped unless it is markup already."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def text(value: object) -> Markup:
+    """A value as escaped text; markup passes."""
+    return value if isinstance(value, Markup) else Markup(html.escape(str(value), quote=True))
+
+
+def joined(parts: Iterable[object], between: str = "") -> Markup:
+    """Parts one after the other, each escaped unless it is markup."""
+    return Markup(between.join(text(part) for part in parts))
+
+
+def tag(name: str, /, *children: object, **attributes: object) -> Markup:
+    """An element. Attributes: `class_` for class, `_` for `-`; None leaves one out."""
+    given = [(key.strip("_").replace("_", "-"), value) for key, value in attributes.items()]
+    written = "".join(
+        f" {key}" if value is True else f' {key}="{html.escape(str(value), quote=True)}"'
+        for key, value in given
+        if value is not None and value is not False
+    )
+    if name in ("br", "hr", "img", "meta", "link"):
+        return Markup(f"<{name}{written}>")
+    return Markup(f"<{name}{written}>{joined(children)}</{name}>")
+
+
+def table(
+    head: Sequence[object], rows: Iterable[Sequence[object]], *, left: int = 1, class_: str = ""
+) -> Markup:
+    """A table that scrolls sideways where it does not fit; the first `left` columns are text."""
+
+    def cells(name: str, row: Sequence[object]) -> Markup:
+        return joined(
+            tag(name, cell, class_=None if place < left else "number")
+            for place, cell in enumerate(row)
+        )
+
+    header = tag("thead", tag("tr", cells("th", head)))
+    body = tag("tbody", joined(tag("tr", cells("td", row)) for row in rows))
+    inner = tag("table", header, body, class_=class_ or None)
+    return tag("div", inner, class_="scroll", tabindex="0")
+
+
+def details(summary: object, *children: object, open_: bool = False) -> Markup:
+    """A part of the page that opens on demand."""
+    return tag("details", tag("summary", summary), *children, open=open_)

@@ -1,0 +1,201 @@
+"""The page: one HTML file that opens from disk and asks the network for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Protocol, cast
+
+import polars as pl
+
+from dumbbell.figures import page_scripts, plot
+from dumbbell.figures.figure import script_safe
+from dumbbell.metrics import METRICS, Tables, summary
+from dumbbell.report.claims import claims_section, pills
+from dumbbell.report.figures import figure_section, framed
+from dumbbell.report.markup import Markup, details, joined, table, tag
+from dumbbell.report.provenance import method_section, provenance_section
+from dumbbell.report.tables import agreement_section, study_table
+from dumbbell.report.topology import topology
+from dumbbell.studies.display import with_error
+from dumbbell.studies.result import StudyResult
+
+_PLAIN_METRICS = ("goodput_mbps", "rtt_mean_ms", "retransmissions", "sack_blocks", "cwnd_mean")
+_MOST_ROWS = 400
+
+
+class _Text(Protocol):
+    yaml: str
+
+
+def study_page(result: StudyResult) -> str:
+    """The report of a study, from its tables."""
+    study = result.study
+    body = [
+        tag("p", study.question, class_="lead"),
+        pills(result),
+        tag("p", _ran(result), class_="faint"),
+        _navigation(
+            {
+                "testbed": "Testbed",
+                **{f"part-{part}": study.parts[part].title for part in result.parts},
+                **({"agreement": "Agreement"} if result.agreement else {}),
+                "method": "Method",
+                "provenance": "Provenance",
+                "files": "Experiment files",
+            }
+        ),
+        tag("h2", "Testbed", id="testbed"),
+        tag("p", study.testbed),
+        *_topologies(result.parts),
+    ]
+    if result.agreement is None:
+        body += [_part(result, part) for part in result.parts]
+    else:
+        title = study.references[result.agreement.reference].title
+        body += [
+            tag("h2", "Agreement", id="agreement"),
+            agreement_section(result.agreement, title),
+        ]
+    metrics = dict.fromkeys(c.metric for t in study.tables.values() for c in t.columns.values())
+    titles = {study.parts[part].title: results for part, results in result.parts.items()}
+    body += _closing(list(metrics), titles)
+    body.append(tag("h3", "Sources"))
+    body.append(tag("ul", *(tag("li", source) for source in study.sources)))
+    return _page(study.title, joined(body))
+
+
+def experiment_page(results: Tables) -> str:
+    """The report of an experiment that belongs to no study."""
+    name = results.experiment.name
+    parts = {name: results}
+    body = [
+        tag("p", f"{results.runs.height} runs.", class_="faint"),
+        tag("h2", "Network", id="testbed"),
+        *_topologies(parts),
+        tag("h2", "Results", id="results"),
+        _plain_table(results),
+        *_plain_figures(results),
+        *_closing(list(_PLAIN_METRICS), parts),
+    ]
+    return _page(name, joined(body))
+
+
+def _ran(result: StudyResult) -> str:
+    runs = sum(results.runs.height for results in result.parts.values())
+    versions = ", ".join(f"{engine} {version}" for engine, version in result.versions.items())
+    return f"{len(result.parts)} of {len(result.study.parts)} parts, {runs} runs on {versions}."
+
+
+def _navigation(places: Mapping[str, str]) -> Markup:
+    links = (tag("li", tag("a", words, href=f"#{place}")) for place, words in places.items())
+    return tag("nav", tag("ul", *links), aria_label="Contents")
+
+
+def _part(result: StudyResult, part: str) -> Markup:
+    study = result.study
+    parts = [
+        tag("h2", study.parts[part].title, id=f"part-{part}"),
+        tag("p", study.parts[part].question),
+    ]
+    results = result.parts[part]
+    for name, figure in study.figures.items():
+        if figure.part == part:
+            parts.append(figure_section(study, name, results))
+    for name, rows in result.tables.items():
+        if study.tables[name].part == part and rows:
+            parts.append(study_table(study, name, rows))
+    claims = [claim for claim in result.claims if claim.claim.part == part]
+    if claims:
+        parts += [tag("h3", "Claims"), claims_section(claims)]
+    return tag("section", *parts)
+
+
+def _topologies(parts: Mapping[str, Tables]) -> list[Markup]:
+    """The network of the largest scenario; one drawing serves a study."""
+    scenarios = [
+        scenario
+        for results in parts.values()
+        for scenario in results.runs["scenario"].unique(maintain_order=True).to_list()
+    ]
+    if not scenarios:
+        return []
+    chosen = max(scenarios, key=lambda text: (text.count('"spray":{'), text.count('"kind"')))
+    note = "Rates, delays and room of a link stand beside it or in its tooltip; taps are marked."
+    return [topology(chosen), tag("p", note, class_="caption")]
+
+
+def _closing(metrics: list[str], parts: Mapping[str, Tables]) -> list[Markup]:
+    sources = [
+        details(f"{title}: {results.experiment.name}", tag("pre", _yaml(results)))
+        for title, results in parts.items()
+    ]
+    return [
+        tag("h2", "Method", id="method"),
+        method_section(metrics),
+        tag("h2", "Provenance", id="provenance"),
+        provenance_section(parts),
+        tag("h2", "Experiment files", id="files"),
+        tag("p", "Save one as a file and run it with ", tag("code", "dumbbell run FILE"), "."),
+        *sources,
+    ]
+
+
+def _yaml(results: Tables) -> str:
+    return cast(_Text, results.experiment).yaml
+
+
+def _plain_table(results: Tables) -> Markup:
+    factors = list(results.experiment.factors)
+    frame: pl.DataFrame | None = None
+    for name in _PLAIN_METRICS:
+        one = summary(results, METRICS[name], [*factors, "flow"])
+        one = one.select(*factors, "flow", pl.struct("mean", "low", "high").alias(name))
+        frame = one if frame is None else frame.join(one, [*factors, "flow"], how="left")
+    if frame is None or frame.is_empty():
+        return tag("p", "No flows.")
+    head = [*factors, "flow", *(METRICS[name].axis for name in _PLAIN_METRICS)]
+    rows = [
+        [*row[: len(factors) + 1], *map(_mean, row[len(factors) + 1 :])]
+        for row in frame.head(_MOST_ROWS).iter_rows()
+    ]
+    return table(head, rows, left=len(factors) + 1)
+
+
+def _mean(value: Mapping[str, float] | None) -> str:
+    if value is None or value["mean"] != value["mean"]:
+        return "–"
+    half = max(value["high"] - value["mean"], value["mean"] - value["low"])
+    return with_error(value["mean"], half if half == half else 0.0)
+
+
+def _plain_figures(results: Tables) -> list[Markup]:
+    drawn = []
+    for kind in ("goodput", "rtt", "window"):
+        try:
+            figure = plot(results, kind)
+        except ValueError:
+            continue
+        chart = framed(figure, f"chart-{kind}")
+        drawn.append(tag("figure", tag("h3", figure.title), chart))
+    return drawn
+
+
+def _page(title: str, body: Markup) -> str:
+    here = files("dumbbell.report")
+    style = here.joinpath("style.css").read_text(encoding="utf-8")
+    script = script_safe(here.joinpath("page.js").read_text(encoding="utf-8"))
+    head = [
+        Markup('<meta charset="utf-8">'),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", title),
+        Markup(f"<style>\n{style}</style>"),
+        Markup('<script>document.documentElement.classList.add("js")</script>'),
+    ]
+    button = tag("button", "Theme: system", id="theme", type="button", hidden=True)
+    top = tag("header", tag("div", tag("span", "Dumbbell report"), button, class_="top"))
+    main = tag("main", tag("h1", title), body)
+    scripts = Markup(page_scripts() + f'<script type="module">{script}</script>\n')
+    parts = [tag("head", *head), tag("body", top, main, scripts)]
+    return "<!doctype html>\n" + tag("html", *parts, lang="en") + "\n"

@@ -1,0 +1,81 @@
+"""Where numbers come from: engines, seeds, digests, experiment files, definitions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+from dumbbell.metrics import METRICS, Tables
+from dumbbell.report.markup import Markup, details, joined, table, tag
+
+
+def method_section(metrics: Iterable[str]) -> Markup:
+    """The definitions of the metrics used, and how repeats are summed up."""
+    entries = []
+    for name in metrics:
+        metric = METRICS[name]
+        unit = f" Unit: {metric.unit}." if metric.unit else ""
+        entries.append(tag("dt", metric.label))
+        entries.append(
+            tag(
+                "dd",
+                f"{metric.formula}.{unit} Measured at {metric.place}; over {metric.window}. "
+                f"Source: {metric.source}.",
+            )
+        )
+    statistics = (
+        "Each value is the mean over repeats, which differ by their seed; ± and intervals are 95 % "
+        "percentile intervals of 10 000 bootstrap resamples of the repeats (fixed seed). "
+        "Differences and ratios are paired by repeat."
+    )
+    verdicts = (
+        "A claim is reproduced if the published value lies in our interval widened by the "
+        "tolerance that the study file fixed beforehand, or if its ordering holds in at least 95 % "
+        "of resamples in all cases at once; not reproduced if it does not; within noise if our "
+        "interval cannot tell it from its opposite; inconsistent in the source if the source "
+        "contradicts itself. Numbers beside a verdict are of the case that decides."
+    )
+    return joined(
+        [
+            tag("p", statistics),
+            tag("p", verdicts),
+            details("Definitions of what is measured", tag("dl", *entries, class_="facts")),
+        ]
+    )
+
+
+def digest_of(results: Tables) -> str:
+    """One digest for all runs of an experiment, whatever their order."""
+    digests = sorted(results.runs["digest"].to_list())
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
+def provenance_section(parts: Mapping[str, Tables]) -> Markup:
+    """Engine, versions, seeds, digests and size of each experiment, and all its runs."""
+    return joined(_experiment(name, results) for name, results in parts.items())
+
+
+def _experiment(title: str, results: Tables) -> Markup:
+    runs = results.runs
+    engines = runs.select("engine", "engine_version").unique().sort("engine").iter_rows()
+    seeds = runs["seed"]
+    facts = {
+        "Engine": ", ".join(f"{engine} {version}" for engine, version in engines) or "none",
+        "Runs": f"{runs.height}, with seeds {seeds.min()} to {seeds.max()}",
+        "Packets": f"{runs['packets'].sum():,}".replace(",", "\u202f"),
+        "Computing time": f"{runs['wall_s'].sum():.1f} s on one core",
+        "Digest of all runs": tag("code", digest_of(results)),
+    }
+    listed = tag("dl", *(tag(n, v) for k, x in facts.items() for n, v in (("dt", k), ("dd", x))))
+    factors = list(results.experiment.factors)
+    head = [*factors, "repeat", "seed", "run", "digest"]
+    rows = [
+        [*values[:-1], tag("code", str(values[-1])[:16])]
+        for values in runs.select(*factors, "repeat", "seed", "run", "digest").iter_rows()
+    ]
+    for row in rows:
+        row[-2] = tag("code", str(row[-2])[:16])
+    every = details("Every run with its digest", table(head, rows, left=len(factors)))
+    return joined(
+        [tag("h3", title), Markup(listed.replace("<dl>", '<dl class="facts">', 1)), every]
+    )

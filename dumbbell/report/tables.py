@@ -1,0 +1,95 @@
+"""Tables of a study and of its agreement with a reference."""
+
+from __future__ import annotations
+
+from dumbbell.agreement import CRITERIA, Agreement, AgreementCell
+from dumbbell.figures.theme import NAMES
+from dumbbell.metrics import METRICS
+from dumbbell.report.markup import Markup, details, joined, table, tag
+from dumbbell.studies.definition import Study
+from dumbbell.studies.display import heading, number, with_error
+from dumbbell.studies.tables import Row
+
+_OPEN_ROWS = 12
+
+
+def study_table(study: Study, name: str, rows: list[Row]) -> Markup:
+    """A table of the study; long ones open on demand."""
+    plain = [c for c in rows[0] if not c.endswith(("_measured", "_low", "_high"))]
+    ours = [c.removesuffix("_measured") for c in rows[0] if c.endswith("_measured")]
+    keys = list(study.tables[name].rows)
+    columns = [*plain, *(c for c in ours if c not in plain)]
+    head: list[Markup] = []
+    for column in columns:
+        published = column in plain and column in ours
+        note = tag("span", "published", class_="pub")
+        label = tag("span", heading(column))
+        if column not in plain:
+            label = tag("span", METRICS[study.tables[name].columns[column].metric].axis)
+        if column in plain:
+            head.append(joined([label, tag("br"), note]) if published else label)
+        if column in ours:
+            head.append(tag("span", "measured") if published else label)
+    body = [_cells(row, columns, plain, ours) for row in rows]
+    drawn = table(head, body, left=len(keys))
+    title = study.tables[name].title
+    if len(rows) > _OPEN_ROWS:
+        return details(f"{title} ({len(rows)} rows)", drawn)
+    return joined([tag("h3", title), drawn])
+
+
+def _cells(row: Row, columns: list[str], plain: list[str], ours: list[str]) -> list[Markup]:
+    cells: list[Markup] = []
+    for column in columns:
+        if column in plain:
+            value = NAMES.get(row[column], row[column])
+            cells.append(tag("span", number(value), class_="pub" if column in ours else None))
+        if column in ours:
+            cells.append(_measured(row, column))
+    return cells
+
+
+def _measured(row: Row, column: str) -> Markup:
+    value, low, high = (row[f"{column}_{end}"] for end in ("measured", "low", "high"))
+    if value is None or low is None:
+        return tag("b", number(value))
+    shown, sign, half = with_error(value, max(high - value, value - low)).partition(" ± ")
+    title = f"95 % interval {number(low)} to {number(high)}"
+    error = [tag("span", f" ± {half}", class_="plusminus")] if sign else []
+    return tag("span", tag("b", shown), *error, title=title)
+
+
+def agreement_section(agreement: Agreement, title: str) -> Markup:
+    """Ours beside the reference, cell by cell, largest difference first."""
+    count = sum(cell.agrees for cell in agreement.cells)
+    words = f"{count} of {len(agreement.cells)} cells agree with {title} ({agreement.share:.1%}). "
+    rule = (
+        "A cell agrees if for each flow "
+        + ", ".join(f"{one.label} lies {one.words}" for one in CRITERIA)
+        + "; where the reference's own seeds spread wider, inside their range widened by a tenth."
+    )
+    head = ["cell", "flow", *(one.label for one in CRITERIA), "distance"]
+    rows = [row for cell in agreement.cells for row in _agreement_rows(cell)]
+    note = "Ours / reference, furthest apart first; a distance of 1 is the edge of what agrees."
+    drawn = table(head, rows, left=2)
+    return joined(
+        [tag("p", words, rule), details("All cells", tag("p", note), drawn, open_=count == 0)]
+    )
+
+
+def _agreement_rows(cell: AgreementCell) -> list[list[Markup]]:
+    name = tag("span", cell.name, class_="agrees" if cell.agrees else "differs")
+    if cell.missing:
+        return [[name, tag("span", "not run"), *[Markup("")] * (len(CRITERIA) + 1)]]
+    flows: dict[str, dict[str, Markup]] = {}
+    for one in cell.comparisons:
+        shown = f"{number(one.ours)} / {number(one.reference)}"
+        found = tag("span", shown, class_=None if one.agrees else "differs")
+        flows.setdefault(one.flow, {})[one.criterion.column] = found
+    rows = []
+    for place, (flow, values) in enumerate(flows.items()):
+        cells = [values.get(one.column, Markup("")) for one in CRITERIA]
+        first = place == 0
+        distance = tag("span", number(cell.distance) if first else "")
+        rows.append([name if first else Markup(""), tag("span", flow), *cells, distance])
+    return rows

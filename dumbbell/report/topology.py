@@ -1,0 +1,178 @@
+"""The network of a scenario as a drawing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dumbbell.report.markup import Markup, joined, tag
+
+#: Networks with more nodes are told in words.
+MOST_NODES = 30
+_COLUMN, _ROW, _MARGIN = 172, 112, 56
+
+
+@dataclass(frozen=True)
+class _Place:
+    x: float
+    y: float
+
+
+def topology(scenario: str | Mapping[str, Any]) -> Markup:
+    """An SVG of hosts, routers and switches from the senders on the left to the receivers.
+
+    Links that limit or delay say so; taps are marked. Colours follow the page. A network of more
+    than 30 nodes gives a sentence.
+    """
+    spec: Mapping[str, Any] = json.loads(scenario) if isinstance(scenario, str) else scenario
+    if len(spec["nodes"]) > MOST_NODES:
+        words = f"{len(spec['nodes'])} nodes, {len(spec['links'])} links: too many to draw."
+        return tag("p", words)
+    places = _places(spec)
+    width = max(place.x for place in places.values()) + _MARGIN
+    height = max(place.y for place in places.values()) + _MARGIN
+    middle = (min(p.y for p in places.values()) + max(p.y for p in places.values())) / 2
+    parts = [_link(link, places, middle) for link in spec["links"]]
+    parts += [_tap(tap, spec, places) for tap in spec["taps"]]
+    parts += [_node(node, places[node["name"]]) for node in spec["nodes"]]
+    names = ", ".join(node["name"] for node in spec["nodes"])
+    drawing = tag(
+        "svg",
+        *parts,
+        viewBox=f"0 0 {width:.0f} {height:.0f}",
+        width=f"{width:.0f}",
+        height=f"{height:.0f}",
+        role="img",
+        aria_label=f"Network of {names}",
+    )
+    return tag("div", drawing, class_="scroll topology", tabindex="0")
+
+
+def _places(spec: Mapping[str, Any]) -> dict[str, _Place]:
+    """Columns by distance from the senders, each spread around the middle."""
+    columns: dict[int, list[str]] = {}
+    for name, distance in _distances(spec).items():
+        columns.setdefault(distance, []).append(name)
+    tallest = max(map(len, columns.values()))
+    middle = _MARGIN + (tallest - 1) * _ROW / 2
+    places = {}
+    for column, names in columns.items():
+        top = middle - (len(names) - 1) * _ROW / 2
+        for row, name in enumerate(names):
+            places[name] = _Place(_MARGIN + column * _COLUMN, top + row * _ROW)
+    return places
+
+
+def _distances(spec: Mapping[str, Any]) -> dict[str, int]:
+    neighbours: dict[str, list[str]] = {node["name"]: [] for node in spec["nodes"]}
+    for link in spec["links"]:
+        neighbours[link["a"]].append(link["b"])
+        neighbours[link["b"]].append(link["a"])
+    first = spec["nodes"][0]["name"]
+    senders = list(dict.fromkeys(flow["from"] for flow in spec["flows"])) or [first]
+    receivers = {flow["to"] for flow in spec["flows"]}
+    edge = [name for name in senders if name not in receivers] or senders[:1]
+    distance = dict.fromkeys(edge, 0)
+    while edge:
+        here = edge.pop(0)
+        for other in neighbours[here]:
+            if other not in distance:
+                distance[other] = distance[here] + 1
+                edge.append(other)
+    return {name: distance.get(name, 0) for name in neighbours}
+
+
+def _node(node: Mapping[str, Any], at: _Place) -> Markup:
+    kind, name = node["kind"], node["name"]
+    half = max(26.0, 4.2 * len(name) + 9)
+    label = tag("text", name, x=at.x, y=at.y + 4.5, class_="name")
+    corner = {"router": 19, "switch": 2}.get(kind, 9)
+    box = {"x": at.x - half, "y": at.y - 19, "width": 2 * half, "height": 38, "rx": corner}
+    shape = tag("rect", **box, class_=f"node {kind}")
+    spray = node.get("spray")
+    note = []
+    if spray:
+        policy = str(spray["policy"]).replace("_", "-")
+        note = [tag("text", f"sprays {policy}", x=at.x, y=at.y + 36, class_="note")]
+    return tag("g", tag("title", f"{kind} {name}"), shape, label, *note)
+
+
+def _link(link: Mapping[str, Any], places: Mapping[str, _Place], middle: float) -> Markup:
+    a, b = places[link["a"]], places[link["b"]]
+    line = tag("line", x1=a.x, y1=a.y, x2=b.x, y2=b.y, class_="link")
+    forward, backward = _pipe_words(link["forward"]), _pipe_words(link["backward"])
+    if places[link["a"]].x > places[link["b"]].x:
+        forward, backward = backward, forward
+    title = tag("title", f"{link['name']}: → {_all(forward)}; ← {_all(backward)}")
+    labels: list[Markup] = []
+    both = bool(forward and backward and forward != backward)
+    above = (a.y + b.y) / 2 <= middle or both
+    if forward:
+        labels.append(_label(forward, a, b, above, "" if forward == backward else "→ "))
+    if backward and backward != forward:
+        labels.append(_label(backward, a, b, above and not both, "← "))
+    return tag("g", title, line, *labels)
+
+
+def _label(words: list[str], a: _Place, b: _Place, above: bool, sign: str) -> Markup:
+    """What limits a pipe, in two lines that clear the line of the link."""
+    x, y = (a.x + b.x) / 2, (a.y + b.y) / 2
+    slope = abs((b.y - a.y) / (b.x - a.x)) if a.x != b.x else 0.0
+    room = slope * 46 + 6
+    lines = [line for line in (sign + words[0], " · ".join(words[1:3])) if line]
+    first = y - room - 13 * (len(lines) - 1) if above else y + room + 9
+    return joined(
+        tag("text", line, x=f"{x:.1f}", y=f"{first + 13 * row:.1f}", class_="note")
+        for row, line in enumerate(lines)
+    )
+
+
+def _all(words: list[str]) -> str:
+    return ", ".join(words) or "no limit, no delay"
+
+
+def _pipe_words(pipe: Mapping[str, Any]) -> list[str]:
+    """What a pipe does to packets, the most important first."""
+    words = []
+    shaper = pipe["shaper"]
+    if isinstance(shaper, Mapping):
+        (name, settings), *_ = shaper.items()
+        rate = settings.get("rate_bps")
+        words.append(_rate(rate) if rate else name)
+    netem = pipe["queue"].get("netem", {})
+    delay = pipe["delay_ns"] + netem.get("delay_ns", 0)
+    if delay:
+        words.append(f"{delay / 1e6:g} ms")
+    limits = next(iter(pipe["queue"].values()))
+    if words and limits.get("limit_packets"):
+        words.append(f"{limits['limit_packets']} packets")
+    if pipe["loss"] != "none":
+        words.append(_loss(pipe["loss"]))
+    return words
+
+
+def _rate(bps: int) -> str:
+    for size, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if bps >= size:
+            return f"{bps / size:g} {unit}"
+    return f"{bps} bit/s"
+
+
+def _loss(loss: Mapping[str, Any]) -> str:
+    if "independent" in loss:
+        return f"{loss['independent']['probability'] * 100:g} % loss"
+    return f"{next(iter(loss)).replace('_', '–')} loss"
+
+
+def _tap(tap: Mapping[str, Any], spec: Mapping[str, Any], places: Mapping[str, _Place]) -> Markup:
+    link = next(link for link in spec["links"] if link["name"] == tap["link"])
+    here = places[tap["node"]]
+    other = places[link["b"] if link["a"] == tap["node"] else link["a"]]
+    length = ((other.x - here.x) ** 2 + (other.y - here.y) ** 2) ** 0.5 or 1.0
+    x = here.x + (other.x - here.x) * 34 / length
+    y = here.y + (other.y - here.y) * 34 / length
+    mark = tag("path", d=f"M{x:.1f} {y:.1f} l-6 -11 h12 z", class_="tap")
+    label = tag("text", "tap", x=f"{x:.1f}", y=f"{y - 15:.1f}", class_="note tap-name")
+    return tag("g", tag("title", f"tap {tap['name']} at {tap['node']}"), mark, label)

@@ -1,0 +1,312 @@
+"""Every field of a scenario can be reached, and what is not written has its documented value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dumbbell import _core
+from dumbbell.experiment import load_text
+from dumbbell.experiment.options import TcpOptionsSpec
+from tests.helpers import BASE, loaded, message, scenario
+
+EVERYTHING = """
+dumbbell: 1
+name: everything
+hosts:
+  defaults: {profile: linux-4.15, processing_jitter: 1 us}
+  a: {tcp_sack: 0, mtu: 9000 bytes, rto_min: 300 ms, tcp_rmem: 4096 8192 16384}
+  b: {processing_jitter: 0 us}
+routers: {r: {spray: {policy: per_flow, what: acks, first: 1}, processing_jitter: 2 us}}
+switches: {s: {spray: random}}
+links:
+  - {name: ar, between: [a, r], delay: 1 ms}
+  - name: rs1
+    between: [r, s]
+    policer: {rate: 9 Mbit/s, burst: 10 KiB}
+    loss: {gilbert_elliott: {good_to_bad: 1 %, bad_to_good: 10 %, loss_good: 1 ppm, loss_bad: 50 %}}
+    corruption: 0.1 %
+    duplication: 0.2 %
+    buffer: [50 packets, 64 KiB]
+    rate: 10 Mbit/s
+    overhead: 24 bytes
+    delay: 2 ms
+    jitter: 1 ms
+    reordering: {probability: 1 %, extra_delay: 3 ms}
+    ack_aggregation: {max_wait: 4 ms, max_acks: 5}
+    changes:
+      - {at: 1 s, rate: 5 Mbit/s, delay: 6 ms, loss: 7 %}
+      - {at: 2 s, loss: none}
+    backward:
+      loss: {scripted: [{flow: t, nth: 3}, {flow: t, nth: [5, 7]}]}
+      shaper: {trace: {deliveries: [1, 2, 2]}}
+      changes: []
+  - name: rs2
+    between: [r, s]
+    shaper: {tbf: {rate: 8 Mbit/s, burst: 2 KiB, initial: 100 bytes}}
+    netem: {delay: 1 ms, jitter: 2 ms, limit: 7 packets}
+    loss: {independent: {probability: 1 %}}
+  - {name: sb, between: [s, b], shaper: {serial: {rate: 1 Gbit/s}}, buffer: 1 BDP of t}
+routes: [{at: r, to: b, via: [rs2, rs1]}]
+flows:
+  - name: t
+    from: a
+    to: b
+    start: 1 s
+    stop: 2 s
+    start_jitter: 2 RTT
+    tcp:
+      congestion_control: bbr
+      fq: false
+      source: {periodic: {chunk: 1 KiB, interval: 10 ms, bytes: 1 MiB}}
+      sink: {lowat: 2 bytes, rate: 1 Mbit/s}
+      sender: {initcwnd: 3}
+      receiver: {profile: linux-6.1}
+  - {name: bulk, from: b, to: a, tcp: {congestion_control: reno, fq: 1, source: {bulk: {bytes: 5 KiB, refill: 1 ms}}}}
+  - {name: u, from: a, to: b, udp: {rate: 1 Mbit/s, datagram: 8 KiB, interval: 1 ms, mtu: 1400 bytes}}
+  - {name: p, from: a, to: b, ping: {interval: 2 s, payload: 100 bytes}}
+taps: [{name: here, at: r, link: ar}, {at: s, link: sb}]
+sampling: {interval: 5 ms, keep: [samples, queues, drops]}
+duration: 10 s
+"""
+
+
+def test_everything() -> None:
+    found = scenario(EVERYTHING)
+    nodes = {node["name"]: node for node in found["nodes"]}
+    assert nodes["a"]["processing_jitter_ns"] == 1_000
+    assert nodes["b"]["processing_jitter_ns"] == 0
+    assert nodes["r"] == {
+        "name": "r",
+        "kind": "router",
+        "spray": {"policy": "per_flow", "what": "acks", "first": 1},
+        "processing_jitter_ns": 2_000,
+        "tcp": None,
+    }
+    assert nodes["s"]["kind"] == "switch"
+    assert nodes["s"]["spray"] == {"policy": "random", "what": "both", "first": None}
+    options = nodes["a"]["tcp"]
+    assert (options["tcp_sack"], options["tcp_dsack"]) == (False, False)
+    assert (options["mtu_bytes"], options["rto_min_ns"]) == (9000, 300_000_000)
+    assert options["tcp_rmem"] == [4096, 8192, 16384]
+    assert options["tcp_comp_sack_nr"] == 0  # of linux-4.15
+    assert found["links"][1]["forward"] == {
+        "policer": {"rate_bps": 9_000_000, "burst_bytes": 10_240},
+        "loss": {
+            "gilbert_elliott": {
+                "good_to_bad": 0.01, "bad_to_good": 0.1, "loss_good": 1e-6, "loss_bad": 0.5
+            }
+        },
+        "corruption": 0.001,
+        "duplication": 0.002,
+        "queue": {"drop_tail": {"limit_packets": 50, "limit_bytes": 65_536}},
+        "shaper": {"serial": {"rate_bps": 10_000_000}},
+        "overhead_bytes": 24,
+        "delay_ns": 2_000_000,
+        "jitter_ns": 1_000_000,
+        "reordering": {"probability": 0.01, "extra_delay_ns": 3_000_000},
+        "ack_aggregation": {"max_wait_ns": 4_000_000, "max_acks": 5},
+        "changes": [
+            {
+                "at_ns": 10**9,
+                "rate_bps": 5_000_000,
+                "delay_ns": 6_000_000,
+                "loss": {"independent": {"probability": 0.07}},
+            },
+            {"at_ns": 2 * 10**9, "rate_bps": None, "delay_ns": None, "loss": "none"},
+        ],
+    }  # fmt: skip
+    backward = found["links"][1]["backward"]
+    drops = [{"flow": "t", "nth": n} for n in (3, 5, 7)]
+    assert backward["loss"] == {"scripted": {"drops": drops}}
+    assert backward["shaper"] == {"trace": {"deliveries_ms": [1, 2, 2]}}
+    assert backward["changes"] == []
+    second = found["links"][2]["forward"]
+    netem = {"delay_ns": 1_000_000, "jitter_ns": 2_000_000, "limit_packets": 7}
+    assert second["queue"] == {"netem": netem}
+    tbf = {"rate_bps": 8_000_000, "burst_bytes": 2048, "initial_bytes": 100}
+    assert second["shaper"] == {"tbf": tbf}
+    assert found["routes"] == [{"at": "r", "to": "b", "via": ["rs2", "rs1"]}]
+    check_flows(found)
+    assert found["taps"] == [
+        {"name": "here", "node": "r", "link": "ar"},
+        {"name": "s:sb", "node": "s", "link": "sb"},
+    ]
+    assert found["sampling"] == {
+        "interval_ns": 5_000_000, "samples": True, "queues": True, "drops": True
+    }  # fmt: skip
+
+
+def check_flows(found: dict[str, Any]) -> None:
+    flows = {flow["name"]: flow for flow in found["flows"]}
+    # There: ar, the longer of rs1 and rs2 (spraying), sb; back likewise.
+    rtt_ns = (1_000_000 + 2_000_000) * 2
+    assert loaded(EVERYTHING).cells[0].rtt_ns["t"] == rtt_ns
+    flow = flows["t"]
+    assert (flow["start_ns"], flow["stop_ns"]) == (10**9, 2 * 10**9)
+    assert flow["start_jitter_ns"] == 2 * rtt_ns
+    tcp = flow["traffic"]["tcp"]
+    assert tcp["fq"] is False
+    periodic = {"chunk_bytes": 1024, "interval_ns": 10_000_000, "bytes": 1_048_576}
+    assert tcp["source"] == {"periodic": periodic}
+    assert tcp["sink"] == {"lowat_bytes": 2, "rate_bps": 1_000_000}
+    assert (tcp["sender"]["initcwnd"], tcp["sender"]["mtu_bytes"]) == (3, 9000)
+    assert tcp["receiver"] == json.loads(_core.profiles()["linux-6.1"])
+    bulk = {"bulk": {"bytes": 5120, "refill_ns": 1_000_000}}
+    assert flows["bulk"]["traffic"]["tcp"]["source"] == bulk
+    assert flows["bulk"]["traffic"]["tcp"]["fq"] is True
+    assert flows["u"]["traffic"]["udp"] == {
+        "rate_bps": 1_000_000, "datagram_bytes": 8192, "interval_ns": 1_000_000, "mtu_bytes": 1400
+    }  # fmt: skip
+    ping = {"interval_ns": 2 * 10**9, "payload_bytes": 100}
+    assert flows["p"]["traffic"]["ping"] == ping
+    bdp = 10**9 * rtt_ns // (8 * 10**9)
+    assert found["links"][3]["forward"]["queue"]["drop_tail"]["limit_bytes"] == bdp
+
+
+def test_every_option_of_a_profile_can_be_written() -> None:
+    renamed = {"mtu_bytes": "mtu", "rto_min_ns": "rto_min"}
+    for text in _core.profiles().values():
+        names = {renamed.get(name, name) for name in json.loads(text)}
+        assert names == set(TcpOptionsSpec.model_fields) - {"profile"}
+
+
+def paths(value: Any, at: str = "") -> Iterator[str]:
+    """Every field of a scenario, list indices and tags of enumerations included as they are."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield f"{at}.{key}"
+            yield from paths(inner, f"{at}.{key}")
+    elif isinstance(value, list):
+        for inner in value:
+            yield from paths(inner, f"{at}[]")
+
+
+def test_everything_is_everything() -> None:
+    """The scenario above has every field that the reader knows: each, renamed, is refused, and
+    the reader's list of what it expects there holds nothing that we do not write."""
+    text = loaded(EVERYTHING).cells[0].scenario
+    written = set(paths(json.loads(text)))
+    for name in sorted({path.rsplit(".", 1)[-1] for path in written if "tcp." not in path}):
+        broken = text.replace(f'"{name}":', f'"{name}x":', 1)
+        if broken == text:
+            continue
+        with pytest.raises(_core.ScenarioError) as raised:
+            _core.validate(broken)
+        expected = raised.value.message.partition("expected ")[2]
+        known = set(
+            expected.replace("one of", "").replace("`", "").replace(" or ", ", ").split(", ")
+        )
+        for field in known:
+            field = field.split(" at ")[0].strip()
+            assert (
+                not field
+                or any(p.endswith(f".{field}") or field in p for p in written)
+                or (field in ("none",))
+            ), field
+
+
+DEFAULTS = """
+dumbbell: 1
+name: d
+template: {dumbbell: {rate: 10 Mbit/s, rtt: 40 ms, buffer: BUFFER}}
+flows:
+  - {from: s1, to: d1, tcp: cubic}
+  - {from: s1, to: d1, tcp: bbr}
+  - {from: s1, to: d1, udp: 1 Mbit/s}
+  - {from: s1, to: d1, ping: 1 s}
+duration: 10 s
+"""
+
+
+def test_what_is_not_written() -> None:
+    found = scenario(DEFAULTS.replace("BUFFER", "1 BDP"))
+    assert [flow["name"] for flow in found["flows"]] == ["flow1", "flow2", "flow3", "flow4"]
+    first = found["flows"][0]
+    assert (first["start_ns"], first["stop_ns"], first["start_jitter_ns"]) == (0, None, 0)
+    assert first["traffic"]["tcp"] == {
+        "congestion_control": "cubic",
+        "fq": False,
+        "source": {"bulk": {"bytes": None, "refill_ns": 0}},
+        "sink": {"lowat_bytes": 1, "rate_bps": None},
+        "sender": None,
+        "receiver": None,
+    }
+    assert found["flows"][1]["traffic"]["tcp"]["fq"] is True
+    udp = {"rate_bps": 1_000_000, "datagram_bytes": 1448, "interval_ns": 0, "mtu_bytes": 1500}
+    assert found["flows"][2]["traffic"]["udp"] == udp
+    ping = {"interval_ns": 10**9, "payload_bytes": 56}
+    assert found["flows"][3]["traffic"]["ping"] == ping
+    assert found["sampling"] == {
+        "interval_ns": 20_000_000, "samples": False, "queues": False, "drops": False
+    }  # fmt: skip
+    profile = json.loads(_core.profiles()["linux-6.1"])
+    assert all(node["tcp"] == profile for node in found["nodes"] if node["kind"] == "host")
+    info = loaded(DEFAULTS.replace("BUFFER", "1 BDP")).info
+    assert (info.repeats, info.seed, info.factors) == (1, 1, {})
+
+
+@pytest.mark.parametrize(
+    ("buffer", "limits"),
+    [
+        ("100 packets", (100, None)),
+        ("64 KiB", (None, 65_536)),
+        ("1 BDP", (None, 50_000)),
+        ("0.5 BDP", (None, 25_000)),
+        ("20 ms", (None, 25_000)),
+        ("0.001 BDP", (None, 1_514)),  # room for one frame at least
+        ("[7 packets, 1 BDP]", (7, 50_000)),
+    ],
+)
+def test_buffers(buffer: str, limits: tuple[int | None, int | None]) -> None:
+    queue = scenario(DEFAULTS.replace("BUFFER", buffer))["links"][1]["forward"]["queue"]
+    assert queue == {"drop_tail": {"limit_packets": limits[0], "limit_bytes": limits[1]}}
+
+
+def test_sampling_of_the_first_repeats_only() -> None:
+    text = BASE + "repeats: 3\nsampling: {keep: [samples], repeats: 1}\n"
+    cell = loaded(text).cells[0]
+    kept = [json.loads(cell.scenario_of(k))["sampling"]["samples"] for k in range(3)]
+    assert kept == [True, False, False]
+    short = scenario(BASE + "sampling: 1 ms\n")["sampling"]
+    assert short == {"interval_ns": 1_000_000, "samples": True, "queues": True, "drops": False}
+
+
+def test_a_host_has_its_profile_then_the_defaults_then_its_own_options() -> None:
+    text = BASE + (
+        "hosts: {defaults: {tcp_frto: 0, initcwnd: 4}, s1: {profile: linux-4.15, initcwnd: 9}}\n"
+    )
+    nodes = {node["name"]: node["tcp"] for node in scenario(text)["nodes"]}
+    assert (nodes["s1"]["tcp_frto"], nodes["s1"]["initcwnd"]) == (0, 9)
+    assert (nodes["s1"]["tcp_comp_sack_nr"], nodes["s2"]["tcp_comp_sack_nr"]) == (0, 44)
+    assert nodes["s2"]["initcwnd"] == 4
+
+
+def test_traces_are_files_beside_the_experiment(tmp_path: Path) -> None:
+    text = BASE + "links: [{name: s1-r1, shaper: {trace: {file: t}}, buffer: 9 packets}]\n"
+    trace = tmp_path / "t"
+    trace.write_text("1\n5\n\n5\n")
+    found = json.loads(load_text(text, tmp_path / "e.yaml").cells[0].scenario)
+    assert found["links"][0]["forward"]["shaper"] == {"trace": {"deliveries_ms": [1, 5, 5]}}
+    trace.write_text("1\nfive\n")
+    with pytest.raises(Exception, match="line 2 of t is no time in milliseconds; found five"):
+        load_text(text, tmp_path / "e.yaml")
+    trace.write_text("5\n1\n")
+    with pytest.raises(Exception, match="1 after 5: times must ascend"):
+        load_text(text, tmp_path / "e.yaml")
+
+
+def test_counted_flows() -> None:
+    text = BASE.replace("{from: s1, to: d1,", '{name: "x{i}", from: "s{i}", to: "d{i}", count: 2,')
+    flows = scenario(text)["flows"]
+    assert [(f["name"], f["from"], f["to"]) for f in flows[:2]] == [
+        ("x1", "s1", "d1"),
+        ("x2", "s2", "d2"),
+    ]
+    assert message(BASE.replace("{from: s1, to: d1,", "{name: x, from: s1, to: d1, count: 2,")) == (
+        "e.yaml:5: flows[0].name: x is already the name of flows[0]"
+    )
