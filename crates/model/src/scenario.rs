@@ -33,6 +33,25 @@ pub struct Scenario {
     pub taps: Vec<Tap>,
     /// What is recorded over time.
     pub sampling: Sampling,
+    /// Hosts and routers find out and re-validate each other's link addresses with ARP packets.
+    /// `null`: they know them.
+    #[serde(default)]
+    pub neighbour_discovery: Option<NeighbourDiscovery>,
+}
+
+/// Address resolution (RFC 826) with Linux's states (RFC 4861 §7.3.2). Its packets are small, but
+/// they shift the token phase of parallel shapers against each other, and so decide whether
+/// sprayed packets arrive in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NeighbourDiscovery {
+    /// An address counts as valid for a time drawn uniformly from half to one and a half of this
+    /// (base_reachable_time; Linux: 30 s).
+    #[serde(rename = "reachable_ns")]
+    pub reachable: Span,
+    /// Then it is asked for again, this long after its next use (delay_first_probe_time; 5 s).
+    #[serde(rename = "probe_delay_ns")]
+    pub probe_delay: Span,
 }
 
 /// What a node does.

@@ -127,6 +127,7 @@ table! {
         timeout_retransmitted_packets: i64 = "Those sent in Loss, after a time-out.",
         probe_retransmitted_packets: i64 = "Those sent as tail loss probes.",
         spurious_retransmitted_packets: i64 = "Retransmissions whose payload the receiver already had, by the simulator's knowledge.",
+        paws_rejected_packets: i64 = "Data packets the receiver refused because their timestamp was older than one in order (RFC 7323 §5).",
         timeouts: i64 = "Retransmission time-outs.",
         recoveries: i64 = "Entries into Recovery.",
         undos: i64 = "Window reductions taken back (DSACK, Eifel or F-RTO).",

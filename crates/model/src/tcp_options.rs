@@ -12,8 +12,9 @@ pub struct TcpOptions {
     pub hz: u32,
     /// IP MTU of the host's interface; the MSS is this less 40, less 12 with timestamps.
     pub mtu_bytes: u32,
-    /// Segmentation offload: bursts of up to 64 KB leave as one unit (still packet by packet on
-    /// links). `false`: each segment passes pacing on its own.
+    /// TCP builds units of several segments (since Linux 4.17 on every device) that leave the host
+    /// together, about a millisecond's worth; on links they are packets. `false`: each segment on
+    /// its own.
     pub gso: bool,
     /// Initial congestion window in segments (RFC 6928; route attribute initcwnd).
     pub initcwnd: u32,
@@ -56,6 +57,10 @@ pub struct TcpOptions {
     pub tcp_moderate_rcvbuf: bool,
     /// Share of the receive buffer that is window: 1/2 for 1, 3/4 for 2, and so on.
     pub tcp_adv_win_scale: i32,
+    /// Memory that a received full segment takes while it waits to be read (its share of
+    /// `truesize`): 1528 where segments merge well, 2304 for a buffer of 2 KB each, 2900 behind a
+    /// device that cannot scatter-gather, such as TEQL. It decides how far the window opens.
+    pub rx_segment_bytes: u32,
     /// Bytes of one socket below TCP (TCP small queues).
     pub tcp_limit_output_bytes: u64,
     /// Shrink the window after an idle RTO (RFC 2861).

@@ -53,6 +53,9 @@ impl Scenario {
         if self.sampling.interval.is_zero() {
             return error("sampling.interval_ns", "must be above 0");
         }
+        if self.neighbour_discovery.is_some_and(|n| n.reachable.is_zero()) {
+            return error("neighbour_discovery.reachable_ns", "must be above 0");
+        }
         unique("nodes", self.nodes.iter().map(|n| n.name.as_str()))?;
         unique("links", self.links.iter().map(|l| l.name.as_str()))?;
         unique("flows", self.flows.iter().map(|f| f.name.as_str()))?;
@@ -299,6 +302,7 @@ fn check_tcp(at: &str, o: &TcpOptions) -> Result<(), ScenarioError> {
     in_range(at, "tcp_reordering", u64::from(o.tcp_reordering), 1, 1000)?;
     in_range(at, "tcp_max_reordering", u64::from(o.tcp_max_reordering), 1, 10_000)?;
     in_range(at, "tcp_adv_win_scale", o.tcp_adv_win_scale.unsigned_abs().into(), 0, 31)?;
+    in_range(at, "rx_segment_bytes", u64::from(o.rx_segment_bytes), 1, 65_536)?;
     in_range(at, "tcp_min_tso_segs", u64::from(o.tcp_min_tso_segs), 1, 64)?;
     in_range(at, "tcp_pacing_ss_ratio", u64::from(o.tcp_pacing_ss_ratio), 1, 1000)?;
     in_range(at, "tcp_pacing_ca_ratio", u64::from(o.tcp_pacing_ca_ratio), 1, 1000)?;

@@ -6,6 +6,10 @@ use crate::tcp::Segment;
 pub const ETHERNET_HEADER_BYTES: u32 = 14;
 /// IPv4 header without options.
 pub const IPV4_HEADER_BYTES: u32 = 20;
+/// An ARP packet: Ethernet header and 28 bytes (RFC 826), without padding as on veth.
+pub const ARP_FRAME_BYTES: u32 = 42;
+/// The `flow` of packets that belong to none.
+pub const NO_FLOW: u32 = u32::MAX;
 /// UDP header, ICMP echo header.
 pub const UDP_HEADER_BYTES: u32 = 8;
 
@@ -25,6 +29,15 @@ pub enum Body {
         /// Fragments of the datagram.
         fragments: u32,
     },
+    /// An ARP packet between neighbours.
+    Arp {
+        /// Whose question: number of the entry in the asker's table.
+        entry: u32,
+        /// Hops made.
+        hops: u32,
+        /// The answer.
+        reply: bool,
+    },
     /// An echo request or reply.
     Ping {
         /// Which request.
@@ -37,7 +50,7 @@ pub enum Body {
 /// A packet on its way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
-    /// Index of the flow in the scenario.
+    /// Index of the flow in the scenario, or [`NO_FLOW`].
     pub flow: u32,
     /// From the flow's source to its destination (`true`) or back.
     pub outward: bool,
@@ -55,6 +68,7 @@ impl Packet {
         match self.body {
             Body::Tcp(segment) => segment.payload_bytes,
             Body::Udp { payload_bytes, .. } | Body::Ping { payload_bytes, .. } => payload_bytes,
+            Body::Arp { .. } => 0,
         }
     }
 

@@ -117,9 +117,8 @@ impl Output {
 fn scenario_error(py: Python<'_>, error: &ModelError) -> PyErr {
     let raised = ScenarioError::new_err((error.path.clone(), error.message.clone()));
     let value = raised.value(py);
-    let set = value
-        .setattr("path", &error.path)
-        .and_then(|()| value.setattr("message", &error.message));
+    let set =
+        value.setattr("path", &error.path).and_then(|()| value.setattr("message", &error.message));
     set.err().unwrap_or(raised)
 }
 

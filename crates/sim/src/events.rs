@@ -1,9 +1,8 @@
 //! The event queue: an indexed 4-ary heap with at most one pending event per source (a pipe's end,
 //! a sender's timers, an application), so its size does not grow with packets in flight.
 //!
-//! The order is total: by time, then by number of the source. Sources are numbered in the order of
-//! the scenario: pipes first, then flows, then sampling. So at one instant packets arrive before
-//! timers fire, and samples see both.
+//! The order is total: by time; at one instant, by when the event was set, first set first, as
+//! Linux's timers of equal expiry fire (and as two packets of one burst leave parallel shapers).
 
 use dumbbell_model::Time;
 
@@ -13,28 +12,37 @@ const ARITY: usize = 4;
 /// Number of an event source.
 pub(crate) type Source = u32;
 
+/// A pending event: when, the how-manieth that was set, whose.
+type Entry = (Time, u64, Source);
+
 /// Pending events, one per source at most.
 pub(crate) struct EventQueue {
-    heap: Vec<(Time, Source)>,
+    heap: Vec<Entry>,
     position: Vec<u32>,
+    set: u64,
 }
 
 impl EventQueue {
     /// An empty queue for sources `0..sources`.
     pub(crate) fn new(sources: usize) -> Self {
-        Self { heap: Vec::with_capacity(sources), position: vec![ABSENT; sources] }
+        Self { heap: Vec::with_capacity(sources), position: vec![ABSENT; sources], set: 0 }
     }
 
-    /// The source's event is at `at` from now on, wherever it was before.
+    /// The source's event is at `at` from now on, wherever it was before. Setting it to where it
+    /// is keeps its turn.
     pub(crate) fn set(&mut self, source: Source, at: Time) {
         let index = self.position[source as usize];
+        self.set += 1;
         if index == ABSENT {
-            self.heap.push((at, source));
+            self.heap.push((at, self.set, source));
             self.sift_up(self.heap.len() - 1);
         } else {
             let index = index as usize;
             let before = self.heap[index].0;
-            self.heap[index].0 = at;
+            if before == at {
+                return;
+            }
+            self.heap[index] = (at, self.set, source);
             if at < before {
                 self.sift_up(index);
             } else {
@@ -45,7 +53,7 @@ impl EventQueue {
 
     /// The earliest event, which stays pending; `None` if there is none.
     pub(crate) fn peek(&self) -> Option<(Time, Source)> {
-        self.heap.first().copied()
+        self.heap.first().map(|&(at, _, source)| (at, source))
     }
 
     /// When the source's event is.
@@ -65,9 +73,9 @@ impl EventQueue {
         let last = self.heap.len() - 1;
         self.heap.swap_remove(index);
         if index < last {
-            self.position[self.heap[index].1 as usize] = index as u32;
+            self.position[self.heap[index].2 as usize] = index as u32;
             self.sift_up(index);
-            let index = self.position[self.heap[index].1 as usize] as usize;
+            let index = self.position[self.heap[index].2 as usize] as usize;
             self.sift_down(index);
         }
     }
@@ -80,11 +88,11 @@ impl EventQueue {
                 break;
             }
             self.heap[index] = self.heap[parent];
-            self.position[self.heap[index].1 as usize] = index as u32;
+            self.position[self.heap[index].2 as usize] = index as u32;
             index = parent;
         }
         self.heap[index] = entry;
-        self.position[entry.1 as usize] = index as u32;
+        self.position[entry.2 as usize] = index as u32;
     }
 
     fn sift_down(&mut self, mut index: usize) {
@@ -105,11 +113,11 @@ impl EventQueue {
                 break;
             }
             self.heap[index] = self.heap[least];
-            self.position[self.heap[index].1 as usize] = index as u32;
+            self.position[self.heap[index].2 as usize] = index as u32;
             index = least;
         }
         self.heap[index] = entry;
-        self.position[entry.1 as usize] = index as u32;
+        self.position[entry.2 as usize] = index as u32;
     }
 }
 
@@ -123,18 +131,21 @@ mod tests {
         #[test]
         fn behaves_as_a_sorted_map(operations in prop::collection::vec((0u32..20, 0u64..50, 0u8..3), 1..300)) {
             let mut queue = EventQueue::new(20);
-            let mut model: BTreeMap<Source, Time> = BTreeMap::new();
-            for (source, at, operation) in operations {
+            let mut model: BTreeMap<Source, (Time, usize)> = BTreeMap::new();
+            for (turn, (source, at, operation)) in operations.into_iter().enumerate() {
+                let at = Time::from_ps(at);
                 if operation == 0 {
                     queue.clear(source);
                     model.remove(&source);
                 } else {
-                    queue.set(source, Time::from_ps(at));
-                    model.insert(source, Time::from_ps(at));
+                    queue.set(source, at);
+                    if model.get(&source).is_none_or(|(before, _)| *before != at) {
+                        model.insert(source, (at, turn));
+                    }
                 }
-                let least = model.iter().map(|(&source, &at)| (at, source)).min();
-                prop_assert_eq!(queue.peek(), least);
-                prop_assert_eq!(queue.at(source), model.get(&source).copied());
+                let least = model.iter().map(|(&source, &(at, turn))| (at, turn, source)).min();
+                prop_assert_eq!(queue.peek(), least.map(|(at, _, source)| (at, source)));
+                prop_assert_eq!(queue.at(source), model.get(&source).map(|(at, _)| *at));
             }
         }
     }

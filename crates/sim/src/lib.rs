@@ -6,6 +6,7 @@ mod datagram;
 mod events;
 mod flow;
 mod loss;
+mod neighbour;
 mod pipe;
 mod record;
 mod reorder;

@@ -47,7 +47,7 @@ impl Recorder {
         }
         let seq = match packet.body {
             Body::Tcp(segment) => segment.seq,
-            Body::Udp { .. } | Body::Ping { .. } => packet.number,
+            Body::Udp { .. } | Body::Ping { .. } | Body::Arp { .. } => packet.number,
         };
         self.drops.push(DropRow {
             time_ns: ns(at),
@@ -91,7 +91,7 @@ fn sample_row(at: Time, spec: &Flow, flow: &FlowState) -> SampleRow {
     };
     let Ends::Tcp(tcp) = &flow.ends else { return base };
     let sender = &tcp.sender;
-    let paced = (sender.window.pacing || sender.fq) && sender.window.pacing_rate != u64::MAX;
+    let paced = sender.window.pacing && sender.window.pacing_rate != u64::MAX;
     let minimum = sender.rtt.min_us();
     SampleRow {
         state: state_name(sender.state).to_owned(),
@@ -163,8 +163,9 @@ impl World<'_> {
             .filter_map(|(spec, flow)| transfer_row(spec, flow))
             .collect();
         for drop in &mut self.recorder.drops {
-            let index: usize = drop.flow.parse().unwrap_or(0);
-            drop.flow.clone_from(&self.scenario.flows[index].name);
+            // A packet of no flow is ARP's.
+            let flow = drop.flow.parse().ok().and_then(|i: usize| self.scenario.flows.get(i));
+            drop.flow = flow.map_or_else(|| "arp".to_owned(), |flow| flow.name.clone());
         }
         vec![
             FlowRow::table(&flows),
@@ -250,6 +251,7 @@ fn fill_tcp(row: &mut FlowRow, tcp: &TcpEnds, flow: &FlowState, end: Time) {
     row.timeout_retransmitted_packets = counters.timeout as i64;
     row.probe_retransmitted_packets = counters.probe as i64;
     row.spurious_retransmitted_packets = tcp.receiver.duplicate_packets as i64;
+    row.paws_rejected_packets = tcp.receiver.paws_rejected_packets as i64;
     row.timeouts = counters.timeouts as i64;
     row.recoveries = counters.recoveries as i64;
     row.undos = counters.undos as i64;

@@ -1,10 +1,12 @@
 //! Next hops: explicit routes, else all shortest paths by number of hops; packet spraying.
 
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{NodeKind, Scenario, SprayPolicy, SprayWhat};
+use dumbbell_model::scenario::{NodeKind, Route, Scenario, SprayPolicy, SprayWhat};
 use dumbbell_model::ScenarioError;
 use dumbbell_packet::Packet;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+
+const NO_WAY: u32 = u32::MAX;
 
 /// A choice between the pipes of a group, shared by all destinations behind it: Linux's TEQL has
 /// one turn per master device.
@@ -22,8 +24,8 @@ struct Spraying {
 
 /// Where packets go, for every node and destination.
 pub(crate) struct Routes {
-    /// Group by node and destination; `None`: no way.
-    group_of: Vec<Vec<Option<usize>>>,
+    /// Group by destination and node, for the hosts at the ends of flows; [`NO_WAY`]: none.
+    group_of: Vec<Vec<u32>>,
     groups: Vec<Group>,
     spraying: Vec<Option<Spraying>>,
 }
@@ -32,11 +34,13 @@ impl Routes {
     /// Pipe `2 l` is link `l` forward, `2 l + 1` backward.
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> Result<Self, ScenarioError> {
         let nodes = &scenario.nodes;
-        let index = |name: &str| nodes.iter().position(|n| n.name == name).unwrap_or(0);
+        let numbers: BTreeMap<&str, usize> =
+            nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
+        let index = |name: &str| numbers.get(name).copied().unwrap_or(0);
         let ends: Vec<(usize, usize)> =
             scenario.links.iter().map(|l| (index(&l.a), index(&l.b))).collect();
         let mut routes = Self {
-            group_of: vec![vec![None; nodes.len()]; nodes.len()],
+            group_of: vec![Vec::new(); nodes.len()],
             groups: Vec::new(),
             spraying: Vec::new(),
         };
@@ -47,61 +51,61 @@ impl Routes {
                 rng: Rng::named(seed, &format!("node/{}/spray", node.name)),
             }));
         }
-        for (to, node) in nodes.iter().enumerate() {
-            if node.kind != NodeKind::Host {
-                continue;
-            }
-            let next = next_hops(scenario, &ends, to);
-            for (from, mut pipes) in next.into_iter().enumerate() {
-                let explicit = scenario
-                    .routes
-                    .iter()
-                    .find(|r| index(&r.at) == from && index(&r.to) == to);
-                if let Some(route) = explicit {
-                    pipes = route.via.iter().map(|name| leaving(scenario, name, from, &ends)).collect();
+        let explicit: Vec<(usize, usize, &Route)> =
+            scenario.routes.iter().map(|r| (index(&r.at), index(&r.to), r)).collect();
+        let mut leaving_of = vec![Vec::new(); nodes.len()];
+        for (link, &(a, b)) in ends.iter().enumerate() {
+            leaving_of[a].push(2 * link);
+            leaving_of[b].push(2 * link + 1);
+        }
+        let mut known: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
+        let mut wanted: Vec<usize> =
+            scenario.flows.iter().flat_map(|f| [index(&f.from), index(&f.to)]).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        for to in wanted {
+            let distance = distances(scenario, &ends, &leaving_of, to);
+            let mut groups = vec![NO_WAY; nodes.len()];
+            for from in (0..nodes.len()).filter(|&from| from != to) {
+                let route = explicit.iter().find(|(at, dest, _)| *at == from && *dest == to);
+                let pipes: Vec<usize> = match route {
+                    Some((_, _, route)) => route
+                        .via
+                        .iter()
+                        .map(|name| leaving(scenario, name, from, &ends))
+                        .collect(),
+                    None => nearer(scenario, &ends, &leaving_of[from], &distance, from, to),
+                };
+                if pipes.is_empty() {
+                    continue;
                 }
-                if !pipes.is_empty() {
-                    let group = routes.group(from, pipes, scenario, seed, &ends);
-                    routes.group_of[from][to] = Some(group);
-                }
+                groups[from] = match known.get(&pipes) {
+                    Some(&group) => group,
+                    None => {
+                        let group = routes.groups.len() as u32;
+                        let turn = first_turn(scenario, from, &pipes, seed);
+                        known.insert(pipes.clone(), group);
+                        routes.groups.push(Group { pipes, turn });
+                        group
+                    }
+                };
             }
+            routes.group_of[to] = groups;
         }
         routes.check(scenario, &ends)?;
         Ok(routes)
     }
 
-    /// The group of these pipes, new or known.
-    fn group(
-        &mut self,
-        node: usize,
-        pipes: Vec<usize>,
-        scenario: &Scenario,
-        seed: u64,
-        ends: &[(usize, usize)],
-    ) -> usize {
-        debug_assert!(pipes.iter().all(|&pipe| near_end(pipe, ends) == node));
-        if let Some(known) = self.groups.iter().position(|group| group.pipes == pipes) {
-            return known;
-        }
-        let spec = &scenario.nodes[node];
-        let drawn = || {
-            // Named by the links, so that each direction of spraying has its own draw.
-            let links: Vec<_> =
-                pipes.iter().map(|&p| scenario.links[p / 2].name.as_str()).collect();
-            let name = format!("node/{}/first/{}", spec.name, links.join("+"));
-            Rng::named(seed, &name).below(pipes.len() as u64) as usize
-        };
-        let turn = match spec.spray {
-            Some(spray) => spray.first.map_or_else(drawn, |first| first as usize % pipes.len()),
-            None => 0,
-        };
-        self.groups.push(Group { pipes, turn });
-        self.groups.len() - 1
+    fn group(&self, node: usize, to: usize) -> Option<usize> {
+        let group = *self.group_of[to].get(node)?;
+        (group != NO_WAY).then_some(group as usize)
     }
 
     /// Every flow must have a way there and back, without a loop.
     fn check(&self, scenario: &Scenario, ends: &[(usize, usize)]) -> Result<(), ScenarioError> {
-        let index = |name: &str| scenario.nodes.iter().position(|n| n.name == name).unwrap_or(0);
+        let numbers: BTreeMap<&str, usize> =
+            scenario.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
+        let index = |name: &str| numbers.get(name).copied().unwrap_or(0);
         for (i, flow) in scenario.flows.iter().enumerate() {
             for (from, to) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
                 let mut trail = vec![index(from)];
@@ -129,7 +133,7 @@ impl Routes {
         if trail.len() > 1 && scenario.nodes[here].kind == NodeKind::Host {
             return Err(format!("the route from {} to {} leads to host {}", name(trail[0]), name(to), name(here)));
         }
-        let Some(group) = self.group_of[here][to] else {
+        let Some(group) = self.group(here, to) else {
             return Err(format!("no route from {} to {}", name(here), name(to)));
         };
         for &pipe in &self.groups[group].pipes {
@@ -146,9 +150,28 @@ impl Routes {
         Ok(())
     }
 
+    /// All pipes that may be taken at `node` towards host `to`.
+    pub(crate) fn ways(&self, node: usize, to: usize) -> &[usize] {
+        match self.group(node, to) {
+            Some(group) => &self.groups[group].pipes,
+            None => &[],
+        }
+    }
+
+    /// The node sent a packet of its own (ARP) through this pipe: in round-robin the next sprayed
+    /// packet follows it there, as in Linux (`teql_dequeue` makes that slave the first).
+    pub(crate) fn own_packet(&mut self, pipe: usize) {
+        for group in &mut self.groups {
+            if let Some(index) = group.pipes.iter().position(|&member| member == pipe) {
+                group.turn = index;
+            }
+        }
+    }
+
     /// The pipe this packet takes at `node` towards host `to`.
     pub(crate) fn next_pipe(&mut self, node: usize, to: usize, packet: &Packet) -> Option<usize> {
-        let group = &mut self.groups[self.group_of[node][to]?];
+        let group = self.group(node, to)?;
+        let group = &mut self.groups[group];
         let ways = group.pipes.len();
         if ways == 1 {
             return Some(group.pipes[0]);
@@ -202,43 +225,62 @@ fn leaving(scenario: &Scenario, link: &str, node: usize, ends: &[(usize, usize)]
     2 * index + usize::from(ends[index].0 != node)
 }
 
-/// For every node, the pipes on shortest paths to `to`. Hosts do not forward.
-fn next_hops(scenario: &Scenario, ends: &[(usize, usize)], to: usize) -> Vec<Vec<usize>> {
-    let count = scenario.nodes.len();
-    let mut touching = vec![Vec::new(); count];
-    for (link, &(a, b)) in ends.iter().enumerate() {
-        touching[a].push(2 * link + 1); // The pipe into a.
-        touching[b].push(2 * link);
+/// Which of the pipes comes first: given, or drawn. The draw is named by the links, so that each
+/// direction of spraying has its own.
+fn first_turn(scenario: &Scenario, node: usize, pipes: &[usize], seed: u64) -> usize {
+    let spec = &scenario.nodes[node];
+    let Some(spray) = spec.spray else { return 0 };
+    if let Some(first) = spray.first {
+        return first as usize % pipes.len();
     }
-    let mut distance = vec![usize::MAX; count];
+    let links: Vec<_> = pipes.iter().map(|&p| scenario.links[p / 2].name.as_str()).collect();
+    let name = format!("node/{}/first/{}", spec.name, links.join("+"));
+    Rng::named(seed, &name).below(pipes.len() as u64) as usize
+}
+
+/// Hops from every node to `to`; `u32::MAX`: no way. Hosts do not forward.
+fn distances(
+    scenario: &Scenario,
+    ends: &[(usize, usize)],
+    leaving_of: &[Vec<usize>],
+    to: usize,
+) -> Vec<u32> {
+    let mut distance = vec![u32::MAX; scenario.nodes.len()];
     distance[to] = 0;
     let mut reached = VecDeque::from([to]);
     while let Some(node) = reached.pop_front() {
         if node != to && scenario.nodes[node].kind == NodeKind::Host {
             continue;
         }
-        for &pipe in &touching[node] {
-            let before = near_end(pipe, ends);
-            if distance[before] == usize::MAX {
+        for &pipe in &leaving_of[node] {
+            let before = far_end(pipe, ends);
+            if distance[before] == u32::MAX {
                 distance[before] = distance[node] + 1;
                 reached.push_back(before);
             }
         }
     }
-    let forwards = |node: usize| node == to || scenario.nodes[node].kind != NodeKind::Host;
-    (0..count)
-        .map(|node| {
-            if node == to || distance[node] == usize::MAX {
-                return Vec::new();
-            }
-            let nearer = |pipe: &usize| {
-                let next = far_end(*pipe, ends);
-                near_end(*pipe, ends) == node
-                    && forwards(next)
-                    && distance[next] != usize::MAX
-                    && distance[next] + 1 == distance[node]
-            };
-            (0..2 * ends.len()).filter(nearer).collect()
+    distance
+}
+
+/// The pipes of a node that lead one hop nearer.
+fn nearer(
+    scenario: &Scenario,
+    ends: &[(usize, usize)],
+    leaving: &[usize],
+    distance: &[u32],
+    node: usize,
+    to: usize,
+) -> Vec<usize> {
+    let forwards = |next: usize| next == to || scenario.nodes[next].kind != NodeKind::Host;
+    let mut pipes: Vec<usize> = leaving
+        .iter()
+        .copied()
+        .filter(|&pipe| {
+            let next = far_end(pipe, ends);
+            forwards(next) && distance[next] < u32::MAX && distance[next] + 1 == distance[node]
         })
-        .collect()
+        .collect();
+    pipes.sort_unstable();
+    pipes
 }

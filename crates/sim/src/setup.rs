@@ -5,6 +5,7 @@ use crate::datagram::{PingState, UdpSink, UdpSource};
 use crate::events::EventQueue;
 use crate::flow::{Ends, FlowState, TcpEnds, WindowSums};
 use crate::loss::{LossModel, PolicerState};
+use crate::neighbour::Neighbours;
 use crate::pipe::{Pipe, PipeParts, Shaper};
 use crate::record::Recorder;
 use crate::reorder::Reorder;
@@ -21,7 +22,6 @@ use std::collections::VecDeque;
 
 /// Builds the world.
 pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, ScenarioError> {
-    refuse_unsupported(scenario)?;
     let routes = Routes::new(scenario, seed)?;
     let mut pipes = Vec::with_capacity(2 * scenario.links.len());
     for link in &scenario.links {
@@ -35,8 +35,10 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         pipes[leaving ^ 1].tap_far = Some(index);
     }
     let flows: Vec<FlowState> = scenario.flows.iter().map(|f| flow(scenario, f, seed)).collect();
-    let sources = pipes.len() * PIPE_SOURCES + flows.len() * FLOW_SOURCES + 1;
+    let sources = pipes.len() * PIPE_SOURCES + flows.len() * FLOW_SOURCES + 2;
     let recorder = Recorder::new(scenario.sampling);
+    let neighbours =
+        scenario.neighbour_discovery.map(|spec| Neighbours::new(spec, pipes.len(), seed));
     Ok(World {
         scenario,
         now: Time::ZERO,
@@ -44,6 +46,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         events: EventQueue::new(sources),
         arena: Arena::default(),
         taps: Taps::new(flows.len()),
+        neighbours,
         pipes,
         routes,
         flows,
@@ -54,31 +57,6 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         processed: 0,
         ended: 0,
     })
-}
-
-/// What this engine cannot do is said before it starts.
-fn refuse_unsupported(scenario: &Scenario) -> Result<(), ScenarioError> {
-    let refuse = |path: String| {
-        Err(ScenarioError {
-            path,
-            message: "the simulator sends segment by segment; gso must be false".into(),
-        })
-    };
-    for (i, node) in scenario.nodes.iter().enumerate() {
-        if node.tcp.as_ref().is_some_and(|tcp| tcp.gso) {
-            return refuse(format!("nodes[{i}].tcp.gso"));
-        }
-    }
-    for (i, flow) in scenario.flows.iter().enumerate() {
-        if let Traffic::Tcp(tcp) = &flow.traffic {
-            for (side, options) in [("sender", &tcp.sender), ("receiver", &tcp.receiver)] {
-                if options.as_ref().is_some_and(|options| options.gso) {
-                    return refuse(format!("flows[{i}].traffic.tcp.{side}.gso"));
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 fn node_index(scenario: &Scenario, name: &str) -> usize {

@@ -93,8 +93,8 @@ impl Taps {
 
 impl Tap for Taps {
     fn frame(&mut self, at: Time, interface: usize, packet: &Packet) {
-        let (tap, stats) = &mut self.flows[packet.flow as usize];
         let dumbbell_packet::Body::Tcp(segment) = &packet.body else { return };
+        let (tap, stats) = &mut self.flows[packet.flow as usize];
         let has_data = segment.payload_bytes > 0;
         if *tap.get_or_insert(interface) != interface {
             return;

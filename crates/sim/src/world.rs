@@ -4,12 +4,15 @@ use crate::arena::{Arena, PacketId};
 use crate::events::{EventQueue, Source};
 use crate::flow::{Ends, FlowState};
 use crate::loss::{DropReason, LossModel};
+use crate::neighbour::{Lookup, Neighbours};
 use crate::pipe::{Offered, Pipe, Release};
 use crate::record::Recorder;
 use crate::route::Routes;
 use crate::tap_stats::Taps;
 use crate::{Monitor, RunError};
+use dumbbell_model::scenario::NodeKind;
 use dumbbell_model::{Scenario, Time};
+use dumbbell_packet::frame::{ARP_FRAME_BYTES, NO_FLOW};
 use dumbbell_packet::{Body, Packet, Segment, Tap};
 use std::collections::VecDeque;
 
@@ -39,6 +42,7 @@ pub(crate) struct World<'a> {
     pub(crate) routes: Routes,
     pub(crate) flows: Vec<FlowState>,
     pub(crate) taps: Taps,
+    pub(crate) neighbours: Option<Neighbours>,
     pub(crate) recorder: Recorder,
     /// Packets made at this instant and not yet on their way: flow, outward, frame, body.
     pub(crate) outbox: VecDeque<(u32, bool, u32, Body)>,
@@ -78,6 +82,10 @@ impl World<'_> {
         (self.flow_base() + self.flows.len() * FLOW_SOURCES) as Source
     }
 
+    fn neighbour_source(&self) -> Source {
+        self.sample_source() + 1
+    }
+
     fn dispatch(&mut self, source: Source) {
         let number = source as usize;
         let base = self.flow_base();
@@ -85,6 +93,8 @@ impl World<'_> {
             self.pipe_event(number / PIPE_SOURCES, number % PIPE_SOURCES);
         } else if source == self.sample_source() {
             self.sample();
+        } else if source == self.neighbour_source() {
+            self.neighbour_timeout();
         } else {
             let number = number - base;
             self.flow_event(number / FLOW_SOURCES, number % FLOW_SOURCES, source);
@@ -212,6 +222,10 @@ impl World<'_> {
     /// A packet is at a node: its end, or a hop.
     fn at_node(&mut self, id: PacketId, node: usize) {
         let packet = self.arena.get(id);
+        if let Body::Arp { .. } = packet.body {
+            self.arp_at_node(id, node);
+            return;
+        }
         let flow = &self.flows[packet.flow as usize];
         let destination = if packet.outward { flow.to } else { flow.from };
         if node == destination {
@@ -229,12 +243,145 @@ impl World<'_> {
         let flow = &self.flows[packet.flow as usize];
         let destination = if packet.outward { flow.to } else { flow.from };
         // Every flow's routes were checked before the run.
-        let pipe = self.routes.next_pipe(node, destination, &packet)?;
-        if self.pipes[pipe].duplicates() {
-            let copy = self.arena.insert(packet);
-            self.offer(pipe, copy, &packet);
+        let mut pipe = self.routes.next_pipe(node, destination, &packet)?;
+        if self.neighbours.is_some() && self.scenario.nodes[node].kind != NodeKind::Switch {
+            pipe = self.resolved(id, node, destination, pipe)?;
         }
-        self.offer(pipe, id, &packet)
+        self.enter(pipe, id, &packet)
+    }
+
+    /// Offers a packet to a pipe, twice if it is duplicated there.
+    fn enter(&mut self, pipe: usize, id: PacketId, packet: &Packet) -> Option<Time> {
+        if self.pipes[pipe].duplicates() {
+            let copy = self.arena.insert(*packet);
+            self.offer(pipe, copy, packet);
+        }
+        self.offer(pipe, id, packet)
+    }
+
+    /// The pipe to take as far as addresses are known: the chosen one, else another one that leads
+    /// there, else the packet waits for the answer at the chosen one (`teql_master_xmit`).
+    fn resolved(
+        &mut self,
+        id: PacketId,
+        node: usize,
+        destination: usize,
+        chosen: usize,
+    ) -> Option<usize> {
+        let ways = self.routes.ways(node, destination);
+        let start = ways.iter().position(|&way| way == chosen).unwrap_or(0);
+        let order: Vec<usize> =
+            ways[start..].iter().chain(&ways[..start]).copied().collect();
+        let sprays = self.scenario.nodes[node].spray.is_some();
+        let mut wait_at = None;
+        for way in order {
+            let path = self.path_to_neighbour(way, destination);
+            let revalidates = self.scenario.nodes[node].kind == NodeKind::Router;
+            let now = self.now;
+            let neighbours = self.neighbours.as_mut()?;
+            match neighbours.lookup(now, &path, revalidates) {
+                Lookup::Resolved => return Some(way),
+                Lookup::Unresolved { entry, ask } => {
+                    wait_at.get_or_insert(entry);
+                    if ask {
+                        self.ask(entry);
+                    }
+                }
+            }
+            if !sprays {
+                break;
+            }
+        }
+        let dropped = self.neighbours.as_mut()?.wait(wait_at?, id);
+        if let Some(id) = dropped {
+            self.drop_packet(chosen, id, DropReason::Overflow);
+        }
+        self.schedule_neighbours();
+        None
+    }
+
+    /// Pipes from here to the next host or router on the way, switches passed through.
+    fn path_to_neighbour(&self, first: usize, destination: usize) -> Vec<usize> {
+        let mut path = vec![first];
+        let mut node = self.pipes[first].to;
+        while self.scenario.nodes[node].kind == NodeKind::Switch {
+            let Some(&pipe) = self.routes.ways(node, destination).first() else { break };
+            path.push(pipe);
+            node = self.pipes[pipe].to;
+        }
+        path
+    }
+
+    /// Sends the question of an entry.
+    fn ask(&mut self, entry: u32) {
+        self.send_arp(entry, 0, false);
+        self.schedule_neighbours();
+    }
+
+    /// Puts an ARP packet on the next pipe of its path; the answer takes the path back.
+    fn send_arp(&mut self, entry: u32, hops: u32, reply: bool) {
+        let Some(neighbours) = &self.neighbours else { return };
+        let path = neighbours.path(entry);
+        let hop = hops as usize;
+        let pipe = if reply { path[path.len() - 1 - hop] ^ 1 } else { path[hop] };
+        let packet = Packet {
+            flow: NO_FLOW,
+            outward: !reply,
+            frame_bytes: ARP_FRAME_BYTES,
+            number: u64::from(entry),
+            body: Body::Arp { entry, hops: hops + 1, reply },
+        };
+        if hop == 0 {
+            self.routes.own_packet(pipe);
+        }
+        let id = self.arena.insert(packet);
+        self.packets += 1;
+        self.enter(pipe, id, &packet);
+    }
+
+    fn arp_at_node(&mut self, id: PacketId, node: usize) {
+        let packet = self.arena.remove(id);
+        let Body::Arp { entry, hops, reply } = packet.body else { return };
+        let now = self.now;
+        let Some(neighbours) = &mut self.neighbours else { return };
+        if (hops as usize) < neighbours.path(entry).len() {
+            self.send_arp(entry, hops, reply);
+            return;
+        }
+        let first = if reply { neighbours.path(entry)[0] } else { usize::MAX };
+        let released = if reply {
+            neighbours.answered(now, entry)
+        } else {
+            let revalidates = self.scenario.nodes[node].kind == NodeKind::Router;
+            neighbours.asked(entry, revalidates)
+        };
+        if reply {
+            for id in released {
+                let packet = *self.arena.get(id);
+                self.enter(first, id, &packet);
+            }
+        } else {
+            for id in released {
+                self.inbox.push_back((id, node));
+            }
+            self.send_arp(entry, 0, true);
+        }
+        self.schedule_neighbours();
+    }
+
+    fn schedule_neighbours(&mut self) {
+        let at = self.neighbours.as_ref().and_then(Neighbours::next_deadline);
+        let source = self.neighbour_source();
+        self.set(source as usize, at);
+    }
+
+    fn neighbour_timeout(&mut self) {
+        let now = self.now;
+        let Some(neighbours) = &mut self.neighbours else { return };
+        for entry in neighbours.on_timeout(now) {
+            self.send_arp(entry, 0, false);
+        }
+        self.schedule_neighbours();
     }
 
     fn offer(&mut self, pipe: usize, id: PacketId, packet: &Packet) -> Option<Time> {
@@ -277,7 +424,9 @@ impl World<'_> {
     fn drop_packet(&mut self, pipe: usize, id: PacketId, reason: DropReason) {
         let packet = self.arena.remove(id);
         self.ended += 1;
-        self.flows[packet.flow as usize].dropped += 1;
+        if let Some(flow) = self.flows.get_mut(packet.flow as usize) {
+            flow.dropped += 1;
+        }
         self.recorder.drop(self.now, &self.pipes[pipe].name, reason.name(), &packet);
     }
 
@@ -430,6 +579,7 @@ impl World<'_> {
             }
             inside += pipe.inside();
         }
+        inside += self.neighbours.as_ref().map_or(0, Neighbours::waiting) as u64;
         if inside != self.arena.alive() as u64 {
             return Err(RunError::Conservation(format!(
                 "{} packets alive, {inside} inside pipes",

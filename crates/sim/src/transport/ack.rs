@@ -219,6 +219,9 @@ impl Sender {
             self.lost_out -= 1;
         }
         self.packets_out -= 1;
+        if !head.sacked {
+            self.sent_overhead_bytes -= u64::from(head.overhead_bytes);
+        }
         acked.packets += 1;
         self.rate_segment_delivered(id, building);
         flags.data_acked = true;
@@ -275,6 +278,7 @@ impl Sender {
         if self.cc.controls_rate() {
             let conn = self.conn();
             self.cc.cong_control(&conn, &mut self.window, &building.sample);
+            self.take_app_limited();
             return;
         }
         if self.in_cwnd_reduction() {

@@ -12,6 +12,11 @@ use dumbbell_packet::Segment;
 const UNPACED_SEGMENTS: u64 = 10;
 /// sk_pacing_shift: small queues hold about a millisecond of the pacing rate.
 const PACING_SHIFT: u32 = 10;
+/// Largest unit of segmentation offload (GSO_MAX_SIZE less headers).
+pub(crate) const GSO_MAX_BYTES: u64 = 65_536 - 1 - 320;
+/// tcp_tso_rtt_log: the nearer the peer, the larger the unit.
+const TSO_RTT_LOG: u32 = 9;
+const NS_PER_MS: u64 = 1_000_000;
 
 impl Sender {
     /// `tcp_data_snd_check`.
@@ -31,34 +36,49 @@ impl Sender {
     /// nothing is out and nothing could be sent.
     pub(crate) fn write_xmit(&mut self, probe: bool) -> bool {
         let mut sent = 0;
+        let mut deferred = false;
+        let burst_segments = if probe { 1 } else { self.burst_segments() };
         while self.has_unsent() {
             if self.pacing_blocked() {
                 break;
             }
-            if self.in_flight() >= self.window.cwnd && !probe {
+            let in_flight = self.in_flight();
+            if in_flight >= self.window.cwnd && !probe {
                 break;
             }
+            // At least two bursts to a window (tcp_cwnd_test).
+            let room = self.window.cwnd.saturating_sub(in_flight).max(1);
+            let quota = room.min((self.window.cwnd >> 1).max(1)).min(burst_segments);
             let unsent = self.write_seq - self.snd_nxt;
-            let payload = unsent.min(u64::from(self.mss)) as u32;
-            let fin = self.fin && u64::from(payload) == unsent;
-            let end = self.snd_nxt + u64::from(payload) + u64::from(fin);
-            if end > self.snd_una + self.snd_wnd {
+            let first = unsent.min(u64::from(self.mss)) + u64::from(self.fin && unsent == 0);
+            let window_end = self.snd_una + self.snd_wnd;
+            if self.snd_nxt + first > window_end {
                 break;
             }
-            let partial = payload < self.mss && !fin && !probe;
-            if partial && self.packets_out > 0 && self.small_seq > self.snd_una {
-                break; // Minshall: one small segment at a time.
+            let mss = u64::from(self.mss);
+            if unsent > mss && !probe && self.should_defer(burst_segments, unsent) {
+                deferred = true;
+                break;
+            }
+            let mut length = (u64::from(quota) * mss).min(unsent).min(window_end - self.snd_nxt);
+            let partial = length % mss;
+            let last = length == unsent && self.fin;
+            if partial > 0 && !last && !probe && self.nagle_holds() {
+                length -= partial; // Minshall: one small segment at a time.
+                if length == 0 {
+                    break;
+                }
             }
             if self.small_queue_blocked(0) {
                 break;
             }
-            self.send_new(payload, fin);
-            sent += 1;
-            if probe {
+            let fits = self.snd_nxt + length + 1 <= window_end;
+            sent += self.send_burst(length, last && fits);
+            if probe || (last && !fits) {
                 break;
             }
         }
-        let limited = self.in_flight() >= self.window.cwnd;
+        let limited = deferred || self.in_flight() >= self.window.cwnd;
         if sent > 0 || limited {
             self.cwnd_validate(limited);
         }
@@ -74,43 +94,116 @@ impl Sender {
         self.packets_out == 0 && self.has_unsent()
     }
 
-    /// Sends the next new segment (`tcp_transmit_skb`, `tcp_event_new_data_sent`).
-    fn send_new(&mut self, payload_bytes: u32, fin: bool) {
-        let mut segment = Sent::new(self.snd_nxt, payload_bytes, fin);
-        self.stamp(&mut segment);
-        let (seq, end) = (segment.seq, segment.end());
-        let id = self.queue.push(segment);
-        self.queue.list_newest(id);
-        self.emit(seq, payload_bytes, fin);
-        let prior_packets = self.packets_out;
-        self.snd_nxt = end;
-        if payload_bytes < self.mss {
-            self.small_seq = end;
+    fn nagle_holds(&self) -> bool {
+        self.packets_out > 0 && self.small_seq > self.snd_una
+    }
+
+    /// Segments that leave as one unit: about a millisecond at the pacing rate, more for close
+    /// peers (`tcp_tso_autosize`). TCP builds such units on every device since Linux 4.17; where
+    /// the device cannot, they are cut below the qdisc.
+    fn burst_segments(&mut self) -> u32 {
+        if !self.options.gso {
+            return 1;
         }
-        self.packets_out += 1;
+        let conn = self.conn();
+        let least = self.cc.min_tso_segs(&conn, &self.window);
+        let mut bytes = self.window.pacing_rate >> PACING_SHIFT;
+        let halvings = self.rtt.min_us() >> TSO_RTT_LOG;
+        if halvings < u32::BITS {
+            bytes += GSO_MAX_BYTES >> halvings;
+        }
+        let bytes = bytes.min(GSO_MAX_BYTES);
+        ((bytes / u64::from(self.mss)) as u32).max(least)
+    }
+
+    /// Wait for the next ACK to make a fuller unit (`tcp_tso_should_defer`).
+    fn should_defer(&self, burst_segments: u32, unsent: u64) -> bool {
+        if self.state >= CaState::Recovery {
+            return false;
+        }
+        let now_ns = self.now.as_ns();
+        if now_ns > self.wstamp_ns + NS_PER_MS {
+            return false; // The last write is long ago.
+        }
+        let mss = u64::from(self.mss);
+        let send_window = self.snd_una + self.snd_wnd - self.snd_nxt;
+        let room = u64::from(self.window.cwnd - self.in_flight());
+        let cong_window = room * mss;
+        let limit = send_window.min(cong_window);
+        if limit >= u64::from(burst_segments) * mss {
+            return false;
+        }
+        // A third of the window is worth sending (tcp_tso_win_divisor).
+        if limit >= self.snd_wnd.min(u64::from(self.window.cwnd) * mss) / 3 {
+            return false;
+        }
+        let Some(head) = self.queue.front() else { return false };
+        let srtt_ns = u64::from(self.rtt.srtt_us8) * (1000 >> 3);
+        let expected_ack = head.sent_ns + srtt_ns;
+        if expected_ack > now_ns + (srtt_ns >> 1).min(NS_PER_MS) {
+            return false; // The next ACK is too far.
+        }
+        // The unit at the head holds at most this much.
+        let head_bytes = unsent.min(GSO_MAX_BYTES);
+        if cong_window < send_window && cong_window <= head_bytes {
+            return true;
+        }
+        if cong_window >= send_window && send_window <= head_bytes {
+            return false; // Limited by the receiver: the caller finds that out.
+        }
+        !self.fin
+    }
+
+    /// Sends so many new bytes as one unit (`tcp_transmit_skb`, `tcp_event_new_data_sent`).
+    /// Returns the number of segments.
+    fn send_burst(&mut self, length: u64, fin: bool) -> u32 {
+        let mss = u64::from(self.mss);
+        let segments = length.div_ceil(mss).max(1) as u32;
+        self.stamp(length, segments);
+        let overhead = super::sender::SEGMENT_OVERHEAD_BYTES / u64::from(segments);
+        let prior_packets = self.packets_out;
+        let mut left = length;
+        for index in 1..=segments {
+            let payload_bytes = left.min(mss) as u32;
+            left -= u64::from(payload_bytes);
+            let mut segment = Sent::new(self.snd_nxt, payload_bytes, fin && index == segments);
+            segment.sent_ns = self.last_sent_ns;
+            segment.overhead_bytes = overhead as u16;
+            self.sent_overhead_bytes += overhead;
+            self.rate_segment_sent(&mut segment);
+            let (seq, end, fin) = (segment.seq, segment.end(), segment.fin);
+            let id = self.queue.push(segment);
+            self.queue.list_newest(id);
+            self.emit(seq, payload_bytes, fin);
+            self.snd_nxt = end;
+            self.packets_out += 1;
+            if payload_bytes < self.mss {
+                self.small_seq = end;
+            }
+        }
         if prior_packets == 0 || self.pending == Pending::LossProbe {
             self.rearm_rto();
         }
         self.check_space();
+        segments
     }
 
-    /// Gives a segment its time of departure and delivery snapshot, and counts it.
-    fn stamp(&mut self, segment: &mut Sent) {
+    /// Time of departure of a unit, and of the next one if paced (`__tcp_transmit_skb`,
+    /// `tcp_update_skb_after_send`).
+    fn stamp(&mut self, bytes: u64, segments: u32) {
         if self.in_flight() == 0 {
             self.cwnd_event(CaEvent::TxStart);
         }
         self.last_send = self.jiffies();
-        self.counters.data_packets += 1;
+        self.counters.data_packets += u64::from(segments);
         let prior_wstamp_ns = self.wstamp_ns;
         self.wstamp_ns = self.wstamp_ns.max(self.now.as_ns());
-        segment.sent_ns = self.wstamp_ns;
-        self.rate_segment_sent(segment);
-        let paced = self.window.pacing || self.fq;
+        self.last_sent_ns = self.wstamp_ns;
         let rate = self.window.pacing_rate;
-        if paced && rate != u64::MAX && rate > 0 && self.counters.data_packets >= UNPACED_SEGMENTS
-        {
-            let mut length_ns = u64::from(segment.payload_bytes) * 1_000_000_000 / rate;
-            // A late timer is made up for, by half a segment's time at most.
+        let unpaced = self.counters.data_packets < UNPACED_SEGMENTS;
+        if self.window.pacing && rate != u64::MAX && rate > 0 && !unpaced {
+            let mut length_ns = bytes * 1_000_000_000 / rate;
+            // A late timer is made up for, by half a unit's time at most.
             let credit = self.wstamp_ns - prior_wstamp_ns;
             length_ns -= (length_ns / 2).min(credit);
             self.wstamp_ns += length_ns;
@@ -120,17 +213,34 @@ impl Sender {
     fn emit(&mut self, seq: u64, payload_bytes: u32, fin: bool) {
         let psh = seq + u64::from(payload_bytes) == self.write_seq;
         let header = self.segment_header();
-        self.out.push(Segment {
+        let segment = Segment {
             seq,
             payload_bytes,
+            tsval_ms: (self.last_sent_ns / NS_PER_MS) as u32,
             flags: Flags { syn: false, fin, psh },
             ..header
-        });
+        };
+        let leaves = Time::from_ns(self.last_sent_ns);
+        if self.fq && (leaves > self.now || !self.fq_queue.is_empty()) {
+            self.host_queued(leaves);
+            self.fq_queue.push_back((leaves, segment));
+        } else {
+            self.out.push(segment);
+        }
     }
 
-    /// Paced and too early: sets the timer (`tcp_pacing_check`).
+    /// fq lets go what is due; room in it wakes TCP (`tcp_wfree`).
+    pub(crate) fn release_fq(&mut self) {
+        while self.fq_queue.front().is_some_and(|(leaves, _)| *leaves <= self.now) {
+            if let Some((_, segment)) = self.fq_queue.pop_front() {
+                self.out.push(segment);
+            }
+        }
+    }
+
+    /// Paced by TCP itself and too early: sets the timer (`tcp_pacing_check`).
     fn pacing_blocked(&mut self) -> bool {
-        if !(self.window.pacing || self.fq) || self.wstamp_ns <= self.now.as_ns() {
+        if !self.window.pacing || self.fq || self.wstamp_ns <= self.now.as_ns() {
             return false;
         }
         if self.pacing_timer.is_none() {
@@ -149,7 +259,7 @@ impl Sender {
         }
         let segment = u64::from(self.mss) + super::sender::SEGMENT_OVERHEAD_BYTES;
         let mut limit = (2 * segment).max(self.window.pacing_rate >> PACING_SHIFT);
-        if !(self.window.pacing || self.fq) {
+        if !self.window.pacing {
             limit = limit.min(self.options.tcp_limit_output_bytes);
         }
         if self.host_queue_bytes <= limit << factor || self.queue.len() <= 1 {
@@ -260,16 +370,12 @@ impl Sender {
             Retransmission::Timeout => self.counters.timeout += 1,
             Retransmission::Probe => self.counters.probe += 1,
         }
-        self.stamp(&mut segment);
+        self.stamp(u64::from(segment.payload_bytes), 1);
+        segment.sent_ns = self.last_sent_ns;
+        self.rate_segment_sent(&mut segment);
         segment.ever_retransmitted = true;
         let (seq, payload, fin) = (segment.seq, segment.payload_bytes, segment.fin);
-        let stored = self.queue.get_mut(id);
-        stored.sent_ns = segment.sent_ns;
-        stored.first_tx_us = segment.first_tx_us;
-        stored.delivered_us = segment.delivered_us;
-        stored.delivered = segment.delivered;
-        stored.app_limited = segment.app_limited;
-        stored.ever_retransmitted = true;
+        self.queue.replace(id, segment);
         self.queue.list_newest(id);
         self.emit(seq, payload, fin);
         true
@@ -304,10 +410,14 @@ impl Sender {
         } else {
             Retransmission::Fast
         };
+        let mut unit_ns = None;
         while id < self.queue.end_id() {
-            if self.pacing_blocked() {
+            // Segments that were sent as one unit are sent again as one.
+            let same_unit = unit_ns == Some(self.queue.get(id).sent_ns);
+            if !same_unit && self.pacing_blocked() {
                 break;
             }
+            unit_ns = None;
             if !hole_seen {
                 self.retransmit_hint = Some(id);
             }
@@ -320,6 +430,7 @@ impl Sender {
                     hole_seen = true;
                 }
             } else if !segment.sacked && !segment.retransmitted {
+                unit_ns = (self.options.gso && !same_unit).then_some(segment.sent_ns);
                 if self.small_queue_blocked(1) || !self.retransmit(id, why) {
                     break;
                 }

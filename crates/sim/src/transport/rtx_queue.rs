@@ -30,7 +30,8 @@ pub(crate) struct Sent {
     pub(crate) first_tx_us: u64,
     /// Last (re)transmission, nanoseconds (`skb_mstamp_ns`).
     pub(crate) sent_ns: u64,
-    /// When the next hop will have taken it: a retransmission before that would be futile.
+    /// Memory around the payload in the send buffer.
+    pub(crate) overhead_bytes: u16,
     previous: SegmentId,
     next: SegmentId,
     listed: bool,
@@ -51,6 +52,7 @@ impl Sent {
             delivered: 0,
             first_tx_us: 0,
             sent_ns: 0,
+            overhead_bytes: 0,
             previous: NONE,
             next: NONE,
             listed: false,
@@ -101,16 +103,19 @@ impl RtxQueue {
         self.segments.front()
     }
 
-    pub(crate) fn back(&self) -> Option<&Sent> {
-        self.segments.back()
-    }
-
     pub(crate) fn get(&self, id: SegmentId) -> &Sent {
         &self.segments[(id - self.base) as usize]
     }
 
     pub(crate) fn get_mut(&mut self, id: SegmentId) -> &mut Sent {
         &mut self.segments[(id - self.base) as usize]
+    }
+
+    /// New content for a segment; its place in the list of sending stays.
+    pub(crate) fn replace(&mut self, id: SegmentId, new: Sent) {
+        let old = self.get_mut(id);
+        let (previous, next, listed) = (old.previous, old.next, old.listed);
+        *old = Sent { previous, next, listed, ..new };
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Sent> {

@@ -203,6 +203,8 @@ impl Sender {
             tagged.lost = lost;
             tagged.retransmitted = retransmitted;
             tagged.sacked = true;
+            // SACKed neighbours are merged: their buffers are freed (tcp_shift_skb_data).
+            self.sent_overhead_bytes -= u64::from(segment.overhead_bytes);
             flags.data_sacked = true;
             self.sacked_out += 1;
             tagging.sack_delivered += 1;

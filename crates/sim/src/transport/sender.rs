@@ -91,6 +91,8 @@ pub(crate) struct Sender {
     pub(crate) stopped: bool,
     pub(crate) no_space: bool,
     pub(crate) sndbuf: u64,
+    /// Memory around the payload of what is sent and neither acknowledged nor SACKed.
+    pub(crate) sent_overhead_bytes: u64,
     pub(crate) source_at: Option<Time>,
 
     // Scoreboard (all in packets).
@@ -151,13 +153,16 @@ pub(crate) struct Sender {
     pub(crate) probes_out: u32,
     /// Earliest departure of the next paced segment (`tcp_wstamp_ns`).
     pub(crate) wstamp_ns: u64,
+    /// Departure of the last unit.
+    pub(crate) last_sent_ns: u64,
     pub(crate) pacing_timer: Option<Time>,
-    /// Pace by fq: the same departure times, whatever the algorithm asks.
-    pub(crate) fq: bool,
     /// Segments that the host's own queue has not let go: when each will leave, and its size.
     pub(crate) host_queue: VecDeque<(Time, u64)>,
     pub(crate) host_queue_bytes: u64,
     pub(crate) small_queue_timer: Option<Time>,
+    /// The fq qdisc of the host: segments wait for their time of departure there, not in TCP.
+    pub(crate) fq: bool,
+    pub(crate) fq_queue: VecDeque<(Time, Segment)>,
 
     pub(crate) counters: Counters,
     pub(crate) established_at: Option<Time>,
@@ -180,7 +185,7 @@ impl Sender {
             options: options.clone(),
             tick: Tick::new(options.hz),
             cc: dumbbell_cc::new(algorithm, options),
-            window: Window::new(options.initcwnd),
+            window: Window { pacing: fq, ..Window::new(options.initcwnd) },
             rng,
             phase: Phase::Closed,
             now: Time::ZERO,
@@ -199,6 +204,7 @@ impl Sender {
             stopped: false,
             no_space: false,
             sndbuf: options.tcp_wmem[1],
+            sent_overhead_bytes: 0,
             source_at: None,
             packets_out: 0,
             sacked_out: 0,
@@ -244,11 +250,13 @@ impl Sender {
             retransmits: 0,
             probes_out: 0,
             wstamp_ns: 0,
+            last_sent_ns: 0,
             pacing_timer: None,
-            fq,
             host_queue: VecDeque::new(),
             host_queue_bytes: 0,
             small_queue_timer: None,
+            fq,
+            fq_queue: VecDeque::new(),
             counters: Counters::default(),
             established_at: None,
         }
@@ -371,6 +379,7 @@ impl Sender {
             self.timer_fires = None;
             self.on_write_timer();
         }
+        self.release_fq();
         if self.pacing_timer.is_some_and(|at| at <= now) {
             self.pacing_timer = None;
             self.tsq_write();
@@ -386,8 +395,9 @@ impl Sender {
 
     /// When [`Self::on_timeout`] must be called next.
     pub(crate) fn next_deadline(&self) -> Time {
+        let fq = self.fq_queue.front().map(|(leaves, _)| *leaves);
         let timers =
-            [self.timer_fires, self.pacing_timer, self.small_queue_timer, self.source_at];
+            [self.timer_fires, self.pacing_timer, self.small_queue_timer, self.source_at, fq];
         timers.into_iter().flatten().min().unwrap_or(Time::NEVER)
     }
 
@@ -464,17 +474,26 @@ impl Sender {
     pub(crate) fn set_state(&mut self, state: CaState) {
         let conn = self.conn();
         self.cc.set_state(&conn, &mut self.window, state);
+        self.take_app_limited();
         self.state = state;
     }
 
     pub(crate) fn cwnd_event(&mut self, event: CaEvent) {
         let conn = self.conn();
         self.cc.cwnd_event(&conn, &mut self.window, event);
+        self.take_app_limited();
     }
 
     pub(crate) fn cc_ssthresh(&mut self) -> u32 {
         let conn = self.conn();
         self.cc.ssthresh(&conn, &mut self.window)
+    }
+
+    /// BBR marks the connection application-limited while it probes the RTT.
+    pub(crate) fn take_app_limited(&mut self) {
+        if let Some(until) = self.window.app_limited.take() {
+            self.rate.app_limited = until;
+        }
     }
 
     pub(crate) fn segment_header(&self) -> Segment {

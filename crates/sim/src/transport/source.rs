@@ -1,6 +1,7 @@
 //! The application's side of the sender: writing, send buffer and its autotuning
 //! (`tcp_sndbuf_expand`, `tcp_check_space`).
 
+use super::output::GSO_MAX_BYTES;
 use super::sender::{Phase, Sender, SEGMENT_OVERHEAD_BYTES};
 use dumbbell_model::scenario::Source;
 
@@ -10,10 +11,23 @@ const SHARED_INFO_BYTES: u64 = 320;
 const SK_BUFF_BYTES: u64 = 256;
 
 impl Sender {
+    /// Bytes that go into one buffer of the write queue: a unit of segmentation offload, at most
+    /// half of the largest window the peer ever offered (`tcp_xmit_size_goal`).
+    fn size_goal(&self) -> u64 {
+        let mss = u64::from(self.mss);
+        if !self.options.gso {
+            return mss;
+        }
+        let most = GSO_MAX_BYTES.min((self.max_window >> 1).max(536));
+        (most / mss * mss).max(mss)
+    }
+
     /// Memory of what is written and not acknowledged (`sk_wmem_queued`).
     fn queued_memory(&self) -> u64 {
-        let bytes = self.write_seq.saturating_sub(self.snd_una);
-        bytes + bytes.div_ceil(u64::from(self.mss)) * SEGMENT_OVERHEAD_BYTES
+        let unsent = self.write_seq.saturating_sub(self.snd_nxt);
+        self.write_seq.saturating_sub(self.snd_una)
+            + self.sent_overhead_bytes
+            + unsent.div_ceil(self.size_goal()) * SEGMENT_OVERHEAD_BYTES
     }
 
     /// `tcp_sndbuf_expand`: twice the window (three times for BBR), in the worst packing.
@@ -95,10 +109,10 @@ impl Sender {
         if self.packets_out == 0 {
             self.slow_start_after_idle_check();
         }
-        let queued = self.queued_memory();
-        let segment = u64::from(self.mss) + SEGMENT_OVERHEAD_BYTES;
-        let room = self.sndbuf.saturating_sub(queued).div_ceil(segment) * u64::from(self.mss);
-        let written = wanted.min(room);
+        // Buffers are begun while the memory is below the limit, and then filled.
+        let goal = self.size_goal();
+        let room = self.sndbuf.saturating_sub(self.queued_memory());
+        let written = wanted.min(room.div_ceil(goal + SEGMENT_OVERHEAD_BYTES) * goal);
         self.no_space = written < wanted;
         self.write_seq += written;
         self.written_bytes += written;

@@ -1,0 +1,229 @@
+//! Address resolution between hosts and routers: ARP (RFC 826) with the states of RFC 4861 §7.3.2
+//! as Linux keeps them for IPv4 too (net/core/neighbour.c).
+//!
+//! An entry belongs to a node's pipe and the neighbour behind it, perhaps beyond switches. Only
+//! routers re-validate: a host's entries are confirmed by TCP's progress all the time.
+
+use crate::arena::PacketId;
+use dumbbell_model::rng::Rng;
+use dumbbell_model::scenario::NeighbourDiscovery;
+use dumbbell_model::{Span, Time};
+
+/// Between unanswered questions (retrans_time).
+const RETRY: Span = Span::from_s(1);
+/// Packets that wait for an answer (unres_qlen); more push out the oldest.
+pub(crate) const WAITING_MAX: usize = 101;
+
+/// What is known of a neighbour's address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing; packets wait, the question is repeated at this time.
+    Incomplete { waiting: Vec<PacketId>, retry: Time },
+    Reachable { until: Option<Time> },
+    /// Known but old; in use it is asked for again.
+    Stale,
+    Delay { until: Time },
+    /// Asked again; still in use.
+    Probe { retry: Time },
+}
+
+/// One neighbour of one node.
+struct Entry {
+    state: State,
+    /// Pipes from the node to the neighbour.
+    path: Vec<usize>,
+    reachable: Span,
+    revalidates: bool,
+}
+
+/// All entries of all nodes.
+pub(crate) struct Neighbours {
+    spec: NeighbourDiscovery,
+    entries: Vec<Entry>,
+    /// Entries by the node's pipe.
+    of_pipe: Vec<Vec<u32>>,
+    seed: u64,
+}
+
+/// May a packet be sent?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lookup {
+    Resolved,
+    /// Not yet; the number of the entry with which it may wait. `ask`: the question is to be sent.
+    Unresolved { entry: u32, ask: bool },
+}
+
+impl Neighbours {
+    pub(crate) fn new(spec: NeighbourDiscovery, pipes: usize, seed: u64) -> Self {
+        Self { spec, entries: Vec::new(), of_pipe: vec![Vec::new(); pipes], seed }
+    }
+
+    /// The entry for the neighbour at the end of this path, made if it is not there.
+    fn entry(&mut self, path: &[usize], revalidates: bool, state: State) -> u32 {
+        if let Some(&known) = self.of_pipe[path[0]]
+            .iter()
+            .find(|&&entry| self.entries[entry as usize].path == path)
+        {
+            return known;
+        }
+        let half = self.spec.reachable.as_ps() / 2;
+        let name = format!("neighbour/{path:?}");
+        let reachable = Span::from_ps(half + Rng::named(self.seed, &name).below(2 * half));
+        let entry = self.entries.len() as u32;
+        self.entries.push(Entry { state, path: path.to_vec(), reachable, revalidates });
+        self.of_pipe[path[0]].push(entry);
+        entry
+    }
+
+    /// A packet is to be sent along this path (`neigh_event_send`).
+    pub(crate) fn lookup(&mut self, now: Time, path: &[usize], revalidates: bool) -> Lookup {
+        let before = self.entries.len();
+        let incomplete = State::Incomplete { waiting: Vec::new(), retry: now + RETRY };
+        let number = self.entry(path, revalidates, incomplete);
+        let probe_delay = self.spec.probe_delay;
+        let entry = &mut self.entries[number as usize];
+        match entry.state {
+            State::Incomplete { .. } => {
+                Lookup::Unresolved { entry: number, ask: self.entries.len() > before }
+            }
+            State::Stale => {
+                if entry.revalidates {
+                    entry.state = State::Delay { until: now + probe_delay };
+                }
+                Lookup::Resolved
+            }
+            State::Reachable { .. } | State::Delay { .. } | State::Probe { .. } => {
+                Lookup::Resolved
+            }
+        }
+    }
+
+    /// A packet waits for the answer; the oldest if there are too many.
+    pub(crate) fn wait(&mut self, entry: u32, id: PacketId) -> Option<PacketId> {
+        let State::Incomplete { waiting, .. } = &mut self.entries[entry as usize].state else {
+            return None;
+        };
+        waiting.push(id);
+        (waiting.len() > WAITING_MAX).then(|| waiting.remove(0))
+    }
+
+    /// Pipes to the neighbour.
+    pub(crate) fn path(&self, entry: u32) -> &[usize] {
+        &self.entries[entry as usize].path
+    }
+
+    /// The question arrived: the neighbour learns the asker's address (`neigh_event_ns`).
+    pub(crate) fn asked(&mut self, entry: u32, revalidates: bool) -> Vec<PacketId> {
+        let back: Vec<usize> = self.path(entry).iter().rev().map(|pipe| pipe ^ 1).collect();
+        let mine = self.entry(&back, revalidates, State::Stale);
+        let mine = &mut self.entries[mine as usize];
+        match &mut mine.state {
+            State::Incomplete { waiting, .. } => {
+                let waiting = core::mem::take(waiting);
+                mine.state = State::Stale;
+                waiting
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The answer arrived; what waited for it may go.
+    pub(crate) fn answered(&mut self, now: Time, entry: u32) -> Vec<PacketId> {
+        let entry = &mut self.entries[entry as usize];
+        let until = entry.revalidates.then(|| now + entry.reachable);
+        match core::mem::replace(&mut entry.state, State::Reachable { until }) {
+            State::Incomplete { waiting, .. } => waiting,
+            _ => Vec::new(),
+        }
+    }
+
+    /// When the next entry is due.
+    pub(crate) fn next_deadline(&self) -> Option<Time> {
+        self.entries.iter().filter_map(|entry| entry.due()).min()
+    }
+
+    /// Moves on what is due; returns the entries whose question is to be asked
+    /// (`neigh_timer_handler`).
+    pub(crate) fn on_timeout(&mut self, now: Time) -> Vec<u32> {
+        let mut ask = Vec::new();
+        for (number, entry) in self.entries.iter_mut().enumerate() {
+            if entry.due().is_none_or(|due| due > now) {
+                continue;
+            }
+            match &mut entry.state {
+                State::Reachable { .. } => entry.state = State::Stale,
+                State::Delay { .. } => {
+                    entry.state = State::Probe { retry: now + RETRY };
+                    ask.push(number as u32);
+                }
+                State::Incomplete { retry, .. } | State::Probe { retry } => {
+                    *retry = now + RETRY;
+                    ask.push(number as u32);
+                }
+                State::Stale => {}
+            }
+        }
+        ask
+    }
+
+    /// Packets that wait in all entries.
+    pub(crate) fn waiting(&self) -> usize {
+        self.entries
+            .iter()
+            .map(|entry| match &entry.state {
+                State::Incomplete { waiting, .. } => waiting.len(),
+                _ => 0,
+            })
+            .sum()
+    }
+}
+
+impl Entry {
+    fn due(&self) -> Option<Time> {
+        match self.state {
+            State::Incomplete { retry, .. } | State::Probe { retry } => Some(retry),
+            State::Reachable { until } => until,
+            State::Delay { until } => Some(until),
+            State::Stale => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn neighbours() -> Neighbours {
+        let spec =
+            NeighbourDiscovery { reachable: Span::from_s(30), probe_delay: Span::from_s(5) };
+        Neighbours::new(spec, 4, 1)
+    }
+
+    #[test]
+    fn a_router_asks_once_uses_asks_again_and_goes_on_meanwhile() {
+        let mut n = neighbours();
+        let at = |s: u64| Time::from_ns(s * S);
+        assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Unresolved { entry: 0, ask: true });
+        assert_eq!(n.wait(0, 7), None);
+        assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Unresolved { entry: 0, ask: false });
+        assert_eq!(n.answered(at(0), 0), [7]);
+        assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Resolved);
+        let stale = n.next_deadline().expect("reachable for a time");
+        assert!(at(15) <= stale && stale < at(45), "{stale}");
+        assert!(n.on_timeout(stale).is_empty());
+        assert_eq!(n.next_deadline(), None);
+        assert_eq!(n.lookup(stale, &[0, 2], true), Lookup::Resolved);
+        assert_eq!(n.on_timeout(stale + Span::from_s(5)), [0]);
+        assert_eq!(n.lookup(stale + Span::from_s(5), &[0, 2], true), Lookup::Resolved);
+    }
+
+    #[test]
+    fn the_asked_neighbour_knows_the_asker() {
+        let mut n = neighbours();
+        n.lookup(Time::ZERO, &[0, 2], true);
+        n.asked(0, true);
+        assert_eq!(n.lookup(Time::ZERO, &[3, 1], true), Lookup::Resolved);
+    }
+}
