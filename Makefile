@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PYO3_PYTHON := $(abspath $(BIN)/python)
+export PIP_QUIET := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # A virtual environment that happens to be active is not the one meant here.
 unexport VIRTUAL_ENV
 unexport CONDA_PREFIX
@@ -29,7 +31,6 @@ demo: build
 		--repeats 2 --store store/demo --json store/demo.json
 	@$(BIN)/dumbbell report store/demo -o store/demo.html
 	@echo
-	@echo "The report:  store/demo.html"
 	@echo "The whole study (10 repeats, all parts):"
 	@echo "  $(BIN)/dumbbell study run multipath --store store/multipath"
 	@echo "  $(BIN)/dumbbell report store/multipath -o multipath.html"

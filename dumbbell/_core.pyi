@@ -2,6 +2,20 @@
 
 from typing import Final, final
 
+__all__ = [
+    "Cancelled",
+    "ConservationError",
+    "Monitor",
+    "Output",
+    "ScenarioError",
+    "engine_version",
+    "profiles",
+    "run",
+    "tables",
+    "validate",
+    "version",
+]
+
 version: Final[str]
 engine_version: Final[str]
 

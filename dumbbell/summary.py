@@ -10,7 +10,7 @@ from rich.table import Table
 
 from dumbbell.metrics import METRICS, summary
 from dumbbell.results import Results
-from dumbbell.studies.display import number, with_error
+from dumbbell.studies.numbers import number, with_error
 
 QUANTITIES: dict[str, tuple[str, ...]] = {
     "goodput_mbps": ("goodput_mbps",),

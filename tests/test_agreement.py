@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from pathlib import Path
 
@@ -108,11 +109,14 @@ def test_a_study_run_against_the_kernel_matches_cells_by_name() -> None:
     data = found.to_json()["agreement"]
     assert data["cells"] == 48
     assert data["criteria"]["goodput_mbps"] == "within 5 %"
-    console = Console(width=200, record=True, quiet=False, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
-    for one in renderables(found):
-        console.print(one)
-    console.file.close()
-    assert "cells agree" in console.export_text()
+    for width in (80, 200):
+        console = Console(width=width, record=True, file=io.StringIO())
+        for one in renderables(found):
+            console.print(one)
+        text = console.export_text()
+        assert "cells agree" in text
+        assert max(map(len, text.splitlines())) <= width
+        assert "…" not in text
 
 
 def test_every_part_of_the_reference_names_an_experiment() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from dumbbell.agreement import read_reference
+from dumbbell.experiment import load
+from dumbbell.metrics import flow_limits
 from dumbbell.metrics.statistics import DRAWS, bootstrap_means
 from dumbbell.results import Results
 from dumbbell.studies import (
@@ -26,8 +30,9 @@ from dumbbell.studies import (
     studies_table,
 )
 from dumbbell.studies.definition import Claim, Expectation, Study
-from dumbbell.studies.display import number, with_error
+from dumbbell.studies.numbers import number, with_error
 from dumbbell.studies.quantities import Cells
+from dumbbell.studies.running import filled, plain
 from dumbbell.studies.verdicts import judge
 from tests import synthetic
 
@@ -105,14 +110,13 @@ def test_everything_fits_a_terminal_and_nothing_is_printed(
 ) -> None:
     shown = list(renderables(result))
     assert capsys.readouterr().out == ""
-    console = Console(width=160, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console = Console(width=100, record=True, file=io.StringIO())
     for one in shown:
         console.print(one)
     console.print(studies_table([result.study]))
     text = console.export_text()
     assert "not reproduced" in text
-    assert "56\u202f215" in text
-    console.file.close()
+    assert "(56215)" in text
 
 
 def made_up(values: list[float], other: list[float] | None = None) -> Results:
@@ -303,3 +307,36 @@ def test_claims_name_cases_as_a_product_or_a_list() -> None:
     assert product.each[0] == {"a": "1", "b": "x"}
     points = Claim.model_validate({**base, "each": [{"a": 1, "b": "x"}]})
     assert points.each == [{"a": "1", "b": "x"}]
+
+
+def test_the_experiments_of_all_parts_are_134_cells() -> None:
+    study = load_study("multipath")
+    cells = {part: load(study.folder / one.experiment).cells for part, one in study.parts.items()}
+    assert {part: len(found) for part, found in cells.items()} == {
+        "single-vs-multi": 8,
+        "delay": 40,
+        "loss": 40,
+        "fairness": 6,
+        "udp": 40,
+    }
+    for found in cells.values():
+        for cell in found:
+            limits = flow_limits(cell.scenario, "flow1")
+            assert limits.paths == (1 if cell.levels.get("routing") == "single" else 2)
+            assert limits.rate_bps == limits.paths * 10e6
+            assert limits.buffer_packets == limits.paths * 100
+
+
+def test_cells_set_up_as_the_kernel_was_are_named_as_there() -> None:
+    study = load_study("multipath")
+    reference = study.references["kernel"]
+    ours = set()
+    for part, one in reference.parts.items():
+        for cell in load(study.folder / one.experiment).cells:
+            levels = {factor: plain(level) for factor, level in cell.levels.items()}
+            ours.add((part, *(filled(template, levels) for template in one.cell.values())))
+            scenario = json.loads(cell.scenario)
+            hosts = [node["tcp"] for node in scenario["nodes"] if node["kind"] == "host"]
+            assert {host["tcp_comp_sack_nr"] for host in hosts} == {0}
+            assert scenario["sampling"]["interval_ns"] == 20_000_000
+    assert ours == set(read_reference(study.folder / reference.file))

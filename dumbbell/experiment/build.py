@@ -49,6 +49,7 @@ class _Builder:
         self.links: list[dict[str, Any]] = []
         self.routes: list[dict[str, Any]] = []
         self.flows: list[dict[str, Any]] = []
+        self.flow_names: set[str] = set()
         self.pending: dict[Pipe, Pending] = {}
         self.jitters: list[tuple[dict[str, Any], Jitter]] = []
 
@@ -58,7 +59,7 @@ class _Builder:
         self.add_routes()
         self.add_flows()
         rtt_ns = self.complete()
-        sampling = self.file.sampling
+        sampling, discovery = self.file.sampling, self.file.neighbour_discovery
         scenario = {
             "version": SCENARIO_VERSION,
             "name": self.file.name,
@@ -72,9 +73,12 @@ class _Builder:
                 "interval_ns": sampling.interval,
                 **{table: table in sampling.keep for table in ("samples", "queues", "drops")},
             },
+            "neighbour_discovery": discovery
+            and {"reachable_ns": discovery.reachable, "probe_delay_ns": discovery.probe_delay},
         }
         self.origins[("duration_ns",)] = ("duration",)
         self.origins[("sampling",)] = ("sampling",)
+        self.origins[("neighbour_discovery",)] = ("neighbour_discovery",)
         return Built(scenario, self.origins, rtt_ns)
 
     # Nodes
@@ -240,6 +244,11 @@ class _Builder:
             return text if spec.count is None else text.replace("{i}", str(k))
 
         name = filled(spec.name) if spec.name is not None else f"flow{len(self.flows) + 1}"
+        if name in self.flow_names:
+            hint = "; with count, write {i} in the name" if spec.count is not None else ""
+            at = (*self.origins["flows", len(self.flows)], "name")
+            raise BuildError(f"two flows are named {name}{hint}", at)
+        self.flow_names.add(name)
         flow: dict[str, Any] = {
             "name": name,
             "from": filled(spec.from_),

@@ -17,6 +17,7 @@ from dumbbell.experiment.fields import (
 from dumbbell.experiment.network import (
     MAX_ITEMS,
     LinkSpec,
+    NeighbourDiscovery,
     RouterSpec,
     RouteSpec,
     Sampling,
@@ -91,6 +92,7 @@ class ExperimentFile(Strict):
     flows: list[FlowSpec] = Field(min_length=1, max_length=MAX_ITEMS)
     taps: list[TapSpec] = Field(default=[], max_length=MAX_ITEMS)
     sampling: Sampling = SamplingSpec()
+    neighbour_discovery: NeighbourDiscovery = None
     duration: PositiveTime
     factors: Factors = None
     repeats: Annotated[int, whole_number(1, 100_000)] = 1

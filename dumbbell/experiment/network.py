@@ -308,3 +308,21 @@ def _sampling(value: Any) -> Any:
 
 
 Sampling = Annotated[SamplingSpec, Short(_sampling, {"type": "string", "examples": ["20 ms"]})]
+
+
+class NeighbourDiscoverySpec(Strict):
+    """Hosts and routers ask for each other's link addresses (ARP), with Linux's times."""
+
+    reachable: PositiveTime = 30_000_000_000
+    probe_delay: Time = 5_000_000_000
+
+
+def _discovery(value: Any) -> Any:
+    if value is True:
+        return {}
+    return None if value is False else value
+
+
+NeighbourDiscovery = Annotated[
+    NeighbourDiscoverySpec | None, Short(_discovery, {"type": "boolean"})
+]

@@ -83,6 +83,7 @@ class TcpOptionsSpec(Strict):
     tcp_comp_sack_nr: Whole | None = None
     tcp_comp_sack_delay_ns: NsNumber | None = None
     tcp_comp_sack_slack_ns: NsNumber | None = None
+    rx_segment: PositiveSize | None = None
     tcp_rmem: Memory | None = None
     tcp_wmem: Memory | None = None
     tcp_moderate_rcvbuf: Flag | None = None
@@ -115,7 +116,11 @@ class TcpOptionsSpec(Strict):
         return options
 
 
-SCENARIO_NAMES = {"mtu": "mtu_bytes", "rto_min": "rto_min_ns"}
+SCENARIO_NAMES = {
+    "mtu": "mtu_bytes",
+    "rto_min": "rto_min_ns",
+    "rx_segment": "rx_segment_bytes",
+}
 
 
 class HostSpec(TcpOptionsSpec):

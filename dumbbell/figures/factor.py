@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from dumbbell.figures.figure import Figure
+from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.theme import NAMES
 from dumbbell.metrics import Metric, Tables, metric_named, summary
 from dumbbell.metrics.levels import Scale, scale_of
@@ -65,7 +65,7 @@ def metric_against_factor(
     layers = [*_measured(shown, measured, extra), *_published(shown, measured, extra)]
     layers += _lines(shown, measured, extra)
     heading = title or f"{measured.label} against {words(shown.x)}"
-    spec = alt.layer(*layers).to_dict()
+    spec = as_spec(alt.layer(*layers))
     return Figure(heading, _description(shown, measured), spec)
 
 
@@ -162,6 +162,13 @@ def _x(shown: Shown) -> alt.X:
     return alt.X("x:Q", title=f"{sentence(title)}{unit}", axis=axis, scale=scale)
 
 
+def _x_tooltip(shown: Shown) -> alt.Tooltip:
+    if shown.scale is None:
+        return alt.Tooltip("x:N", title=words(shown.x))
+    unit = f" ({shown.scale.unit})" if shown.scale.unit else ""
+    return alt.Tooltip("x:Q", title=words(shown.x) + unit)
+
+
 def _color(shown: Shown) -> alt.Color:
     names = [series_name(level) for level in shown.by_levels]
     legend = alt.Legend(title=None) if len(names) > 1 else None
@@ -170,7 +177,7 @@ def _color(shown: Shown) -> alt.Color:
 
 def _measured(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
     names = [series_name(level) for level in shown.by_levels]
-    data = alt.Data(values=_rows(shown, metric))
+    data = alt.InlineData(values=_rows(shown, metric))
     y = alt.Y("mean:Q", title=metric.axis, scale=alt.Scale(zero=extra.zero, nice=True))
     pick = alt.selection_point(fields=["series"], bind="legend", name="pick")
     opacity = alt.when(pick).then(alt.value(1.0)).otherwise(alt.value(0.15))
@@ -179,7 +186,7 @@ def _measured(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
         base = base.encode(xOffset=alt.XOffset("series:N", sort=names))
     tooltip = [
         alt.Tooltip("series:N", title=words(shown.by) if shown.by else "metric"),
-        alt.Tooltip("x:Q" if shown.scale else "x:N", title=words(shown.x)),
+        _x_tooltip(shown),
         alt.Tooltip("mean:Q", title=metric.axis, format=",.4~g"),
         alt.Tooltip("low:Q", title="95 % interval from", format=",.4~g"),
         alt.Tooltip("high:Q", title="to", format=",.4~g"),
@@ -215,7 +222,7 @@ def _published(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
         alt.Tooltip("series:N", title="published, for"),
         alt.Tooltip("mean:Q", title=metric.axis),
     ]
-    mark = alt.Chart(alt.Data(values=rows)).mark_point(
+    mark = alt.Chart(alt.InlineData(values=rows)).mark_point(
         style="published", shape="M-1,-1L1,1M-1,1L1,-1", size=90, strokeWidth=2.5, opacity=1
     )
     return [mark.encode(x=_x(shown), y="mean:Q", color=_color(shown), tooltip=tooltip)]
@@ -226,7 +233,7 @@ def _lines(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
         return []
     label = extra.line_label
     if len(extra.line) == 1:
-        data = alt.Data(values=[{"value": extra.line[0]["value"], "label": label}])
+        data = alt.InlineData(values=[{"value": extra.line[0]["value"], "label": label}])
         y = alt.Y("value:Q", title=metric.axis)
         rule = alt.Chart(data).mark_rule(style="reference").encode(y=y)
         text = alt.Chart(data).mark_text(
@@ -235,8 +242,8 @@ def _lines(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
         return [rule, text.encode(y=y, x=alt.value("width"), text="label:N")]
     rows = [{"x": _point(shown, row["x"]), "value": row["value"]} for row in extra.line]
     y = alt.Y("value:Q", title=metric.axis)
-    line = alt.Chart(alt.Data(values=rows)).mark_line(style="reference", clip=True)
-    inner = alt.Data(values=[{**rows[len(rows) // 2], "label": label}])
+    line = alt.Chart(alt.InlineData(values=rows)).mark_line(style="reference", clip=True)
+    inner = alt.InlineData(values=[{**rows[len(rows) // 2], "label": label}])
     text = alt.Chart(inner).mark_text(style="reference-label", align="left", dx=8, dy=12)
     return [
         line.encode(x=_x(shown), y=y),

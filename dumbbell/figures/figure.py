@@ -80,7 +80,7 @@ class Figure:
             f'<div class="chart" id="{html.escape(identity, quote=True)}" '
             f'data-panels="{self.panels}" role="img" aria-label="{label}">'
             f'<script type="application/json">{json_safe(data)}</script>'
-            f'<div class="drawing static">{self.svg()}</div></div>'
+            f'<div class="drawing static">{_renumbered(self.svg(), identity + "-clip")}</div></div>'
         )
 
     def save(self, path: str | Path, theme: ThemeName = "light") -> Path:
@@ -107,6 +107,28 @@ class Figure:
         return {"image/svg+xml": self.svg(), "text/plain": f"{self.title}: {self.description}"}
 
 
+def as_spec(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
+    """A chart of Altair as a specification that is the same each time.
+
+    Altair numbers views by the order in which a process makes charts.
+    """
+    with alt.data_transformers.enable(consolidate_datasets=False):
+        text = json.dumps(chart.to_dict())
+    names = dict.fromkeys(re.findall(r"view_[0-9a-f]+_\d+", text))
+    for number, name in enumerate(names):
+        text = text.replace(f'"{name}"', f'"view_{number}"')
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def _renumbered(svg: str, prefix: str) -> str:
+    """The drawing with ids of its own: Vega numbers clips by the order of drawing."""
+    names = {name: f"{prefix}{i}" for i, name in enumerate(re.findall(r'id="([^"]+)"', svg))}
+    return re.sub(
+        r'(id="|url\(#)([^")]+)', lambda match: match[1] + names.get(match[2], match[2]), svg
+    )
+
+
 def script_safe(code: str) -> str:
     """JavaScript that cannot end or nest the script element around it.
 
@@ -126,7 +148,7 @@ def json_safe(text: str) -> str:
 @lru_cache(maxsize=1)
 def page_scripts() -> str:
     """The script elements that make the charts of a page interactive, all inlined."""
-    bundle = vl_convert.javascript_bundle(vl_version=VEGA_LITE)
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE)
     themes = json.dumps({name: config(name) for name in THEMES}, separators=(",", ":"))
     own = files("dumbbell.figures").joinpath("charts.js").read_text(encoding="utf-8")
     parts = (bundle, f"const DUMBBELL_THEMES={themes};\n{own}")

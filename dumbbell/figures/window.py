@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from dumbbell.figures.factor import series_name, words
-from dumbbell.figures.figure import Figure
+from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.thinning import thinned
 from dumbbell.metrics import Tables, flow_limits
 
@@ -63,7 +63,8 @@ def window(
         columns=2,
     )
     heading = title or "Congestion window against time"
-    return Figure(heading, _description(rows, levels), chart.to_dict(), panels=max(2, len(levels)))
+    panels = max(2, len(levels))
+    return Figure(heading, _description(rows, levels), as_spec(chart), panels)
 
 
 def _filtered(frame: pl.DataFrame, where: Mapping[str, str]) -> pl.DataFrame:
@@ -100,7 +101,12 @@ def _line_encoding(levels: list[str]) -> dict[str, Any]:
     names = [series_name(level) for level in levels]
     return {
         "x": alt.X("time:Q", title="Time (s)", scale=alt.Scale(nice=False, domainMin=0)),
-        "y": alt.Y("window:Q", title="Window (packets)", scale=alt.Scale(zero=True)),
+        "y": alt.Y(
+            "window:Q",
+            title="Window (packets)",
+            scale=alt.Scale(zero=True),
+            axis=alt.Axis(tickCount=4),
+        ),
         "color": alt.Color("panel:N", scale=alt.Scale(domain=names), legend=None),
         "detail": alt.Detail("flow:N"),
         "tooltip": [
@@ -127,17 +133,17 @@ def _rows(
                 point = {"time": round(time_ns / 1e9, 2), "window": size, "state": state}
                 rows.append({"panel": panel, "flow": flow, **point})
             rows.append({"panel": panel, "bdp": _bdp(results, str(run), str(flow))})
-            drops = results_drops(results, str(run), str(flow))
+            drops = _losses(results, str(run), str(flow))
             rows.extend({"panel": panel, "loss": time} for time in drops)
     return rows
 
 
-def _csv(rows: list[dict[str, Any]]) -> alt.Data:
+def _csv(rows: list[dict[str, Any]]) -> alt.InlineData:
     """Rows as text with one header: a fraction of the size of a list of objects."""
     columns = ("panel", "flow", "time", "window", "state", "bdp", "loss")
     text = pl.DataFrame(rows, schema=dict.fromkeys(columns), infer_schema_length=None).write_csv()
     parse = dict.fromkeys(("time", "window", "bdp", "loss"), "number")
-    return alt.Data(values=text, format=alt.CsvDataFormat(type="csv", parse=parse))
+    return alt.InlineData(values=text, format=alt.CsvDataFormat(type="csv", parse=parse))
 
 
 def _bdp(results: Tables, run: str, flow: str) -> float:
@@ -145,12 +151,11 @@ def _bdp(results: Tables, run: str, flow: str) -> float:
     return round(flow_limits(scenario, flow).bdp_packets, 2)
 
 
-def results_drops(results: Tables, run: str, flow: str) -> list[float]:
+def _losses(results: Tables, run: str, flow: str) -> list[float]:
     """Times in seconds at which packets of a flow were dropped, at most a few hundred."""
-    drops: pl.DataFrame = getattr(results, "drops", pl.DataFrame())
-    if drops.is_empty():
+    if results.drops.is_empty():
         return []
-    times = drops.filter((pl.col("run") == run) & (pl.col("flow") == flow))["time_ns"]
+    times = results.drops.filter((pl.col("run") == run) & (pl.col("flow") == flow))["time_ns"]
     seconds = (times / 1e9).round(2).unique().sort().to_list()
     step = max(1, len(seconds) // _MOST_TICKS)
     return list(seconds[::step])

@@ -45,6 +45,16 @@ class Tables(Protocol):
         ...
 
     @property
+    def samples(self) -> pl.DataFrame:
+        """State of each TCP sender over time; empty unless it is kept."""
+        ...
+
+    @property
+    def drops(self) -> pl.DataFrame:
+        """One row per dropped packet; empty unless they are kept."""
+        ...
+
+    @property
     def runs(self) -> pl.DataFrame:
         """One row per run."""
         ...

@@ -9,12 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from dumbbell.agreement import Agreement
+from dumbbell.errors import StoreError
 from dumbbell.metrics import Tables
 from dumbbell.report.page import experiment_page, study_page
 from dumbbell.store import Store
 from dumbbell.studies.definition import Study
 from dumbbell.studies.result import StudyResult, evaluate_study
-from dumbbell.studies.running import agreement_of, list_studies, parts_of
+from dumbbell.studies.running import agreement_of, experiment_names, list_studies, parts_of
 
 __all__ = ["render", "write_report"]
 
@@ -26,10 +27,17 @@ def write_report(store: str | Path, out: str | Path) -> Path:
     last is. Raises `StoreError` for what is no store, `OSError` if the file cannot be written.
     """
     with Store(Path(store), write=False) as opened:
-        found: dict[str, Tables] = {}
-        for record in opened.experiments():
-            found.pop(record.info.name, None)
-            found[record.info.name] = opened.results(record.id)
+        latest: dict[str, str] = {}
+        for record in opened.experiments():  # the one run last at the end
+            latest.pop(record.info.name, None)
+            latest[record.info.name] = record.id
+        if not latest:
+            raise StoreError(f"{store}: no experiment was run here")
+        last = next(reversed(latest))
+        family = next((f for f in map(experiment_names, list_studies()) if last in f), {last})
+        found: dict[str, Tables] = {
+            name: opened.results(key) for name, key in latest.items() if name in family
+        }
     target = Path(out)
     target.write_text(render(found), encoding="utf-8")
     return target

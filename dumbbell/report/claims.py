@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from dumbbell.figures.theme import NAMES
 from dumbbell.report.markup import Markup, details, joined, table, tag
-from dumbbell.studies.display import measured, number
+from dumbbell.studies.display import measured
+from dumbbell.studies.numbers import number
 from dumbbell.studies.result import StudyResult
 from dumbbell.studies.verdicts import Case, ClaimResult, Verdict
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import polars as pl
 
@@ -17,7 +18,7 @@ from dumbbell.report.markup import Markup, details, joined, table, tag
 from dumbbell.report.provenance import method_section, provenance_section
 from dumbbell.report.tables import agreement_section, study_table
 from dumbbell.report.topology import topology
-from dumbbell.studies.display import with_error
+from dumbbell.studies.numbers import with_error
 from dumbbell.studies.result import StudyResult
 
 _PLAIN_METRICS = ("goodput_mbps", "rtt_mean_ms", "retransmissions", "sack_blocks", "cwnd_mean")
@@ -120,9 +121,14 @@ def _topologies(parts: Mapping[str, Tables]) -> list[Markup]:
     ]
     if not scenarios:
         return []
-    chosen = max(scenarios, key=lambda text: (text.count('"spray":{'), text.count('"kind"')))
+    chosen = max(map(json.loads, scenarios), key=_richness)
     note = "Rates, delays and room of a link stand beside it or in its tooltip; taps are marked."
     return [topology(chosen), tag("p", note, class_="caption")]
+
+
+def _richness(scenario: Mapping[str, Any]) -> tuple[int, int]:
+    """How much there is to draw: nodes, and among them routers that spray."""
+    return len(scenario["nodes"]), sum(node["spray"] is not None for node in scenario["nodes"])
 
 
 def _closing(metrics: list[str], parts: Mapping[str, Tables]) -> list[Markup]:

@@ -58,10 +58,10 @@ def provenance_section(parts: Mapping[str, Tables]) -> Markup:
 def _experiment(title: str, results: Tables) -> Markup:
     runs = results.runs
     engines = runs.select("engine", "engine_version").unique().sort("engine").iter_rows()
-    seeds = runs["seed"]
+    seeds = sorted(runs["seed"].to_list()) or [0]
     facts = {
         "Engine": ", ".join(f"{engine} {version}" for engine, version in engines) or "none",
-        "Runs": f"{runs.height}, with seeds {seeds.min()} to {seeds.max()}",
+        "Runs": f"{runs.height}, with seeds {seeds[0]} to {seeds[-1]}",
         "Packets": f"{runs['packets'].sum():,}".replace(",", "\u202f"),
         "Computing time": f"{runs['wall_s'].sum():.1f} s on one core",
         "Digest of all runs": tag("code", digest_of(results)),

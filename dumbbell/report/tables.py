@@ -7,7 +7,8 @@ from dumbbell.figures.theme import NAMES
 from dumbbell.metrics import METRICS
 from dumbbell.report.markup import Markup, details, joined, table, tag
 from dumbbell.studies.definition import Study
-from dumbbell.studies.display import heading, number, with_error
+from dumbbell.studies.display import heading
+from dumbbell.studies.numbers import number, with_error
 from dumbbell.studies.tables import Row
 
 _OPEN_ROWS = 12

@@ -11,7 +11,7 @@ from dumbbell.report.markup import Markup, joined, tag
 
 #: Networks with more nodes are told in words.
 MOST_NODES = 30
-_COLUMN, _ROW, _MARGIN = 172, 112, 56
+_COLUMN, _ROW, _MARGIN = 190, 112, 60
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _node(node: Mapping[str, Any], at: _Place) -> Markup:
     note = []
     if spray:
         policy = str(spray["policy"]).replace("_", "-")
-        note = [tag("text", f"sprays {policy}", x=at.x, y=at.y + 36, class_="note")]
+        note = [tag("text", f"sprays {policy}", x=at.x, y=at.y + 45, class_="note")]
     return tag("g", tag("title", f"{kind} {name}"), shape, label, *note)
 
 
@@ -171,8 +171,8 @@ def _tap(tap: Mapping[str, Any], spec: Mapping[str, Any], places: Mapping[str, _
     here = places[tap["node"]]
     other = places[link["b"] if link["a"] == tap["node"] else link["a"]]
     length = ((other.x - here.x) ** 2 + (other.y - here.y) ** 2) ** 0.5 or 1.0
-    x = here.x + (other.x - here.x) * 34 / length
-    y = here.y + (other.y - here.y) * 34 / length
-    mark = tag("path", d=f"M{x:.1f} {y:.1f} l-6 -11 h12 z", class_="tap")
-    label = tag("text", "tap", x=f"{x:.1f}", y=f"{y - 15:.1f}", class_="note tap-name")
+    x = here.x + (other.x - here.x) * 62 / length
+    y = here.y + (other.y - here.y) * 62 / length
+    mark = tag("path", d=f"M{x:.1f} {y:.1f} l-6 11 h12 z", class_="tap")
+    label = tag("text", "tap", x=f"{x:.1f}", y=f"{y + 24:.1f}", class_="note tap-name")
     return tag("g", tag("title", f"tap {tap['name']} at {tap['node']}"), mark, label)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
+from rich.box import SIMPLE_HEAD
 from rich.console import JustifyMethod, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from dumbbell.agreement import CRITERIA, Agreement, AgreementCell, Comparison
+from dumbbell.studies.agreement_display import AgreementTable, agreement_line
 from dumbbell.studies.definition import Study
+from dumbbell.studies.numbers import number, with_error
 from dumbbell.studies.result import StudyResult
 from dumbbell.studies.tables import Row
 from dumbbell.studies.verdicts import ClaimResult, Verdict
@@ -21,31 +22,6 @@ _STYLE = {
     Verdict.WITHIN_NOISE: ("~", "yellow"),
     Verdict.INCONSISTENT: ("!", "magenta"),
 }
-
-
-def number(value: object) -> str:
-    """A number with three to four significant digits, thousands apart; `–` for none."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "–"
-    if not isinstance(value, (int, float)):
-        return str(value)
-    size = abs(value)
-    if size >= 1000:
-        return f"{value:,.0f}".replace(",", "\u202f")
-    if value == int(value):
-        return f"{value:.0f}"
-    return f"{value:.1f}" if size >= 100 else f"{value:.2f}" if size >= 1 else f"{value:.3g}"
-
-
-def with_error(value: float, half: float) -> str:
-    """A value with half the width of its interval, to the same decimal place: `98.5 ± 0.3`."""
-    if half <= 0 or half < abs(value) * 5e-5:
-        return number(value)
-    places = max(0, min(4, 1 - math.floor(math.log10(half))))
-    if abs(value) >= 1000:
-        return f"{number(value)} ± {number(math.ceil(half))}"
-    places = min(places, 1 if abs(value) >= 100 else 2 if abs(value) >= 1 else 4)
-    return f"{value:.{places}f} ± {max(half, 10**-places):.{places}f}"
 
 
 def heading(column: str) -> str:
@@ -64,35 +40,41 @@ def renderables(result: StudyResult) -> Iterable[RenderableType]:
         yield claims_table(result.claims)
         yield claims_line(result.claims)
     if result.agreement is not None:
-        yield agreement_table(result.agreement)
+        yield AgreementTable(result.agreement)
         yield agreement_line(result.agreement)
 
 
 def study_table(study: Study, name: str, rows: list[Row]) -> RichTable:
-    """A table of the study: published beside measured with its interval."""
-    table = RichTable(title=study.tables[name].title, title_justify="left", title_style="bold")
+    """A table of the study: measured with its interval, what was published in brackets."""
+    title = study.tables[name].title
     plain = [c for c in rows[0] if not c.endswith(("_measured", "_low", "_high"))]
-    measured = [c.removesuffix("_measured") for c in rows[0] if c.endswith("_measured")]
-    columns = [*plain, *(c for c in measured if c not in plain)]
-    keys = set(study.tables[name].rows)
+    ours = [c.removesuffix("_measured") for c in rows[0] if c.endswith("_measured")]
+    keys = list(study.tables[name].rows)
+    columns = [*plain, *(c for c in ours if c not in plain)]
+    if set(plain) - set(keys):
+        title += "; published in brackets"
+    table = RichTable(title=title, title_justify="left", title_style="bold")
+    table.box, table.padding, table.pad_edge = SIMPLE_HEAD, (0, 1, 0, 0), False
     for column in columns:
         justify: JustifyMethod = "left" if column in keys else "right"
-        if column in plain:
-            name = heading(column)
-            label = name if column in keys or column not in measured else f"{name}\npublished"
-            table.add_column(label, justify=justify)
-        if column in measured:
-            label = "\nmeasured" if column in plain else heading(column)
-            table.add_column(label, justify="right", style="bold")
+        table.add_column(heading(column), justify=justify, overflow="fold")
     for row in rows:
-        cells: list[str] = []
-        for column in columns:
-            if column in plain:
-                cells.append(number(row[column]))
-            if column in measured:
-                cells.append(_with_interval(row, column))
-        table.add_row(*cells)
+        table.add_row(*(_cell(row, column, plain, ours) for column in columns))
     return table
+
+
+def _cell(row: Row, column: str, plain: list[str], ours: list[str]) -> Text:
+    if column not in ours:
+        return Text(_digits(number(row[column])))
+    text = Text(_digits(_with_interval(row, column)), "bold")
+    if column in plain:
+        text.append(f"\n({_digits(number(row[column]))})", "not bold dim")
+    return text
+
+
+def _digits(text: str) -> str:
+    """The text without the thin spaces of thousands, at which a terminal would break lines."""
+    return text.replace("\u202f", "")
 
 
 def _with_interval(row: Row, column: str) -> str:
@@ -104,26 +86,26 @@ def _with_interval(row: Row, column: str) -> str:
 
 def claims_table(claims: list[ClaimResult]) -> RichTable:
     """The claims with verdicts; numbers are of the case that decides."""
-    table = RichTable(title="Claims", title_justify="left", title_style="bold")
-    for column in ("id", "claim", "verdict"):
-        table.add_column(column, overflow="fold")
-    table.add_column("published", justify="right")
-    table.add_column("measured", justify="right")
+    table = RichTable.grid(padding=(0, 2, 1, 0))
+    table.title, table.title_justify, table.title_style = "Claims", "left", "bold"
+    table.add_column(no_wrap=True)
+    table.add_column()
     for result in claims:
         sign, style = _STYLE[result.verdict]
         found = result.to_json()
-        where = ", ".join(found["where"].values())
         text = Text(result.claim.text)
+        text.append(f"\n{result.verdict}", style)
+        text.append(f"  measured {measured(found)}", "bold")
+        if found["published"] is not None:
+            ends = found["published"] if isinstance(found["published"], list) else None
+            ends = ends or [found["published"]]
+            text.append(f", published {' to '.join(map(number, ends))}")
+        where = ", ".join(found["where"].values())
         if where and len(result.cases) > 1:
-            text.append(f"  [{where}]", style="dim")
+            text.append(f" ({where} decides)", "dim")
         if result.note:
-            text.append(f"\n{result.note}", style="dim")
-        published = found["published"]
-        ends = published if isinstance(published, list) else [published]
-        shown = " to ".join(map(number, ends))
-        table.add_row(
-            result.claim.id, text, Text(f"{sign} {result.verdict}", style), shown, measured(found)
-        )
+            text.append(f"\n{result.note}", "dim")
+        table.add_row(Text(f"{sign} {result.claim.id}", style), text)
     return table
 
 
@@ -143,54 +125,6 @@ def claims_line(claims: list[ClaimResult]) -> Text:
         if count:
             line.append(f"{sign} {count} {verdict}   ", style)
     return line
-
-
-def agreement_table(agreement: Agreement) -> RichTable:
-    """Ours beside the reference, one row per cell and flow, largest difference first."""
-    title = f"Ours / {agreement.reference}, furthest apart first"
-    table = RichTable(title=title, title_justify="left", title_style="bold")
-    table.add_column("cell", no_wrap=True)
-    table.add_column("flow")
-    for criterion in CRITERIA:
-        label = f"{criterion.label}\n{criterion.words}"
-        table.add_column(label, justify="right")
-    table.add_column("distance", justify="right")
-    for cell in agreement.cells:
-        for row in _agreement_rows(cell):
-            table.add_row(*row)
-    return table
-
-
-def _agreement_rows(cell: AgreementCell) -> Iterable[list[Text]]:
-    style = "green" if cell.agrees else "red"
-    if cell.missing:
-        blank = [Text("–")] * len(CRITERIA)
-        yield [Text(cell.name, style), Text(), *blank, Text("not run", style)]
-        return
-    flows: dict[str, dict[str, Comparison]] = {}
-    for one in cell.comparisons:
-        flows.setdefault(one.flow, {})[one.criterion.column] = one
-    for place, (flow, found) in enumerate(flows.items()):
-        cells = [_pair(found.get(criterion.column)) for criterion in CRITERIA]
-        cc = next(iter(found.values())).cc.partition(":")[0]
-        name = Text(cell.name if place == 0 else "", style)
-        distance = Text(number(cell.distance) if place == 0 else "", style)
-        yield [name, Text(f"{flow} {cc}"), *cells, distance]
-
-
-def _pair(one: Comparison | None) -> Text:
-    if one is None:
-        return Text("")
-    text = f"{number(one.ours)} / {number(one.reference)}"
-    return Text(text, "" if one.agrees else "bold red")
-
-
-def agreement_line(agreement: Agreement) -> Text:
-    """Share of cells that agree."""
-    count = sum(cell.agrees for cell in agreement.cells)
-    style = "bold green" if agreement.share >= 0.9 else "bold yellow"
-    words = f"{count} of {len(agreement.cells)} cells agree ({agreement.share:.1%})"
-    return Text(words, style)
 
 
 def studies_table(studies: list[Study]) -> RichTable:

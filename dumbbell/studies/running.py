@@ -136,6 +136,13 @@ def parts_of(
     return own, {name: parts for name, parts in compared.items() if parts}
 
 
+def experiment_names(study: Study) -> set[str]:
+    """Names of all experiments of a study."""
+    files = [one.experiment for one in study.parts.values()]
+    files += [one.experiment for ref in study.references.values() for one in ref.parts.values()]
+    return {_experiment_name(study.folder / file) for file in files}
+
+
 def _experiment_name(path: Path) -> str:
     """The name that an experiment file gives itself."""
     if not path.is_file():
@@ -156,18 +163,20 @@ def _rows(
             flow = reference.flows.get(row["flow"])
             if flow is None or row["value"] != row["value"]:  # not compared, or does not apply
                 continue
-            levels = {factor: _plain(row[factor]) for factor in factors}
-            cell = tuple(_filled(template, levels) for template in names.values())
+            levels = {factor: plain(row[factor]) for factor in factors}
+            cell = tuple(filled(template, levels) for template in names.values())
             yield (part, *cell), flow, criterion.column, row["value"]
 
 
-def _plain(level: str) -> str:
+def plain(level: str) -> str:
     """A level without its unit: `10 ms` → `10`."""
     parsed = number_of(level)
     return level if parsed is None else f"{parsed[0]:g}"
 
 
-def _filled(template: str, levels: dict[str, str]) -> str:
+def filled(template: str, levels: dict[str, str]) -> str:
+    """A name of a cell: `udp:{udp_rate}` with the level in its place."""
+
     def level(match: re.Match[str]) -> str:
         if match[1] not in levels:
             raise StudyError(f"no factor {match[1]!r}; there are {', '.join(levels)}")

@@ -176,7 +176,8 @@ def _near(expect: Expectation, where: dict[str, str], published: float, drawn: D
     tolerance = expect.tolerance_around(published)
     found = drawn.interval
     low, high = found.widened(tolerance)
-    inside = low <= published <= high
+    slack = 1e-9 * max(1.0, abs(published))  # rounding of means
+    inside = low - slack <= published <= high + slack
     share = float((np.abs(drawn.draws - published) <= tolerance).mean())
     distance = abs(found.mean - published) / (tolerance or 1.0)
     verdict = Verdict.REPRODUCED if inside else Verdict.NOT_REPRODUCED

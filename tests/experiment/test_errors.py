@@ -17,7 +17,7 @@ MISTAKES = {
         with_("duration", "durration"),
         "e.yaml:7: durration: unknown field; did you mean duration?; allowed: dumbbell, name, "
         "description, template, hosts, routers, switches, links, routes, flows, taps, sampling "
-        "and 4 more",
+        "and 5 more",
     ),
     "missing field": (
         with_("duration: 100 s\n", ""),
@@ -163,7 +163,7 @@ MISTAKES = {
         BASE + "hosts: {defaults: {tcp_sak: 1}}\n",
         "e.yaml:8: hosts.defaults.tcp_sak: unknown field; did you mean tcp_sack?; allowed: "
         "profile, hz, mtu, gso, initcwnd, initrwnd, rto_min, tcp_sack, tcp_dsack, "
-        "tcp_timestamps, tcp_window_scaling, tcp_reordering and 23 more",
+        "tcp_timestamps, tcp_window_scaling, tcp_reordering and 24 more",
     ),
     "sysctls at odds": (
         BASE + "hosts: {defaults: {tcp_sack: 0, tcp_dsack: 1}}\n",

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers import BASE, loaded, message
@@ -111,6 +111,7 @@ def test_what_is_common_to_all_cells_cannot_vary(field: str) -> None:
     assert "the same in all cells" in message(base + f"{field}\nfactors: {{n: [1, 2]}}\n")
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=4))
 def test_a_grid_has_the_product_of_its_levels(sizes: list[int]) -> None:
     factors = {f"f{i}": [f"{k + 1} ms" for k in range(n)] for i, n in enumerate(sizes)}

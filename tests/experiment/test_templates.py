@@ -73,7 +73,7 @@ duration: 1 s
 """
     found = loaded(text).cells[0]
     assert found.rtt_ns["long"] == 31
-    assert found.rtt_ns["flow2"] == 11  # 5 of 16 ns there, 5 of 15 ns back, rounded as a whole
+    assert found.rtt_ns["flow2"] == 10  # 5 of 16 ns there, 5 of 15 ns back
     names = list(links(scenario(text)))
     assert names[:3] == ["hop1", "hop2", "hop3"]
 

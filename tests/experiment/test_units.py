@@ -3,7 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dumbbell.experiment.units import (
@@ -101,6 +101,7 @@ def test_the_likeliest_unit_is_offered(text: str, family: Family, nearest: str |
     assert raised.value.nearest == nearest
 
 
+@settings(deadline=None)
 @given(st.sampled_from(FAMILIES), st.integers(0, 10**12), st.integers(0, 9), st.data())
 def test_a_decimal_is_read_exactly(
     family: Family, number: int, places: int, data: st.DataObject
@@ -112,6 +113,7 @@ def test_a_decimal_is_read_exactly(
     assert exact == Fraction(number, 10**places) * family.units[unit]
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(max_size=80), st.floats(), st.integers(), st.none(), st.booleans()))
 def test_nothing_but_quantity_errors(value: object) -> None:
     for family in FAMILIES:

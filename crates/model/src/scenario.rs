@@ -351,7 +351,7 @@ pub struct Flow {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Traffic {
     /// A TCP connection.
-    Tcp(Tcp),
+    Tcp(Box<Tcp>),
     /// UDP at a constant bit rate.
     Udp(Udp),
     /// ICMP echo request and reply.

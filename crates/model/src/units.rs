@@ -122,7 +122,8 @@ impl Rate {
         match (bytes * 8).checked_mul(PS_PER_S).and_then(|n| n.checked_add(remainder)) {
             Some(numerator) => (Span(numerator / self.0), numerator % self.0),
             None => {
-                let numerator = u128::from(bytes * 8) * u128::from(PS_PER_S) + u128::from(remainder);
+                let numerator =
+                    u128::from(bytes * 8) * u128::from(PS_PER_S) + u128::from(remainder);
                 let rate = u128::from(self.0);
                 (Span((numerator / rate) as u64), (numerator % rate) as u64)
             }

@@ -89,9 +89,10 @@ impl Scenario {
                 return error(format!("{at}.via"), "names no link");
             }
             for (j, name) in route.via.iter().enumerate() {
-                let here = self.links.iter().any(|l| {
-                    l.name == *name && (l.a == route.at || l.b == route.at)
-                });
+                let here = self
+                    .links
+                    .iter()
+                    .any(|l| l.name == *name && (l.a == route.at || l.b == route.at));
                 if !here {
                     let known = self.links.iter().filter(|l| l.a == route.at || l.b == route.at);
                     let known: Vec<_> = known.map(|l| l.name.as_str()).collect();
@@ -107,7 +108,9 @@ impl Scenario {
         }
         for (i, tap) in self.taps.iter().enumerate() {
             let at = format!("taps[{i}]");
-            self.node(&tap.node).ok_or(()).or_else(|()| self.unknown_node(&at, "node", &tap.node))?;
+            self.node(&tap.node)
+                .ok_or(())
+                .or_else(|()| self.unknown_node(&at, "node", &tap.node))?;
             let link = self.links.iter().find(|l| l.name == tap.link);
             if !link.is_some_and(|l| l.a == tap.node || l.b == tap.node) {
                 return error(
@@ -165,7 +168,11 @@ impl Scenario {
                 if let Some(i) = deliveries_ms.windows(2).position(|w| w[0] > w[1]) {
                     return error(
                         format!("{at}.shaper.trace.deliveries_ms[{}]", i + 1),
-                        format!("{} after {}: times must ascend", deliveries_ms[i + 1], deliveries_ms[i]),
+                        format!(
+                            "{} after {}: times must ascend",
+                            deliveries_ms[i + 1],
+                            deliveries_ms[i]
+                        ),
                     );
                 }
             }
@@ -282,7 +289,10 @@ impl Scenario {
                 if udp.datagram_bytes > 65_507 {
                     return error(
                         format!("{at}.udp.datagram_bytes"),
-                        format!("{} bytes; UDP over IPv4 carries at most 65507", udp.datagram_bytes),
+                        format!(
+                            "{} bytes; UDP over IPv4 carries at most 65507",
+                            udp.datagram_bytes
+                        ),
                     );
                 }
                 in_range(&at, "udp.mtu_bytes", udp.mtu_bytes, 68, 65_535)

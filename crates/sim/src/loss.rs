@@ -33,16 +33,31 @@ impl DropReason {
 /// A loss model with its state.
 pub(crate) enum LossModel {
     None,
-    Independent { probability: f64 },
+    Independent {
+        probability: f64,
+    },
     /// In the bad state or not, and the four probabilities of Gilbert (1960) and Elliott (1963).
-    GilbertElliott { bad: bool, to_bad: f64, to_good: f64, loss_good: f64, loss_bad: f64 },
+    GilbertElliott {
+        bad: bool,
+        to_bad: f64,
+        to_good: f64,
+        loss_good: f64,
+        loss_bad: f64,
+    },
     /// Sorted numbers of data packets still to drop, and data packets seen, by flow.
-    Scripted { drops: Vec<(u32, u64)>, seen: Vec<u64> },
+    Scripted {
+        drops: Vec<(u32, u64)>,
+        seen: Vec<u64>,
+    },
 }
 
 impl LossModel {
     /// `flow_number` gives the index of a flow by its name; the names were validated.
-    pub(crate) fn new(loss: &Loss, flows: usize, flow_number: impl Fn(&str) -> Option<u32>) -> Self {
+    pub(crate) fn new(
+        loss: &Loss,
+        flows: usize,
+        flow_number: impl Fn(&str) -> Option<u32>,
+    ) -> Self {
         match loss {
             Loss::None => Self::None,
             Loss::Independent { probability } => Self::Independent { probability: *probability },
@@ -106,7 +121,12 @@ const PER_BYTE: u128 = 8 * 1_000_000_000_000;
 impl PolicerState {
     pub(crate) fn new(policer: Policer) -> Self {
         let depth = u128::from(policer.burst_bytes) * PER_BYTE;
-        Self { rate_bps: u128::from(policer.rate_bps.as_bps()), depth, level: depth, at: Time::ZERO }
+        Self {
+            rate_bps: u128::from(policer.rate_bps.as_bps()),
+            depth,
+            level: depth,
+            at: Time::ZERO,
+        }
     }
 
     /// Does the packet conform?

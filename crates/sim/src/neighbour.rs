@@ -18,13 +18,22 @@ pub(crate) const WAITING_MAX: usize = 101;
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     /// Nothing; packets wait, the question is repeated at this time.
-    Incomplete { waiting: Vec<PacketId>, retry: Time },
-    Reachable { until: Option<Time> },
+    Incomplete {
+        waiting: Vec<PacketId>,
+        retry: Time,
+    },
+    Reachable {
+        until: Option<Time>,
+    },
     /// Known but old; in use it is asked for again.
     Stale,
-    Delay { until: Time },
+    Delay {
+        until: Time,
+    },
     /// Asked again; still in use.
-    Probe { retry: Time },
+    Probe {
+        retry: Time,
+    },
 }
 
 /// One neighbour of one node.
@@ -50,7 +59,10 @@ pub(crate) struct Neighbours {
 pub(crate) enum Lookup {
     Resolved,
     /// Not yet; the number of the entry with which it may wait. `ask`: the question is to be sent.
-    Unresolved { entry: u32, ask: bool },
+    Unresolved {
+        entry: u32,
+        ask: bool,
+    },
 }
 
 impl Neighbours {
@@ -60,9 +72,8 @@ impl Neighbours {
 
     /// The entry for the neighbour at the end of this path, made if it is not there.
     fn entry(&mut self, path: &[usize], revalidates: bool, state: State) -> u32 {
-        if let Some(&known) = self.of_pipe[path[0]]
-            .iter()
-            .find(|&&entry| self.entries[entry as usize].path == path)
+        if let Some(&known) =
+            self.of_pipe[path[0]].iter().find(|&&entry| self.entries[entry as usize].path == path)
         {
             return known;
         }
@@ -92,9 +103,7 @@ impl Neighbours {
                 }
                 Lookup::Resolved
             }
-            State::Reachable { .. } | State::Delay { .. } | State::Probe { .. } => {
-                Lookup::Resolved
-            }
+            State::Reachable { .. } | State::Delay { .. } | State::Probe { .. } => Lookup::Resolved,
         }
     }
 
@@ -113,6 +122,8 @@ impl Neighbours {
     }
 
     /// The question arrived: the neighbour learns the asker's address (`neigh_event_ns`).
+    /// A node that sprays asks under the address of the link, but is known to others under that of
+    /// the bundle, so they learn nothing: the caller does not call this then.
     pub(crate) fn asked(&mut self, entry: u32, revalidates: bool) -> Vec<PacketId> {
         let back: Vec<usize> = self.path(entry).iter().rev().map(|pipe| pipe ^ 1).collect();
         let mine = self.entry(&back, revalidates, State::Stale);
@@ -196,8 +207,7 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     fn neighbours() -> Neighbours {
-        let spec =
-            NeighbourDiscovery { reachable: Span::from_s(30), probe_delay: Span::from_s(5) };
+        let spec = NeighbourDiscovery { reachable: Span::from_s(30), probe_delay: Span::from_s(5) };
         Neighbours::new(spec, 4, 1)
     }
 

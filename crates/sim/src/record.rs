@@ -8,9 +8,7 @@ use crate::transport::sender::Phase;
 use crate::world::World;
 use dumbbell_cc::CaState;
 use dumbbell_model::scenario::{Flow, Sampling, Traffic};
-use dumbbell_model::tables::{
-    DropRow, FlowRow, PipeRow, QueueRow, SampleRow, Table, TransferRow,
-};
+use dumbbell_model::tables::{DropRow, FlowRow, PipeRow, QueueRow, SampleRow, Table, TransferRow};
 use dumbbell_model::Time;
 use dumbbell_packet::{Body, Packet};
 
@@ -271,10 +269,8 @@ fn fill_tap(row: &mut FlowRow, taps: &Taps, flow: usize, name: impl Fn(usize) ->
     row.tap_retransmissions = stats.retransmissions as i64;
     row.tap_rtt_samples = stats.rtt_samples as i64;
     row.tap_rtt_mean_ns = mean(stats.rtt_ps as f64 / 1000.0, stats.rtt_samples);
-    row.tap_rtt_min_ns =
-        if stats.rtt_samples == 0 { -1 } else { (stats.rtt_min_ps / 1000) as i64 };
-    row.tap_rtt_max_ns =
-        if stats.rtt_samples == 0 { -1 } else { (stats.rtt_max_ps / 1000) as i64 };
+    row.tap_rtt_min_ns = if stats.rtt_samples == 0 { -1 } else { (stats.rtt_min_ps / 1000) as i64 };
+    row.tap_rtt_max_ns = if stats.rtt_samples == 0 { -1 } else { (stats.rtt_max_ps / 1000) as i64 };
     row.tap_acks = stats.acks as i64;
     row.tap_acks_with_sack = stats.acks_with_sack as i64;
     row.tap_sack_blocks = stats.sack_blocks as i64;

@@ -69,11 +69,9 @@ impl Routes {
             for from in (0..nodes.len()).filter(|&from| from != to) {
                 let route = explicit.iter().find(|(at, dest, _)| *at == from && *dest == to);
                 let pipes: Vec<usize> = match route {
-                    Some((_, _, route)) => route
-                        .via
-                        .iter()
-                        .map(|name| leaving(scenario, name, from, &ends))
-                        .collect(),
+                    Some((_, _, route)) => {
+                        route.via.iter().map(|name| leaving(scenario, name, from, &ends)).collect()
+                    }
                     None => nearer(scenario, &ends, &leaving_of[from], &distance, from, to),
                 };
                 if pipes.is_empty() {
@@ -109,9 +107,8 @@ impl Routes {
         for (i, flow) in scenario.flows.iter().enumerate() {
             for (from, to) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
                 let mut trail = vec![index(from)];
-                self.walk(&mut trail, index(to), scenario, ends).map_err(|message| {
-                    ScenarioError { path: format!("flows[{i}]"), message }
-                })?;
+                self.walk(&mut trail, index(to), scenario, ends)
+                    .map_err(|message| ScenarioError { path: format!("flows[{i}]"), message })?;
             }
         }
         Ok(())
@@ -131,7 +128,12 @@ impl Routes {
         }
         let name = |node: usize| scenario.nodes[node].name.as_str();
         if trail.len() > 1 && scenario.nodes[here].kind == NodeKind::Host {
-            return Err(format!("the route from {} to {} leads to host {}", name(trail[0]), name(to), name(here)));
+            return Err(format!(
+                "the route from {} to {} leads to host {}",
+                name(trail[0]),
+                name(to),
+                name(here)
+            ));
         }
         let Some(group) = self.group(here, to) else {
             return Err(format!("no route from {} to {}", name(here), name(to)));

@@ -77,9 +77,7 @@ fn pipe(scenario: &Scenario, link: &Link, forward: bool, seed: u64) -> Pipe {
             Shaper::Serial { rate: *rate_bps, busy_until: Time::ZERO, remainder: 0 }
         }
         scenario::Shaper::Tbf { rate_bps, burst_bytes, initial_bytes } => {
-            let drawn = || {
-                Rng::named(seed, &format!("link/{name}/tokens")).below(*burst_bytes + 1)
-            };
+            let drawn = || Rng::named(seed, &format!("link/{name}/tokens")).below(*burst_bytes + 1);
             let level = initial_bytes.unwrap_or_else(drawn);
             Shaper::Tbf(TokenBucket::new(*rate_bps, *burst_bytes, level))
         }
@@ -87,9 +85,8 @@ fn pipe(scenario: &Scenario, link: &Link, forward: bool, seed: u64) -> Pipe {
             Shaper::Trace(DeliveryTrace::new(deliveries_ms.clone()))
         }
     };
-    let number = |flow: &str| {
-        scenario.flows.iter().position(|f| f.name == flow).map(|index| index as u32)
-    };
+    let number =
+        |flow: &str| scenario.flows.iter().position(|f| f.name == flow).map(|index| index as u32);
     let parts = PipeParts {
         to,
         policer: spec.policer.map(PolicerState::new),
@@ -104,8 +101,8 @@ fn pipe(scenario: &Scenario, link: &Link, forward: bool, seed: u64) -> Pipe {
 
 fn flow(scenario: &Scenario, spec: &scenario::Flow, seed: u64) -> FlowState {
     let (from, to) = (node_index(scenario, &spec.from), node_index(scenario, &spec.to));
-    let jitter = Rng::named(seed, &format!("flow/{}/start", spec.name))
-        .below(spec.start_jitter.as_ps());
+    let jitter =
+        Rng::named(seed, &format!("flow/{}/start", spec.name)).below(spec.start_jitter.as_ps());
     let start = Time::ZERO + spec.start + Span::from_ps(jitter);
     let end = Time::ZERO + scenario.duration;
     let stop = spec.stop.map(|stop| Time::ZERO + stop);
@@ -126,15 +123,13 @@ fn flow(scenario: &Scenario, spec: &scenario::Flow, seed: u64) -> FlowState {
             };
             negotiate(&mut sending, &mut receiving);
             let rng = Rng::named(seed, &format!("flow/{}/cc", spec.name));
-            let sender =
-                Sender::new(tcp.congestion_control, &sending, tcp.source, tcp.fq, rng);
+            let sender = Sender::new(tcp.congestion_control, &sending, tcp.source, tcp.fq, rng);
             let receiver = Receiver::new(&receiving, tcp.sink);
             Ends::Tcp(Box::new(TcpEnds { sender, receiver }))
         }
-        Traffic::Udp(udp) => Ends::Udp {
-            source: UdpSource::new(*udp, start, until),
-            sink: UdpSink::default(),
-        },
+        Traffic::Udp(udp) => {
+            Ends::Udp { source: UdpSource::new(*udp, start, until), sink: UdpSink::default() }
+        }
         Traffic::Ping(ping) => Ends::Ping(PingState::new(*ping, start, until)),
     };
     FlowState {

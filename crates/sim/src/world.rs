@@ -270,8 +270,7 @@ impl World<'_> {
     ) -> Option<usize> {
         let ways = self.routes.ways(node, destination);
         let start = ways.iter().position(|&way| way == chosen).unwrap_or(0);
-        let order: Vec<usize> =
-            ways[start..].iter().chain(&ways[..start]).copied().collect();
+        let order: Vec<usize> = ways[start..].iter().chain(&ways[..start]).copied().collect();
         let sprays = self.scenario.nodes[node].spray.is_some();
         let mut wait_at = None;
         for way in order {
@@ -351,6 +350,8 @@ impl World<'_> {
         let first = if reply { neighbours.path(entry)[0] } else { usize::MAX };
         let released = if reply {
             neighbours.answered(now, entry)
+        } else if self.scenario.nodes[node].spray.is_some() {
+            Vec::new()
         } else {
             let revalidates = self.scenario.nodes[node].kind == NodeKind::Router;
             neighbours.asked(entry, revalidates)
@@ -470,9 +471,8 @@ impl World<'_> {
     fn collect(&mut self, flow: u32) {
         let base = self.flow_base() + flow as usize * FLOW_SOURCES;
         let Ends::Tcp(tcp) = &mut self.flows[flow as usize].ends else { return };
-        let out = |segment: Segment, outward| {
-            (flow, outward, segment.frame_bytes(), Body::Tcp(segment))
-        };
+        let out =
+            |segment: Segment, outward| (flow, outward, segment.frame_bytes(), Body::Tcp(segment));
         self.outbox.extend(tcp.sender.out.drain(..).map(|s| out(s, true)));
         self.outbox.extend(tcp.receiver.out.drain(..).map(|s| out(s, false)));
         let deadlines =

@@ -31,8 +31,7 @@ impl Sender {
         let lost = self.lost;
         let renege = self.sack_renege;
         let prior_packets = self.packets_out;
-        let prior_fack =
-            if self.options.tcp_sack { self.highest_sack_seq() } else { self.snd_una };
+        let prior_fack = if self.options.tcp_sack { self.highest_sack_seq() } else { self.snd_una };
         tagging.building.sample.prior_in_flight = self.in_flight();
 
         flags.window_update = self.update_window(ack, prior_una);
@@ -209,8 +208,8 @@ impl Sender {
         } else if self.options.tcp_sack {
             self.delivered += 1;
             // Eifel (RFC 3522): an echo older than the retransmission acknowledges the original.
-            let spurious = head.ever_retransmitted
-                && self.echo_before((head.sent_ns / 1_000_000) as u32);
+            let spurious =
+                head.ever_retransmitted && self.echo_before((head.sent_ns / 1_000_000) as u32);
             if !spurious {
                 self.rack_advance(head.ever_retransmitted, head.end(), head.sent_us());
             }
@@ -321,8 +320,7 @@ impl Sender {
         if !self.has_unsent() {
             return;
         }
-        let head_end =
-            (self.snd_nxt + u64::from(self.mss)).min(self.write_seq.max(self.snd_nxt));
+        let head_end = (self.snd_nxt + u64::from(self.mss)).min(self.write_seq.max(self.snd_nxt));
         if head_end <= self.snd_una + self.snd_wnd {
             self.backoff = 0;
             if self.pending == Pending::ZeroWindowProbe {
@@ -337,7 +335,7 @@ impl Sender {
     /// RTO with back-off, in ticks.
     pub(crate) fn rto_jiffies(&self) -> u64 {
         let us = self.rtt.rto_us << self.backoff.min(20);
-        self.tick.from_us(us.min(RTO_MAX_US))
+        self.tick.us(us.min(RTO_MAX_US))
     }
 }
 

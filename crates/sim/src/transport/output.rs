@@ -1,7 +1,7 @@
 //! Sending (Linux's tcp_output.c): new data, retransmissions, pacing, small queues, window
 //! validation (RFC 2861), Nagle with Minshall's rule (RFC 1122 §4.2.3.4).
 
-use super::rtx_queue::{Sent, SegmentId};
+use super::rtx_queue::{SegmentId, Sent};
 use super::sender::{Pending, Retransmission, Sender};
 use dumbbell_cc::{CaEvent, CaState};
 use dumbbell_model::Time;
@@ -72,7 +72,7 @@ impl Sender {
             if self.small_queue_blocked(0) {
                 break;
             }
-            let fits = self.snd_nxt + length + 1 <= window_end;
+            let fits = self.snd_nxt + length < window_end;
             sent += self.send_burst(length, last && fits);
             if probe || (last && !fits) {
                 break;

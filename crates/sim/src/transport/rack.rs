@@ -100,12 +100,7 @@ impl Sender {
             if segment.lost && !segment.retransmitted {
                 continue;
             }
-            if !sent_after(
-                self.rack.sent_us,
-                segment.sent_us(),
-                self.rack.end_seq,
-                segment.end(),
-            ) {
+            if !sent_after(self.rack.sent_us, segment.sent_us(), self.rack.end_seq, segment.end()) {
                 break;
             }
             let remaining = self.rack_remaining_us(segment.sent_us(), reo_wnd_us);
@@ -130,7 +125,7 @@ impl Sender {
             return false;
         }
         // TCP_TIMEOUT_MIN_US
-        let timeout = self.tick.from_us(wait_us + 2000).min(self.rto_jiffies());
+        let timeout = self.tick.us(wait_us + 2000).min(self.rto_jiffies());
         self.set_timer(Pending::Reordering, timeout);
         true
     }

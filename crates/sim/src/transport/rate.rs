@@ -1,6 +1,6 @@
 //! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation, Linux's tcp_rate.c).
 
-use super::rtx_queue::{Sent, SegmentId};
+use super::rtx_queue::{SegmentId, Sent};
 use super::sender::Sender;
 use dumbbell_cc::RateSample;
 
@@ -47,12 +47,7 @@ impl Sender {
         let Some(delivered_us) = segment.delivered_us else { return };
         let sent_us = segment.sent_us();
         let newer = building.sample.prior_delivered == 0
-            || sent_after(
-                sent_us,
-                self.rate.first_tx_us,
-                segment.end(),
-                building.last_end_seq,
-            );
+            || sent_after(sent_us, self.rate.first_tx_us, segment.end(), building.last_end_seq);
         if newer {
             building.sample.prior_delivered = segment.delivered;
             building.prior_us = Some(delivered_us);

@@ -151,7 +151,8 @@ impl Receiver {
             self.establish();
         }
         if let Some(fin_at) = self.fin_at {
-            if self.finished && segment.ack > 0 && segment.payload_bytes == 0 && !segment.flags.fin {
+            if self.finished && segment.ack > 0 && segment.payload_bytes == 0 && !segment.flags.fin
+            {
                 self.fin_timer = None; // Our FIN is acknowledged.
                 return;
             }
@@ -407,10 +408,9 @@ impl Receiver {
     fn set_dsack(&mut self, block: SackBlock) {
         if self.options.tcp_dsack {
             self.dsack = Some(match self.dsack {
-                Some(held) if block.start <= held.end && held.start <= block.end => SackBlock {
-                    start: held.start.min(block.start),
-                    end: held.end.max(block.end),
-                },
+                Some(held) if block.start <= held.end && held.start <= block.end => {
+                    SackBlock { start: held.start.min(block.start), end: held.end.max(block.end) }
+                }
                 _ => block,
             });
         }
@@ -425,8 +425,8 @@ impl Receiver {
         }
         self.measure_rtt(segment);
         let now = self.tick.jiffies(self.now);
-        let ato_min = self.tick.from_ms(ATO_MIN_MS);
-        let rto = self.tick.from_us((self.srtt_us8 >> 3) + 200_000);
+        let ato_min = self.tick.ms(ATO_MIN_MS);
+        let rto = self.tick.us((self.srtt_us8 >> 3) + 200_000);
         if self.ack.ato == 0 {
             self.incr_quickack(MAX_QUICKACKS);
             self.ack.ato = ato_min;
@@ -495,7 +495,7 @@ impl Receiver {
 
     fn enter_quickack(&mut self) {
         self.incr_quickack(MAX_QUICKACKS);
-        self.ack.ato = self.tick.from_ms(ATO_MIN_MS);
+        self.ack.ato = self.tick.ms(ATO_MIN_MS);
     }
 
     /// Is an ACK due? (`__tcp_ack_snd_check`; RFC 1122 §4.2.3.2, RFC 5681 §4.2)
@@ -541,8 +541,7 @@ impl Receiver {
         if self.srtt_us8 > 0 && self.srtt_us8 < rtt_us8 {
             rtt_us8 = self.srtt_us8;
         }
-        let delay_ns =
-            (rtt_us8 * (1000 >> 3) / 20).min(self.options.tcp_comp_sack_delay.as_ns());
+        let delay_ns = (rtt_us8 * (1000 >> 3) / 20).min(self.options.tcp_comp_sack_delay.as_ns());
         // The timer may be late by the slack; in virtual time nothing else wakes the processor,
         // and it fires at the end of its range.
         let slack = self.options.tcp_comp_sack_slack;
@@ -558,16 +557,16 @@ impl Receiver {
     /// `tcp_send_delayed_ack`.
     fn delay_ack(&mut self) {
         let now = self.tick.jiffies(self.now);
-        let delack_min = self.tick.from_ms(ATO_MIN_MS);
+        let delack_min = self.tick.ms(ATO_MIN_MS);
         let mut ato = self.ack.ato;
         if ato > delack_min {
-            let mut most = self.tick.from_ms(500);
+            let mut most = self.tick.ms(500);
             if self.srtt_us8 > 0 {
-                most = most.min(self.tick.from_us(self.srtt_us8 >> 3).max(delack_min));
+                most = most.min(self.tick.us(self.srtt_us8 >> 3).max(delack_min));
             }
             ato = ato.min(most);
         }
-        ato = ato.min(self.tick.from_ms(200));
+        ato = ato.min(self.tick.ms(200));
         let mut timeout = now + ato;
         if let Some(due) = self.ack.timer {
             if due <= now + (ato >> 2) {
@@ -604,16 +603,11 @@ impl Receiver {
 
     /// When [`Self::on_timeout`] must be called next.
     pub(crate) fn next_deadline(&self) -> Time {
-        [
-            self.compressed_timer,
-            self.ack.fires,
-            self.read_at,
-            self.fin_timer.map(|(at, _)| at),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
-        .unwrap_or(Time::NEVER)
+        [self.compressed_timer, self.ack.fires, self.read_at, self.fin_timer.map(|(at, _)| at)]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(Time::NEVER)
     }
 
     fn delayed_ack_timeout(&mut self) {
@@ -629,7 +623,7 @@ impl Receiver {
         self.ack.timer = None;
         if self.ack.scheduled {
             // The application sends nothing the ACK could ride on: wait longer next time.
-            let rto = self.tick.from_us((self.srtt_us8 >> 3) + 200_000);
+            let rto = self.tick.us((self.srtt_us8 >> 3) + 200_000);
             self.ack.ato = (self.ack.ato << 1).min(rto);
             self.send_ack();
         }
@@ -639,8 +633,7 @@ impl Receiver {
         let header = self.header();
         let fin = Flags { fin: true, ..Flags::default() };
         self.out.push(Segment { flags: fin, ..header });
-        self.fin_timer =
-            (tries < 8).then(|| (self.now + Span::from_ms(200 << tries), tries + 1));
+        self.fin_timer = (tries < 8).then(|| (self.now + Span::from_ms(200 << tries), tries + 1));
     }
 
     fn header(&self) -> Segment {
@@ -667,7 +660,7 @@ impl Receiver {
             let counted = u32::from(self.ack.scheduled || self.ack.now);
             if counted >= self.ack.quick {
                 self.ack.quick = 0;
-                self.ack.ato = self.tick.from_ms(ATO_MIN_MS);
+                self.ack.ato = self.tick.ms(ATO_MIN_MS);
             } else {
                 self.ack.quick -= counted;
             }
@@ -683,11 +676,8 @@ impl Receiver {
         if !self.options.tcp_sack {
             return;
         }
-        let most = if self.options.tcp_timestamps {
-            SACK_BLOCKS_WITH_TIMESTAMPS
-        } else {
-            SACK_BLOCKS_MAX
-        };
+        let most =
+            if self.options.tcp_timestamps { SACK_BLOCKS_WITH_TIMESTAMPS } else { SACK_BLOCKS_MAX };
         let held = self.sacks[..self.sack_count].iter().copied();
         let blocks = self.dsack.take().into_iter().chain(held).take(most);
         for block in blocks {

@@ -119,7 +119,7 @@ impl Sender {
         if !(flags.sack_renege && flags.snd_una_advanced) {
             return false;
         }
-        let delay = self.tick.from_us(u64::from(self.rtt.srtt_us8 >> 4)).max(self.tick.from_ms(10));
+        let delay = self.tick.us(u64::from(self.rtt.srtt_us8 >> 4)).max(self.tick.ms(10));
         self.set_timer(super::sender::Pending::Retransmit, delay);
         flags.set_timer = false;
         true
@@ -149,8 +149,7 @@ impl Sender {
     }
 
     fn force_fast_retransmit(&self) -> bool {
-        self.highest_sack_seq()
-            > self.snd_una + u64::from(self.reordering) * u64::from(self.mss)
+        self.highest_sack_seq() > self.snd_una + u64::from(self.reordering) * u64::from(self.mss)
     }
 
     /// RFC 6675 loss marking (`tcp_update_scoreboard`, `tcp_mark_head_lost`).
@@ -242,7 +241,12 @@ impl Sender {
     }
 
     /// RFC 6937 §3.1 (`tcp_cwnd_reduction`).
-    pub(crate) fn cwnd_reduction(&mut self, newly_acked_sacked: u32, newly_lost: bool, advanced: bool) {
+    pub(crate) fn cwnd_reduction(
+        &mut self,
+        newly_acked_sacked: u32,
+        newly_lost: bool,
+        advanced: bool,
+    ) {
         if newly_acked_sacked == 0 || self.prior_cwnd == 0 {
             return;
         }
@@ -549,8 +553,7 @@ impl Sender {
         let holes = self.lost_out.max(1).min(self.packets_out);
         if self.sacked_out + holes > self.packets_out {
             self.sacked_out = self.packets_out - holes;
-            self.reordering =
-                (self.packets_out + addend).min(self.options.tcp_max_reordering);
+            self.reordering = (self.packets_out + addend).min(self.options.tcp_max_reordering);
             self.reord_seen += 1;
         }
     }

@@ -47,7 +47,8 @@ impl RttState {
 
     /// A valid sample for the minimum.
     pub(crate) fn update_min(&mut self, us: u64, now_jiffies: u64) {
-        self.minimum.update(now_jiffies, if us == 0 { 1000 } else { us.min(u64::from(u32::MAX)) as u32 });
+        self.minimum
+            .update(now_jiffies, if us == 0 { 1000 } else { us.min(u64::from(u32::MAX)) as u32 });
         self.least_us = Some(self.least_us.map_or(us, |least| least.min(us)));
     }
 

@@ -148,13 +148,7 @@ impl Sender {
     }
 
     /// `tcp_sacktag_one`.
-    fn tag_one(
-        &mut self,
-        id: SegmentId,
-        dsack: bool,
-        flags: &mut AckFlags,
-        tagging: &mut Tagging,
-    ) {
+    fn tag_one(&mut self, id: SegmentId, dsack: bool, flags: &mut AckFlags, tagging: &mut Tagging) {
         let segment = *self.queue.get(id);
         let (start, end) = (segment.seq, segment.end());
         if dsack && segment.ever_retransmitted {
@@ -236,8 +230,7 @@ impl Sender {
     ) -> bool {
         let Some(&first) = blocks.first() else { return false };
         let below = first.start < ack;
-        let inside =
-            blocks.get(1).is_some_and(|b| first.start >= b.start && first.end <= b.end);
+        let inside = blocks.get(1).is_some_and(|b| first.start >= b.start && first.end <= b.end);
         if !below && !inside {
             return false;
         }
@@ -296,8 +289,7 @@ impl Sender {
         let metric = fack - low_seq;
         let mss = u64::from(self.mss);
         if metric > u64::from(self.reordering) * mss {
-            self.reordering =
-                (metric.div_ceil(mss) as u32).min(self.options.tcp_max_reordering);
+            self.reordering = (metric.div_ceil(mss) as u32).min(self.options.tcp_max_reordering);
         }
         self.reord_seen += 1;
     }

@@ -9,9 +9,9 @@ use super::rate::RateState;
 use super::rtt::RttState;
 use super::rtx_queue::{RtxQueue, SegmentId};
 use super::wheel::Tick;
-use dumbbell_cc::{CaEvent, CaState, Conn, CongestionControl, Window};
-use dumbbell_model::scenario::{Algorithm, Source};
+use dumbbell_cc::{CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::rng::Rng;
+use dumbbell_model::scenario::{Algorithm, Source};
 use dumbbell_model::{Span, TcpOptions, Time};
 use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::{SackBlock, Segment};
@@ -31,7 +31,11 @@ pub(crate) enum Phase {
     /// Not started.
     Closed,
     /// SYN sent at this time, so often, with this time-out in jiffies.
-    SynSent { first: Time, tries: u32, timeout: u64 },
+    SynSent {
+        first: Time,
+        tries: u32,
+        timeout: u64,
+    },
     Established,
     /// Everything was acknowledged, the FIN included.
     Finished(Time),
@@ -172,6 +176,10 @@ pub(crate) struct Sender {
 /// (`struct sk_buff`, shared info, headers).
 pub(crate) const SEGMENT_OVERHEAD_BYTES: u64 = 1280;
 
+/// From the end of the handshake to the application's first write. However short, it puts the
+/// first data behind the handshake's ACK in the order of events, as on a real host.
+const WAKE_UP: Span = Span::from_us(1);
+
 impl Sender {
     pub(crate) fn new(
         algorithm: Algorithm,
@@ -265,7 +273,7 @@ impl Sender {
     /// Opens the connection.
     pub(crate) fn start(&mut self, now: Time) {
         self.now = now;
-        let timeout = self.tick.from_ms(1000); // TCP_TIMEOUT_INIT, RFC 6298 §2.1
+        let timeout = self.tick.ms(1000); // TCP_TIMEOUT_INIT, RFC 6298 §2.1
         self.phase = Phase::SynSent { first: now, tries: 1, timeout };
         self.send_syn(timeout);
     }
@@ -339,8 +347,7 @@ impl Sender {
         self.cc.init(&conn, &mut self.window);
         let ack = self.segment_header();
         self.out.push(ack);
-        self.fill_from_source();
-        self.push_pending();
+        self.source_at = Some(self.now + WAKE_UP);
     }
 
     /// The source may write, or no longer.

@@ -32,11 +32,10 @@ impl Sender {
 
     /// `tcp_sndbuf_expand`: twice the window (three times for BBR), in the worst packing.
     pub(crate) fn expand_sndbuf(&mut self) {
-        let per_segment = (u64::from(self.options.mtu_bytes) - 40
-            + MAX_TCP_HEADER_BYTES
-            + SHARED_INFO_BYTES)
-            .next_power_of_two()
-            + SK_BUFF_BYTES;
+        let per_segment =
+            (u64::from(self.options.mtu_bytes) - 40 + MAX_TCP_HEADER_BYTES + SHARED_INFO_BYTES)
+                .next_power_of_two()
+                + SK_BUFF_BYTES;
         let segments = self.window.cwnd.max(self.reordering + 1).max(10);
         let wanted = u64::from(self.cc.sndbuf_expand()) * u64::from(segments) * per_segment;
         self.sndbuf = self.sndbuf.max(wanted.min(self.options.tcp_wmem[2]));

@@ -10,7 +10,7 @@ impl Sender {
     /// Sets the shared timer, in ticks from now (`inet_csk_reset_xmit_timer`).
     pub(crate) fn set_timer(&mut self, pending: Pending, jiffies: u64) {
         self.pending = pending;
-        self.timeout = self.jiffies() + jiffies.min(self.tick.from_us(RTO_MAX_US));
+        self.timeout = self.jiffies() + jiffies.min(self.tick.us(RTO_MAX_US));
         self.timer_fires = Some(self.tick.fires_at(self.now, self.timeout));
     }
 
@@ -72,7 +72,7 @@ impl Sender {
         let mut rto = self.rto_jiffies();
         if matches!(self.pending, Pending::Reordering | Pending::LossProbe) {
             // Count from the head's transmission, not from the replaced timer.
-            rto = self.tick.from_us(self.rto_delta_us().max(1) as u64);
+            rto = self.tick.us(self.rto_delta_us().max(1) as u64);
         }
         self.set_timer(Pending::Retransmit, rto);
     }
@@ -102,9 +102,9 @@ impl Sender {
         let mut timeout = if self.rtt.srtt_us8 > 0 {
             let mut us = u64::from(self.rtt.srtt_us8 >> 2);
             us += if self.packets_out == 1 { self.options.rto_min.as_us() } else { 2000 };
-            self.tick.from_us(us)
+            self.tick.us(us)
         } else {
-            self.tick.from_ms(1000)
+            self.tick.ms(1000)
         };
         let rto_us = if advancing_rto {
             self.tick.to_us(self.rto_jiffies()) as i64
@@ -112,7 +112,7 @@ impl Sender {
             self.rto_delta_us()
         };
         if rto_us > 0 {
-            timeout = timeout.min(self.tick.from_us(rto_us as u64));
+            timeout = timeout.min(self.tick.us(rto_us as u64));
         }
         self.set_timer(Pending::LossProbe, timeout);
         true
@@ -147,7 +147,7 @@ impl Sender {
     /// Nothing is out and nothing may be sent: probe the window (`tcp_check_probe_timer`).
     pub(crate) fn check_probe_timer(&mut self) {
         if self.packets_out == 0 && self.pending == Pending::None {
-            let when = self.tick.from_us(self.rtt.rto_us.max(self.options.rto_min.as_us()));
+            let when = self.tick.us(self.rtt.rto_us.max(self.options.rto_min.as_us()));
             self.set_timer(Pending::ZeroWindowProbe, when);
         }
     }
@@ -155,7 +155,7 @@ impl Sender {
     /// `tcp_probe0_when`.
     pub(crate) fn probe0_jiffies(&self) -> u64 {
         let base = self.rtt.rto_us.max(self.options.rto_min.as_us());
-        self.tick.from_us((base << self.backoff.min(10)).min(RTO_MAX_US))
+        self.tick.us((base << self.backoff.min(10)).min(RTO_MAX_US))
     }
 
     /// Asks for the window: an old byte that must be acknowledged (`tcp_send_probe0`).

@@ -11,34 +11,34 @@ const LEVELS: u32 = 9;
 /// The tick of one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tick {
-    ps: u64,
-    us: u64,
+    tick_ps: u64,
+    tick_us: u64,
 }
 
 impl Tick {
     /// A kernel with this many ticks per second.
     pub(crate) fn new(hz: u32) -> Self {
-        Self { ps: 1_000_000_000_000 / u64::from(hz), us: 1_000_000 / u64::from(hz) }
+        Self { tick_ps: 1_000_000_000_000 / u64::from(hz), tick_us: 1_000_000 / u64::from(hz) }
     }
 
     /// Ticks that have passed (`jiffies`).
     pub(crate) fn jiffies(self, now: Time) -> u64 {
-        now.as_ps() / self.ps
+        now.as_ps() / self.tick_ps
     }
 
     /// Microseconds in ticks, rounded up (`usecs_to_jiffies`).
-    pub(crate) fn from_us(self, us: u64) -> u64 {
-        us.div_ceil(self.us)
+    pub(crate) fn us(self, us: u64) -> u64 {
+        us.div_ceil(self.tick_us)
     }
 
     /// Milliseconds in ticks, rounded up.
-    pub(crate) fn from_ms(self, ms: u64) -> u64 {
-        self.from_us(ms * 1000)
+    pub(crate) fn ms(self, ms: u64) -> u64 {
+        self.us(ms * 1000)
     }
 
     /// Ticks in microseconds.
     pub(crate) fn to_us(self, jiffies: u64) -> u64 {
-        jiffies * self.us
+        jiffies * self.tick_us
     }
 
     /// When a timer set at `now` for the tick `expires` fires (`calc_wheel_index`).
@@ -53,7 +53,7 @@ impl Tick {
         let expires = expires.max(clock);
         let shift = level * LEVEL_SHIFT;
         let bucket = ((expires >> shift) + 1) << shift;
-        Time::from_ps(bucket.saturating_mul(self.ps))
+        Time::from_ps(bucket.saturating_mul(self.tick_ps))
     }
 }
 
