@@ -10,6 +10,7 @@ mod neighbour;
 mod pipe;
 mod record;
 mod reorder;
+mod resolve;
 mod route;
 mod setup;
 mod shaper;

@@ -4,7 +4,7 @@ use crate::arena::{Arena, PacketId};
 use crate::events::{EventQueue, Source};
 use crate::flow::{Ends, FlowState};
 use crate::loss::{DropReason, LossModel};
-use crate::neighbour::{Lookup, Neighbours};
+use crate::neighbour::Neighbours;
 use crate::pipe::{Offered, Pipe, Release};
 use crate::record::Recorder;
 use crate::route::Routes;
@@ -12,7 +12,6 @@ use crate::tap_stats::Taps;
 use crate::{Monitor, RunError};
 use dumbbell_model::scenario::NodeKind;
 use dumbbell_model::{Scenario, Time};
-use dumbbell_packet::frame::{ARP_FRAME_BYTES, NO_FLOW};
 use dumbbell_packet::{Body, Packet, Segment, Tap};
 use std::collections::VecDeque;
 
@@ -82,7 +81,7 @@ impl World<'_> {
         (self.flow_base() + self.flows.len() * FLOW_SOURCES) as Source
     }
 
-    fn neighbour_source(&self) -> Source {
+    pub(crate) fn neighbour_source(&self) -> Source {
         self.sample_source() + 1
     }
 
@@ -161,7 +160,7 @@ impl World<'_> {
         self.inbox.push_back((id, self.pipes[pipe].to));
     }
 
-    fn set(&mut self, source: usize, at: Option<Time>) {
+    pub(crate) fn set(&mut self, source: usize, at: Option<Time>) {
         match at {
             Some(at) => self.events.set(source as Source, at),
             None => self.events.clear(source as Source),
@@ -251,138 +250,12 @@ impl World<'_> {
     }
 
     /// Offers a packet to a pipe, twice if it is duplicated there.
-    fn enter(&mut self, pipe: usize, id: PacketId, packet: &Packet) -> Option<Time> {
+    pub(crate) fn enter(&mut self, pipe: usize, id: PacketId, packet: &Packet) -> Option<Time> {
         if self.pipes[pipe].duplicates() {
             let copy = self.arena.insert(*packet);
             self.offer(pipe, copy, packet);
         }
         self.offer(pipe, id, packet)
-    }
-
-    /// The pipe to take as far as addresses are known: the chosen one, else another one that leads
-    /// there, else the packet waits for the answer at the chosen one (`teql_master_xmit`).
-    fn resolved(
-        &mut self,
-        id: PacketId,
-        node: usize,
-        destination: usize,
-        chosen: usize,
-    ) -> Option<usize> {
-        let ways = self.routes.ways(node, destination);
-        let start = ways.iter().position(|&way| way == chosen).unwrap_or(0);
-        let order: Vec<usize> = ways[start..].iter().chain(&ways[..start]).copied().collect();
-        let sprays = self.scenario.nodes[node].spray.is_some();
-        let mut wait_at = None;
-        for way in order {
-            let path = self.path_to_neighbour(way, destination);
-            let revalidates = self.scenario.nodes[node].kind == NodeKind::Router;
-            let now = self.now;
-            let neighbours = self.neighbours.as_mut()?;
-            match neighbours.lookup(now, &path, revalidates) {
-                Lookup::Resolved => return Some(way),
-                Lookup::Unresolved { entry, ask } => {
-                    wait_at.get_or_insert(entry);
-                    if ask {
-                        self.ask(entry);
-                    }
-                }
-            }
-            if !sprays {
-                break;
-            }
-        }
-        let dropped = self.neighbours.as_mut()?.wait(wait_at?, id);
-        if let Some(id) = dropped {
-            self.drop_packet(chosen, id, DropReason::Overflow);
-        }
-        self.schedule_neighbours();
-        None
-    }
-
-    /// Pipes from here to the next host or router on the way, switches passed through.
-    fn path_to_neighbour(&self, first: usize, destination: usize) -> Vec<usize> {
-        let mut path = vec![first];
-        let mut node = self.pipes[first].to;
-        while self.scenario.nodes[node].kind == NodeKind::Switch {
-            let Some(&pipe) = self.routes.ways(node, destination).first() else { break };
-            path.push(pipe);
-            node = self.pipes[pipe].to;
-        }
-        path
-    }
-
-    /// Sends the question of an entry.
-    fn ask(&mut self, entry: u32) {
-        self.send_arp(entry, 0, false);
-        self.schedule_neighbours();
-    }
-
-    /// Puts an ARP packet on the next pipe of its path; the answer takes the path back.
-    fn send_arp(&mut self, entry: u32, hops: u32, reply: bool) {
-        let Some(neighbours) = &self.neighbours else { return };
-        let path = neighbours.path(entry);
-        let hop = hops as usize;
-        let pipe = if reply { path[path.len() - 1 - hop] ^ 1 } else { path[hop] };
-        let packet = Packet {
-            flow: NO_FLOW,
-            outward: !reply,
-            frame_bytes: ARP_FRAME_BYTES,
-            number: u64::from(entry),
-            body: Body::Arp { entry, hops: hops + 1, reply },
-        };
-        if hop == 0 {
-            self.routes.own_packet(pipe);
-        }
-        let id = self.arena.insert(packet);
-        self.packets += 1;
-        self.enter(pipe, id, &packet);
-    }
-
-    fn arp_at_node(&mut self, id: PacketId, node: usize) {
-        let packet = self.arena.remove(id);
-        let Body::Arp { entry, hops, reply } = packet.body else { return };
-        let now = self.now;
-        let Some(neighbours) = &mut self.neighbours else { return };
-        if (hops as usize) < neighbours.path(entry).len() {
-            self.send_arp(entry, hops, reply);
-            return;
-        }
-        let first = if reply { neighbours.path(entry)[0] } else { usize::MAX };
-        let released = if reply {
-            neighbours.answered(now, entry)
-        } else if self.scenario.nodes[node].spray.is_some() {
-            Vec::new()
-        } else {
-            let revalidates = self.scenario.nodes[node].kind == NodeKind::Router;
-            neighbours.asked(entry, revalidates)
-        };
-        if reply {
-            for id in released {
-                let packet = *self.arena.get(id);
-                self.enter(first, id, &packet);
-            }
-        } else {
-            for id in released {
-                self.inbox.push_back((id, node));
-            }
-            self.send_arp(entry, 0, true);
-        }
-        self.schedule_neighbours();
-    }
-
-    fn schedule_neighbours(&mut self) {
-        let at = self.neighbours.as_ref().and_then(Neighbours::next_deadline);
-        let source = self.neighbour_source();
-        self.set(source as usize, at);
-    }
-
-    fn neighbour_timeout(&mut self) {
-        let now = self.now;
-        let Some(neighbours) = &mut self.neighbours else { return };
-        for entry in neighbours.on_timeout(now) {
-            self.send_arp(entry, 0, false);
-        }
-        self.schedule_neighbours();
     }
 
     fn offer(&mut self, pipe: usize, id: PacketId, packet: &Packet) -> Option<Time> {
@@ -422,7 +295,7 @@ impl World<'_> {
         }
     }
 
-    fn drop_packet(&mut self, pipe: usize, id: PacketId, reason: DropReason) {
+    pub(crate) fn drop_packet(&mut self, pipe: usize, id: PacketId, reason: DropReason) {
         let packet = self.arena.remove(id);
         self.ended += 1;
         if let Some(flow) = self.flows.get_mut(packet.flow as usize) {

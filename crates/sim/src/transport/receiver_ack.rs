@@ -1,0 +1,156 @@
+//! When the receiver acknowledges: delayed ACKs (RFC 1122 §4.2.3.2), quick ACKs, SACK compression.
+
+use super::receiver::{Receiver, ATO_MIN_MS, MAX_QUICKACKS};
+use dumbbell_model::Span;
+use dumbbell_packet::Segment;
+
+/// Duplicate ACKs that are never compressed (TCP_FASTRETRANS_THRESH).
+const DUPACKS_UNCOMPRESSED: u32 = 3;
+
+impl Receiver {
+    pub(super) fn incr_quickack(&mut self, most: u32) {
+        let quick = (self.rcv_wnd / (2 * self.ack.rcv_mss)) as u32;
+        let quick = if quick == 0 { 2 } else { quick }.min(most);
+        self.ack.quick = self.ack.quick.max(quick);
+    }
+
+    pub(super) fn enter_quickack(&mut self) {
+        self.incr_quickack(MAX_QUICKACKS);
+        self.ack.ato = self.tick.ms(ATO_MIN_MS);
+    }
+
+    /// Is an ACK due? (`__tcp_ack_snd_check`; RFC 1122 §4.2.3.2, RFC 5681 §4.2)
+    pub(super) fn ack_check(&mut self) {
+        if !self.ack.scheduled && !self.ack.now {
+            return;
+        }
+        let second_segment = self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss
+            && (self.rcv_nxt - self.copied_seq < self.sink.lowat_bytes
+                || self.select_window() >= self.rcv_wnd);
+        if second_segment || self.ack.quick > 0 || self.ack.now {
+            self.send_ack();
+            return;
+        }
+        if self.reassembly.is_empty() {
+            self.delay_ack();
+            return;
+        }
+        self.compress_ack();
+    }
+
+    /// SACK compression: after three duplicate ACKs, further ones wait for 5 % of the RTT, 1 ms at
+    /// most.
+    pub(super) fn compress_ack(&mut self) {
+        if !self.options.tcp_sack || self.compressed >= self.options.tcp_comp_sack_nr {
+            self.send_ack();
+            return;
+        }
+        if self.compressed_rcv_nxt != self.rcv_nxt {
+            self.compressed_rcv_nxt = self.rcv_nxt;
+            self.dup_acks = 0;
+        }
+        if self.dup_acks < DUPACKS_UNCOMPRESSED {
+            self.dup_acks += 1;
+            self.send_ack();
+            return;
+        }
+        self.compressed += 1;
+        if self.compressed_timer.is_some() {
+            return;
+        }
+        let mut rtt_us8 = self.rcv_rtt_us8;
+        if self.srtt_us8 > 0 && self.srtt_us8 < rtt_us8 {
+            rtt_us8 = self.srtt_us8;
+        }
+        let delay_ns = (rtt_us8 * (1000 >> 3) / 20).min(self.options.tcp_comp_sack_delay.as_ns());
+        // The timer may be late by the slack; in virtual time nothing else wakes the processor,
+        // and it fires at the end of its range.
+        let slack = self.options.tcp_comp_sack_slack;
+        self.compressed_timer = Some(self.now + Span::from_ns(delay_ns) + slack);
+    }
+
+    pub(super) fn send_compressed(&mut self) {
+        if self.compressed > 0 {
+            self.send_ack();
+        }
+    }
+
+    /// `tcp_send_delayed_ack`.
+    pub(super) fn delay_ack(&mut self) {
+        let now = self.tick.jiffies(self.now);
+        let delack_min = self.tick.ms(ATO_MIN_MS);
+        let mut ato = self.ack.ato;
+        if ato > delack_min {
+            let mut most = self.tick.ms(500);
+            if self.srtt_us8 > 0 {
+                most = most.min(self.tick.us(self.srtt_us8 >> 3).max(delack_min));
+            }
+            ato = ato.min(most);
+        }
+        ato = ato.min(self.tick.ms(200));
+        let mut timeout = now + ato;
+        if let Some(due) = self.ack.timer {
+            if due <= now + (ato >> 2) {
+                self.send_ack();
+                return;
+            }
+            timeout = timeout.min(due);
+        }
+        self.ack.timer = Some(timeout);
+        self.ack.fires = Some(self.tick.fires_at(self.now, timeout));
+    }
+
+    pub(super) fn delayed_ack_timeout(&mut self) {
+        if self.compressed > 0 {
+            self.send_compressed();
+            return;
+        }
+        let Some(due) = self.ack.timer else { return };
+        if due > self.tick.jiffies(self.now) {
+            self.ack.fires = Some(self.tick.fires_at(self.now, due));
+            return;
+        }
+        self.ack.timer = None;
+        if self.ack.scheduled {
+            // The application sends nothing the ACK could ride on: wait longer next time.
+            let rto = self.tick.us((self.srtt_us8 >> 3) + 200_000);
+            self.ack.ato = (self.ack.ato << 1).min(rto);
+            self.send_ack();
+        }
+    }
+
+    pub(super) fn header(&self) -> Segment {
+        Segment {
+            ack: self.rcv_nxt,
+            timestamps: self.options.tcp_timestamps,
+            tsval_ms: (self.now.as_us() / 1000) as u32,
+            tsecr_ms: self.ts_recent_ms,
+            window_bytes: self.rcv_wnd,
+            ..Segment::default()
+        }
+    }
+
+    /// `tcp_send_ack`.
+    pub(super) fn send_ack(&mut self) {
+        let window_bytes = self.select_and_set_window();
+        let mut segment = Segment { window_bytes, ..self.header() };
+        self.fill_sack(&mut segment);
+        self.out.push(segment);
+        // tcp_event_ack_sent
+        self.compressed = 0;
+        self.compressed_timer = None;
+        if self.ack.quick > 0 {
+            let counted = u32::from(self.ack.scheduled || self.ack.now);
+            if counted >= self.ack.quick {
+                self.ack.quick = 0;
+                self.ack.ato = self.tick.ms(ATO_MIN_MS);
+            } else {
+                self.ack.quick -= counted;
+            }
+        }
+        self.ack.scheduled = false;
+        self.ack.now = false;
+        self.ack.timer = None;
+        self.ack.fires = None;
+    }
+}

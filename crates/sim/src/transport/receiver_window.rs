@@ -1,0 +1,193 @@
+//! The receiver's memory and window: what it offers (RFC 9293 §3.8.6), how the buffer grows
+//! (dynamic right-sizing, Feng & Fisk 2001), how the application reads.
+
+use super::receiver::{Receiver, SEGMENT_OVERHEAD_BYTES};
+use dumbbell_model::Span;
+
+/// Memory of an out-of-order segment at least.
+const OUT_OF_ORDER_SEGMENT_BYTES: u64 = 2304;
+/// How often a rate-limited application reads.
+pub(super) const SLOW_READ_INTERVAL: Span = Span::from_ms(10);
+
+impl Receiver {
+    /// SO_RCVLOWAT makes room for twice that (`tcp_set_rcvlowat`).
+    pub(super) fn set_lowat(&mut self) {
+        self.sink.lowat_bytes = self.sink.lowat_bytes.min(self.options.tcp_rmem[2] >> 1);
+        let wanted = self.sink.lowat_bytes << 1;
+        if wanted > self.rcvbuf {
+            self.rcvbuf = wanted;
+            self.window_clamp = self.win_from_space(wanted);
+        }
+    }
+
+    /// `tcp_grow_window`: the advertised window opens by two segments per segment, if buffers of
+    /// this kind would fit (`__tcp_grow_window`).
+    pub(super) fn grow_window(&mut self, length: u64) {
+        let room = self.window_clamp.min(self.space()).saturating_sub(self.rcv_ssthresh);
+        if room == 0 {
+            return;
+        }
+        // Measured on Linux: the first of two merged buffers carries the memory of both.
+        let mut share = self.win_from_space(2 * u64::from(self.options.rx_segment_bytes));
+        if share > length {
+            share >>= 1;
+            let mut window = self.win_from_space(self.options.tcp_rmem[2]) >> 1;
+            while self.rcv_ssthresh <= window && share > length {
+                share >>= 1;
+                window >>= 1;
+            }
+            if self.rcv_ssthresh > window {
+                return;
+            }
+        }
+        self.rcv_ssthresh += room.min((2 * self.advmss).max(2 * length));
+        self.ack.quick |= 1;
+    }
+
+    /// Share of a buffer that is window (`tcp_win_from_space`).
+    pub(super) fn win_from_space(&self, space: u64) -> u64 {
+        let scale = self.options.tcp_adv_win_scale;
+        if scale <= 0 {
+            space >> scale.unsigned_abs()
+        } else {
+            space - (space >> scale)
+        }
+    }
+
+    /// Memory in use (`sk_rmem_alloc`): in-order segments merge well, out-of-order ranges each
+    /// keep a buffer of their own.
+    pub(super) fn memory(&self) -> u64 {
+        let unread = self.rcv_nxt - self.copied_seq;
+        let per_segment = u64::from(self.options.rx_segment_bytes);
+        unread * per_segment / self.advmss
+            + self.reassembly.bytes() * per_segment.max(OUT_OF_ORDER_SEGMENT_BYTES) / self.advmss
+            + self.reassembly.ranges() as u64 * SEGMENT_OVERHEAD_BYTES
+    }
+
+    pub(super) fn space(&self) -> u64 {
+        self.win_from_space(self.rcvbuf.saturating_sub(self.memory()))
+    }
+
+    pub(super) fn receive_window(&self) -> u64 {
+        (self.rcv_wup + self.rcv_wnd).saturating_sub(self.rcv_nxt)
+    }
+
+    /// `__tcp_select_window`: RFC 1122 §4.2.3.3 silly-window avoidance.
+    pub(super) fn select_window(&self) -> u64 {
+        let mut free = self.space();
+        let allowed = self.win_from_space(self.rcvbuf);
+        let full = self.window_clamp.min(allowed);
+        let mss = self.ack.rcv_mss.min(full);
+        let unit = 1 << self.wscale;
+        if free < full >> 1 {
+            free = free / unit * unit;
+            if free < allowed >> 4 || free < mss {
+                return 0;
+            }
+        }
+        free = free.min(self.rcv_ssthresh);
+        if self.wscale > 0 {
+            return free.div_ceil(unit) * unit;
+        }
+        let window = self.rcv_wnd;
+        if window + mss <= free || window > free {
+            free / mss * mss
+        } else {
+            window
+        }
+    }
+
+    /// `tcp_select_window`: never shrinks what was offered (RFC 9293 §3.8.6).
+    pub(super) fn select_and_set_window(&mut self) -> u64 {
+        if self.select_window() < self.win_from_space(self.rcvbuf) >> 2 {
+            // Little room: acknowledge less eagerly.
+            let full = self.window_clamp.min(self.win_from_space(self.rcvbuf));
+            if self.space() < full >> 1 {
+                self.ack.quick = 0;
+            }
+        }
+        let unit = 1u64 << self.wscale;
+        let current = self.receive_window();
+        let mut window = self.select_window();
+        if window < current {
+            window = current.div_ceil(unit) * unit;
+        }
+        self.rcv_wnd = window;
+        self.rcv_wup = self.rcv_nxt;
+        window.min(65_535 << self.wscale) / unit * unit
+    }
+
+    /// The application reads what waits once it is enough (`tcp_recvmsg`).
+    pub(super) fn read_available(&mut self) {
+        if self.sink.rate_bps.is_some() {
+            return;
+        }
+        let waiting = self.rcv_nxt - self.copied_seq;
+        let pressed = self.memory() > self.rcvbuf - (self.rcvbuf >> 3)
+            || self.receive_window() <= self.ack.rcv_mss;
+        if waiting > 0 && (waiting >= self.sink.lowat_bytes || pressed || self.finished) {
+            self.read(waiting);
+        }
+    }
+
+    pub(super) fn read_slowly(&mut self) {
+        let Some(rate) = self.sink.rate_bps else { return };
+        self.read_at = Some(self.now + SLOW_READ_INTERVAL);
+        let waiting = self.rcv_nxt - self.copied_seq;
+        let bytes = rate.bytes_in(SLOW_READ_INTERVAL).min(waiting);
+        if bytes > 0 {
+            self.read(bytes);
+        }
+    }
+
+    /// Reading: buffer autotuning, then an ACK if it is overdue or the window has doubled
+    /// (`tcp_cleanup_rbuf`).
+    pub(super) fn read(&mut self, bytes: u64) {
+        self.copied_seq += bytes;
+        self.adjust_space();
+        let mut due = self.ack.scheduled && self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss;
+        if !due && !self.finished {
+            let current = self.receive_window();
+            if 2 * current <= self.window_clamp {
+                let window = self.select_window();
+                due = window > 0 && window >= 2 * current;
+            }
+        }
+        if due {
+            self.send_ack();
+        }
+    }
+
+    /// Dynamic right-sizing: buffer for twice of what was read in an RTT, more if it grows
+    /// (`tcp_rcv_space_adjust`; Feng & Fisk 2001).
+    pub(super) fn adjust_space(&mut self) {
+        let elapsed_us = self.now.since(self.space_time).as_us();
+        if self.rcv_rtt_us8 == 0 || elapsed_us < self.rcv_rtt_us8 >> 3 {
+            return;
+        }
+        let copied = self.copied_seq - self.space_seq;
+        if copied > self.space_bytes {
+            if self.options.tcp_moderate_rcvbuf {
+                self.enlarge(copied);
+            }
+            self.space_bytes = copied;
+        }
+        self.space_seq = self.copied_seq;
+        self.space_time = self.now;
+    }
+
+    pub(super) fn enlarge(&mut self, copied: u64) {
+        let mut window = (copied << 1) + 16 * self.advmss;
+        let grow = window * (copied - self.space_bytes) / self.space_bytes;
+        window += grow << 1;
+        let mut per_segment = self.advmss + 320 + 576; // SKB_TRUESIZE(advmss + MAX_TCP_HEADER)
+        while self.win_from_space(per_segment) < self.advmss {
+            per_segment += 128;
+        }
+        let rcvbuf = (window / self.advmss * per_segment).min(self.options.tcp_rmem[2]);
+        if rcvbuf > self.rcvbuf {
+            self.rcvbuf = rcvbuf;
+            self.window_clamp = self.win_from_space(rcvbuf);
+        }
+    }
+}
