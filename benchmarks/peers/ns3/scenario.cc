@@ -144,7 +144,7 @@ main(int argc, char* argv[])
         BulkSendHelper bulk("ns3::TcpSocketFactory",
                             InetSocketAddress(far.second.GetAddress(1), PORT));
         bulk.SetAttribute("SendSize", UintegerValue(SEGMENT));
-        const ApplicationContainer sender = bulk.Install(sources.Get(i));
+        ApplicationContainer sender = bulk.Install(sources.Get(i));
         sender.Start(Seconds(start->GetValue(0, scenario.startSpreadS)));
     }
 

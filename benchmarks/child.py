@@ -1,0 +1,78 @@
+"""What runs in a process of its own, so that its time and memory are its own.
+
+`child.py imports`, `child.py run FILE` or `child.py grid` print one line of JSON; `child.py export
+FILE` prints the scenario that a file comes to, for profiling the simulator alone.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import polars as pl
+
+from dumbbell import _core
+from dumbbell.experiment import load
+from dumbbell.studies import run_study
+
+SEED = 1
+WORKERS = 2
+BOTTLENECK = "bottleneck/forward"
+S_PER_NS = 1e-9
+BITS = 8
+
+
+def run(path: Path) -> dict[str, float]:
+    """A benchmark scenario: the time of the simulation alone, and what passed the bottleneck."""
+    cell = load(path).cells[0]
+    begin = time.perf_counter()
+    output = _core.run(cell.scenario, SEED)
+    wall_s = time.perf_counter() - begin
+    tables = {name: pl.read_ipc_stream(stream) for name, stream in output.tables.items()}
+    pipe = tables["pipes"].row(by_predicate=pl.col("pipe") == BOTTLENECK, named=True)
+    duration_s = cell.duration_ns * S_PER_NS
+    return {
+        "wall_s": wall_s,
+        "packets": pipe["left_packets"],
+        "dropped": pipe["dropped_overflow_packets"],
+        "bottleneck_bps": pipe["left_bytes"] * BITS / duration_s,
+        "goodput_bps": int(tables["flows"]["delivered_bytes"].sum()) * BITS / duration_s,
+        "retransmitted": int(tables["flows"]["retransmitted_packets"].sum()),
+        "events": output.events,
+    }
+
+
+def grid() -> dict[str, float]:
+    """Every run of the study `multipath`, and its evaluation, with a store made for it."""
+    begin = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="dumbbell-bench-") as folder:
+        result = run_study("multipath", workers=WORKERS, store=Path(folder) / "store")
+    wall_s = time.perf_counter() - begin
+    runs = pl.concat([part.runs.select("wall_s", "packets") for part in result.parts.values()])
+    return {
+        "wall_s": wall_s,
+        "packets": int(runs["packets"].sum()),
+        "runs": runs.height,
+        "simulating_s": float(runs["wall_s"].sum()),
+    }
+
+
+def main(arguments: list[str]) -> None:
+    """Does what the arguments say."""
+    if arguments == ["imports"]:
+        print(json.dumps({}))
+    elif arguments == ["grid"]:
+        print(json.dumps(grid()))
+    elif len(arguments) == 2 and arguments[0] == "run":
+        print(json.dumps(run(Path(arguments[1]))))
+    elif len(arguments) == 2 and arguments[0] == "export":
+        print(load(Path(arguments[1])).cells[0].scenario)
+    else:
+        raise SystemExit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

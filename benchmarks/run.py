@@ -1,0 +1,310 @@
+"""Speed and memory of the simulator, beside ns-3: `make bench`.
+
+Prints a table and writes `results.json`. Every measurement is a process of its own; each of ours is
+made three times and the median counts. See docs/performance.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+NS3 = HERE / "peers" / "ns3"
+NS3_PROGRAM = HERE.parent / "target" / "benchmarks" / "ns3-scenario"
+NS3_HEADER = Path("/usr/include/ns3/core-module.h")
+PEER_LIMIT_S = 15 * 60
+REPEATS = 3
+KIB = 1024
+MB = 1e6
+
+LEAST_UTILISATION = 0.85
+A_MEMORY_MUST_MB = 30
+GROWTH_MUST = 2
+GRID = "grid"
+GRID_MUST_S = 240
+GRID_AIM_S = 90
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A benchmark: its line rate, and the seconds it must take and should take."""
+
+    name: str
+    rate_bps: float
+    must_s: float
+    aim_s: float
+
+
+SCENARIOS = [
+    Scenario("A", 20e6, 0.15, 0.05),
+    Scenario("B", 1e9, 1.6, 0.6),
+    Scenario("C", 1e9, 3, 1),
+    Scenario("D", 10e9, 6, 2),
+]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of `results.json`.
+
+    Attributes:
+        scenario: A to D, or `grid`.
+        engine: `sim` is ours.
+        wall_s: Time of the simulation, set-up of the process left out; of the grid: of everything.
+        packets: Packets that left the bottleneck towards the receivers; of the grid: that left a
+            host.
+        packets_per_s: Of these per second of `wall_s`.
+        peak_rss_bytes: Of the whole process.
+        rss_above_imports_bytes: The same less what a process takes that only imports; ours alone.
+        process_s: Time of the whole process, start and imports included.
+        longer_than_s: Where the run was given up: after so long. All else is 0 then.
+    """
+
+    scenario: str
+    engine: str
+    wall_s: float
+    packets: int
+    packets_per_s: float
+    peak_rss_bytes: int
+    rss_above_imports_bytes: int | None = None
+    process_s: float = 0.0
+    longer_than_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a process printed, and what it took; `answer` is None if it ran out of time."""
+
+    answer: dict[str, Any] | None
+    process_s: float
+    peak_rss_bytes: int
+
+
+def measure(command: Sequence[str | Path], limit_s: float = PEER_LIMIT_S) -> Measured:
+    """Runs a process that prints a line of JSON."""
+    begin = time.perf_counter()
+    # `timeout` would be the parent then, and its memory would be counted: wait4 sees this child.
+    with subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            process_s = time.perf_counter() - begin
+            if pid:
+                break
+            if process_s > limit_s:
+                process.kill()
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                return Measured(None, process_s, usage.ru_maxrss * KIB)
+            time.sleep(min(0.001 + process_s / 1000, 0.1))
+        process.returncode = os.waitstatus_to_exitcode(status)
+        printed = process.stdout.read()
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))} failed: {process.returncode}")
+    return Measured(json.loads(printed), process_s, usage.ru_maxrss * KIB)
+
+
+def child(*arguments: str | Path, limit_s: float = 3600) -> Measured:
+    """A measurement of ours."""
+    return measure([sys.executable, HERE / "child.py", *arguments], limit_s)
+
+
+def medians(count: int, once: Callable[[], Measured]) -> tuple[dict[str, Any], float, int]:
+    """Of so many measurements: the answer with median `wall_s`, median time and memory."""
+    found = [once() for _ in range(count)]
+    answers = sorted((one.answer or {} for one in found), key=lambda answer: answer["wall_s"])
+    return (
+        answers[count // 2],
+        statistics.median(one.process_s for one in found),
+        int(statistics.median(one.peak_rss_bytes for one in found)),
+    )
+
+
+def ours(scenario: Scenario, imports_bytes: int) -> Entry:
+    """A scenario on our simulator, printed as a line."""
+    file = HERE / "scenarios" / f"{scenario.name}.yaml"
+    answer, process_s, peak = medians(REPEATS, lambda: child("run", file))
+    wall_s, packets = answer["wall_s"], answer["packets"]
+    print(
+        f"{scenario.name:<4}{'sim':<6}{wall_s:>9.3f}{scenario.must_s:>8g}{scenario.aim_s:>7g}  "
+        f"{verdict(wall_s, scenario.must_s, scenario.aim_s):<12}{process_s:>8.2f}"
+        f"{packets:>11}{packets / wall_s / 1e6:>9.3f}{wall_s / packets * 1e9:>8.0f}"
+        f"{peak / MB:>9.1f}{(peak - imports_bytes) / MB:>8.1f}"
+        f"{answer['goodput_bps'] / 1e6:>10.1f}",
+        flush=True,
+    )
+    check_utilisation(scenario.name, answer["bottleneck_bps"] / scenario.rate_bps)
+    return Entry(
+        scenario.name, "sim", wall_s, packets, packets / wall_s, peak, peak - imports_bytes,
+        process_s,
+    )  # fmt: skip
+
+
+def verdict(value: float, must: float, aim: float) -> str:
+    """Where a value stands, in words."""
+    if value <= aim:
+        return "aim met"
+    return "must met" if value <= must else "MUST MISSED"
+
+
+def check_utilisation(name: str, utilisation: float) -> None:
+    """Says loudly if the line was not well used, or used more than it can be."""
+    if not LEAST_UTILISATION <= utilisation <= 1:
+        print(f"!!! {name}: utilisation {utilisation:.3f}, not {LEAST_UTILISATION} to 1: !!!")
+        print("!!! this run did not do the work that its time is quoted for             !!!")
+
+
+def ns3_built() -> bool:
+    """Builds our program against Debian's ns-3, if it is there."""
+    missing = [tool for tool in ("g++", "make") if shutil.which(tool) is None]
+    if not NS3_HEADER.exists():
+        missing.append("libns3-dev")
+    if missing:
+        print(f"\nns-3 left out: needs {', '.join(missing)} (apt-get install libns3-dev g++ make)")
+        return False
+    command = ["make", "--silent", "-C", str(NS3), f"BUILD={NS3_PROGRAM.parent}"]
+    if subprocess.run(command, check=False).returncode != 0:
+        print("\nns-3 left out: our program for it could not be built; see above")
+        return False
+    return True
+
+
+def ns3(scenario: Scenario) -> Entry:
+    """A scenario on ns-3, once, printed as a line."""
+    found = measure([NS3_PROGRAM, scenario.name])
+    if found.answer is None:
+        print(
+            f"{scenario.name:<4}{'ns-3':<6} longer than {PEER_LIMIT_S / 60:g} minutes", flush=True
+        )
+        return Entry(
+            scenario.name, "ns-3", 0, 0, 0, found.peak_rss_bytes, longer_than_s=PEER_LIMIT_S
+        )
+    wall_s, packets = found.answer["wall_s"], found.answer["packets"]
+    print(
+        f"{scenario.name:<4}{'ns-3':<6}{wall_s:>9.3f}{'':>29}{found.process_s:>8.2f}"
+        f"{packets:>11}{packets / wall_s / 1e6:>9.3f}{wall_s / packets * 1e9:>8.0f}"
+        f"{found.peak_rss_bytes / MB:>9.1f}{'':>8}{found.answer['goodput_bps'] / 1e6:>10.1f}",
+        flush=True,
+    )
+    check_utilisation(scenario.name, found.answer["goodput_bps"] / scenario.rate_bps)
+    return Entry(
+        scenario.name, "ns-3", wall_s, packets, packets / wall_s, found.peak_rss_bytes,
+        process_s=found.process_s,
+    )  # fmt: skip
+
+
+def grid() -> Entry:
+    """All runs of the study `multipath`, on two workers."""
+    found = child(GRID)
+    answer = found.answer or {}
+    print(
+        f"\nstudy multipath, all {answer['runs']} runs on 2 workers: {answer['wall_s']:.0f} s; "
+        f"must {GRID_MUST_S} s, aim {GRID_AIM_S} s: "
+        f"{verdict(answer['wall_s'], GRID_MUST_S, GRID_AIM_S)}"
+        f" (in the simulator {answer['simulating_s']:.0f} s, summed over both workers)",
+        flush=True,
+    )
+    return Entry(
+        GRID, "sim", answer["wall_s"], answer["packets"], answer["packets"] / answer["wall_s"],
+        found.peak_rss_bytes, process_s=found.process_s,
+    )  # fmt: skip
+
+
+def compare(entries: Sequence[Entry]) -> None:
+    """Ratios between scenarios and engines of this run."""
+    by_key = {(one.scenario, one.engine): one for one in entries}
+    a, d = by_key.get(("A", "sim")), by_key.get(("D", "sim"))
+    print()
+    if a is not None and a.rss_above_imports_bytes is not None:
+        above = a.rss_above_imports_bytes / MB
+        print(
+            f"memory of A above the imports: {above:.1f} MB; must {A_MEMORY_MUST_MB}: "
+            f"{verdict(above, A_MEMORY_MUST_MB, 0)}"
+        )
+    if a is not None and d is not None:
+        growth = a.packets_per_s / d.packets_per_s
+        print(
+            f"cost per packet, D over A: {growth:.2f}; must {GROWTH_MUST}: "
+            f"{verdict(growth, GROWTH_MUST, 0)}"
+        )
+    for (name, engine), other in by_key.items():
+        own = by_key.get((name, "sim"))
+        if engine == "sim" or own is None:
+            continue
+        if other.longer_than_s is not None:
+            print(f"{name}: {engine} takes more than {other.longer_than_s / own.wall_s:.0f} × ours")
+        else:
+            per_packet = own.packets_per_s / other.packets_per_s
+            print(
+                f"{name}: {engine} takes {other.wall_s / own.wall_s:.0f} × our time; "
+                f"per packet {per_packet:.0f} ×"
+            )
+
+
+def chosen(text: str) -> list[Scenario]:
+    """Scenarios by letter: `A,B`, or `all`."""
+    if text == "all":
+        return SCENARIOS
+    known = {scenario.name: scenario for scenario in SCENARIOS}
+    letters = [letter.strip().upper() for letter in text.split(",") if letter.strip()]
+    for letter in letters:
+        if letter not in known:
+            raise argparse.ArgumentTypeError(f"no scenario {letter}; there are {', '.join(known)}")
+    return [scenario for scenario in SCENARIOS if scenario.name in letters]
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--only", type=chosen, default=SCENARIOS, metavar="A,B", help="only these scenarios"
+    )
+    parser.add_argument(
+        "--peers",
+        type=chosen,
+        default=chosen("A"),
+        metavar="A,B|all",
+        help=f"scenarios on ns-3, at most {PEER_LIMIT_S // 60} minutes each [default: A]",
+    )
+    parser.add_argument("--no-peers", action="store_true", help="no ns-3")
+    parser.add_argument("--grid", action="store_true", help="also all of the study multipath")
+    parser.add_argument(
+        "--output", type=Path, default=HERE / "results.json", help="the numbers as JSON"
+    )
+    options = parser.parse_args()
+
+    imports = [child("imports") for _ in range(REPEATS)]
+    imports_bytes = int(statistics.median(one.peak_rss_bytes for one in imports))
+    imports_s = statistics.median(one.process_s for one in imports)
+    print(f"imports alone: {imports_s:.2f} s, {imports_bytes / MB:.1f} MB\n")
+    print(
+        f"{'':<4}{'engine':<6}{'wall s':>9}{'must':>8}{'aim':>7}  {'':<12}{'process':>8}"
+        f"{'packets':>11}{'M pkt/s':>9}{'ns/pkt':>8}{'peak MB':>9}{'above':>8}{'Mbit/s':>10}"
+    )
+    entries = [ours(scenario, imports_bytes) for scenario in options.only]
+    if not options.no_peers:
+        wanted = [scenario for scenario in options.peers if scenario in options.only]
+        if wanted and ns3_built():
+            entries += [ns3(scenario) for scenario in wanted]
+    compare(entries)
+    if options.grid:
+        entries.append(grid())
+    # What does not apply to an entry is left out of it.
+    rows = [{k: v for k, v in asdict(one).items() if v is not None} for one in entries]
+    options.output.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    print(f"\nwritten: {options.output}")
+
+
+if __name__ == "__main__":
+    main()
