@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,8 @@ class Entry:
         packets_per_s: Of these per second of `wall_s`.
         peak_rss_bytes: Of the whole process.
         rss_above_imports_bytes: The same less what a process takes that only imports; ours alone.
+        cpu_s: Processor time of the simulation; of ns-3 and the grid: of the whole process. Where
+            it is far below `wall_s`, something else ran on the machine.
         process_s: Time of the whole process, start and imports included.
         longer_than_s: Where the run was given up: after so long. All else is 0 then.
     """
@@ -78,6 +80,7 @@ class Entry:
     packets_per_s: float
     peak_rss_bytes: int
     rss_above_imports_bytes: int | None = None
+    cpu_s: float = 0.0
     process_s: float = 0.0
     longer_than_s: float | None = None
 
@@ -88,13 +91,61 @@ class Measured:
 
     answer: dict[str, Any] | None
     process_s: float
+    cpu_s: float
     peak_rss_bytes: int
+
+
+COLUMNS = {
+    "": 4,
+    "engine": 7,
+    "wall s": 9,
+    "must": 6,
+    "aim": 6,
+    "verdict": 13,
+    "cpu s": 8,
+    "process s": 10,
+    "packets": 9,
+    "M pkt/s": 8,
+    "ns/pkt": 8,
+    "peak MB": 8,
+    "above": 7,
+    "Mbit/s": 9,
+}
+"""Of the table printed: title and width. `above`: peak less imports. `Mbit/s`: goodput."""
+
+
+def print_row(cells: Mapping[str, str]) -> None:
+    """A row of the table; text to the left, numbers to the right."""
+    texts = ("", "engine", "verdict")
+    parts = [
+        " " + f"{cells.get(name, ''):{'<' if name in texts else '>'}{width - 1}}"
+        for name, width in COLUMNS.items()
+    ]
+    print("".join(parts).rstrip(), flush=True)
+
+
+def shown(entry: Entry, goodput_bps: float) -> dict[str, str]:
+    """An entry in the columns of the table."""
+    above = entry.rss_above_imports_bytes
+    return {
+        "": entry.scenario,
+        "engine": entry.engine,
+        "wall s": f"{entry.wall_s:.3f}",
+        "cpu s": f"{entry.cpu_s:.3f}",
+        "process s": f"{entry.process_s:.2f}",
+        "packets": str(entry.packets),
+        "M pkt/s": f"{entry.packets_per_s / 1e6:.3f}",
+        "ns/pkt": f"{1e9 / entry.packets_per_s:.0f}",
+        "peak MB": f"{entry.peak_rss_bytes / MB:.1f}",
+        "above": "" if above is None else f"{above / MB:.1f}",
+        "Mbit/s": f"{goodput_bps / 1e6:.1f}",
+    }
 
 
 def measure(command: Sequence[str | Path], limit_s: float = PEER_LIMIT_S) -> Measured:
     """Runs a process that prints a line of JSON."""
     begin = time.perf_counter()
-    # `timeout` would be the parent then, and its memory would be counted: wait4 sees this child.
+    # wait4 gives what this one child took; getrusage would give the largest of all so far.
     with subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         while True:
@@ -106,13 +157,14 @@ def measure(command: Sequence[str | Path], limit_s: float = PEER_LIMIT_S) -> Mea
                 process.kill()
                 _, status, usage = os.wait4(process.pid, 0)
                 process.returncode = os.waitstatus_to_exitcode(status)
-                return Measured(None, process_s, usage.ru_maxrss * KIB)
+                return Measured(None, process_s, 0, usage.ru_maxrss * KIB)
             time.sleep(min(0.001 + process_s / 1000, 0.1))
         process.returncode = os.waitstatus_to_exitcode(status)
         printed = process.stdout.read()
     if process.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))} failed: {process.returncode}")
-    return Measured(json.loads(printed), process_s, usage.ru_maxrss * KIB)
+    cpu_s = usage.ru_utime + usage.ru_stime
+    return Measured(json.loads(printed), process_s, cpu_s, usage.ru_maxrss * KIB)
 
 
 def child(*arguments: str | Path, limit_s: float = 3600) -> Measured:
@@ -136,19 +188,25 @@ def ours(scenario: Scenario, imports_bytes: int) -> Entry:
     file = HERE / "scenarios" / f"{scenario.name}.yaml"
     answer, process_s, peak = medians(REPEATS, lambda: child("run", file))
     wall_s, packets = answer["wall_s"], answer["packets"]
-    print(
-        f"{scenario.name:<4}{'sim':<6}{wall_s:>9.3f}{scenario.must_s:>8g}{scenario.aim_s:>7g}  "
-        f"{verdict(wall_s, scenario.must_s, scenario.aim_s):<12}{process_s:>8.2f}"
-        f"{packets:>11}{packets / wall_s / 1e6:>9.3f}{wall_s / packets * 1e9:>8.0f}"
-        f"{peak / MB:>9.1f}{(peak - imports_bytes) / MB:>8.1f}"
-        f"{answer['goodput_bps'] / 1e6:>10.1f}",
-        flush=True,
+    entry = Entry(
+        scenario=scenario.name,
+        engine="sim",
+        wall_s=wall_s,
+        packets=packets,
+        packets_per_s=packets / wall_s,
+        peak_rss_bytes=peak,
+        rss_above_imports_bytes=peak - imports_bytes,
+        cpu_s=answer["cpu_s"],
+        process_s=process_s,
     )
+    bounds = {
+        "must": f"{scenario.must_s:g}",
+        "aim": f"{scenario.aim_s:g}",
+        "verdict": verdict(wall_s, scenario.must_s, scenario.aim_s),
+    }
+    print_row(shown(entry, answer["goodput_bps"]) | bounds)
     check_utilisation(scenario.name, answer["bottleneck_bps"] / scenario.rate_bps)
-    return Entry(
-        scenario.name, "sim", wall_s, packets, packets / wall_s, peak, peak - imports_bytes,
-        process_s,
-    )  # fmt: skip
+    return entry
 
 
 def verdict(value: float, must: float, aim: float) -> str:
@@ -191,17 +249,19 @@ def ns3(scenario: Scenario) -> Entry:
             scenario.name, "ns-3", 0, 0, 0, found.peak_rss_bytes, longer_than_s=PEER_LIMIT_S
         )
     wall_s, packets = found.answer["wall_s"], found.answer["packets"]
-    print(
-        f"{scenario.name:<4}{'ns-3':<6}{wall_s:>9.3f}{'':>29}{found.process_s:>8.2f}"
-        f"{packets:>11}{packets / wall_s / 1e6:>9.3f}{wall_s / packets * 1e9:>8.0f}"
-        f"{found.peak_rss_bytes / MB:>9.1f}{'':>8}{found.answer['goodput_bps'] / 1e6:>10.1f}",
-        flush=True,
-    )
-    check_utilisation(scenario.name, found.answer["goodput_bps"] / scenario.rate_bps)
-    return Entry(
-        scenario.name, "ns-3", wall_s, packets, packets / wall_s, found.peak_rss_bytes,
+    entry = Entry(
+        scenario=scenario.name,
+        engine="ns-3",
+        wall_s=wall_s,
+        packets=packets,
+        packets_per_s=packets / wall_s,
+        peak_rss_bytes=found.peak_rss_bytes,
+        cpu_s=found.cpu_s,
         process_s=found.process_s,
-    )  # fmt: skip
+    )
+    print_row(shown(entry, found.answer["goodput_bps"]))
+    check_utilisation(scenario.name, found.answer["goodput_bps"] / scenario.rate_bps)
+    return entry
 
 
 def grid() -> Entry:
@@ -216,9 +276,15 @@ def grid() -> Entry:
         flush=True,
     )
     return Entry(
-        GRID, "sim", answer["wall_s"], answer["packets"], answer["packets"] / answer["wall_s"],
-        found.peak_rss_bytes, process_s=found.process_s,
-    )  # fmt: skip
+        scenario=GRID,
+        engine="sim",
+        wall_s=answer["wall_s"],
+        packets=answer["packets"],
+        packets_per_s=answer["packets"] / answer["wall_s"],
+        peak_rss_bytes=found.peak_rss_bytes,
+        cpu_s=found.cpu_s,
+        process_s=found.process_s,
+    )
 
 
 def compare(entries: Sequence[Entry]) -> None:
@@ -236,7 +302,8 @@ def compare(entries: Sequence[Entry]) -> None:
         growth = a.packets_per_s / d.packets_per_s
         print(
             f"cost per packet, D over A: {growth:.2f}; must {GROWTH_MUST}: "
-            f"{verdict(growth, GROWTH_MUST, 0)}"
+            f"{verdict(growth, GROWTH_MUST, 0)} "
+            f"(in processor time {d.cpu_s / d.packets / (a.cpu_s / a.packets):.2f})"
         )
     for (name, engine), other in by_key.items():
         own = by_key.get((name, "sim"))
@@ -288,10 +355,7 @@ def main() -> None:
     imports_bytes = int(statistics.median(one.peak_rss_bytes for one in imports))
     imports_s = statistics.median(one.process_s for one in imports)
     print(f"imports alone: {imports_s:.2f} s, {imports_bytes / MB:.1f} MB\n")
-    print(
-        f"{'':<4}{'engine':<6}{'wall s':>9}{'must':>8}{'aim':>7}  {'':<12}{'process':>8}"
-        f"{'packets':>11}{'M pkt/s':>9}{'ns/pkt':>8}{'peak MB':>9}{'above':>8}{'Mbit/s':>10}"
-    )
+    print_row({title: title for title in COLUMNS})
     entries = [ours(scenario, imports_bytes) for scenario in options.only]
     if not options.no_peers:
         wanted = [scenario for scenario in options.peers if scenario in options.only]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,7 @@ def test_the_largest_difference_comes_first_and_missing_cells_before_all() -> No
     assert found.cells[1].comparisons[0].relative == pytest.approx(-0.25)
 
 
-def kernel_like(path: Path) -> Results:
+def kernel_like(path: Path, _: Mapping[str, str]) -> Results:
     assert path.parent.name == "agreement"
     return synthetic.multipath(path.stem, samples=False)
 

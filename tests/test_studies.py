@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -259,7 +260,7 @@ def test_a_cell_must_be_named_fully() -> None:
 def test_running_a_study_uses_its_experiment_files() -> None:
     asked: list[Path] = []
 
-    def runner(path: Path) -> Results:
+    def runner(path: Path, _: Mapping[str, str]) -> Results:
         asked.append(path)
         return synthetic.multipath(path.stem, samples=False)
 
@@ -272,9 +273,9 @@ def test_unknown_names_are_answered_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"there are: .*multipath"):
         load_study("multipaths")
     with pytest.raises(StudyError, match="it has single-vs-multi"):
-        run_study("multipath", parts=["dealy"], runner=lambda _: made_up([1.0]))
+        run_study("multipath", parts=["dealy"], runner=lambda *_: made_up([1.0]))
     with pytest.raises(StudyError, match="it has: kernel"):
-        run_study("multipath", against="kernal", runner=lambda _: made_up([1.0]))
+        run_study("multipath", against="kernal", runner=lambda *_: made_up([1.0]))
     folder = tmp_path / "broken"
     folder.mkdir()
     (folder / "study.yaml").write_text("study: [", encoding="utf-8")

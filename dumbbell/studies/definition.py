@@ -200,6 +200,8 @@ class ReferencePart(_Strict):
 
     experiment: str
     cell: dict[str, str]
+    #: Fields of the experiment with another value, as `--set` takes them.
+    set: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _complete(self) -> ReferencePart:

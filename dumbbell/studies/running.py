@@ -15,7 +15,7 @@ from dumbbell.studies.definition import Reference, Study, StudyError, list_names
 from dumbbell.studies.result import StudyResult, evaluate_study
 
 #: Runs one experiment file and gives its tables.
-Runner = Callable[[Path], Tables]
+Runner = Callable[[Path, Mapping[str, str]], Tables]
 
 
 def list_studies() -> list[Study]:
@@ -62,7 +62,7 @@ def run_study(
     results: dict[str, Tables] = {}
     for part in chosen:
         _heading(console, study.parts[part].title)
-        results[part] = run(study.folder / study.parts[part].experiment)
+        results[part] = run(study.folder / study.parts[part].experiment, {})
     return evaluate_study(study, results)
 
 
@@ -89,8 +89,8 @@ def _heading(console: Console | None, text: str) -> None:
 def _runner(engine: str, repeats: int | None, workers: int | None, store: Path | None) -> Runner:
     import dumbbell
 
-    return lambda path: dumbbell.run(
-        path, repeats=repeats, workers=workers, store=store, engine=engine
+    return lambda path, changed: dumbbell.run(
+        path, set=changed, repeats=repeats, workers=workers, store=store, engine=engine
     )
 
 
@@ -106,7 +106,8 @@ def _against(
     for part in chosen:
         if part in reference.parts:
             _heading(console, f"{study.parts[part].title}, as {reference.title}")
-            found[part] = run(study.folder / reference.parts[part].experiment)
+            setup = reference.parts[part]
+            found[part] = run(study.folder / setup.experiment, setup.set)
     return agreement_of(study, name, found), found
 
 
