@@ -312,10 +312,9 @@ def compare(entries: Sequence[Entry]) -> None:
         if other.longer_than_s is not None:
             print(f"{name}: {engine} takes more than {other.longer_than_s / own.wall_s:.0f} × ours")
         else:
-            per_packet = own.packets_per_s / other.packets_per_s
             print(
-                f"{name}: {engine} takes {other.wall_s / own.wall_s:.0f} × our time; "
-                f"per packet {per_packet:.0f} ×"
+                f"{name}: {engine} takes {other.wall_s / own.wall_s:.0f} × our time, "
+                f"{other.cpu_s / own.cpu_s:.0f} × our processor time"
             )
 
 

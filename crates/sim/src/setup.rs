@@ -123,7 +123,8 @@ fn flow(scenario: &Scenario, spec: &scenario::Flow, seed: u64) -> FlowState {
             };
             negotiate(&mut sending, &mut receiving);
             let rng = Rng::named(seed, &format!("flow/{}/cc", spec.name));
-            let sender = Sender::new(tcp.congestion_control, &sending, tcp.source, tcp.fq, rng);
+            let mut sender = Sender::new(tcp.congestion_control, &sending, tcp.source, tcp.fq, rng);
+            sender.host_link_queues = has_serial_link(scenario, &spec.from);
             let receiver = Receiver::new(&receiving, tcp.sink);
             Ends::Tcp(Box::new(TcpEnds { sender, receiver }))
         }
@@ -159,4 +160,18 @@ fn negotiate(sender: &mut TcpOptions, receiver: &mut TcpOptions) {
     (sender.tcp_window_scaling, receiver.tcp_window_scaling) = (both, both);
     let mtu = sender.mtu_bytes.min(receiver.mtu_bytes);
     (sender.mtu_bytes, receiver.mtu_bytes) = (mtu, mtu);
+}
+
+/// Does one of the host's links have a queue and a rate of its own?
+fn has_serial_link(scenario: &Scenario, host: &str) -> bool {
+    scenario.links.iter().any(|link| {
+        let pipe = if link.a == host {
+            &link.forward
+        } else if link.b == host {
+            &link.backward
+        } else {
+            return false;
+        };
+        matches!(pipe.shaper, scenario::Shaper::Serial { .. })
+    })
 }

@@ -209,12 +209,23 @@ impl World<'_> {
         let node = if outward { state.from } else { state.to };
         let id = self.arena.insert(Packet { flow, outward, frame_bytes, number, body });
         let leaves = self.forward(id, node);
-        if let (Some(leaves), true) = (leaves, outward) {
-            if let Ends::Tcp(tcp) = &mut self.flows[flow as usize].ends {
-                if !self.arena.get(id).is_bare() {
-                    tcp.sender.host_queued(leaves);
-                }
-            }
+        if outward {
+            self.tell_sender(flow, &body, leaves);
+        }
+    }
+
+    /// Small queues: the sender's own link says when a segment will have left it.
+    fn tell_sender(&mut self, flow: u32, body: &Body, leaves: Option<Time>) {
+        let source = (self.flow_base() + flow as usize * FLOW_SOURCES + SENDER) as Source;
+        let Ends::Tcp(tcp) = &mut self.flows[flow as usize].ends else { return };
+        let Body::Tcp(segment) = body else { return };
+        if !tcp.sender.host_link_queues || segment.payload_bytes == 0 {
+            return;
+        }
+        tcp.sender.host_queued(leaves);
+        let deadline = tcp.sender.next_deadline();
+        if deadline != Time::NEVER && self.events.at(source).is_none_or(|at| deadline < at) {
+            self.events.set(source, deadline);
         }
     }
 

@@ -159,7 +159,7 @@ impl Sender {
     fn send_burst(&mut self, length: u64, fin: bool) -> u32 {
         let mss = u64::from(self.mss);
         let segments = length.div_ceil(mss).max(1) as u32;
-        self.stamp(length, segments);
+        self.stamp(length, segments, false);
         let overhead = super::sender::SEGMENT_OVERHEAD_BYTES / u64::from(segments);
         let prior_packets = self.packets_out;
         let mut left = length;
@@ -190,7 +190,7 @@ impl Sender {
 
     /// Time of departure of a unit, and of the next one if paced (`__tcp_transmit_skb`,
     /// `tcp_update_skb_after_send`).
-    fn stamp(&mut self, bytes: u64, segments: u32) {
+    fn stamp(&mut self, bytes: u64, segments: u32, same_unit: bool) {
         if self.in_flight() == 0 {
             self.cwnd_event(CaEvent::TxStart);
         }
@@ -198,7 +198,9 @@ impl Sender {
         self.counters.data_packets += u64::from(segments);
         let prior_wstamp_ns = self.wstamp_ns;
         self.wstamp_ns = self.wstamp_ns.max(self.now.as_ns());
-        self.last_sent_ns = self.wstamp_ns;
+        if !same_unit {
+            self.last_sent_ns = self.wstamp_ns;
+        }
         let rate = self.window.pacing_rate;
         let unpaced = self.counters.data_packets < UNPACED_SEGMENTS;
         if self.window.pacing && rate != u64::MAX && rate > 0 && !unpaced {
@@ -222,9 +224,13 @@ impl Sender {
         };
         let leaves = Time::from_ns(self.last_sent_ns);
         if self.fq && (leaves > self.now || !self.fq_queue.is_empty()) {
-            self.host_queued(leaves);
+            self.count_host_queue();
+            self.host_queued(Some(leaves));
             self.fq_queue.push_back((leaves, segment));
         } else {
+            if self.host_link_queues && payload_bytes > 0 {
+                self.count_host_queue();
+            }
             self.out.push(segment);
         }
     }
@@ -257,8 +263,7 @@ impl Sender {
                 self.host_queue_bytes -= bytes;
             }
         }
-        let segment = u64::from(self.mss) + super::sender::SEGMENT_OVERHEAD_BYTES;
-        let mut limit = (2 * segment).max(self.window.pacing_rate >> PACING_SHIFT);
+        let mut limit = (2 * self.segment_memory()).max(self.window.pacing_rate >> PACING_SHIFT);
         if !self.window.pacing {
             limit = limit.min(self.options.tcp_limit_output_bytes);
         }
@@ -266,14 +271,32 @@ impl Sender {
             return false;
         }
         self.small_queue_timer = self.host_queue.front().map(|(leaves, _)| *leaves);
+        self.throttled = self.small_queue_timer.is_none();
         true
     }
 
-    /// The host's queue took one of our segments and will let it go at `leaves`.
-    pub(crate) fn host_queued(&mut self, leaves: Time) {
-        let bytes = u64::from(self.mss) + super::sender::SEGMENT_OVERHEAD_BYTES;
-        self.host_queue.push_back((leaves, bytes));
-        self.host_queue_bytes += bytes;
+    /// A segment went into the host's queue; when it leaves is not known yet.
+    fn count_host_queue(&mut self) {
+        self.host_queue_bytes += self.segment_memory();
+    }
+
+    /// The host's queue will let the segment go at `leaves`; `None`: it is gone.
+    pub(crate) fn host_queued(&mut self, leaves: Option<Time>) {
+        let bytes = self.segment_memory();
+        match leaves {
+            Some(leaves) => {
+                self.host_queue.push_back((leaves, bytes));
+                if self.throttled {
+                    self.throttled = false;
+                    self.small_queue_timer = Some(leaves);
+                }
+            }
+            None => self.host_queue_bytes = self.host_queue_bytes.saturating_sub(bytes),
+        }
+    }
+
+    fn segment_memory(&self) -> u64 {
+        u64::from(self.mss) + super::sender::SEGMENT_OVERHEAD_BYTES
     }
 
     /// Room in the host's queue, or time for the next paced segment (`tcp_tsq_write`).
@@ -359,7 +382,12 @@ impl Sender {
     }
 
     /// Sends a segment once more (`__tcp_retransmit_skb`); false if the window forbids it.
-    pub(crate) fn retransmit_raw(&mut self, id: SegmentId, why: Retransmission) -> bool {
+    pub(crate) fn retransmit_raw(
+        &mut self,
+        id: SegmentId,
+        why: Retransmission,
+        same_unit: bool,
+    ) -> bool {
         let mut segment = *self.queue.get(id);
         if segment.seq >= self.snd_una + self.snd_wnd && segment.seq != self.snd_una {
             return false;
@@ -370,7 +398,7 @@ impl Sender {
             Retransmission::Timeout => self.counters.timeout += 1,
             Retransmission::Probe => self.counters.probe += 1,
         }
-        self.stamp(u64::from(segment.payload_bytes), 1);
+        self.stamp(u64::from(segment.payload_bytes), 1, same_unit);
         segment.sent_ns = self.last_sent_ns;
         self.rate_segment_sent(&mut segment);
         segment.ever_retransmitted = true;
@@ -382,8 +410,13 @@ impl Sender {
     }
 
     /// `tcp_retransmit_skb`.
-    pub(crate) fn retransmit(&mut self, id: SegmentId, why: Retransmission) -> bool {
-        let sent = self.retransmit_raw(id, why);
+    pub(crate) fn retransmit(
+        &mut self,
+        id: SegmentId,
+        why: Retransmission,
+        same_unit: bool,
+    ) -> bool {
+        let sent = self.retransmit_raw(id, why, same_unit);
         let segment = self.queue.get_mut(id);
         if sent {
             segment.retransmitted = true;
@@ -431,7 +464,7 @@ impl Sender {
                 }
             } else if !segment.sacked && !segment.retransmitted {
                 unit_ns = (self.options.gso && !same_unit).then_some(segment.sent_ns);
-                if self.small_queue_blocked(1) || !self.retransmit(id, why) {
+                if self.small_queue_blocked(1) || !self.retransmit(id, why, same_unit) {
                     break;
                 }
                 if self.in_cwnd_reduction() {

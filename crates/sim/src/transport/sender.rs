@@ -164,6 +164,10 @@ pub(crate) struct Sender {
     pub(crate) host_queue: VecDeque<(Time, u64)>,
     pub(crate) host_queue_bytes: u64,
     pub(crate) small_queue_timer: Option<Time>,
+    /// Small queues stopped us, and the queue has not said yet when it will have room.
+    pub(crate) throttled: bool,
+    /// The host's own link is serial: segments wait in its queue.
+    pub(crate) host_link_queues: bool,
     /// The fq qdisc of the host: segments wait for their time of departure there, not in TCP.
     pub(crate) fq: bool,
     pub(crate) fq_queue: VecDeque<(Time, Segment)>,
@@ -263,6 +267,8 @@ impl Sender {
             host_queue: VecDeque::new(),
             host_queue_bytes: 0,
             small_queue_timer: None,
+            throttled: false,
+            host_link_queues: false,
             fq,
             fq_queue: VecDeque::new(),
             counters: Counters::default(),

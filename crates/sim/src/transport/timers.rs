@@ -57,7 +57,7 @@ impl Sender {
         self.enter_loss();
         self.retransmits += 1;
         let head = self.queue.front_id();
-        self.retransmit(head, Retransmission::Timeout);
+        self.retransmit(head, Retransmission::Timeout, false);
         self.backoff += 1;
         let rto = self.rto_jiffies();
         self.set_timer(Pending::Retransmit, rto);
@@ -133,7 +133,7 @@ impl Sender {
                 return;
             } else {
                 let last = self.queue.end_id() - 1;
-                self.tlp_retrans = self.retransmit_raw(last, Retransmission::Probe);
+                self.tlp_retrans = self.retransmit_raw(last, Retransmission::Probe, false);
                 self.tlp_retrans
             };
             if probed {
