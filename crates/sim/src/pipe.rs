@@ -506,6 +506,16 @@ impl Pipe {
         (waiting + self.line.len() + self.held.len()) as u64
     }
 
+    /// All that needs an event here is the arrival of the first packet on the line.
+    pub(crate) fn is_line(&self) -> bool {
+        self.ack_aggregation.is_none()
+            && match self.shaper {
+                Shaper::Serial { .. } => true,
+                Shaper::None => !matches!(self.queue, Queue::Netem { .. }),
+                Shaper::Tbf(_) | Shaper::Trace(_) => false,
+            }
+    }
+
     pub(crate) fn is_trace(&self) -> bool {
         matches!(self.shaper, Shaper::Trace(_))
     }

@@ -85,7 +85,7 @@ impl World<'_> {
         }
         let id = self.arena.insert(packet);
         self.packets += 1;
-        self.enter(pipe, id, &packet);
+        self.enter(pipe, id);
     }
 
     pub(crate) fn arp_at_node(&mut self, id: PacketId, node: usize) {
@@ -108,8 +108,7 @@ impl World<'_> {
         };
         if reply {
             for id in released {
-                let packet = *self.arena.get(id);
-                self.enter(first, id, &packet);
+                self.enter(first, id);
             }
         } else {
             for id in released {

@@ -249,27 +249,28 @@ impl World<'_> {
 
     /// Offers a packet to the next pipe. Returns when it will have left the node, if known.
     fn forward(&mut self, id: PacketId, node: usize) -> Option<Time> {
-        let packet = *self.arena.get(id);
+        let packet = self.arena.get(id);
         let flow = &self.flows[packet.flow as usize];
         let destination = if packet.outward { flow.to } else { flow.from };
         // Every flow's routes were checked before the run.
-        let mut pipe = self.routes.next_pipe(node, destination, &packet)?;
+        let mut pipe = self.routes.next_pipe(node, destination, packet)?;
         if self.neighbours.is_some() && self.scenario.nodes[node].kind != NodeKind::Switch {
             pipe = self.resolved(id, node, destination, pipe)?;
         }
-        self.enter(pipe, id, &packet)
+        self.enter(pipe, id)
     }
 
     /// Offers a packet to a pipe, twice if it is duplicated there.
-    pub(crate) fn enter(&mut self, pipe: usize, id: PacketId, packet: &Packet) -> Option<Time> {
+    pub(crate) fn enter(&mut self, pipe: usize, id: PacketId) -> Option<Time> {
         if self.pipes[pipe].duplicates() {
-            let copy = self.arena.insert(*packet);
-            self.offer(pipe, copy, packet);
+            let copy = self.arena.insert(*self.arena.get(id));
+            self.offer(pipe, copy);
         }
-        self.offer(pipe, id, packet)
+        self.offer(pipe, id)
     }
 
-    fn offer(&mut self, pipe: usize, id: PacketId, packet: &Packet) -> Option<Time> {
+    fn offer(&mut self, pipe: usize, id: PacketId) -> Option<Time> {
+        let packet = self.arena.get(id);
         if let Some(tap) = self.pipes[pipe].tap_near {
             self.taps.frame(self.now, tap, packet);
         }
@@ -283,15 +284,15 @@ impl World<'_> {
                 None
             }
             Offered::Kept(leaves) => {
-                self.kept(pipe, leaves.is_some());
+                self.kept(pipe);
                 leaves
             }
         }
     }
 
     /// A packet was put into a pipe: set what events it changed.
-    fn kept(&mut self, pipe: usize, serial: bool) {
-        if serial {
+    fn kept(&mut self, pipe: usize) {
+        if self.pipes[pipe].is_line() {
             let source = (pipe * PIPE_SOURCES + LINE) as Source;
             if self.events.at(source).is_none() || self.pipes[pipe].reordering.is_some() {
                 self.schedule_line(pipe);
