@@ -51,11 +51,6 @@ impl Rng {
     pub fn chance(&mut self, probability: f64) -> bool {
         ((self.next_u64() >> 11) as f64) < probability * (1u64 << 53) as f64
     }
-
-    /// Uniform in [0, 1).
-    pub fn unit(&mut self) -> f64 {
-        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-    }
 }
 
 #[cfg(test)]

@@ -55,7 +55,6 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         inbox: VecDeque::new(),
         packets: 0,
         processed: 0,
-        ended: 0,
     })
 }
 

@@ -49,7 +49,6 @@ pub(crate) struct World<'a> {
     pub(crate) inbox: VecDeque<(PacketId, usize)>,
     pub(crate) packets: u64,
     pub(crate) processed: u64,
-    pub(crate) ended: u64,
 }
 
 impl World<'_> {
@@ -240,7 +239,6 @@ impl World<'_> {
         let destination = if packet.outward { flow.to } else { flow.from };
         if node == destination {
             let packet = self.arena.remove(id);
-            self.ended += 1;
             self.deliver(&packet);
         } else {
             self.forward(id, node);
@@ -309,7 +307,6 @@ impl World<'_> {
 
     pub(crate) fn drop_packet(&mut self, pipe: usize, id: PacketId, reason: DropReason) {
         let packet = self.arena.remove(id);
-        self.ended += 1;
         if let Some(flow) = self.flows.get_mut(packet.flow as usize) {
             flow.dropped += 1;
         }
