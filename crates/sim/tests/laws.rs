@@ -71,6 +71,20 @@ fn a_saturated_path_carries_its_rate_times_payload_over_frame() {
 }
 
 #[test]
+fn a_host_with_fq_and_a_link_of_its_own_fills_the_bottleneck_too() {
+    for algorithm in [Algorithm::Reno, Algorithm::Bic, Algorithm::Cubic, Algorithm::Bbr] {
+        let mut scenario = dumbbell(mbit(10), 100);
+        scenario.duration = Span::from_s(20);
+        scenario.links[0].forward = serial(Rate::from_bps(2_400_000_000), 1000, Span::from_us(50));
+        scenario.flows = vec![tcp("f", "s", "d", algorithm)];
+        traffic(&mut scenario.flows[0]).fq = true;
+        let goodput = of(&run(&scenario, 1), "delivered_bytes") as f64 * 8.0 / 20.0;
+        let bound = 10e6 * PAYLOAD as f64 / FRAME as f64;
+        assert!(goodput <= bound && goodput > 0.975 * bound, "{algorithm:?}: {goodput} of {bound}");
+    }
+}
+
+#[test]
 fn spraying_over_two_paths_carries_twice_one_path() {
     let mut scenario = sprayed(Algorithm::Cubic);
     scenario.duration = Span::from_s(20);

@@ -224,8 +224,10 @@ impl Sender {
         };
         let leaves = Time::from_ns(self.last_sent_ns);
         if self.fq && (leaves > self.now || !self.fq_queue.is_empty()) {
-            self.count_host_queue();
-            self.host_queued(Some(leaves));
+            if payload_bytes > 0 {
+                self.count_host_queue();
+                self.host_queued(Some(leaves));
+            }
             self.fq_queue.push_back((leaves, segment));
         } else {
             if self.host_link_queues && payload_bytes > 0 {
@@ -239,6 +241,10 @@ impl Sender {
     pub(crate) fn release_fq(&mut self) {
         while self.fq_queue.front().is_some_and(|(leaves, _)| *leaves <= self.now) {
             if let Some((_, segment)) = self.fq_queue.pop_front() {
+                // From fq into the queue of the link.
+                if self.host_link_queues && segment.payload_bytes > 0 {
+                    self.count_host_queue();
+                }
                 self.out.push(segment);
             }
         }

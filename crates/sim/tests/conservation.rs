@@ -1,0 +1,304 @@
+//! Random networks and impairments: no packet is lost track of, no check of the simulator fails,
+//! and no result leaves the bounds that physics sets.
+
+mod lab;
+
+use dumbbell_model::scenario::{
+    AckAggregation, Algorithm, Change, Loss, NeighbourDiscovery, Pipe, Policer, Queue, Reordering,
+    Scenario, Shaper, Source, SprayPolicy, SprayWhat,
+};
+use dumbbell_model::{Rate, Span, TcpOptions};
+use lab::{ping, run_seed, set_options, sprayed, tcp, tcp_of, udp, wire, Run, BULK};
+use proptest::prelude::*;
+
+fn small() -> impl Strategy<Value = f64> {
+    prop_oneof![3 => Just(0.0), 2 => 0.0..0.05f64, 1 => 0.0..0.5f64]
+}
+
+fn micros(most: u64) -> impl Strategy<Value = Span> {
+    prop_oneof![1 => Just(Span::ZERO), 2 => (1..most).prop_map(Span::from_us)]
+}
+
+fn rate() -> impl Strategy<Value = Rate> {
+    prop_oneof![(500_000..5_000_000u64), (5_000_000..50_000_000u64)].prop_map(Rate::from_bps)
+}
+
+fn loss() -> impl Strategy<Value = Loss> {
+    prop_oneof![
+        2 => Just(Loss::None),
+        1 => small().prop_map(|probability| Loss::Independent { probability }),
+        1 => (small(), 0.05..1.0f64, small(), 0.0..1.0f64).prop_map(
+            |(good_to_bad, bad_to_good, loss_good, loss_bad)| Loss::GilbertElliott {
+                good_to_bad, bad_to_good, loss_good, loss_bad,
+            }
+        ),
+    ]
+}
+
+/// A queue and what empties it.
+fn service() -> impl Strategy<Value = (Queue, Shaper)> {
+    let packets = (1..80u64)
+        .prop_map(|limit| Queue::DropTail { limit_packets: Some(limit), limit_bytes: None });
+    let bytes = (3000..100_000u64)
+        .prop_map(|limit| Queue::DropTail { limit_packets: None, limit_bytes: Some(limit) });
+    let drop_tail = || prop_oneof![packets.clone(), bytes.clone()];
+    let netem = || {
+        (micros(20_000), micros(3000), 1..200u64).prop_map(|(delay, jitter, limit_packets)| {
+            Queue::Netem { delay, jitter, limit_packets }
+        })
+    };
+    let tbf = || {
+        (rate(), 1600..20_000u64).prop_map(|(rate_bps, burst_bytes)| Shaper::Tbf {
+            rate_bps,
+            burst_bytes,
+            initial_bytes: None,
+        })
+    };
+    let serial = rate().prop_map(|rate_bps| Shaper::Serial { rate_bps });
+    let trace = proptest::collection::vec(0..40u64, 1..20).prop_map(|mut deliveries_ms| {
+        deliveries_ms.sort_unstable();
+        deliveries_ms.push(41);
+        Shaper::Trace { deliveries_ms }
+    });
+    prop_oneof![
+        1 => Just((wire().queue, Shaper::None)),
+        3 => (drop_tail(), serial),
+        2 => (drop_tail(), tbf()),
+        1 => (drop_tail(), trace),
+        1 => (netem(), Just(Shaper::None)),
+        2 => (netem(), tbf()),
+    ]
+}
+
+fn change(rated: bool) -> impl Strategy<Value = Change> {
+    let new_rate = proptest::option::of(rate()).prop_map(move |r| r.filter(|_| rated));
+    let values = (new_rate, proptest::option::of(micros(30_000)), proptest::option::of(loss()));
+    (0..1_500_000u64, values).prop_map(|(at, (rate_bps, delay, loss))| Change {
+        at: Span::from_us(at),
+        rate_bps,
+        delay,
+        loss,
+    })
+}
+
+fn pipe() -> impl Strategy<Value = Pipe> {
+    let policer = (rate(), 2000..50_000u64)
+        .prop_map(|(rate_bps, burst_bytes)| Policer { rate_bps, burst_bytes });
+    let reordering = (small(), micros(10_000))
+        .prop_map(|(probability, extra_delay)| Reordering { probability, extra_delay });
+    let aggregation = (micros(5000), 1..20u32)
+        .prop_map(|(max_wait, max_acks)| AckAggregation { max_wait, max_acks });
+    let damage = (loss(), small(), small());
+    let timing = (micros(20_000), micros(3000), proptest::option::weighted(0.3, reordering));
+    let extras = (
+        proptest::option::weighted(0.2, policer),
+        proptest::option::weighted(0.2, aggregation),
+        0..30u32,
+    );
+    (damage, timing, extras, service()).prop_flat_map(|(damage, timing, extras, service)| {
+        let rated = matches!(service.1, Shaper::Serial { .. } | Shaper::Tbf { .. });
+        proptest::collection::vec(change(rated), 0..3).prop_map(move |mut changes| {
+            changes.sort_by_key(|change| change.at);
+            Pipe {
+                policer: extras.0,
+                loss: damage.0.clone(),
+                corruption: damage.1,
+                duplication: damage.2,
+                queue: service.0,
+                shaper: service.1.clone(),
+                overhead_bytes: extras.2,
+                delay: timing.0,
+                jitter: timing.1,
+                reordering: timing.2,
+                ack_aggregation: extras.1,
+                changes,
+            }
+        })
+    })
+}
+
+fn algorithm() -> impl Strategy<Value = Algorithm> {
+    prop::sample::select(vec![Algorithm::Reno, Algorithm::Bic, Algorithm::Cubic, Algorithm::Bbr])
+}
+
+fn source() -> impl Strategy<Value = Source> {
+    prop_oneof![
+        3 => Just(BULK),
+        1 => (1..300_000u64).prop_map(|bytes| Source::Bulk {
+            bytes: Some(bytes),
+            refill: Span::ZERO,
+        }),
+        1 => micros(100_000).prop_map(|refill| Source::Bulk { bytes: None, refill }),
+        1 => (1..50_000u64, 1..200u64).prop_map(|(chunk_bytes, ms)| Source::Periodic {
+            chunk_bytes,
+            interval: Span::from_ms(ms),
+            bytes: None,
+        }),
+    ]
+}
+
+type Switches = (bool, bool, bool, bool, u32, u32);
+
+fn options((gso, sack, timestamps, scaling, recovery, probes): Switches, o: &mut TcpOptions) {
+    o.gso = gso;
+    o.tcp_sack = sack;
+    o.tcp_dsack = sack;
+    o.tcp_timestamps = timestamps;
+    o.tcp_window_scaling = scaling;
+    o.tcp_recovery = recovery;
+    o.tcp_early_retrans = probes;
+}
+
+fn switches() -> impl Strategy<Value = Switches> {
+    let probes = prop::sample::select(vec![0u32, 3]);
+    (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 0..8u32, probes)
+}
+
+fn scenario() -> impl Strategy<Value = Scenario> {
+    let policy = prop::sample::select(vec![
+        SprayPolicy::RoundRobin,
+        SprayPolicy::Random,
+        SprayPolicy::PerFlow,
+    ]);
+    let what = prop::sample::select(vec![SprayWhat::Data, SprayWhat::Acks, SprayWhat::Both]);
+    let network = (proptest::collection::vec((pipe(), pipe()), 1..4), policy, what, any::<bool>());
+    let traffic = (algorithm(), source(), any::<bool>(), micros(50_000), 100..3000u64);
+    let other = (rate(), 1..5000u64, micros(20_000), any::<bool>());
+    (network, traffic, other, switches(), micros(500)).prop_map(
+        |(network, traffic, other, switches, processing)| {
+            let (paths, policy, what, discovery) = network;
+            let forward: Vec<Pipe> = paths.iter().map(|(forward, _)| forward.clone()).collect();
+            let mut scenario = sprayed(Span::from_ms(1500), &forward, policy, what);
+            for (index, (_, backward)) in paths.into_iter().enumerate() {
+                let link = scenario.links.iter_mut().find(|l| l.name == format!("p{index}"));
+                link.expect("named by number").backward = backward;
+            }
+            scenario.nodes[0].processing_jitter = processing;
+            set_options(&mut scenario, |o| options(switches, o));
+            let (algorithm, source, fq, start_jitter, stop_ms) = traffic;
+            let mut flow = tcp("tcp", 0, algorithm, source);
+            tcp_of(&mut flow).fq = fq;
+            flow.start_jitter = start_jitter;
+            flow.stop = (stop_ms < 1500).then(|| Span::from_ms(stop_ms));
+            let (rate, datagram_bytes, interval, with_ping) = other;
+            let mut datagrams = udp("udp", 0, rate);
+            if let dumbbell_model::scenario::Traffic::Udp(udp) = &mut datagrams.traffic {
+                (udp.datagram_bytes, udp.interval) = (datagram_bytes, interval);
+                udp.rate_bps = Rate::from_bps(rate.as_bps().min(datagram_bytes * 8000));
+            }
+            scenario.flows = vec![flow, datagrams];
+            if with_ping {
+                scenario.flows.push(ping("ping", 0, Span::from_ms(20)));
+            }
+            scenario.neighbour_discovery = discovery.then_some(NeighbourDiscovery {
+                reachable: Span::from_s(10),
+                probe_delay: Span::from_s(5),
+            });
+            scenario
+        },
+    )
+}
+
+/// Bits per second that a pipe can carry at most in any second, and bytes it may save up.
+fn capacity(pipe: &Pipe) -> Option<(u64, u64)> {
+    let changed = pipe.changes.iter().filter_map(|change| change.rate_bps);
+    let fastest = |rate: Rate| changed.map(Rate::as_bps).max().unwrap_or(0).max(rate.as_bps());
+    match pipe.shaper {
+        Shaper::Serial { rate_bps } => Some((fastest(rate_bps), 0)),
+        Shaper::Tbf { rate_bps, burst_bytes, .. } => Some((fastest(rate_bps), burst_bytes)),
+        Shaper::None | Shaper::Trace { .. } => None,
+    }
+}
+
+/// Least one-way time of any path.
+fn least_delay(scenario: &Scenario, forward: bool) -> u64 {
+    let paths = scenario.links.iter().filter(|link| link.name.starts_with('p'));
+    let delays = paths.map(|link| {
+        let pipe = if forward { &link.forward } else { &link.backward };
+        let netem = match pipe.queue {
+            Queue::Netem { delay, .. } => delay.as_ns(),
+            Queue::DropTail { .. } => 0,
+        };
+        let first = match pipe.queue {
+            Queue::Netem { .. } => netem + pipe.delay.as_ns(),
+            Queue::DropTail { .. } => pipe.delay.as_ns(),
+        };
+        // A change replaces netem's delay where there is netem, else the pipe's.
+        let fixed = first - if netem > 0 { netem } else { first };
+        let later = pipe.changes.iter().filter_map(|c| c.delay).map(|d| d.as_ns() + fixed);
+        later.min().unwrap_or(first).min(first)
+    });
+    delays.min().unwrap_or(0)
+}
+
+fn check_pipes(scenario: &Scenario, run: &Run) {
+    for link in &scenario.links {
+        for (direction, pipe) in [("forward", &link.forward), ("backward", &link.backward)] {
+            let name = format!("{}/{direction}", link.name);
+            let of = |column: &str| run.pipe(&name, column);
+            let dropped: i64 = ["overflow", "random", "scripted", "policed", "corrupted"]
+                .iter()
+                .map(|reason| of(&format!("dropped_{reason}_packets")))
+                .sum();
+            let rest = of("left_packets") + dropped + of("remaining_packets");
+            assert_eq!(of("arrived_packets"), rest, "{name}");
+            assert!(of("left_bytes") <= of("arrived_bytes"), "{name}");
+            if let Some((bps, saved)) = capacity(pipe) {
+                let bits = u128::from(bps) * u128::from(scenario.duration.as_ns()) / 1_000_000_000;
+                let most = bits as i64 / 8 + saved as i64 + 1;
+                assert!(of("left_bytes") <= most, "{name}: {} of {most}", of("left_bytes"));
+            }
+            let limit = match pipe.queue {
+                Queue::DropTail { limit_packets, .. } => limit_packets,
+                Queue::Netem { limit_packets, .. } => Some(limit_packets),
+            };
+            let aggregated = pipe.ack_aggregation.is_some();
+            if let (Some(limit), false) = (limit, aggregated) {
+                assert!(of("queue_max_packets") <= limit as i64, "{name}");
+            }
+        }
+    }
+}
+
+fn check_flows(scenario: &Scenario, run: &Run) {
+    let duplicated =
+        scenario.links.iter().any(|l| l.forward.duplication + l.backward.duplication > 0.0);
+    let round_trip = (least_delay(scenario, true) + least_delay(scenario, false)) as i64;
+    for flow in &scenario.flows {
+        let of = |column: &str| run.flow(&flow.name, column);
+        if !duplicated {
+            assert!(of("received_packets") <= of("sent_packets"), "{}", flow.name);
+            assert!(of("received_bytes") <= of("sent_bytes"), "{}", flow.name);
+            assert!(of("delivered_bytes") <= of("sent_bytes"), "{}", flow.name);
+        }
+        let least = of("rtt_min_ns");
+        // TCP measures in microseconds, and after retransmissions in its timestamps' milliseconds.
+        let grain = if flow.name == "ping" { 0 } else { 1_000_000 };
+        assert!(least < 0 || least + grain >= round_trip, "{}: {least} {round_trip}", flow.name);
+        assert!(of("retransmitted_packets") <= of("data_packets"));
+    }
+    let tcp = |column: &str| run.flow("tcp", column);
+    assert!(tcp("delivered_bytes") <= tcp("sent_bytes"), "duplicates deliver nothing");
+    let kinds = ["fast", "timeout", "probe"];
+    let sum: i64 = kinds.iter().map(|kind| tcp(&format!("{kind}_retransmitted_packets"))).sum();
+    assert_eq!(sum, tcp("retransmitted_packets"));
+    for rows in run.samples("tcp", "delivered_bytes").windows(2) {
+        assert!(rows[0].1 <= rows[1].1, "what is delivered stays delivered");
+    }
+    let acked = run.samples("tcp", "acked_bytes");
+    for (acked, delivered) in acked.iter().zip(run.samples("tcp", "delivered_bytes")) {
+        assert!(acked.1 <= delivered.1, "acknowledged before it arrived: {acked:?} {delivered:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..<_>::default() })]
+
+    #[test]
+    fn nothing_is_lost_track_of_and_bounds_hold(scenario in scenario(), seed in 0..1000u64) {
+        prop_assert_eq!(scenario.validate(), Ok(()));
+        let run = run_seed(&scenario, seed);
+        check_pipes(&scenario, &run);
+        check_flows(&scenario, &run);
+    }
+}
