@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PYO3_PYTHON := $(abspath $(BIN)/python)
+# Property-based tests try the same cases everywhere; others with another seed, or with none:
+# PROPTEST_RNG_SEED= PROPTEST_CASES=20000 cargo test -p dumbbell-sim
+export PROPTEST_RNG_SEED ?= 1
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # A virtual environment that happens to be active is not the one meant here.

@@ -135,8 +135,8 @@ pub struct Link {
     pub backward: Pipe,
 }
 
-/// One direction of a link. A packet passes, in order: policer, loss, corruption, duplication,
-/// queue with shaper, propagation (delay, jitter, reordering), ACK aggregation.
+/// One direction of a link. A packet passes, in order: duplication, policer, loss,
+/// corruption, ACK aggregation, queue with shaper, propagation (delay, jitter, reordering).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pipe {

@@ -4,6 +4,7 @@ use dumbbell_model::scenario::{Ping, Udp};
 use dumbbell_model::{Span, Time};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
 use dumbbell_packet::Body;
+use std::collections::VecDeque;
 
 /// Frame of an IP packet with so many bytes above IP.
 fn frame_bytes(ip_payload: u64) -> u32 {
@@ -86,8 +87,10 @@ impl UdpSource {
 /// Reassembles datagrams; one is lost if any of its fragments is.
 #[derive(Default)]
 pub(crate) struct UdpSink {
-    /// Incomplete datagrams: number, fragments missing, payload so far.
-    partial: Vec<(u64, u32, u64)>,
+    /// Incomplete datagrams: number, fragments that are there (one bit each), payload so far.
+    partial: Vec<(u64, u64, u64)>,
+    /// Numbers of the last complete ones, so that a duplicate does not count again.
+    complete: VecDeque<u64>,
     pub(crate) delivered_bytes: u64,
     pub(crate) last_delivery: Option<Time>,
 }
@@ -96,31 +99,46 @@ pub(crate) struct UdpSink {
 const PARTIAL_MAX: usize = 64;
 
 impl UdpSink {
-    pub(crate) fn arrive(&mut self, now: Time, datagram: u64, payload: u32, fragments: u32) {
-        if fragments == 1 {
-            self.delivered_bytes += u64::from(payload);
-            self.last_delivery = Some(now);
+    pub(crate) fn arrive(&mut self, now: Time, part: Fragment) {
+        if self.complete.contains(&part.datagram) {
             return;
         }
-        let index = match self.partial.iter().position(|(n, _, _)| *n == datagram) {
+        let index = match self.partial.iter().position(|(n, _, _)| *n == part.datagram) {
             Some(index) => index,
             None => {
                 if self.partial.len() == PARTIAL_MAX {
                     self.partial.remove(0);
                 }
-                self.partial.push((datagram, fragments, 0));
+                self.partial.push((part.datagram, 0, 0));
                 self.partial.len() - 1
             }
         };
-        let (_, missing, bytes) = &mut self.partial[index];
-        *missing -= 1;
-        *bytes += u64::from(payload);
-        if *missing == 0 {
+        let (_, there, bytes) = &mut self.partial[index];
+        let bit = 1 << part.fragment.min(63);
+        if *there & bit != 0 {
+            return;
+        }
+        *there |= bit;
+        *bytes += u64::from(part.payload_bytes);
+        if there.count_ones() == part.fragments {
             self.delivered_bytes += *bytes;
             self.last_delivery = Some(now);
             self.partial.remove(index);
+            if self.complete.len() == PARTIAL_MAX {
+                self.complete.pop_front();
+            }
+            self.complete.push_back(part.datagram);
         }
     }
+}
+
+/// One IP packet of a datagram.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fragment {
+    pub(crate) datagram: u64,
+    pub(crate) fragment: u32,
+    pub(crate) fragments: u32,
+    pub(crate) payload_bytes: u32,
 }
 
 /// Echo requests at an interval, and what came back.
@@ -221,10 +239,18 @@ mod tests {
     #[test]
     fn a_datagram_counts_when_its_last_fragment_is_there() {
         let mut sink = UdpSink::default();
-        sink.arrive(Time::ZERO, 0, 1472, 2);
+        let part = |datagram, fragment, fragments, payload_bytes| Fragment {
+            datagram,
+            fragment,
+            fragments,
+            payload_bytes,
+        };
+        sink.arrive(Time::ZERO, part(0, 0, 2, 1472));
+        sink.arrive(Time::ZERO, part(0, 0, 2, 1472)); // A duplicate is no second half.
         assert_eq!(sink.delivered_bytes, 0);
-        sink.arrive(Time::ZERO, 1, 500, 1);
-        sink.arrive(Time::ZERO, 0, 28, 2);
+        sink.arrive(Time::ZERO, part(1, 0, 1, 500));
+        sink.arrive(Time::ZERO, part(0, 1, 2, 28));
+        sink.arrive(Time::ZERO, part(1, 0, 1, 500)); // Nor a second datagram.
         assert_eq!(sink.delivered_bytes, 2000);
     }
 }

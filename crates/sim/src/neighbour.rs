@@ -51,23 +51,23 @@ pub(crate) struct Neighbours {
     entries: Vec<Entry>,
     /// Entries by the node's pipe.
     of_pipe: Vec<Vec<u32>>,
+    /// Names of the pipes, for random streams that do not depend on numbers.
+    names: Vec<String>,
     seed: u64,
 }
 
 /// May a packet be sent?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    Resolved,
+    /// Yes. `timer`: the entry will have to be asked for again, at a new time.
+    Resolved { timer: bool },
     /// Not yet; the number of the entry with which it may wait. `ask`: the question is to be sent.
-    Unresolved {
-        entry: u32,
-        ask: bool,
-    },
+    Unresolved { entry: u32, ask: bool },
 }
 
 impl Neighbours {
-    pub(crate) fn new(spec: NeighbourDiscovery, pipes: usize, seed: u64) -> Self {
-        Self { spec, entries: Vec::new(), of_pipe: vec![Vec::new(); pipes], seed }
+    pub(crate) fn new(spec: NeighbourDiscovery, names: Vec<String>, seed: u64) -> Self {
+        Self { spec, entries: Vec::new(), of_pipe: vec![Vec::new(); names.len()], names, seed }
     }
 
     /// The entry for the neighbour at the end of this path, made if it is not there.
@@ -78,7 +78,8 @@ impl Neighbours {
             return known;
         }
         let half = self.spec.reachable.as_ps() / 2;
-        let name = format!("neighbour/{path:?}");
+        let along: Vec<_> = path.iter().map(|&pipe| self.names[pipe].as_str()).collect();
+        let name = format!("neighbour/{}", along.join("+"));
         let reachable = Span::from_ps(half + Rng::named(self.seed, &name).below(2 * half));
         let entry = self.entries.len() as u32;
         self.entries.push(Entry { state, path: path.to_vec(), reachable, revalidates });
@@ -101,9 +102,11 @@ impl Neighbours {
                 if entry.revalidates {
                     entry.state = State::Delay { until: now + probe_delay };
                 }
-                Lookup::Resolved
+                Lookup::Resolved { timer: entry.revalidates }
             }
-            State::Reachable { .. } | State::Delay { .. } | State::Probe { .. } => Lookup::Resolved,
+            State::Reachable { .. } | State::Delay { .. } | State::Probe { .. } => {
+                Lookup::Resolved { timer: false }
+            }
         }
     }
 
@@ -208,7 +211,7 @@ mod tests {
 
     fn neighbours() -> Neighbours {
         let spec = NeighbourDiscovery { reachable: Span::from_s(30), probe_delay: Span::from_s(5) };
-        Neighbours::new(spec, 4, 1)
+        Neighbours::new(spec, ["a", "b", "c", "d"].map(String::from).to_vec(), 1)
     }
 
     #[test]
@@ -219,14 +222,15 @@ mod tests {
         assert_eq!(n.wait(0, 7), None);
         assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Unresolved { entry: 0, ask: false });
         assert_eq!(n.answered(at(0), 0), [7]);
-        assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Resolved);
+        assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Resolved { timer: false });
         let stale = n.next_deadline().expect("reachable for a time");
         assert!(at(15) <= stale && stale < at(45), "{stale}");
         assert!(n.on_timeout(stale).is_empty());
         assert_eq!(n.next_deadline(), None);
-        assert_eq!(n.lookup(stale, &[0, 2], true), Lookup::Resolved);
+        assert_eq!(n.lookup(stale, &[0, 2], true), Lookup::Resolved { timer: true });
         assert_eq!(n.on_timeout(stale + Span::from_s(5)), [0]);
-        assert_eq!(n.lookup(stale + Span::from_s(5), &[0, 2], true), Lookup::Resolved);
+        let probing = n.lookup(stale + Span::from_s(5), &[0, 2], true);
+        assert_eq!(probing, Lookup::Resolved { timer: false });
     }
 
     #[test]
@@ -234,6 +238,6 @@ mod tests {
         let mut n = neighbours();
         n.lookup(Time::ZERO, &[0, 2], true);
         n.asked(0, true);
-        assert_eq!(n.lookup(Time::ZERO, &[3, 1], true), Lookup::Resolved);
+        assert_eq!(n.lookup(Time::ZERO, &[3, 1], true), Lookup::Resolved { timer: true });
     }
 }

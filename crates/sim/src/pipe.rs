@@ -1,5 +1,5 @@
-//! One direction of a link. A packet passes, in order: policer, loss, corruption, duplication,
-//! queue with shaper, propagation, ACK aggregation.
+//! One direction of a link. A packet passes, in order: duplication, policer, loss, corruption,
+//! ACK aggregation, queue with shaper, propagation.
 //!
 //! A serial link needs no event of its own: when a packet is accepted, its departure is known
 //! (`start = max(now, end of the packet before)`), so it goes straight onto the line with its time
@@ -429,17 +429,19 @@ impl Pipe {
         self.held_until
     }
 
-    /// The batch leaves: into the queue one after the other. Returns those that passed at once.
-    pub(crate) fn release_batch(&mut self, now: Time) -> Vec<PacketId> {
+    /// The batch leaves: into the queue one after the other. Returns those that are through it at
+    /// once.
+    pub(crate) fn release_batch(&mut self, now: Time) -> Vec<Release> {
         self.held_until = None;
-        let batch = core::mem::take(&mut self.held);
-        let mut passed = Vec::new();
-        for (id, bytes) in batch {
-            if self.accept(now, id, bytes) == Offered::Passed {
-                passed.push(id);
+        let mut through = Vec::new();
+        for (id, bytes) in core::mem::take(&mut self.held) {
+            match self.accept(now, id, bytes) {
+                Offered::Passed => through.push(Release::Arrived(id)),
+                Offered::Dropped(_) => through.push(Release::Damaged(id)),
+                Offered::Kept(_) => {}
             }
         }
-        passed
+        through
     }
 
     /// When the next change of values is due.

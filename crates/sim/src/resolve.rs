@@ -29,7 +29,12 @@ impl World<'_> {
             let now = self.now;
             let neighbours = self.neighbours.as_mut()?;
             match neighbours.lookup(now, &path, revalidates) {
-                Lookup::Resolved => return Some(way),
+                Lookup::Resolved { timer } => {
+                    if timer {
+                        self.schedule_neighbours();
+                    }
+                    return Some(way);
+                }
                 Lookup::Unresolved { entry, ask } => {
                     wait_at.get_or_insert(entry);
                     if ask {

@@ -37,8 +37,10 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
     let flows: Vec<FlowState> = scenario.flows.iter().map(|f| flow(scenario, f, seed)).collect();
     let sources = pipes.len() * PIPE_SOURCES + flows.len() * FLOW_SOURCES + 2;
     let recorder = Recorder::new(scenario.sampling);
-    let neighbours =
-        scenario.neighbour_discovery.map(|spec| Neighbours::new(spec, pipes.len(), seed));
+    let neighbours = scenario.neighbour_discovery.map(|spec| {
+        let names = pipes.iter().map(|pipe: &Pipe| pipe.name.clone()).collect();
+        Neighbours::new(spec, names, seed)
+    });
     Ok(World {
         scenario,
         now: Time::ZERO,

@@ -1,6 +1,7 @@
 //! The running simulation: dispatches events, moves packets between nodes, lets the ends act.
 
 use crate::arena::{Arena, PacketId};
+use crate::datagram::Fragment;
 use crate::events::{EventQueue, Source};
 use crate::flow::{Ends, FlowState};
 use crate::loss::{DropReason, LossModel};
@@ -58,7 +59,7 @@ impl World<'_> {
             if at > self.end {
                 break;
             }
-            debug_assert!(at >= self.now, "time went back");
+            debug_assert!(at >= self.now, "time went back to {at} from {} by {source}", self.now);
             self.now = at;
             self.processed += 1;
             if self.processed % MONITOR_EVENTS == 0 && !monitor.progress(at) {
@@ -112,8 +113,8 @@ impl World<'_> {
                 self.emerged(pipe, release);
             }
             AGGREGATION => {
-                for id in self.pipes[pipe].release_batch(self.now) {
-                    self.emerged(pipe, Release::Arrived(id));
+                for release in self.pipes[pipe].release_batch(self.now) {
+                    self.emerged(pipe, release);
                 }
                 self.schedule_pipe(pipe);
             }
@@ -291,8 +292,10 @@ impl World<'_> {
     /// A packet was put into a pipe: set what events it changed.
     fn kept(&mut self, pipe: usize) {
         if self.pipes[pipe].is_line() {
+            // It may have overtaken the head: by reordering, or because the delay fell.
             let source = (pipe * PIPE_SOURCES + LINE) as Source;
-            if self.events.at(source).is_none() || self.pipes[pipe].reordering.is_some() {
+            let head = self.pipes[pipe].line_event();
+            if self.events.at(source).is_none_or(|at| head < Some(at)) {
                 self.schedule_line(pipe);
             }
             return;
@@ -334,8 +337,11 @@ impl World<'_> {
                 }
                 self.collect(packet.flow);
             }
-            (Ends::Udp { sink, .. }, Body::Udp { datagram, payload_bytes, fragments, .. }) => {
-                sink.arrive(now, datagram, payload_bytes, fragments);
+            (
+                Ends::Udp { sink, .. },
+                Body::Udp { datagram, payload_bytes, fragment, fragments },
+            ) => {
+                sink.arrive(now, Fragment { datagram, fragment, fragments, payload_bytes });
             }
             (Ends::Ping(ping), Body::Ping { number, .. }) => {
                 if packet.outward {

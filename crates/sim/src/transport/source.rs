@@ -59,7 +59,8 @@ impl Sender {
 
     /// After the network's events: an application that waits for room writes now.
     pub(crate) fn run_source(&mut self) {
-        if self.phase != Phase::Established || self.stopped || self.no_space {
+        let waking = self.source_at.is_some();
+        if self.phase != Phase::Established || self.stopped || self.no_space || waking {
             return;
         }
         if let Source::Bulk { refill, bytes } = self.source {
