@@ -21,6 +21,9 @@ fn error<T>(path: impl Into<String>, message: impl Into<String>) -> Result<T, Sc
     Err(ScenarioError { path: path.into(), message: message.into() })
 }
 
+/// Most links, and most flows: engines number their events in 24 bits.
+const PARTS_MAX: usize = 1_000_000;
+
 impl Scenario {
     /// Reads a scenario from JSON and checks it.
     ///
@@ -55,6 +58,11 @@ impl Scenario {
         }
         if self.neighbour_discovery.is_some_and(|n| n.reachable.is_zero()) {
             return error("neighbour_discovery.reachable_ns", "must be above 0");
+        }
+        for (what, count) in [("links", self.links.len()), ("flows", self.flows.len())] {
+            if count > PARTS_MAX {
+                return error(what, format!("found {count}; at most {PARTS_MAX}"));
+            }
         }
         unique("nodes", self.nodes.iter().map(|n| n.name.as_str()))?;
         unique("links", self.links.iter().map(|l| l.name.as_str()))?;

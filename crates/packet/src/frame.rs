@@ -47,17 +47,18 @@ pub enum Body {
     },
 }
 
-/// A packet on its way.
+/// A packet on its way. Two cache lines: everything but SACK blocks is in the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C, align(64))]
 pub struct Packet {
-    /// Index of the flow in the scenario, or [`NO_FLOW`].
-    pub flow: u32,
-    /// From the flow's source to its destination (`true`) or back.
-    pub outward: bool,
-    /// Ethernet frame without FCS.
-    pub frame_bytes: u32,
     /// Number of the packet in its flow and direction, in order of sending, from 0.
     pub number: u64,
+    /// Index of the flow in the scenario, or [`NO_FLOW`].
+    pub flow: u32,
+    /// Ethernet frame without FCS.
+    pub frame_bytes: u32,
+    /// From the flow's source to its destination (`true`) or back.
+    pub outward: bool,
     /// Its content.
     pub body: Body,
 }
@@ -75,5 +76,25 @@ impl Packet {
     /// Without payload, as a pure TCP ACK.
     pub fn is_bare(&self) -> bool {
         matches!(self.body, Body::Tcp(segment) if segment.payload_bytes == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_sack_blocks_only_the_first_cache_line_is_needed() {
+        let packet = Packet {
+            number: 0,
+            flow: 0,
+            frame_bytes: 66,
+            outward: true,
+            body: Body::Tcp(Segment::default()),
+        };
+        let start = core::ptr::from_ref(&packet) as usize;
+        let Body::Tcp(segment) = &packet.body else { return };
+        assert_eq!(core::ptr::from_ref(&segment.sack) as usize - start, 64);
+        assert_eq!(size_of::<Packet>(), 128);
     }
 }

@@ -35,25 +35,26 @@ pub struct Flags {
     pub psh: bool,
 }
 
-/// A TCP segment.
+/// A TCP segment. The SACK blocks come last: see [`crate::Packet`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Segment {
     /// First byte of the payload.
     pub seq: u64,
-    /// Payload bytes.
-    pub payload_bytes: u32,
     /// Next byte expected from the other side.
     pub ack: u64,
-    /// Advertised window in bytes, scaling undone.
-    pub window_bytes: u64,
-    /// Header flags.
-    pub flags: Flags,
-    /// Timestamps in use.
-    pub timestamps: bool,
+    /// Payload bytes.
+    pub payload_bytes: u32,
+    /// Advertised window in bytes, scaling undone: at most 1 GiB (RFC 7323 §2.3).
+    pub window_bytes: u32,
     /// Timestamp value, milliseconds.
     pub tsval_ms: u32,
     /// Timestamp echo reply, milliseconds.
     pub tsecr_ms: u32,
+    /// Header flags.
+    pub flags: Flags,
+    /// Timestamps in use.
+    pub timestamps: bool,
     /// How many of `sack` are in use.
     pub sack_count: u8,
     /// SACK blocks; a DSACK comes first.

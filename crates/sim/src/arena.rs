@@ -1,9 +1,19 @@
-//! Packets on their way, in one place; everything else holds their numbers.
+//! Packets on their way, in one place; everything else holds handles.
 
 use dumbbell_packet::Packet;
 
 /// Number of a packet in the arena.
 pub(crate) type PacketId = u32;
+
+/// A packet in the arena, and what is asked of it at every hop: the packet itself is far away in
+/// memory, and is looked at only where its content counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Handle {
+    pub(crate) id: PacketId,
+    pub(crate) flow: u32,
+    pub(crate) frame_bytes: u32,
+    pub(crate) outward: bool,
+}
 
 /// A pool of packets. Freed places are used again, latest first.
 #[derive(Default)]
@@ -13,22 +23,25 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
-        if let Some(id) = self.free.pop() {
+    pub(crate) fn insert(&mut self, packet: Packet) -> Handle {
+        let Packet { flow, frame_bytes, outward, .. } = packet;
+        let id = if let Some(id) = self.free.pop() {
             self.packets[id as usize] = packet;
-            return id;
-        }
-        self.packets.push(packet);
-        (self.packets.len() - 1) as PacketId
+            id
+        } else {
+            self.packets.push(packet);
+            (self.packets.len() - 1) as PacketId
+        };
+        Handle { id, flow, frame_bytes, outward }
     }
 
-    pub(crate) fn get(&self, id: PacketId) -> &Packet {
-        &self.packets[id as usize]
+    pub(crate) fn get(&self, handle: Handle) -> &Packet {
+        &self.packets[handle.id as usize]
     }
 
-    pub(crate) fn remove(&mut self, id: PacketId) -> Packet {
-        self.free.push(id);
-        self.packets[id as usize]
+    /// The packet is no more.
+    pub(crate) fn free(&mut self, handle: Handle) {
+        self.free.push(handle.id);
     }
 
     /// Packets that were put in and not taken out.

@@ -12,8 +12,15 @@ const ARITY: usize = 4;
 /// Number of an event source.
 pub(crate) type Source = u32;
 
-/// A pending event: when, the how-manieth that was set, whose.
-type Entry = (Time, u64, Source);
+/// A pending event: when; the how-manieth that was set and, in the low bits, whose. Four of them
+/// fill a cache line.
+type Entry = (Time, u64);
+
+const SOURCE_BITS: u32 = 24;
+
+fn owner(entry: Entry) -> usize {
+    (entry.1 & ((1 << SOURCE_BITS) - 1)) as usize
+}
 
 /// Pending events, one per source at most.
 pub(crate) struct EventQueue {
@@ -25,6 +32,7 @@ pub(crate) struct EventQueue {
 impl EventQueue {
     /// An empty queue for sources `0..sources`.
     pub(crate) fn new(sources: usize) -> Self {
+        debug_assert!(sources < 1 << SOURCE_BITS, "validated: at most so many links and flows");
         Self { heap: Vec::with_capacity(sources), position: vec![ABSENT; sources], set: 0 }
     }
 
@@ -33,8 +41,9 @@ impl EventQueue {
     pub(crate) fn set(&mut self, source: Source, at: Time) {
         let index = self.position[source as usize];
         self.set += 1;
+        let entry = (at, (self.set << SOURCE_BITS) | u64::from(source));
         if index == ABSENT {
-            self.heap.push((at, self.set, source));
+            self.heap.push(entry);
             self.sift_up(self.heap.len() - 1);
         } else {
             let index = index as usize;
@@ -42,7 +51,7 @@ impl EventQueue {
             if before == at {
                 return;
             }
-            self.heap[index] = (at, self.set, source);
+            self.heap[index] = entry;
             if at < before {
                 self.sift_up(index);
             } else {
@@ -53,7 +62,7 @@ impl EventQueue {
 
     /// The earliest event, which stays pending; `None` if there is none.
     pub(crate) fn peek(&self) -> Option<(Time, Source)> {
-        self.heap.first().map(|&(at, _, source)| (at, source))
+        self.heap.first().map(|&entry| (entry.0, owner(entry) as Source))
     }
 
     /// When the source's event is.
@@ -73,9 +82,10 @@ impl EventQueue {
         let last = self.heap.len() - 1;
         self.heap.swap_remove(index);
         if index < last {
-            self.position[self.heap[index].2 as usize] = index as u32;
+            let moved = owner(self.heap[index]);
+            self.position[moved] = index as u32;
             self.sift_up(index);
-            let index = self.position[self.heap[index].2 as usize] as usize;
+            let index = self.position[moved] as usize;
             self.sift_down(index);
         }
     }
@@ -88,11 +98,11 @@ impl EventQueue {
                 break;
             }
             self.heap[index] = self.heap[parent];
-            self.position[self.heap[index].2 as usize] = index as u32;
+            self.position[owner(self.heap[index])] = index as u32;
             index = parent;
         }
         self.heap[index] = entry;
-        self.position[entry.2 as usize] = index as u32;
+        self.position[owner(entry)] = index as u32;
     }
 
     fn sift_down(&mut self, mut index: usize) {
@@ -113,11 +123,11 @@ impl EventQueue {
                 break;
             }
             self.heap[index] = self.heap[least];
-            self.position[self.heap[index].2 as usize] = index as u32;
+            self.position[owner(self.heap[index])] = index as u32;
             index = least;
         }
         self.heap[index] = entry;
-        self.position[entry.2 as usize] = index as u32;
+        self.position[owner(entry)] = index as u32;
     }
 }
 

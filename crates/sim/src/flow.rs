@@ -32,9 +32,6 @@ pub(crate) struct WindowSums {
 /// A flow at run time.
 pub(crate) struct FlowState {
     pub(crate) ends: Ends,
-    /// Node indices.
-    pub(crate) from: usize,
-    pub(crate) to: usize,
     pub(crate) start: Time,
     pub(crate) stop: Option<Time>,
     /// Packets sent outward and back.

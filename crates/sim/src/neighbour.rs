@@ -4,7 +4,7 @@
 //! An entry belongs to a node's pipe and the neighbour behind it, perhaps beyond switches. Only
 //! routers re-validate: a host's entries are confirmed by TCP's progress all the time.
 
-use crate::arena::PacketId;
+use crate::arena::Handle;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::NeighbourDiscovery;
 use dumbbell_model::{Span, Time};
@@ -19,7 +19,7 @@ pub(crate) const WAITING_MAX: usize = 101;
 enum State {
     /// Nothing; packets wait, the question is repeated at this time.
     Incomplete {
-        waiting: Vec<PacketId>,
+        waiting: Vec<Handle>,
         retry: Time,
     },
     Reachable {
@@ -111,11 +111,11 @@ impl Neighbours {
     }
 
     /// A packet waits for the answer; the oldest if there are too many.
-    pub(crate) fn wait(&mut self, entry: u32, id: PacketId) -> Option<PacketId> {
+    pub(crate) fn wait(&mut self, entry: u32, packet: Handle) -> Option<Handle> {
         let State::Incomplete { waiting, .. } = &mut self.entries[entry as usize].state else {
             return None;
         };
-        waiting.push(id);
+        waiting.push(packet);
         (waiting.len() > WAITING_MAX).then(|| waiting.remove(0))
     }
 
@@ -127,7 +127,7 @@ impl Neighbours {
     /// The question arrived: the neighbour learns the asker's address (`neigh_event_ns`).
     /// A node that sprays asks under the address of the link, but is known to others under that of
     /// the bundle, so they learn nothing: the caller does not call this then.
-    pub(crate) fn asked(&mut self, entry: u32, revalidates: bool) -> Vec<PacketId> {
+    pub(crate) fn asked(&mut self, entry: u32, revalidates: bool) -> Vec<Handle> {
         let back: Vec<usize> = self.path(entry).iter().rev().map(|pipe| pipe ^ 1).collect();
         let mine = self.entry(&back, revalidates, State::Stale);
         let mine = &mut self.entries[mine as usize];
@@ -142,7 +142,7 @@ impl Neighbours {
     }
 
     /// The answer arrived; what waited for it may go.
-    pub(crate) fn answered(&mut self, now: Time, entry: u32) -> Vec<PacketId> {
+    pub(crate) fn answered(&mut self, now: Time, entry: u32) -> Vec<Handle> {
         let entry = &mut self.entries[entry as usize];
         let until = entry.revalidates.then(|| now + entry.reachable);
         match core::mem::replace(&mut entry.state, State::Reachable { until }) {
@@ -219,9 +219,10 @@ mod tests {
         let mut n = neighbours();
         let at = |s: u64| Time::from_ns(s * S);
         assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Unresolved { entry: 0, ask: true });
-        assert_eq!(n.wait(0, 7), None);
+        let packet = Handle { id: 7, flow: 0, frame_bytes: 66, outward: true };
+        assert_eq!(n.wait(0, packet), None);
         assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Unresolved { entry: 0, ask: false });
-        assert_eq!(n.answered(at(0), 0), [7]);
+        assert_eq!(n.answered(at(0), 0), [packet]);
         assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Resolved { timer: false });
         let stale = n.next_deadline().expect("reachable for a time");
         assert!(at(15) <= stale && stale < at(45), "{stale}");

@@ -1,6 +1,6 @@
 //! Address resolution in the running world: which pipe may be taken, and ARP's packets.
 
-use crate::arena::PacketId;
+use crate::arena::Handle;
 use crate::loss::DropReason;
 use crate::neighbour::{Lookup, Neighbours};
 use crate::world::World;
@@ -13,7 +13,7 @@ impl World<'_> {
     /// there, else the packet waits for the answer at the chosen one (`teql_master_xmit`).
     pub(crate) fn resolved(
         &mut self,
-        id: PacketId,
+        packet: Handle,
         node: usize,
         destination: usize,
         chosen: usize,
@@ -46,9 +46,9 @@ impl World<'_> {
                 break;
             }
         }
-        let dropped = self.neighbours.as_mut()?.wait(wait_at?, id);
-        if let Some(id) = dropped {
-            self.drop_packet(chosen, id, DropReason::Overflow);
+        let dropped = self.neighbours.as_mut()?.wait(wait_at?, packet);
+        if let Some(dropped) = dropped {
+            self.drop_packet(chosen, dropped, DropReason::Overflow);
         }
         self.schedule_neighbours();
         None
@@ -88,14 +88,15 @@ impl World<'_> {
         if hop == 0 {
             self.routes.own_packet(pipe);
         }
-        let id = self.arena.insert(packet);
+        let packet = self.arena.insert(packet);
         self.packets += 1;
-        self.enter(pipe, id);
+        self.enter(pipe, packet);
     }
 
-    pub(crate) fn arp_at_node(&mut self, id: PacketId, node: usize) {
-        let packet = self.arena.remove(id);
-        let Body::Arp { entry, hops, reply } = packet.body else { return };
+    pub(crate) fn arp_at_node(&mut self, packet: Handle, node: usize) {
+        let body = self.arena.get(packet).body;
+        self.arena.free(packet);
+        let Body::Arp { entry, hops, reply } = body else { return };
         let now = self.now;
         let Some(neighbours) = &mut self.neighbours else { return };
         if (hops as usize) < neighbours.path(entry).len() {
@@ -112,12 +113,12 @@ impl World<'_> {
             neighbours.asked(entry, revalidates)
         };
         if reply {
-            for id in released {
-                self.enter(first, id);
+            for packet in released {
+                self.enter(first, packet);
             }
         } else {
-            for id in released {
-                self.inbox.push_back((id, node));
+            for packet in released {
+                self.inbox.push_back((packet, node));
             }
             self.send_arp(entry, 0, true);
         }

@@ -3,7 +3,6 @@
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{NodeKind, Route, Scenario, SprayPolicy, SprayWhat};
 use dumbbell_model::ScenarioError;
-use dumbbell_packet::Packet;
 use std::collections::{BTreeMap, VecDeque};
 
 const NO_WAY: u32 = u32::MAX;
@@ -24,7 +23,8 @@ struct Spraying {
 
 /// Where packets go, for every node and destination.
 pub(crate) struct Routes {
-    /// Group by destination and node, for the hosts at the ends of flows; [`NO_WAY`]: none.
+    /// Group by node and destination, for the hosts at the ends of flows; [`NO_WAY`]: none. A row
+    /// of one element holds for all destinations: most nodes have one link.
     group_of: Vec<Vec<u32>>,
     groups: Vec<Group>,
     spraying: Vec<Option<Spraying>>,
@@ -40,7 +40,7 @@ impl Routes {
         let ends: Vec<(usize, usize)> =
             scenario.links.iter().map(|l| (index(&l.a), index(&l.b))).collect();
         let mut routes = Self {
-            group_of: vec![Vec::new(); nodes.len()],
+            group_of: vec![vec![NO_WAY; nodes.len()]; nodes.len()],
             groups: Vec::new(),
             spraying: Vec::new(),
         };
@@ -63,9 +63,8 @@ impl Routes {
             scenario.flows.iter().flat_map(|f| [index(&f.from), index(&f.to)]).collect();
         wanted.sort_unstable();
         wanted.dedup();
-        for to in wanted {
+        for &to in &wanted {
             let distance = distances(scenario, &ends, &leaving_of, to);
-            let mut groups = vec![NO_WAY; nodes.len()];
             for from in (0..nodes.len()).filter(|&from| from != to) {
                 let route = explicit.iter().find(|(at, dest, _)| *at == from && *dest == to);
                 let pipes: Vec<usize> = match route {
@@ -77,7 +76,7 @@ impl Routes {
                 if pipes.is_empty() {
                     continue;
                 }
-                groups[from] = match known.get(&pipes) {
+                routes.group_of[from][to] = match known.get(&pipes) {
                     Some(&group) => group,
                     None => {
                         let group = routes.groups.len() as u32;
@@ -88,14 +87,21 @@ impl Routes {
                     }
                 };
             }
-            routes.group_of[to] = groups;
+        }
+        for (node, row) in routes.group_of.iter_mut().enumerate() {
+            let mut used = wanted.iter().filter(|&&to| to != node).map(|&to| row[to]);
+            let first = used.next().unwrap_or(NO_WAY);
+            if used.all(|group| group == first) {
+                *row = vec![first];
+            }
         }
         routes.check(scenario, &ends)?;
         Ok(routes)
     }
 
     fn group(&self, node: usize, to: usize) -> Option<usize> {
-        let group = *self.group_of[to].get(node)?;
+        let row = &self.group_of[node];
+        let group = row[if row.len() == 1 { 0 } else { to }];
         (group != NO_WAY).then_some(group as usize)
     }
 
@@ -171,7 +177,14 @@ impl Routes {
     }
 
     /// The pipe this packet takes at `node` towards host `to`.
-    pub(crate) fn next_pipe(&mut self, node: usize, to: usize, packet: &Packet) -> Option<usize> {
+    /// `has_payload` is asked only if the node sprays.
+    pub(crate) fn next_pipe(
+        &mut self,
+        node: usize,
+        to: usize,
+        flow: u32,
+        has_payload: impl Fn() -> bool,
+    ) -> Option<usize> {
         let group = self.group(node, to)?;
         let group = &mut self.groups[group];
         let ways = group.pipes.len();
@@ -181,8 +194,8 @@ impl Routes {
         let Some(spraying) = &mut self.spraying[node] else { return Some(group.pipes[0]) };
         let sprayed = match spraying.what {
             SprayWhat::Both => true,
-            SprayWhat::Data => packet.payload_bytes() > 0,
-            SprayWhat::Acks => packet.payload_bytes() == 0,
+            SprayWhat::Data => has_payload(),
+            SprayWhat::Acks => !has_payload(),
         };
         if !sprayed {
             return Some(group.pipes[0]);
@@ -194,7 +207,7 @@ impl Routes {
                 turn
             }
             SprayPolicy::Random => spraying.rng.below(ways as u64) as usize,
-            SprayPolicy::PerFlow => flow_hash(packet.flow) as usize % ways,
+            SprayPolicy::PerFlow => flow_hash(flow) as usize % ways,
         };
         Some(group.pipes[choice])
     }

@@ -18,15 +18,16 @@ use crate::world::{World, FLOW_SOURCES, PIPE_SOURCES};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{self, Link, Scenario, Traffic};
 use dumbbell_model::{ScenarioError, Span, TcpOptions, Time};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Builds the world.
 pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, ScenarioError> {
     let routes = Routes::new(scenario, seed)?;
+    let nodes = Nodes::new(scenario);
     let mut pipes = Vec::with_capacity(2 * scenario.links.len());
     for link in &scenario.links {
-        pipes.push(pipe(scenario, link, true, seed));
-        pipes.push(pipe(scenario, link, false, seed));
+        pipes.push(pipe(scenario, &nodes, link, true, seed));
+        pipes.push(pipe(scenario, &nodes, link, false, seed));
     }
     for (index, tap) in scenario.taps.iter().enumerate() {
         let at = scenario.links.iter().position(|link| link.name == tap.link).unwrap_or(0);
@@ -34,7 +35,10 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         pipes[leaving].tap_near = Some(index);
         pipes[leaving ^ 1].tap_far = Some(index);
     }
-    let flows: Vec<FlowState> = scenario.flows.iter().map(|f| flow(scenario, f, seed)).collect();
+    let target = |name: &str| nodes.number(name) as u32;
+    let targets = scenario.flows.iter().map(|f| [target(&f.to), target(&f.from)]).collect();
+    let flows: Vec<FlowState> =
+        scenario.flows.iter().map(|f| flow(scenario, &nodes, f, seed)).collect();
     let sources = pipes.len() * PIPE_SOURCES + flows.len() * FLOW_SOURCES + 2;
     let recorder = Recorder::new(scenario.sampling);
     let neighbours = scenario.neighbour_discovery.map(|spec| {
@@ -55,23 +59,33 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         recorder,
         outbox: VecDeque::new(),
         inbox: VecDeque::new(),
+        targets,
         packets: 0,
         processed: 0,
     })
 }
 
-fn node_index(scenario: &Scenario, name: &str) -> usize {
-    scenario.nodes.iter().position(|node| node.name == name).unwrap_or(0)
+/// Numbers of the nodes by their names; all names were validated.
+struct Nodes<'a>(BTreeMap<&'a str, usize>);
+
+impl<'a> Nodes<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        Self(scenario.nodes.iter().enumerate().map(|(i, node)| (node.name.as_str(), i)).collect())
+    }
+
+    fn number(&self, name: &str) -> usize {
+        self.0.get(name).copied().unwrap_or(0)
+    }
 }
 
-fn pipe(scenario: &Scenario, link: &Link, forward: bool, seed: u64) -> Pipe {
+fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed: u64) -> Pipe {
     let (direction, spec, far) = if forward {
         ("forward", &link.forward, &link.b)
     } else {
         ("backward", &link.backward, &link.a)
     };
     let name = format!("{}/{direction}", link.name);
-    let to = node_index(scenario, far);
+    let to = nodes.number(far);
     let shaper = match &spec.shaper {
         scenario::Shaper::None => Shaper::None,
         scenario::Shaper::Serial { rate_bps } => {
@@ -100,8 +114,7 @@ fn pipe(scenario: &Scenario, link: &Link, forward: bool, seed: u64) -> Pipe {
     Pipe::new(parts, spec)
 }
 
-fn flow(scenario: &Scenario, spec: &scenario::Flow, seed: u64) -> FlowState {
-    let (from, to) = (node_index(scenario, &spec.from), node_index(scenario, &spec.to));
+fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64) -> FlowState {
     let jitter =
         Rng::named(seed, &format!("flow/{}/start", spec.name)).below(spec.start_jitter.as_ps());
     let start = Time::ZERO + spec.start + Span::from_ps(jitter);
@@ -114,8 +127,8 @@ fn flow(scenario: &Scenario, spec: &scenario::Flow, seed: u64) -> FlowState {
                 // Validated: every host has options.
                 own.clone().or_else(|| scenario.nodes[node].tcp.clone())
             };
-            let sending = options(&tcp.sender, from);
-            let receiving = options(&tcp.receiver, to);
+            let sending = options(&tcp.sender, nodes.number(&spec.from));
+            let receiving = options(&tcp.receiver, nodes.number(&spec.to));
             let fallback = || TcpOptions::profile("linux-6.1");
             let (Some(mut sending), Some(mut receiving)) =
                 (sending.or_else(fallback), receiving.or_else(fallback))
@@ -136,8 +149,6 @@ fn flow(scenario: &Scenario, spec: &scenario::Flow, seed: u64) -> FlowState {
     };
     FlowState {
         ends,
-        from,
-        to,
         start,
         stop: stop.filter(|stop| *stop > start && *stop < end),
         sent: [0; 2],

@@ -1,6 +1,6 @@
 //! The running simulation: dispatches events, moves packets between nodes, lets the ends act.
 
-use crate::arena::{Arena, PacketId};
+use crate::arena::{Arena, Handle};
 use crate::datagram::Fragment;
 use crate::events::{EventQueue, Source};
 use crate::flow::{Ends, FlowState};
@@ -13,6 +13,7 @@ use crate::tap_stats::Taps;
 use crate::{Monitor, RunError};
 use dumbbell_model::scenario::NodeKind;
 use dumbbell_model::{Scenario, Time};
+use dumbbell_packet::frame::NO_FLOW;
 use dumbbell_packet::{Body, Packet, Segment, Tap};
 use std::collections::VecDeque;
 
@@ -41,13 +42,15 @@ pub(crate) struct World<'a> {
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) routes: Routes,
     pub(crate) flows: Vec<FlowState>,
+    /// Nodes where a flow's packets go, outward and back.
+    pub(crate) targets: Vec<[u32; 2]>,
     pub(crate) taps: Taps,
     pub(crate) neighbours: Option<Neighbours>,
     pub(crate) recorder: Recorder,
     /// Packets made at this instant and not yet on their way: flow, outward, frame, body.
     pub(crate) outbox: VecDeque<(u32, bool, u32, Body)>,
     /// Packets at a node, to be forwarded at this instant.
-    pub(crate) inbox: VecDeque<(PacketId, usize)>,
+    pub(crate) inbox: VecDeque<(Handle, usize)>,
     pub(crate) packets: u64,
     pub(crate) processed: u64,
 }
@@ -146,18 +149,18 @@ impl World<'_> {
 
     fn emerged(&mut self, pipe: usize, release: Release) {
         match release {
-            Release::Arrived(id) => self.at_far_end(pipe, id),
-            Release::Damaged(id) => self.drop_packet(pipe, id, DropReason::Corrupted),
+            Release::Arrived(packet) => self.at_far_end(pipe, packet),
+            Release::Damaged(packet) => self.drop_packet(pipe, packet, DropReason::Corrupted),
             Release::OnLine => self.schedule_line(pipe),
             Release::Nothing => {}
         }
     }
 
-    fn at_far_end(&mut self, pipe: usize, id: PacketId) {
+    fn at_far_end(&mut self, pipe: usize, packet: Handle) {
         if let Some(tap) = self.pipes[pipe].tap_far {
-            self.taps.frame(self.now, tap, self.arena.get(id));
+            self.taps.frame(self.now, tap, self.arena.get(packet));
         }
-        self.inbox.push_back((id, self.pipes[pipe].to));
+        self.inbox.push_back((packet, self.pipes[pipe].to));
     }
 
     pub(crate) fn set(&mut self, source: usize, at: Option<Time>) {
@@ -187,8 +190,8 @@ impl World<'_> {
     /// Forwards and sends until nothing is left to do at this instant, first come, first served.
     fn drain(&mut self) {
         loop {
-            if let Some((id, node)) = self.inbox.pop_front() {
-                self.at_node(id, node);
+            if let Some((packet, node)) = self.inbox.pop_front() {
+                self.at_node(packet, node);
             } else if let Some((flow, outward, frame_bytes, body)) = self.outbox.pop_front() {
                 self.send(flow, outward, frame_bytes, body);
             } else {
@@ -206,9 +209,9 @@ impl World<'_> {
             state.sent_bytes += u64::from(frame_bytes);
         }
         self.packets += 1;
-        let node = if outward { state.from } else { state.to };
-        let id = self.arena.insert(Packet { flow, outward, frame_bytes, number, body });
-        let leaves = self.forward(id, node);
+        let node = self.targets[flow as usize][usize::from(outward)] as usize;
+        let packet = self.arena.insert(Packet { number, flow, frame_bytes, outward, body });
+        let leaves = self.forward(packet, node);
         if outward {
             self.tell_sender(flow, &body, leaves);
         }
@@ -230,56 +233,52 @@ impl World<'_> {
     }
 
     /// A packet is at a node: its end, or a hop.
-    fn at_node(&mut self, id: PacketId, node: usize) {
-        let packet = self.arena.get(id);
-        if let Body::Arp { .. } = packet.body {
-            self.arp_at_node(id, node);
-            return;
-        }
-        let flow = &self.flows[packet.flow as usize];
-        let destination = if packet.outward { flow.to } else { flow.from };
-        if node == destination {
-            let packet = self.arena.remove(id);
-            self.deliver(&packet);
+    fn at_node(&mut self, packet: Handle, node: usize) {
+        if packet.flow == NO_FLOW {
+            self.arp_at_node(packet, node);
+        } else if node == self.target(packet) {
+            self.deliver(packet);
         } else {
-            self.forward(id, node);
+            self.forward(packet, node);
         }
+    }
+
+    fn target(&self, packet: Handle) -> usize {
+        self.targets[packet.flow as usize][usize::from(!packet.outward)] as usize
     }
 
     /// Offers a packet to the next pipe. Returns when it will have left the node, if known.
-    fn forward(&mut self, id: PacketId, node: usize) -> Option<Time> {
-        let packet = self.arena.get(id);
-        let flow = &self.flows[packet.flow as usize];
-        let destination = if packet.outward { flow.to } else { flow.from };
+    fn forward(&mut self, packet: Handle, node: usize) -> Option<Time> {
+        let target = self.target(packet);
         // Every flow's routes were checked before the run.
-        let mut pipe = self.routes.next_pipe(node, destination, packet)?;
+        let has_payload = || self.arena.get(packet).payload_bytes() > 0;
+        let mut pipe = self.routes.next_pipe(node, target, packet.flow, has_payload)?;
         if self.neighbours.is_some() && self.scenario.nodes[node].kind != NodeKind::Switch {
-            pipe = self.resolved(id, node, destination, pipe)?;
+            pipe = self.resolved(packet, node, target, pipe)?;
         }
-        self.enter(pipe, id)
+        self.enter(pipe, packet)
     }
 
     /// Offers a packet to a pipe, twice if it is duplicated there.
-    pub(crate) fn enter(&mut self, pipe: usize, id: PacketId) -> Option<Time> {
+    pub(crate) fn enter(&mut self, pipe: usize, packet: Handle) -> Option<Time> {
         if self.pipes[pipe].duplicates() {
-            let copy = self.arena.insert(*self.arena.get(id));
+            let copy = self.arena.insert(*self.arena.get(packet));
             self.offer(pipe, copy);
         }
-        self.offer(pipe, id)
+        self.offer(pipe, packet)
     }
 
-    fn offer(&mut self, pipe: usize, id: PacketId) -> Option<Time> {
-        let packet = self.arena.get(id);
+    fn offer(&mut self, pipe: usize, packet: Handle) -> Option<Time> {
         if let Some(tap) = self.pipes[pipe].tap_near {
-            self.taps.frame(self.now, tap, packet);
+            self.taps.frame(self.now, tap, self.arena.get(packet));
         }
-        match self.pipes[pipe].offer(self.now, id, packet) {
+        match self.pipes[pipe].offer(self.now, packet, &self.arena) {
             Offered::Passed => {
-                self.at_far_end(pipe, id);
+                self.at_far_end(pipe, packet);
                 None
             }
             Offered::Dropped(reason) => {
-                self.drop_packet(pipe, id, reason);
+                self.drop_packet(pipe, packet, reason);
                 None
             }
             Offered::Kept(leaves) => {
@@ -308,16 +307,18 @@ impl World<'_> {
         }
     }
 
-    pub(crate) fn drop_packet(&mut self, pipe: usize, id: PacketId, reason: DropReason) {
-        let packet = self.arena.remove(id);
+    pub(crate) fn drop_packet(&mut self, pipe: usize, packet: Handle, reason: DropReason) {
+        self.arena.free(packet);
         if let Some(flow) = self.flows.get_mut(packet.flow as usize) {
             flow.dropped += 1;
         }
-        self.recorder.drop(self.now, &self.pipes[pipe].name, reason.name(), &packet);
+        self.recorder.drop(self.now, &self.pipes[pipe].name, reason.name(), self.arena.get(packet));
     }
 
     /// A packet arrives at its end.
-    fn deliver(&mut self, packet: &Packet) {
+    fn deliver(&mut self, handle: Handle) {
+        self.arena.free(handle);
+        let packet = self.arena.get(handle);
         let now = self.now;
         let flow = &mut self.flows[packet.flow as usize];
         if packet.outward {
@@ -327,23 +328,23 @@ impl World<'_> {
                 flow.reorder.arrive(packet.number);
             }
         }
-        match (&mut flow.ends, packet.body) {
+        match (&mut flow.ends, &packet.body) {
             (Ends::Tcp(tcp), Body::Tcp(segment)) => {
                 if packet.outward {
-                    tcp.receiver.on_segment(now, &segment);
+                    tcp.receiver.on_segment(now, segment);
                 } else {
-                    tcp.sender.on_segment(now, &segment);
+                    tcp.sender.on_segment(now, segment);
                     tcp.sender.run_source();
                 }
-                self.collect(packet.flow);
+                self.collect(handle.flow);
             }
             (
                 Ends::Udp { sink, .. },
-                Body::Udp { datagram, payload_bytes, fragment, fragments },
+                &Body::Udp { datagram, payload_bytes, fragment, fragments },
             ) => {
                 sink.arrive(now, Fragment { datagram, fragment, fragments, payload_bytes });
             }
-            (Ends::Ping(ping), Body::Ping { number, .. }) => {
+            (Ends::Ping(ping), &Body::Ping { number, .. }) => {
                 if packet.outward {
                     let (frame, body) = ping.frame(number);
                     self.outbox.push_back((packet.flow, false, frame, body));

@@ -100,11 +100,12 @@ impl Sender {
     /// RFC 9293 §3.10.7.4 window update; true if the ACK counts as one (`tcp_ack_update_window`).
     /// The peer sends no data, so its sequence number says nothing.
     fn update_window(&mut self, ack: &Segment, prior_una: u64) -> bool {
-        let newer = ack.ack > prior_una || ack.window_bytes > self.snd_wnd;
-        if newer && self.snd_wnd != ack.window_bytes {
-            self.snd_wnd = ack.window_bytes;
+        let window = u64::from(ack.window_bytes);
+        let newer = ack.ack > prior_una || window > self.snd_wnd;
+        if newer && self.snd_wnd != window {
+            self.snd_wnd = window;
             self.slow_start_after_idle_check();
-            self.max_window = self.max_window.max(ack.window_bytes);
+            self.max_window = self.max_window.max(window);
         }
         newer
     }

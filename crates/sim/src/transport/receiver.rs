@@ -215,7 +215,7 @@ impl Receiver {
             self.ts_recent_ms = segment.tsval_ms;
             self.syn_ack_at = Some(self.now);
         }
-        let window_bytes = self.rcv_wnd;
+        let window_bytes = self.rcv_wnd.min(u64::from(u32::MAX)) as u32;
         let header = self.header();
         let flags = Flags { syn: true, ..Flags::default() };
         self.out.push(Segment { flags, window_bytes, ..header });

@@ -125,14 +125,14 @@ impl Receiver {
             timestamps: self.options.tcp_timestamps,
             tsval_ms: (self.now.as_us() / 1000) as u32,
             tsecr_ms: self.ts_recent_ms,
-            window_bytes: self.rcv_wnd,
+            window_bytes: self.rcv_wnd.min(u64::from(u32::MAX)) as u32,
             ..Segment::default()
         }
     }
 
     /// `tcp_send_ack`.
     pub(super) fn send_ack(&mut self) {
-        let window_bytes = self.select_and_set_window();
+        let window_bytes = self.select_and_set_window() as u32;
         let mut segment = Segment { window_bytes, ..self.header() };
         self.fill_sack(&mut segment);
         self.out.push(segment);

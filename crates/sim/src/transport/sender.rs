@@ -337,8 +337,8 @@ impl Sender {
         self.clear_timer();
         self.delivered = 1; // The SYN counts.
         self.rate.delivered_us = self.now.as_us();
-        self.snd_wnd = segment.window_bytes;
-        self.max_window = segment.window_bytes;
+        self.snd_wnd = u64::from(segment.window_bytes);
+        self.max_window = self.snd_wnd;
         if let Some(rtt) = rtt {
             let now_jiffies = self.jiffies();
             self.rtt.sample(rtt.as_us().max(1), 0, 0, now_jiffies);
