@@ -24,7 +24,7 @@ struct Spraying {
 /// Where packets go, for every node and destination.
 pub(crate) struct Routes {
     /// Group by node and destination, for the hosts at the ends of flows; [`NO_WAY`]: none. A row
-    /// of one element holds for all destinations: most nodes have one link.
+    /// of one element holds for all destinations: that of a node with one link.
     group_of: Vec<Vec<u32>>,
     groups: Vec<Group>,
     spraying: Vec<Option<Spraying>>,
@@ -40,7 +40,7 @@ impl Routes {
         let ends: Vec<(usize, usize)> =
             scenario.links.iter().map(|l| (index(&l.a), index(&l.b))).collect();
         let mut routes = Self {
-            group_of: vec![vec![NO_WAY; nodes.len()]; nodes.len()],
+            group_of: Vec::with_capacity(nodes.len()),
             groups: Vec::new(),
             spraying: Vec::new(),
         };
@@ -59,13 +59,30 @@ impl Routes {
             leaving_of[b].push(2 * link + 1);
         }
         let mut known: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
+        let mut group_number = |from: usize, pipes: Vec<usize>, groups: &mut Vec<Group>| {
+            *known.entry(pipes).or_insert_with_key(|pipes| {
+                let turn = first_turn(scenario, from, pipes, seed);
+                groups.push(Group { pipes: pipes.clone(), turn });
+                groups.len() as u32 - 1
+            })
+        };
+        let mut branching = Vec::new();
+        for (node, leaving) in leaving_of.iter().enumerate() {
+            let one_way = leaving.len() == 1 && explicit.iter().all(|(at, _, _)| *at != node);
+            routes.group_of.push(if one_way {
+                vec![group_number(node, leaving.clone(), &mut routes.groups)]
+            } else {
+                branching.push(node);
+                vec![NO_WAY; nodes.len()]
+            });
+        }
         let mut wanted: Vec<usize> =
             scenario.flows.iter().flat_map(|f| [index(&f.from), index(&f.to)]).collect();
         wanted.sort_unstable();
         wanted.dedup();
-        for &to in &wanted {
+        for to in wanted {
             let distance = distances(scenario, &ends, &leaving_of, to);
-            for from in (0..nodes.len()).filter(|&from| from != to) {
+            for &from in branching.iter().filter(|&&from| from != to) {
                 let route = explicit.iter().find(|(at, dest, _)| *at == from && *dest == to);
                 let pipes: Vec<usize> = match route {
                     Some((_, _, route)) => {
@@ -73,26 +90,9 @@ impl Routes {
                     }
                     None => nearer(scenario, &ends, &leaving_of[from], &distance, from, to),
                 };
-                if pipes.is_empty() {
-                    continue;
+                if !pipes.is_empty() {
+                    routes.group_of[from][to] = group_number(from, pipes, &mut routes.groups);
                 }
-                routes.group_of[from][to] = match known.get(&pipes) {
-                    Some(&group) => group,
-                    None => {
-                        let group = routes.groups.len() as u32;
-                        let turn = first_turn(scenario, from, &pipes, seed);
-                        known.insert(pipes.clone(), group);
-                        routes.groups.push(Group { pipes, turn });
-                        group
-                    }
-                };
-            }
-        }
-        for (node, row) in routes.group_of.iter_mut().enumerate() {
-            let mut used = wanted.iter().filter(|&&to| to != node).map(|&to| row[to]);
-            let first = used.next().unwrap_or(NO_WAY);
-            if used.all(|group| group == first) {
-                *row = vec![first];
             }
         }
         routes.check(scenario, &ends)?;

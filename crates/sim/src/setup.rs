@@ -18,7 +18,7 @@ use crate::world::{World, FLOW_SOURCES, PIPE_SOURCES};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{self, Link, Scenario, Traffic};
 use dumbbell_model::{ScenarioError, Span, TcpOptions, Time};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Builds the world.
 pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, ScenarioError> {
@@ -65,16 +65,25 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
     })
 }
 
-/// Numbers of the nodes by their names; all names were validated.
-struct Nodes<'a>(BTreeMap<&'a str, usize>);
+/// What is asked of nodes by name; all names were validated.
+struct Nodes<'a> {
+    numbers: BTreeMap<&'a str, usize>,
+    /// Nodes that have a link with a queue and a rate of its own.
+    serial: BTreeSet<&'a str>,
+}
 
 impl<'a> Nodes<'a> {
     fn new(scenario: &'a Scenario) -> Self {
-        Self(scenario.nodes.iter().enumerate().map(|(i, node)| (node.name.as_str(), i)).collect())
+        let numbers = scenario.nodes.iter().enumerate().map(|(i, node)| (node.name.as_str(), i));
+        let sides = scenario.links.iter().flat_map(|l| [(&l.a, &l.forward), (&l.b, &l.backward)]);
+        let serial = sides
+            .filter(|(_, pipe)| matches!(pipe.shaper, scenario::Shaper::Serial { .. }))
+            .map(|(node, _)| node.as_str());
+        Self { numbers: numbers.collect(), serial: serial.collect() }
     }
 
     fn number(&self, name: &str) -> usize {
-        self.0.get(name).copied().unwrap_or(0)
+        self.numbers.get(name).copied().unwrap_or(0)
     }
 }
 
@@ -138,7 +147,7 @@ fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64
             negotiate(&mut sending, &mut receiving);
             let rng = Rng::named(seed, &format!("flow/{}/cc", spec.name));
             let mut sender = Sender::new(tcp.congestion_control, &sending, tcp.source, tcp.fq, rng);
-            sender.host_link_queues = has_serial_link(scenario, &spec.from);
+            sender.host_link_queues = nodes.serial.contains(spec.from.as_str());
             let receiver = Receiver::new(&receiving, tcp.sink);
             Ends::Tcp(Box::new(TcpEnds { sender, receiver }))
         }
@@ -172,18 +181,4 @@ fn negotiate(sender: &mut TcpOptions, receiver: &mut TcpOptions) {
     (sender.tcp_window_scaling, receiver.tcp_window_scaling) = (both, both);
     let mtu = sender.mtu_bytes.min(receiver.mtu_bytes);
     (sender.mtu_bytes, receiver.mtu_bytes) = (mtu, mtu);
-}
-
-/// Does one of the host's links have a queue and a rate of its own?
-fn has_serial_link(scenario: &Scenario, host: &str) -> bool {
-    scenario.links.iter().any(|link| {
-        let pipe = if link.a == host {
-            &link.forward
-        } else if link.b == host {
-            &link.backward
-        } else {
-            return false;
-        };
-        matches!(pipe.shaper, scenario::Shaper::Serial { .. })
-    })
 }
