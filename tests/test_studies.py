@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +32,7 @@ from dumbbell.studies import (
     run_study,
     studies_table,
 )
-from dumbbell.studies.definition import Claim, Expectation, Study
+from dumbbell.studies.definition import Cause, Claim, Expectation, Study
 from dumbbell.studies.numbers import number, with_error
 from dumbbell.studies.quantities import Cells
 from dumbbell.studies.running import filled, plain
@@ -48,13 +50,20 @@ def result() -> StudyResult:
     return evaluate_study(load_study("multipath"), parts)
 
 
+def causes_of(claim: Claim) -> list[str | None]:
+    return [cause.part for cause in claim.causes]
+
+
 def verdicts(found: StudyResult) -> dict[str, str]:
     return {claim.claim.id: str(claim.verdict) for claim in found.claims}
 
 
 def test_multipath_is_found_with_its_parts_and_claims() -> None:
     study = next(one for one in list_studies() if one.study == "multipath")
-    assert list(study.parts) == ["single-vs-multi", "delay", "loss", "fairness", "udp"]
+    own = [name for name, part in study.parts.items() if not part.is_variant]
+    assert own == ["single-vs-multi", "delay", "loss", "fairness", "udp"]
+    for claim in study.claims:
+        assert all(part is None or study.parts[part].is_variant for part in causes_of(claim))
     ids = {claim.id for claim in study.claims}
     assert {f"M{number}" for number in range(1, 11)} <= ids
     assert all(claim.source for claim in study.claims)
@@ -312,7 +321,11 @@ def test_claims_name_cases_as_a_product_or_a_list() -> None:
 
 def test_the_experiments_of_all_parts_are_134_cells() -> None:
     study = load_study("multipath")
-    cells = {part: load(study.folder / one.experiment).cells for part, one in study.parts.items()}
+    cells = {
+        part: load(study.folder / one.experiment).cells
+        for part, one in study.parts.items()
+        if not one.is_variant
+    }
     assert {part: len(found) for part, found in cells.items()} == {
         "single-vs-multi": 8,
         "delay": 40,
@@ -341,3 +354,58 @@ def test_cells_set_up_as_the_kernel_was_are_named_as_there() -> None:
             assert {host["tcp_comp_sack_nr"] for host in hosts} == {0}
             assert scenario["sampling"]["interval_ns"] == 20_000_000
     assert ours == set(read_reference(study.folder / reference.file))
+
+
+def test_a_cause_is_shown_where_the_claim_is_reproduced_without_it() -> None:
+    study = load_study("multipath")
+    claim = next(one for one in study.claims if one.id == "M4")
+    own, variant = (synthetic.multipath("delay", samples=False) for _ in range(2))
+    faster = variant.flows.with_columns(pl.col("tap_rtt_mean_ns") * 0.5)
+    changed = replace(variant, flows=faster)
+    cells = {"delay": Cells(own), "delay-6.1": Cells(changed)}
+    result = judge(study, claim, cells)
+    assert result is not None
+    assert result.verdict is Verdict.NOT_REPRODUCED
+    kernel, buffer = result.causes
+    assert (kernel.cause.part, buffer.cause.part) == ("delay-6.1", "delay-half-buffer")
+    assert kernel.without is not None
+    assert kernel.without.deciding.measured.value < result.deciding.measured.value
+    assert buffer.without is None
+    assert [one["shown"] for one in result.to_json()["causes"]] == [kernel.shown, False]
+    assert (kernel.without.verdict is Verdict.REPRODUCED) == kernel.shown
+
+
+def test_a_reproduced_claim_needs_no_cause() -> None:
+    study = load_study("multipath")
+    claim = next(one for one in study.claims if one.id == "M2")
+    cells = {"single-vs-multi": Cells(synthetic.multipath("single-vs-multi", samples=False))}
+    result = judge(study, claim, cells)
+    assert result is not None
+    assert claim.causes
+    assert result.causes == []
+
+
+def test_a_cause_changes_something() -> None:
+    with pytest.raises(ValueError, match="names another part, or measures another quantity"):
+        Cause.model_validate({"text": "because"})
+
+
+def test_variants_run_under_names_of_their_own() -> None:
+    asked: dict[str, Mapping[str, object]] = {}
+
+    def runner(path: Path, changed: Mapping[str, str | list[str]]) -> Results:
+        asked[str(changed.get("name", path.stem))] = changed
+        return synthetic.multipath("delay", samples=False)
+
+    run_study("multipath", parts=["delay", "delay-6.1"], runner=runner)
+    assert asked["delay"] == {}
+    assert asked["multipath-delay-delay-6.1"]["hosts.defaults.profile"] == "linux-6.1"
+
+
+def test_every_variant_changes_what_is_there() -> None:
+    study = load_study("multipath")
+    for part in study.parts.values():
+        if part.is_variant:
+            changed = load(study.folder / part.experiment, set=part.set)
+            plain_ones = {cell.scenario for cell in load(study.folder / part.experiment).cells}
+            assert plain_ones.isdisjoint(cell.scenario for cell in changed.cells)

@@ -216,7 +216,9 @@ def _override(root: Node, varied: Factors, chosen: Overrides) -> tuple[Node, dic
             raise ExperimentError("no level is given", file=f"{SET} {name}")
         nodes = [_outside(parse(str(text), f"{SET} {name}={text}")) for text in texts]
         if name in varied.levels:
-            levels = [Level(" ".join(node.text.split()), node) for node in nodes]
+            known = {level.label: level for level in varied.levels[name]}
+            labels = [(" ".join(node.text.split()), node) for node in nodes]
+            levels = [known.get(label, Level(label, node)) for label, node in labels]
             factors.restrict(varied, name, levels)
             continue
         if len(nodes) != 1:

@@ -70,6 +70,7 @@ class TcpOptionsSpec(Strict):
     gso: Flag | None = None
     initcwnd: Whole | None = None
     initrwnd: Whole | None = None
+    ssthresh: Whole | None = None
     rto_min: PositiveTime | None = None
     tcp_sack: Flag | None = None
     tcp_dsack: Flag | None = None

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from dumbbell.figures.theme import NAMES
 from dumbbell.report.markup import Markup, details, joined, table, tag
-from dumbbell.studies.display import measured
+from dumbbell.studies.display import cause_outcome, measured
 from dumbbell.studies.numbers import number
 from dumbbell.studies.result import StudyResult
-from dumbbell.studies.verdicts import Case, ClaimResult, Verdict
+from dumbbell.studies.verdicts import Case, CauseResult, ClaimResult, Verdict
 
 SIGNS = {
     Verdict.REPRODUCED: "✓",
@@ -61,6 +61,8 @@ def _claim(result: ClaimResult) -> Markup:
     ]
     if result.note:
         body.append(tag("p", result.note[0].upper() + result.note[1:], ".", class_="faint"))
+    if result.causes:
+        body.append(tag("ul", *map(_cause, result.causes), class_="causes"))
     body.append(_strip(result))
     if len(result.cases) > 1:
         body.append(details(f"All {len(result.cases)} cases", _cases(result)))
@@ -71,6 +73,20 @@ def _claim(result: ClaimResult) -> Markup:
         tag("div", *body),
         class_="claim",
         id=identity,
+    )
+
+
+def _cause(result: CauseResult) -> Markup:
+    label = "Cause" if result.shown else "Not the cause"
+    if result.without is None:
+        label = "Not tried"
+    name = "shown" if result.shown else "faint"
+    return tag(
+        "li",
+        tag("b", f"{label}: "),
+        result.cause.text,
+        tag("span", " " + cause_outcome(result)),
+        class_=name,
     )
 
 

@@ -32,6 +32,8 @@ class _Text(Protocol):
 def study_page(result: StudyResult) -> str:
     """The report of a study, from its tables."""
     study = result.study
+    own = [part for part in result.parts if not study.parts[part].is_variant]
+    variants = [part for part in result.parts if study.parts[part].is_variant]
     body = [
         tag("p", study.question, class_="lead"),
         pills(result),
@@ -39,7 +41,8 @@ def study_page(result: StudyResult) -> str:
         _navigation(
             {
                 "testbed": "Testbed",
-                **{f"part-{part}": study.parts[part].title for part in result.parts},
+                **{f"part-{part}": study.parts[part].title for part in own},
+                **({"variants": "Variants"} if variants else {}),
                 **({"agreement": "Agreement"} if result.agreement else {}),
                 "method": "Method",
                 "provenance": "Provenance",
@@ -51,7 +54,8 @@ def study_page(result: StudyResult) -> str:
         *_topologies(result.parts),
     ]
     if result.agreement is None:
-        body += [_part(result, part) for part in result.parts]
+        body += [_part(result, part) for part in own]
+        body += [_variants(result, variants)] if variants else []
     else:
         title = study.references[result.agreement.reference].title
         body += [
@@ -85,7 +89,14 @@ def experiment_page(results: Tables) -> str:
 def _ran(result: StudyResult) -> str:
     runs = sum(results.runs.height for results in result.parts.values())
     versions = ", ".join(f"{engine} {version}" for engine, version in result.versions.items())
-    return f"{len(result.parts)} of {len(result.study.parts)} parts, {runs} runs on {versions}."
+    parts = result.study.parts
+    have, all_variants = (
+        [p for p in some if parts[p].is_variant] for some in (result.parts, parts)
+    )
+    text = f"{len(result.parts) - len(have)} of {len(parts) - len(all_variants)} parts"
+    if all_variants:
+        text += f", {len(have)} of {len(all_variants)} variants"
+    return f"{text}, {runs} runs on {versions}."
 
 
 def _navigation(places: Mapping[str, str]) -> Markup:
@@ -110,6 +121,31 @@ def _part(result: StudyResult, part: str) -> Markup:
     if claims:
         parts += [tag("h3", "Claims"), claims_section(claims)]
     return tag("section", *parts)
+
+
+def _variants(result: StudyResult, variants: list[str]) -> Markup:
+    """What was run to try the causes of verdicts."""
+    note = "Parts run again with something changed, to try what verdicts hang on."
+    rows = [
+        [
+            one.title,
+            one.experiment,
+            ", ".join(f"{field}: {_levels(value)}" for field, value in one.set.items()),
+            str(result.parts[part].runs.height),
+        ]
+        for part, one in ((part, result.study.parts[part]) for part in variants)
+    ]
+    head = ["variant", "experiment file", "changed", "runs"]
+    return tag(
+        "section",
+        tag("h2", "Variants", id="variants"),
+        tag("p", note),
+        table(head, rows, left=3),
+    )
+
+
+def _levels(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else ", ".join(value)
 
 
 def _topologies(parts: Mapping[str, Tables]) -> list[Markup]:

@@ -105,6 +105,27 @@ def _cases(value: Any) -> Any:
     return value
 
 
+class Cause(_Strict):
+    """A candidate for why a claim is not reproduced, and the runs that tell.
+
+    The claim is judged again, with its own expectation, where the candidate is removed: in the runs
+    of another part (a variant), or measured in another way, or both.
+    """
+
+    #: What is thought to make the difference, and why.
+    text: str
+    #: The part in which it is removed; None: the claim's own.
+    part: str | None = None
+    #: What is measured there; None: the claim's own quantity.
+    quantity: Quantity | None = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Cause:
+        if self.part is None and self.quantity is None:
+            raise ValueError("a cause names another part, or measures another quantity")
+        return self
+
+
 class Claim(_Strict):
     """One statement of the source, and how it is checked."""
 
@@ -121,6 +142,8 @@ class Claim(_Strict):
     inconsistent: str | None = None
     #: Where in the source it stands.
     source: str = ""
+    #: Candidates for why it is not reproduced.
+    causes: list[Cause] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _published_fits(self) -> Claim:
@@ -188,11 +211,19 @@ class Figure(_Strict):
 
 
 class Part(_Strict):
-    """One evaluation of a study."""
+    """One evaluation of a study, or a variant of one: the same file with some fields changed."""
 
     title: str
     experiment: str
     question: str = ""
+    #: Fields of the experiment with another value, and factors with other levels, as `--set`
+    #: takes them.
+    set: dict[str, str | list[str]] = Field(default_factory=dict)
+
+    @property
+    def is_variant(self) -> bool:
+        """Whether it is run to try a cause, and has no tables or figures of its own."""
+        return bool(self.set)
 
 
 class ReferencePart(_Strict):
@@ -239,6 +270,12 @@ class Study(_Strict):
         users = {name: table.part for name, table in self.tables.items()}
         users |= {name: figure.part for name, figure in self.figures.items()}
         users |= {claim.id: claim.part for claim in self.claims}
+        users |= {
+            f"a cause of {claim.id}": cause.part
+            for claim in self.claims
+            for cause in claim.causes
+            if cause.part is not None
+        }
         for name, part in users.items():
             if part not in self.parts:
                 raise ValueError(f"{name} is of part {part!r}; there are {list(self.parts)}")

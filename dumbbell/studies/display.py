@@ -14,7 +14,7 @@ from dumbbell.studies.definition import Study
 from dumbbell.studies.numbers import number, with_error
 from dumbbell.studies.result import StudyResult
 from dumbbell.studies.tables import Row
-from dumbbell.studies.verdicts import ClaimResult, Verdict
+from dumbbell.studies.verdicts import CauseResult, ClaimResult, Verdict
 
 _STYLE = {
     Verdict.REPRODUCED: ("✓", "green"),
@@ -105,8 +105,27 @@ def claims_table(claims: list[ClaimResult]) -> RichTable:
             text.append(f" ({where} decides)", "dim")
         if result.note:
             text.append(f"\n{result.note}", "dim")
+        for cause in result.causes:
+            text.append(f"\n{cause_sign(cause)} ", "green" if cause.shown else "dim")
+            text.append(cause.cause.text, "dim")
+            text.append(f" {cause_outcome(cause)}", "" if cause.shown else "dim")
         table.add_row(Text(f"{sign} {result.claim.id}", style), text)
     return table
+
+
+def cause_sign(cause: CauseResult) -> str:
+    """Marks a cause that is shown, and a candidate that is not."""
+    return "↳" if cause.shown else "·"
+
+
+def cause_outcome(cause: CauseResult) -> str:
+    """What became of the claim without the candidate cause."""
+    if cause.without is None:
+        return f"Not run: part {cause.cause.part}."
+    found = cause.without.to_json()
+    outcome = "reproduced" if cause.shown else f"still {cause.without.verdict}"
+    place = f"{cause.where}: " if cause.where else ""
+    return f"{place}{outcome}, {measured(found)}."
 
 
 def measured(found: Row) -> str:
@@ -133,5 +152,9 @@ def studies_table(studies: list[Study]) -> RichTable:
     for column in ("study", "title", "parts"):
         table.add_column(column)
     for study in studies:
-        table.add_row(study.study, study.title, "\n".join(study.parts))
+        parts = [name for name, part in study.parts.items() if not part.is_variant]
+        variants = [name for name, part in study.parts.items() if part.is_variant]
+        text = Text("\n".join(parts))
+        text.append("".join(f"\n{name} (variant)" for name in variants), "dim")
+        table.add_row(study.study, study.title, text)
     return table

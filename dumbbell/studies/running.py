@@ -15,7 +15,7 @@ from dumbbell.studies.definition import Reference, Study, StudyError, list_names
 from dumbbell.studies.result import StudyResult, evaluate_study
 
 #: Runs one experiment file and gives its tables.
-Runner = Callable[[Path, Mapping[str, str]], Tables]
+Runner = Callable[[Path, Mapping[str, str | list[str]]], Tables]
 
 
 def list_studies() -> list[Study]:
@@ -62,8 +62,22 @@ def run_study(
     results: dict[str, Tables] = {}
     for part in chosen:
         _heading(console, study.parts[part].title)
-        results[part] = run(study.folder / study.parts[part].experiment, {})
+        one = study.parts[part]
+        results[part] = run(study.folder / one.experiment, _changed(study, part))
     return evaluate_study(study, results)
+
+
+def _changed(study: Study, part: str) -> dict[str, str | list[str]]:
+    """What a variant changes; its runs go by a name of their own."""
+    one = study.parts[part]
+    return {**one.set, "name": _part_name(study, part)} if one.is_variant else {}
+
+
+def _part_name(study: Study, part: str) -> str:
+    """The name of a part's experiment."""
+    one = study.parts[part]
+    name = _experiment_name(study.folder / one.experiment)
+    return f"{name}-{part}" if name and one.is_variant else name
 
 
 def _chosen(study: Study, parts: Sequence[str] | None) -> list[str]:
@@ -125,13 +139,17 @@ def parts_of(
 ) -> tuple[dict[str, Tables], dict[str, dict[str, Tables]]]:
     """Experiments (by name) as parts of a study, and as parts compared with each reference."""
 
-    def found(files: Mapping[str, str]) -> dict[str, Tables]:
-        names = {part: _experiment_name(study.folder / file) for part, file in files.items()}
+    def found(names: Mapping[str, str]) -> dict[str, Tables]:
         return {part: experiments[name] for part, name in names.items() if name in experiments}
 
-    own = found({part: one.experiment for part, one in study.parts.items()})
+    own = found({part: _part_name(study, part) for part in study.parts})
     compared = {
-        name: found({part: one.experiment for part, one in reference.parts.items()})
+        name: found(
+            {
+                part: _experiment_name(study.folder / one.experiment)
+                for part, one in reference.parts.items()
+            }
+        )
         for name, reference in study.references.items()
     }
     return own, {name: parts for name, parts in compared.items() if parts}
@@ -139,9 +157,9 @@ def parts_of(
 
 def experiment_names(study: Study) -> set[str]:
     """Names of all experiments of a study."""
-    files = [one.experiment for one in study.parts.values()]
-    files += [one.experiment for ref in study.references.values() for one in ref.parts.values()]
-    return {_experiment_name(study.folder / file) for file in files}
+    files = [one.experiment for ref in study.references.values() for one in ref.parts.values()]
+    names = {_experiment_name(study.folder / file) for file in files}
+    return names | {_part_name(study, part) for part in study.parts}
 
 
 def _experiment_name(path: Path) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 from dumbbell.studies.definition import (
+    Cause,
     Claim,
     Expectation,
     PublishedColumns,
@@ -67,6 +68,27 @@ class Case:
 
 
 @dataclass(frozen=True)
+class CauseResult:
+    """A candidate cause, and what becomes of the claim without it; None: it was not run."""
+
+    cause: Cause
+    #: Title of the part in which it is removed; "" in the claim's own.
+    where: str
+    without: ClaimResult | None
+
+    @property
+    def shown(self) -> bool:
+        """Whether the claim is reproduced where the candidate is removed."""
+        return self.without is not None and self.without.verdict is Verdict.REPRODUCED
+
+    def to_json(self) -> dict[str, Any]:
+        """As in the JSON output."""
+        found = self.without.to_json() if self.without else {}
+        kept = {key: found.get(key) for key in ("verdict", "measured", "low", "high", "where")}
+        return {"text": self.cause.text, "part": self.cause.part, "shown": self.shown, **kept}
+
+
+@dataclass(frozen=True)
 class ClaimResult:
     """A claim with its verdict; `deciding` is the case furthest from holding."""
 
@@ -74,6 +96,7 @@ class ClaimResult:
     verdict: Verdict
     cases: list[Case]
     note: str
+    causes: list[CauseResult] = field(default_factory=list)
 
     @property
     def deciding(self) -> Case:
@@ -95,6 +118,7 @@ class ClaimResult:
             "where": worst["where"],
             "note": self.note,
             "cases": [case.to_json() for case in self.cases],
+            "causes": [cause.to_json() for cause in self.causes],
         }
 
 
@@ -122,7 +146,18 @@ def judge(study: Study, claim: Claim, cells: Mapping[str, Cells]) -> ClaimResult
     if claim.inconsistent:
         verdict = Verdict.INCONSISTENT
         note = "; ".join(filter(None, [claim.inconsistent, note]))
-    return ClaimResult(claim, verdict, cases, note)
+    missed = verdict in (Verdict.NOT_REPRODUCED, Verdict.WITHIN_NOISE)
+    causes = [_without(study, claim, cause, cells) for cause in claim.causes if missed]
+    return ClaimResult(claim, verdict, cases, note, causes)
+
+
+def _without(study: Study, claim: Claim, cause: Cause, cells: Mapping[str, Cells]) -> CauseResult:
+    """The claim judged where a candidate cause is removed."""
+    part = cause.part or claim.part
+    changed = {"part": part, "quantity": cause.quantity or claim.quantity, "causes": []}
+    where = study.parts[part].title if cause.part else ""
+    without = judge(study, claim.model_copy(update=changed), cells) if part in cells else None
+    return CauseResult(cause, where, without)
 
 
 def _combined(claim: Claim, cases: list[Case]) -> Verdict:

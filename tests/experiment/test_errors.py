@@ -162,8 +162,8 @@ MISTAKES = {
     "unknown sysctl": (
         BASE + "hosts: {defaults: {tcp_sak: 1}}\n",
         "e.yaml:8: hosts.defaults.tcp_sak: unknown field; did you mean tcp_sack?; allowed: "
-        "profile, hz, mtu, gso, initcwnd, initrwnd, rto_min, tcp_sack, tcp_dsack, "
-        "tcp_timestamps, tcp_window_scaling, tcp_reordering and 24 more",
+        "profile, hz, mtu, gso, initcwnd, initrwnd, ssthresh, rto_min, tcp_sack, "
+        "tcp_dsack, tcp_timestamps, tcp_window_scaling and 25 more",
     ),
     "sysctls at odds": (
         BASE + "hosts: {defaults: {tcp_sack: 0, tcp_dsack: 1}}\n",

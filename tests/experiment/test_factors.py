@@ -87,6 +87,13 @@ def test_set_replaces_levels_and_fields() -> None:
     assert found.overrides == {"duration": ["7 s"], "flows[1].start": ["1 s"]}
 
 
+def test_set_names_a_level_by_its_label() -> None:
+    levels = "[{label: short, value: 30 s}, 40 s]"
+    text = BASE + f"factors: {{length: {{levels: {levels}, path: duration}}}}\n"
+    (cell,) = loaded(text, set={"length": "short"}).cells
+    assert (cell.levels, cell.duration_ns) == ({"length": "short"}, 30_000_000_000)
+
+
 def test_set_picks_rows_of_tied_factors() -> None:
     text = VARIED + "factors: {zip: {rtt: [10 ms, 50 ms], cc: [reno, cubic]}}\n"
     found = loaded(text, set={"cc": "cubic"})

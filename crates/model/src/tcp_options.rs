@@ -20,6 +20,10 @@ pub struct TcpOptions {
     pub initcwnd: u32,
     /// Initial receive window in segments (route attribute initrwnd); 0: Linux's rule.
     pub initrwnd: u32,
+    /// Slow-start threshold in segments that the host remembers of the destination
+    /// (`tcp_metrics`, route attribute ssthresh), as after an earlier connection; 0: none.
+    #[serde(default)]
+    pub ssthresh: u32,
     /// Lower bound of the RTO (route attribute rto_min).
     #[serde(rename = "rto_min_ns")]
     pub rto_min: Span,

@@ -126,3 +126,12 @@ fn halving_at_the_first_loss() {
     assert_eq!(first.0, 80 * MS + if first.0 > 80 * MS { 100_000 } else { 0 });
     assert_eq!(first.1, 20);
 }
+
+#[test]
+fn a_remembered_threshold_ends_slow_start() {
+    // 10, then 16 at the threshold, then one more per round trip (RFC 5681 §3.1).
+    let scenario = with(&over(segments(200), delay(Span::from_ms(10))), |o| o.ssthresh = 16);
+    let windows = run(&scenario).samples("f", "cwnd_packets");
+    let window = |ms: i64| windows.iter().find(|(time, _)| *time == ms * MS).map(|s| s.1);
+    assert_eq!([25, 45, 65, 85].map(window), [Some(10), Some(16), Some(17), Some(18)]);
+}

@@ -184,6 +184,15 @@ pub(crate) const SEGMENT_OVERHEAD_BYTES: u64 = 1280;
 /// first data behind the handshake's ACK in the order of events, as on a real host.
 const WAKE_UP: Span = Span::from_us(1);
 
+/// Before the algorithm's own start (`tcp_init_metrics`).
+fn initial_window(options: &TcpOptions, pacing: bool) -> Window {
+    let window = Window { pacing, ..Window::new(options.initcwnd) };
+    match options.ssthresh {
+        0 => window,
+        ssthresh => Window { ssthresh, ..window },
+    }
+}
+
 impl Sender {
     pub(crate) fn new(
         algorithm: Algorithm,
@@ -197,7 +206,7 @@ impl Sender {
             options: options.clone(),
             tick: Tick::new(options.hz),
             cc: dumbbell_cc::new(algorithm, options),
-            window: Window { pacing: fq, ..Window::new(options.initcwnd) },
+            window: initial_window(options, fq),
             rng,
             phase: Phase::Closed,
             now: Time::ZERO,
