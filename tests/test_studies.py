@@ -33,9 +33,10 @@ from dumbbell.studies import (
     studies_table,
 )
 from dumbbell.studies.definition import Cause, Claim, Expectation, Study
+from dumbbell.studies.display import reference_lines
 from dumbbell.studies.numbers import number, with_error
 from dumbbell.studies.quantities import Cells
-from dumbbell.studies.running import filled, plain
+from dumbbell.studies.reference import ReferenceCells, filled, plain
 from dumbbell.studies.verdicts import judge
 from tests import synthetic
 
@@ -414,3 +415,32 @@ def test_every_variant_changes_what_is_there() -> None:
             changed = load(study.folder / part.experiment, set=part.set)
             plain_ones = {cell.scenario for cell in load(study.folder / part.experiment).cells}
             assert plain_ones.isdisjoint(cell.scenario for cell in changed.cells)
+
+
+def test_claims_are_judged_on_the_numbers_of_a_reference() -> None:
+    study = load_study("multipath")
+    reference = study.references["kernel"]
+    cells = ReferenceCells(study, reference, "single-vs-multi")
+    single = cells.drawn("goodput_mbps", {"routing": "single", "cc": "reno"})
+    assert single is not None
+    assert (single.value, single.count) == (9.564, 3)
+    assert cells.drawn("dropped_packets", {"routing": "single", "cc": "reno"}) is None
+    assert cells.drawn("goodput_mbps", {"routing": "triple", "cc": "reno"}) is None
+    with pytest.raises(StudyError, match="no factor 'routing'"):
+        cells.drawn("goodput_mbps", {"cc": "reno"})
+    pairs = ReferenceCells(study, reference, "fairness")
+    jain = pairs.drawn("jain", {"cc_1": "bbr", "cc_2": "cubic"})
+    assert jain is not None
+    assert 0.9 < jain.value < 1
+    second = pairs.drawn("goodput_mbps", {"cc_1": "bbr", "cc_2": "cubic", "flow": "flow2"})
+    assert second is not None
+    assert 9 < second.value < 12
+
+
+def test_a_claim_stands_beside_the_verdict_of_the_kernel(result: StudyResult) -> None:
+    for claim in result.claims:
+        bbr_drops = claim.claim.id == "M9.bbr"  # the kernel's table has no drops
+        assert set(claim.references) == (set() if bbr_drops else {"kernel"})
+    (gap,) = (claim for claim in result.claims if claim.claim.id == "M4")
+    assert gap.references["kernel"].verdict is Verdict.NOT_REPRODUCED
+    assert reference_lines(gap)[0].startswith("kernel agrees: not reproduced")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from dumbbell.figures.theme import NAMES
 from dumbbell.report.markup import Markup, details, joined, table, tag
-from dumbbell.studies.display import cause_outcome, measured
+from dumbbell.studies.display import cause_outcome, measured, reference_lines
 from dumbbell.studies.numbers import number
 from dumbbell.studies.result import StudyResult
 from dumbbell.studies.verdicts import Case, CauseResult, ClaimResult, Verdict
@@ -61,6 +61,8 @@ def _claim(result: ClaimResult) -> Markup:
     ]
     if result.note:
         body.append(tag("p", result.note[0].upper() + result.note[1:], ".", class_="faint"))
+    for line in reference_lines(result):
+        body.append(tag("p", f"Reference {line}.", class_="faint"))
     if result.causes:
         body.append(tag("ul", *map(_cause, result.causes), class_="causes"))
     body.append(_strip(result))

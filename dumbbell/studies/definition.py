@@ -248,6 +248,8 @@ class Reference(_Strict):
     file: str
     flows: dict[str, str]
     parts: dict[str, ReferencePart]
+    #: Parts that it ran as the study did, so that claims can be judged on its numbers too.
+    claims: list[str] = Field(default_factory=list)
 
 
 class Study(_Strict):

@@ -105,12 +105,27 @@ def claims_table(claims: list[ClaimResult]) -> RichTable:
             text.append(f" ({where} decides)", "dim")
         if result.note:
             text.append(f"\n{result.note}", "dim")
+        for line in reference_lines(result):
+            text.append(f"\n{line}", "dim")
         for cause in result.causes:
             text.append(f"\n{cause_sign(cause)} ", "green" if cause.shown else "dim")
             text.append(cause.cause.text, "dim")
             text.append(f" {cause_outcome(cause)}", "" if cause.shown else "dim")
         table.add_row(Text(f"{sign} {result.claim.id}", style), text)
     return table
+
+
+def reference_lines(result: ClaimResult) -> list[str]:
+    """What the references say of the claim: `kernel agrees: not reproduced, 96.2 ms`."""
+    lines = []
+    for name, one in result.references.items():
+        found = measured(one.to_json())
+        if one.verdict is Verdict.INCONSISTENT:
+            lines.append(f"{name}: {found}")
+            continue
+        same = "agrees" if one.verdict is result.verdict else "differs"
+        lines.append(f"{name} {same}: {one.verdict}, {found}")
+    return lines
 
 
 def cause_sign(cause: CauseResult) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,13 @@ class Drawn:
         if self.count < 2 or not np.isfinite(self.draws).all():
             return Interval(self.value, float("nan"), float("nan"), self.count)
         return Interval(self.value, *percentiles(self.draws), self.count)
+
+
+class Source(Protocol):
+    """Where the numbers of a part come from."""
+
+    def drawn(self, metric: str, where: Mapping[str, str]) -> Drawn | None:
+        """The metric in one cell, or None if nothing was measured there."""
 
 
 class Cells:
@@ -86,7 +94,7 @@ _COMBINE: dict[str, Combine] = {
 
 
 def evaluate(
-    quantity: Quantity, case: Mapping[str, str], part: str, cells: Mapping[str, Cells]
+    quantity: Quantity, case: Mapping[str, str], part: str, cells: Mapping[str, Source]
 ) -> Drawn | None:
     """A quantity in one case; None if a cell of it was not run.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dumbbell.agreement import Agreement
 from dumbbell.metrics import Tables
-from dumbbell.studies.definition import Study
+from dumbbell.studies.definition import Claim, Study
 from dumbbell.studies.quantities import Cells
+from dumbbell.studies.reference import ReferenceCells
 from dumbbell.studies.tables import Row, build_table
 from dumbbell.studies.verdicts import ClaimResult, judge
 
@@ -58,7 +59,7 @@ def evaluate_study(
         for name, table in study.tables.items()
         if table.part in parts
     }
-    judged = [judge(study, claim, cells) for claim in study.claims if claim.part in parts]
+    judged = [_judged(study, claim, cells) for claim in study.claims if claim.part in parts]
     engines, versions = _engines(parts)
     return StudyResult(
         study=study,
@@ -69,6 +70,19 @@ def evaluate_study(
         agreement=agreement,
         parts=dict(parts),
     )
+
+
+def _judged(study: Study, claim: Claim, cells: Mapping[str, Cells]) -> ClaimResult | None:
+    """The verdict on a claim, and those on the numbers of references."""
+    result = judge(study, claim, cells)
+    bare = claim.model_copy(update={"causes": []})
+    found: dict[str, ClaimResult] = {}
+    for name, reference in study.references.items():
+        if claim.part in reference.claims:
+            source = {claim.part: ReferenceCells(study, reference, claim.part)}
+            one = judge(study, bare, source)
+            found.update({name: one} if one is not None else {})
+    return result and replace(result, references=found)
 
 
 def _engines(parts: Mapping[str, Tables]) -> tuple[str, dict[str, str]]:

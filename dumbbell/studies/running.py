@@ -10,8 +10,8 @@ from rich.console import Console
 
 from dumbbell.agreement import CRITERIA, Agreement, CellKey, agree, cells_of, read_reference
 from dumbbell.metrics import METRICS, Tables
-from dumbbell.metrics.levels import number_of
 from dumbbell.studies.definition import Reference, Study, StudyError, list_names, load_study
+from dumbbell.studies.reference import filled, plain
 from dumbbell.studies.result import StudyResult, evaluate_study
 
 #: Runs one experiment file and gives its tables.
@@ -185,20 +185,3 @@ def _rows(
             levels = {factor: plain(row[factor]) for factor in factors}
             cell = tuple(filled(template, levels) for template in names.values())
             yield (part, *cell), flow, criterion.column, row["value"]
-
-
-def plain(level: str) -> str:
-    """A level without its unit: `10 ms` → `10`."""
-    parsed = number_of(level)
-    return level if parsed is None else f"{parsed[0]:g}"
-
-
-def filled(template: str, levels: dict[str, str]) -> str:
-    """A name of a cell: `udp:{udp_rate}` with the level in its place."""
-
-    def level(match: re.Match[str]) -> str:
-        if match[1] not in levels:
-            raise StudyError(f"no factor {match[1]!r}; there are {', '.join(levels)}")
-        return levels[match[1]]
-
-    return re.sub(r"\{(\w+)\}", level, template)

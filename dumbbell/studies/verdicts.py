@@ -19,7 +19,7 @@ from dumbbell.studies.definition import (
     Study,
     StudyError,
 )
-from dumbbell.studies.quantities import Cells, Drawn, evaluate
+from dumbbell.studies.quantities import Drawn, Source, evaluate
 
 #: Share of resamples in which an ordering must hold.
 CERTAIN = 0.95
@@ -97,6 +97,8 @@ class ClaimResult:
     cases: list[Case]
     note: str
     causes: list[CauseResult] = field(default_factory=list)
+    #: The same claim judged on the numbers of references, by their names.
+    references: dict[str, ClaimResult] = field(default_factory=dict)
 
     @property
     def deciding(self) -> Case:
@@ -119,6 +121,7 @@ class ClaimResult:
             "note": self.note,
             "cases": [case.to_json() for case in self.cases],
             "causes": [cause.to_json() for cause in self.causes],
+            "references": {name: one.to_json() for name, one in self.references.items()},
         }
 
 
@@ -127,7 +130,7 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def judge(study: Study, claim: Claim, cells: Mapping[str, Cells]) -> ClaimResult | None:
+def judge(study: Study, claim: Claim, cells: Mapping[str, Source]) -> ClaimResult | None:
     """The verdict on a claim; None if none of its cases was run."""
     found: list[tuple[dict[str, str], Published, Drawn]] = []
     for number, where in enumerate(claim.each):
@@ -151,7 +154,7 @@ def judge(study: Study, claim: Claim, cells: Mapping[str, Cells]) -> ClaimResult
     return ClaimResult(claim, verdict, cases, note, causes)
 
 
-def _without(study: Study, claim: Claim, cause: Cause, cells: Mapping[str, Cells]) -> CauseResult:
+def _without(study: Study, claim: Claim, cause: Cause, cells: Mapping[str, Source]) -> CauseResult:
     """The claim judged where a candidate cause is removed."""
     part = cause.part or claim.part
     changed = {"part": part, "quantity": cause.quantity or claim.quantity, "causes": []}
