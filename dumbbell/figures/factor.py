@@ -113,10 +113,15 @@ def _in_order(results: Tables, frame: pl.DataFrame, column: str) -> list[str]:
     return [level for level in known if level in found]
 
 
+#: Names that are abbreviations.
+_SHORT = {"aqm", "bdp", "ecn", "mss", "mtu", "rtt", "sack", "tcp", "udp"}
+
+
 def words(name: str) -> str:
-    """The name of a factor in words: `udp_rate` → `udp rate`, `cc` → `congestion control`."""
+    """The name of a factor in words: `udp_rate` → `UDP rate`, `cc` → `congestion control`."""
     known = {"cc": "congestion control", "delay": "link delay", "loss": "loss rate"}
-    return known.get(name, name.replace("_", " "))
+    parts = (part.upper() if part in _SHORT else part for part in name.split("_"))
+    return known.get(name) or " ".join(parts)
 
 
 def sentence(text: str) -> str:

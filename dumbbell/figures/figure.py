@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import html
 import json
+import os
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -113,7 +116,8 @@ def as_spec(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
     Altair numbers views by the order in which a process makes charts.
     """
     with alt.data_transformers.enable(consolidate_datasets=False):
-        text = json.dumps(chart.to_dict())
+        # Our own charts do not change from day to day: tests validate them.
+        text = json.dumps(chart.to_dict(validate=False))
     names = dict.fromkeys(re.findall(r"view_[0-9a-f]+_\d+", text))
     for number, name in enumerate(names):
         text = text.replace(f'"{name}"', f'"view_{number}"')
@@ -145,10 +149,26 @@ def json_safe(text: str) -> str:
     return text.replace("<", "\\u003c")
 
 
+def _bundle() -> str:
+    """The chart library as one script. Making it takes a second, so it is kept in the cache."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    kept = home / "dumbbell" / f"charts-{version('vl-convert-python')}-{VEGA_LITE}.js"
+    try:
+        return kept.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        made = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE)
+    with contextlib.suppress(OSError):  # a cache that cannot be written is none
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        new = kept.with_suffix(f".{os.getpid()}")
+        new.write_text(made, encoding="utf-8")
+        new.replace(kept)
+    return made
+
+
 @lru_cache(maxsize=1)
 def page_scripts() -> str:
     """The script elements that make the charts of a page interactive, all inlined."""
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE)
+    bundle = _bundle()
     themes = json.dumps({name: config(name) for name in THEMES}, separators=(",", ":"))
     own = files("dumbbell.figures").joinpath("charts.js").read_text(encoding="utf-8")
     parts = (bundle, f"const DUMBBELL_THEMES={themes};\n{own}")

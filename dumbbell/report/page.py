@@ -110,10 +110,9 @@ def _part(result: StudyResult, part: str) -> Markup:
         tag("h2", study.parts[part].title, id=f"part-{part}"),
         tag("p", study.parts[part].question),
     ]
-    results = result.parts[part]
     for name, figure in study.figures.items():
         if figure.part == part:
-            parts.append(figure_section(study, name, results))
+            parts.append(figure_section(study, name, result.parts[part]))
     for name, rows in result.tables.items():
         if study.tables[name].part == part and rows:
             parts.append(study_table(study, name, rows))

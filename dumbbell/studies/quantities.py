@@ -47,6 +47,7 @@ class Cells:
     def __init__(self, results: Tables) -> None:
         self._results = results
         self._measured: dict[str, pl.DataFrame] = {}
+        self._found: dict[tuple[str, ...], dict[tuple[object, ...], pl.DataFrame]] = {}
 
     def drawn(self, metric: str, where: Mapping[str, str]) -> Drawn | None:
         """The metric in one cell, or None if nothing was measured there.
@@ -55,23 +56,36 @@ class Cells:
         """
         if metric not in self._measured:
             self._measured[metric] = METRICS[metric].measure(self._results)
-        found = self._measured[metric]
-        for column, level in where.items():
-            if column not in found.columns:
-                if column in ("flow", "pipe", "kind"):
-                    continue  # a metric of whole runs, beside those of its flows
-                raise StudyError(f"no factor {column!r}; there are {found.columns[1:-1]}")
-            found = found.filter(pl.col(column) == level)
-        if found.is_empty():
+        measured = self._measured[metric]
+        for column in where:
+            # A metric of whole runs stands beside those of its flows.
+            if column not in (*measured.columns, "flow", "pipe", "kind"):
+                raise StudyError(f"no factor {column!r}; there are {measured.columns[1:-1]}")
+        columns = tuple(column for column in where if column in measured.columns)
+        found = self._by(metric, columns).get(tuple(where[column] for column in columns))
+        if found is None:
             return None
         for factor in self._results.experiment.factors:
             if factor not in where and found[factor].n_unique() > 1:
                 raise StudyError(f"{metric} where {dict(where)}: which {factor}?")
-        per_run = found.group_by("repeat").agg(pl.col("value").mean()).sort("repeat")
-        values = per_run["value"].drop_nans().to_numpy()
+        if found["repeat"].is_duplicated().any():
+            found = found.group_by("repeat").agg(pl.col("value").mean())
+        values = found.sort("repeat")["value"].drop_nans().to_numpy()
         if values.size == 0:
             return Drawn(float("nan"), np.full(DRAWS, np.nan), 0)
         return Drawn(float(values.mean()), bootstrap_means(values), int(values.size))
+
+    def _by(
+        self, metric: str, columns: tuple[str, ...]
+    ) -> Mapping[tuple[object, ...], pl.DataFrame]:
+        """The metric by the levels of some columns: looked up many times, divided once."""
+        key = (metric, *columns)
+        if key not in self._found:
+            measured = self._measured[metric]
+            self._found[key] = (
+                measured.partition_by(columns, as_dict=True) if columns else {(): measured}
+            )
+        return self._found[key]
 
 
 Combine = Callable[[list[Floats]], Floats]

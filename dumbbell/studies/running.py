@@ -68,9 +68,11 @@ def run_study(
 
 
 def _changed(study: Study, part: str) -> dict[str, str | list[str]]:
-    """What a variant changes; its runs go by a name of their own."""
+    """What a variant changes: its runs go by a name of their own, and need no figures' tables."""
     one = study.parts[part]
-    return {**one.set, "name": _part_name(study, part)} if one.is_variant else {}
+    if not one.is_variant:
+        return {}
+    return {**one.set, "name": _part_name(study, part), "sampling.keep": "[]"}
 
 
 def _part_name(study: Study, part: str) -> str:
