@@ -35,9 +35,9 @@ from dumbbell.studies import (
 from dumbbell.studies.definition import Cause, Claim, Expectation, Study
 from dumbbell.studies.display import reference_lines
 from dumbbell.studies.numbers import number, with_error
-from dumbbell.studies.quantities import Cells
+from dumbbell.studies.quantities import Cells, Drawn
 from dumbbell.studies.reference import ReferenceCells, filled, plain
-from dumbbell.studies.verdicts import judge
+from dumbbell.studies.verdicts import Case, case_of, judge
 from tests import synthetic
 
 KEYS = {"id", "text", "verdict", "measured", "low", "high", "published"}
@@ -444,3 +444,52 @@ def test_a_claim_stands_beside_the_verdict_of_the_kernel(result: StudyResult) ->
     (gap,) = (claim for claim in result.claims if claim.claim.id == "M4")
     assert gap.references["kernel"].verdict is Verdict.NOT_REPRODUCED
     assert reference_lines(gap)[0].startswith("kernel agrees: not reproduced")
+
+
+class ConstantRate:
+    """A sender that is no TCP: fills the paths at a constant rate, whatever happens there."""
+
+    def drawn(self, metric: str, where: Mapping[str, str]) -> Drawn:
+        shared = "cc_1" in where or "udp_rate" in where
+        goodput = 9.564 if shared or where.get("routing") == "single" else 19.128
+        delay = float(where.get("delay", "10 ms").removesuffix(" ms"))
+        value = {
+            "goodput_mbps": goodput,
+            "sending_rate_mbps": goodput,
+            "rtt_mean_ms": delay,
+            "cwnd_mean": 100.0,
+            "cwnd_max": 100.0,
+            "jain": 1.0,
+        }.get(metric, 0.0)
+        return Drawn(value, np.full(DRAWS, value), 10)
+
+
+def test_a_sender_that_is_no_tcp_fails_every_group_of_claims() -> None:
+    study = load_study("multipath")
+    fake = dict.fromkeys(study.parts, ConstantRate())
+    failed = set()
+    for claim in study.claims:
+        result = judge(study, claim, fake)
+        assert result is not None
+        if result.verdict in (Verdict.NOT_REPRODUCED, Verdict.WITHIN_NOISE):
+            failed.add(claim.id.partition(".")[0])
+    assert {f"M{number}" for number in range(2, 10)} <= failed
+
+
+@pytest.mark.parametrize("spread", [0.001, 0.1, 0.3])
+def test_more_repeats_are_asked_for_where_a_verdict_is_close(spread: float) -> None:
+    values = 10.0 + spread * np.linspace(-1.0, 1.0, 10)
+    needed = bounded_case(Expectation(above=9.95), values).repeats_needed
+    # 1.96 standard errors within the margin of 0.05.
+    expected = (1.96 * values.std() / 0.05) ** 2
+    assert needed is not None
+    assert needed == 2 if expected < 1.5 else abs(needed - expected) <= 0.15 * expected + 1
+
+
+def test_no_number_of_repeats_decides_what_lies_on_the_edge() -> None:
+    assert bounded_case(Expectation(above=10.0), np.full(10, 10.0)).repeats_needed is None
+
+
+def bounded_case(expect: Expectation, values: np.ndarray) -> Case:
+    drawn = Drawn(float(values.mean()), bootstrap_means(values), values.size)
+    return case_of(expect, {}, None, drawn)

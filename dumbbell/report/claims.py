@@ -52,6 +52,8 @@ def _claim(result: ClaimResult) -> Markup:
     place = _where(result.deciding)
     if place and len(result.cases) > 1:
         values.append(tag("span", f"at {place}, the case that decides"))
+    if result.repeats_short:
+        values.append(tag("span", f"{result.repeats_short} repeats would settle it"))
     if result.claim.source:
         values.append(tag("span", f"source: {result.claim.source}"))
     body = [

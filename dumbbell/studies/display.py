@@ -39,6 +39,7 @@ def renderables(result: StudyResult) -> Iterable[RenderableType]:
     if result.claims:
         yield claims_table(result.claims)
         yield claims_line(result.claims)
+        yield from repeats_line(result.claims)
     if result.agreement is not None:
         yield AgreementTable(result.agreement)
         yield agreement_line(result.agreement)
@@ -159,6 +160,14 @@ def claims_line(claims: list[ClaimResult]) -> Text:
         if count:
             line.append(f"{sign} {count} {verdict}   ", style)
     return line
+
+
+def repeats_line(claims: list[ClaimResult]) -> Iterable[Text]:
+    """Claims whose verdict hangs on the number of repeats, if there are any."""
+    short = [(claim.claim.id, claim.repeats_short) for claim in claims if claim.repeats_short]
+    if short:
+        words = ", ".join(f"{identity} ({count})" for identity, count in short)
+        yield Text(f"More repeats would settle: {words}", "dim")
 
 
 def studies_table(studies: list[Study]) -> RichTable:

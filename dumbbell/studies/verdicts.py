@@ -50,6 +50,24 @@ class Case:
     verdict: Verdict
     share: float
     distance: float
+    #: From the mean to where the verdict would be another.
+    margin: float = math.nan
+
+    @property
+    def repeats_needed(self) -> int | None:
+        """Repeats with which the interval no longer reaches where the verdict would be another.
+
+        Its width falls with the root of their number. None: no number is enough, or none is known.
+        """
+        found = self.measured.interval
+        half = (found.high - found.low) / 2
+        if not math.isfinite(half) or not math.isfinite(self.margin):
+            return None
+        if half == 0:
+            return 2 if self.margin > 0 else None
+        if self.margin < half * 1e-3:
+            return None
+        return max(2, math.ceil(found.count * (half / self.margin) ** 2))
 
     def to_json(self) -> dict[str, Any]:
         """As in the JSON output; NaN becomes null."""
@@ -64,6 +82,7 @@ class Case:
             if isinstance(self.published, tuple)
             else self.published,
             "share_of_draws": round(self.share, 4),
+            "repeats_needed": self.repeats_needed,
         }
 
 
@@ -101,6 +120,12 @@ class ClaimResult:
     references: dict[str, ClaimResult] = field(default_factory=dict)
 
     @property
+    def repeats_short(self) -> int | None:
+        """Repeats that would settle the case that decides, where there were fewer."""
+        needed, had = self.deciding.repeats_needed, self.deciding.measured.count
+        return needed if needed is not None and needed > had else None
+
+    @property
     def deciding(self) -> Case:
         """The case furthest from holding."""
         return max(self.cases, key=lambda case: case.distance)
@@ -119,6 +144,7 @@ class ClaimResult:
             "unit": self.claim.unit,
             "where": worst["where"],
             "note": self.note,
+            "repeats_needed": worst["repeats_needed"],
             "cases": [case.to_json() for case in self.cases],
             "causes": [cause.to_json() for cause in self.causes],
             "references": {name: one.to_json() for name, one in self.references.items()},
@@ -139,7 +165,7 @@ def judge(study: Study, claim: Claim, cells: Mapping[str, Source]) -> ClaimResul
             found.append((where, _published(study, claim, number, where), drawn))
     if not found:
         return None
-    cases = [_case(claim.expect, where, published, drawn) for where, published, drawn in found]
+    cases = [case_of(claim.expect, where, published, drawn) for where, published, drawn in found]
     note = ""
     if len(cases) < len(claim.each):
         note = f"{len(cases)} of {len(claim.each)} cases were run"
@@ -180,7 +206,8 @@ def _by_share(share: float) -> Verdict:
     return Verdict.NOT_REPRODUCED if share <= 1 - CERTAIN else Verdict.WITHIN_NOISE
 
 
-def _case(expect: Expectation, where: dict[str, str], published: Published, drawn: Drawn) -> Case:
+def case_of(expect: Expectation, where: dict[str, str], published: Published, drawn: Drawn) -> Case:
+    """One case, judged."""
     if expect.near:
         if not isinstance(published, (int, float)):
             raise StudyError(f"near needs one published number in case {where}")
@@ -190,7 +217,8 @@ def _case(expect: Expectation, where: dict[str, str], published: Published, draw
     verdict = _by_share(share) if drawn.count >= 2 else Verdict.WITHIN_NOISE
     margin = max(low - drawn.value, drawn.value - high)
     distance = (1 - share) * 1e6 + margin / (1 + abs(drawn.value))
-    return Case(where, published, drawn, verdict, share, distance)
+    edge = min(abs(drawn.value - bound) for bound in (low, high))
+    return Case(where, published, drawn, verdict, share, distance, edge)
 
 
 def _bounds(expect: Expectation) -> tuple[float, float]:
@@ -223,7 +251,8 @@ def _near(expect: Expectation, where: dict[str, str], published: float, drawn: D
         verdict = Verdict.WITHIN_NOISE
     if math.isnan(found.mean):
         verdict, distance = Verdict.WITHIN_NOISE, math.inf
-    return Case(where, published, drawn, verdict, share, distance)
+    margin = abs(tolerance - abs(found.mean - published))
+    return Case(where, published, drawn, verdict, share, distance, margin)
 
 
 def _too_wide(expect: Expectation, published: float, drawn: Drawn) -> bool:
