@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from dumbbell.agreement import read_reference
+from dumbbell.errors import StoreError
 from dumbbell.experiment import load
 from dumbbell.metrics import flow_limits
 from dumbbell.metrics.statistics import DRAWS, bootstrap_means
@@ -34,6 +36,7 @@ from dumbbell.studies import (
 )
 from dumbbell.studies.definition import Cause, Claim, Expectation, Study
 from dumbbell.studies.display import reference_lines
+from dumbbell.studies.fixed import fix_claims, refuse_changed
 from dumbbell.studies.numbers import number, with_error
 from dumbbell.studies.quantities import Cells, Drawn
 from dumbbell.studies.reference import ReferenceCells, filled, plain
@@ -493,3 +496,49 @@ def test_no_number_of_repeats_decides_what_lies_on_the_edge() -> None:
 def bounded_case(expect: Expectation, values: np.ndarray) -> Case:
     drawn = Drawn(float(values.mean()), bootstrap_means(values), values.size)
     return case_of(expect, {}, None, drawn)
+
+
+def test_a_claim_that_was_changed_after_its_runs_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    shutil.copytree(load_study("multipath").folder, folder)
+    store = tmp_path / "store"
+
+    def runner(path: Path, changed: Mapping[str, str | list[str]]) -> Results:
+        return synthetic.multipath("single-vs-multi", samples=False)
+
+    def run() -> StudyResult:
+        return run_study(folder, parts=["single-vs-multi"], store=store, runner=runner)
+
+    text = (folder / "study.yaml").read_text(encoding="utf-8")
+    first = verdicts(run())
+    (folder / "study.yaml").write_text(text.replace("Single-path goodput as", "Goodput as"))
+    assert verdicts(run()) == first  # the words of a claim may change
+    wider = text.replace(
+        "expect: {near: true, tolerance: 10 %}", "expect: {near: true, tolerance: 90 %}"
+    )
+    assert wider != text
+    (folder / "study.yaml").write_text(wider)
+    with pytest.raises(StudyError, match=r"changed after the runs in .* were made: M9\b"):
+        run()
+    (folder / "study.yaml").write_text(text)
+    table = folder / "table-5.1.csv"
+    table.write_text(table.read_text().replace("9.57", "9.47"))
+    with pytest.raises(StudyError, match=r"were made: M1, M1\.single"):
+        run()
+
+
+def test_damage_to_the_fixed_claims_is_said(tmp_path: Path) -> None:
+    study = load_study("multipath")
+    fix_claims(study, ["delay"], tmp_path / "store")
+    kept = tmp_path / "store" / "studies" / "multipath.json"
+    assert set(json.loads(kept.read_text())) == {
+        "M3",
+        "M3.fall",
+        "M3.reno",
+        "M4",
+        "M4.lower",
+        "M4.gain",
+    }
+    kept.write_text("[")
+    with pytest.raises(StoreError, match=r"multipath.json: damaged; it should hold the claims"):
+        refuse_changed(study, tmp_path / "store")

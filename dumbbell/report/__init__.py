@@ -14,6 +14,7 @@ from dumbbell.metrics import Tables
 from dumbbell.report.page import experiment_page, study_page
 from dumbbell.store import Store
 from dumbbell.studies.definition import Study
+from dumbbell.studies.fixed import refuse_changed
 from dumbbell.studies.result import StudyResult, evaluate_study
 from dumbbell.studies.running import agreement_of, experiment_names, list_studies, parts_of
 
@@ -38,6 +39,8 @@ def write_report(store: str | Path, out: str | Path) -> Path:
         found: dict[str, Tables] = {
             name: opened.results(key) for name, key in latest.items() if name in family
         }
+    for study in list_studies():
+        refuse_changed(study, Path(store))
     target = Path(out)
     target.write_text(render(found), encoding="utf-8")
     return target

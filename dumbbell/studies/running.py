@@ -11,6 +11,7 @@ from rich.console import Console
 from dumbbell.agreement import CRITERIA, Agreement, CellKey, agree, cells_of, read_reference
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.studies.definition import Reference, Study, StudyError, list_names, load_study
+from dumbbell.studies.fixed import fix_claims, refuse_changed
 from dumbbell.studies.reference import filled, plain
 from dumbbell.studies.result import StudyResult, evaluate_study
 
@@ -55,6 +56,8 @@ def run_study(
     study = load_study(name)
     chosen = _chosen(study, parts)
     run = runner or _runner(engine, repeats, workers, store)
+    if store is not None:
+        refuse_changed(study, Path(store))
     if against is not None:
         agreement, found = _against(study, against, chosen, run, console)
         result = evaluate_study(study.model_copy(update={"tables": {}, "claims": []}), found)
@@ -63,6 +66,8 @@ def run_study(
     for part in chosen:
         _heading(console, study.parts[part].title)
         one = study.parts[part]
+        if store is not None:
+            fix_claims(study, [part], Path(store))
         results[part] = run(study.folder / one.experiment, _changed(study, part))
     return evaluate_study(study, results)
 
