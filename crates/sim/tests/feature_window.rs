@@ -217,3 +217,13 @@ fn a_refill_interval_limits_the_rate_to_the_buffer_per_interval() {
     let (often, seldom) = (every(50), every(200));
     assert!(seldom < often, "{seldom} {often}");
 }
+
+#[test]
+fn a_periodic_source_delivers_what_it_writes() {
+    let source =
+        Source::Periodic { chunk_bytes: 3000, interval: Span::from_ms(50), bytes: Some(30_000) };
+    let pipe = || delay(Span::from_ms(10));
+    let mut scenario = dumbbell(Span::from_s(2), 1, pipe(), pipe());
+    scenario.flows.push(tcp("f", 0, Algorithm::Reno, source));
+    assert_eq!(run(&scenario).flow("f", "delivered_bytes"), 30_000);
+}

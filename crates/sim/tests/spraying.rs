@@ -1,84 +1,97 @@
-//! What spraying over two paths and lost retransmissions show: offload, ARP, PAWS, DSACK, RACK.
-#![allow(missing_docs)]
+//! Study 1's paths: two shaped links that take packets in turn.
 
-mod common;
+mod lab;
 
-use common::{drop_segments, dumbbell, hosts, ints, mbit, ms, of, run, sprayed, traffic, transfer};
-use dumbbell_model::scenario::{Algorithm, Loss, NeighbourDiscovery, Scenario};
-use dumbbell_model::{Span, TcpOptions};
+use dumbbell_model::scenario::{
+    Algorithm, NeighbourDiscovery, Pipe, Queue, Scenario, Shaper, SprayPolicy, SprayWhat,
+};
+use dumbbell_model::{Rate, Span};
+use lab::{
+    delay, dumbbell, mbps, run, scripted, segments, serial, sprayed, tcp, tcp_of, with, BULK,
+    FRAME_BYTES, SEGMENT_BYTES,
+};
 
-const PAYLOAD: u64 = 1448;
+const ALL: [Algorithm; 4] = [Algorithm::Reno, Algorithm::Bic, Algorithm::Cubic, Algorithm::Bbr];
 
-/// The scenario with the hosts' options changed.
-fn with(scenario: &Scenario, change: impl Fn(&mut TcpOptions)) -> Scenario {
-    let mut changed = scenario.clone();
-    hosts(&mut changed, change);
-    changed
+/// The study's switch: a token bucket of 10 Mbit/s over netem, 5 ms.
+fn switch() -> Pipe {
+    Pipe {
+        shaper: Shaper::Tbf { rate_bps: mbps(10), burst_bytes: 5120, initial_bytes: Some(5120) },
+        queue: Queue::Netem { delay: Span::from_ms(5), jitter: Span::ZERO, limit_packets: 100 },
+        ..delay(Span::ZERO)
+    }
 }
 
-fn lossy(algorithm: Algorithm) -> Scenario {
-    let mut scenario = sprayed(algorithm);
-    scenario.duration = Span::from_s(20);
-    for link in scenario.links.iter_mut().filter(|l| l.b == "r2") {
-        link.forward.loss = Loss::Independent { probability: 0.02 };
-    }
+fn over_paths(count: usize, algorithm: Algorithm) -> Scenario {
+    let paths = vec![switch(); count];
+    let (policy, what) = (SprayPolicy::RoundRobin, SprayWhat::Both);
+    let mut scenario = sprayed(Span::from_s(20), &paths, policy, what);
+    scenario.flows.push(tcp("f", 0, algorithm, BULK));
     scenario
 }
 
 #[test]
-fn rack_finds_a_lost_retransmission_without_a_timeout() {
-    let mut scenario = dumbbell(mbit(10), 200);
-    transfer(&mut scenario, 400 * PAYLOAD);
-    // Segment 60 and its retransmission, which is the data packet some 60 later.
-    for again in 100..180 {
-        drop_segments(&mut scenario, &[60, again]);
-        let rack = run(&scenario, 1);
-        if of(&rack, "retransmitted_packets") != 2 || of(&rack, "dropped_packets") != 2 {
-            continue;
-        }
-        if ints(&rack, "drops", "seq_bytes") != [59 * PAYLOAD as i64; 2] {
-            continue;
-        }
-        let without = run(&with(&scenario, |tcp| tcp.tcp_recovery = 0), 1);
-        assert_eq!(of(&rack, "timeouts"), 0);
-        assert!(of(&without, "timeouts") > 0);
-        return;
+fn two_paths_carry_twice_what_one_carries() {
+    for (paths, algorithm) in [1, 2].into_iter().flat_map(|n| ALL.map(|algorithm| (n, algorithm))) {
+        let run = run(&over_paths(paths, algorithm));
+        let goodput = run.flow("f", "delivered_bytes") as f64 * 8.0 / 20.0;
+        let bound = paths as f64 * 10e6 * SEGMENT_BYTES as f64 / FRAME_BYTES as f64;
+        let burst = paths as f64 * 5120.0 * 8.0 / 20.0;
+        assert!(goodput <= bound + burst, "{paths} {algorithm:?}: {goodput} above {bound}");
+        assert!(goodput > 0.965 * bound, "{paths} {algorithm:?}: {goodput} of {bound}");
+        assert!(run.flow("f", "tap_rtt_min_ns") >= 10_000_000);
     }
-    panic!("no run lost the retransmission");
-}
-
-#[test]
-fn dsack_takes_reductions_back() {
-    let scenario = lossy(Algorithm::Cubic);
-    let dsack = run(&scenario, 1);
-    let without = run(&with(&scenario, |tcp| tcp.tcp_dsack = false), 1);
-    assert_ne!(dsack.digest, without.digest);
-}
-
-#[test]
-fn timestamps_make_paws_refuse_reordered_segments() {
-    let scenario = lossy(Algorithm::Bbr);
-    let output = run(&scenario, 1);
-    assert!(of(&output, "paws_rejected_packets") > 100);
-    let without = run(&with(&scenario, |tcp| tcp.tcp_timestamps = false), 1);
-    assert_eq!(of(&without, "paws_rejected_packets"), 0);
-    assert!(of(&without, "retransmitted_packets") < of(&output, "retransmitted_packets"));
 }
 
 #[test]
 fn units_of_offload_leave_together() {
-    let scenario = sprayed(Algorithm::Bbr);
-    assert_ne!(run(&scenario, 1).digest, run(&with(&scenario, |tcp| tcp.gso = false), 1).digest);
+    let scenario = over_paths(2, Algorithm::Bbr);
+    let alone = with(&scenario, |o| o.gso = false);
+    assert_ne!(run(&scenario).output.digest, run(&alone).output.digest);
 }
 
 #[test]
 fn neighbour_discovery_reorders_equal_paths() {
-    let mut scenario = sprayed(Algorithm::Bbr);
-    scenario.duration = Span::from_s(20);
-    traffic(&mut scenario.flows[0]).fq = true;
-    let quiet = of(&run(&scenario, 1), "reordered_packets");
-    let spec = NeighbourDiscovery { reachable: Span::from_s(3), probe_delay: ms(500) };
-    scenario.neighbour_discovery = Some(spec);
-    let asked = of(&run(&scenario, 1), "reordered_packets");
+    let mut scenario = over_paths(2, Algorithm::Bbr);
+    tcp_of(&mut scenario.flows[0]).fq = true;
+    let quiet = run(&scenario).flow("f", "reordered_packets");
+    scenario.neighbour_discovery =
+        Some(NeighbourDiscovery { reachable: Span::from_s(3), probe_delay: Span::from_ms(500) });
+    let asked = run(&scenario).flow("f", "reordered_packets");
     assert!(asked > 20 * (quiet + 1), "{quiet} {asked}");
+}
+
+#[test]
+fn a_host_with_fq_and_a_link_of_its_own_fills_the_bottleneck_too() {
+    for algorithm in ALL {
+        let forward = serial(mbps(10), Span::from_ms(5), 100);
+        let mut scenario = dumbbell(Span::from_s(20), 1, forward, delay(Span::from_ms(5)));
+        let own = scenario.links.iter_mut().find(|link| link.name == "a0");
+        let fast = serial(Rate::from_bps(2_400_000_000), Span::from_us(50), 1000);
+        own.unwrap_or_else(|| panic!("the host has a link")).forward = fast;
+        scenario.flows.push(tcp("f", 0, algorithm, BULK));
+        tcp_of(&mut scenario.flows[0]).fq = true;
+        let goodput = run(&scenario).flow("f", "delivered_bytes") as f64 * 8.0 / 20.0;
+        let bound = 10e6 * SEGMENT_BYTES as f64 / FRAME_BYTES as f64;
+        assert!(goodput <= bound && goodput > 0.97 * bound, "{algorithm:?}: {goodput} of {bound}");
+    }
+}
+
+#[test]
+fn rack_finds_a_lost_retransmission_without_a_timeout() {
+    // Segment 60 and its retransmission, which is the data packet some 60 later.
+    for again in 100..180 {
+        let lossy = scripted(serial(mbps(10), Span::from_ms(5), 200), "f", [60, again]);
+        let mut scenario = dumbbell(Span::from_s(5), 1, lossy, delay(Span::from_ms(5)));
+        scenario.flows.push(tcp("f", 0, Algorithm::Cubic, segments(400)));
+        let rack = run(&scenario);
+        let twice = rack.ints("drops", "seq_bytes") == [59 * SEGMENT_BYTES as i64; 2];
+        if rack.flow("f", "retransmitted_packets") == 2 && twice {
+            let without = run(&with(&scenario, |o| o.tcp_recovery = 0));
+            assert_eq!(rack.flow("f", "timeouts"), 0);
+            assert!(without.flow("f", "timeouts") > 0);
+            return;
+        }
+    }
+    panic!("no run lost the retransmission");
 }
