@@ -31,12 +31,12 @@ build: $(VENV)/.ready
 
 demo: build
 	@$(BIN)/dumbbell study run multipath --part single-vs-multi --part delay \
-		--repeats 2 --store store/demo --json store/demo.json
-	@$(BIN)/dumbbell report store/demo -o store/demo.html
+		--repeats 2 --store demo/store --json demo/tables.json
+	@$(BIN)/dumbbell report demo/store -o demo/report.html
 	@echo
 	@echo "The whole study (10 repeats, all parts):"
-	@echo "  $(BIN)/dumbbell study run multipath --store store/multipath"
-	@echo "  $(BIN)/dumbbell report store/multipath -o multipath.html"
+	@echo "  $(BIN)/dumbbell study run multipath --store multipath/store"
+	@echo "  $(BIN)/dumbbell report multipath/store -o multipath/report.html"
 
 lint: $(VENV)/.ready
 	cargo fmt --all --check

@@ -62,7 +62,9 @@ class Store:
             if not self._write:
                 raise StoreError(f"{self.path}: not a store of Dumbbell")
             if self.path.exists() and any(self.path.iterdir()):
-                raise StoreError(f"{self.path}: a folder with other things in it, not a store")
+                raise StoreError(
+                    f"{self.path}: a folder with other things in it, not a store: choose another"
+                )
             self.path.mkdir(parents=True, exist_ok=True)
             write_file(mark, json.dumps({"format": FORMAT}).encode(), sync=True)
         try:

@@ -227,7 +227,7 @@ def test_what_is_no_store(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for path, write, expected in [
         (tmp_path / "none", False, "not a store of Dumbbell"),
-        (tmp_path, True, "a folder with other things in it, not a store"),
+        (tmp_path, True, "a folder with other things in it, not a store: choose another"),
         (tmp_path / "file", True, "the store cannot be opened: Not a directory"),
         (Path("/proc/none"), True, "the store cannot be opened: No such file or directory"),
     ]:
