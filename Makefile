@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PYO3_PYTHON := $(abspath $(BIN)/python)
-# Property-based tests try the same cases everywhere; others with another seed, or with none:
+# Property-based tests try the same cases everywhere (tests/conftest.py likewise); new ones with:
 # PROPTEST_RNG_SEED= PROPTEST_CASES=20000 cargo test -p dumbbell-sim
 export PROPTEST_RNG_SEED ?= 1
 export PIP_QUIET := 1

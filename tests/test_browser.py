@@ -18,6 +18,18 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _works(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where a browser is installed but cannot run (no shared memory, say), nothing is tested."""
+    empty = tmp_path_factory.mktemp("empty")
+    (empty / "page.html").write_text("<!doctype html><p>here</p>", encoding="utf-8")
+    try:
+        dom, _ = opened(empty / "page.html", empty, 800)
+    except (subprocess.SubprocessError, OSError) as error:
+        pytest.skip(f"chromium does not run here: {error}")
+    assert "here" in dom
+
+
 def opened(page: Path, profile: Path, width: int) -> tuple[str, str]:
     """The page's DOM after its scripts ran, and the browser's log."""
     command = [
@@ -25,6 +37,7 @@ def opened(page: Path, profile: Path, width: int) -> tuple[str, str]:
         "--headless=new",
         "--no-sandbox",
         "--disable-gpu",
+        "--disable-dev-shm-usage",
         f"--user-data-dir={profile}",
         "--enable-logging=stderr",
         f"--window-size={width},20000",  # charts are drawn when they come into view
