@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 # Property-based tests try the same cases everywhere (tests/conftest.py likewise); new ones with:
-# PROPTEST_RNG_SEED= PROPTEST_CASES=20000 cargo test -p dumbbell-sim
+# PROPTEST_CASES=20000 cargo test -p dumbbell-sim
 export PROPTEST_RNG_SEED ?= 1
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
