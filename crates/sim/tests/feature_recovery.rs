@@ -2,28 +2,16 @@
 
 mod lab;
 
-use dumbbell_model::scenario::{Algorithm, Change, Loss, Pipe, Reordering, Scenario, Source};
+use dumbbell_model::scenario::{Algorithm, Change, Loss, Pipe, Reordering, Scenario};
 use dumbbell_model::{Span, TcpOptions};
-use lab::{delay, dumbbell, mbps, run, scripted, segments, serial, tcp, with, Run, BULK};
+use lab::{mbps, one_flow, run, scripted, segments, serial, ten_ms, with, Run, BULK};
 
 const MS: i64 = 1_000_000;
-
-/// One flow over this pipe and 10 ms back.
-fn one(duration_ms: u64, algorithm: Algorithm, source: Source, forward: Pipe) -> Scenario {
-    let back = delay(Span::from_ms(10));
-    let mut scenario = dumbbell(Span::from_ms(duration_ms), 1, forward, back);
-    scenario.flows.push(tcp("f", 0, algorithm, source));
-    scenario
-}
-
-fn ten_ms() -> Pipe {
-    delay(Span::from_ms(10))
-}
 
 #[test]
 fn the_timeout_is_200_ms_beyond_the_round_trip_and_doubles() {
     let lossy = scripted(ten_ms(), "f", 1..=6);
-    let scenario = with(&one(30_000, Algorithm::Cubic, segments(1), lossy), |o| {
+    let scenario = with(&one_flow(30_000, Algorithm::Cubic, segments(1), lossy), |o| {
         o.tcp_early_retrans = 0;
     });
     let run = run(&scenario);
@@ -41,7 +29,7 @@ fn the_timeout_is_200_ms_beyond_the_round_trip_and_doubles() {
 
 #[test]
 fn a_connection_without_answers_is_given_up() {
-    let mut scenario = one(100_000, Algorithm::Reno, segments(10), ten_ms());
+    let mut scenario = one_flow(100_000, Algorithm::Reno, segments(10), ten_ms());
     scenario.links[0].forward.loss = Loss::Independent { probability: 1.0 };
     let syns = |retries| {
         let run = run(&with(&scenario, |o| o.tcp_syn_retries = retries));
@@ -62,7 +50,7 @@ fn a_connection_without_answers_is_given_up() {
 fn rack_repairs_what_too_few_duplicates_report() {
     // The last but one of ten is lost: one SACK. RACK waits a quarter of the minimum RTT.
     let scenario =
-        with(&one(3000, Algorithm::Reno, segments(10), scripted(ten_ms(), "f", [9])), |o| {
+        with(&one_flow(3000, Algorithm::Reno, segments(10), scripted(ten_ms(), "f", [9])), |o| {
             o.tcp_early_retrans = 0;
         });
     let rack = run(&scenario);
@@ -78,7 +66,7 @@ fn rack_repairs_what_too_few_duplicates_report() {
 #[test]
 fn a_tail_loss_probe_comes_after_two_round_trips() {
     let lossy = scripted(ten_ms(), "f", [9, 10]);
-    let scenario = one(3000, Algorithm::Reno, segments(10), lossy);
+    let scenario = one_flow(3000, Algorithm::Reno, segments(10), lossy);
     let probe = run(&scenario);
     let without = run(&with(&scenario, |o| o.tcp_early_retrans = 0));
     assert_eq!(probe.flow("f", "probe_retransmitted_packets"), 1);
@@ -93,7 +81,7 @@ fn a_tail_loss_probe_comes_after_two_round_trips() {
 fn sack_repairs_six_holes_at_once_and_new_reno_one_per_round_trip() {
     let pipe = serial(mbps(100), Span::from_ms(10), 500);
     let lossy = scripted(pipe, "f", [61, 63, 65, 67, 69, 71]);
-    let scenario = one(3000, Algorithm::Reno, segments(400), lossy);
+    let scenario = one_flow(3000, Algorithm::Reno, segments(400), lossy);
     let sack = run(&scenario);
     let newreno = run(&with(&scenario, |o| (o.tcp_sack, o.tcp_dsack) = (false, false)));
     for run in [&sack, &newreno] {
@@ -110,7 +98,7 @@ fn sack_repairs_six_holes_at_once_and_new_reno_one_per_round_trip() {
 fn overtaken(extra_ms: u64) -> Scenario {
     let reordering = Some(Reordering { probability: 0.01, extra_delay: Span::from_ms(extra_ms) });
     let pipe = Pipe { reordering, ..serial(mbps(20), Span::from_ms(10), 100) };
-    one(5000, Algorithm::Cubic, BULK, pipe)
+    one_flow(5000, Algorithm::Cubic, BULK, pipe)
 }
 
 fn spurious(run: &Run) -> i64 {
@@ -193,7 +181,7 @@ fn stalled() -> Scenario {
     };
     let mut pipe = serial(mbps(10), Span::from_ms(10), 200);
     pipe.changes = vec![change(1000, 600)];
-    one(5000, Algorithm::Cubic, BULK, pipe)
+    one_flow(5000, Algorithm::Cubic, BULK, pipe)
 }
 
 #[test]
@@ -221,7 +209,7 @@ fn a_spurious_timeout_is_undone_by_f_rto_or_by_timestamps() {
 fn proportional_rate_reduction_spreads_the_reduction_over_the_round_trip() {
     // On a serial link ACKs come evenly, so cwnd falls evenly to ssthresh (RFC 6937 §3).
     let pipe = serial(mbps(50), Span::from_ms(40), 1000);
-    let mut scenario = one(3000, Algorithm::Reno, BULK, scripted(pipe, "f", [600]));
+    let mut scenario = one_flow(3000, Algorithm::Reno, BULK, scripted(pipe, "f", [600]));
     scenario.sampling.interval = Span::from_ms(1);
     let run = run(&scenario);
     let (states, windows) = (run.texts("samples", "state"), run.samples("f", "cwnd_packets"));

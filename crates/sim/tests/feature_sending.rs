@@ -8,22 +8,11 @@ use dumbbell_model::scenario::{
 };
 use dumbbell_model::{Span, TcpOptions};
 use lab::{
-    delay, dumbbell, mbps, near, run, scripted, segments, serial, sprayed, tcp, tcp_of, with, Run,
-    BULK, SEGMENT_BYTES,
+    delay, mbps, near, one_flow, run, scripted, segments, serial, sprayed, tcp, tcp_of, ten_ms,
+    with, Run, BULK, SEGMENT_BYTES,
 };
 
 const MS: i64 = 1_000_000;
-
-fn over(duration_ms: u64, algorithm: Algorithm, source: Source, forward: Pipe) -> Scenario {
-    let back = delay(Span::from_ms(10));
-    let mut scenario = dumbbell(Span::from_ms(duration_ms), 1, forward, back);
-    scenario.flows.push(tcp("f", 0, algorithm, source));
-    scenario
-}
-
-fn ten_ms() -> Pipe {
-    delay(Span::from_ms(10))
-}
 
 fn change(mut scenario: Scenario, f: impl FnOnce(&mut Scenario)) -> Scenario {
     f(&mut scenario);
@@ -34,7 +23,7 @@ fn change(mut scenario: Scenario, f: impl FnOnce(&mut Scenario)) -> Scenario {
 fn quick_acks_come_first_and_then_every_second_segment_has_one() {
     let acks = |count: u64| {
         let pipe = serial(mbps(100), Span::from_ms(10), 2000);
-        let scenario = over(20_000, Algorithm::Reno, segments(count), pipe);
+        let scenario = one_flow(20_000, Algorithm::Reno, segments(count), pipe);
         let run = run(&with(&scenario, |o| o.tcp_moderate_rcvbuf = false));
         assert_eq!(run.flow("f", "retransmitted_packets"), 0);
         run.flow("f", "tap_acks")
@@ -52,7 +41,7 @@ fn quick_acks_come_first_and_then_every_second_segment_has_one() {
 fn a_single_segment_waits_40_ms_for_company() {
     let source =
         Source::Periodic { chunk_bytes: SEGMENT_BYTES, interval: Span::from_ms(30), bytes: None };
-    let run = run(&over(5000, Algorithm::Reno, source, ten_ms()));
+    let run = run(&one_flow(5000, Algorithm::Reno, source, ten_ms()));
     // Quick at first; once those are used up a lone segment is acknowledged with its successor,
     // 30 ms later, or by the timer: 40 ms and its tick.
     assert_eq!(run.flow("f", "tap_rtt_min_ns"), 20 * MS);
@@ -63,7 +52,7 @@ fn a_single_segment_waits_40_ms_for_company() {
 #[test]
 fn aggregated_acks_come_in_batches() {
     let aggregation = Some(AckAggregation { max_wait: Span::from_ms(5), max_acks: 8 });
-    let plain = over(3000, Algorithm::Cubic, BULK, serial(mbps(20), Span::from_ms(10), 60));
+    let plain = one_flow(3000, Algorithm::Cubic, BULK, serial(mbps(20), Span::from_ms(10), 60));
     let batched = change(plain.clone(), |s| s.links[0].backward.ack_aggregation = aggregation);
     let rtt = |s: &Scenario| run(s).flow("f", "tap_rtt_min_ns");
     let (alone, held) = (rtt(&plain), rtt(&batched));
@@ -76,7 +65,7 @@ fn aggregated_acks_come_in_batches() {
 #[test]
 fn fq_paces_at_the_ratio_asked_for() {
     // In slow start at twice cwnd/srtt, in congestion avoidance at 1.2 times.
-    let mut scenario = over(3000, Algorithm::Reno, BULK, scripted(ten_ms(), "f", [300]));
+    let mut scenario = one_flow(3000, Algorithm::Reno, BULK, scripted(ten_ms(), "f", [300]));
     assert!(run(&scenario).samples("f", "pacing_bps").iter().all(|(_, rate)| *rate == -1));
     tcp_of(&mut scenario.flows[0]).fq = true;
     let ratio = |s: &Scenario, at: Span| {
@@ -97,7 +86,7 @@ fn fq_paces_at_the_ratio_asked_for() {
 fn burst(fq: bool, change: impl Fn(&mut TcpOptions)) -> i64 {
     let source = Source::Bulk { bytes: None, refill: Span::ZERO };
     let mut scenario =
-        over(2000, Algorithm::Reno, source, serial(mbps(100), Span::from_ms(10), 500));
+        one_flow(2000, Algorithm::Reno, source, serial(mbps(100), Span::from_ms(10), 500));
     scenario = with(&scenario, |o| {
         o.tcp_moderate_rcvbuf = false;
         o.tcp_rmem = [4096, 174_000, 174_000];
@@ -123,7 +112,7 @@ fn pacing_keeps_the_queue_short() {
 fn small_queues_bound_what_waits_in_the_host() {
     let queue = |limit: u64| {
         let pipe = serial(mbps(1000), Span::ZERO, 10_000);
-        let mut scenario = over(1000, Algorithm::Reno, BULK, ten_ms());
+        let mut scenario = one_flow(1000, Algorithm::Reno, BULK, ten_ms());
         scenario.links[1].forward = pipe;
         let scenario = with(&scenario, |o| {
             o.tcp_limit_output_bytes = limit;
@@ -158,7 +147,7 @@ fn paws_refuses_what_a_retransmission_overtook() {
 
 #[test]
 fn neighbours_are_found_before_the_first_packet_passes() {
-    let scenario = over(3000, Algorithm::Reno, segments(10), ten_ms());
+    let scenario = one_flow(3000, Algorithm::Reno, segments(10), ten_ms());
     let known = run(&scenario).transfer_end("f");
     let asked = change(scenario, |s| {
         let reachable = Span::from_s(30);
@@ -175,7 +164,7 @@ fn neighbours_are_found_before_the_first_packet_passes() {
 
 #[test]
 fn hystart_leaves_slow_start_when_the_delay_rises() {
-    let scenario = over(1500, Algorithm::Cubic, BULK, serial(mbps(20), Span::from_ms(20), 300));
+    let scenario = one_flow(1500, Algorithm::Cubic, BULK, serial(mbps(20), Span::from_ms(20), 300));
     let first_loss = |s: &Scenario| run(s).drops("mid/forward").len();
     let threshold = |s: &Scenario| run(s).sample_at("f", "ssthresh_packets", Span::from_ms(1400));
     let off = with(&scenario, |o| o.cubic_hystart = false);
@@ -191,7 +180,7 @@ fn fast_convergence_aims_lower_after_a_second_loss() {
     // Losses before the old window is reached again (RFC 9438 §4.7): the plateau is at 0.85 of the
     // window instead of at the window.
     let lossy = scripted(delay(Span::from_ms(50)), "f", [600, 3000]);
-    let scenario = with(&over(9000, Algorithm::Cubic, BULK, lossy), |o| {
+    let scenario = with(&one_flow(9000, Algorithm::Cubic, BULK, lossy), |o| {
         o.cubic_hystart = false;
         o.cubic_tcp_friendliness = false;
     });
@@ -217,7 +206,7 @@ fn fast_convergence_aims_lower_after_a_second_loss() {
 
 #[test]
 fn the_reno_friendly_region_helps_on_a_short_path() {
-    let scenario = over(10_000, Algorithm::Cubic, BULK, {
+    let scenario = one_flow(10_000, Algorithm::Cubic, BULK, {
         let lossy = (1..400).map(|k| k * 300);
         scripted(delay(Span::from_ms(1)), "f", lossy)
     });
@@ -229,7 +218,7 @@ fn the_reno_friendly_region_helps_on_a_short_path() {
 
 #[test]
 fn bbr_drains_to_four_packets_every_ten_seconds() {
-    let scenario = over(32_000, Algorithm::Bbr, BULK, serial(mbps(5), Span::from_ms(10), 100));
+    let scenario = one_flow(32_000, Algorithm::Bbr, BULK, serial(mbps(5), Span::from_ms(10), 100));
     let run = run(&scenario);
     let windows = run.samples("f", "cwnd_packets");
     let mut dips: Vec<(i64, i64)> = Vec::new();

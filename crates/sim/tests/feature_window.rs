@@ -2,24 +2,18 @@
 
 mod lab;
 
-use dumbbell_model::scenario::{Algorithm, Pipe, Scenario, Source};
+use dumbbell_model::scenario::{Algorithm, Scenario, Source};
 use dumbbell_model::{Rate, Span, TcpOptions};
 use lab::{
-    delay, dumbbell, mbps, near, run, segments, serial, tcp, tcp_of, with, Run, BULK, SEGMENT_BYTES,
+    delay, dumbbell, mbps, near, one_flow, run, segments, serial, tcp, tcp_of, with, Run, BULK,
+    SEGMENT_BYTES,
 };
 
 const MS: i64 = 1_000_000;
 
 /// One flow, 20 ms there and back without a bottleneck.
 fn one(duration_ms: u64, algorithm: Algorithm, source: Source) -> Scenario {
-    over(duration_ms, algorithm, source, delay(Span::from_ms(10)))
-}
-
-fn over(duration_ms: u64, algorithm: Algorithm, source: Source, forward: Pipe) -> Scenario {
-    let back = delay(Span::from_ms(10));
-    let mut scenario = dumbbell(Span::from_ms(duration_ms), 1, forward, back);
-    scenario.flows.push(tcp("f", 0, algorithm, source));
-    scenario
+    one_flow(duration_ms, algorithm, source, delay(Span::from_ms(10)))
 }
 
 fn most(run: &Run, column: &str) -> i64 {
@@ -80,7 +74,7 @@ fn a_smaller_mtu_takes_more_segments() {
 /// Goodput in the fourth second over a path of 200 Mbit/s with room for its BDP.
 fn long_fat(change: impl Fn(&mut TcpOptions)) -> f64 {
     let pipe = serial(mbps(200), Span::from_ms(10), 400);
-    let scenario = with(&over(4000, Algorithm::Cubic, BULK, pipe), change);
+    let scenario = with(&one_flow(4000, Algorithm::Cubic, BULK, pipe), change);
     run(&scenario).goodput_bps("f", Span::from_s(3), Span::from_ms(3990))
 }
 

@@ -283,6 +283,22 @@ pub(crate) fn tcp(name: &str, pair: usize, congestion_control: Algorithm, source
     flow(name, pair, Traffic::Tcp(Box::new(tcp)))
 }
 
+/// One flow `f` over this pipe, and 10 ms back.
+pub(crate) fn one_flow(
+    duration_ms: u64,
+    algorithm: Algorithm,
+    source: Source,
+    forward: Pipe,
+) -> Scenario {
+    let mut scenario = dumbbell(Span::from_ms(duration_ms), 1, forward, ten_ms());
+    scenario.flows.push(tcp("f", 0, algorithm, source));
+    scenario
+}
+
+pub(crate) fn ten_ms() -> Pipe {
+    delay(Span::from_ms(10))
+}
+
 /// Writes all the time.
 pub(crate) const BULK: Source = Source::Bulk { bytes: None, refill: Span::ZERO };
 
