@@ -7,9 +7,11 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import altair as alt
 import numpy as np
 import polars as pl
 import pytest
+from altair.utils.schemapi import SchemaValidationError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -174,3 +176,18 @@ def test_nothing_in_a_script_ends_its_element() -> None:
     with pytest.raises(ValueError, match="<!--"):
         script_safe("<!-- x")
     assert page_scripts().count("</script>") == 2
+
+
+@pytest.mark.parametrize("kind", ["goodput", "rtt", "sack_blocks", "window"])
+def test_specifications_fit_vega_lites_schema(kind: str, single: Results, delay: Results) -> None:
+    figure = (
+        plot(single, kind, where={"routing": "multi"}, by="cc")
+        if kind == "window"
+        else plot(delay, kind)
+    )
+    alt.Chart.from_dict(figure.spec)  # checks it
+
+
+def test_the_schema_is_strict() -> None:
+    with pytest.raises(SchemaValidationError):
+        alt.Chart.from_dict({"mark": "wiggle", "encoding": {}})

@@ -116,7 +116,7 @@ def as_spec(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
     Altair numbers views by the order in which a process makes charts.
     """
     with alt.data_transformers.enable(consolidate_datasets=False):
-        # Our own charts do not change from day to day: tests validate them.
+        # Validation costs more than the rest: the tests do it.
         text = json.dumps(chart.to_dict(validate=False))
     names = dict.fromkeys(re.findall(r"view_[0-9a-f]+_\d+", text))
     for number, name in enumerate(names):
