@@ -42,6 +42,7 @@ class Results:
         queues: Each queue over time; empty unless the experiment keeps it.
         pipes: Totals of each direction of each link, per run.
         drops: One row per dropped packet; empty unless the experiment keeps it.
+        packets: One row per packet and tap; empty unless the experiment keeps a stretch.
         transfers: One row per finished application transfer.
         runs: One row per run: engine, engine_version, digest, wall_s, packets, events, scenario
             (JSON text).
@@ -53,5 +54,6 @@ class Results:
     queues: pl.DataFrame
     pipes: pl.DataFrame
     drops: pl.DataFrame
+    packets: pl.DataFrame
     transfers: pl.DataFrame
     runs: pl.DataFrame

@@ -94,5 +94,6 @@ class FakeEngine:
             "samples": stream("samples", [{"time_ns": t} for t in range(3)] if kept else []),
             "queues": stream("queues", []),
             "drops": stream("drops", []),
+            "packets": stream("packets", []),
         }
         return RunResult(tables, digest, 0.0, 7, 9)

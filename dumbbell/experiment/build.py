@@ -72,6 +72,8 @@ class _Builder:
             "sampling": {
                 "interval_ns": sampling.interval,
                 **{table: table in sampling.keep for table in ("samples", "queues", "drops")},
+                "packets": sampling.packets
+                and {"from_ns": sampling.packets.from_, "to_ns": sampling.packets.to},
             },
             "neighbour_discovery": discovery
             and {"reachable_ns": discovery.reachable, "probe_delay_ns": discovery.probe_delay},

@@ -182,9 +182,10 @@ def _cell(levels: Mapping[str, Level], document: ExperimentFile, built: Built) -
     labels = {name: level.label for name, level in levels.items()}
     sampling = document.sampling
     unsampled = None
-    if sampling.repeats is not None and sampling.keep:
-        bare = {"interval_ns": sampling.interval, "samples": False, "queues": False, "drops": False}
-        unsampled = canonical({**built.scenario, "sampling": bare})
+    if sampling.repeats is not None and (sampling.keep or sampling.packets):
+        bare = dict.fromkeys(("samples", "queues", "drops"), False)
+        kept = {"interval_ns": sampling.interval, **bare, "packets": None}
+        unsampled = canonical({**built.scenario, "sampling": kept})
     return Cell(
         labels,
         canonical(built.scenario),

@@ -295,11 +295,19 @@ class TapSpec(Strict):
 Kept = Annotated[str, choice("samples", "queues", "drops", what="table")]
 
 
+class StretchSpec(Strict):
+    """A stretch of time, in which packets at the taps are kept."""
+
+    from_: Annotated[Time, Field(alias="from")] = 0
+    to: PositiveTime
+
+
 class SamplingSpec(Strict):
     """What is recorded over time; `repeats`: the tables are kept for that many first repeats."""
 
     interval: PositiveTime = 20_000_000
     keep: list[Kept] = Field(default=[])
+    packets: StretchSpec | None = None
     repeats: Annotated[int, whole_number(1, 100_000)] | None = None
 
 

@@ -20,7 +20,8 @@ function specification(chart, width) {
     spec.spec.height = narrow ? 150 : 190;
   } else {
     spec.width = width - 70;
-    spec.height = narrow ? 240 : 300;
+    const height = Number(chart.dataset.height);
+    spec.height = narrow ? Math.round(0.8 * height) : height;
   }
   return spec;
 }

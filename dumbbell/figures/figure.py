@@ -31,13 +31,14 @@ class Figure:
     """A chart as a Vega-Lite specification without colours and width; those come with a theme.
 
     `title` heads it, `description` says for people who do not see it what it shows. `panels` is
-    the number of its panels (small multiples), 1 for a single chart.
+    the number of its panels (small multiples), 1 for a single chart, whose `height` is in pixels.
     """
 
     title: str
     description: str
     spec: dict[str, Any]
     panels: int = 1
+    height: int = _HEIGHT
 
     def specification(self, theme: ThemeName = "light", width: int = _WIDTH) -> dict[str, Any]:
         """The whole specification for a theme and a width in pixels."""
@@ -51,7 +52,7 @@ class Figure:
             spec["spec"]["height"] = 190
         else:
             spec["width"] = width - 70
-            spec["height"] = _HEIGHT
+            spec["height"] = self.height
         return spec
 
     def svg(self, theme: ThemeName = "light", width: int = _WIDTH) -> str:
@@ -81,7 +82,8 @@ class Figure:
         label = html.escape(self.description, quote=True)
         return (
             f'<div class="chart" id="{html.escape(identity, quote=True)}" '
-            f'data-panels="{self.panels}" role="img" aria-label="{label}">'
+            f'data-panels="{self.panels}" data-height="{self.height}" '
+            f'role="img" aria-label="{label}">'
             f'<script type="application/json">{json_safe(data)}</script>'
             f'<div class="drawing static">{_renumbered(self.svg(), identity + "-clip")}</div></div>'
         )

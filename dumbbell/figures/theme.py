@@ -102,6 +102,9 @@ def config(name: ThemeName) -> dict[str, Any]:
         "style": {
             "reference": {"color": theme.text, "strokeDash": [5, 4], "strokeWidth": 1.3},
             "reference-label": {"color": theme.faint, "fontSize": 12},
+            "host": {"color": theme.faint, "strokeWidth": 2},
+            "ladder-label": {"color": theme.text, "fontSize": 11},
+            "lost": {"color": theme.alarm},
             "loss": {"color": theme.alarm, "thickness": 1, "opacity": 0.85},
             "published": {"strokeWidth": 2.5},
         },

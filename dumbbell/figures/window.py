@@ -21,14 +21,14 @@ def window(
     results: Tables,
     *,
     by: str | None = None,
-    where: Mapping[str, str] | None = None,
+    where: Mapping[str, str | list[str]] | None = None,
     flow: str | None = None,
     repeat: int | None = None,
     title: str | None = None,
 ) -> Figure:
     """The window of one run per level of `by` (one panel each), in packets, against seconds.
 
-    The dashed line is the bandwidth-delay product of the flow's paths, the ticks below are packets
+    `where` fixes levels of the other factors; of `by` a list chooses some. The dashed line is the bandwidth-delay product of the flow's paths, the ticks below are packets
     of the flow that were dropped. `repeat`: which repeat is shown, by default the first that there
     is. Raises `ValueError` where the experiment keeps no samples, or factors stay open.
     """
@@ -67,11 +67,11 @@ def window(
     return Figure(heading, _description(rows, levels), as_spec(chart), panels)
 
 
-def _filtered(frame: pl.DataFrame, where: Mapping[str, str]) -> pl.DataFrame:
+def _filtered(frame: pl.DataFrame, where: Mapping[str, str | list[str]]) -> pl.DataFrame:
     for column, level in where.items():
         if column not in frame.columns:
             raise ValueError(f"no factor {column!r}; there are {', '.join(frame.columns)}")
-        frame = frame.filter(pl.col(column) == level)
+        frame = frame.filter(pl.col(column).is_in([level] if isinstance(level, str) else level))
     return frame
 
 

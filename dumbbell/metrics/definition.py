@@ -55,6 +55,11 @@ class Tables(Protocol):
         ...
 
     @property
+    def packets(self) -> pl.DataFrame:
+        """One row per packet and tap; empty unless they are kept."""
+        ...
+
+    @property
     def runs(self) -> pl.DataFrame:
         """One row per run."""
         ...

@@ -44,6 +44,14 @@ MISTAKES = {
         with_("100 s", "3000 h"),
         "e.yaml:7: duration: 10800000000000000 ns is longer than 106 days",
     ),
+    "stretch that ends before it begins": (
+        BASE + "taps: [{at: s1, link: s1-r1}]\nsampling: {packets: {from: 5 s, to: 1 s}}\n",
+        "e.yaml:9: sampling.packets.to: must be later than where it begins",
+    ),
+    "packets without a tap": (
+        BASE + "sampling: {packets: {to: 1 s}}\n",
+        "e.yaml:8: sampling.packets: packets are kept at taps; there is none",
+    ),
     "nothing": (
         with_("10 Mbit/s", "0 Mbit/s"),
         "e.yaml:3: template.dumbbell.rate: a rate above 0 is needed; found 0 Mbit/s",

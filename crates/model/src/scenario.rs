@@ -476,4 +476,19 @@ pub struct Sampling {
     pub queues: bool,
     /// Keep the `drops` table.
     pub drops: bool,
+    /// Keep every packet that passes a tap in this stretch of time (the `packets` table).
+    #[serde(default)]
+    pub packets: Option<Stretch>,
+}
+
+/// A stretch of time: `from` belongs to it, `to` does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stretch {
+    /// Its beginning.
+    #[serde(rename = "from_ns")]
+    pub from: Span,
+    /// Its end.
+    #[serde(rename = "to_ns")]
+    pub to: Span,
 }

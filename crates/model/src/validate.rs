@@ -64,6 +64,14 @@ impl Scenario {
                 return error(what, format!("found {count}; at most {PARTS_MAX}"));
             }
         }
+        if let Some(stretch) = self.sampling.packets {
+            if stretch.from >= stretch.to {
+                return error("sampling.packets.to_ns", "must be later than where it begins");
+            }
+            if self.taps.is_empty() {
+                return error("sampling.packets", "packets are kept at taps; there is none");
+            }
+        }
         unique("nodes", self.nodes.iter().map(|n| n.name.as_str()))?;
         unique("links", self.links.iter().map(|l| l.name.as_str()))?;
         unique("flows", self.flows.iter().map(|f| f.name.as_str()))?;

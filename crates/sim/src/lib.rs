@@ -14,6 +14,7 @@ mod resolve;
 mod route;
 mod setup;
 mod shaper;
+mod tap_packets;
 mod tap_stats;
 mod transport;
 mod world;

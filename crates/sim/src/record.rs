@@ -8,7 +8,9 @@ use crate::transport::sender::Phase;
 use crate::world::World;
 use dumbbell_cc::CaState;
 use dumbbell_model::scenario::{Flow, Sampling, Traffic};
-use dumbbell_model::tables::{DropRow, FlowRow, PipeRow, QueueRow, SampleRow, Table, TransferRow};
+use dumbbell_model::tables::{
+    DropRow, FlowRow, PacketRow, PipeRow, QueueRow, SampleRow, Table, TransferRow,
+};
 use dumbbell_model::Time;
 use dumbbell_packet::{Body, Packet};
 
@@ -172,6 +174,7 @@ impl World<'_> {
             SampleRow::table(&self.recorder.samples),
             QueueRow::table(&self.recorder.queues),
             DropRow::table(&self.recorder.drops),
+            PacketRow::table(&self.tap_packets.rows(self.scenario)),
         ]
     }
 

@@ -11,6 +11,7 @@ use crate::record::Recorder;
 use crate::reorder::Reorder;
 use crate::route::Routes;
 use crate::shaper::{DeliveryTrace, TokenBucket};
+use crate::tap_packets::TapPackets;
 use crate::tap_stats::Taps;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
@@ -52,6 +53,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         events: EventQueue::new(sources),
         arena: Arena::default(),
         taps: Taps::new(flows.len()),
+        tap_packets: TapPackets::new(scenario.sampling.packets),
         neighbours,
         pipes,
         routes,

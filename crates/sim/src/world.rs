@@ -9,6 +9,7 @@ use crate::neighbour::Neighbours;
 use crate::pipe::{Offered, Pipe, Release};
 use crate::record::Recorder;
 use crate::route::Routes;
+use crate::tap_packets::TapPackets;
 use crate::tap_stats::Taps;
 use crate::{Monitor, RunError};
 use dumbbell_model::scenario::NodeKind;
@@ -45,6 +46,7 @@ pub(crate) struct World<'a> {
     /// Nodes where a flow's packets go, outward and back.
     pub(crate) targets: Vec<[u32; 2]>,
     pub(crate) taps: Taps,
+    pub(crate) tap_packets: TapPackets,
     pub(crate) neighbours: Option<Neighbours>,
     pub(crate) recorder: Recorder,
     /// Packets made at this instant and not yet on their way: flow, outward, frame, body.
@@ -158,9 +160,15 @@ impl World<'_> {
 
     fn at_far_end(&mut self, pipe: usize, packet: Handle) {
         if let Some(tap) = self.pipes[pipe].tap_far {
-            self.taps.frame(self.now, tap, self.arena.get(packet));
+            self.at_tap(tap, packet);
         }
         self.inbox.push_back((packet, self.pipes[pipe].to));
+    }
+
+    fn at_tap(&mut self, tap: usize, packet: Handle) {
+        let packet = self.arena.get(packet);
+        self.taps.frame(self.now, tap, packet);
+        self.tap_packets.frame(self.now, tap, packet);
     }
 
     pub(crate) fn set(&mut self, source: usize, at: Option<Time>) {
@@ -270,7 +278,7 @@ impl World<'_> {
 
     fn offer(&mut self, pipe: usize, packet: Handle) -> Option<Time> {
         if let Some(tap) = self.pipes[pipe].tap_near {
-            self.taps.frame(self.now, tap, self.arena.get(packet));
+            self.at_tap(tap, packet);
         }
         match self.pipes[pipe].offer(self.now, packet, &self.arena) {
             Offered::Passed => {

@@ -1,0 +1,77 @@
+//! The packets that pass the taps in a chosen stretch of time, each as a row.
+
+use dumbbell_model::scenario::{Scenario, Stretch};
+use dumbbell_model::tables::PacketRow;
+use dumbbell_model::Time;
+use dumbbell_packet::{Body, Packet, Segment, Tap};
+
+/// Keeps packets, if any are asked for. Rows name flow and tap by their numbers until `rows`.
+pub(crate) struct TapPackets {
+    stretch: Option<Stretch>,
+    kept: Vec<(usize, u32, PacketRow)>,
+}
+
+impl TapPackets {
+    pub(crate) fn new(stretch: Option<Stretch>) -> Self {
+        Self { stretch, kept: Vec::new() }
+    }
+
+    /// The rows, with names.
+    pub(crate) fn rows(&mut self, scenario: &Scenario) -> Vec<PacketRow> {
+        let named = |(tap, flow, row): (usize, u32, PacketRow)| PacketRow {
+            tap: scenario.taps[tap].name.clone(),
+            flow: scenario.flows[flow as usize].name.clone(),
+            ..row
+        };
+        std::mem::take(&mut self.kept).into_iter().map(named).collect()
+    }
+}
+
+impl Tap for TapPackets {
+    fn frame(&mut self, at: Time, interface: usize, packet: &Packet) {
+        let Some(Stretch { from, to }) = self.stretch else { return };
+        let since = at.since(Time::ZERO);
+        if since < from || since >= to || matches!(packet.body, Body::Arp { .. }) {
+            return;
+        }
+        let row = PacketRow {
+            time_ns: at.as_ns() as i64,
+            direction: if packet.outward { "out" } else { "back" }.to_owned(),
+            packet: packet.number as i64,
+            frame_bytes: i64::from(packet.frame_bytes),
+            payload_bytes: i64::from(packet.payload_bytes()),
+            seq_bytes: -1,
+            ack_bytes: -1,
+            window_bytes: -1,
+            ..PacketRow::default()
+        };
+        let row = match &packet.body {
+            Body::Tcp(segment) => PacketRow {
+                seq_bytes: segment.seq as i64,
+                ack_bytes: segment.ack as i64,
+                sack: blocks(segment),
+                flags: flags(segment),
+                window_bytes: i64::from(segment.window_bytes),
+                ..row
+            },
+            Body::Udp { .. } | Body::Ping { .. } | Body::Arp { .. } => row,
+        };
+        self.kept.push((interface, packet.flow, row));
+    }
+}
+
+fn flags(segment: &Segment) -> String {
+    let flags = segment.flags;
+    let named = [(flags.syn, "syn"), (flags.fin, "fin"), (flags.psh, "psh")];
+    let set: Vec<_> = named.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
+    set.join(" ")
+}
+
+fn blocks(segment: &Segment) -> String {
+    let written: Vec<_> = segment
+        .sack_blocks()
+        .iter()
+        .map(|block| format!("{}-{}", block.start, block.end))
+        .collect();
+    written.join(" ")
+}
