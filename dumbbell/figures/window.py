@@ -28,9 +28,10 @@ def window(
 ) -> Figure:
     """The window of one run per level of `by` (one panel each), in packets, against seconds.
 
-    `where` fixes levels of the other factors; of `by` a list chooses some. The dashed line is the bandwidth-delay product of the flow's paths, the ticks below are packets
-    of the flow that were dropped. `repeat`: which repeat is shown, by default the first that there
-    is. Raises `ValueError` where the experiment keeps no samples, or factors stay open.
+    `where` fixes levels of the other factors; of `by` a list chooses some. The dashed line is the
+    bandwidth-delay product of the flow's paths, the ticks below are packets of the flow that were
+    dropped. `repeat`: which repeat is shown, by default the first that there is. Raises
+    `ValueError` where the experiment keeps no samples, or factors stay open.
     """
     chosen = dict(where or {})
     samples = _filtered(results.samples, chosen)
