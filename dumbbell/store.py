@@ -276,16 +276,16 @@ class Store:
                     raise StoreError(f"{path}: damaged; delete it and run again") from None
         return sorted(records, key=lambda record: record.updated_ns)
 
-    def results(self, experiment: str | None = None) -> Results:
+    def results(self, experiment: str | Record | None = None) -> Results:
         """The results of an experiment, as far as its runs are done.
 
         Args:
-            experiment: Its name or id; None: the one run last.
+            experiment: Its name, its id or its record; None: the one run last.
 
         Raises:
             StoreError: There is no such experiment, or the store cannot be read.
         """
-        record = self._chosen(experiment)
+        record = experiment if isinstance(experiment, Record) else self._chosen(experiment)
         wanted = {one.run for one in record.runs}
         with self._clear("read"):
             found = self._small(wanted)
@@ -327,10 +327,11 @@ class Store:
         return {name: pl.concat(frames) for name, frames in parts.items()}
 
     def _large(self, name: str, runs: Sequence[str]) -> pl.DataFrame:
-        frames = [empty(name)]
-        for run in runs:
-            path = self.path / "runs" / f"{run}.{name}.parquet"
-            if path.exists():
-                frame = pl.read_parquet(io.BytesIO(path.read_bytes()))
-                frames.append(frame.select(pl.lit(run).alias("run"), pl.all()))
-        return pl.concat(frames)
+        found = {run: self.path / "runs" / f"{run}.{name}.parquet" for run in runs}
+        found = {run: path for run, path in found.items() if path.exists()}
+        if not found:
+            return empty(name)
+        frame = pl.read_parquet(list(found.values()), include_file_paths="path", glob=False)
+        runs_of = {str(path): run for run, path in found.items()}
+        run_of = pl.col("path").replace_strict(runs_of, return_dtype=pl.String())
+        return frame.select(run_of.alias("run"), pl.exclude("path"))

@@ -59,7 +59,8 @@ def test_equal_paths_swap_the_segments_of_a_pair(study: Results) -> None:
 def packet(number: int, left: float | None, arrived: float | None, **more: object) -> list[Any]:
     """Rows of a packet of 100 bytes at both taps; times in ms."""
     row = {
-        "run": "r", "repeat": 0, "seed": 1, "flow": "f", "direction": "out", "packet": number,
+        "run": "r", "repeat": 0, "seed": 1, "flow": "f", "direction": "out",
+        "packet_number": number,
         "seq_bytes": 100 * number, "payload_bytes": 100, "frame_bytes": 166, **more,
     }  # fmt: skip
     taps = ("near", left), ("far", arrived)

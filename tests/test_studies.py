@@ -66,7 +66,7 @@ def test_multipath_is_found_with_its_parts_and_claims() -> None:
     study = next(one for one in list_studies() if one.study == "multipath")
     own = [name for name, part in study.parts.items() if not part.is_variant]
     assert own[:5] == ["single-vs-multi", "delay", "loss", "fairness", "udp"]
-    assert own[5:] == ["unequal", "unequal-pairs", "unequal-udp", "spraying"]
+    assert own[5:] == ["unequal", "unequal-pairs", "unequal-udp", "spraying", "ladder"]
     for claim in study.claims:
         assert all(part is None or study.parts[part].is_variant for part in causes_of(claim))
     ids = {claim.id for claim in study.claims}
@@ -341,6 +341,7 @@ def test_the_experiments_of_the_published_parts_are_134_cells() -> None:
         "unequal-pairs": 18,
         "unequal-udp": 24,
         "spraying": 16,
+        "ladder": 2,
     }
     for part in ("single-vs-multi", "delay", "loss", "fairness", "udp"):
         for cell in cells[part]:

@@ -8,6 +8,7 @@ import html
 import json
 import os
 import re
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -18,6 +19,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
+from dumbbell.figures.drawing import Drawer, drawn
 from dumbbell.figures.theme import THEMES, ThemeName, config
 
 #: Vega-Lite version of the specifications, as vl-convert names it: Altair's.
@@ -57,7 +59,11 @@ class Figure:
 
     def svg(self, theme: ThemeName = "light", width: int = _WIDTH) -> str:
         """The chart as SVG text on a transparent ground."""
-        return vl_convert.vegalite_to_svg(self.specification(theme, width), vl_version=VEGA_LITE)
+        return drawn(self.specification(theme, width), VEGA_LITE)
+
+    def begin(self, drawer: Drawer) -> Future[str]:
+        """Begins to draw `svg()` in the background."""
+        return drawer.draw(self.specification(), VEGA_LITE)
 
     def png(self, theme: ThemeName = "light", width: int = _WIDTH, scale: float = 2.0) -> bytes:
         """The chart as PNG on the theme's ground, `scale` device pixels per pixel."""
@@ -73,11 +79,12 @@ class Figure:
             scripts=page_scripts(),
         )
 
-    def html_block(self, identity: str) -> str:
+    def html_block(self, identity: str, svg: str | None = None) -> str:
         """The chart as a part of a page that also holds `page_scripts()`.
 
-        Without scripts the static drawing in it stays.
+        Without scripts the static drawing in it stays: `svg`, if it was drawn already.
         """
+        static = _renumbered(svg or self.svg(), identity + "-clip")
         data = json.dumps(self.spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         label = html.escape(self.description, quote=True)
         return (
@@ -85,7 +92,7 @@ class Figure:
             f'data-panels="{self.panels}" data-height="{self.height}" '
             f'role="img" aria-label="{label}">'
             f'<script type="application/json">{json_safe(data)}</script>'
-            f'<div class="drawing static">{_renumbered(self.svg(), identity + "-clip")}</div></div>'
+            f'<div class="drawing static">{static}</div></div>'
         )
 
     def save(self, path: str | Path, theme: ThemeName = "light") -> Path:

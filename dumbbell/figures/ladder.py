@@ -124,8 +124,8 @@ def _arrows(packets: pl.DataFrame) -> list[_Arrow]:
     near, far = _ends(packets)
     found = []
     highest = -1
-    ordered = packets.sort("direction", "packet", "time_ns", maintain_order=True)
-    for _, seen in ordered.group_by("direction", "packet", maintain_order=True):
+    ordered = packets.sort("direction", "packet_number", "time_ns", maintain_order=True)
+    for _, seen in ordered.group_by("direction", "packet_number", maintain_order=True):
         times = dict(zip(seen["tap"], seen["time_ns"] / 1e6, strict=True))
         row = seen.row(0, named=True)
         direction = row["direction"]
@@ -143,9 +143,9 @@ def _arrows(packets: pl.DataFrame) -> list[_Arrow]:
 def _ends(packets: pl.DataFrame) -> tuple[str, str]:
     """The taps at the source's and at the destination's side: the first and the last on the way."""
     out = packets.filter(pl.col("direction") == _OUT)
-    first = out.group_by("packet").agg(pl.col("time_ns").min().alias("first_ns"))
+    first = out.group_by("packet_number").agg(pl.col("time_ns").min().alias("first_ns"))
     later = (pl.col("time_ns") - pl.col("first_ns")).mean().alias("later")
-    taps = out.join(first, on="packet").group_by("tap").agg(later).sort("later")["tap"]
+    taps = out.join(first, on="packet_number").group_by("tap").agg(later).sort("later")["tap"]
     if len(taps) < 2:
         raise ValueError("a ladder needs packets at two taps, one at each end of the flow")
     return str(taps[0]), str(taps[-1])
@@ -174,8 +174,10 @@ class _Numbering:
         """What stands beside a packet, and what its tooltip says."""
         row = arrow.row
         if row["seq_bytes"] < 0:
-            return str(row["packet"]), f"packet {row['packet']}, {row['frame_bytes']} bytes"
-        if "syn" in row["flags"]:
+            return str(
+                row["packet_number"]
+            ), f"packet {row['packet_number']}, {row['frame_bytes']} bytes"
+        if "syn" in row["tcp_flags"]:
             text = "SYN" if row["direction"] == _OUT else "SYN ACK"
             return text, f"{text}, {row['frame_bytes']} bytes"
         if row["payload_bytes"]:
@@ -187,7 +189,7 @@ class _Numbering:
         if row["direction"] == _OUT:
             return "ACK", says
         text = f"ACK {self.of(row['ack_bytes'], row['ack_bytes'])}"
-        blocks = [tuple(map(int, block.split("-"))) for block in row["sack"].split()]
+        blocks = [tuple(map(int, block.split("-"))) for block in row["sack_ranges_bytes"].split()]
         if blocks:
             text += " SACK " + ", ".join(self.of(start, end) for start, end in blocks)
             says += "; has " + ", ".join(f"{start} to {end - 1}" for start, end in blocks)
@@ -241,7 +243,7 @@ def _labels(
     """What was sent from one side; what was sent at about one moment stands in one line."""
     sent = [(stretch.whole(a)[0], a) for a in arrows if a.direction == side and a.left is not None]
     groups: list[tuple[float, list[str]]] = []
-    for at, arrow in sorted(sent, key=lambda pair: (pair[0], pair[1].row["packet"])):
+    for at, arrow in sorted(sent, key=lambda pair: (pair[0], pair[1].row["packet_number"])):
         text, _ = numbering.words(arrow)
         if at < 0:
             continue
@@ -319,9 +321,9 @@ def _layers(
 
 def _description(arrows: list[_Arrow]) -> str:
     data = [a for a in arrows if a.direction == _OUT and a.arrived is not None]
-    numbers = [a.row["packet"] for a in sorted(data, key=lambda a: a.arrived or 0.0)]
+    numbers = [a.row["packet_number"] for a in sorted(data, key=lambda a: a.arrived or 0.0)]
     late = sum(any(m > n for m in numbers[:i]) for i, n in enumerate(numbers))
-    sacks = sum(bool(a.row["sack"]) for a in arrows)
+    sacks = sum(bool(a.row["sack_ranges_bytes"]) for a in arrows)
     return (
         f"Packets between two hosts as arrows in time: {len(numbers)} from the source arrive, "
         f"{late} of them overtaken on the way; {sacks} ACKs carry SACK blocks."

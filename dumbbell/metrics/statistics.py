@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -70,7 +71,16 @@ def bootstrap_means(values: npt.ArrayLike, draws: int = DRAWS, seed: int = SEED)
 def percentiles(draws: npt.ArrayLike, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Lower and upper end of the percentile interval of some draws."""
     tail = (1 - confidence) / 2
-    low, high = np.quantile(np.asarray(draws, dtype=np.float64), [tail, 1 - tail])
+    x = np.asarray(draws, dtype=np.float64)
+    places = [share * (x.size - 1) for share in (tail, 1 - tail)]
+    below = [math.floor(place) for place in places]
+    above = [min(place + 1, x.size - 1) for place in below]
+    # Linear between neighbours in order, as numpy.quantile, which takes ten times as long.
+    ordered = np.partition(x, [*below, *above])
+    low, high = (
+        ordered[i] + (ordered[j] - ordered[i]) * (place - i)
+        for place, i, j in zip(places, below, above, strict=True)
+    )
     return float(low), float(high)
 
 

@@ -10,12 +10,15 @@ from pathlib import Path
 
 from dumbbell.agreement import Agreement
 from dumbbell.errors import StoreError
+from dumbbell.figures.drawing import Drawer
 from dumbbell.metrics import Tables
+from dumbbell.records import Record
+from dumbbell.report.figures import begin_figures
 from dumbbell.report.page import experiment_page, study_page
 from dumbbell.store import Store
 from dumbbell.studies.definition import Study
 from dumbbell.studies.fixed import refuse_changed
-from dumbbell.studies.result import StudyResult, evaluate_study
+from dumbbell.studies.result import evaluate_study
 from dumbbell.studies.running import agreement_of, experiment_names, list_studies, parts_of
 
 __all__ = ["render", "write_report"]
@@ -28,41 +31,45 @@ def write_report(store: str | Path, out: str | Path) -> Path:
     last is. Raises `StoreError` for what is no store, `OSError` if the file cannot be written.
     """
     with Store(Path(store), write=False) as opened:
-        latest: dict[str, str] = {}
+        latest: dict[str, Record] = {}
         for record in opened.experiments():  # the one run last at the end
             latest.pop(record.info.name, None)
-            latest[record.info.name] = record.id
+            latest[record.info.name] = record
         if not latest:
             raise StoreError(f"{store}: no experiment was run here")
         last = next(reversed(latest))
         family = next((f for f in map(experiment_names, list_studies()) if last in f), {last})
         found: dict[str, Tables] = {
-            name: opened.results(key) for name, key in latest.items() if name in family
+            name: opened.results(record) for name, record in latest.items() if name in family
         }
     for study in list_studies():
         refuse_changed(study, Path(store))
     target = Path(out)
-    target.write_text(render(found), encoding="utf-8")
+    with Drawer() as drawer:
+        target.write_text(render(found, drawer), encoding="utf-8")
     return target
 
 
-def render(experiments: dict[str, Tables]) -> str:
+def render(experiments: dict[str, Tables], drawer: Drawer | None = None) -> str:
     """The report of some experiments by name, the one run last at the end.
 
-    Raises `ValueError` if there is none.
+    With a `drawer`, figures are drawn while claims are judged. Raises `ValueError` if
+    there is none.
     """
     if not experiments:
         raise ValueError("no experiment was run here")
     last = next(reversed(experiments))
     for study in list_studies():
-        result = _as_study(study, experiments, last)
-        if result is not None:
-            return study_page(result)
+        page = _as_study(study, experiments, last, drawer)
+        if page is not None:
+            return page
     return experiment_page(experiments[last])
 
 
-def _as_study(study: Study, experiments: dict[str, Tables], last: str) -> StudyResult | None:
-    """The experiments as a run of the study, if the last one belongs to it."""
+def _as_study(
+    study: Study, experiments: dict[str, Tables], last: str, drawer: Drawer | None
+) -> str | None:
+    """The page of the experiments as a run of the study, if the last one belongs to it."""
     parts, compared = parts_of(study, experiments)
     agreement: Agreement | None = None
     for reference, found in compared.items():
@@ -74,5 +81,6 @@ def _as_study(study: Study, experiments: dict[str, Tables], last: str) -> StudyR
     if not parts:
         (found,) = list(compared.values())[-1:]
         empty = study.model_copy(update={"tables": {}, "claims": [], "figures": {}})
-        return evaluate_study(empty, found, agreement)
-    return evaluate_study(study, parts, agreement)
+        return study_page(evaluate_study(empty, found, agreement))
+    begun = begin_figures(study, parts, drawer)
+    return study_page(evaluate_study(study, parts, agreement), begun)

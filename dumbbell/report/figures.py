@@ -2,29 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any
 
 from dumbbell.figures import Extras, plot
 from dumbbell.figures import Figure as Drawn
+from dumbbell.figures.drawing import Drawer
 from dumbbell.metrics import Tables
 from dumbbell.report.markup import Markup, joined, tag
 from dumbbell.studies.definition import Figure, Study
 
 
-def figure_section(study: Study, name: str, results: Tables) -> Markup:
+@dataclass(frozen=True)
+class Begun:
+    """A figure of a study that is being drawn; without one, why it cannot be."""
+
+    figure: Drawn | None
+    svg: Future[str] | None
+    reason: str = ""
+
+
+def begin_figures(
+    study: Study, parts: Mapping[str, Tables], drawer: Drawer | None
+) -> dict[str, Begun]:
+    """The figures of the parts that were run, by name; with a `drawer` they are drawn meanwhile."""
+    begun = {}
+    for name, figure in study.figures.items():
+        if figure.part in parts:
+            try:
+                drawn = study_figure(study, figure, parts[figure.part])
+                begun[name] = Begun(drawn, drawn.begin(drawer) if drawer else None)
+            except ValueError as error:
+                begun[name] = Begun(None, None, str(error))
+    return begun
+
+
+def figure_section(study: Study, name: str, begun: Begun) -> Markup:
     """A figure with number, title and caption; a sentence where it cannot be drawn."""
     figure = study.figures[name]
     head = tag("h3", f"Figure {name}: {figure.title}", id=f"figure-{name}")
-    try:
-        drawn = study_figure(study, figure, results)
-    except ValueError as error:
-        return tag("figure", head, tag("p", f"Not drawn: {error}.", class_="faint"))
-    return tag("figure", head, framed(drawn, f"chart-{name}"), tag("figcaption", figure.caption))
+    if begun.figure is None:
+        return tag("figure", head, tag("p", f"Not drawn: {begun.reason}.", class_="faint"))
+    svg = begun.svg.result() if begun.svg else None
+    chart = framed(begun.figure, f"chart-{name}", svg)
+    return tag("figure", head, chart, tag("figcaption", figure.caption))
 
 
-def framed(drawn: Drawn, identity: str) -> Markup:
+def framed(drawn: Drawn, identity: str, svg: str | None = None) -> Markup:
     """A figure as a part of the page."""
-    return joined([Markup(drawn.html_block(identity))])
+    return joined([Markup(drawn.html_block(identity, svg))])
 
 
 def study_figure(study: Study, figure: Figure, results: Tables) -> Drawn:

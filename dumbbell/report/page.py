@@ -13,7 +13,7 @@ from dumbbell.figures import page_scripts, plot
 from dumbbell.figures.figure import script_safe
 from dumbbell.metrics import METRICS, Tables, summary
 from dumbbell.report.claims import claims_section, pills
-from dumbbell.report.figures import figure_section, framed
+from dumbbell.report.figures import Begun, begin_figures, figure_section, framed
 from dumbbell.report.markup import Markup, details, joined, table, tag
 from dumbbell.report.provenance import method_section, provenance_section
 from dumbbell.report.tables import agreement_section, study_table
@@ -29,9 +29,10 @@ class _Text(Protocol):
     yaml: str
 
 
-def study_page(result: StudyResult) -> str:
-    """The report of a study, from its tables."""
+def study_page(result: StudyResult, figures: Mapping[str, Begun] | None = None) -> str:
+    """The report of a study, from its tables; `figures` may be in drawing already."""
     study = result.study
+    begun = begin_figures(study, result.parts, None) if figures is None else figures
     own = [part for part in result.parts if not study.parts[part].is_variant]
     variants = [part for part in result.parts if study.parts[part].is_variant]
     body = [
@@ -54,7 +55,7 @@ def study_page(result: StudyResult) -> str:
         *_topologies(result.parts),
     ]
     if result.agreement is None:
-        body += [_part(result, part) for part in own]
+        body += [_part(result, part, begun) for part in own]
         body += [_variants(result, variants)] if variants else []
     else:
         title = study.references[result.agreement.reference].title
@@ -104,7 +105,7 @@ def _navigation(places: Mapping[str, str]) -> Markup:
     return tag("nav", tag("ul", *links), aria_label="Contents")
 
 
-def _part(result: StudyResult, part: str) -> Markup:
+def _part(result: StudyResult, part: str, begun: Mapping[str, Begun]) -> Markup:
     study = result.study
     parts = [
         tag("h2", study.parts[part].title, id=f"part-{part}"),
@@ -112,7 +113,7 @@ def _part(result: StudyResult, part: str) -> Markup:
     ]
     for name, figure in study.figures.items():
         if figure.part == part:
-            parts.append(figure_section(study, name, result.parts[part]))
+            parts.append(figure_section(study, name, begun[name]))
     for name, rows in result.tables.items():
         if study.tables[name].part == part and rows:
             parts.append(study_table(study, name, rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -320,13 +321,15 @@ def load_study(name: str | Path) -> Study:
             raise StudyError(f"no study {str(name)!r}; there are: {known}")
         folder = found[0]
     path = folder / "study.yaml"
-    return _read(path, folder)
+    return _read(path, path.stat().st_mtime_ns)
 
 
-def _read(path: Path, folder: Path) -> Study:
+@lru_cache(maxsize=16)
+def _read(path: Path, _changed_ns: int) -> Study:
+    """The study in a file; read again only if the file has changed."""
     try:
         data = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
-        return Study.model_validate({**data, "folder": folder})
+        return Study.model_validate({**data, "folder": path.parent})
     except YAMLError as error:
         raise StudyError(f"{path}: not YAML: {error}") from error
     except ValidationError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -41,13 +41,16 @@ class Source(Protocol):
         """The metric in one cell, or None if nothing was measured there."""
 
 
+Row = tuple[object, ...]
+
+
 class Cells:
     """Metrics of all cells of one part, each measured once and kept."""
 
     def __init__(self, results: Tables) -> None:
         self._results = results
         self._measured: dict[str, pl.DataFrame] = {}
-        self._found: dict[tuple[str, ...], dict[tuple[object, ...], pl.DataFrame]] = {}
+        self._found: dict[tuple[str, ...], dict[Row, list[Row]]] = {}
 
     def drawn(self, metric: str, where: Mapping[str, str]) -> Drawn | None:
         """The metric in one cell, or None if nothing was measured there.
@@ -56,36 +59,43 @@ class Cells:
         """
         if metric not in self._measured:
             self._measured[metric] = METRICS[metric].measure(self._results)
-        measured = self._measured[metric]
+        names = self._measured[metric].columns
         for column in where:
             # A metric of whole runs stands beside those of its flows.
-            if column not in (*measured.columns, "flow", "pipe", "kind"):
-                raise StudyError(f"no factor {column!r}; there are {measured.columns[1:-1]}")
-        columns = tuple(column for column in where if column in measured.columns)
-        found = self._by(metric, columns).get(tuple(where[column] for column in columns))
-        if found is None:
+            if column not in (*names, "flow", "pipe", "kind"):
+                raise StudyError(f"no factor {column!r}; there are {names[1:-1]}")
+        columns = tuple(column for column in where if column in names)
+        rows = self._by(metric, columns).get(tuple(where[column] for column in columns))
+        if rows is None:
             return None
         for factor in self._results.experiment.factors:
-            if factor not in where and found[factor].n_unique() > 1:
+            if factor not in where and len({row[names.index(factor)] for row in rows}) > 1:
                 raise StudyError(f"{metric} where {dict(where)}: which {factor}?")
-        if found["repeat"].is_duplicated().any():
-            found = found.group_by("repeat").agg(pl.col("value").mean())
-        values = found.sort("repeat")["value"].drop_nans().to_numpy()
+        values = _by_repeat(rows, names.index("repeat"), names.index("value"))
         if values.size == 0:
             return Drawn(float("nan"), np.full(DRAWS, np.nan), 0)
         return Drawn(float(values.mean()), bootstrap_means(values), int(values.size))
 
-    def _by(
-        self, metric: str, columns: tuple[str, ...]
-    ) -> Mapping[tuple[object, ...], pl.DataFrame]:
-        """The metric by the levels of some columns: looked up many times, divided once."""
+    def _by(self, metric: str, columns: tuple[str, ...]) -> Mapping[Row, list[Row]]:
+        """Rows of the metric by the levels of some columns: divided once, looked up many times."""
         key = (metric, *columns)
         if key not in self._found:
             measured = self._measured[metric]
-            self._found[key] = (
-                measured.partition_by(columns, as_dict=True) if columns else {(): measured}
-            )
+            places = [measured.columns.index(column) for column in columns]
+            rows = self._found.setdefault(key, {})
+            for row in measured.iter_rows():
+                rows.setdefault(tuple(row[place] for place in places), []).append(row)
         return self._found[key]
+
+
+def _by_repeat(rows: list[Row], repeat: int, value: int) -> Floats:
+    """One value per repeat, in order; what was measured several times in one is averaged, NaN is
+    left out."""
+    found: dict[Any, list[Any]] = {}
+    for row in rows:
+        found.setdefault(row[repeat], []).append(row[value])
+    values = np.array([sum(found[key]) / len(found[key]) for key in sorted(found)], np.float64)
+    return values[~np.isnan(values)]
 
 
 Combine = Callable[[list[Floats]], Floats]

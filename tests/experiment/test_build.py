@@ -77,7 +77,7 @@ flows:
     udp: {rate: 1 Mbit/s, datagram: 8 KiB, interval: 1 ms, mtu: 1400 bytes}
   - {name: p, from: a, to: b, ping: {interval: 2 s, payload: 100 bytes}}
 taps: [{name: here, at: r, link: ar}, {at: s, link: sb}]
-sampling: {interval: 5 ms, keep: [samples, queues, drops]}
+sampling: {interval: 5 ms, keep: [samples, queues, drops], packets: {from: 1 s, to: 2 s}}
 neighbour_discovery: {reachable: 20 s, probe_delay: 4 s}
 duration: 10 s
 """
@@ -145,7 +145,8 @@ def test_everything() -> None:
         {"name": "s:sb", "node": "s", "link": "sb"},
     ]
     assert found["sampling"] == {
-        "interval_ns": 5_000_000, "samples": True, "queues": True, "drops": True
+        "interval_ns": 5_000_000, "samples": True, "queues": True, "drops": True,
+        "packets": {"from_ns": 10**9, "to_ns": 2 * 10**9},
     }  # fmt: skip
 
 
@@ -251,7 +252,8 @@ def test_what_is_not_written() -> None:
     ping = {"interval_ns": 10**9, "payload_bytes": 56}
     assert found["flows"][3]["traffic"]["ping"] == ping
     assert found["sampling"] == {
-        "interval_ns": 20_000_000, "samples": False, "queues": False, "drops": False
+        "interval_ns": 20_000_000, "samples": False, "queues": False, "drops": False,
+        "packets": None,
     }  # fmt: skip
     profile = json.loads(_core.profiles()["linux-6.1"])
     assert all(node["tcp"] == profile for node in found["nodes"] if node["kind"] == "host")
@@ -276,13 +278,24 @@ def test_buffers(buffer: str, limits: tuple[int | None, int | None]) -> None:
     assert queue == {"drop_tail": {"limit_packets": limits[0], "limit_bytes": limits[1]}}
 
 
+TAPPED = """\
+repeats: 2
+taps: [{at: s1, link: s1-r1}]
+sampling: {packets: {to: 1 s}, repeats: 1}
+"""
+
+
 def test_sampling_of_the_first_repeats_only() -> None:
     text = BASE + "repeats: 3\nsampling: {keep: [samples], repeats: 1}\n"
     cell = loaded(text).cells[0]
     kept = [json.loads(cell.scenario_of(k))["sampling"]["samples"] for k in range(3)]
     assert kept == [True, False, False]
     short = scenario(BASE + "sampling: 1 ms\n")["sampling"]
-    assert short == {"interval_ns": 1_000_000, "samples": True, "queues": True, "drops": False}
+    assert short["interval_ns"] == 1_000_000 and short["samples"] and short["queues"]
+    assert not short["drops"] and short["packets"] is None
+    packets = loaded(BASE + TAPPED).cells[0]
+    kept = [json.loads(packets.scenario_of(k))["sampling"]["packets"] for k in range(2)]
+    assert kept == [{"from_ns": 0, "to_ns": 10**9}, None]
 
 
 def test_a_host_has_its_profile_then_the_defaults_then_its_own_options() -> None:

@@ -233,13 +233,13 @@ table! {
         tap: String = "Name of the tap.",
         flow: String = "Whose.",
         direction: String = "out: from the flow's source; back: to it.",
-        packet: i64 = "Number of the packet in its flow and direction, in order of sending: the same at every tap.",
+        packet_number: i64 = "Number of the packet in its flow and direction, in order of sending: the same at every tap.",
         frame_bytes: i64 = "Ethernet frame without FCS.",
         seq_bytes: i64 = "First payload byte of its stream (tcp); -1 for udp and ping.",
         payload_bytes: i64 = "Payload of the transport layer.",
         ack_bytes: i64 = "Next byte expected from the other side (tcp); -1 for udp and ping.",
-        sack: String = "SACK blocks as in the header, a DSACK first: first byte, a dash, the byte after the last; separated by spaces.",
-        flags: String = "TCP flags that are set: syn, fin, psh; separated by spaces.",
+        sack_ranges_bytes: String = "SACK blocks as in the header, a DSACK first: first byte, a dash, the byte after the last; separated by spaces.",
+        tcp_flags: String = "TCP flags that are set: syn, fin, psh; separated by spaces.",
         window_bytes: i64 = "Advertised window, scaling undone (tcp); -1 for udp and ping.",
     }
 }

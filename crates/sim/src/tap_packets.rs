@@ -37,7 +37,7 @@ impl Tap for TapPackets {
         let row = PacketRow {
             time_ns: at.as_ns() as i64,
             direction: if packet.outward { "out" } else { "back" }.to_owned(),
-            packet: packet.number as i64,
+            packet_number: packet.number as i64,
             frame_bytes: i64::from(packet.frame_bytes),
             payload_bytes: i64::from(packet.payload_bytes()),
             seq_bytes: -1,
@@ -49,8 +49,8 @@ impl Tap for TapPackets {
             Body::Tcp(segment) => PacketRow {
                 seq_bytes: segment.seq as i64,
                 ack_bytes: segment.ack as i64,
-                sack: blocks(segment),
-                flags: flags(segment),
+                sack_ranges_bytes: blocks(segment),
+                tcp_flags: flags(segment),
                 window_bytes: i64::from(segment.window_bytes),
                 ..row
             },

@@ -20,7 +20,7 @@ fn scenario(from_ms: u64, to_ms: u64) -> Scenario {
 /// Times at a tap by direction and number.
 fn seen(run: &Run, tap: &str) -> BTreeMap<(String, i64), i64> {
     let directions = run.texts("packets", "direction").iter();
-    let numbers = run.ints("packets", "packet").iter().zip(run.ints("packets", "time_ns"));
+    let numbers = run.ints("packets", "packet_number").iter().zip(run.ints("packets", "time_ns"));
     let keys = directions.zip(numbers).zip(run.texts("packets", "tap"));
     let here = keys.filter(|(_, at)| *at == tap);
     here.map(|((direction, (number, time)), _)| ((direction.clone(), *number), *time)).collect()
@@ -41,9 +41,10 @@ fn a_packet_has_one_number_at_all_taps_and_takes_the_propagation_delay() {
 #[test]
 fn sack_blocks_are_told_as_in_the_header() {
     let run = run(&scenario(0, 2000));
-    let acks: Vec<_> = run.texts("packets", "sack").iter().filter(|s| !s.is_empty()).collect();
+    let acks: Vec<_> =
+        run.texts("packets", "sack_ranges_bytes").iter().filter(|s| !s.is_empty()).collect();
     assert_eq!(acks[0], "2896-4344", "segment 3 arrives after 1");
-    let flags = run.texts("packets", "flags").iter().zip(run.ints("packets", "seq_bytes"));
+    let flags = run.texts("packets", "tcp_flags").iter().zip(run.ints("packets", "seq_bytes"));
     let fins: Vec<_> =
         flags.filter(|(flags, _)| flags.contains("fin")).map(|(_, seq)| *seq).collect();
     assert_eq!(fins[0], 9 * 1448, "the last segment");
