@@ -12,10 +12,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport VIRTUAL_ENV
 unexport CONDA_PREFIX
 
-.PHONY: help build demo test lint format bench lock clean
+.PHONY: help build kernel demo test lint format bench lock clean
 
 help:
 	@echo "make build   set up .venv and build everything into it"
+	@echo "make kernel  build the kernel of the engine linux (some minutes; kept in the cache)"
 	@echo "make demo    run the first parts of the study 'multipath', print its tables"
 	@echo "make test    every test and every check"
 	@echo "make lint    the checks alone"
@@ -28,6 +29,10 @@ $(VENV)/.ready: requirements.lock scripts/setup.sh
 
 build: $(VENV)/.ready
 	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/maturin develop --release --quiet
+	@scripts/build-guest.sh
+
+kernel: build
+	@$(BIN)/dumbbell kernel build
 
 demo: build
 	@$(BIN)/dumbbell study run multipath --part single-vs-multi --part delay \
@@ -45,7 +50,7 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: build lint
+test: kernel lint
 	cargo test --workspace --quiet
 	$(BIN)/python -m mypy.stubtest dumbbell._core --ignore-disjoint-bases
 	$(BIN)/pytest

@@ -29,6 +29,8 @@ app = typer.Typer(
 )
 study_app = typer.Typer(help="Published studies, run again.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
+kernel_app = typer.Typer(help="Linux kernels to run experiments on.", no_args_is_help=True)
+app.add_typer(kernel_app, name="kernel")
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -199,6 +201,44 @@ def study_run(
             out.print(shown)
         if json_file is not None:
             _write_json(json_file, result.to_json())
+
+
+@kernel_app.command("build")
+def kernel_build(
+    source: Annotated[
+        Path | None,
+        typer.Option(metavar="TREE", help="A kernel tree [default: Debian's source]."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="What to call it [default: its version, as 6.1].")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Compilers at once [default: all cores].")
+    ] = None,
+) -> None:
+    """Build a kernel that runs in virtual time, as one process, without root."""
+    with _guarded():
+        from dumbbell.engines.linux.kernel import build
+        from dumbbell.kernel_cli import BuildBar
+
+        with BuildBar(err) as bar:
+            kernel = build(source, name, bar, jobs=jobs)
+        text = f"{kernel.name}: Linux {kernel.version} from {kernel.built_from}, {kernel.hash}"
+        out.print(text, markup=False, soft_wrap=True)
+
+
+@kernel_app.command("list")
+def kernel_list() -> None:
+    """List the kernels that were built."""
+    with _guarded():
+        from dumbbell.engines.linux.kernel import kernels
+        from dumbbell.kernel_cli import kernels_table
+
+        found = kernels()
+        if found:
+            out.print(kernels_table(found))
+        else:
+            _say("There is no kernel yet; build one with: dumbbell kernel build")
 
 
 @app.command()

@@ -5,7 +5,7 @@ set -euo pipefail
 
 venv="${1:?usage: setup.sh FOLDER}"
 python="${PYTHON:-python3}"
-missing=()
+missing=() wanted=()
 
 have() { command -v "$1" > /dev/null 2>&1; }
 
@@ -14,12 +14,20 @@ have cc || missing+=(build-essential)
 if have "$python" && ! "$python" -c 'import ensurepip, venv' > /dev/null 2>&1; then
     missing+=(python3-venv)
 fi
+# For the engine linux: what its guests run, and what builds their kernel.
+for pair in ip:iproute2 flex:flex bison:bison bc:bc xz:xz-utils patch:patch; do
+    have "${pair%%:*}" || [ -x "/usr/sbin/${pair%%:*}" ] || [ -x "/sbin/${pair%%:*}" ] ||
+        wanted+=("${pair#*:}")
+done
 
-if ((${#missing[@]})); then
+if ((${#missing[@]} || ${#wanted[@]})); then
     if [ "$(id -u)" = 0 ] && have apt-get; then
+        missing+=("${wanted[@]}")
         echo "setup: installing ${missing[*]}"
         apt-get update -qq
         DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}" > /dev/null
+    elif ((!${#missing[@]})); then
+        echo "setup: the engine linux will want: ${wanted[*]}" >&2
     else
         echo "setup: these packages are missing: ${missing[*]}" >&2
         echo "setup: install them, for example with: sudo apt-get install ${missing[*]}" >&2

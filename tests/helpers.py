@@ -72,6 +72,9 @@ class FakeEngine:
         self.fail: Callable[[Run], Exception | None] = lambda run: None
         self._lock = threading.Lock()
 
+    def check(self, scenario: str) -> None:
+        pass
+
     def execute(self, run: Run, monitor: Monitor) -> RunResult:
         """See :class:`dumbbell.engines.Engine`."""
         until = time.monotonic() + self.wait_s

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dumbbell.engines.base import Engine, Monitor, Run, RunResult
+from dumbbell.engines.linux.engine import LinuxEngine
 from dumbbell.engines.sim import SimEngine
 from dumbbell.errors import EngineError, nearest_name
 
-ENGINES: dict[str, Callable[[], Engine]] = {"sim": SimEngine}
-"""Every engine by name."""
+ENGINES: dict[str, Callable[[str], Engine]] = {"sim": lambda _: SimEngine(), "linux": LinuxEngine}
+"""Every engine by name; what is made takes what stands behind a colon (`linux:mine`)."""
 
 
 def engine_named(name: str) -> Engine:
-    """The engine of this name.
+    """The engine of this name, or of a name and a kernel, as `linux:mine`.
 
     Raises:
         EngineError: There is none.
     """
-    if name not in ENGINES:
-        near = nearest_name(name, ENGINES)
+    kind, _, variant = name.partition(":")
+    if kind not in ENGINES or (variant and kind == "sim"):
+        near = nearest_name(kind, ENGINES)
         hint = f"; did you mean {near}?" if near is not None else ""
         raise EngineError(f"no engine {name!r}{hint}; there are {', '.join(ENGINES)}")
-    return ENGINES[name]()
+    return ENGINES[kind](variant)
 
 
 __all__ = ["ENGINES", "Engine", "Monitor", "Run", "RunResult", "SimEngine", "engine_named"]

@@ -61,6 +61,13 @@ class Engine(Protocol):
     def version(self) -> str:
         """Differs whenever the same scenario and seed may give another result."""
 
+    def check(self, scenario: str) -> None:
+        """Before anything is run.
+
+        Raises:
+            dumbbell._core.ScenarioError: The engine cannot do what the scenario asks.
+        """
+
     def execute(self, run: Run, monitor: Monitor) -> RunResult:
         """Executes a run; the interpreter's lock is released meanwhile.
 

@@ -15,6 +15,9 @@ class SimEngine:
     name = "sim"
     version = _core.engine_version
 
+    def check(self, scenario: str) -> None:
+        """Does all that a scenario can ask: its reader has checked it."""
+
     def execute(self, run: Run, monitor: Monitor) -> RunResult:
         """See :class:`dumbbell.engines.base.Engine`."""
         begin = time.perf_counter()

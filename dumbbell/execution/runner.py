@@ -70,6 +70,11 @@ def execute(
         StoreError: The store cannot be written.
     """
     tasks = plan(experiment, engine)
+    for number, cell in enumerate(experiment.cells):
+        try:
+            engine.check(cell.scenario)
+        except _core.ScenarioError as error:
+            raise explain(experiment, number, error) from None
     planned = [task.planned for task in tasks]
     key = store.record(experiment.info, engine.name, experiment.overrides, planned)
     missing = {task.run.id: task for task in tasks if task.run.id not in store}
@@ -137,6 +142,7 @@ class _Batch:
         self.progress = progress
         self.total_s = sum(task.run.duration_ns for task in tasks) / _NS
         self.stopped = False
+        self.failed: list[str] = []
         self.done = 0
         self.done_s = 0.0
         self.begin = time.monotonic()
@@ -156,6 +162,10 @@ class _Batch:
             except BaseException:
                 self.stop()
                 raise
+        if self.failed:
+            count = len(self.failed)
+            others = f"; {count - 1} more failed" if count > 1 else ""
+            raise EngineError(f"{self.failed[0]}\n{self.done} runs finished and are kept{others}")
 
     def hand_out(self, pool: ThreadPoolExecutor, most: int) -> None:
         while self.waiting and len(self.running) < most:
@@ -172,6 +182,10 @@ class _Batch:
         except _core.ConservationError as error:
             message = f"{task.label()}: a defect of the engine {self.engine.name}: {error}"
             raise EngineError(message) from None
+        except EngineError as error:  # of this run alone: the others go on
+            del self.running[future]
+            self.failed.append(f"{task.label()}: {error}")
+            return
         self.store.add(task.run, self.engine.name, self.engine.version, result)
         del self.running[future]
         self.done += 1

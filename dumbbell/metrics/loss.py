@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics.definition import Metric, Tables, keys, per_flow, ratio
+from dumbbell.metrics.definition import Metric, Tables, keys, known, per_flow, ratio
 
 #: Reasons for which a pipe drops a packet, as in the names of its columns.
 REASONS = ("overflow", "random", "scripted", "policed", "corrupted")
@@ -28,14 +28,16 @@ def losses(tables: Tables) -> pl.DataFrame:
         )
         .with_columns(
             pl.col("reason").str.strip_prefix("dropped_").str.strip_suffix("_packets"),
-            ratio(pl.col("dropped_packets"), pl.col("arrived_packets")).alias("loss_ratio"),
+            ratio(known("dropped_packets"), pl.col("arrived_packets")).alias("loss_ratio"),
         )
         .sort([*keys(tables), "pipe"], maintain_order=True)
     )
 
 
 def _measure_pipe_loss(tables: Tables) -> pl.DataFrame:
-    dropped = pl.sum_horizontal(f"dropped_{reason}_packets" for reason in REASONS)
+    # What an engine cannot tell apart stands in one column, and -1 in the other.
+    columns = (pl.col(f"dropped_{reason}_packets").clip(lower_bound=0) for reason in REASONS)
+    dropped = pl.sum_horizontal(columns)
     return tables.pipes.select(
         *keys(tables), "pipe", ratio(dropped, pl.col("arrived_packets")).alias("value")
     )
@@ -64,7 +66,7 @@ DROPPED = Metric(
     place="all pipes and hosts on the flow's way",
     window="the whole run",
     source="RFC 7680",
-    measure=per_flow(pl.col("dropped_packets")),
+    measure=per_flow(known("dropped_packets")),
 )
 
 METRICS = (PIPE_LOSS, DROPPED)

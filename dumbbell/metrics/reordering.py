@@ -19,9 +19,7 @@ REORDERED_RATIO = Metric(
     place=_PLACE,
     window=_RUN,
     source="RFC 4737 §3 (Type-P-Reordered), §4.1 (ratio)",
-    measure=per_flow(
-        ratio(pl.col("reordered_packets"), pl.col("received_packets")), ("tcp", "udp")
-    ),
+    measure=per_flow(ratio(known("reordered_packets"), known("received_packets")), ("tcp", "udp")),
     bounds=(0.0, 1.0),
 )
 
@@ -50,7 +48,7 @@ EXTENT_MAX = Metric(
     place=_PLACE,
     window=_RUN,
     source="RFC 4737 §4.2.1",
-    measure=per_flow(pl.col("reordering_extent_max_packets").clip(lower_bound=0), ("tcp", "udp")),
+    measure=per_flow(known("reordering_extent_max_packets"), ("tcp", "udp")),
 )
 
 DEGREE = Metric(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics.definition import Metric, per_flow, ratio
+from dumbbell.metrics.definition import Metric, known, per_flow, ratio
 
 _RUN = "the whole run"
 _SENDER = "the sender"
@@ -19,7 +19,7 @@ def _count(name: str, label: str, column: str, formula: str, source: str) -> Met
         place=_SENDER,
         window=_RUN,
         source=source,
-        measure=per_flow(pl.col(column), ("tcp",)),
+        measure=per_flow(known(column), ("tcp",)),
     )
 
 
@@ -60,7 +60,7 @@ SPURIOUS_SHARE = Metric(
     window=_RUN,
     source="as spurious_retransmissions",
     measure=per_flow(
-        ratio(pl.col("spurious_retransmitted_packets"), pl.col("retransmitted_packets")), ("tcp",)
+        ratio(known("spurious_retransmitted_packets"), pl.col("retransmitted_packets")), ("tcp",)
     ),
     bounds=(0.0, 1.0),
 )

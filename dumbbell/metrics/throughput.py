@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics.definition import Metric, per_flow, ratio
+from dumbbell.metrics.definition import Metric, known, per_flow, ratio
 
 _WINDOW = "from the first packet sent (start_ns, the SYN for TCP) to end_ns"
 _SPAN_S = (
@@ -23,7 +23,7 @@ THROUGHPUT = Metric(
     "transport, payload)",
     window=_WINDOW,
     source="RFC 1242 §3.17, RFC 5136 §2.3 (link-layer bits received)",
-    measure=per_flow(ratio(pl.col("received_bytes") * 8e-6, _SPAN_S)),
+    measure=per_flow(ratio(known("received_bytes") * 8e-6, _SPAN_S)),
 )
 
 SENDING_RATE = Metric(

@@ -2,6 +2,9 @@
 //! tables with the meaning of every column, the digest. It imports nothing of ours.
 
 pub mod digest;
+#[cfg(feature = "ipc")]
+pub mod ipc;
+pub mod paths;
 pub mod rng;
 pub mod scenario;
 pub mod tables;

@@ -3,8 +3,10 @@
 
 pub mod frame;
 pub mod tap;
+pub mod tap_stats;
 pub mod tcp;
 
 pub use frame::{Body, Packet};
 pub use tap::Tap;
+pub use tap_stats::Taps;
 pub use tcp::{SackBlock, Segment};

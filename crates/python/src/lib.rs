@@ -1,8 +1,6 @@
 //! The Python module `dumbbell._core`: conversion between Python and the Rust crates, nothing
 //! else. `dumbbell/_core.pyi` is its exact description.
 
-mod arrow;
-
 use dumbbell_model::tables::{Kind, ALL};
 use dumbbell_model::tcp_options::PROFILES;
 use dumbbell_model::{Scenario, ScenarioError as ModelError, Time};
@@ -66,6 +64,11 @@ impl Monitor {
     #[getter]
     fn cancelled(&self) -> bool {
         self.shared.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Tells how far the run is: for engines written in Python.
+    fn report(&self, progress_ns: u64) {
+        self.shared.progress_ns.store(progress_ns, Ordering::Relaxed);
     }
 
     /// Asks the run to stop; it then raises `Cancelled`.
@@ -144,7 +147,7 @@ fn run(
     let (output, streams) = py
         .detach(|| {
             let output = dumbbell_sim::run(&scenario, seed, shared.as_ref())?;
-            let streams: Vec<_> = output.tables.iter().map(arrow::stream).collect();
+            let streams: Vec<_> = output.tables.iter().map(dumbbell_model::ipc::stream).collect();
             Ok((output, streams))
         })
         .map_err(|e| run_error(py, &e))?;

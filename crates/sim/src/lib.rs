@@ -15,7 +15,6 @@ mod route;
 mod setup;
 mod shaper;
 mod tap_packets;
-mod tap_stats;
 mod transport;
 mod world;
 

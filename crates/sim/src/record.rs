@@ -3,7 +3,6 @@
 use crate::flow::{Ends, FlowState, TcpEnds};
 use crate::loss::DropReason;
 use crate::pipe::Pipe;
-use crate::tap_stats::Taps;
 use crate::transport::sender::Phase;
 use crate::world::World;
 use dumbbell_cc::CaState;
@@ -232,7 +231,7 @@ impl World<'_> {
             }
             (Ends::Tcp(_), _) => {}
         }
-        fill_tap(&mut row, &self.taps, index, |tap| self.scenario.taps[tap].name.clone());
+        self.taps.fill(&mut row, index, &self.scenario.taps);
         row
     }
 }
@@ -263,20 +262,6 @@ fn fill_tcp(row: &mut FlowRow, tcp: &TcpEnds, flow: &FlowState, end: Time) {
     row.cwnd_mean_packets = mean(sums.cwnd as f64, sums.samples);
     row.in_flight_mean_packets = mean(sums.in_flight as f64, sums.samples);
     row.srtt_mean_ns = mean(sums.srtt_us8 as f64 / 8.0 * 1000.0, sums.samples);
-}
-
-fn fill_tap(row: &mut FlowRow, taps: &Taps, flow: usize, name: impl Fn(usize) -> String) {
-    let (tap, stats) = taps.of(flow);
-    row.tap = tap.map_or_else(String::new, name);
-    row.tap_data_packets = stats.data_packets as i64;
-    row.tap_retransmissions = stats.retransmissions as i64;
-    row.tap_rtt_samples = stats.rtt_samples as i64;
-    row.tap_rtt_mean_ns = mean(stats.rtt_ps as f64 / 1000.0, stats.rtt_samples);
-    row.tap_rtt_min_ns = if stats.rtt_samples == 0 { -1 } else { (stats.rtt_min_ps / 1000) as i64 };
-    row.tap_rtt_max_ns = if stats.rtt_samples == 0 { -1 } else { (stats.rtt_max_ps / 1000) as i64 };
-    row.tap_acks = stats.acks as i64;
-    row.tap_acks_with_sack = stats.acks_with_sack as i64;
-    row.tap_sack_blocks = stats.sack_blocks as i64;
 }
 
 fn pipe_row(pipe: &Pipe, duration_ps: f64) -> PipeRow {

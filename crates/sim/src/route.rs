@@ -1,9 +1,10 @@
 //! Next hops: explicit routes, else all shortest paths by number of hops; packet spraying.
 
+use dumbbell_model::paths::{distances, far_end, leaving, nearer};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{NodeKind, Route, Scenario, SprayPolicy, SprayWhat};
 use dumbbell_model::ScenarioError;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 const NO_WAY: u32 = u32::MAX;
 
@@ -221,25 +222,6 @@ fn flow_hash(flow: u32) -> u64 {
     h ^ (h >> 33)
 }
 
-fn near_end(pipe: usize, ends: &[(usize, usize)]) -> usize {
-    let (a, b) = ends[pipe / 2];
-    if pipe % 2 == 0 {
-        a
-    } else {
-        b
-    }
-}
-
-pub(crate) fn far_end(pipe: usize, ends: &[(usize, usize)]) -> usize {
-    near_end(pipe ^ 1, ends)
-}
-
-/// The pipe of a link that leaves a node; the link was validated to touch it.
-fn leaving(scenario: &Scenario, link: &str, node: usize, ends: &[(usize, usize)]) -> usize {
-    let index = scenario.links.iter().position(|l| l.name == link).unwrap_or(0);
-    2 * index + usize::from(ends[index].0 != node)
-}
-
 /// Which of the pipes comes first: given, or drawn. The draw is named by the links, so that each
 /// direction of spraying has its own.
 fn first_turn(scenario: &Scenario, node: usize, pipes: &[usize], seed: u64) -> usize {
@@ -251,51 +233,4 @@ fn first_turn(scenario: &Scenario, node: usize, pipes: &[usize], seed: u64) -> u
     let links: Vec<_> = pipes.iter().map(|&p| scenario.links[p / 2].name.as_str()).collect();
     let name = format!("node/{}/first/{}", spec.name, links.join("+"));
     Rng::named(seed, &name).below(pipes.len() as u64) as usize
-}
-
-/// Hops from every node to `to`; `u32::MAX`: no way. Hosts do not forward.
-fn distances(
-    scenario: &Scenario,
-    ends: &[(usize, usize)],
-    leaving_of: &[Vec<usize>],
-    to: usize,
-) -> Vec<u32> {
-    let mut distance = vec![u32::MAX; scenario.nodes.len()];
-    distance[to] = 0;
-    let mut reached = VecDeque::from([to]);
-    while let Some(node) = reached.pop_front() {
-        if node != to && scenario.nodes[node].kind == NodeKind::Host {
-            continue;
-        }
-        for &pipe in &leaving_of[node] {
-            let before = far_end(pipe, ends);
-            if distance[before] == u32::MAX {
-                distance[before] = distance[node] + 1;
-                reached.push_back(before);
-            }
-        }
-    }
-    distance
-}
-
-/// The pipes of a node that lead one hop nearer.
-fn nearer(
-    scenario: &Scenario,
-    ends: &[(usize, usize)],
-    leaving: &[usize],
-    distance: &[u32],
-    node: usize,
-    to: usize,
-) -> Vec<usize> {
-    let forwards = |next: usize| next == to || scenario.nodes[next].kind != NodeKind::Host;
-    let mut pipes: Vec<usize> = leaving
-        .iter()
-        .copied()
-        .filter(|&pipe| {
-            let next = far_end(pipe, ends);
-            forwards(next) && distance[next] < u32::MAX && distance[next] + 1 == distance[node]
-        })
-        .collect();
-    pipes.sort_unstable();
-    pipes
 }

@@ -2,8 +2,10 @@
 //! first cumulative ACK of its last byte (never-retransmitted segments only), SACK blocks, ACKs
 //! that carry any, retransmissions.
 
+use crate::{Body, Packet, Segment, Tap};
+use dumbbell_model::scenario;
+use dumbbell_model::tables::FlowRow;
 use dumbbell_model::Time;
-use dumbbell_packet::{Packet, Segment, Tap};
 use std::collections::VecDeque;
 
 /// A data segment seen and not yet acknowledged.
@@ -17,16 +19,16 @@ struct Seen {
 
 /// Counters of one flow at its tap.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TapStats {
-    pub(crate) data_packets: u64,
-    pub(crate) retransmissions: u64,
-    pub(crate) rtt_samples: u64,
-    pub(crate) rtt_ps: u128,
-    pub(crate) rtt_min_ps: u64,
-    pub(crate) rtt_max_ps: u64,
-    pub(crate) acks: u64,
-    pub(crate) acks_with_sack: u64,
-    pub(crate) sack_blocks: u64,
+struct TapStats {
+    data_packets: u64,
+    retransmissions: u64,
+    rtt_samples: u64,
+    rtt_ps: u128,
+    rtt_min_ps: u64,
+    rtt_max_ps: u64,
+    acks: u64,
+    acks_with_sack: u64,
+    sack_blocks: u64,
     acked: u64,
     unacked: VecDeque<Seen>,
 }
@@ -75,25 +77,40 @@ impl TapStats {
 }
 
 /// All taps of a run: each flow is counted at the first tap that saw its data.
-pub(crate) struct Taps {
+pub struct Taps {
     flows: Vec<(Option<usize>, TapStats)>,
 }
 
 impl Taps {
-    pub(crate) fn new(flows: usize) -> Self {
+    /// For so many flows.
+    pub fn new(flows: usize) -> Self {
         Self { flows: vec![(None, TapStats::default()); flows] }
     }
 
-    /// The tap of a flow and what it counted.
-    pub(crate) fn of(&self, flow: usize) -> (Option<usize>, &TapStats) {
+    /// The columns `tap…` of a flow's row; `taps` are those of the scenario.
+    pub fn fill(&self, row: &mut FlowRow, flow: usize, taps: &[scenario::Tap]) {
         let (tap, stats) = &self.flows[flow];
-        (*tap, stats)
+        let sampled = stats.rtt_samples > 0;
+        let ns = |ps: u64| if sampled { (ps / 1000) as i64 } else { -1 };
+        row.tap = tap.map_or_else(String::new, |tap| taps[tap].name.clone());
+        row.tap_data_packets = stats.data_packets as i64;
+        row.tap_retransmissions = stats.retransmissions as i64;
+        row.tap_rtt_samples = stats.rtt_samples as i64;
+        row.tap_rtt_mean_ns = match stats.rtt_samples {
+            0 => f64::NAN,
+            samples => stats.rtt_ps as f64 / 1000.0 / samples as f64,
+        };
+        row.tap_rtt_min_ns = ns(stats.rtt_min_ps);
+        row.tap_rtt_max_ns = ns(stats.rtt_max_ps);
+        row.tap_acks = stats.acks as i64;
+        row.tap_acks_with_sack = stats.acks_with_sack as i64;
+        row.tap_sack_blocks = stats.sack_blocks as i64;
     }
 }
 
 impl Tap for Taps {
     fn frame(&mut self, at: Time, interface: usize, packet: &Packet) {
-        let dumbbell_packet::Body::Tcp(segment) = &packet.body else { return };
+        let Body::Tcp(segment) = &packet.body else { return };
         let (tap, stats) = &mut self.flows[packet.flow as usize];
         let has_data = segment.payload_bytes > 0;
         if *tap.get_or_insert(interface) != interface {
@@ -110,7 +127,6 @@ impl Tap for Taps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dumbbell_packet::Body;
 
     fn packet(outward: bool, segment: Segment) -> Packet {
         Packet { flow: 0, outward, frame_bytes: 0, number: 0, body: Body::Tcp(segment) }
@@ -124,11 +140,11 @@ mod tests {
         taps.frame(at(0), 0, &data(0));
         taps.frame(at(1), 0, &data(100));
         let mut sack = Segment { sack_count: 1, ..Segment::default() };
-        sack.sack[0] = dumbbell_packet::SackBlock { start: 100, end: 200 };
+        sack.sack[0] = crate::SackBlock { start: 100, end: 200 };
         taps.frame(at(10), 0, &packet(false, sack));
         taps.frame(at(11), 0, &data(0));
         taps.frame(at(21), 0, &packet(false, Segment { ack: 200, ..Segment::default() }));
-        let (_, stats) = taps.of(0);
+        let (_, stats) = &taps.flows[0];
         assert_eq!((stats.rtt_samples, stats.rtt_min_ps), (1, 20_000_000_000));
         assert_eq!((stats.retransmissions, stats.data_packets), (1, 3));
         assert_eq!((stats.sack_blocks, stats.acks_with_sack, stats.acks), (1, 1, 2));
@@ -141,6 +157,6 @@ mod tests {
             let segment = Segment { seq, payload_bytes: 100, ..Segment::default() };
             taps.frame(Time::ZERO, 0, &packet(true, segment));
         }
-        assert_eq!(taps.of(0).1.retransmissions, 0);
+        assert_eq!(taps.flows[0].1.retransmissions, 0);
     }
 }

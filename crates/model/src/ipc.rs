@@ -1,16 +1,16 @@
-//! Result tables as Arrow IPC streams.
+//! Result tables as Arrow IPC streams (feature `ipc`).
 
+use crate::tables::{Column, Kind, Table};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use dumbbell_model::tables::{Column, Kind, Table};
 use std::sync::Arc;
 
 /// The table as one Arrow IPC stream with one batch.
 ///
 /// # Errors
 /// If the columns differ in length or type from the specification.
-pub(crate) fn stream(table: &Table) -> Result<Vec<u8>, ArrowError> {
+pub fn stream(table: &Table) -> Result<Vec<u8>, ArrowError> {
     let fields: Vec<_> = table
         .spec
         .columns

@@ -1,0 +1,42 @@
+//! Time of a run, in nanoseconds from its beginning.
+
+use nix::time::{clock_gettime, ClockId};
+use std::io::{Error, Result};
+
+/// When the first packet may leave, on the kernel's clock: everything is set up by then.
+const BEGIN_NS: u64 = 5_000_000_000;
+
+/// The run's clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    begin_ns: u64,
+    /// Of the clock that stamps frames, less that of this one.
+    real_ahead_ns: u64,
+}
+
+fn read(clock: ClockId) -> Result<u64> {
+    let time = clock_gettime(clock).map_err(Error::from)?;
+    Ok(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
+impl Clock {
+    /// A run that begins at a fixed time, or a second from now if that is past.
+    pub(crate) fn begin() -> Result<Self> {
+        let now = read(ClockId::CLOCK_MONOTONIC)?;
+        let ahead = read(ClockId::CLOCK_REALTIME)?.saturating_sub(now);
+        let begin_ns = if now < BEGIN_NS { BEGIN_NS } else { now + 1_000_000_000 };
+        // Two readings lie some steps of the clock apart: the offset is a whole number of ms.
+        let real_ahead_ns = (ahead + 500_000) / 1_000_000 * 1_000_000;
+        Ok(Self { begin_ns, real_ahead_ns })
+    }
+
+    /// Now; negative before the beginning.
+    pub(crate) fn now(&self) -> Result<i64> {
+        Ok(read(ClockId::CLOCK_MONOTONIC)? as i64 - self.begin_ns as i64)
+    }
+
+    /// The time of a frame's stamp.
+    pub(crate) fn of_stamp(&self, stamp_ns: u64) -> i64 {
+        stamp_ns as i64 - self.real_ahead_ns as i64 - self.begin_ns as i64
+    }
+}

@@ -1,0 +1,219 @@
+//! A captured frame as one of our packets: whose flow it is, by its ports, and what it says.
+
+use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
+use dumbbell_packet::tcp::Flags;
+use dumbbell_packet::{Body, Packet, SackBlock, Segment};
+
+/// Flow `f` listens at this port plus `f`, and sends from [`CLIENT_PORT`] plus `f`.
+pub(crate) const SERVER_PORT: u16 = 5001;
+/// See [`SERVER_PORT`].
+pub(crate) const CLIENT_PORT: u16 = 20001;
+
+/// Sequence numbers of both directions of one connection, unwrapped.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stream {
+    /// Initial sequence number and highest offset so far, outwards and back.
+    sides: [Option<(u32, u64)>; 2],
+    /// Shift of the windows that are advertised outwards and back.
+    shifts: [u32; 2],
+}
+
+impl Stream {
+    /// The offset of a sequence number from the first byte of its stream.
+    fn offset(&mut self, side: usize, number: u32) -> u64 {
+        let (first, highest) = *self.sides[side].get_or_insert((number.wrapping_sub(1), 0));
+        // Relative to the highest seen: behind it or ahead of it by less than 2 GiB.
+        let near = number.wrapping_sub(first.wrapping_add(1)).wrapping_sub(highest as u32) as i32;
+        let offset = highest.saturating_add_signed(i64::from(near));
+        if offset > highest {
+            self.sides[side] = Some((first, offset));
+        }
+        offset
+    }
+}
+
+/// Numbers of a header, big-endian; 0 beyond what was kept.
+struct Header<'a>(&'a [u8]);
+
+impl Header<'_> {
+    fn byte(&self, at: usize) -> u8 {
+        self.0.get(at).copied().unwrap_or(0)
+    }
+
+    fn short(&self, at: usize) -> u16 {
+        u16::from_be_bytes([self.byte(at), self.byte(at + 1)])
+    }
+
+    fn word(&self, at: usize) -> u32 {
+        u32::from(self.short(at)) << 16 | u32::from(self.short(at + 2))
+    }
+}
+
+/// The packet in a frame, if it belongs to one of `streams` (one per flow).
+pub(crate) fn packet(bytes: &[u8], frame_bytes: u32, streams: &mut [Stream]) -> Option<Packet> {
+    const ETHERNET: usize = ETHERNET_HEADER_BYTES as usize;
+    let ethernet = Header(bytes);
+    if ethernet.short(12) != 0x0800 {
+        return None;
+    }
+    let ip = Header(bytes.get(ETHERNET..)?);
+    let ip_header = usize::from(ip.byte(0) & 15) * 4;
+    let total = u32::from(ip.short(2));
+    if ip.byte(9) != 6 || ip.short(6) & 0x1fff != 0 {
+        return None;
+    }
+    let tcp = Header(bytes.get(ETHERNET + ip_header..)?);
+    let (from, to) = (tcp.short(0), tcp.short(2));
+    let (flow, outward) = match (from.checked_sub(CLIENT_PORT), from.checked_sub(SERVER_PORT)) {
+        (Some(flow), _) if to == SERVER_PORT + flow => (flow, true),
+        (_, Some(flow)) if to == CLIENT_PORT + flow => (flow, false),
+        _ => return None,
+    };
+    let stream = streams.get_mut(usize::from(flow))?;
+    let header = u32::from(tcp.byte(12) >> 4) * 4;
+    let flag = |mask: u8| tcp.byte(13) & mask != 0;
+    let (side, other) = (usize::from(!outward), usize::from(outward));
+    let syn = flag(2);
+    if syn {
+        stream.sides[side] = Some((tcp.word(4), 0));
+    }
+    let mut segment = Segment {
+        seq: if syn { 0 } else { stream.offset(side, tcp.word(4)) },
+        payload_bytes: total.saturating_sub(ip_header as u32 + header),
+        flags: Flags { syn, fin: flag(1), psh: flag(8) },
+        ..Segment::default()
+    };
+    if flag(16) {
+        segment.ack = acknowledged(stream, other, tcp.word(8));
+    }
+    options(&tcp, header as usize, stream, side, &mut segment);
+    let shift = if syn { 0 } else { stream.shifts[side] };
+    segment.window_bytes = u32::from(tcp.short(14)) << shift;
+    Some(Packet {
+        number: 0,
+        flow: u32::from(flow),
+        frame_bytes,
+        outward,
+        body: Body::Tcp(segment),
+    })
+}
+
+/// An offset in the other side's stream; it may lie behind its highest, never sets it.
+fn acknowledged(stream: &Stream, side: usize, number: u32) -> u64 {
+    let Some((first, highest)) = stream.sides[side] else { return 0 };
+    let near = number.wrapping_sub(first.wrapping_add(1)).wrapping_sub(highest as u32) as i32;
+    highest.saturating_add_signed(i64::from(near))
+}
+
+fn options(
+    tcp: &Header<'_>,
+    header: usize,
+    stream: &mut Stream,
+    side: usize,
+    segment: &mut Segment,
+) {
+    let mut at = 20;
+    while at < header {
+        let (kind, length) = match tcp.byte(at) {
+            0 => return,
+            1 => (1, 1),
+            kind => (kind, usize::from(tcp.byte(at + 1)).max(2)),
+        };
+        match kind {
+            3 if segment.flags.syn => stream.shifts[side] = u32::from(tcp.byte(at + 2)).min(14),
+            5 => {
+                let blocks = ((length - 2) / 8).min(segment.sack.len());
+                for (index, block) in segment.sack.iter_mut().enumerate().take(blocks) {
+                    let place = at + 2 + 8 * index;
+                    *block = SackBlock {
+                        start: acknowledged(stream, 1 - side, tcp.word(place)),
+                        end: acknowledged(stream, 1 - side, tcp.word(place + 4)),
+                    };
+                }
+                segment.sack_count = blocks as u8;
+            }
+            8 => {
+                segment.timestamps = true;
+                segment.tsval_ms = tcp.word(at + 2);
+                segment.tsecr_ms = tcp.word(at + 6);
+            }
+            _ => {}
+        }
+        at += length;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A frame of flow 0 with this sequence number, ACK, flags, options and payload length.
+    fn frame(
+        outward: bool,
+        seq: u32,
+        ack: u32,
+        flags: u8,
+        options: &[u8],
+        payload: u16,
+    ) -> Vec<u8> {
+        let header = 20 + options.len() as u16;
+        let mut bytes = vec![0; 12];
+        bytes.extend([8, 0, 0x45, 0]);
+        bytes.extend((20 + header + payload).to_be_bytes());
+        bytes.extend([0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        let ports = if outward { [CLIENT_PORT, SERVER_PORT] } else { [SERVER_PORT, CLIENT_PORT] };
+        bytes.extend(ports.iter().flat_map(|port| port.to_be_bytes()));
+        bytes.extend(seq.to_be_bytes());
+        bytes.extend(ack.to_be_bytes());
+        bytes.extend([(header as u8 / 4) << 4, flags, 1, 0, 0, 0, 0, 0]);
+        bytes.extend(options);
+        bytes
+    }
+
+    fn segment(bytes: &[u8], streams: &mut [Stream]) -> Segment {
+        match packet(bytes, 66, streams) {
+            Some(Packet { body: Body::Tcp(segment), .. }) => segment,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn sequence_numbers_are_offsets_from_the_first_byte_and_pass_the_wrap() {
+        let streams = &mut [Stream::default()];
+        let first = u32::MAX - 1000;
+        segment(&frame(true, first, 0, 2, &[3, 3, 7, 1], 0), streams);
+        assert_eq!(segment(&frame(true, first.wrapping_add(1), 1, 16, &[], 500), streams).seq, 0);
+        let late = segment(&frame(true, first.wrapping_add(2001), 1, 16, &[], 500), streams);
+        assert_eq!((late.seq, late.payload_bytes), (2000, 500));
+        assert_eq!(late.window_bytes, 256 << 7);
+        let again = segment(&frame(true, first.wrapping_add(501), 1, 16, &[], 500), streams);
+        assert_eq!(again.seq, 500);
+    }
+
+    #[test]
+    fn sack_blocks_are_offsets_in_the_other_direction() {
+        let streams = &mut [Stream::default()];
+        segment(&frame(true, 99, 0, 2, &[], 0), streams);
+        segment(&frame(false, 7, 100, 18, &[], 0), streams);
+        segment(&frame(true, 100, 8, 16, &[], 1000), streams);
+        segment(&frame(true, 2100, 8, 16, &[], 1000), streams);
+        let mut options = vec![1, 1, 5, 10];
+        options.extend(2100_u32.to_be_bytes());
+        options.extend(3100_u32.to_be_bytes());
+        let ack = segment(&frame(false, 8, 1100, 16, &options, 0), streams);
+        assert_eq!(ack.ack, 1000);
+        assert_eq!(ack.sack_blocks(), [SackBlock { start: 2000, end: 3000 }]);
+    }
+
+    #[test]
+    fn what_belongs_to_no_flow_is_left_out() {
+        let streams = &mut [Stream::default()];
+        let mut other = frame(true, 1, 1, 16, &[], 0);
+        other[37] = 9;
+        assert_eq!(packet(&other, 66, streams), None);
+        assert_eq!(packet(&[0; 5], 66, streams), None);
+        for cut in 0..60 {
+            packet(&frame(false, 8, 1100, 16, &[5; 20], 0)[..cut], 66, streams);
+        }
+    }
+}

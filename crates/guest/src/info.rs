@@ -1,0 +1,76 @@
+//! What the kernel says of a connection: `struct tcp_info` of linux/tcp.h, by offset, so that the
+//! fields a kernel does not know yet are 0.
+
+use crate::sys;
+use std::io::Result;
+use std::os::fd::BorrowedFd;
+
+/// `struct tcp_info` of a socket.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TcpInfo {
+    bytes: [u8; 256],
+}
+
+macro_rules! fields {
+    ($($(#[$meta:meta])* $name:ident: $kind:ty = $at:literal;)+) => {
+        $($(#[$meta])*
+        pub(crate) fn $name(&self) -> $kind {
+            let mut raw = [0; size_of::<$kind>()];
+            raw.copy_from_slice(&self.bytes[$at..$at + size_of::<$kind>()]);
+            <$kind>::from_ne_bytes(raw)
+        })+
+    };
+}
+
+impl TcpInfo {
+    /// Of this socket, now.
+    pub(crate) fn of(fd: BorrowedFd<'_>) -> Result<Self> {
+        let mut bytes = [0; 256];
+        sys::get_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes)?;
+        Ok(Self { bytes })
+    }
+
+    fields! {
+        /// TCP_ESTABLISHED is 1.
+        state: u8 = 0;
+        /// Open, Disorder, CWR, Recovery, Loss.
+        ca_state: u8 = 1;
+        rto_us: u32 = 8;
+        unacked: u32 = 24;
+        sacked: u32 = 28;
+        lost: u32 = 32;
+        retrans: u32 = 36;
+        /// Since data last arrived.
+        last_data_received_ms: u32 = 52;
+        rtt_us: u32 = 68;
+        rttvar_us: u32 = 72;
+        ssthresh: u32 = 76;
+        cwnd: u32 = 80;
+        reordering: u32 = 88;
+        total_retrans: u32 = 100;
+        /// Bytes per second.
+        pacing_rate: u64 = 104;
+        bytes_acked: u64 = 120;
+        bytes_received: u64 = 128;
+        segments_out: u32 = 136;
+        segments_in: u32 = 140;
+        not_sent_bytes: u32 = 144;
+        min_rtt_us: u32 = 148;
+        data_segments_out: u32 = 156;
+        bytes_sent: u64 = 200;
+        send_window_bytes: u32 = 228;
+    }
+
+    /// As RFC 9293 and Linux name them.
+    pub(crate) fn ca_state_name(&self) -> &'static str {
+        ["Open", "Disorder", "CWR", "Recovery", "Loss"]
+            .get(usize::from(self.ca_state()))
+            .copied()
+            .unwrap_or("")
+    }
+
+    /// Packets out, less SACKed and lost, plus retransmitted (`tcp_packets_in_flight`).
+    pub(crate) fn in_flight(&self) -> u32 {
+        (self.unacked() + self.retrans()).saturating_sub(self.sacked() + self.lost())
+    }
+}

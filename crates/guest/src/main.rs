@@ -1,0 +1,127 @@
+//! The first program of a guest: it realises the scenario that lies in the run's folder on the
+//! kernel it runs on, runs it, and writes the result tables there.
+//!
+//! The run's folder is the working directory of the kernel's process, mounted at [`OUT`]. It holds
+//! `scenario.json` and `seed`; `<table>.arrow` and last `done.json` are written, or `error.json`.
+
+mod clock;
+mod frame;
+mod info;
+mod netlink;
+mod ping;
+mod plan;
+mod qdisc;
+mod realise;
+mod record;
+mod run;
+mod supervise;
+mod sys;
+mod tcp;
+mod udp;
+
+use dumbbell_model::{digest::digest, ipc, Scenario, ScenarioError};
+use nix::mount::{mount, MsFlags};
+use nix::sys::reboot::{reboot, RebootMode};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+/// The run's folder.
+const OUT: &str = "/run/out";
+
+/// What went wrong: with the scenario, or on the way.
+enum Failure {
+    Scenario(ScenarioError),
+    Other(String),
+}
+
+impl<E: std::fmt::Display> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Other(error.to_string())
+    }
+}
+
+/// Of the sources that decide what a run gives.
+const VERSION: &str = env!("DUMBBELL_GUEST_SOURCES");
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("version") => return say(VERSION),
+        Some("check") => return check(),
+        Some("supervise") => {
+            let words: Vec<String> = std::env::args().skip(2).collect();
+            match supervise::supervise(&words) {
+                Ok(status) => std::process::exit(status.code().unwrap_or(1)),
+                Err(error) => {
+                    say(&format!("dumbbell: {error}"));
+                    std::process::exit(127);
+                }
+            }
+        }
+        Some(_) | None => {}
+    }
+    if let Err(failure) = boot().and_then(|()| realise()) {
+        let told = match &failure {
+            Failure::Scenario(error) => {
+                serde_json::json!({"path": error.path, "message": error.message})
+            }
+            Failure::Other(message) => serde_json::json!({"message": message}),
+        };
+        // If even that fails there is nobody left to tell; the console has it.
+        let _ = fs::write(format!("{OUT}/error.json"), told.to_string());
+        say(&format!("dumbbell: {told}"));
+    }
+    let _ = std::io::stdout().flush();
+    let _ = reboot(RebootMode::RB_POWER_OFF);
+}
+
+/// `check`: tells, for each scenario on a line of standard input, what of it cannot be done here,
+/// as a JSON text a line: `{}` or `{"path": …, "message": …}`.
+fn check() {
+    for line in std::io::stdin().lines().map_while(Result::ok) {
+        let found = Scenario::from_json(&line).and_then(|scenario| plan::plan(&scenario, 0));
+        say(&match found {
+            Ok(_) => "{}".to_owned(),
+            Err(ScenarioError { path, message }) => {
+                serde_json::json!({"path": path, "message": message}).to_string()
+            }
+        });
+    }
+}
+
+/// The console.
+fn say(line: &str) {
+    let mut out = std::io::stdout();
+    let _ = writeln!(out, "{line}");
+}
+
+fn boot() -> Result<(), Failure> {
+    let none: Option<&str> = None;
+    let flags = MsFlags::empty();
+    mount(Some("proc"), "/proc", Some("proc"), flags, none)?;
+    mount(Some("sysfs"), "/sys", Some("sysfs"), flags, none)?;
+    mount(Some("tmpfs"), "/run", Some("tmpfs"), flags, none)?;
+    fs::create_dir(OUT)?;
+    mount(Some("none"), OUT, Some("hostfs"), flags, Some("/proc/self/cwd/."))?;
+    sys::no_timer_slack();
+    Ok(())
+}
+
+fn realise() -> Result<(), Failure> {
+    let text = fs::read_to_string(format!("{OUT}/scenario.json"))?;
+    let seed: u64 = fs::read_to_string(format!("{OUT}/seed"))?.trim().parse()?;
+    let scenario = Scenario::from_json(&text).map_err(Failure::Scenario)?;
+    let plan = plan::plan(&scenario, seed).map_err(Failure::Scenario)?;
+    let world = realise::World::build(&plan)?;
+    let tables = run::run(&scenario, &plan, &world, seed, |now_ns| say(&format!("@{now_ns}")))?;
+    for table in &tables {
+        let path = format!("{OUT}/{}.arrow", table.spec.name);
+        fs::write(path, ipc::stream(table)?)?;
+    }
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let done = serde_json::json!({"digest": digest(&tables), "kernel": release.trim()});
+    let unfinished = format!("{OUT}/done.json.new");
+    fs::write(&unfinished, done.to_string())?;
+    fs::rename(&unfinished, Path::new(OUT).join("done.json"))?;
+    Ok(())
+}

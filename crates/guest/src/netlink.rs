@@ -1,0 +1,170 @@
+//! Counters of queueing disciplines and interfaces by rtnetlink(7).
+
+use crate::sys;
+use std::io::{Error, Result};
+use std::os::fd::{AsFd, OwnedFd};
+
+const GET_LINK: u16 = 18;
+const NEW_LINK: u16 = 16;
+const GET_QDISC: u16 = 38;
+const NEW_QDISC: u16 = 36;
+const DONE: u16 = 3;
+const REQUEST_DUMP: u16 = 0x301;
+const ATTR_STATS2: u16 = 7;
+const STATS_BASIC: u16 = 1;
+const STATS_QUEUE: u16 = 3;
+const LINK_STATS64: u16 = 23;
+
+/// Counters of one queueing discipline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Qdisc {
+    /// Index of its interface.
+    pub(crate) interface: i32,
+    /// Major number in the upper 16 bits.
+    pub(crate) handle: u32,
+    pub(crate) sent_bytes: u64,
+    pub(crate) sent_packets: u32,
+    pub(crate) queued_packets: u32,
+    pub(crate) queued_bytes: u32,
+    pub(crate) dropped: u32,
+}
+
+/// What left an interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Interface {
+    pub(crate) index: i32,
+    pub(crate) sent_packets: u64,
+    pub(crate) sent_bytes: u64,
+}
+
+/// A socket to the kernel's tables of one namespace.
+pub(crate) struct Netlink {
+    socket: OwnedFd,
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    let mut raw = [0; 4];
+    if let Some(found) = bytes.get(at..at + 4) {
+        raw.copy_from_slice(found);
+    }
+    u32::from_ne_bytes(raw)
+}
+
+fn short(bytes: &[u8], at: usize) -> u16 {
+    word(bytes, at) as u16
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
+}
+
+/// The content of an attribute among others.
+fn attribute(mut bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+    while bytes.len() >= 4 {
+        let length = usize::from(short(bytes, 0)).clamp(4, bytes.len());
+        if bytes.get(2..4).map(|kind| u16::from_ne_bytes([kind[0], kind[1]]) & 0x3fff)
+            == Some(wanted)
+        {
+            return bytes.get(4..length);
+        }
+        bytes = bytes.get(length.next_multiple_of(4)..)?;
+    }
+    None
+}
+
+impl Netlink {
+    /// Of this namespace.
+    pub(crate) fn open() -> Result<Self> {
+        Ok(Self { socket: sys::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)? })
+    }
+
+    /// The messages of a dump, each without its header.
+    fn dump(&self, kind: u16, family_bytes: usize, mut each: impl FnMut(u16, &[u8])) -> Result<()> {
+        let mut request = vec![0_u8; 16 + family_bytes];
+        let length = request.len() as u32;
+        request[0..4].copy_from_slice(&length.to_ne_bytes());
+        request[4..6].copy_from_slice(&kind.to_ne_bytes());
+        request[6..8].copy_from_slice(&REQUEST_DUMP.to_ne_bytes());
+        sys::send(self.socket.as_fd(), &request)?;
+        let mut buffer = vec![0_u8; 1 << 16];
+        loop {
+            let length = sys::receive(self.socket.as_fd(), &mut buffer)?;
+            let mut rest = &buffer[..length];
+            while rest.len() >= 16 {
+                let size = (word(rest, 0) as usize).clamp(16, rest.len());
+                let found = u16::from_ne_bytes([rest[4], rest[5]]);
+                if found == DONE {
+                    return Ok(());
+                }
+                if found == 2 {
+                    let code = -(word(rest, 16) as i32);
+                    return Err(Error::from_raw_os_error(code));
+                }
+                each(found, &rest[16..size]);
+                rest = rest.get(size.next_multiple_of(4)..).unwrap_or(&[]);
+            }
+        }
+    }
+
+    /// All queueing disciplines of the namespace.
+    pub(crate) fn qdiscs(&self) -> Result<Vec<Qdisc>> {
+        let mut found = Vec::new();
+        self.dump(GET_QDISC, 20, |kind, message| {
+            if kind != NEW_QDISC {
+                return;
+            }
+            let attributes = message.get(20..).unwrap_or(&[]);
+            let stats = attribute(attributes, ATTR_STATS2).unwrap_or(&[]);
+            let basic = attribute(stats, STATS_BASIC).unwrap_or(&[]);
+            let queue = attribute(stats, STATS_QUEUE).unwrap_or(&[]);
+            found.push(Qdisc {
+                interface: word(message, 4) as i32,
+                handle: word(message, 8),
+                sent_bytes: long(basic, 0),
+                sent_packets: word(basic, 8),
+                queued_packets: word(queue, 0),
+                queued_bytes: word(queue, 4),
+                dropped: word(queue, 8),
+            });
+        })?;
+        Ok(found)
+    }
+
+    /// All interfaces of the namespace.
+    pub(crate) fn interfaces(&self) -> Result<Vec<Interface>> {
+        let mut found = Vec::new();
+        self.dump(GET_LINK, 16, |kind, message| {
+            if kind != NEW_LINK {
+                return;
+            }
+            let attributes = message.get(16..).unwrap_or(&[]);
+            let stats = attribute(attributes, LINK_STATS64).unwrap_or(&[]);
+            found.push(Interface {
+                index: word(message, 4) as i32,
+                sent_packets: long(stats, 8),
+                sent_bytes: long(stats, 24),
+            });
+        })?;
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_found_among_others_and_damage_ends_the_search() {
+        let bytes = [6, 0, 1, 0, 9, 9, 0, 0, 8, 0, 7, 0, 1, 2, 3, 4];
+        assert_eq!(attribute(&bytes, 7), Some(&[1, 2, 3, 4][..]));
+        assert_eq!(attribute(&bytes, 5), None);
+        assert_eq!(attribute(&[255, 255, 7, 0, 1], 7), Some(&[1][..]));
+        assert_eq!(attribute(&[0; 3], 0), None);
+    }
+
+    #[test]
+    fn the_loopback_of_this_machine_is_listed() -> Result<()> {
+        assert!(Netlink::open()?.interfaces()?.iter().any(|found| found.index == 1));
+        Ok(())
+    }
+}

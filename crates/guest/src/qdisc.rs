@@ -1,0 +1,387 @@
+//! One direction of a link as arguments of `tc`. A constant delay and a queue may change places
+//! without any packet arriving at another time, so the delay comes first (netem can hold a shaper
+//! as its child, not behind one).
+
+use dumbbell_model::scenario::{Change, Loss, Pipe, Queue, Shaper};
+use dumbbell_model::{ScenarioError, Span};
+
+/// Room of a queue that is never full.
+const ENDLESS_PACKETS: u64 = 1_000_000;
+/// Room in bytes that tbf demands and does not use, since it has a child.
+const UNUSED_BYTES: u64 = 1 << 20;
+/// A bucket for a wire that lets one packet of this length at a time pass.
+const FRAME_BYTES: u64 = 1514;
+
+/// What a pipe becomes: commands without the device, and where its parts are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Qdiscs {
+    /// Lines such as `root handle 1: netem delay …`, outermost first.
+    pub(crate) lines: Vec<String>,
+    /// The policer's action, if there is one.
+    pub(crate) police: Option<String>,
+    /// Lines of `tc qdisc change` by time.
+    pub(crate) changes: Vec<(Span, String)>,
+}
+
+impl Qdiscs {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.police.is_none()
+    }
+}
+
+/// The netem options of one stage.
+#[derive(Clone, Debug, Default)]
+struct Netem {
+    delay: Span,
+    jitter: Span,
+    limit: u64,
+    loss: String,
+    other: String,
+    rate: String,
+}
+
+impl Netem {
+    fn line(&self) -> String {
+        let mut line = format!("netem limit {}", self.limit);
+        if self.delay > Span::ZERO || self.jitter > Span::ZERO {
+            // netem's jitter is the half width around the mean; ours begins at the delay.
+            let half = self.jitter.as_ns() / 2;
+            line += &format!(" delay {}", micros(self.delay.as_ns() + half));
+            if half > 0 {
+                line += &format!(" {}", micros(half));
+            }
+        }
+        for part in [&self.loss, &self.other, &self.rate] {
+            if !part.is_empty() {
+                line += " ";
+                line += part;
+            }
+        }
+        line
+    }
+}
+
+/// A time as netem reads it: microseconds, with decimals where they are needed.
+fn micros(ns: u64) -> String {
+    match ns % 1000 {
+        0 => format!("{}us", ns / 1000),
+        rest => format!("{}.{rest:03}us", ns / 1000),
+    }
+}
+
+fn refuse<T>(field: &str, message: &str) -> Result<T, ScenarioError> {
+    Err(ScenarioError {
+        path: field.to_owned(),
+        message: format!("the kernel's engines cannot do this: {message}"),
+    })
+}
+
+fn percent(probability: f64) -> String {
+    format!("{}%", probability * 100.0)
+}
+
+fn loss(loss: &Loss, field: &str) -> Result<String, ScenarioError> {
+    match loss {
+        Loss::None => Ok(String::new()),
+        Loss::Independent { probability } => Ok(format!("loss random {}", percent(*probability))),
+        Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => Ok(format!(
+            "loss gemodel {} {} {} {}",
+            percent(*good_to_bad),
+            percent(*bad_to_good),
+            percent(*loss_bad),
+            percent(*loss_good)
+        )),
+        Loss::Scripted { .. } => refuse(field, "scripted loss"),
+    }
+}
+
+/// The shaper of a pipe as a line, and whether it holds packets itself.
+fn shaper(pipe: &Pipe, rate_bps: u64, burst_bytes: u64) -> String {
+    let overhead = match pipe.overhead_bytes {
+        0 => String::new(),
+        bytes => format!(" overhead {bytes}"),
+    };
+    format!("tbf rate {rate_bps}bit burst {burst_bytes}b limit {UNUSED_BYTES}b{overhead}")
+}
+
+/// The commands of a pipe. `field` is its path in the scenario.
+///
+/// # Errors
+/// What Linux's queueing disciplines cannot do, with the field that asks for it.
+pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> {
+    let at = |name: &str| format!("{field}.{name}");
+    if pipe.ack_aggregation.is_some() {
+        return refuse(&at("ack_aggregation"), "aggregation of ACKs");
+    }
+    if pipe.reordering.is_some() {
+        return refuse(&at("reordering"), "holding packets back by a fixed time");
+    }
+    let mut other = Vec::new();
+    if pipe.duplication > 0.0 {
+        other.push(format!("duplicate {}", percent(pipe.duplication)));
+    }
+    if pipe.corruption > 0.0 {
+        other.push(format!("corrupt {}", percent(pipe.corruption)));
+    }
+    let mut wire = Netem {
+        delay: pipe.delay,
+        jitter: pipe.jitter,
+        limit: ENDLESS_PACKETS,
+        other: other.join(" "),
+        ..Netem::default()
+    };
+    let lost = loss(&pipe.loss, &at("loss"))?;
+    // What waits, and what lets go, outermost first.
+    let mut stages: Vec<String> = Vec::new();
+    let mut held: Option<Netem> = None;
+    match (&pipe.shaper, pipe.queue) {
+        (Shaper::Trace { .. }, _) => return refuse(&at("shaper"), "packet-delivery traces"),
+        (Shaper::None, Queue::DropTail { .. }) => wire.loss = lost,
+        (shaped, Queue::Netem { delay, jitter, limit_packets }) => {
+            let mut inner =
+                Netem { delay, jitter, limit: limit_packets, loss: lost, ..Netem::default() };
+            match shaped {
+                Shaper::Tbf { rate_bps, burst_bytes, .. } => {
+                    stages.push(shaper(pipe, rate_bps.as_bps(), *burst_bytes));
+                }
+                Shaper::Serial { rate_bps } => inner.rate = rate(pipe, rate_bps.as_bps()),
+                Shaper::None | Shaper::Trace { .. } => {}
+            }
+            if pipe.delay == Span::ZERO && pipe.jitter == Span::ZERO {
+                inner.other = std::mem::take(&mut wire.other);
+            }
+            stages.push(inner.line());
+            held = Some(inner);
+        }
+        // A netem's packets keep their time when its rate changes.
+        (Shaper::Serial { rate_bps }, Queue::DropTail { limit_packets, limit_bytes: None })
+            if pipe.changes.iter().all(|change| change.rate_bps.is_none()) =>
+        {
+            wire.loss = lost;
+            // The packet on the wire does not count in ours, it does in netem's.
+            let limit = limit_packets.map_or(ENDLESS_PACKETS, |packets| packets + 1);
+            let rate = rate(pipe, rate_bps.as_bps());
+            stages.push(Netem { limit, rate, ..Netem::default() }.line());
+        }
+        (Shaper::Serial { rate_bps }, Queue::DropTail { limit_packets, limit_bytes }) => {
+            wire.loss = lost;
+            stages.push(shaper(pipe, rate_bps.as_bps(), FRAME_BYTES));
+            stages.push(fifo(limit_packets, limit_bytes, &at("queue"))?);
+        }
+        (
+            Shaper::Tbf { rate_bps, burst_bytes, .. },
+            Queue::DropTail { limit_packets, limit_bytes },
+        ) => {
+            wire.loss = lost;
+            stages.push(shaper(pipe, rate_bps.as_bps(), *burst_bytes));
+            stages.push(fifo(limit_packets, limit_bytes, &at("queue"))?);
+        }
+    }
+    let passive = wire.delay == Span::ZERO
+        && wire.jitter == Span::ZERO
+        && wire.loss.is_empty()
+        && wire.other.is_empty();
+    let first_changes_loss = held.is_none() && pipe.changes.iter().any(|c| c.loss.is_some());
+    let first_changes_delay = held.is_none() && pipe.changes.iter().any(|c| c.delay.is_some());
+    if !passive || first_changes_loss || first_changes_delay {
+        stages.insert(0, wire.line());
+    }
+    let lines: Vec<String> = stages
+        .iter()
+        .enumerate()
+        .map(|(depth, stage)| format!("{} {stage}", place(depth)))
+        .collect();
+    let police = pipe.policer.map(|policer| {
+        format!(
+            "matchall action police rate {}bit burst {}b conform-exceed drop",
+            policer.rate_bps.as_bps(),
+            policer.burst_bytes
+        )
+    });
+    let changes = changes(pipe, &stages, wire, held, field)?;
+    Ok(Qdiscs { lines, police, changes })
+}
+
+fn place(depth: usize) -> String {
+    match depth {
+        0 => "root handle 1:".to_owned(),
+        _ => format!("parent {depth}:1 handle {}:", depth + 1),
+    }
+}
+
+fn rate(pipe: &Pipe, rate_bps: u64) -> String {
+    match pipe.overhead_bytes {
+        0 => format!("rate {rate_bps}bit"),
+        bytes => format!("rate {rate_bps}bit {bytes}"),
+    }
+}
+
+fn fifo(
+    limit_packets: Option<u64>,
+    limit_bytes: Option<u64>,
+    field: &str,
+) -> Result<String, ScenarioError> {
+    match (limit_packets, limit_bytes) {
+        (Some(_), Some(_)) => refuse(field, "limits in packets and in bytes on one queue"),
+        (None, Some(bytes)) => Ok(format!("bfifo limit {bytes}b")),
+        (packets, None) => Ok(format!("pfifo limit {}", packets.unwrap_or(ENDLESS_PACKETS))),
+    }
+}
+
+/// The timed changes as `tc qdisc change` lines; every line carries all options of its stage.
+fn changes(
+    pipe: &Pipe,
+    stages: &[String],
+    mut wire: Netem,
+    mut held: Option<Netem>,
+    field: &str,
+) -> Result<Vec<(Span, String)>, ScenarioError> {
+    let depth_of = |kind: &str| stages.iter().position(|stage| stage.starts_with(kind));
+    let mut lines = Vec::new();
+    for (i, change) in pipe.changes.iter().enumerate() {
+        let Change { at, rate_bps, delay, loss: new_loss } = change;
+        if let Some(bps) = rate_bps.map(dumbbell_model::Rate::as_bps) {
+            match (&pipe.shaper, depth_of("tbf")) {
+                (shaped @ (Shaper::Tbf { .. } | Shaper::Serial { .. }), Some(depth)) => {
+                    let burst_bytes = match shaped {
+                        Shaper::Tbf { burst_bytes, .. } => *burst_bytes,
+                        _ => FRAME_BYTES,
+                    };
+                    let line = shaper(pipe, bps, burst_bytes);
+                    lines.push((*at, format!("{} {line}", place(depth))));
+                    // tbf gives a fifo below it a limit of its own.
+                    if let Some(child) = stages.get(depth + 1).filter(|s| s.contains("fifo")) {
+                        lines.push((*at, format!("{} {child}", place(depth + 1))));
+                    }
+                }
+                (Shaper::Serial { .. }, None) => {
+                    let field = format!("{field}.changes[{i}].rate_bps");
+                    return refuse(&field, "a new rate for a netem that serialises");
+                }
+                _ => {
+                    let field = format!("{field}.changes[{i}].rate_bps");
+                    return refuse(&field, "a new rate where there is no shaper");
+                }
+            }
+        }
+        if delay.is_some() || new_loss.is_some() {
+            let in_queue = matches!(pipe.queue, Queue::Netem { .. });
+            let depth = if in_queue { stages.len() - 1 } else { 0 };
+            let stage = match &mut held {
+                Some(inner) if in_queue => inner,
+                _ => &mut wire,
+            };
+            stage.delay = delay.unwrap_or(stage.delay);
+            if let Some(new) = new_loss {
+                let line = loss(new, &format!("{field}.changes[{i}].loss"))?;
+                // Only a loss of 0 takes an earlier one away.
+                stage.loss = if line.is_empty() { "loss random 0%".to_owned() } else { line };
+            }
+            lines.push((*at, format!("{} {}", place(depth), stage.line())));
+        }
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_model::scenario::Policer;
+    use dumbbell_model::Rate;
+
+    fn bare() -> Pipe {
+        Pipe {
+            policer: None,
+            loss: Loss::None,
+            corruption: 0.0,
+            duplication: 0.0,
+            queue: Queue::DropTail { limit_packets: None, limit_bytes: None },
+            shaper: Shaper::None,
+            overhead_bytes: 0,
+            delay: Span::ZERO,
+            jitter: Span::ZERO,
+            reordering: None,
+            ack_aggregation: None,
+            changes: Vec::new(),
+        }
+    }
+
+    fn lines(pipe: &Pipe) -> Vec<String> {
+        qdiscs(pipe, "p").map(|found| found.lines).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_wire_without_anything_needs_no_qdisc() {
+        assert_eq!(qdiscs(&bare(), "p"), Ok(Qdiscs::default()));
+    }
+
+    #[test]
+    fn study_1_has_netem_as_the_child_of_tbf() {
+        let pipe = Pipe {
+            shaper: Shaper::Tbf {
+                rate_bps: Rate::from_bps(10_000_000),
+                burst_bytes: 5120,
+                initial_bytes: None,
+            },
+            queue: Queue::Netem { delay: Span::from_ms(5), jitter: Span::ZERO, limit_packets: 100 },
+            loss: Loss::Independent { probability: 0.01 },
+            ..bare()
+        };
+        let expected = [
+            "root handle 1: tbf rate 10000000bit burst 5120b limit 1048576b",
+            "parent 1:1 handle 2: netem limit 100 delay 5000us loss random 1%",
+        ];
+        assert_eq!(lines(&pipe), expected);
+    }
+
+    #[test]
+    fn a_serial_link_is_a_netem_with_a_rate_behind_its_delay() {
+        let pipe = Pipe {
+            shaper: Shaper::Serial { rate_bps: Rate::from_bps(1_000_000) },
+            queue: Queue::DropTail { limit_packets: Some(50), limit_bytes: None },
+            delay: Span::from_ms(10),
+            ..bare()
+        };
+        let expected = [
+            "root handle 1: netem limit 1000000 delay 10000us",
+            "parent 1:1 handle 2: netem limit 51 rate 1000000bit",
+        ];
+        assert_eq!(lines(&pipe), expected);
+        let bytes = Queue::DropTail { limit_packets: None, limit_bytes: Some(30_000) };
+        let pipe = Pipe { queue: bytes, delay: Span::ZERO, ..pipe };
+        let expected = [
+            "root handle 1: tbf rate 1000000bit burst 1514b limit 1048576b",
+            "parent 1:1 handle 2: bfifo limit 30000b",
+        ];
+        assert_eq!(lines(&pipe), expected);
+    }
+
+    #[test]
+    fn changes_carry_all_options_of_their_stage() {
+        let change = Change {
+            at: Span::from_s(5),
+            rate_bps: None,
+            delay: Some(Span::from_ms(20)),
+            loss: Some(Loss::None),
+        };
+        let pipe = Pipe {
+            delay: Span::from_ms(10),
+            loss: Loss::Independent { probability: 0.5 },
+            policer: Some(Policer { rate_bps: Rate::from_bps(8000), burst_bytes: 3000 }),
+            changes: vec![change],
+            ..bare()
+        };
+        let Ok(found) = qdiscs(&pipe, "p") else { panic!("refused") };
+        let line = "root handle 1: netem limit 1000000 delay 20000us loss random 0%";
+        assert_eq!(found.changes, [(Span::from_s(5), line.to_owned())]);
+        let police = "matchall action police rate 8000bit burst 3000b conform-exceed drop";
+        assert_eq!(found.police.as_deref(), Some(police));
+    }
+
+    #[test]
+    fn what_linux_cannot_do_is_refused_by_field() {
+        let pipe = Pipe { shaper: Shaper::Trace { deliveries_ms: vec![1] }, ..bare() };
+        let Err(error) = qdiscs(&pipe, "links[0].forward") else { panic!("accepted") };
+        assert_eq!(error.path, "links[0].forward.shaper");
+    }
+}

@@ -1,0 +1,113 @@
+//! Does what a plan says: namespaces, links, addresses, queueing disciplines, options.
+
+use crate::plan::{Namespace, Plan};
+use crate::sys;
+use nix::mount::{mount, MsFlags};
+use nix::sched::{setns, unshare, CloneFlags};
+use std::fs::{self, File};
+use std::io::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const NAMES: &str = "/run/netns";
+
+/// The namespaces of a run.
+pub(crate) struct World {
+    home: File,
+    /// In the order of the plan.
+    namespaces: Vec<File>,
+}
+
+fn because(what: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::other(format!("{what}: {error}"))
+}
+
+impl World {
+    /// Everything up to the first packet.
+    pub(crate) fn build(plan: &Plan) -> Result<Self> {
+        fs::create_dir_all(NAMES)?;
+        let home = File::open("/proc/self/ns/net")?;
+        let mut world = Self { home, namespaces: Vec::new() };
+        for (path, value) in &plan.globals {
+            // An option that this kernel does not have cannot be set, and need not be if it is off.
+            if Path::new(path).exists() {
+                fs::write(path, value).map_err(|error| because(path, &error))?;
+            }
+        }
+        for namespace in &plan.namespaces {
+            let file = create(namespace)?;
+            world.namespaces.push(file);
+            world.leave()?;
+        }
+        batch("ip", &plan.joins)?;
+        for (index, namespace) in plan.namespaces.iter().enumerate() {
+            world.enter(index)?;
+            for device in &namespace.devices {
+                sys::offload_off(device).map_err(|error| because(device, &error))?;
+            }
+            batch("ip", &namespace.up)?;
+            batch("tc", &namespace.tc)?;
+        }
+        for (index, namespace) in plan.namespaces.iter().enumerate() {
+            world.enter(index)?;
+            batch("ip", &namespace.routes)?;
+        }
+        world.leave()?;
+        Ok(world)
+    }
+
+    /// What this process opens from now on belongs to a namespace.
+    pub(crate) fn enter(&self, index: usize) -> Result<()> {
+        setns(&self.namespaces[index], CloneFlags::CLONE_NEWNET).map_err(Error::from)
+    }
+
+    /// Back to where it began.
+    pub(crate) fn leave(&self) -> Result<()> {
+        setns(&self.home, CloneFlags::CLONE_NEWNET).map_err(Error::from)
+    }
+
+    /// Runs one line of `tc` in a namespace.
+    pub(crate) fn tc(&self, namespace: usize, line: &str) -> Result<()> {
+        self.enter(namespace)?;
+        let done = batch("tc", &[line.to_owned()]);
+        self.leave()?;
+        done
+    }
+}
+
+fn create(namespace: &Namespace) -> Result<File> {
+    let path = PathBuf::from(NAMES).join(&namespace.name);
+    File::create(&path)?;
+    unshare(CloneFlags::CLONE_NEWNET)?;
+    let none: Option<&str> = None;
+    mount(Some("/proc/self/ns/net"), &path, none, MsFlags::MS_BIND, none)?;
+    for (name, value) in &namespace.sysctls {
+        let file = Path::new("/proc/sys").join(name);
+        // IPv6 may be missing altogether.
+        if name.starts_with("net/ipv6") && !file.exists() {
+            continue;
+        }
+        fs::write(&file, value).map_err(|error| because(&format!("{name} = {value}"), &error))?;
+    }
+    File::open(path)
+}
+
+/// Runs lines by `ip -batch` or `tc -batch`, without a shell.
+fn batch(program: &str, lines: &[String]) -> Result<()> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let file = "/run/batch";
+    fs::write(file, lines.join("\n") + "\n")?;
+    let output = Command::new(program)
+        .args(["-batch", file])
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| because(program, &error))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(Error::other(format!("{program}: {}\n{}", said.trim(), lines.join("\n"))))
+}

@@ -1,0 +1,385 @@
+//! Result tables from what the kernel tells. What it does not tell is -1, or NaN.
+
+use crate::info::TcpInfo;
+use crate::netlink::{Interface, Qdisc};
+use crate::plan::Plan;
+use crate::run::{App, Watch};
+use crate::tcp::{name_of, Phase, TcpFlow};
+use crate::udp::UdpFlow;
+use dumbbell_model::scenario::{self, Algorithm, Loss, Queue, Scenario, Shaper};
+use dumbbell_model::tables::{
+    DropRow, FlowRow, PacketRow, PipeRow, QueueRow, SampleRow, Table, TransferRow,
+};
+use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
+use dumbbell_packet::Taps;
+use std::collections::BTreeMap;
+use std::io::Result;
+use std::os::fd::AsFd;
+
+/// Frame of a segment without its payload: Ethernet, IPv4, TCP with timestamps.
+const HEADERS_BYTES: u64 = 66;
+/// Frame of a datagram's packet without its payload.
+const UDP_HEADERS_BYTES: u64 = ETHERNET_HEADER_BYTES as u64 + 28;
+const NEVER: i64 = -1;
+
+/// Sums of what is sampled, of one flow.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    samples: u64,
+    cwnd: u64,
+    cwnd_max: u32,
+    in_flight: u64,
+    srtt_us: u64,
+    rtt_min_us: Option<u32>,
+}
+
+/// Samples while the run goes on.
+pub(crate) struct Recorder<'a> {
+    scenario: &'a Scenario,
+    plan: &'a Plan,
+    sums: Vec<Sums>,
+    samples: Vec<SampleRow>,
+    queues: Vec<QueueRow>,
+}
+
+/// The tables but for what the taps saw.
+pub(crate) struct Rows {
+    flows: Vec<FlowRow>,
+    pipes: Vec<PipeRow>,
+    transfers: Vec<TransferRow>,
+    samples: Vec<SampleRow>,
+    queues: Vec<QueueRow>,
+}
+
+impl Rows {
+    /// In the order of the digest.
+    pub(crate) fn tables(mut self, taps: &Taps, named: &[scenario::Tap]) -> Vec<Table> {
+        for (number, row) in self.flows.iter_mut().enumerate() {
+            taps.fill(row, number, named);
+        }
+        vec![
+            FlowRow::table(&self.flows),
+            PipeRow::table(&self.pipes),
+            TransferRow::table(&self.transfers),
+            SampleRow::table(&self.samples),
+            QueueRow::table(&self.queues),
+            DropRow::table(&[]),
+            PacketRow::table(&[]),
+        ]
+    }
+}
+
+fn mean(sum: u64, count: u64, scale: f64) -> f64 {
+    match count {
+        0 => f64::NAN,
+        count => sum as f64 * scale / count as f64,
+    }
+}
+
+/// Counters of all pipes at a moment.
+struct Counters {
+    qdiscs: BTreeMap<(usize, i32), Vec<Qdisc>>,
+    interfaces: BTreeMap<(usize, i32), Interface>,
+}
+
+fn counters(watch: &Watch, with_interfaces: bool) -> Result<Counters> {
+    let mut found = Counters { qdiscs: BTreeMap::new(), interfaces: BTreeMap::new() };
+    for (&namespace, netlink) in &watch.netlinks {
+        for qdisc in netlink.qdiscs()? {
+            // Only those that were given a handle by the plan: 1:, 2:, 3:, outermost first.
+            if (1..=3).contains(&(qdisc.handle >> 16)) {
+                found.qdiscs.entry((namespace, qdisc.interface)).or_default().push(qdisc);
+            }
+        }
+        if with_interfaces {
+            for interface in netlink.interfaces()? {
+                found.interfaces.insert((namespace, interface.index), interface);
+            }
+        }
+    }
+    for stages in found.qdiscs.values_mut() {
+        stages.sort_by_key(|qdisc| qdisc.handle);
+    }
+    Ok(found)
+}
+
+impl<'a> Recorder<'a> {
+    pub(crate) fn new(scenario: &'a Scenario, plan: &'a Plan) -> Self {
+        let sums = vec![Sums::default(); scenario.flows.len()];
+        Self { scenario, plan, sums, samples: Vec::new(), queues: Vec::new() }
+    }
+
+    /// Takes a sample of every flow and queue.
+    pub(crate) fn sample(&mut self, now: i64, apps: &[App], watch: &Watch) -> Result<()> {
+        for (number, app) in apps.iter().enumerate() {
+            let App::Tcp(flow) = app else {
+                continue;
+            };
+            if !matches!(flow.phase, Phase::Writing | Phase::Closing) {
+                continue;
+            }
+            let info = TcpInfo::of(flow.sender.as_fd())?;
+            self.sums[number].add(&info);
+            if self.scenario.sampling.samples {
+                let received = match (&flow.receiver, &flow.received) {
+                    (Some(receiver), _) => TcpInfo::of(receiver.as_fd())?.bytes_received(),
+                    (None, Some(last)) => last.bytes_received(),
+                    (None, None) => 0,
+                };
+                let name = &self.scenario.flows[number].name;
+                self.samples.push(sample_row(now, name, flow, &info, received));
+            }
+        }
+        if self.scenario.sampling.queues {
+            let found = counters(watch, false)?;
+            for (pipe, place) in self.plan.places.iter().enumerate() {
+                let key = (place.namespace, watch.interfaces[pipe]);
+                if let Some(stages) = found.qdiscs.get(&key).filter(|_| place.shaped) {
+                    self.queues.push(queue_row(now, self.pipe_name(pipe), stages));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pipe_name(&self, pipe: usize) -> String {
+        let direction = if pipe % 2 == 0 { "forward" } else { "backward" };
+        format!("{}/{direction}", self.scenario.links[pipe / 2].name)
+    }
+
+    /// The totals at the end.
+    pub(crate) fn finish(self, end: i64, apps: &[App], watch: &Watch) -> Result<Rows> {
+        let mut flows = Vec::with_capacity(apps.len());
+        let mut transfers = Vec::new();
+        for (number, app) in apps.iter().enumerate() {
+            let spec = &self.scenario.flows[number];
+            let mut row = bare(spec);
+            match app {
+                App::Tcp(flow) => {
+                    fill_tcp(&mut row, flow, &self.sums[number], end)?;
+                    if let (Phase::Finished { .. }, Some(last)) = (flow.phase, flow.last_delivery) {
+                        transfers.push(TransferRow {
+                            flow: spec.name.clone(),
+                            start_ns: flow.start,
+                            end_ns: last,
+                            transfer_bytes: row.delivered_bytes,
+                        });
+                    }
+                }
+                App::Udp(flow) => fill_udp(&mut row, flow),
+                App::Ping(flow) => {
+                    row.kind = "ping".to_owned();
+                    (row.start_ns, row.established_ns) = (flow.start, flow.start);
+                    row.sent_packets = flow.sent() as i64;
+                    row.data_packets = flow.sent() as i64;
+                    row.rtt_min_ns = flow.rtt_min_ns.unwrap_or(NEVER);
+                    row.rtt_mean_ns = mean(flow.rtt_sum_ns.max(0) as u64, flow.answered, 1.0);
+                    row.last_delivery_ns = flow.last_delivery.unwrap_or(NEVER);
+                }
+            }
+            if row.end_ns == NEVER {
+                row.end_ns = spec.stop.map_or(end, |stop| (stop.as_ns() as i64).min(end));
+            }
+            flows.push(row);
+        }
+        let found = counters(watch, true)?;
+        if let [only] = flows.as_mut_slice() {
+            // Whatever was dropped was its.
+            let stages = found.qdiscs.values();
+            let dropped = stages.map(|s| s[0].dropped.max(s[s.len() - 1].dropped));
+            only.dropped_packets = dropped.map(i64::from).sum();
+        }
+        let pipes =
+            (0..self.plan.places.len()).map(|pipe| self.pipe_row(pipe, &found, watch)).collect();
+        Ok(Rows { flows, pipes, transfers, samples: self.samples, queues: self.queues })
+    }
+
+    fn pipe_row(&self, pipe: usize, found: &Counters, watch: &Watch) -> PipeRow {
+        let place = &self.plan.places[pipe];
+        let key = (place.namespace, watch.interfaces[pipe]);
+        let link = &self.scenario.links[pipe / 2];
+        let spec = if pipe % 2 == 0 { &link.forward } else { &link.backward };
+        let unknown = |there: bool| if there { NEVER } else { 0 };
+        let mut row = PipeRow {
+            pipe: self.pipe_name(pipe),
+            dropped_policed_packets: unknown(spec.policer.is_some()),
+            dropped_corrupted_packets: unknown(spec.corruption > 0.0),
+            queue_max_packets: NEVER,
+            queue_mean_packets: f64::NAN,
+            sojourn_mean_ns: f64::NAN,
+            sojourn_max_ns: NEVER,
+            ..PipeRow::default()
+        };
+        match found.qdiscs.get(&key).filter(|_| place.shaped) {
+            Some(stages) => {
+                let (outer, inner) = (stages[0], stages[stages.len() - 1]);
+                let (overflow, random) = drops(spec, outer.dropped, inner.dropped, stages.len());
+                let remaining = u64::from(outer.queued_packets);
+                let lost = u64::from(outer.dropped.max(inner.dropped));
+                row.left_packets = i64::from(outer.sent_packets);
+                row.left_bytes = outer.sent_bytes as i64;
+                row.remaining_packets = remaining as i64;
+                row.arrived_packets = row.left_packets + (remaining + lost) as i64;
+                row.arrived_bytes = NEVER;
+                row.dropped_overflow_packets = overflow;
+                row.dropped_random_packets = random;
+            }
+            None => {
+                let left = found.interfaces.get(&key).copied().unwrap_or_default();
+                (row.left_packets, row.left_bytes) =
+                    (left.sent_packets as i64, left.sent_bytes as i64);
+                (row.arrived_packets, row.arrived_bytes) = (row.left_packets, row.left_bytes);
+            }
+        }
+        row
+    }
+}
+
+/// Overflow and random loss, from what the outermost and the innermost discipline count: tbf does
+/// not count netem's random loss, a netem counts what its child drops.
+fn drops(pipe: &scenario::Pipe, outer: u32, inner: u32, stages: usize) -> (i64, i64) {
+    let (outer, inner) = (i64::from(outer), i64::from(inner));
+    let lossy = pipe.loss != Loss::None || pipe.changes.iter().any(|change| change.loss.is_some());
+    if !lossy {
+        return (outer.max(inner), 0);
+    }
+    let shaped_first =
+        matches!((&pipe.shaper, pipe.queue), (Shaper::Tbf { .. }, Queue::Netem { .. }));
+    match stages {
+        1 if matches!(pipe.queue, Queue::Netem { .. }) => (outer, NEVER),
+        1 => (0, outer),
+        _ if shaped_first => (outer, inner - outer),
+        _ => (inner, outer - inner),
+    }
+}
+
+impl Sums {
+    fn add(&mut self, info: &TcpInfo) {
+        self.samples += 1;
+        self.cwnd += u64::from(info.cwnd());
+        self.cwnd_max = self.cwnd_max.max(info.cwnd());
+        self.in_flight += u64::from(info.in_flight());
+        self.srtt_us += u64::from(info.rtt_us());
+        if info.min_rtt_us() != u32::MAX && info.min_rtt_us() > 0 {
+            let least = self.rtt_min_us.unwrap_or(u32::MAX);
+            self.rtt_min_us = Some(least.min(info.min_rtt_us()));
+        }
+    }
+}
+
+fn bare(spec: &scenario::Flow) -> FlowRow {
+    FlowRow {
+        flow: spec.name.clone(),
+        from_host: spec.from.clone(),
+        to_host: spec.to.clone(),
+        start_ns: NEVER,
+        established_ns: NEVER,
+        last_delivery_ns: NEVER,
+        end_ns: NEVER,
+        received_packets: NEVER,
+        received_bytes: NEVER,
+        fast_retransmitted_packets: NEVER,
+        timeout_retransmitted_packets: NEVER,
+        probe_retransmitted_packets: NEVER,
+        spurious_retransmitted_packets: NEVER,
+        paws_rejected_packets: NEVER,
+        timeouts: NEVER,
+        recoveries: NEVER,
+        undos: NEVER,
+        dropped_packets: NEVER,
+        reordered_packets: NEVER,
+        reordering_extent_mean_packets: f64::NAN,
+        reordering_extent_max_packets: NEVER,
+        cwnd_mean_packets: f64::NAN,
+        in_flight_mean_packets: f64::NAN,
+        srtt_mean_ns: f64::NAN,
+        rtt_min_ns: NEVER,
+        rtt_mean_ns: f64::NAN,
+        ..FlowRow::default()
+    }
+}
+
+fn fill_tcp(row: &mut FlowRow, flow: &TcpFlow, sums: &Sums, end: i64) -> Result<()> {
+    let info = TcpInfo::of(flow.sender.as_fd())?;
+    row.kind = "tcp".to_owned();
+    row.congestion_control = name_of(flow.spec.congestion_control).to_owned();
+    row.start_ns = flow.start;
+    row.established_ns = flow.established.unwrap_or(NEVER);
+    row.last_delivery_ns = flow.last_delivery.unwrap_or(NEVER);
+    row.end_ns = match flow.phase {
+        Phase::Finished { at } => at,
+        Phase::Waiting | Phase::Connecting | Phase::Writing | Phase::Closing => end,
+    };
+    if let Some(received) = &flow.received {
+        // The FIN counts as a byte that was received.
+        let fin = u64::from(flow.receiver.is_none());
+        row.delivered_bytes = received.bytes_received().saturating_sub(fin) as i64;
+        row.received_packets = i64::from(received.segments_in());
+    }
+    let segments = u64::from(info.segments_out());
+    row.sent_packets = segments as i64;
+    row.sent_bytes = (info.bytes_sent() + segments * HEADERS_BYTES) as i64;
+    row.data_packets = i64::from(info.data_segments_out());
+    row.retransmitted_packets = i64::from(info.total_retrans());
+    row.reordering_packets = i64::from(info.reordering());
+    row.rtt_min_ns = sums.rtt_min_us.map_or(NEVER, |us| i64::from(us) * 1000);
+    row.cwnd_max_packets = i64::from(sums.cwnd_max);
+    row.cwnd_mean_packets = mean(sums.cwnd, sums.samples, 1.0);
+    row.in_flight_mean_packets = mean(sums.in_flight, sums.samples, 1.0);
+    row.srtt_mean_ns = mean(sums.srtt_us, sums.samples, 1000.0);
+    Ok(())
+}
+
+fn fill_udp(row: &mut FlowRow, flow: &UdpFlow) {
+    row.kind = "udp".to_owned();
+    (row.start_ns, row.established_ns) = (flow.start, flow.start);
+    row.last_delivery_ns = flow.last_delivery.unwrap_or(NEVER);
+    row.delivered_bytes = (flow.received * flow.datagram_bytes()) as i64;
+    let packets = flow.sent * flow.fragments();
+    row.sent_packets = packets as i64;
+    row.data_packets = packets as i64;
+    // Every fragment has an IP header, one of them the UDP header.
+    let fragments = packets - flow.sent;
+    let headers = flow.sent * UDP_HEADERS_BYTES + fragments * (UDP_HEADERS_BYTES - 8);
+    row.sent_bytes = (flow.sent * flow.datagram_bytes() + headers) as i64;
+}
+
+fn sample_row(now: i64, name: &str, flow: &TcpFlow, info: &TcpInfo, received: u64) -> SampleRow {
+    let paced = flow.spec.congestion_control == Algorithm::Bbr && info.pacing_rate() != u64::MAX;
+    let least = info.min_rtt_us();
+    SampleRow {
+        time_ns: now,
+        flow: name.to_owned(),
+        state: info.ca_state_name().to_owned(),
+        cwnd_packets: i64::from(info.cwnd()),
+        ssthresh_packets: i64::from(info.ssthresh().min(i32::MAX as u32)),
+        in_flight_packets: i64::from(info.in_flight()),
+        sacked_packets: i64::from(info.sacked()),
+        lost_packets: i64::from(info.lost()),
+        reordering_packets: i64::from(info.reordering()),
+        srtt_ns: i64::from(info.rtt_us()) * 1000,
+        rttvar_ns: i64::from(info.rttvar_us()) * 1000,
+        rtt_min_ns: if least == u32::MAX { NEVER } else { i64::from(least) * 1000 },
+        rto_ns: i64::from(info.rto_us()) * 1000,
+        pacing_bps: if paced { (info.pacing_rate() * 8) as i64 } else { NEVER },
+        rwnd_bytes: i64::from(info.send_window_bytes()),
+        unsent_bytes: i64::from(info.not_sent_bytes()),
+        acked_bytes: info.bytes_acked() as i64,
+        delivered_bytes: received as i64,
+        retransmitted_packets: i64::from(info.total_retrans()),
+    }
+}
+
+fn queue_row(now: i64, pipe: String, stages: &[Qdisc]) -> QueueRow {
+    let (outer, inner) = (stages[0], stages[stages.len() - 1]);
+    QueueRow {
+        time_ns: now,
+        pipe,
+        queued_packets: i64::from(inner.queued_packets),
+        queued_bytes: i64::from(inner.queued_bytes),
+        sojourn_mean_ns: f64::NAN,
+        dropped_packets: i64::from(outer.dropped.max(inner.dropped)),
+        marked_packets: 0,
+        sent_bytes: outer.sent_bytes as i64,
+    }
+}

@@ -1,0 +1,243 @@
+//! The run: one loop that starts flows, moves their applications, samples, changes links.
+
+use crate::clock::Clock;
+use crate::frame::{self, Stream};
+use crate::netlink::Netlink;
+use crate::ping::PingFlow;
+use crate::plan::{address, device, Plan};
+use crate::realise::World;
+use crate::record::Recorder;
+use crate::sys::{interface_index, Ring, RETIRE_MS};
+use crate::tcp::{self, Ends, TcpFlow};
+use crate::udp::{self, UdpFlow};
+use dumbbell_model::rng::Rng;
+use dumbbell_model::scenario::{Scenario, Traffic};
+use dumbbell_model::tables::Table;
+use dumbbell_model::Time;
+use dumbbell_packet::{Tap, Taps};
+use nix::poll::{ppoll, PollFd, PollFlags};
+use nix::sys::time::TimeSpec;
+use std::collections::BTreeMap;
+use std::io::{Error, Result};
+use std::os::fd::AsFd;
+
+/// Blocks of a megabyte per tap: three of them hold a second of 10 Gbit/s.
+const RING_BLOCKS: usize = 16;
+/// The rings are emptied this often.
+const DRAIN_NS: i64 = 50_000_000;
+/// One report of progress per virtual second.
+const PROGRESS_NS: i64 = 1_000_000_000;
+
+/// What a flow is.
+pub(crate) enum App {
+    Tcp(Box<TcpFlow>),
+    Udp(UdpFlow),
+    Ping(PingFlow),
+}
+
+impl App {
+    fn next(&self) -> Option<i64> {
+        match self {
+            Self::Tcp(flow) => flow.next(),
+            Self::Udp(flow) => flow.next(),
+            Self::Ping(flow) => flow.next(),
+        }
+    }
+
+    fn turn(&mut self, now: i64) -> Result<()> {
+        match self {
+            Self::Tcp(flow) => flow.turn(now),
+            Self::Udp(flow) => flow.turn(now),
+            Self::Ping(flow) => flow.turn(now),
+        }
+    }
+}
+
+/// A tap: its ring, and the interface's place among the scenario's taps.
+struct Tapped {
+    ring: Ring,
+    tap: usize,
+}
+
+/// What is watched of each pipe: its namespace's counters, and which interface.
+pub(crate) struct Watch {
+    pub(crate) netlinks: BTreeMap<usize, Netlink>,
+    /// Interface index of each pipe.
+    pub(crate) interfaces: Vec<i32>,
+}
+
+/// Runs the flows of a scenario and gives all tables in the order of the digest.
+pub(crate) fn run(
+    scenario: &Scenario,
+    plan: &Plan,
+    world: &World,
+    seed: u64,
+    progress: impl Fn(i64),
+) -> Result<Vec<Table>> {
+    let clock = Clock::begin()?;
+    let end = scenario.duration.as_ns() as i64;
+    let mut apps = applications(scenario, world, seed)?;
+    let mut taps = Taps::new(scenario.flows.len());
+    let mut streams = vec![Stream::default(); scenario.flows.len()];
+    let mut tapped = open_taps(scenario, world)?;
+    let watch = open_watch(plan, world)?;
+    let mut recorder = Recorder::new(scenario, plan);
+    let mut changes = plan.changes.iter().peekable();
+    let interval = scenario.sampling.interval.as_ns().max(1) as i64;
+    let (mut sample_at, mut drain_at, mut progress_at) = (interval, DRAIN_NS, 0);
+    loop {
+        let now = clock.now()?;
+        while let Some(change) = changes.next_if(|change| change.at.as_ns() as i64 <= now) {
+            world.tc(change.namespace, &change.line)?;
+        }
+        for app in &mut apps {
+            app.turn(now)?;
+        }
+        if now >= sample_at {
+            recorder.sample(sample_at, &apps, &watch)?;
+            sample_at += interval;
+        }
+        if now >= end {
+            break;
+        }
+        if now >= drain_at {
+            drain_at += DRAIN_NS;
+            drain(&mut tapped, &clock, &mut streams, &mut taps);
+        }
+        if now >= progress_at {
+            progress_at += PROGRESS_NS;
+            progress(now);
+        }
+        let change_at = changes.peek().map(|change| change.at.as_ns() as i64);
+        let due =
+            apps.iter().filter_map(App::next).chain(change_at).chain([sample_at, drain_at, end]);
+        let next = due.min().unwrap_or(end);
+        wait(&mut apps, next - clock.now()?)?;
+    }
+    for app in &mut apps {
+        match app {
+            App::Tcp(flow) => flow.finish(end)?,
+            App::Udp(flow) => flow.read(end)?,
+            App::Ping(_) => {}
+        }
+    }
+    let rows = recorder.finish(end, &apps, &watch)?;
+    // A block that is not full is handed over when its time is out.
+    wait(&mut [], i64::from(RETIRE_MS) * 2_100_000)?;
+    drain(&mut tapped, &clock, &mut streams, &mut taps);
+    for one in &tapped {
+        let dropped = one.ring.dropped()?;
+        if dropped > 0 {
+            let name = &scenario.taps[one.tap].name;
+            return Err(Error::other(format!("tap {name}: no room for {dropped} packets")));
+        }
+    }
+    Ok(rows.tables(&taps, &scenario.taps))
+}
+
+/// Waits for what the applications wait for, at most this long.
+fn wait(apps: &mut [App], ns: i64) -> Result<()> {
+    let mut fds = Vec::with_capacity(2 * apps.len());
+    let mut whose = Vec::with_capacity(2 * apps.len());
+    for (number, app) in apps.iter().enumerate() {
+        let waits = match app {
+            App::Tcp(flow) => flow.waits(),
+            App::Udp(_) => Vec::new(),
+            App::Ping(flow) => vec![flow.waits()],
+        };
+        for (side, fd, wanted) in waits {
+            fds.push(PollFd::new(fd.as_fd(), PollFlags::from_bits_truncate(wanted)));
+            whose.push((number, side));
+        }
+    }
+    let time = TimeSpec::new(ns.max(0) / 1_000_000_000, ns.max(0) % 1_000_000_000);
+    match ppoll(&mut fds, Some(time), None) {
+        Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let happened = fds.iter().map(|fd| fd.any().unwrap_or(true));
+    let happened: Vec<_> = happened.zip(whose).filter(|(any, _)| *any).collect();
+    for (_, (number, side)) in happened {
+        if let App::Tcp(flow) = &mut apps[number] {
+            flow.happened(side);
+        }
+    }
+    Ok(())
+}
+
+fn applications(scenario: &Scenario, world: &World, seed: u64) -> Result<Vec<App>> {
+    let index = |name: &str| scenario.nodes.iter().position(|node| node.name == name).unwrap_or(0);
+    let mut apps = Vec::with_capacity(scenario.flows.len());
+    for (number, flow) in scenario.flows.iter().enumerate() {
+        let (from, to) = (index(&flow.from), index(&flow.to));
+        let ends = Ends { flow: number, from: address(from), to: address(to) };
+        // The same draw as the simulator's.
+        let jitter =
+            Rng::named(seed, &format!("flow/{}/start", flow.name)).below(flow.start_jitter.as_ps());
+        let start = flow.start.as_ns() as i64 + (jitter / 1000) as i64;
+        let stop = flow.stop.map_or(i64::MAX, |stop| stop.as_ns() as i64);
+        let app = match &flow.traffic {
+            Traffic::Tcp(spec) => {
+                world.enter(to)?;
+                let listener = tcp::listen(ends)?;
+                world.enter(from)?;
+                let flow = TcpFlow::new(ends, (**spec).clone(), listener, start, stop)?;
+                App::Tcp(Box::new(flow))
+            }
+            Traffic::Udp(spec) => {
+                world.enter(to)?;
+                let receiver = udp::listen(ends)?;
+                world.enter(from)?;
+                App::Udp(UdpFlow::new(ends, *spec, receiver, start, stop)?)
+            }
+            Traffic::Ping(spec) => {
+                world.enter(from)?;
+                App::Ping(PingFlow::new(ends, *spec, start, stop)?)
+            }
+        };
+        apps.push(app);
+    }
+    world.leave()?;
+    Ok(apps)
+}
+
+fn open_taps(scenario: &Scenario, world: &World) -> Result<Vec<Tapped>> {
+    let mut found = Vec::with_capacity(scenario.taps.len());
+    for (tap, spec) in scenario.taps.iter().enumerate() {
+        let node = scenario.nodes.iter().position(|node| node.name == spec.node).unwrap_or(0);
+        let link = scenario.links.iter().position(|link| link.name == spec.link).unwrap_or(0);
+        let pipe = 2 * link + usize::from(scenario.links[link].a != spec.node);
+        world.enter(node)?;
+        let ring = Ring::open(&device(pipe), RING_BLOCKS)
+            .map_err(|error| Error::other(format!("tap {}: {error}", spec.name)))?;
+        found.push(Tapped { ring, tap });
+    }
+    world.leave()?;
+    Ok(found)
+}
+
+fn open_watch(plan: &Plan, world: &World) -> Result<Watch> {
+    let mut netlinks = BTreeMap::new();
+    let mut interfaces = Vec::with_capacity(plan.places.len());
+    for place in &plan.places {
+        world.enter(place.namespace)?;
+        interfaces.push(interface_index(&place.device)?);
+        if let std::collections::btree_map::Entry::Vacant(free) = netlinks.entry(place.namespace) {
+            free.insert(Netlink::open()?);
+        }
+    }
+    world.leave()?;
+    Ok(Watch { netlinks, interfaces })
+}
+
+fn drain(tapped: &mut [Tapped], clock: &Clock, streams: &mut [Stream], taps: &mut Taps) {
+    for one in tapped {
+        let tap = one.tap;
+        one.ring.drain(|frame| {
+            if let Some(packet) = frame::packet(frame.bytes, frame.length, streams) {
+                let at = Time::from_ns(clock.of_stamp(frame.time_ns).max(0) as u64);
+                taps.frame(at, tap, &packet);
+            }
+        });
+    }
+}

@@ -1,0 +1,44 @@
+//! `supervise COMMAND…` on the host: runs a guest and sees to it that nothing of it is left, also
+//! when whoever started it is killed.
+//!
+//! User-Mode Linux is several processes, and one that helps with terminals outlives the rest. They
+//! are one process group, which is killed when the first ends, or when standard input closes: its
+//! other end is held by the launcher.
+
+use crate::sys;
+use nix::sys::signal::{killpg, Signal};
+use nix::unistd::Pid;
+use std::io::{Error, ErrorKind, Read, Result};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitStatus, Stdio};
+
+/// Runs a command until it ends or standard input closes.
+///
+/// # Errors
+/// If it cannot be started.
+pub(crate) fn supervise(words: &[String]) -> Result<ExitStatus> {
+    let Some((program, arguments)) = words.split_first() else {
+        return Err(Error::new(ErrorKind::InvalidInput, "supervise what?"));
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).process_group(0);
+    sys::with_fixed_addresses(&mut command);
+    let mut child = command.spawn().map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::PermissionDenied => {
+                " (personality changes refused, as by a container's seccomp profile, or no right to run it)"
+            }
+            _ => "",
+        };
+        Error::other(format!("{program}: {error}{hint}"))
+    })?;
+    let group = Pid::from_raw(child.id() as i32);
+    std::thread::spawn(move || {
+        let mut byte = [0; 64];
+        while matches!(std::io::stdin().read(&mut byte), Ok(1..)) {}
+        let _ = killpg(group, Signal::SIGKILL);
+    });
+    let status = child.wait();
+    let _ = killpg(group, Signal::SIGKILL);
+    status
+}

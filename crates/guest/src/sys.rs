@@ -1,0 +1,352 @@
+//! System calls that have no safe wrapper: all unsafe code of this program is here.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::io::{Error, Result};
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::ptr::{from_mut, from_ref, null_mut};
+use std::sync::atomic::AtomicU8;
+
+fn checked(result: libc::c_int) -> Result<libc::c_int> {
+    if result < 0 {
+        Err(Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
+
+/// A new socket, closed on exec.
+pub(crate) fn socket(domain: i32, kind: i32, protocol: i32) -> Result<OwnedFd> {
+    // SAFETY: no pointers; a valid descriptor that nobody else owns is returned.
+    unsafe {
+        let fd = checked(libc::socket(domain, kind | libc::SOCK_CLOEXEC, protocol))?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// Sets a socket option to a number.
+pub(crate) fn set_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> Result<()> {
+    set_option_bytes(fd, level, name, &value.to_ne_bytes())
+}
+
+/// Sets a socket option to bytes.
+pub(crate) fn set_option_bytes(
+    fd: BorrowedFd<'_>,
+    level: i32,
+    name: i32,
+    value: &[u8],
+) -> Result<()> {
+    // SAFETY: the slice is valid for its length during the call.
+    checked(unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            level,
+            name,
+            value.as_ptr().cast(),
+            value.len() as libc::socklen_t,
+        )
+    })
+    .map(drop)
+}
+
+/// Reads a socket option into a buffer; returns how many bytes the kernel wrote.
+pub(crate) fn get_option(
+    fd: BorrowedFd<'_>,
+    level: i32,
+    name: i32,
+    buffer: &mut [u8],
+) -> Result<usize> {
+    let mut length = buffer.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into the slice.
+    checked(unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            level,
+            name,
+            buffer.as_mut_ptr().cast(),
+            from_mut(&mut length),
+        )
+    })?;
+    Ok(length as usize)
+}
+
+/// An IPv4 address for the calls below.
+pub(crate) fn inet(address: [u8; 4], port: u16) -> libc::sockaddr_in {
+    // SAFETY: a sockaddr_in of zeros is valid.
+    let mut found: libc::sockaddr_in = unsafe { zeroed() };
+    found.sin_family = libc::AF_INET as libc::sa_family_t;
+    found.sin_port = port.to_be();
+    found.sin_addr.s_addr = u32::from_ne_bytes(address);
+    found
+}
+
+const INET_LENGTH: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+
+pub(crate) fn bind(fd: BorrowedFd<'_>, address: &libc::sockaddr_in) -> Result<()> {
+    // SAFETY: the address is valid for its length.
+    checked(unsafe { libc::bind(fd.as_raw_fd(), from_ref(address).cast(), INET_LENGTH) }).map(drop)
+}
+
+/// Connects; a connection under way is no error.
+pub(crate) fn connect(fd: BorrowedFd<'_>, address: &libc::sockaddr_in) -> Result<()> {
+    // SAFETY: the address is valid for its length.
+    match checked(unsafe { libc::connect(fd.as_raw_fd(), from_ref(address).cast(), INET_LENGTH) }) {
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+pub(crate) fn listen(fd: BorrowedFd<'_>) -> Result<()> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::listen(fd.as_raw_fd(), 8) }).map(drop)
+}
+
+/// Accepts a connection, without blocking.
+pub(crate) fn accept(fd: BorrowedFd<'_>) -> Result<OwnedFd> {
+    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: null addresses are allowed; the descriptor belongs to nobody else.
+    unsafe {
+        let found = checked(libc::accept4(fd.as_raw_fd(), null_mut(), null_mut(), flags))?;
+        Ok(OwnedFd::from_raw_fd(found))
+    }
+}
+
+/// Sends without blocking.
+pub(crate) fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize> {
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: the slice is valid for its length.
+    let sent = unsafe { libc::send(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
+    if sent < 0 {
+        return Err(Error::last_os_error());
+    }
+    Ok(sent as usize)
+}
+
+/// Receives without blocking.
+pub(crate) fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize> {
+    let flags = libc::MSG_DONTWAIT;
+    // SAFETY: the kernel writes at most the slice's length.
+    let got =
+        unsafe { libc::recv(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), flags) };
+    if got < 0 {
+        return Err(Error::last_os_error());
+    }
+    Ok(got as usize)
+}
+
+/// Room that is never looked at.
+static SCRATCH: [AtomicU8; 1 << 20] = [const { AtomicU8::new(0) }; 1 << 20];
+
+/// Takes at most `most` bytes of a stream, or one datagram, without copying them; returns how many
+/// there were.
+pub(crate) fn discard(fd: BorrowedFd<'_>, most: usize) -> Result<usize> {
+    let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+    // The kernel checks that all of the buffer may be written, though it writes nothing.
+    let most = most.min(SCRATCH.len());
+    let scratch = SCRATCH.as_ptr().cast_mut();
+    // SAFETY: the buffer has room for `most` bytes, and nobody else uses it.
+    let got = unsafe { libc::recv(fd.as_raw_fd(), scratch.cast(), most, flags) };
+    if got < 0 {
+        return Err(Error::last_os_error());
+    }
+    Ok(got as usize)
+}
+
+/// No more data from this side.
+pub(crate) fn shutdown_write(fd: BorrowedFd<'_>) -> Result<()> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_WR) }).map(drop)
+}
+
+/// Switches segmentation and receive offload of an interface of this namespace off.
+pub(crate) fn offload_off(device: &str) -> Result<()> {
+    #[repr(C)]
+    struct Value {
+        command: u32,
+        data: u32,
+    }
+    const SET: [u32; 3] = [0x1f, 0x24, 0x2c]; // ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO
+    let control = socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
+    for command in SET {
+        let mut value = Value { command, data: 0 };
+        // SAFETY: an ifreq of zeros is valid; the name fits with its terminator.
+        let mut request: libc::ifreq = unsafe { zeroed() };
+        for (to, from) in request.ifr_name.iter_mut().zip(device.bytes().take(15)) {
+            *to = from as libc::c_char;
+        }
+        request.ifr_ifru.ifru_data = from_mut(&mut value).cast();
+        // SAFETY: the request and its value outlive the call.
+        checked(unsafe {
+            libc::ioctl(control.as_raw_fd(), libc::SIOCETHTOOL, from_mut(&mut request))
+        })?;
+    }
+    Ok(())
+}
+
+/// Index of an interface of this namespace.
+pub(crate) fn interface_index(device: &str) -> Result<i32> {
+    let name = CString::new(device)?;
+    // SAFETY: the string is terminated.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(Error::last_os_error()),
+        index => Ok(index as i32),
+    }
+}
+
+/// The command's addresses will not be randomised: they are part of what a guest's run hangs on.
+pub(crate) fn with_fixed_addresses(command: &mut Command) {
+    let fix = || {
+        // SAFETY: no pointers; allowed between fork and exec.
+        checked(unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) }).map(drop)
+    };
+    // SAFETY: the closure only makes a system call.
+    unsafe { command.pre_exec(fix) };
+}
+
+/// Timers of this process fire when they are due.
+pub(crate) fn no_timer_slack() {
+    // SAFETY: no pointers.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
+/// A ring of blocks that the kernel fills with the frames at one interface (packet(7),
+/// TPACKET_V3).
+pub(crate) struct Ring {
+    _socket: OwnedFd,
+    memory: *mut u8,
+    blocks: usize,
+    next: usize,
+}
+
+/// Bytes of a block, and how much of each frame is kept.
+const BLOCK_BYTES: usize = 1 << 20;
+pub(crate) const SNAP_BYTES: u32 = 96;
+/// A block that is not full is handed over after this time.
+pub(crate) const RETIRE_MS: u32 = 1000;
+/// What the kernel writes at the head of a block, and of a frame: offsets of 32-bit words.
+const STATUS: usize = 8;
+const FRAMES: usize = 12;
+const FIRST: usize = 16;
+const STATUS_USER: u32 = 1;
+
+/// One frame in a ring.
+pub(crate) struct Frame<'a> {
+    /// Since 1970.
+    pub(crate) time_ns: u64,
+    /// Of the whole frame.
+    pub(crate) length: u32,
+    /// Its beginning.
+    pub(crate) bytes: &'a [u8],
+}
+
+impl Ring {
+    /// Opens a ring at an interface of this namespace.
+    pub(crate) fn open(device: &str, blocks: usize) -> Result<Self> {
+        let socket = socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
+        let fd = std::os::fd::AsFd::as_fd(&socket);
+        // A filter that keeps the first bytes of everything: one instruction, `ret #96`.
+        let mut code = libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: SNAP_BYTES };
+        let filter = libc::sock_fprog { len: 1, filter: from_mut(&mut code) };
+        // SAFETY: plain structures, read by the kernel during the call.
+        let bytes = unsafe {
+            std::slice::from_raw_parts(
+                from_ref(&filter).cast::<u8>(),
+                size_of::<libc::sock_fprog>(),
+            )
+        };
+        set_option_bytes(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, bytes)?;
+        set_option(
+            fd,
+            libc::SOL_PACKET,
+            libc::PACKET_VERSION,
+            libc::tpacket_versions::TPACKET_V3 as i32,
+        )?;
+        // tpacket_req3: block size, blocks, frame size, frames, time-out in ms, private, features.
+        let words = [
+            BLOCK_BYTES as u32,
+            blocks as u32,
+            256,
+            (BLOCK_BYTES / 256 * blocks) as u32,
+            RETIRE_MS,
+            0,
+            0,
+        ];
+        let request: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        set_option_bytes(fd, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
+        let length = BLOCK_BYTES * blocks;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: the kernel chooses the address; the mapping lives as long as the ring.
+        let memory = unsafe {
+            libc::mmap(null_mut(), length, access, libc::MAP_SHARED, socket.as_raw_fd(), 0)
+        };
+        if memory == libc::MAP_FAILED {
+            return Err(Error::last_os_error());
+        }
+        // SAFETY: a sockaddr_ll of zeros is valid.
+        let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+        address.sll_ifindex = interface_index(device)?;
+        let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+        // SAFETY: the address is valid for its length.
+        checked(unsafe { libc::bind(socket.as_raw_fd(), from_ref(&address).cast(), length) })?;
+        Ok(Self { _socket: socket, memory: memory.cast(), blocks, next: 0 })
+    }
+
+    /// Frames that the ring had no room for, since the last call.
+    pub(crate) fn dropped(&self) -> Result<u32> {
+        let mut statistics = [0; 12]; // packets, drops, freezes
+        let fd = std::os::fd::AsFd::as_fd(&self._socket);
+        get_option(fd, libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut statistics)?;
+        Ok(u32::from_ne_bytes([statistics[4], statistics[5], statistics[6], statistics[7]]))
+    }
+
+    /// Hands over the frames of all finished blocks, in order.
+    pub(crate) fn drain(&mut self, mut each: impl FnMut(&Frame<'_>)) {
+        loop {
+            // SAFETY: the block lies in the mapping; its status is written by the kernel, so it is
+            // read and written volatile.
+            let block = unsafe { self.memory.add(self.next * BLOCK_BYTES) };
+            let status = unsafe { block.add(STATUS).cast::<u32>() };
+            if unsafe { status.read_volatile() } & STATUS_USER == 0 {
+                return;
+            }
+            // SAFETY: a block whose status says so belongs to us until it is given back.
+            let bytes = unsafe { std::slice::from_raw_parts(block, BLOCK_BYTES) };
+            frames(bytes, &mut each);
+            unsafe { status.write_volatile(0) };
+            self.next = (self.next + 1) % self.blocks;
+        }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made with this length, and nothing refers to it any more.
+        unsafe { libc::munmap(self.memory.cast(), BLOCK_BYTES * self.blocks) };
+    }
+}
+
+/// The frames of a block: each begins with a `tpacket3_hdr`.
+fn frames(block: &[u8], each: &mut impl FnMut(&Frame<'_>)) {
+    let word = |at: usize| {
+        let bytes = block.get(at..at + 4).unwrap_or(&[0; 4]);
+        u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+    };
+    let count = word(FRAMES);
+    let mut at = word(FIRST) as usize;
+    for _ in 0..count {
+        // next offset, seconds, nanoseconds, snapped length, length, status; then u16 mac offset.
+        let (next, seconds, nanoseconds) = (word(at), word(at + 4), word(at + 8));
+        let (kept, length) = (word(at + 12) as usize, word(at + 16));
+        let mac = (word(at + 24) & 0xffff) as usize;
+        if let Some(bytes) = block.get(at + mac..at + mac + kept) {
+            let time_ns = u64::from(seconds) * 1_000_000_000 + u64::from(nanoseconds);
+            each(&Frame { time_ns, length, bytes });
+        }
+        at += next as usize;
+    }
+}

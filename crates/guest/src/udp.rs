@@ -1,0 +1,134 @@
+//! UDP at a constant bit rate.
+
+use crate::frame::{CLIENT_PORT, SERVER_PORT};
+use crate::sys;
+use crate::tcp::Ends;
+use dumbbell_model::scenario::Udp;
+use std::io::{ErrorKind, Result};
+use std::os::fd::{AsFd, OwnedFd};
+
+/// The receiver looks this often.
+const READ_NS: i64 = 10_000_000;
+/// Room for what arrives between two looks, and for what the sender's device has not taken.
+const BUFFER_BYTES: i32 = 16 << 20;
+const MOST_BYTES: usize = 65_507;
+/// IP and UDP headers.
+const HEADERS_BYTES: u64 = 28;
+const IP_HEADER_BYTES: u64 = 20;
+
+static ZEROS: [u8; MOST_BYTES] = [0; MOST_BYTES];
+
+/// A flow of datagrams.
+pub(crate) struct UdpFlow {
+    spec: Udp,
+    pub(crate) start: i64,
+    stop: i64,
+    sender: OwnedFd,
+    receiver: OwnedFd,
+    /// Datagrams sent; each is due at its number times the gap.
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
+    pub(crate) last_delivery: Option<i64>,
+    next_read: i64,
+}
+
+/// The receiver's socket; to be called in its namespace.
+pub(crate) fn listen(ends: Ends) -> Result<OwnedFd> {
+    let receiver = sys::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0)?;
+    sys::set_option(receiver.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, BUFFER_BYTES)?;
+    sys::bind(receiver.as_fd(), &sys::inet(ends.to, SERVER_PORT + ends.flow as u16))?;
+    Ok(receiver)
+}
+
+impl UdpFlow {
+    /// A flow; to be called in the sender's namespace.
+    pub(crate) fn new(
+        ends: Ends,
+        spec: Udp,
+        receiver: OwnedFd,
+        start: i64,
+        stop: i64,
+    ) -> Result<Self> {
+        let sender = sys::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0)?;
+        sys::set_option(sender.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, BUFFER_BYTES)?;
+        sys::bind(sender.as_fd(), &sys::inet(ends.from, CLIENT_PORT + ends.flow as u16))?;
+        sys::connect(sender.as_fd(), &sys::inet(ends.to, SERVER_PORT + ends.flow as u16))?;
+        Ok(Self {
+            spec,
+            start,
+            stop,
+            sender,
+            receiver,
+            sent: 0,
+            received: 0,
+            last_delivery: None,
+            next_read: start + READ_NS,
+        })
+    }
+
+    /// When datagram `number` is due; with an interval, those due in it go together at its
+    /// beginning.
+    fn due(&self, number: u64) -> i64 {
+        let bits = u128::from(number) * u128::from(self.spec.datagram_bytes) * 8;
+        let ns = bits * 1_000_000_000 / u128::from(self.spec.rate_bps.as_bps().max(1));
+        let interval = u128::from(self.spec.interval.as_ns());
+        let at = ns.checked_div(interval).map_or(ns, |whole| whole * interval);
+        self.start + at as i64
+    }
+
+    pub(crate) fn next(&self) -> Option<i64> {
+        let due = self.due(self.sent);
+        Some(if due < self.stop { due.min(self.next_read) } else { self.next_read })
+    }
+
+    /// Does what is due.
+    pub(crate) fn turn(&mut self, now: i64) -> Result<()> {
+        while self.due(self.sent) <= now && self.due(self.sent) < self.stop {
+            let bytes = (self.spec.datagram_bytes as usize).min(MOST_BYTES);
+            match sys::send(self.sender.as_fd(), &ZEROS[..bytes]) {
+                // What finds no room is lost before the first link, and counts as sent.
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {}
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
+                Err(error) => return Err(error),
+            }
+            self.sent += 1;
+        }
+        if now >= self.next_read {
+            self.next_read = now + READ_NS;
+            self.read(now)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what has arrived.
+    pub(crate) fn read(&mut self, now: i64) -> Result<()> {
+        loop {
+            match sys::discard(self.receiver.as_fd(), 0) {
+                Ok(_) => {
+                    self.received += 1;
+                    self.last_delivery = Some(now);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Payload of a datagram.
+    pub(crate) fn datagram_bytes(&self) -> u64 {
+        self.spec.datagram_bytes
+    }
+
+    /// IP packets of a datagram.
+    pub(crate) fn fragments(&self) -> u64 {
+        let mtu = self.spec.mtu_bytes;
+        let whole = self.spec.datagram_bytes + HEADERS_BYTES;
+        if whole <= mtu {
+            return 1;
+        }
+        let room = (mtu - IP_HEADER_BYTES) / 8 * 8;
+        (whole - IP_HEADER_BYTES).div_ceil(room)
+    }
+}

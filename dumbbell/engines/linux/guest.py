@@ -1,0 +1,43 @@
+"""The program that realises a scenario on Linux (`crates/guest`): where it lies, what it can do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+
+from dumbbell import _core
+from dumbbell.errors import EngineError
+
+_PATH = Path(__file__).resolve().parents[2] / "_guest" / "dumbbell-guest"
+
+
+def guest_program() -> Path:
+    """The program, static. Raises `EngineError` if it was not built."""
+    if not _PATH.is_file():
+        raise EngineError(f"{_PATH}: the guest's program is missing; build it with: make build")
+    return _PATH
+
+
+@lru_cache(maxsize=1)
+def guest_version() -> str:
+    """Hash of its sources."""
+    command = [str(guest_program()), "version"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def refuse_impossible(scenario: str) -> None:
+    """Raises `ScenarioError` if Linux or this engine cannot do what a scenario asks."""
+    command = [str(guest_program()), "check"]
+    done = subprocess.run(command, input=scenario, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    if "path" in found:
+        raise scenario_error(found["path"], found["message"])
+
+
+def scenario_error(path: str, message: str) -> _core.ScenarioError:
+    """An error about a field of a scenario."""
+    error = _core.ScenarioError(path, message)
+    error.path, error.message = path, message
+    return error

@@ -1,0 +1,288 @@
+"""Kernels: built once from a source, kept in the user's cache, found again by name.
+
+    kernels/<hash>/linux          the executable
+    kernels/<hash>/kernel.json    where it came from
+    kernels/<hash>/config         all its options
+    kernels/<hash>/build.log
+    kernels/<hash>.failed.log     of a build that failed
+    kernels/names/<name>          the hash that the name means
+    kernels/default               the hash of the last kernel from Debian's source
+    kernels/sources/              archives fetched before: size and hash
+    kernels/.lock, .build/        the build that is going on
+
+The hash is over the identity of the source, the patches and the options asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dumbbell.engines.linux import compile as steps
+from dumbbell.engines.linux.compile import Progress
+from dumbbell.engines.linux.source import Source, Tree, fetched_archive, known_archive
+from dumbbell.errors import EngineError, nearest_name
+from dumbbell.files import sync_path, write_file
+
+HASH_LENGTH = 32
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
+_HOW_TO_BUILD = "build one with: dumbbell kernel build"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel that was built.
+
+    Attributes:
+        name: As the user calls it; empty if its name means another kernel by now.
+        version: As its source says, e.g. `6.1.192`.
+        hash: Over source, patches and options; 32 hexadecimal digits.
+        built_from: The source as a person calls it.
+        executable: User-Mode Linux.
+    """
+
+    name: str
+    version: str
+    hash: str
+    built_from: str
+    executable: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What the project adds to a source, from the folder `kernel/`."""
+
+    patches: Sequence[Path]
+    fragment: Path
+
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of each file, by name."""
+        files = [*self.patches, self.fragment]
+        return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def carried() -> Carried:
+    """The folder `kernel/`: shipped with the package, or the repository's.
+
+    Raises:
+        EngineError: There is none.
+    """
+    package = Path(__file__).resolve().parents[2]
+    for folder in (package / "_kernel", package.parent / "kernel"):
+        if (folder / "config").is_file():
+            return Carried(sorted((folder / "patches").glob("*.patch")), folder / "config")
+    raise EngineError("this installation has no folder kernel/: no kernel can be built with it")
+
+
+def kernels_folder() -> Path:
+    """Where kernels are kept: `$XDG_CACHE_HOME/dumbbell/kernels`, by default below `~/.cache`."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    cache = Path(given) if given.startswith("/") else Path.home() / ".cache"
+    return cache / "dumbbell" / "kernels"
+
+
+def kernels() -> list[Kernel]:
+    """All kernels: by name, then those without a name."""
+    names = _names()
+    unnamed = [hashed for hashed in _hashes() if hashed not in names.values()]
+    listed = [*sorted(names.items()), *(("", hashed) for hashed in unnamed)]
+    found = (_kept(hashed, name) for name, hashed in listed)
+    return [kernel for kernel in found if kernel is not None]
+
+
+def kernel_named(name: str) -> Kernel:
+    """The kernel of that name; of an empty name, the last that was built from Debian's source.
+
+    Raises:
+        EngineError: There is none; names the nearest.
+    """
+    named = {kernel.name: kernel for kernel in kernels() if kernel.name}
+    if name in named:
+        return named[name]
+    default = _default()
+    if not name and default is not None:
+        return default
+    if not named:
+        raise EngineError(f"no kernel was built yet; {_HOW_TO_BUILD}")
+    there = f"there are {', '.join(named)}" if len(named) > 1 else f"there is {', '.join(named)}"
+    if not name:
+        raise EngineError(f"no kernel from Debian's source ({there}); {_HOW_TO_BUILD}")
+    near = nearest_name(name, named)
+    hint = f"; did you mean {near}?" if near is not None else ""
+    raise EngineError(f"no kernel {name!r}{hint}; {there}; {_HOW_TO_BUILD}")
+
+
+def _silent(phase: str, fraction: float) -> None:
+    """Shows nothing."""
+
+
+def build(
+    source: Path | None = None,
+    name: str | None = None,
+    progress: Progress = _silent,
+    *,
+    jobs: int | None = None,
+) -> Kernel:
+    """Builds a kernel, or finds the one that was built from the same source.
+
+    Args:
+        source: A kernel tree, never written to; None for Debian's source.
+        name: What to call it; by default the first two numbers of its version.
+        progress: Told a phase and the fraction of the build that is behind.
+        jobs: Compilers at once; by default one per core.
+
+    Raises:
+        EngineError: What is missing, does not fit or does not compile.
+    """
+    if name is not None and not _NAME.fullmatch(name):
+        raise EngineError(f"--name {name}: letters, digits, and . _ + - after the first, up to 64")
+    added, root = carried(), kernels_folder()
+    progress("looking at the source", 0.0)
+    known: Source | None = Tree(source) if source is not None else known_archive(root / "sources")
+    try:
+        kernel = _kept(_hash(known, added)) if known is not None else None
+        if kernel is None:
+            steps.check_programs()
+            jobs = jobs or len(os.sched_getaffinity(0))
+            with _alone(root, progress) as work:
+                kernel = _made(known, added, work, jobs, progress)
+        name = name or ".".join(re.findall(r"\d+", kernel.version)[:2])
+        (root / "names").mkdir(exist_ok=True)
+        write_file(root / "names" / name, f"{kernel.hash}\n".encode(), sync=False)
+        if source is None:
+            write_file(root / "default", f"{kernel.hash}\n".encode(), sync=False)
+    except OSError as error:
+        raise EngineError(f"{error.filename or root}: {error.strerror or error}") from None
+    progress("built", 1.0)
+    return Kernel(name, kernel.version, kernel.hash, kernel.built_from, kernel.executable)
+
+
+def _made(
+    known: Source | None, added: Carried, work: Path, jobs: int, progress: Progress
+) -> Kernel:
+    """Builds in the folder `work` and moves the result to where it is kept."""
+    root, log, tree = work.parent, work / "build.log", work / "linux"
+    failed = root / "fetch.failed.log"
+    try:
+        if known is None:
+            progress("fetching the source", 0.0)
+            known = fetched_archive(root / "sources", work, log)
+        hashed = _hash(known, added)
+        kernel = _kept(hashed)  # another build may have made it while this one waited
+        if kernel is not None:
+            return kernel
+        failed = root / f"{hashed}.failed.log"
+        progress("unpacking the source", 0.03)
+        known.unpack(tree, log)
+        version = steps.kernel_version(tree, log)
+        progress("configuring", 0.06)
+        steps.apply_patches(tree, added.patches, log)
+        steps.configure(tree, added.fragment, log)
+        executable = steps.compile_kernel(tree, jobs, log, progress)
+    except EngineError as error:
+        if not log.exists():
+            raise
+        log.replace(failed)
+        raise EngineError(str(error).replace(str(log), str(failed))) from None
+    result = work / "result"
+    result.mkdir()
+    executable.replace(result / "linux")
+    log.replace(result / "build.log")
+    about = {
+        "version": version,
+        "built_from": known.label,
+        "source": known.identity,
+        "added": added.hashes(),
+        "compiler": steps.compiler(tree),
+    }
+    (tree / ".config").replace(result / "config")
+    text = json.dumps(about, indent=1, ensure_ascii=False) + "\n"
+    write_file(result / "kernel.json", text.encode(errors="surrogateescape"), sync=True)
+    sync_path(result / "linux")
+    _remove(root / hashed)
+    result.replace(root / hashed)
+    for stale in (failed, root / "fetch.failed.log"):
+        stale.unlink(missing_ok=True)
+    return Kernel("", version, hashed, known.label, root / hashed / "linux")
+
+
+@contextlib.contextmanager
+def _alone(root: Path, progress: Progress) -> Iterator[Path]:
+    """An empty folder to build in; one build at a time. The folder is removed at the end.
+
+    It has the same name in every build, so that paths inside the executable do not differ.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    work = root / ".build"
+    with (root / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("waiting for another build", 0.0)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            _remove(work)
+            work.mkdir()
+            yield work
+        finally:
+            progress("tidying", 1.0)
+            _remove(work)
+
+
+def _remove(folder: Path) -> None:
+    """Removes a folder; waits for the compilers of a build that was killed to stop writing."""
+    for _ in range(40):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.25)
+    raise EngineError(f"{folder}: cannot be removed")
+
+
+def _hash(source: Source, added: Carried) -> str:
+    """The address of a kernel: a hash of all that decides what is built."""
+    parts = [source.identity, *(part for pair in added.hashes().items() for part in pair)]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:HASH_LENGTH]
+
+
+def _kept(hashed: str, name: str = "") -> Kernel | None:
+    """The kernel of that hash, if it is there."""
+    folder = kernels_folder() / hashed
+    executable = folder / "linux"
+    try:
+        about: dict[str, Any] = json.loads((folder / "kernel.json").read_text())
+        version, built_from = str(about["version"]), str(about["built_from"])
+    except (OSError, ValueError, KeyError):
+        return None
+    return Kernel(name, version, hashed, built_from, executable) if executable.is_file() else None
+
+
+def _names() -> dict[str, str]:
+    """What each name means."""
+    files = [file for file in kernels_folder().glob("names/*") if _NAME.fullmatch(file.name)]
+    return {file.name: file.read_text().strip() for file in files}
+
+
+def _default() -> Kernel | None:
+    """The kernel that is meant if no name is given."""
+    try:
+        hashed = (kernels_folder() / "default").read_text().strip()
+    except OSError:
+        return None
+    name = next((name for name, meant in sorted(_names().items()) if meant == hashed), "")
+    return _kept(hashed, name)
+
+
+def _hashes() -> list[str]:
+    """Of all kernels."""
+    return sorted(file.parent.name for file in kernels_folder().glob("*/kernel.json"))

@@ -1,0 +1,164 @@
+"""Starting a guest: one unprivileged process group, bounded in time, in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import shutil
+import subprocess
+import tempfile
+import time
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+from dumbbell import _core
+from dumbbell._core import Monitor
+from dumbbell.engines.base import Run
+from dumbbell.engines.linux.guest import scenario_error
+from dumbbell.errors import EngineError
+
+#: Part of a run's identity: another amount of memory gives other buffers.
+MEMORY = "512M"
+#: The guest's clock begins here (nanoseconds since 1970), so that its random numbers are the same.
+_BEGIN_NS = 1_700_000_000_000_000_000
+#: Masters of packet spraying that the kernel makes at boot; a router needs one per set of paths.
+_TEQL_MASTERS = 64
+_CONSOLE_LINES = 200
+_TOLD_LINES = 12
+_POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a guest wrote: tables by name as Arrow IPC streams, and their digest."""
+
+    tables: dict[str, bytes]
+    digest: str
+
+
+def time_limit_s(duration_ns: int) -> float:
+    """Real seconds after which a guest is taken for hung; `DUMBBELL_GUEST_TIMEOUT_S` overrides."""
+    given = os.environ.get("DUMBBELL_GUEST_TIMEOUT_S")
+    return float(given) if given else 120 + 10 * duration_ns / 1e9
+
+
+def run_guest(kernel: Path, guest: Path, run: Run, monitor: Monitor) -> Output:
+    """Boots a kernel with the guest's program, and gives what it wrote.
+
+    Raises:
+        ScenarioError: The guest cannot do what the scenario asks.
+        Cancelled: The monitor was cancelled.
+        EngineError: It failed, died, or took too long; the last lines of its console are told.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="dumbbell-guest-"))
+    try:
+        (folder / "scenario.json").write_text(run.scenario, encoding="utf-8")
+        (folder / "seed").write_text(str(run.seed), encoding="utf-8")
+        (folder / "init").symlink_to(guest)
+        console = _boot(kernel, guest, folder, run.seed, time_limit_s(run.duration_ns), monitor)
+        return _results(folder, console)
+    except OSError as error:
+        raise EngineError(f"{folder}: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def command_line(kernel: Path) -> list[str]:
+    """The kernel's command line: the same for all runs, since it is part of what seeds them."""
+    return [
+        str(kernel),
+        *(f"mem={MEMORY}", "time-travel=inf-cpu", f"time-travel-start={_BEGIN_NS}"),
+        f"sch_teql.max_equalizers={_TEQL_MASTERS}",
+        *("root=none", "rootfstype=hostfs", "hostfs=/", "ro", "uml_dir=uml"),
+        *("init=/proc/self/cwd/init", "con=null", "con0=fd:0,fd:1", "quiet"),
+    ]
+
+
+def _memory_folder() -> str:
+    """Where the guest's memory lies: it must allow execution and hold it."""
+    shared = Path("/dev/shm")
+    return str(shared) if os.access(shared, os.W_OK | os.X_OK) else tempfile.gettempdir()
+
+
+def _boot(
+    kernel: Path, guest: Path, folder: Path, seed: int, limit_s: float, monitor: Monitor
+) -> deque[str]:
+    """Runs a guest to its end; returns the last lines of its console."""
+    environment = {
+        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": "/",
+        "TMPDIR": _memory_folder(),
+        "DUMBBELL_SEED": str(seed),
+    }
+    process = subprocess.Popen(
+        # The supervisor ends the guest when its standard input closes, as it does if we die.
+        [str(guest), "supervise", *command_line(kernel)],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    console: deque[str] = deque(maxlen=_CONSOLE_LINES)
+    try:
+        _watch(process, console, limit_s, monitor)
+    finally:
+        if process.stdin is not None:
+            process.stdin.close()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+    return console
+
+
+def _watch(
+    process: subprocess.Popen[bytes], console: deque[str], limit_s: float, monitor: Monitor
+) -> None:
+    """Reads the console until it closes: progress, and what it says."""
+    if process.stdout is None:
+        raise AssertionError("the console is a pipe")
+    deadline = time.monotonic() + limit_s
+    rest = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while True:
+            if monitor.cancelled:
+                raise _core.Cancelled("cancelled")
+            if time.monotonic() > deadline:
+                message = f"the guest did not finish within {limit_s:.0f} s and was stopped"
+                raise EngineError(_told(message, console))
+            if not selector.select(_POLL_S):
+                continue
+            data = os.read(process.stdout.fileno(), 65536)
+            if not data:
+                return
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                text = line.decode("utf-8", "replace").rstrip()
+                if text.startswith("@") and text[1:].isdigit():
+                    monitor.report(int(text[1:]))
+                elif text:
+                    console.append(text)
+
+
+def _told(message: str, console: deque[str]) -> str:
+    last = list(console)[-_TOLD_LINES:]
+    return "\n".join([message + ("; its console ended with:" if last else ""), *last])
+
+
+def _results(folder: Path, console: deque[str]) -> Output:
+    error = folder / "error.json"
+    if error.exists():
+        found = json.loads(error.read_bytes())
+        if "path" in found:
+            raise scenario_error(found["path"], found["message"])
+        raise EngineError(f"the guest failed: {found['message']}")
+    done = folder / "done.json"
+    if not done.exists():
+        raise EngineError(_told("the guest died before it had finished", console))
+    digest = json.loads(done.read_bytes())["digest"]
+    tables = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.arrow"))}
+    return Output(tables, digest)

@@ -1,0 +1,56 @@
+"""What the verbs of `dumbbell kernel` show: a bar during a build, a table of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from dumbbell.engines.linux.kernel import Kernel
+
+
+class BuildBar:
+    """A bar while a kernel is built; called with a phase and a fraction."""
+
+    def __init__(self, console: Console) -> None:
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("", total=1.0)
+
+    def __enter__(self) -> BuildBar:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def __call__(self, phase: str, fraction: float) -> None:
+        """Shows where the build is."""
+        self._bar.update(self._task, description=phase, completed=fraction)
+
+
+def kernels_table(kernels: Iterable[Kernel]) -> Table:
+    """One row per kernel."""
+    table = Table(box=None, pad_edge=False)
+    for column in ("name", "version", "built from", "hash"):
+        table.add_column(column, overflow="fold", no_wrap=column == "hash")
+    for kernel in kernels:
+        cells = (kernel.name or "–", kernel.version, kernel.built_from, kernel.hash)
+        table.add_row(*map(Text, cells))
+    return table
