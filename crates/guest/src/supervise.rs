@@ -1,4 +1,4 @@
-//! `supervise COMMAND…` on the host: runs a guest and sees to it that nothing of it is left, also
+//! `supervise CPU COMMAND…` on the host: runs a guest and sees to it that nothing of it is left, also
 //! when whoever started it is killed.
 //!
 //! User-Mode Linux is several processes, and one that helps with terminals outlives the rest. They
@@ -6,20 +6,28 @@
 //! other end is held by the launcher.
 
 use crate::sys;
+use nix::sched::{sched_setaffinity, CpuSet};
 use nix::sys::signal::{killpg, Signal};
 use nix::unistd::Pid;
 use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// Runs a command until it ends or standard input closes.
+/// Runs a command until it ends or standard input closes. On one processor (`CPU` is its number,
+/// `-` for any): kernel and programs of a guest take turns, and waking the other on another
+/// processor costs more than what it then does.
 ///
 /// # Errors
 /// If it cannot be started.
 pub(crate) fn supervise(words: &[String]) -> Result<ExitStatus> {
-    let Some((program, arguments)) = words.split_first() else {
-        return Err(Error::new(ErrorKind::InvalidInput, "supervise what?"));
+    let [cpu, program, arguments @ ..] = words else {
+        return Err(Error::new(ErrorKind::InvalidInput, "supervise what, and where?"));
     };
+    if let Ok(cpu) = cpu.parse() {
+        let mut only = CpuSet::new();
+        only.set(cpu)?;
+        sched_setaffinity(Pid::from_raw(0), &only)?;
+    }
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).process_group(0);
     sys::with_fixed_addresses(&mut command);

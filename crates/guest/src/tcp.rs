@@ -248,7 +248,12 @@ impl TcpFlow {
         while self.written < self.allowed {
             let most = (self.allowed - self.written).min(ZEROS.len() as u64) as usize;
             match sys::send(self.sender.as_fd(), &ZEROS[..most]) {
-                Ok(sent) => self.written += sent as u64,
+                Ok(sent) => {
+                    self.written += sent as u64;
+                    if sent < most {
+                        return Ok(()); // full
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),
             }

@@ -17,6 +17,7 @@ from dumbbell import _core
 from dumbbell._core import Monitor
 from dumbbell.engines.base import Run
 from dumbbell.engines.linux.guest import scenario_error
+from dumbbell.engines.linux.processors import one_processor
 from dumbbell.errors import EngineError
 
 #: Part of a run's identity: another amount of memory gives other buffers.
@@ -92,25 +93,26 @@ def _boot(
         "TMPDIR": _memory_folder(),
         "DUMBBELL_SEED": str(seed),
     }
-    process = subprocess.Popen(
-        # The supervisor ends the guest when its standard input closes, as it does if we die.
-        [str(guest), "supervise", *command_line(kernel)],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
     console: deque[str] = deque(maxlen=_CONSOLE_LINES)
-    try:
-        _watch(process, console, limit_s, monitor)
-    finally:
-        if process.stdin is not None:
-            process.stdin.close()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+    with one_processor() as cpu:
+        process = subprocess.Popen(
+            # The supervisor ends the guest when its standard input closes, as it does if we die.
+            [str(guest), "supervise", cpu, *command_line(kernel)],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            _watch(process, console, limit_s, monitor)
+        finally:
+            if process.stdin is not None:
+                process.stdin.close()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
     return console
 
 
