@@ -4,7 +4,7 @@ use crate::sys;
 use crate::tcp::{Ends, Side};
 use dumbbell_model::scenario::Ping;
 use std::io::{ErrorKind, Result};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 const HEADER_BYTES: usize = 8;
 const ECHO_REQUEST: u8 = 8;
@@ -55,8 +55,8 @@ impl PingFlow {
         (due < self.stop).then_some(due)
     }
 
-    pub(crate) fn waits(&self) -> (Side, &OwnedFd, i16) {
-        (Side::Receiver, &self.socket, libc::POLLIN)
+    pub(crate) fn waits(&self) -> (Side, BorrowedFd<'_>, i16) {
+        (Side::Receiver, self.socket.as_fd(), libc::POLLIN)
     }
 
     /// Does what is due.

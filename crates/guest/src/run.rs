@@ -19,7 +19,6 @@ use nix::poll::{ppoll, PollFd, PollFlags};
 use nix::sys::time::TimeSpec;
 use std::collections::BTreeMap;
 use std::io::{Error, Result};
-use std::os::fd::AsFd;
 
 /// Blocks of a megabyte per tap: three of them hold a second of 10 Gbit/s.
 const RING_BLOCKS: usize = 16;
@@ -147,7 +146,7 @@ fn wait(apps: &mut [App], ns: i64) -> Result<()> {
             App::Ping(flow) => vec![flow.waits()],
         };
         for (side, fd, wanted) in waits {
-            fds.push(PollFd::new(fd.as_fd(), PollFlags::from_bits_truncate(wanted)));
+            fds.push(PollFd::new(fd, PollFlags::from_bits_truncate(wanted)));
             whose.push((number, side));
         }
     }

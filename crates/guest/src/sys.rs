@@ -104,9 +104,9 @@ pub(crate) fn listen(fd: BorrowedFd<'_>) -> Result<()> {
     checked(unsafe { libc::listen(fd.as_raw_fd(), 8) }).map(drop)
 }
 
-/// Accepts a connection, without blocking.
+/// Accepts a connection; the listening socket decides whether that blocks.
 pub(crate) fn accept(fd: BorrowedFd<'_>) -> Result<OwnedFd> {
-    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    let flags = libc::SOCK_CLOEXEC;
     // SAFETY: null addresses are allowed; the descriptor belongs to nobody else.
     unsafe {
         let found = checked(libc::accept4(fd.as_raw_fd(), null_mut(), null_mut(), flags))?;
@@ -153,6 +153,18 @@ pub(crate) fn discard(fd: BorrowedFd<'_>, most: usize) -> Result<usize> {
         return Err(Error::last_os_error());
     }
     Ok(got as usize)
+}
+
+/// Takes whatever arrives on a stream, at once, until it ends.
+///
+/// The kernel stays in one call and discards segment by segment, as an application does that reads
+/// at once; only that no process has to be woken for each.
+pub(crate) fn discard_all(fd: BorrowedFd<'_>) {
+    const MOST: usize = 1 << 30;
+    let flags = libc::MSG_WAITALL | libc::MSG_TRUNC;
+    let scratch = SCRATCH.as_ptr().cast_mut();
+    // SAFETY: with MSG_TRUNC the kernel checks the buffer's address and length, and writes nothing.
+    while unsafe { libc::recv(fd.as_raw_fd(), scratch.cast(), MOST, flags) } > 0 {}
 }
 
 /// No more data from this side.

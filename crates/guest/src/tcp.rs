@@ -5,14 +5,28 @@ use crate::info::TcpInfo;
 use crate::sys;
 use dumbbell_model::scenario::{Algorithm, Source, Tcp};
 use std::io::{Error, ErrorKind, Result};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 
 /// What is written: its content does not matter.
 static ZEROS: [u8; 65536] = [0; 65536];
 /// Most that is read at once.
 const READ_BYTES: usize = 1 << 20;
+/// Of the thread that reads.
+const STACK_BYTES: usize = 65_536;
 /// A reader with a rate reads this often.
 const PACED_READ_NS: i64 = 10_000_000;
+
+/// Reads in a thread of its own; the stream that is returned ends when the connection does.
+fn read_at_once(receiver: OwnedFd) -> Result<UnixStream> {
+    let (here, there) = UnixStream::pair()?;
+    let read = move || {
+        sys::discard_all(receiver.as_fd());
+        drop(there);
+    };
+    std::thread::Builder::new().stack_size(STACK_BYTES).spawn(read)?;
+    Ok(here)
+}
 
 /// How far a flow is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +61,8 @@ pub(crate) struct TcpFlow {
     target: libc::sockaddr_in,
     sender_ready: bool,
     receiver_ready: bool,
+    /// Ends when a reader that reads at once has read all.
+    ended: Option<UnixStream>,
 }
 
 /// Where something happened.
@@ -120,6 +136,7 @@ impl TcpFlow {
             target: sys::inet(ends.to, SERVER_PORT + ends.flow as u16),
             sender_ready: false,
             receiver_ready: false,
+            ended: None,
         })
     }
 
@@ -131,26 +148,28 @@ impl TcpFlow {
     }
 
     /// Descriptors and events that this flow waits for.
-    pub(crate) fn waits(&self) -> Vec<(Side, &OwnedFd, i16)> {
+    pub(crate) fn waits(&self) -> Vec<(Side, BorrowedFd<'_>, i16)> {
         let mut found = Vec::with_capacity(2);
         let mut push = |side, fd, events| found.push((side, fd, events));
+        let sender = self.sender.as_fd();
         match self.phase {
             Phase::Waiting | Phase::Finished { .. } => {}
-            Phase::Connecting => push(Side::Sender, &self.sender, libc::POLLOUT),
+            Phase::Connecting => push(Side::Sender, sender, libc::POLLOUT),
             Phase::Writing if self.writes_at_once() => {
-                push(Side::Sender, &self.sender, libc::POLLOUT);
+                push(Side::Sender, sender, libc::POLLOUT);
             }
             Phase::Writing => {}
-            Phase::Closing => push(Side::Sender, &self.sender, 0), // POLLHUP
+            Phase::Closing => push(Side::Sender, sender, 0), // POLLHUP
         }
         match &self.receiver {
             Some(receiver) if self.spec.sink.rate_bps.is_none() => {
-                push(Side::Receiver, receiver, libc::POLLIN);
+                let fd = self.ended.as_ref().map_or(receiver.as_fd(), AsFd::as_fd);
+                push(Side::Receiver, fd, libc::POLLIN);
             }
             None if matches!(self.phase, Phase::Connecting | Phase::Writing | Phase::Closing)
                 && self.received.is_none() =>
             {
-                push(Side::Receiver, &self.listener, libc::POLLIN);
+                push(Side::Receiver, self.listener.as_fd(), libc::POLLIN);
             }
             Some(_) | None => {}
         }
@@ -199,8 +218,10 @@ impl TcpFlow {
             Phase::Waiting | Phase::Connecting | Phase::Closing | Phase::Finished { .. } => {}
         }
         if std::mem::take(&mut self.receiver_ready) {
-            self.accept()?;
-            self.read(now)?;
+            match self.receiver {
+                None => self.accept()?,
+                Some(_) => self.read(now)?,
+            }
         }
         if self.next_read.is_some_and(|at| now >= at) {
             self.read(now)?;
@@ -284,6 +305,9 @@ impl TcpFlow {
                     sys::set_option(receiver.as_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, low)?;
                 }
                 self.next_read = self.spec.sink.rate_bps.map(|_| self.start);
+                if low <= 1 && self.next_read.is_none() {
+                    self.ended = Some(read_at_once(receiver.try_clone()?)?);
+                }
                 self.receiver = Some(receiver);
                 Ok(())
             }
@@ -301,6 +325,12 @@ impl TcpFlow {
             None => usize::MAX,
         };
         let Some(receiver) = &self.receiver else { return Ok(()) };
+        if self.ended.is_some() {
+            self.received = Some(TcpInfo::of(receiver.as_fd())?);
+            self.last_delivery = Some(now);
+            (self.receiver, self.ended) = (None, None);
+            return Ok(());
+        }
         while budget > 0 {
             match sys::discard(receiver.as_fd(), READ_BYTES.min(budget)) {
                 Ok(0) => {
