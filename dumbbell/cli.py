@@ -12,12 +12,15 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from dumbbell.errors import DumbbellError
+
+if TYPE_CHECKING:
+    from dumbbell.compare import Comparison
 
 app = typer.Typer(
     name="dumbbell",
@@ -80,6 +83,15 @@ def _write_json(path: Path, content: dict[str, Any]) -> None:
         raise DumbbellError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
+def _write_windows(found: Comparison, path: Path) -> None:
+    from dumbbell.figures import plot
+
+    try:
+        plot(found.together(), "window", over="engine").save(path)
+    except (ValueError, OSError) as error:
+        raise DumbbellError(f"{path}: not drawn: {error}") from None
+
+
 def _count(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
@@ -101,6 +113,7 @@ def run(
     seed: Seed = None,
     repeats: Repeats = None,
     workers: Workers = None,
+    engine: EngineName = "sim",
     store: StoreDir = DEFAULT_STORE,
     json_file: JsonFile = None,
 ) -> None:
@@ -117,12 +130,56 @@ def run(
                 seed=seed,
                 repeats=repeats,
                 workers=workers,
+                engine=engine,
                 store=store,
             )
         out.print(summary.table(results))
         if json_file is not None:
             _write_json(json_file, summary.to_json(results))
         _say(f"Runs are kept in {store}; a page of them: dumbbell report {store} -o report.html")
+
+
+@app.command()
+def compare(
+    file: File,
+    engines: Annotated[
+        str, typer.Option(help="Two engines, the second is the measure: `sim,linux`.")
+    ] = "sim,linux",
+    set_: Set = None,
+    seed: Seed = None,
+    repeats: Repeats = None,
+    workers: Workers = None,
+    store: StoreDir = DEFAULT_STORE,
+    json_file: JsonFile = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the windows over each other (.html, .svg, .png)."),
+    ] = None,
+) -> None:
+    """Run an experiment on two engines and compare; exit code 1 if anything differs."""
+    with _guarded():
+        from dumbbell.compare import compare_engines
+        from dumbbell.compare_display import comparison_table, summary_line
+        from dumbbell.execution.progress import RichProgress, use_progress
+
+        with use_progress(RichProgress(err)):
+            found = compare_engines(
+                file,
+                engines.split(","),
+                set=_levels(set_),
+                seed=seed,
+                repeats=repeats,
+                workers=workers,
+                store=store,
+            )
+        out.print(comparison_table(found))
+        out.print(summary_line(found))
+        if json_file is not None:
+            _write_json(json_file, found.to_json())
+        if figure is not None:
+            _write_windows(found, figure)
+        if not found.agrees:
+            raise typer.Exit(1)
 
 
 @app.command()

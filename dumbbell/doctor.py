@@ -12,6 +12,8 @@ from pathlib import Path
 
 from dumbbell import _core
 from dumbbell.engines import ENGINES, Monitor, Run, SimEngine
+from dumbbell.engines.linux.engine import LinuxEngine
+from dumbbell.engines.linux.kernel import kernels
 from dumbbell.errors import DumbbellError
 from dumbbell.execution.runner import default_workers
 from dumbbell.experiment.load import load_text
@@ -56,6 +58,17 @@ def _engines() -> str:
     return ", ".join(ENGINES)
 
 
+def _linux() -> str:
+    """Boots a guest, if there is a kernel to boot."""
+    if not kernels():
+        return "no kernel is built; one is with: dumbbell kernel build"
+    cell = load_text(_PROBE, Path("doctor.yaml")).cells[0]
+    run = Run("doctor", cell.scenario, 1, cell.duration_ns)
+    engine = LinuxEngine()
+    result = engine.execute(run, Monitor())
+    return f"{engine.version}: 1 s of a flow in {result.wall_s:.2f} s, digest {result.digest[:12]}"
+
+
 def _simulator() -> str:
     """Runs one second of a flow twice: the same digest, or something is deeply wrong."""
     experiment = load_text(_PROBE, Path("doctor.yaml"))
@@ -80,6 +93,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "processors": _processors,
     "engines": _engines,
     "simulator": _simulator,
+    "linux": _linux,
     "store": _store,
 }
 

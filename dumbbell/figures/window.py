@@ -21,6 +21,7 @@ def window(
     results: Tables,
     *,
     by: str | None = None,
+    over: str | None = None,
     where: Mapping[str, str | list[str]] | None = None,
     flow: str | None = None,
     repeat: int | None = None,
@@ -28,6 +29,7 @@ def window(
 ) -> Figure:
     """The window of one run per level of `by` (one panel each), in packets, against seconds.
 
+    `over` names a column whose levels are drawn over each other (`engine` of a comparison).
     `where` fixes levels of the other factors; of `by` a list chooses some. The dashed line is the
     bandwidth-delay product of the flow's paths, the ticks below are packets of the flow that were
     dropped. `repeat`: which repeat is shown, by default the first that there is. Raises
@@ -40,14 +42,16 @@ def window(
     shown_repeat = samples["repeat"].min() if repeat is None else repeat
     samples = samples.filter(pl.col("repeat") == shown_repeat)
     names = samples["flow"].unique(maintain_order=True).to_list()
-    column, levels = _panels(results, samples, by, flow, names)
-    _closed(results, samples, column)
+    if over is not None and over not in samples.columns:
+        raise ValueError(f"no factor {over!r}; there are {', '.join(samples.columns)}")
+    column, levels = _panels(results, samples, by, flow, names, over)
+    _closed(results, samples, column, over)
     if flow is not None:
         samples = samples.filter(pl.col("flow") == flow)
     layers = [
         alt.Chart()
         .mark_line(strokeWidth=1.4, clip=True)
-        .encode(**_line_encoding(levels))
+        .encode(**_line_encoding(levels, results.experiment.factors.get(over or "")))
         .transform_filter("isNumber(datum.time)"),
         alt.Chart()
         .mark_rule(style="reference")
@@ -58,7 +62,7 @@ def window(
         .encode(x="loss:Q", y=alt.value("height"))
         .transform_filter("isNumber(datum.loss)"),
     ]
-    rows = _rows(results, samples, column, levels)
+    rows = _rows(results, samples, column, levels, over)
     chart = alt.layer(*layers, data=_csv(rows)).facet(
         facet=alt.Facet("panel:N", title=None, sort=[series_name(level) for level in levels]),
         columns=2,
@@ -77,11 +81,16 @@ def _filtered(frame: pl.DataFrame, where: Mapping[str, str | list[str]]) -> pl.D
 
 
 def _panels(
-    results: Tables, samples: pl.DataFrame, by: str | None, flow: str | None, flows: list[str]
+    results: Tables,
+    samples: pl.DataFrame,
+    by: str | None,
+    flow: str | None,
+    flows: list[str],
+    over: str | None,
 ) -> tuple[str, list[str]]:
     """The column that makes panels, and its levels in order."""
     if by is None:
-        factors = results.experiment.factors
+        factors = [factor for factor in results.experiment.factors if factor != over]
         by = next((f for f in factors if samples[f].n_unique() > 1), None)
         by = by or ("flow" if flow is None and len(flows) > 1 else next(iter(factors), "flow"))
     if by not in samples.columns:
@@ -91,15 +100,18 @@ def _panels(
     return by, [level for level in known if level in found]
 
 
-def _closed(results: Tables, samples: pl.DataFrame, by: str) -> None:
+def _closed(results: Tables, samples: pl.DataFrame, by: str, over: str | None) -> None:
     factors = results.experiment.factors
-    left = [f for f in factors if f != by and samples[f].n_unique() > 1]
+    left = [f for f in factors if f not in (by, over) and samples[f].n_unique() > 1]
     if left:
         raise ValueError(f"several runs for each panel: fix {', '.join(map(words, left))} by where")
 
 
-def _line_encoding(levels: list[str]) -> dict[str, Any]:
+def _line_encoding(levels: list[str], over: list[str] | None) -> dict[str, Any]:
     names = [series_name(level) for level in levels]
+    color = alt.Color("panel:N", scale=alt.Scale(domain=names), legend=None)
+    if over is not None:
+        color = alt.Color("over:N", scale=alt.Scale(domain=over), title=None)
     return {
         "x": alt.X("time:Q", title="Time (s)", scale=alt.Scale(nice=False, domainMin=0)),
         "y": alt.Y(
@@ -108,8 +120,8 @@ def _line_encoding(levels: list[str]) -> dict[str, Any]:
             scale=alt.Scale(zero=True),
             axis=alt.Axis(tickCount=4),
         ),
-        "color": alt.Color("panel:N", scale=alt.Scale(domain=names), legend=None),
-        "detail": alt.Detail("flow:N"),
+        "color": color,
+        "detail": [alt.Detail("flow:N"), alt.Detail("over:N")],
         "tooltip": [
             alt.Tooltip("panel:N", title="run"),
             alt.Tooltip("time:Q", title="time (s)", format=".1f"),
@@ -120,7 +132,7 @@ def _line_encoding(levels: list[str]) -> dict[str, Any]:
 
 
 def _rows(
-    results: Tables, samples: pl.DataFrame, by: str, levels: list[str]
+    results: Tables, samples: pl.DataFrame, by: str, levels: list[str], over: str | None
 ) -> list[dict[str, Any]]:
     """The rows of all panels: points of the line, the BDP, losses."""
     rows: list[dict[str, Any]] = []
@@ -129,10 +141,11 @@ def _rows(
         here = samples.filter(pl.col(by) == level)
         for (run, flow), series in here.group_by("run", "flow", maintain_order=True):
             ordered = series.sort("time_ns")
+            above = {} if over is None else {"over": str(series[over][0])}
             kept = ordered[thinned(ordered["cwnd_packets"].to_numpy(), _MOST_POINTS).tolist()]
             for time_ns, size, state in kept.select("time_ns", "cwnd_packets", "state").iter_rows():
                 point = {"time": round(time_ns / 1e9, 2), "window": size, "state": state}
-                rows.append({"panel": panel, "flow": flow, **point})
+                rows.append({"panel": panel, "flow": flow, **above, **point})
             rows.append({"panel": panel, "bdp": _bdp(results, str(run), str(flow))})
             drops = _losses(results, str(run), str(flow))
             rows.extend({"panel": panel, "loss": time} for time in drops)
@@ -141,7 +154,7 @@ def _rows(
 
 def _csv(rows: list[dict[str, Any]]) -> alt.InlineData:
     """Rows as text with one header: a fraction of the size of a list of objects."""
-    columns = ("panel", "flow", "time", "window", "state", "bdp", "loss")
+    columns = ("panel", "flow", "over", "time", "window", "state", "bdp", "loss")
     text = pl.DataFrame(rows, schema=dict.fromkeys(columns), infer_schema_length=None).write_csv()
     parse = dict.fromkeys(("time", "window", "bdp", "loss"), "number")
     return alt.InlineData(values=text, format=alt.CsvDataFormat(type="csv", parse=parse))
