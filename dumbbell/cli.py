@@ -298,6 +298,23 @@ def kernel_list() -> None:
             _say("There is no kernel yet; build one with: dumbbell kernel build")
 
 
+@kernel_app.command("test")
+def kernel_test(
+    name: Annotated[str, typer.Argument(help="Which kernel [default: Debian's].")] = "",
+) -> None:
+    """Boot a kernel and send a flow through everything that the engine promises."""
+    with _guarded():
+        from dumbbell.engines.linux.probe import probe
+
+        wrong = 0
+        for one in probe(name):
+            wrong += not one.well
+            sign = "ok  " if one.well else "FAIL"
+            out.print(f"{sign} {one.name:<20} {one.found}", markup=False, soft_wrap=True)
+        if wrong:
+            raise typer.Exit(1)
+
+
 @app.command()
 def report(
     store: Annotated[Path, typer.Argument(help="Folder in which runs are kept.")],

@@ -19,6 +19,7 @@ import dumbbell
 from dumbbell._core import Cancelled, Monitor
 from dumbbell.engines import Run, engine_named
 from dumbbell.engines.linux.launch import command_line
+from dumbbell.engines.linux.probe import probe
 from dumbbell.errors import EngineError, ExperimentError
 from dumbbell.experiment import load_text
 from dumbbell.results import Results
@@ -184,3 +185,9 @@ def test_the_command_line_names_no_folder_but_the_kernels() -> None:
     words = command_line(Path("/k/linux"))
     paths = [word for word in words if "/" in word.partition("=")[2]]
     assert paths == ["hostfs=/", "init=/proc/self/cwd/init"]
+
+
+def test_the_kernel_does_all_that_is_promised() -> None:
+    found = list(probe())
+    assert len(found) >= 13
+    assert not [one for one in found if not one.well]

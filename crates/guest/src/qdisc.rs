@@ -153,9 +153,11 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
             stages.push(inner.line());
             held = Some(inner);
         }
-        // A netem's packets keep their time when its rate changes.
+        // A netem's packets keep their time when its rate changes, and one that duplicates may not
+        // stand above another.
         (Shaper::Serial { rate_bps }, Queue::DropTail { limit_packets, limit_bytes: None })
-            if pipe.changes.iter().all(|change| change.rate_bps.is_none()) =>
+            if pipe.duplication == 0.0
+                && pipe.changes.iter().all(|change| change.rate_bps.is_none()) =>
         {
             wire.loss = lost;
             // The packet on the wire does not count in ours, it does in netem's.
@@ -185,6 +187,9 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
     let first_changes_delay = held.is_none() && pipe.changes.iter().any(|c| c.delay.is_some());
     if !passive || first_changes_loss || first_changes_delay {
         stages.insert(0, wire.line());
+    }
+    if pipe.duplication > 0.0 && stages.iter().filter(|s| s.starts_with("netem")).count() > 1 {
+        return refuse(&at("duplication"), "duplication above another netem");
     }
     let lines: Vec<String> = stages
         .iter()
@@ -354,6 +359,26 @@ mod tests {
             "parent 1:1 handle 2: bfifo limit 30000b",
         ];
         assert_eq!(lines(&pipe), expected);
+    }
+
+    #[test]
+    fn a_netem_that_duplicates_stands_alone() {
+        let pipe = Pipe {
+            shaper: Shaper::Serial { rate_bps: Rate::from_bps(1_000_000) },
+            queue: Queue::DropTail { limit_packets: Some(50), limit_bytes: None },
+            duplication: 0.01,
+            ..bare()
+        };
+        let expected = [
+            "root handle 1: netem limit 1000000 duplicate 1%",
+            "parent 1:1 handle 2: tbf rate 1000000bit burst 1514b limit 1048576b",
+            "parent 2:1 handle 3: pfifo limit 50",
+        ];
+        assert_eq!(lines(&pipe), expected);
+        let queue =
+            Queue::Netem { delay: Span::from_ms(5), jitter: Span::ZERO, limit_packets: 100 };
+        let pipe = Pipe { queue, delay: Span::from_ms(1), ..pipe };
+        assert!(qdiscs(&pipe, "p").is_err_and(|error| error.path == "p.duplication"));
     }
 
     #[test]

@@ -1,0 +1,79 @@
+"""Does a kernel do what the engine promises? One small run per thing that is promised."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from dumbbell._core import Monitor
+from dumbbell.engines.base import Run
+from dumbbell.engines.linux.engine import LinuxEngine
+from dumbbell.errors import EngineError
+from dumbbell.experiment.load import load_text
+
+_BYTES = 1 << 20
+_PLAIN = "rate: 10 Mbit/s, rtt: 20 ms, buffer: 50 packets"
+_SWITCH = "shaper: {tbf: {rate: 10 Mbit/s, burst: 5 KiB}}, netem: {limit: 100 packets}"
+_TEXT = """\
+dumbbell: 1
+name: probe
+template: {{{template}}}
+flows: [{{from: s1, to: d1, tcp: {{congestion_control: {cc}, fq: {fq}, bytes: 1 MiB}}}}]
+duration: 20 s
+"""
+
+#: What is tried: a name, the template, the congestion control. A queue in packets is a netem with a
+#: rate.
+PROBES: dict[str, tuple[str, str]] = {
+    **{cc: (f"dumbbell: {{{_PLAIN}}}", cc) for cc in ("reno", "bic", "cubic", "bbr")},
+    "tbf with bfifo": ("dumbbell: {rate: 10 Mbit/s, rtt: 20 ms, buffer: 60 KiB}", "cubic"),
+    "tbf with netem": (f"parallel-paths: {{paths: 1, rtt: 20 ms, {_SWITCH}}}", "cubic"),
+    "netem's random loss": (f"dumbbell: {{{_PLAIN}, forward: {{loss: 1 %}}}}", "cubic"),
+    "netem's bursty loss": (
+        f"dumbbell: {{{_PLAIN}, forward: {{loss: {{gilbert_elliott: "
+        "{good_to_bad: 1 %, bad_to_good: 50 %}}}}",
+        "cubic",
+    ),
+    "netem's duplication": (f"dumbbell: {{{_PLAIN}, forward: {{duplication: 1 %}}}}", "cubic"),
+    "netem's corruption": (f"dumbbell: {{{_PLAIN}, forward: {{corruption: 1 %}}}}", "cubic"),
+    "policer": (
+        f"dumbbell: {{{_PLAIN}, forward: {{policer: {{rate: 9 Mbit/s, burst: 30 KiB}}}}}}",
+        "cubic",
+    ),
+    "fq": (f"dumbbell: {{{_PLAIN}}}", "bbr"),
+    "teql": (f"parallel-paths: {{paths: 2, rtt: 20 ms, {_SWITCH}}}", "cubic"),
+}
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What was tried, whether it did well, and what was found."""
+
+    name: str
+    well: bool
+    found: str
+
+
+def probe(kernel: str = "") -> Iterator[Probed]:
+    """Tries everything on a kernel, one after the other: a mebibyte has to arrive each time.
+
+    Raises `EngineError` if there is no such kernel.
+    """
+    engine = LinuxEngine(kernel)
+    for name, (template, cc) in PROBES.items():
+        fq = "true" if name == "fq" else "false"
+        text = _TEXT.format(template=template, cc=cc, fq=fq)
+        cell = load_text(text, Path("probe.yaml")).cells[0]
+        try:
+            result = engine.execute(Run("probe", cell.scenario, 1, cell.duration_ns), Monitor())
+        except EngineError as error:
+            yield Probed(name, False, str(error))
+            continue
+        row = pl.read_ipc_stream(io.BytesIO(result.tables["flows"])).row(0, named=True)
+        took_s = (row["end_ns"] - row["start_ns"]) / 1e9
+        found = f"{row['delivered_bytes'] / _BYTES:.3g} MiB in {took_s:.2f} s"
+        yield Probed(name, row["delivered_bytes"] == _BYTES, found)
