@@ -16,6 +16,9 @@ pub(crate) struct Stream {
     sides: [Option<(u32, u64)>; 2],
     /// Shift of the windows that are advertised outwards and back.
     shifts: [u32; 2],
+    /// IP identification of the first packet outwards and back, and the highest number so far. A
+    /// connected socket counts its packets in it, so a packet has one number at every tap.
+    numbers: [Option<(u16, u64)>; 2],
 }
 
 impl Stream {
@@ -29,6 +32,17 @@ impl Stream {
             self.sides[side] = Some((first, offset));
         }
         offset
+    }
+}
+
+impl Stream {
+    /// The number of a packet in its direction, from its IP identification.
+    fn number(&mut self, side: usize, identification: u16) -> u64 {
+        let (first, highest) = *self.numbers[side].get_or_insert((identification, 0));
+        let near = identification.wrapping_sub(first).wrapping_sub(highest as u16) as i16;
+        let number = highest.saturating_add_signed(i64::from(near));
+        self.numbers[side] = Some((first, highest.max(number)));
+        number
     }
 }
 
@@ -90,7 +104,7 @@ pub(crate) fn packet(bytes: &[u8], frame_bytes: u32, streams: &mut [Stream]) -> 
     let shift = if syn { 0 } else { stream.shifts[side] };
     segment.window_bytes = u32::from(tcp.short(14)) << shift;
     Some(Packet {
-        number: 0,
+        number: stream.number(side, ip.short(4)),
         flow: u32::from(flow),
         frame_bytes,
         outward,

@@ -18,6 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The namespace through which links pass whose shaper may not sit on their interface.
 pub(crate) const WIRES: &str = "wires";
+/// Mark and routing table of packets without payload, where they go another way.
+const BARE: u32 = 100;
 /// Ticks per second of the kernel that is built (kernel/patches).
 const HZ: u32 = 1000;
 
@@ -276,9 +278,6 @@ impl Planner<'_> {
                 SprayPolicy::Random => return refuse(format!("{field}.policy"), "random spraying"),
                 SprayPolicy::RoundRobin => {}
             }
-            if spray.what != SprayWhat::Both {
-                return refuse(format!("{field}.what"), "TEQL sprays data and ACKs alike");
-            }
             let next: BTreeSet<_> =
                 pipes.iter().filter_map(|&p| self.next(ways, p, to).map(|n| n.0)).collect();
             if next.len() > 1 {
@@ -478,10 +477,23 @@ impl Planner<'_> {
                             master
                         }
                     };
-                    format!(
-                        "route add {target} via {} dev {master} onlink{source}{extra}",
-                        dotted(next)
-                    )
+                    let by = |device: &str, table: &str| {
+                        let next = dotted(next);
+                        format!("route add {target} via {next} dev {device} onlink{source}{extra}{table}")
+                    };
+                    let first = device(pipes[0]);
+                    let bare = format!(" table {BARE}");
+                    // The main table for packets with payload, the other for those without.
+                    let (main, other) = match spray.what {
+                        SprayWhat::Both => (by(&master, ""), None),
+                        SprayWhat::Data => (by(&master, ""), Some(by(&first, &bare))),
+                        SprayWhat::Acks => (by(&first, ""), Some(by(&master, &bare))),
+                    };
+                    if let Some(other) = other {
+                        self.tell_bare_packets(at);
+                        self.plan.namespaces[at].routes.push(other);
+                    }
+                    main
                 }
                 None => format!(
                     "route add {target} via {} dev {} onlink{source}{extra}",
@@ -507,6 +519,24 @@ impl Planner<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Packets without payload get a routing table of their own at a router: those shorter than
+    /// 128 bytes of IP, which is room for an ACK with four SACK blocks.
+    fn tell_bare_packets(&mut self, at: usize) {
+        let here = &mut self.plan.namespaces[at];
+        let rule = format!("rule add fwmark {BARE} lookup {BARE}");
+        if here.routes.contains(&rule) {
+            return;
+        }
+        here.routes.push(rule);
+        for device in here.devices.clone() {
+            here.tc.push(format!("qdisc add dev {device} clsact"));
+            here.tc.push(format!(
+                "filter add dev {device} ingress protocol ip u32 match u16 0 0xff80 at 2 \
+                 action skbedit mark {BARE}"
+            ));
+        }
     }
 
     /// A master device of TEQL over some interfaces. The first attached comes first.

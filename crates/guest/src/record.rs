@@ -53,7 +53,12 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// In the order of the digest.
-    pub(crate) fn tables(mut self, taps: &Taps, named: &[scenario::Tap]) -> Vec<Table> {
+    pub(crate) fn tables(
+        mut self,
+        taps: &Taps,
+        packets: &[PacketRow],
+        named: &[scenario::Tap],
+    ) -> Vec<Table> {
         for (number, row) in self.flows.iter_mut().enumerate() {
             taps.fill(row, number, named);
         }
@@ -64,7 +69,7 @@ impl Rows {
             SampleRow::table(&self.samples),
             QueueRow::table(&self.queues),
             DropRow::table(&[]),
-            PacketRow::table(&[]),
+            PacketRow::table(packets),
         ]
     }
 }

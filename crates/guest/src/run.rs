@@ -14,7 +14,7 @@ use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Scenario, Traffic};
 use dumbbell_model::tables::Table;
 use dumbbell_model::Time;
-use dumbbell_packet::{Tap, Taps};
+use dumbbell_packet::{Tap, TapPackets, Taps};
 use nix::poll::{ppoll, PollFd, PollFlags};
 use nix::sys::time::TimeSpec;
 use std::collections::BTreeMap;
@@ -77,6 +77,7 @@ pub(crate) fn run(
     let end = scenario.duration.as_ns() as i64;
     let mut apps = applications(scenario, world, seed)?;
     let mut taps = Taps::new(scenario.flows.len());
+    let mut kept = TapPackets::new(scenario.sampling.packets);
     let mut streams = vec![Stream::default(); scenario.flows.len()];
     let mut tapped = open_taps(scenario, world)?;
     let watch = open_watch(plan, world)?;
@@ -101,7 +102,7 @@ pub(crate) fn run(
         }
         if now >= drain_at {
             drain_at += DRAIN_NS;
-            drain(&mut tapped, &clock, &mut streams, &mut taps);
+            drain(&mut tapped, &clock, &mut streams, &mut [&mut taps, &mut kept]);
         }
         if now >= progress_at {
             progress_at += PROGRESS_NS;
@@ -124,7 +125,7 @@ pub(crate) fn run(
     let rows = recorder.finish(end, &apps, &watch)?;
     // A block that is not full is handed over when its time is out.
     wait(&mut [], i64::from(RETIRE_MS) * 2_100_000)?;
-    drain(&mut tapped, &clock, &mut streams, &mut taps);
+    drain(&mut tapped, &clock, &mut streams, &mut [&mut taps, &mut kept]);
     for one in &tapped {
         let dropped = one.ring.dropped()?;
         if dropped > 0 {
@@ -132,7 +133,7 @@ pub(crate) fn run(
             return Err(Error::other(format!("tap {name}: no room for {dropped} packets")));
         }
     }
-    Ok(rows.tables(&taps, &scenario.taps))
+    Ok(rows.tables(&taps, &kept.rows(scenario), &scenario.taps))
 }
 
 /// Waits for what the applications wait for, at most this long.
@@ -230,13 +231,20 @@ fn open_watch(plan: &Plan, world: &World) -> Result<Watch> {
     Ok(Watch { netlinks, interfaces })
 }
 
-fn drain(tapped: &mut [Tapped], clock: &Clock, streams: &mut [Stream], taps: &mut Taps) {
+fn drain(
+    tapped: &mut [Tapped],
+    clock: &Clock,
+    streams: &mut [Stream],
+    listeners: &mut [&mut dyn Tap],
+) {
     for one in tapped {
         let tap = one.tap;
         one.ring.drain(|frame| {
             if let Some(packet) = frame::packet(frame.bytes, frame.length, streams) {
                 let at = Time::from_ns(clock.of_stamp(frame.time_ns).max(0) as u64);
-                taps.frame(at, tap, &packet);
+                for listener in listeners.iter_mut() {
+                    listener.frame(at, tap, &packet);
+                }
             }
         });
     }

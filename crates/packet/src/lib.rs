@@ -3,10 +3,12 @@
 
 pub mod frame;
 pub mod tap;
+pub mod tap_packets;
 pub mod tap_stats;
 pub mod tcp;
 
 pub use frame::{Body, Packet};
 pub use tap::Tap;
+pub use tap_packets::TapPackets;
 pub use tap_stats::Taps;
 pub use tcp::{SackBlock, Segment};

@@ -14,7 +14,6 @@ mod resolve;
 mod route;
 mod setup;
 mod shaper;
-mod tap_packets;
 mod transport;
 mod world;
 

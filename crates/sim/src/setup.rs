@@ -11,14 +11,13 @@ use crate::record::Recorder;
 use crate::reorder::Reorder;
 use crate::route::Routes;
 use crate::shaper::{DeliveryTrace, TokenBucket};
-use crate::tap_packets::TapPackets;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use crate::world::{World, FLOW_SOURCES, PIPE_SOURCES};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{self, Link, Scenario, Traffic};
 use dumbbell_model::{ScenarioError, Span, TcpOptions, Time};
-use dumbbell_packet::Taps;
+use dumbbell_packet::{TapPackets, Taps};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Builds the world.

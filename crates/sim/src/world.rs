@@ -9,12 +9,11 @@ use crate::neighbour::Neighbours;
 use crate::pipe::{Offered, Pipe, Release};
 use crate::record::Recorder;
 use crate::route::Routes;
-use crate::tap_packets::TapPackets;
 use crate::{Monitor, RunError};
 use dumbbell_model::scenario::NodeKind;
 use dumbbell_model::{Scenario, Time};
 use dumbbell_packet::frame::NO_FLOW;
-use dumbbell_packet::{Body, Packet, Segment, Tap, Taps};
+use dumbbell_packet::{Body, Packet, Segment, Tap, TapPackets, Taps};
 use std::collections::VecDeque;
 
 /// Events of a pipe: source `PIPE_SOURCES · pipe + …`.

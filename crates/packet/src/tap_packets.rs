@@ -1,29 +1,32 @@
 //! The packets that pass the taps in a chosen stretch of time, each as a row.
 
+use crate::{Body, Packet, Segment, Tap};
 use dumbbell_model::scenario::{Scenario, Stretch};
 use dumbbell_model::tables::PacketRow;
 use dumbbell_model::Time;
-use dumbbell_packet::{Body, Packet, Segment, Tap};
 
 /// Keeps packets, if any are asked for. Rows name flow and tap by their numbers until `rows`.
-pub(crate) struct TapPackets {
+pub struct TapPackets {
     stretch: Option<Stretch>,
     kept: Vec<(usize, u32, PacketRow)>,
 }
 
 impl TapPackets {
-    pub(crate) fn new(stretch: Option<Stretch>) -> Self {
+    /// Keeps what passes in this stretch.
+    pub fn new(stretch: Option<Stretch>) -> Self {
         Self { stretch, kept: Vec::new() }
     }
 
-    /// The rows, with names.
-    pub(crate) fn rows(&mut self, scenario: &Scenario) -> Vec<PacketRow> {
+    /// The rows, with names, in order of time.
+    pub fn rows(&mut self, scenario: &Scenario) -> Vec<PacketRow> {
         let named = |(tap, flow, row): (usize, u32, PacketRow)| PacketRow {
             tap: scenario.taps[tap].name.clone(),
             flow: scenario.flows[flow as usize].name.clone(),
             ..row
         };
-        std::mem::take(&mut self.kept).into_iter().map(named).collect()
+        let mut rows: Vec<_> = std::mem::take(&mut self.kept).into_iter().map(named).collect();
+        rows.sort_by_key(|row| row.time_ns);
+        rows
     }
 }
 
