@@ -14,9 +14,14 @@ from dumbbell.engines.linux.kernel import Kernel
 
 
 class BuildBar:
-    """A bar while a kernel is built; called with a phase and a fraction."""
+    """A bar while a kernel is built; called with a phase and a fraction.
+
+    Where no bar can be drawn, each phase is a line.
+    """
 
     def __init__(self, console: Console) -> None:
+        self._console = console
+        self._phase = ""
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -42,6 +47,9 @@ class BuildBar:
 
     def __call__(self, phase: str, fraction: float) -> None:
         """Shows where the build is."""
+        if phase != self._phase and not self._console.is_terminal:
+            self._console.print(phase, markup=False)
+        self._phase = phase
         self._bar.update(self._task, description=phase, completed=fraction)
 
 

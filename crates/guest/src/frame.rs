@@ -220,6 +220,18 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_is_numbered_by_its_ip_identification() {
+        let streams = &mut [Stream::default()];
+        let mut numbers = Vec::new();
+        for identification in [0xfffe_u16, 0xffff, 1, 0, 2] {
+            let mut bytes = frame(true, 1, 1, 16, &[], 100);
+            bytes[18..20].copy_from_slice(&identification.to_be_bytes());
+            numbers.extend(packet(&bytes, 166, streams).map(|packet| packet.number));
+        }
+        assert_eq!(numbers, [0, 1, 3, 2, 4]);
+    }
+
+    #[test]
     fn what_belongs_to_no_flow_is_left_out() {
         let streams = &mut [Stream::default()];
         let mut other = frame(true, 1, 1, 16, &[], 0);
