@@ -183,6 +183,41 @@ def compare(
 
 
 @app.command()
+def check(
+    file: File,
+    set_: Set = None,
+    seed: Seed = None,
+    repeats: Repeats = None,
+    workers: Workers = None,
+    engine: EngineName = "sim",
+    store: StoreDir = DEFAULT_STORE,
+) -> None:
+    """Run an experiment and see whether what it expects holds; exit code 1 if not."""
+    with _guarded():
+        import dumbbell
+        from dumbbell.execution.progress import RichProgress, use_progress
+        from dumbbell.expectations import check
+        from dumbbell.experiment import load
+
+        expected = load(file, set=_levels(set_)).expect
+        with use_progress(RichProgress(err)):
+            results = dumbbell.run(
+                file,
+                set=_levels(set_),
+                seed=seed,
+                repeats=repeats,
+                workers=workers,
+                engine=engine,
+                store=store,
+            )
+        found = check(results, expected)
+        for one in found:
+            out.print(f"{'✓' if one.holds else '✗'} {one.words}", markup=False, soft_wrap=True)
+        if not all(one.holds for one in found):
+            raise typer.Exit(1)
+
+
+@app.command()
 def validate(file: File) -> None:
     """Check an experiment file without running it."""
     with _guarded():

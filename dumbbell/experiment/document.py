@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from dumbbell.experiment.expect import ExpectSpec
 from dumbbell.experiment.fields import (
     Checked,
     Name,
@@ -95,5 +96,6 @@ class ExperimentFile(Strict):
     neighbour_discovery: NeighbourDiscovery = None
     duration: PositiveTime
     factors: Factors = None
+    expect: list[ExpectSpec] = Field(default=[], max_length=MAX_ITEMS)
     repeats: Annotated[int, whole_number(1, 100_000)] = 1
     seed: Annotated[int, whole_number(0, MAX_SEED)] = 1

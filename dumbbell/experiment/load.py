@@ -15,6 +15,7 @@ from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment import cells, factors
 from dumbbell.experiment.build import Built, build
 from dumbbell.experiment.document import MAX_SEED, ExperimentFile
+from dumbbell.experiment.expect import ExpectSpec
 from dumbbell.experiment.factors import Factors, Level
 from dumbbell.experiment.locate import SET, Locator
 from dumbbell.experiment.pipes import BuildError
@@ -61,12 +62,14 @@ class Experiment:
         file: Where it was read from.
         overrides: What `set` replaced, as written.
         cells: Every combination of levels.
+        expect: What it is expected to give.
     """
 
     info: ExperimentInfo
     file: str
     overrides: dict[str, list[str]]
     cells: list[Cell]
+    expect: tuple[ExpectSpec, ...] = ()
 
 
 def reserved_names() -> frozenset[str]:
@@ -133,7 +136,7 @@ def load_text(
     if info.repeats * len(done) > MAX_RUNS:
         message = f"{info.repeats * len(done)} runs, more than {MAX_RUNS}"
         raise ExperimentError(message, file=file)
-    return Experiment(info, file, plan.overrides, done)
+    return Experiment(info, file, plan.overrides, done, tuple(first.expect))
 
 
 def explain(experiment: Experiment, cell: int, error: _core.ScenarioError) -> ExperimentError:

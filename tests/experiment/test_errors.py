@@ -17,7 +17,7 @@ MISTAKES = {
         with_("duration", "durration"),
         "e.yaml:7: durration: unknown field; did you mean duration?; allowed: dumbbell, name, "
         "description, template, hosts, routers, switches, links, routes, flows, taps, sampling "
-        "and 5 more",
+        "and 6 more",
     ),
     "missing field": (
         with_("duration: 100 s\n", ""),

@@ -1,0 +1,31 @@
+"""What an experiment is expected to give: bounds of metrics, for `dumbbell check`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from dumbbell.experiment.fields import Strict, choice, problem
+from dumbbell.metrics import METRICS
+
+MetricName = Annotated[str, choice(*sorted(METRICS), what="metric")]
+
+
+class ExpectSpec(Strict):
+    """A metric whose mean over repeats lies within bounds, in every cell and flow that is meant.
+
+    `where` fixes levels of factors; bounds are numbers in the metric's unit.
+    """
+
+    metric: MetricName
+    flow: str | None = None
+    where: dict[str, str] = Field(default={})
+    above: float | None = None
+    below: float | None = None
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        if self.above is None and self.below is None:
+            raise problem("a bound is missing", allowed=("above", "below"))
+        return self

@@ -1,0 +1,65 @@
+"""Expectations of an experiment: which cells they mean, when they hold, the exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import dumbbell
+from dumbbell.cli import app
+from dumbbell.errors import ExperimentError
+from dumbbell.expectations import check
+from dumbbell.experiment.expect import ExpectSpec
+from tests.helpers import BASE, message
+
+TEXT = """\
+dumbbell: 1
+name: expected
+template: {dumbbell: {rate: 10 Mbit/s, rtt: 20 ms, buffer: 60 packets}}
+flows: [{from: s1, to: d1, tcp: $cc}]
+duration: 10 s
+factors: {cc: [reno, cubic]}
+expect:
+  - {metric: goodput_mbps, above: 9, below: 9.6}
+"""
+
+
+def test_every_cell_that_is_meant_is_checked(tmp_path: Path) -> None:
+    file = tmp_path / "e.yaml"
+    file.write_text(TEXT, encoding="utf-8")
+    results = dumbbell.run(file)
+    everywhere = check(results, [ExpectSpec(metric="goodput_mbps", above=9, below=9.6)])
+    assert [one.holds for one in everywhere] == [True, True]
+    assert everywhere[0].words.startswith("goodput_mbps above 9 and below 9.6 (reno, flow1): 9.5")
+    cubic = check(results, [ExpectSpec(metric="goodput_mbps", where={"cc": "cubic"}, below=9)])
+    assert [one.holds for one in cubic] == [False]
+    nowhere = ExpectSpec(metric="goodput_mbps", where={"cc": "bbr"}, below=9)
+    with pytest.raises(ExperimentError, match=r"expect\[0\]: nothing is measured for goodput"):
+        check(results, [nowhere])
+    with pytest.raises(ExperimentError, match="no factor 'rtt'; there are: cc"):
+        check(results, [ExpectSpec(metric="goodput_mbps", where={"rtt": "1 s"}, below=9)])
+    with pytest.raises(ExperimentError, match="nothing is expected"):
+        check(results, [])
+
+
+def test_the_exit_code_tells(tmp_path: Path) -> None:
+    file = tmp_path / "e.yaml"
+    for bound, code in (("above: 9,", 0), ("above: 20,", 1), ("over: 9,", 2)):
+        file.write_text(TEXT.replace("above: 9,", bound), encoding="utf-8")
+        arguments = ["check", str(file), "--store", str(tmp_path / "s")]
+        if code == 1:
+            file.write_text(TEXT.replace("below: 9.6", "below: 9.2"), encoding="utf-8")
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == code, done.output
+
+
+def test_messages() -> None:
+    assert message(BASE + "expect: [{metric: goodput_mbps}]\n") == (
+        "e.yaml:8: expect[0]: a bound is missing; allowed: above, below"
+    )
+    unknown = message(BASE + "expect: [{metric: goodput_mpbs, above: 1}]\n")
+    assert unknown.startswith(
+        "e.yaml:8: expect[0].metric: unknown metric; found goodput_mpbs; did you mean goodput_mbps?"
+    )
