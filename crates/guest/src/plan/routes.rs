@@ -1,0 +1,227 @@
+//! Ways through the network: which pipes lead to a host, and the routes, spraying devices and
+//! neighbours that make packets take them.
+
+use super::{device, dotted, mac, options::route_options, refuse, Planner};
+use dumbbell_model::paths::{distances, far_end, leaving, nearer};
+use dumbbell_model::rng::Rng;
+use dumbbell_model::scenario::{Node, NodeKind, Spray, SprayPolicy, SprayWhat};
+use dumbbell_model::ScenarioError;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Mark and routing table of packets without payload, where they go another way.
+const BARE: u32 = 100;
+
+/// The pipes by which a node reaches a host, by node and host.
+pub(super) type Ways = BTreeMap<(usize, usize), Vec<usize>>;
+
+impl Planner<'_> {
+    /// For the hosts at the ends of flows.
+    pub(super) fn ways(&self, index: &impl Fn(&str) -> usize) -> Result<Ways, ScenarioError> {
+        let mut wanted: Vec<usize> =
+            self.scenario.flows.iter().flat_map(|f| [index(&f.from), index(&f.to)]).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut ways = Ways::new();
+        for &to in &wanted {
+            let distance = distances(self.scenario, &self.ends, &self.leaving_of, to);
+            for from in (0..self.scenario.nodes.len()).filter(|&from| from != to) {
+                let leaving_here = &self.leaving_of[from];
+                let found = nearer(self.scenario, &self.ends, leaving_here, &distance, from, to);
+                if !found.is_empty() {
+                    ways.insert((from, to), found);
+                }
+            }
+        }
+        for (i, route) in self.scenario.routes.iter().enumerate() {
+            let at = index(&route.at);
+            if self.scenario.nodes[at].kind == NodeKind::Switch {
+                return refuse(format!("routes[{i}].at"), "a route at a switch; make it a router");
+            }
+            let pipes: Vec<_> =
+                route.via.iter().map(|name| leaving(self.scenario, name, at, &self.ends)).collect();
+            ways.insert((at, index(&route.to)), pipes);
+        }
+        for (i, flow) in self.scenario.flows.iter().enumerate() {
+            for (from, to) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
+                if !ways.contains_key(&(index(from), index(to))) {
+                    let message = format!("no route from {from} to {to}");
+                    return Err(ScenarioError { path: format!("flows[{i}]"), message });
+                }
+            }
+        }
+        Ok(ways)
+    }
+
+    /// The next node that is no switch, beyond a pipe towards a host, and the pipe that enters it.
+    fn next(&self, ways: &Ways, pipe: usize, to: usize) -> Option<(usize, usize)> {
+        let mut pipe = pipe;
+        for _ in 0..=self.scenario.nodes.len() {
+            let node = far_end(pipe, &self.ends);
+            if self.scenario.nodes[node].kind != NodeKind::Switch {
+                return Some((node, pipe));
+            }
+            pipe = *ways.get(&(node, to))?.first()?;
+        }
+        None
+    }
+
+    fn spray(&self, node: usize) -> Option<Spray> {
+        let Node { spray, .. } = &self.scenario.nodes[node];
+        *spray
+    }
+
+    /// The pipes whose near interfaces are slaves of TEQL; refuses what TEQL cannot do.
+    pub(super) fn teql_slaves(&self, ways: &Ways) -> Result<BTreeSet<usize>, ScenarioError> {
+        let mut slaves = BTreeSet::new();
+        let mut groups: BTreeMap<usize, &Vec<usize>> = BTreeMap::new();
+        for (&(at, to), pipes) in ways {
+            let Some(spray) = self.spray(at).filter(|_| pipes.len() > 1) else { continue };
+            let field = format!("nodes[{at}].spray");
+            match spray.policy {
+                SprayPolicy::PerFlow => continue,
+                SprayPolicy::Random => return refuse(format!("{field}.policy"), "random spraying"),
+                SprayPolicy::RoundRobin => {}
+            }
+            let next: BTreeSet<_> =
+                pipes.iter().filter_map(|&p| self.next(ways, p, to).map(|n| n.0)).collect();
+            if next.len() > 1 {
+                let message = "all paths of TEQL must lead to the same next router";
+                return refuse(field, message);
+            }
+            for &pipe in pipes {
+                if *groups.entry(pipe).or_insert(pipes) != pipes {
+                    return refuse(field, "an interface in two different sets of TEQL's paths");
+                }
+                slaves.insert(pipe);
+            }
+        }
+        Ok(slaves)
+    }
+
+    pub(super) fn routes(&mut self, ways: &Ways, seed: u64) -> Result<(), ScenarioError> {
+        let mut masters: BTreeMap<(usize, Vec<usize>), String> = BTreeMap::new();
+        for (&(at, to), pipes) in ways {
+            let node = &self.scenario.nodes[at];
+            if node.kind == NodeKind::Switch {
+                continue; // A bridge learns.
+            }
+            let field = || format!("nodes[{at}]");
+            let Some((next, _)) = self.next(ways, pipes[0], to) else {
+                return refuse(field(), "switches that lead nowhere");
+            };
+            let target = dotted(to);
+            let extra = node.tcp.as_ref().map(route_options).unwrap_or_default();
+            let source = if node.kind == NodeKind::Host {
+                format!(" src {}", dotted(at))
+            } else {
+                String::new()
+            };
+            let spray = self.spray(at).filter(|_| pipes.len() > 1);
+            let line = match spray {
+                Some(Spray { policy: SprayPolicy::PerFlow, .. }) => {
+                    let hops: Vec<_> = pipes
+                        .iter()
+                        .filter_map(|&pipe| {
+                            let (next, _) = self.next(ways, pipe, to)?;
+                            Some(format!(
+                                "nexthop via {} dev {} onlink",
+                                dotted(next),
+                                device(pipe)
+                            ))
+                        })
+                        .collect();
+                    format!("route add {target}{source}{extra} {}", hops.join(" "))
+                }
+                Some(spray) => {
+                    let master = match masters.get(&(at, pipes.clone())) {
+                        Some(master) => master.clone(),
+                        None => {
+                            let master = self.teql(at, pipes, spray, seed);
+                            masters.insert((at, pipes.clone()), master.clone());
+                            master
+                        }
+                    };
+                    let by = |device: &str, table: &str| {
+                        let next = dotted(next);
+                        format!("route add {target} via {next} dev {device} onlink{source}{extra}{table}")
+                    };
+                    let first = device(pipes[0]);
+                    let bare = format!(" table {BARE}");
+                    // The main table for packets with payload, the other for those without.
+                    let (main, other) = match spray.what {
+                        SprayWhat::Both => (by(&master, ""), None),
+                        SprayWhat::Data => (by(&master, ""), Some(by(&first, &bare))),
+                        SprayWhat::Acks => (by(&first, ""), Some(by(&master, &bare))),
+                    };
+                    if let Some(other) = other {
+                        self.tell_bare_packets(at);
+                        self.plan.namespaces[at].routes.push(other);
+                    }
+                    main
+                }
+                None => format!(
+                    "route add {target} via {} dev {} onlink{source}{extra}",
+                    dotted(next),
+                    device(pipes[0])
+                ),
+            };
+            self.plan.namespaces[at].routes.push(line);
+            if self.scenario.neighbour_discovery.is_none() {
+                for &pipe in pipes {
+                    let Some((next, last)) = self.next(ways, pipe, to) else { continue };
+                    let line = format!(
+                        "neigh replace {} lladdr {} dev {} nud permanent",
+                        dotted(next),
+                        mac(last ^ 1),
+                        device(pipe)
+                    );
+                    let lines = &mut self.plan.namespaces[at].routes;
+                    if !lines.contains(&line) {
+                        lines.push(line);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Packets without payload get a routing table of their own at a router: those shorter than
+    /// 128 bytes of IP, which is room for an ACK with four SACK blocks.
+    fn tell_bare_packets(&mut self, at: usize) {
+        let here = &mut self.plan.namespaces[at];
+        let rule = format!("rule add fwmark {BARE} lookup {BARE}");
+        if here.routes.contains(&rule) {
+            return;
+        }
+        here.routes.push(rule);
+        for device in here.devices.clone() {
+            here.tc.push(format!("qdisc add dev {device} clsact"));
+            here.tc.push(format!(
+                "filter add dev {device} ingress protocol ip u32 match u16 0 0xff80 at 2 \
+                 action skbedit mark {BARE}"
+            ));
+        }
+    }
+
+    /// A master device of TEQL over some interfaces. The first attached comes first.
+    fn teql(&mut self, at: usize, pipes: &[usize], spray: Spray, seed: u64) -> String {
+        let name = format!("teql{}", self.teqls);
+        self.teqls += 1;
+        let links: Vec<_> =
+            pipes.iter().map(|&p| self.scenario.links[p / 2].name.as_str()).collect();
+        let drawn = || {
+            // The same draw as the simulator's.
+            let stream = format!("node/{}/first/{}", self.scenario.nodes[at].name, links.join("+"));
+            Rng::named(seed, &stream).below(pipes.len() as u64) as usize
+        };
+        let first = spray.first.map_or_else(drawn, |first| first as usize % pipes.len());
+        let here = &mut self.plan.namespaces[at];
+        self.plan.joins.push(format!("link set {name} netns {}", here.name));
+        for step in 0..pipes.len() {
+            let pipe = pipes[(first + step) % pipes.len()];
+            here.tc.push(format!("qdisc add dev {} root {name}", device(pipe)));
+        }
+        here.routes.insert(0, format!("link set {name} up"));
+        name
+    }
+}
