@@ -13,6 +13,7 @@ import threading
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import dumbbell
@@ -191,3 +192,19 @@ def test_the_kernel_does_all_that_is_promised() -> None:
     found = list(probe())
     assert len(found) >= 13
     assert not [one for one in found if not one.well]
+
+
+def test_scripted_drops_hit_the_named_segments(tmp_path: Path) -> None:
+    text = BASE.replace("tcp: cubic", "name: f, tcp: {congestion_control: reno, bytes: 100 KiB}")
+    text = text.replace("50 packets", "50 packets, forward: {loss: {scripted: NTH}}")
+    text = text.replace("NTH", "[{flow: f, nth: [3, 7, 30]}]")
+    text = text.replace("taps: [", "taps: [{at: d1, link: r2-d1}, ")
+    text = text.replace("interval: 20 ms", "interval: 20 ms, packets: {to: 10 s}")
+    results = made(tmp_path, text)
+    data = results.packets.filter((pl.col("direction") == "out") & (pl.col("payload_bytes") > 0))
+    sent = data.filter(pl.col("tap") == "s1:s1-r1").sort("time_ns", maintain_order=True)
+    arrived = set(data.filter(pl.col("tap") == "d1:r2-d1")["packet_number"])
+    lost = [n for n, number in enumerate(sent["packet_number"], 1) if number not in arrived]
+    assert lost == [3, 7, 30]
+    row = results.flows.row(0, named=True)
+    assert row["delivered_bytes"] == 100 * 1024 and row["retransmitted_packets"] == 3

@@ -14,6 +14,7 @@ mod qdisc;
 mod realise;
 mod record;
 mod run;
+mod scripted;
 mod supervise;
 mod sys;
 mod tcp;

@@ -4,6 +4,7 @@
 
 use dumbbell_model::scenario::{Change, Loss, Pipe, Queue, Shaper};
 use dumbbell_model::{ScenarioError, Span};
+use std::collections::BTreeMap;
 
 /// Room of a queue that is never full.
 const ENDLESS_PACKETS: u64 = 1_000_000;
@@ -19,13 +20,15 @@ pub(crate) struct Qdiscs {
     pub(crate) lines: Vec<String>,
     /// The policer's action, if there is one.
     pub(crate) police: Option<String>,
+    /// Flows of which certain segments are dropped, by name, and which.
+    pub(crate) scripted: BTreeMap<String, Vec<u64>>,
     /// Lines of `tc qdisc change` by time.
     pub(crate) changes: Vec<(Span, String)>,
 }
 
 impl Qdiscs {
     pub(crate) fn is_empty(&self) -> bool {
-        self.lines.is_empty() && self.police.is_none()
+        self.lines.is_empty() && self.police.is_none() && self.scripted.is_empty()
     }
 }
 
@@ -91,7 +94,7 @@ fn loss(loss: &Loss, field: &str) -> Result<String, ScenarioError> {
             percent(*loss_bad),
             percent(*loss_good)
         )),
-        Loss::Scripted { .. } => refuse(field, "scripted loss"),
+        Loss::Scripted { .. } => refuse(field, "scripted loss from a time on"),
     }
 }
 
@@ -130,7 +133,16 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
         other: other.join(" "),
         ..Netem::default()
     };
-    let lost = loss(&pipe.loss, &at("loss"))?;
+    let mut scripted: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    let lost = match &pipe.loss {
+        Loss::Scripted { drops } => {
+            for drop in drops {
+                scripted.entry(drop.flow.clone()).or_default().push(drop.nth);
+            }
+            String::new()
+        }
+        other => loss(other, &at("loss"))?,
+    };
     // What waits, and what lets go, outermost first.
     let mut stages: Vec<String> = Vec::new();
     let mut held: Option<Netem> = None;
@@ -204,7 +216,7 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
         )
     });
     let changes = changes(pipe, &stages, wire, held, field)?;
-    Ok(Qdiscs { lines, police, changes })
+    Ok(Qdiscs { lines, police, scripted, changes })
 }
 
 fn place(depth: usize) -> String {

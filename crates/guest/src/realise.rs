@@ -1,21 +1,26 @@
 //! Does what a plan says: namespaces, links, addresses, queueing disciplines, options.
 
 use crate::plan::{Namespace, Plan};
-use crate::sys;
+use crate::{scripted, sys};
 use nix::mount::{mount, MsFlags};
 use nix::sched::{setns, unshare, CloneFlags};
 use std::fs::{self, File};
 use std::io::{Error, Result};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const NAMES: &str = "/run/netns";
+/// Where classifiers are pinned for tc to find.
+const CLASSIFIERS: &str = "/sys/fs/bpf";
 
 /// The namespaces of a run.
 pub(crate) struct World {
     home: File,
     /// In the order of the plan.
     namespaces: Vec<File>,
+    /// Of scripted drops; they live as long as this.
+    counters: Vec<OwnedFd>,
 }
 
 fn because(what: &str, error: &dyn std::fmt::Display) -> Error {
@@ -27,7 +32,7 @@ impl World {
     pub(crate) fn build(plan: &Plan) -> Result<Self> {
         fs::create_dir_all(NAMES)?;
         let home = File::open("/proc/self/ns/net")?;
-        let mut world = Self { home, namespaces: Vec::new() };
+        let mut world = Self { home, namespaces: Vec::new(), counters: Vec::new() };
         for (path, value) in &plan.globals {
             // An option that this kernel does not have cannot be set, and need not be if it is off.
             if Path::new(path).exists() {
@@ -53,7 +58,24 @@ impl World {
             batch("ip", &namespace.routes)?;
         }
         world.leave()?;
+        world.script(plan)?;
         Ok(world)
+    }
+
+    /// Attaches what drops certain segments.
+    fn script(&mut self, plan: &Plan) -> Result<()> {
+        if plan.scripted.is_empty() {
+            return Ok(());
+        }
+        let none: Option<&str> = None;
+        mount(Some("bpf"), CLASSIFIERS, Some("bpf"), MsFlags::empty(), none)?;
+        for (number, one) in plan.scripted.iter().enumerate() {
+            let path = format!("{CLASSIFIERS}/{number}");
+            self.counters.push(scripted::pin(one.flow, &one.nth, &path)?);
+            let line = format!("filter add dev {} egress bpf da object-pinned {path}", one.device);
+            self.tc(one.namespace, &line)?;
+        }
+        Ok(())
     }
 
     /// What this process opens from now on belongs to a namespace.

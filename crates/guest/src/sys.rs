@@ -173,6 +173,53 @@ pub(crate) fn shutdown_write(fd: BorrowedFd<'_>) -> Result<()> {
     checked(unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_WR) }).map(drop)
 }
 
+/// `bpf(2)`. `attributes` is its union, from the beginning.
+fn bpf(command: i64, attributes: &[u64]) -> Result<libc::c_int> {
+    let length = size_of_val(attributes);
+    // SAFETY: the kernel reads the attributes, and what the callers below make them point to.
+    let found = unsafe { libc::syscall(libc::SYS_bpf, command, attributes.as_ptr(), length) };
+    checked(found as libc::c_int)
+}
+
+/// An array of one 64-bit number that a classifier counts in.
+pub(crate) fn bpf_counter() -> Result<OwnedFd> {
+    const MAP_CREATE: i64 = 0;
+    const ARRAY: u64 = 2;
+    // map_type and key_size, value_size and max_entries, map_flags and inner_map_fd.
+    let fd = bpf(MAP_CREATE, &[ARRAY | 4 << 32, 8 | 1 << 32, 0])?;
+    // SAFETY: a new descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Loads a classifier and pins it in a bpf file system; on refusal the error has the verifier's log.
+pub(crate) fn bpf_pin_classifier(instructions: &[u8], path: &str) -> Result<()> {
+    const PROG_LOAD: i64 = 5;
+    const OBJ_PIN: i64 = 6;
+    const SCHED_CLS: u64 = 3;
+    let licence = CString::new("Apache-2.0")?;
+    let mut log = vec![0_u8; 65536];
+    let count = instructions.len() as u64 / 8;
+    // prog_type and insn_cnt, insns, license, log_level and log_size, log_buf, kern_version and flags.
+    let attributes = [
+        SCHED_CLS | count << 32,
+        instructions.as_ptr() as u64,
+        licence.as_ptr() as u64,
+        1 | (log.len() as u64) << 32,
+        log.as_mut_ptr() as u64,
+        0,
+    ];
+    let program = bpf(PROG_LOAD, &attributes).map_err(|error| {
+        let told = log.split(|byte| *byte == 0).next().unwrap_or_default();
+        let told = String::from_utf8_lossy(told);
+        let end = told.len().saturating_sub(600);
+        Error::other(format!("classifier: {error}: {}", told.get(end..).unwrap_or("")))
+    })?;
+    // SAFETY: a new descriptor that nobody else owns.
+    let program = unsafe { OwnedFd::from_raw_fd(program) };
+    let path = CString::new(path)?;
+    bpf(OBJ_PIN, &[path.as_ptr() as u64, program.as_raw_fd() as u64, 0]).map(drop)
+}
+
 /// Switches segmentation and receive offload of an interface of this namespace off.
 pub(crate) fn offload_off(device: &str) -> Result<()> {
     #[repr(C)]

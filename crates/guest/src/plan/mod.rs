@@ -46,6 +46,15 @@ pub(crate) struct TimedChange {
     pub(crate) line: String,
 }
 
+/// Segments of a flow that are dropped at an interface, counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Scripted {
+    pub(crate) namespace: usize,
+    pub(crate) device: String,
+    pub(crate) flow: usize,
+    pub(crate) nth: Vec<u64>,
+}
+
 /// Where a pipe's queueing disciplines are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -68,6 +77,8 @@ pub(crate) struct Plan {
     pub(crate) changes: Vec<TimedChange>,
     /// For each pipe.
     pub(crate) places: Vec<Place>,
+    /// What is dropped by script.
+    pub(crate) scripted: Vec<Scripted>,
 }
 
 fn refuse<T>(path: impl Into<String>, message: &str) -> Result<T, ScenarioError> {
@@ -101,6 +112,14 @@ fn mac(pipe: usize) -> String {
         link & 255,
         pipe % 2
     )
+}
+
+/// Makes room for filters at an interface, once.
+fn attach(lines: &mut Vec<String>, device: &str) {
+    let line = format!("qdisc add dev {device} clsact");
+    if !lines.contains(&line) {
+        lines.push(line);
+    }
 }
 
 struct Planner<'a> {
@@ -222,7 +241,7 @@ impl Planner<'_> {
                     let lines = &mut self.plan.namespaces[wires];
                     lines.up.push(format!("link set {port} up"));
                     lines.devices.push(port.clone());
-                    lines.tc.push(format!("qdisc add dev {port} clsact"));
+                    attach(&mut lines.tc, &port);
                     lines.tc.push(format!(
                         "filter add dev {port} ingress matchall action mirred egress redirect dev {other}"
                     ));
@@ -252,7 +271,8 @@ impl Planner<'_> {
                 } else {
                     (near_end(pipe, &self.ends), names[side].clone())
                 };
-                self.shape(found, namespace, &device, apart);
+                self.shape(found, namespace, &device);
+                self.script(found, namespace, &device, &format!("links[{i}]"))?;
                 let shaped = !found.lines.is_empty();
                 self.plan.places.push(Place { namespace, device, shaped });
                 if paced.contains(&pipe) && !slaves.contains(&pipe) {
@@ -306,12 +326,31 @@ impl Planner<'_> {
         here.up.push(format!("link set {name} up"));
     }
 
-    fn shape(&mut self, found: &Qdiscs, namespace: usize, device: &str, has_clsact: bool) {
+    fn script(
+        &mut self,
+        found: &Qdiscs,
+        namespace: usize,
+        device: &str,
+        field: &str,
+    ) -> Result<(), ScenarioError> {
+        for (name, nth) in &found.scripted {
+            let Some(flow) = self.scenario.flows.iter().position(|flow| flow.name == *name) else {
+                continue;
+            };
+            if !matches!(self.scenario.flows[flow].traffic, Traffic::Tcp(_)) {
+                return refuse(field, "scripted loss of other than TCP");
+            }
+            attach(&mut self.plan.namespaces[namespace].tc, device);
+            let (device, nth) = (device.to_owned(), nth.clone());
+            self.plan.scripted.push(Scripted { namespace, device, flow, nth });
+        }
+        Ok(())
+    }
+
+    fn shape(&mut self, found: &Qdiscs, namespace: usize, device: &str) {
         let lines = &mut self.plan.namespaces[namespace].tc;
         if let Some(police) = &found.police {
-            if !has_clsact {
-                lines.push(format!("qdisc add dev {device} clsact"));
-            }
+            attach(lines, device);
             lines.push(format!("filter add dev {device} egress {police}"));
         }
         for line in &found.lines {

@@ -1,7 +1,7 @@
 //! Ways through the network: which pipes lead to a host, and the routes, spraying devices and
 //! neighbours that make packets take them.
 
-use super::{device, dotted, mac, options::route_options, refuse, Planner};
+use super::{attach, device, dotted, mac, options::route_options, refuse, Planner};
 use dumbbell_model::paths::{distances, far_end, leaving, nearer};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Node, NodeKind, Spray, SprayPolicy, SprayWhat};
@@ -195,7 +195,7 @@ impl Planner<'_> {
         }
         here.routes.push(rule);
         for device in here.devices.clone() {
-            here.tc.push(format!("qdisc add dev {device} clsact"));
+            attach(&mut here.tc, &device);
             here.tc.push(format!(
                 "filter add dev {device} ingress protocol ip u32 match u16 0 0xff80 at 2 \
                  action skbedit mark {BARE}"
