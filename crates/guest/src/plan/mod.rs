@@ -22,6 +22,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The namespace through which links pass whose shaper may not sit on their interface.
 pub(crate) const WIRES: &str = "wires";
 
+/// Every flow has a port of its own at either end (`frame`).
+const FLOWS_MAX: usize = 10_000;
+
 /// What is to be done in one namespace, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Namespace {
@@ -135,6 +138,9 @@ struct Planner<'a> {
 /// # Errors
 /// What Linux or this engine cannot do, with the field that asks for it.
 pub(crate) fn plan(scenario: &Scenario, seed: u64) -> Result<Plan, ScenarioError> {
+    if scenario.flows.len() > FLOWS_MAX {
+        return refuse("flows", "more than 10 000 flows");
+    }
     let numbers: BTreeMap<&str, usize> =
         scenario.nodes.iter().enumerate().map(|(i, node)| (node.name.as_str(), i)).collect();
     let index = |name: &str| numbers.get(name).copied().unwrap_or(0);
