@@ -17,7 +17,7 @@ def comparison_table(comparison: Comparison) -> Table:
     first, second = comparison.engines
     title = f"{comparison.results[0].experiment.name}: {first} beside {second}"
     shown = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    shown.add_column("quantity", no_wrap=True)
+    shown.add_column("quantity", min_width=18, max_width=30)
     for heading in (first, second, "difference"):
         shown.add_column(heading, justify="right", no_wrap=True)
     shown.add_column("")
