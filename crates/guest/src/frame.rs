@@ -1,6 +1,9 @@
 //! A captured frame as one of our packets: whose flow it is, by its ports, and what it says.
 
-use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
+use crate::plan::address;
+use crate::udp::fragments;
+use dumbbell_model::scenario::{Scenario, Traffic};
+use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, UDP_HEADER_BYTES};
 use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::{Body, Packet, SackBlock, Segment};
 
@@ -9,9 +12,18 @@ pub(crate) const SERVER_PORT: u16 = 5001;
 /// See [`SERVER_PORT`].
 pub(crate) const CLIENT_PORT: u16 = 20001;
 
-/// Sequence numbers of both directions of one connection, unwrapped.
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// What is known of a flow's packets: sequence numbers of both directions, unwrapped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
+    /// Protocol number of IP, and both hosts.
+    protocol: u8,
+    ends: [u32; 2],
+    /// IP packets of a datagram, for UDP.
+    fragments: u32,
     /// Initial sequence number and highest offset so far, outwards and back.
     sides: [Option<(u32, u64)>; 2],
     /// Shift of the windows that are advertised outwards and back.
@@ -19,6 +31,24 @@ pub(crate) struct Stream {
     /// IP identification of the first packet outwards and back, and the highest number so far. A
     /// connected socket counts its packets in it, so a packet has one number at every tap.
     numbers: [Option<(u16, u64)>; 2],
+}
+
+/// One stream per flow of a scenario.
+pub(crate) fn streams(scenario: &Scenario) -> Vec<Stream> {
+    let index = |name: &str| scenario.nodes.iter().position(|node| node.name == name).unwrap_or(0);
+    let ends =
+        |from: &str, to: &str| [from, to].map(|name| u32::from_be_bytes(address(index(name))));
+    let stream =
+        |protocol, fragments, ends| Stream { protocol, fragments, ends, ..Stream::default() };
+    let flows = scenario.flows.iter().map(|flow| {
+        let ends = ends(&flow.from, &flow.to);
+        match &flow.traffic {
+            Traffic::Tcp(_) => stream(TCP, 1, ends),
+            Traffic::Udp(spec) => stream(UDP, fragments(spec) as u32, ends),
+            Traffic::Ping(_) => stream(ICMP, 1, ends),
+        }
+    });
+    flows.collect()
 }
 
 impl Stream {
@@ -63,6 +93,9 @@ impl Header<'_> {
     }
 }
 
+/// In the field of the fragment's offset.
+const MORE_FRAGMENTS: u16 = 0x2000;
+
 /// The packet in a frame, if it belongs to one of `streams` (one per flow).
 pub(crate) fn packet(bytes: &[u8], frame_bytes: u32, streams: &mut [Stream]) -> Option<Packet> {
     const ETHERNET: usize = ETHERNET_HEADER_BYTES as usize;
@@ -72,44 +105,88 @@ pub(crate) fn packet(bytes: &[u8], frame_bytes: u32, streams: &mut [Stream]) -> 
     }
     let ip = Header(bytes.get(ETHERNET..)?);
     let ip_header = usize::from(ip.byte(0) & 15) * 4;
-    let total = u32::from(ip.short(2));
-    if ip.byte(9) != 6 || ip.short(6) & 0x1fff != 0 {
-        return None;
-    }
-    let tcp = Header(bytes.get(ETHERNET + ip_header..)?);
-    let (from, to) = (tcp.short(0), tcp.short(2));
-    let (flow, outward) = match (from.checked_sub(CLIENT_PORT), from.checked_sub(SERVER_PORT)) {
-        (Some(flow), _) if to == SERVER_PORT + flow => (flow, true),
-        (_, Some(flow)) if to == CLIENT_PORT + flow => (flow, false),
+    let carried = Header(bytes.get(ETHERNET + ip_header..)?);
+    let carried_bytes = u32::from(ip.short(2)).saturating_sub(ip_header as u32);
+    let offset_bytes = u32::from(ip.short(6) & 0x1fff) * 8;
+    let (flow, outward) = match (ip.byte(9), offset_bytes) {
+        (TCP, 0) | (UDP, 0) => flow_of_ports(carried.short(0), carried.short(2))?,
+        (UDP, _) => flow_of_hosts(streams, &ip)?,
+        // Our echo requests have the number of their flow plus 1 as identifier.
+        (ICMP, 0) => (carried.short(4).checked_sub(1)?, carried.byte(0) == 8),
         _ => return None,
     };
-    let stream = streams.get_mut(usize::from(flow))?;
+    let stream = streams.get_mut(usize::from(flow)).filter(|own| own.protocol == ip.byte(9))?;
+    let (side, identification) = (usize::from(!outward), ip.short(4));
+    let udp_header = if offset_bytes == 0 { UDP_HEADER_BYTES } else { 0 };
+    let payload_bytes = carried_bytes.saturating_sub(udp_header);
+    let (number, body) = match ip.byte(9) {
+        TCP => {
+            let segment = segment(&carried, carried_bytes, stream, side);
+            (stream.number(side, identification), Body::Tcp(segment))
+        }
+        UDP => {
+            let datagram = stream.number(side, identification);
+            // All fragments but the last are equally long, and that one is not longer.
+            let fragment = match ip.short(6) & MORE_FRAGMENTS {
+                0 => stream.fragments.saturating_sub(1),
+                _ => offset_bytes / carried_bytes.max(1),
+            };
+            let fragments = stream.fragments;
+            let number = datagram * u64::from(fragments) + u64::from(fragment);
+            (number, Body::Udp { datagram, payload_bytes, fragment, fragments })
+        }
+        _ => {
+            let number = u64::from(carried.short(6));
+            (number, Body::Ping { number, payload_bytes })
+        }
+    };
+    Some(Packet { number, flow: u32::from(flow), frame_bytes, outward, body })
+}
+
+/// Whose segment or datagram it is, and which way it goes.
+fn flow_of_ports(from: u16, to: u16) -> Option<(u16, bool)> {
+    match (from.checked_sub(CLIENT_PORT), from.checked_sub(SERVER_PORT)) {
+        (Some(flow), _) if to == SERVER_PORT + flow => Some((flow, true)),
+        (_, Some(flow)) if to == CLIENT_PORT + flow => Some((flow, false)),
+        _ => None,
+    }
+}
+
+/// Whose datagram this is a later fragment of: among flows between its hosts, the one whose
+/// identifications are nearest.
+fn flow_of_hosts(streams: &[Stream], ip: &Header<'_>) -> Option<(u16, bool)> {
+    let ends = [ip.word(12), ip.word(16)];
+    let distance = |stream: &Stream| {
+        stream.numbers[0].map_or(u16::MAX, |(first, highest)| {
+            let expected = first.wrapping_add(highest as u16);
+            ip.short(4).wrapping_sub(expected).min(expected.wrapping_sub(ip.short(4)))
+        })
+    };
+    let own = streams.iter().enumerate().filter(|(_, s)| s.protocol == UDP && s.ends == ends);
+    let (flow, _) = own.min_by_key(|(_, stream)| distance(stream))?;
+    Some((flow as u16, true))
+}
+
+fn segment(tcp: &Header<'_>, bytes: u32, stream: &mut Stream, side: usize) -> Segment {
     let header = u32::from(tcp.byte(12) >> 4) * 4;
     let flag = |mask: u8| tcp.byte(13) & mask != 0;
-    let (side, other) = (usize::from(!outward), usize::from(outward));
     let syn = flag(2);
     if syn {
         stream.sides[side] = Some((tcp.word(4), 0));
     }
     let mut segment = Segment {
         seq: if syn { 0 } else { stream.offset(side, tcp.word(4)) },
-        payload_bytes: total.saturating_sub(ip_header as u32 + header),
+        payload_bytes: bytes.saturating_sub(header),
         flags: Flags { syn, fin: flag(1), psh: flag(8) },
         ..Segment::default()
     };
     if flag(16) {
-        segment.ack = acknowledged(stream, other, tcp.word(8));
+        segment.ack = acknowledged(stream, 1 - side, tcp.word(8));
     }
-    options(&tcp, header as usize, stream, side, &mut segment);
+    options(tcp, header as usize, stream, side, &mut segment);
     let shift = if syn { 0 } else { stream.shifts[side] };
     segment.window_bytes = u32::from(tcp.short(14)) << shift;
-    Some(Packet {
-        number: stream.number(side, ip.short(4)),
-        flow: u32::from(flow),
-        frame_bytes,
-        outward,
-        body: Body::Tcp(segment),
-    })
+    segment
 }
 
 /// An offset in the other side's stream; it may lie behind its highest, never sets it.
@@ -193,7 +270,7 @@ mod tests {
 
     #[test]
     fn sequence_numbers_are_offsets_from_the_first_byte_and_pass_the_wrap() {
-        let streams = &mut [Stream::default()];
+        let streams = &mut [Stream { protocol: TCP, ..Stream::default() }];
         let first = u32::MAX - 1000;
         segment(&frame(true, first, 0, 2, &[3, 3, 7, 1], 0), streams);
         assert_eq!(segment(&frame(true, first.wrapping_add(1), 1, 16, &[], 500), streams).seq, 0);
@@ -206,7 +283,7 @@ mod tests {
 
     #[test]
     fn sack_blocks_are_offsets_in_the_other_direction() {
-        let streams = &mut [Stream::default()];
+        let streams = &mut [Stream { protocol: TCP, ..Stream::default() }];
         segment(&frame(true, 99, 0, 2, &[], 0), streams);
         segment(&frame(false, 7, 100, 18, &[], 0), streams);
         segment(&frame(true, 100, 8, 16, &[], 1000), streams);
@@ -221,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_packet_is_numbered_by_its_ip_identification() {
-        let streams = &mut [Stream::default()];
+        let streams = &mut [Stream { protocol: TCP, ..Stream::default() }];
         let mut numbers = Vec::new();
         for identification in [0xfffe_u16, 0xffff, 1, 0, 2] {
             let mut bytes = frame(true, 1, 1, 16, &[], 100);
@@ -231,9 +308,43 @@ mod tests {
         assert_eq!(numbers, [0, 1, 3, 2, 4]);
     }
 
+    /// A fragment of a datagram of flow 0 from host 1 to 2: identification, offset, more, bytes.
+    fn fragment(identification: u16, offset: u16, more: bool, bytes: u16) -> Vec<u8> {
+        let mut frame = vec![0; 12];
+        frame.extend([8, 0, 0x45, 0]);
+        frame.extend((20 + bytes).to_be_bytes());
+        frame.extend(identification.to_be_bytes());
+        frame.extend((offset / 8 | if more { MORE_FRAGMENTS } else { 0 }).to_be_bytes());
+        frame.extend([64, UDP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        if offset == 0 {
+            frame.extend([CLIENT_PORT, SERVER_PORT].iter().flat_map(|port| port.to_be_bytes()));
+        }
+        frame.extend([0; 8]);
+        frame
+    }
+
+    #[test]
+    fn fragments_of_a_datagram_have_its_number() {
+        let ends = [0x0a00_0001, 0x0a00_0002];
+        let streams = &mut [Stream { protocol: UDP, ends, fragments: 3, ..Stream::default() }];
+        let frames = [
+            fragment(7, 0, true, 1480),
+            fragment(8, 1480, true, 1480),
+            fragment(7, 2960, false, 40),
+            fragment(7, 1480, true, 1480),
+        ];
+        let packets: Vec<_> =
+            frames.iter().filter_map(|bytes| packet(bytes, 1514, streams)).collect();
+        let numbers: Vec<_> = packets.iter().map(|packet| packet.number).collect();
+        assert_eq!(numbers, [0, 4, 2, 1]);
+        assert!(packets.iter().all(|packet| packet.outward));
+        assert_eq!(packets[0].payload_bytes(), 1472);
+        assert_eq!(packets[2].payload_bytes(), 40);
+    }
+
     #[test]
     fn what_belongs_to_no_flow_is_left_out() {
-        let streams = &mut [Stream::default()];
+        let streams = &mut [Stream { protocol: TCP, ..Stream::default() }];
         let mut other = frame(true, 1, 1, 16, &[], 0);
         other[37] = 9;
         assert_eq!(packet(&other, 66, streams), None);

@@ -5,7 +5,7 @@ use crate::netlink::{Interface, Qdisc};
 use crate::plan::Plan;
 use crate::run::{App, Watch};
 use crate::tcp::{name_of, Phase, TcpFlow};
-use crate::udp::UdpFlow;
+use crate::udp::{fragments, UdpFlow};
 use dumbbell_model::scenario::{self, Algorithm, Loss, Queue, Scenario, Shaper};
 use dumbbell_model::tables::{
     DropRow, FlowRow, PacketRow, PipeRow, QueueRow, SampleRow, Table, TransferRow,
@@ -339,14 +339,14 @@ fn fill_udp(row: &mut FlowRow, flow: &UdpFlow) {
     row.kind = "udp".to_owned();
     (row.start_ns, row.established_ns) = (flow.start, flow.start);
     row.last_delivery_ns = flow.last_delivery.unwrap_or(NEVER);
-    row.delivered_bytes = (flow.received * flow.datagram_bytes()) as i64;
-    let packets = flow.sent * flow.fragments();
+    row.delivered_bytes = (flow.received * flow.spec().datagram_bytes) as i64;
+    let packets = flow.sent * fragments(flow.spec());
     row.sent_packets = packets as i64;
     row.data_packets = packets as i64;
     // Every fragment has an IP header, one of them the UDP header.
     let fragments = packets - flow.sent;
     let headers = flow.sent * UDP_HEADERS_BYTES + fragments * (UDP_HEADERS_BYTES - 8);
-    row.sent_bytes = (flow.sent * flow.datagram_bytes() + headers) as i64;
+    row.sent_bytes = (flow.sent * flow.spec().datagram_bytes + headers) as i64;
 }
 
 fn sample_row(now: i64, name: &str, flow: &TcpFlow, info: &TcpInfo, received: u64) -> SampleRow {

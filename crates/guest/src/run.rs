@@ -78,7 +78,7 @@ pub(crate) fn run(
     let mut apps = applications(scenario, world, seed)?;
     let mut taps = Taps::new(scenario.flows.len());
     let mut kept = TapPackets::new(scenario.sampling.packets);
-    let mut streams = vec![Stream::default(); scenario.flows.len()];
+    let mut streams = frame::streams(scenario);
     let mut tapped = open_taps(scenario, world)?;
     let watch = open_watch(plan, world)?;
     let mut recorder = Recorder::new(scenario, plan);

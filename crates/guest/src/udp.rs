@@ -66,13 +66,13 @@ impl UdpFlow {
         })
     }
 
-    /// When datagram `number` is due; with an interval, those due in it go together at its
-    /// beginning.
+    /// When datagram `number` is sent; with an interval, those that are due since its last
+    /// multiple go together at its next, as iperf3 sends.
     fn due(&self, number: u64) -> i64 {
         let bits = u128::from(number) * u128::from(self.spec.datagram_bytes) * 8;
         let ns = bits * 1_000_000_000 / u128::from(self.spec.rate_bps.as_bps().max(1));
         let interval = u128::from(self.spec.interval.as_ns());
-        let at = ns.checked_div(interval).map_or(ns, |whole| whole * interval);
+        let at = if interval == 0 { ns } else { ns.next_multiple_of(interval) };
         self.start + at as i64
     }
 
@@ -116,19 +116,17 @@ impl UdpFlow {
         }
     }
 
-    /// Payload of a datagram.
-    pub(crate) fn datagram_bytes(&self) -> u64 {
-        self.spec.datagram_bytes
+    pub(crate) fn spec(&self) -> &Udp {
+        &self.spec
     }
+}
 
-    /// IP packets of a datagram.
-    pub(crate) fn fragments(&self) -> u64 {
-        let mtu = self.spec.mtu_bytes;
-        let whole = self.spec.datagram_bytes + HEADERS_BYTES;
-        if whole <= mtu {
-            return 1;
-        }
-        let room = (mtu - IP_HEADER_BYTES) / 8 * 8;
-        (whole - IP_HEADER_BYTES).div_ceil(room)
+/// IP packets of a datagram.
+pub(crate) fn fragments(spec: &Udp) -> u64 {
+    let whole = spec.datagram_bytes + HEADERS_BYTES;
+    if whole <= spec.mtu_bytes {
+        return 1;
     }
+    let room = (spec.mtu_bytes - IP_HEADER_BYTES) / 8 * 8;
+    (whole - IP_HEADER_BYTES).div_ceil(room)
 }

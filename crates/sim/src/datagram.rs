@@ -84,61 +84,30 @@ impl UdpSource {
     }
 }
 
-/// Reassembles datagrams; one is lost if any of its fragments is.
+/// Counts datagrams that are whole.
 #[derive(Default)]
 pub(crate) struct UdpSink {
-    /// Incomplete datagrams: number, fragments that are there (one bit each), payload so far.
-    partial: Vec<(u64, u64, u64)>,
-    /// Numbers of the last complete ones, so that a duplicate does not count again.
+    /// Numbers of the last ones, so that a duplicate does not count again.
     complete: VecDeque<u64>,
     pub(crate) delivered_bytes: u64,
     pub(crate) last_delivery: Option<Time>,
 }
 
-/// Incomplete datagrams kept at most; older ones are given up (Linux: 30 s or ipfrag memory).
-const PARTIAL_MAX: usize = 64;
+/// Datagrams remembered against duplicates.
+const REMEMBERED: usize = 64;
 
 impl UdpSink {
-    pub(crate) fn arrive(&mut self, now: Time, part: Fragment) {
-        if self.complete.contains(&part.datagram) {
+    pub(crate) fn deliver(&mut self, now: Time, datagram: u64, payload_bytes: u64) {
+        if self.complete.contains(&datagram) {
             return;
         }
-        let index = match self.partial.iter().position(|(n, _, _)| *n == part.datagram) {
-            Some(index) => index,
-            None => {
-                if self.partial.len() == PARTIAL_MAX {
-                    self.partial.remove(0);
-                }
-                self.partial.push((part.datagram, 0, 0));
-                self.partial.len() - 1
-            }
-        };
-        let (_, there, bytes) = &mut self.partial[index];
-        let bit = 1 << part.fragment.min(63);
-        if *there & bit != 0 {
-            return;
+        if self.complete.len() == REMEMBERED {
+            self.complete.pop_front();
         }
-        *there |= bit;
-        *bytes += u64::from(part.payload_bytes);
-        if there.count_ones() == part.fragments {
-            self.delivered_bytes += *bytes;
-            self.last_delivery = Some(now);
-            self.partial.remove(index);
-            if self.complete.len() == PARTIAL_MAX {
-                self.complete.pop_front();
-            }
-            self.complete.push_back(part.datagram);
-        }
+        self.complete.push_back(datagram);
+        self.delivered_bytes += payload_bytes;
+        self.last_delivery = Some(now);
     }
-}
-
-/// One IP packet of a datagram.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fragment {
-    pub(crate) datagram: u64,
-    pub(crate) fragment: u32,
-    pub(crate) fragments: u32,
-    pub(crate) payload_bytes: u32,
 }
 
 /// Echo requests at an interval, and what came back.
@@ -237,20 +206,11 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_counts_when_its_last_fragment_is_there() {
+    fn a_duplicate_does_not_count() {
         let mut sink = UdpSink::default();
-        let part = |datagram, fragment, fragments, payload_bytes| Fragment {
-            datagram,
-            fragment,
-            fragments,
-            payload_bytes,
-        };
-        sink.arrive(Time::ZERO, part(0, 0, 2, 1472));
-        sink.arrive(Time::ZERO, part(0, 0, 2, 1472)); // A duplicate is no second half.
-        assert_eq!(sink.delivered_bytes, 0);
-        sink.arrive(Time::ZERO, part(1, 0, 1, 500));
-        sink.arrive(Time::ZERO, part(0, 1, 2, 28));
-        sink.arrive(Time::ZERO, part(1, 0, 1, 500)); // Nor a second datagram.
-        assert_eq!(sink.delivered_bytes, 2000);
+        for datagram in [0, 1, 0, 1, 2] {
+            sink.deliver(Time::ZERO, datagram, 500);
+        }
+        assert_eq!(sink.delivered_bytes, 1500);
     }
 }

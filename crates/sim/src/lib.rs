@@ -5,6 +5,7 @@ mod arena;
 mod datagram;
 mod events;
 mod flow;
+mod ip_fragment;
 mod loss;
 mod neighbour;
 mod pipe;

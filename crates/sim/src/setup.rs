@@ -57,6 +57,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         pipes,
         routes,
         flows,
+        reassembly: BTreeMap::new(),
         recorder,
         outbox: VecDeque::new(),
         inbox: VecDeque::new(),

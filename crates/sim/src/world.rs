@@ -1,9 +1,9 @@
 //! The running simulation: dispatches events, moves packets between nodes, lets the ends act.
 
 use crate::arena::{Arena, Handle};
-use crate::datagram::Fragment;
 use crate::events::{EventQueue, Source};
 use crate::flow::{Ends, FlowState};
+use crate::ip_fragment::{Fragment, Reassembly};
 use crate::loss::{DropReason, LossModel};
 use crate::neighbour::Neighbours;
 use crate::pipe::{Offered, Pipe, Release};
@@ -14,7 +14,7 @@ use dumbbell_model::scenario::NodeKind;
 use dumbbell_model::{Scenario, Time};
 use dumbbell_packet::frame::NO_FLOW;
 use dumbbell_packet::{Body, Packet, Segment, Tap, TapPackets, Taps};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Events of a pipe: source `PIPE_SOURCES · pipe + …`.
 pub(crate) const PIPE_SOURCES: usize = 4;
@@ -46,6 +46,8 @@ pub(crate) struct World<'a> {
     pub(crate) taps: Taps,
     pub(crate) tap_packets: TapPackets,
     pub(crate) neighbours: Option<Neighbours>,
+    /// Incomplete datagrams, by receiving host.
+    pub(crate) reassembly: BTreeMap<u32, Reassembly>,
     pub(crate) recorder: Recorder,
     /// Packets made at this instant and not yet on their way: flow, outward, frame, body.
     pub(crate) outbox: VecDeque<(u32, bool, u32, Body)>,
@@ -348,7 +350,24 @@ impl World<'_> {
                 Ends::Udp { sink, .. },
                 &Body::Udp { datagram, payload_bytes, fragment, fragments },
             ) => {
-                sink.arrive(now, Fragment { datagram, fragment, fragments, payload_bytes });
+                let whole = if fragments == 1 {
+                    Some(u64::from(payload_bytes))
+                } else {
+                    let [to, from] = self.targets[packet.flow as usize];
+                    let (flow, frame_bytes) = (packet.flow, packet.frame_bytes);
+                    let part = Fragment {
+                        flow,
+                        datagram,
+                        fragment,
+                        fragments,
+                        frame_bytes,
+                        payload_bytes,
+                    };
+                    self.reassembly.entry(to).or_default().arrive(now, from, part)
+                };
+                if let Some(bytes) = whole {
+                    sink.deliver(now, datagram, bytes);
+                }
             }
             (Ends::Ping(ping), &Body::Ping { number, .. }) => {
                 if packet.outward {

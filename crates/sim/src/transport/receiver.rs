@@ -18,6 +18,8 @@ pub(super) const ATO_MIN_MS: u64 = 40;
 pub(super) const SEGMENT_OVERHEAD_BYTES: u64 = 1280;
 /// A timestamp may be this much older than the last one (TCP_PAWS_WINDOW).
 const PAWS_WINDOW_MS: i32 = 1;
+/// `net.ipv4.tcp_invalid_ratelimit`.
+const INVALID_RATE_LIMIT: Span = Span::from_ms(500);
 
 /// ACKs owed (`icsk_ack`).
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,6 +74,8 @@ pub(crate) struct Receiver {
     pub(super) dup_acks: u32,
     pub(super) compressed_timer: Option<Time>,
 
+    /// When a segment without data was last answered for lying outside the window.
+    pub(super) limited_ack_at: Option<Time>,
     pub(super) ts_recent_ms: u32,
     pub(super) last_tsecr_ms: u32,
     /// Handshake RTT × 8, microseconds.
@@ -121,6 +125,7 @@ impl Receiver {
             compressed_rcv_nxt: 0,
             dup_acks: 0,
             compressed_timer: None,
+            limited_ack_at: None,
             ts_recent_ms: 0,
             last_tsecr_ms: 0,
             srtt_us8: 0,
@@ -156,11 +161,12 @@ impl Receiver {
         if self.paws_rejects(segment) {
             return;
         }
+        if !self.acceptable(segment) {
+            self.send_duplicate_ack(segment);
+            return;
+        }
         self.replace_ts_recent(segment);
         if segment.payload_bytes == 0 && !segment.flags.fin {
-            if segment.seq < self.rcv_nxt && segment.seq != self.rcv_nxt {
-                self.send_ack(); // Window probe (RFC 9293 §3.8.6.1).
-            }
             return;
         }
         self.data_queue(segment);
@@ -177,14 +183,32 @@ impl Receiver {
             return false;
         }
         self.paws_rejected_packets += 1;
-        self.dsack = None;
-        if segment.seq < self.rcv_nxt {
+        self.send_duplicate_ack(segment);
+        true
+    }
+
+    /// RFC 9293 §3.10.7.4: a part of it lies in the window, which begins where the last ACK sent
+    /// said (`tcp_sequence`). What does not leaves no trace, its timestamp neither.
+    fn acceptable(&self, segment: &Segment) -> bool {
+        segment.end() >= self.rcv_wup && segment.seq <= self.rcv_nxt + self.receive_window()
+    }
+
+    /// `tcp_send_dupack`. Answers without data, such as those to window probes (RFC 9293
+    /// §3.8.6.1), are limited (`tcp_oow_rate_limited`).
+    fn send_duplicate_ack(&mut self, segment: &Segment) {
+        if segment.end() == segment.seq {
+            let since = self.limited_ack_at.map(|at| self.now.since(at));
+            if since.is_some_and(|since| since < INVALID_RATE_LIMIT) {
+                return;
+            }
+            self.limited_ack_at = Some(self.now);
+        } else if segment.seq < self.rcv_nxt {
+            self.dsack = None;
             self.duplicate_packets += 1;
             self.enter_quickack();
             self.set_dsack(SackBlock { start: segment.seq, end: segment.end().min(self.rcv_nxt) });
         }
         self.send_ack();
-        true
     }
 
     /// RFC 7323 §4.3: echo the earliest segment not yet acknowledged (`tcp_replace_ts_recent`).

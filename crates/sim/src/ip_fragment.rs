@@ -1,0 +1,181 @@
+//! Reassembly of IP fragments at a host, as Linux does it (`net/ipv4/ip_fragment.c`,
+//! `inet_fragment.c`).
+
+use dumbbell_model::{Span, Time};
+use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Memory of all incomplete datagrams beyond which every fragment is refused
+/// (`net.ipv4.ipfrag_high_thresh`).
+const HIGH_THRESHOLD_BYTES: u64 = 4 << 20;
+/// An incomplete datagram is given up so long after its first fragment (`ipfrag_time`).
+const TIMEOUT: Span = Span::from_ms(30_000);
+/// Fragments of the same sender that may come between two of one datagram (`ipfrag_max_dist`).
+const MAX_DISTANCE: u64 = 64;
+/// `struct ipq`.
+const QUEUE_BYTES: u64 = 208;
+
+/// One IP packet of a datagram.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fragment {
+    pub(crate) flow: u32,
+    /// Number of the datagram in its flow.
+    pub(crate) datagram: u64,
+    pub(crate) fragment: u32,
+    pub(crate) fragments: u32,
+    pub(crate) frame_bytes: u32,
+    pub(crate) payload_bytes: u32,
+}
+
+impl Fragment {
+    /// What its buffer costs the receiver (`skb->truesize`): headroom of the link and 15 bytes of
+    /// slack, rounded to cache lines, with `skb_shared_info`, in a power of two; and the `sk_buff`.
+    fn truesize_bytes(self) -> u64 {
+        let data = u64::from(self.frame_bytes - ETHERNET_HEADER_BYTES) + 16 + 15;
+        (data.next_multiple_of(64) + 320).next_power_of_two() + 256
+    }
+}
+
+/// An incomplete datagram.
+#[derive(Debug)]
+struct Queue {
+    /// Fragments that are there, one bit each.
+    there: u64,
+    payload_bytes: u64,
+    memory_bytes: u64,
+    expires: Time,
+    /// Fragments the sender had sent when the last one came.
+    peer_count: u64,
+}
+
+/// Incomplete datagrams of one host.
+#[derive(Default)]
+pub(crate) struct Reassembly {
+    queues: BTreeMap<(u32, u64), Queue>,
+    /// Deadlines in order; one that is not its queue's is void.
+    deadlines: VecDeque<(Time, (u32, u64))>,
+    memory_bytes: u64,
+    /// Fragments that came, by sending host.
+    peers: BTreeMap<u32, u64>,
+}
+
+impl Reassembly {
+    /// A fragment from host `peer` arrives. Returns the payload of its datagram if that is complete
+    /// now (`ip_defrag`).
+    pub(crate) fn arrive(&mut self, now: Time, peer: u32, part: Fragment) -> Option<u64> {
+        self.expire(now);
+        // inet_frag_find: even a fragment that would complete a datagram is refused.
+        if self.memory_bytes > HIGH_THRESHOLD_BYTES {
+            return None;
+        }
+        let key = (part.flow, part.datagram);
+        let count = self.peers.entry(peer).or_default();
+        *count += 1;
+        let expires = now + TIMEOUT;
+        let queue = self.queues.entry(key).or_insert_with(|| {
+            self.deadlines.push_back((expires, key));
+            self.memory_bytes += QUEUE_BYTES;
+            let peer_count = *count;
+            Queue { there: 0, payload_bytes: 0, memory_bytes: QUEUE_BYTES, expires, peer_count }
+        });
+        // ip_frag_too_far, ip_frag_reinit: begin again with this fragment.
+        if queue.there != 0 && *count - queue.peer_count > MAX_DISTANCE {
+            self.memory_bytes -= queue.memory_bytes - QUEUE_BYTES;
+            *queue = Queue {
+                there: 0,
+                payload_bytes: 0,
+                memory_bytes: QUEUE_BYTES,
+                expires,
+                peer_count: *count,
+            };
+            self.deadlines.push_back((expires, key));
+        }
+        queue.peer_count = *count;
+        let bit = 1 << part.fragment.min(63);
+        if queue.there & bit != 0 {
+            return None;
+        }
+        queue.there |= bit;
+        queue.payload_bytes += u64::from(part.payload_bytes);
+        queue.memory_bytes += part.truesize_bytes();
+        self.memory_bytes += part.truesize_bytes();
+        if queue.there.count_ones() < part.fragments {
+            return None;
+        }
+        self.forget(key)
+    }
+
+    /// Gives up what has waited too long (`ip_expire`).
+    fn expire(&mut self, now: Time) {
+        while let Some(&(at, key)) = self.deadlines.front() {
+            let live = self.queues.get(&key).is_some_and(|queue| queue.expires == at);
+            if live && at > now {
+                break;
+            }
+            self.deadlines.pop_front();
+            if live {
+                self.forget(key);
+            }
+        }
+    }
+
+    /// Frees a datagram's memory. Returns the payload that was there.
+    fn forget(&mut self, key: (u32, u64)) -> Option<u64> {
+        let queue = self.queues.remove(&key)?;
+        self.memory_bytes -= queue.memory_bytes;
+        Some(queue.payload_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(datagram: u64, fragment: u32) -> Fragment {
+        let payload_bytes = if fragment == 5 { 792 } else { 1480 };
+        let frame_bytes = payload_bytes + 34;
+        Fragment { flow: 0, datagram, fragment, fragments: 6, frame_bytes, payload_bytes }
+    }
+
+    #[test]
+    fn a_datagram_is_complete_with_its_last_fragment_in_any_order() {
+        let mut host = Reassembly::default();
+        for fragment in [3, 0, 5, 0, 1, 4] {
+            assert_eq!(host.arrive(Time::ZERO, 1, part(0, fragment)), None);
+        }
+        assert_eq!(host.arrive(Time::ZERO, 1, part(0, 2)), Some(5 * 1480 + 792));
+        assert_eq!(host.memory_bytes, 0, "and its memory is free again");
+    }
+
+    #[test]
+    fn beyond_4_mb_everything_is_refused_until_30_s_have_passed() {
+        let mut host = Reassembly::default();
+        // A buffer of a full fragment costs 2304 bytes.
+        let full = HIGH_THRESHOLD_BYTES / (2304 + QUEUE_BYTES) + 1;
+        for datagram in 0..full {
+            assert_eq!(host.arrive(Time::ZERO, 1, part(datagram, 0)), None);
+        }
+        let later = Time::ZERO + Span::from_ms(29_999);
+        for fragment in 0..6 {
+            assert_eq!(host.arrive(later, 1, part(full, fragment)), None);
+        }
+        let last = Time::ZERO + TIMEOUT;
+        let complete = (0..6).filter_map(|n| host.arrive(last, 1, part(full, n))).count();
+        assert_eq!(complete, 1);
+    }
+
+    #[test]
+    fn a_fragment_that_comes_64_packets_later_begins_again() {
+        for (between, complete) in [(64, true), (65, false)] {
+            let mut host = Reassembly::default();
+            for fragment in 0..5 {
+                host.arrive(Time::ZERO, 1, part(0, fragment));
+            }
+            for datagram in 1..between {
+                host.arrive(Time::ZERO, 1, part(datagram, 0));
+            }
+            let last = host.arrive(Time::ZERO, 1, part(0, 5));
+            assert_eq!(last.is_some(), complete, "{between}");
+        }
+    }
+}
