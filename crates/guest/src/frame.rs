@@ -314,7 +314,7 @@ mod tests {
         frame.extend([8, 0, 0x45, 0]);
         frame.extend((20 + bytes).to_be_bytes());
         frame.extend(identification.to_be_bytes());
-        frame.extend((offset / 8 | if more { MORE_FRAGMENTS } else { 0 }).to_be_bytes());
+        frame.extend(((offset / 8) | if more { MORE_FRAGMENTS } else { 0 }).to_be_bytes());
         frame.extend([64, UDP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
         if offset == 0 {
             frame.extend([CLIENT_PORT, SERVER_PORT].iter().flat_map(|port| port.to_be_bytes()));

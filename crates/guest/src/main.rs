@@ -104,7 +104,7 @@ fn boot() -> Result<(), Failure> {
     mount(Some("tmpfs"), "/run", Some("tmpfs"), flags, none)?;
     fs::create_dir(OUT)?;
     mount(Some("none"), OUT, Some("hostfs"), flags, Some("/proc/self/cwd/."))?;
-    sys::no_timer_slack();
+    sys::no_timer_slack()?;
     Ok(())
 }
 

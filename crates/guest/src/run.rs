@@ -73,7 +73,6 @@ pub(crate) fn run(
     seed: u64,
     progress: impl Fn(i64),
 ) -> Result<Vec<Table>> {
-    let clock = Clock::begin()?;
     let end = scenario.duration.as_ns() as i64;
     let mut apps = applications(scenario, world, seed)?;
     let mut taps = Taps::new(scenario.flows.len());
@@ -82,6 +81,8 @@ pub(crate) fn run(
     let mut tapped = open_taps(scenario, world)?;
     let watch = open_watch(plan, world)?;
     let mut recorder = Recorder::new(scenario, plan);
+    // Only now: opening sockets takes milliseconds (the kernel waits for grace periods).
+    let clock = Clock::begin()?;
     let mut changes = plan.changes.iter().peekable();
     let interval = scenario.sampling.interval.as_ns().max(1) as i64;
     let (mut sample_at, mut drain_at, mut progress_at) = (interval, DRAIN_NS, 0);

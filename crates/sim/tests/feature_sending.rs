@@ -19,12 +19,17 @@ fn change(mut scenario: Scenario, f: impl FnOnce(&mut Scenario)) -> Scenario {
     scenario
 }
 
+/// The receiver reads in large pieces, so that reading never asks for an ACK.
+fn reads_late(scenario: &Scenario) -> Scenario {
+    change(scenario.clone(), |s| tcp_of(&mut s.flows[0]).sink.lowat_bytes = 30_000)
+}
+
 #[test]
 fn quick_acks_come_first_and_then_every_second_segment_has_one() {
     let acks = |count: u64| {
         let pipe = serial(mbps(100), Span::from_ms(10), 2000);
         let scenario = one_flow(20_000, Algorithm::Reno, segments(count), pipe);
-        let run = run(&with(&scenario, |o| o.tcp_moderate_rcvbuf = false));
+        let run = run(&with(&reads_late(&scenario), |o| o.tcp_moderate_rcvbuf = false));
         assert_eq!(run.flow("f", "retransmitted_packets"), 0);
         run.flow("f", "tap_acks")
     };
@@ -41,7 +46,11 @@ fn quick_acks_come_first_and_then_every_second_segment_has_one() {
 fn a_single_segment_waits_40_ms_for_company() {
     let source =
         Source::Periodic { chunk_bytes: SEGMENT_BYTES, interval: Span::from_ms(30), bytes: None };
-    let run = run(&one_flow(5000, Algorithm::Reno, source, ten_ms()));
+    let scenario = one_flow(5000, Algorithm::Reno, source, ten_ms());
+    // A reader that empties the buffer after a segment with PSH has it acknowledged at once (Linux
+    // since 6.1.58).
+    assert_eq!(run(&scenario).flow("f", "tap_rtt_max_ns"), 20 * MS);
+    let run = run(&reads_late(&scenario));
     // Quick at first; once those are used up a lone segment is acknowledged with its successor,
     // 30 ms later, or by the timer: 40 ms and its tick.
     assert_eq!(run.flow("f", "tap_rtt_min_ns"), 20 * MS);
@@ -99,7 +108,10 @@ fn burst(fq: bool, change: impl Fn(&mut TcpOptions)) -> i64 {
 #[test]
 fn pacing_keeps_the_queue_short() {
     let (bursts, paced) = (burst(false, |_| ()), burst(true, |_| ()));
-    assert!(paced * 2 < bursts, "{paced} {bursts}");
+    // Reno paces at 1.2 times its window per RTT. On Linux 6.1 the longest RTT of this flow is
+    // 21.34 ms as well, of which 1.34 ms are these 11 packets.
+    assert_eq!(paced, 11);
+    assert!(paced * 3 < bursts * 2, "{paced} {bursts}");
     // Segment by segment nothing ever waits for more than one other.
     let single = burst(true, |o| o.gso = false);
     assert!(single <= paced, "{single} {paced}");

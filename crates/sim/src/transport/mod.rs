@@ -17,3 +17,4 @@ pub(crate) mod sender;
 pub(crate) mod source;
 pub(crate) mod timers;
 pub(crate) mod wheel;
+mod write_queue;

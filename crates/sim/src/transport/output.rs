@@ -18,6 +18,15 @@ pub(crate) const GSO_MAX_BYTES: u64 = 65_536 - 1 - 320;
 const TSO_RTT_LOG: u32 = 9;
 const NS_PER_MS: u64 = 1_000_000;
 
+/// Whether a unit waits to become fuller.
+enum Defer {
+    No,
+    /// Until the congestion window opens.
+    CongestionWindow,
+    /// Until the receiver's window opens, or the application writes more.
+    Other,
+}
+
 impl Sender {
     /// `tcp_data_snd_check`.
     pub(crate) fn data_snd_check(&mut self) {
@@ -36,7 +45,7 @@ impl Sender {
     /// nothing is out and nothing could be sent.
     pub(crate) fn write_xmit(&mut self, probe: bool) -> bool {
         let mut sent = 0;
-        let mut deferred = false;
+        let mut limited = false;
         let burst_segments = if probe { 1 } else { self.burst_segments() };
         while self.has_unsent() {
             if self.pacing_blocked() {
@@ -49,26 +58,39 @@ impl Sender {
             // At least two bursts to a window (tcp_cwnd_test).
             let room = self.window.cwnd.saturating_sub(in_flight).max(1);
             let quota = room.min((self.window.cwnd >> 1).max(1)).min(burst_segments);
-            let unsent = self.write_seq - self.snd_nxt;
-            let first = unsent.min(u64::from(self.mss)) + u64::from(self.fin && unsent == 0);
+            let mss = u64::from(self.mss);
+            let head = self.write_queue.head_bytes();
+            let first = head.min(mss) + u64::from(self.fin && head == 0);
             let window_end = self.snd_una + self.snd_wnd;
             if self.snd_nxt + first > window_end {
                 break;
             }
-            let mss = u64::from(self.mss);
-            if unsent > mss && !probe && self.should_defer(burst_segments, unsent) {
-                deferred = true;
-                break;
-            }
-            let mut length = (u64::from(quota) * mss).min(unsent).min(window_end - self.snd_nxt);
-            let partial = length % mss;
-            let last = length == unsent && self.fin;
-            if partial > 0 && !last && !probe && self.nagle_holds() {
-                length -= partial; // Minshall: one small segment at a time.
-                if length == 0 {
-                    break;
+            if head > mss && !probe {
+                match self.defers(burst_segments, head) {
+                    Defer::No => {}
+                    Defer::CongestionWindow => {
+                        limited = true;
+                        break;
+                    }
+                    Defer::Other => break,
                 }
             }
+            let last = self.write_queue.head_is_tail() && self.fin;
+            // tcp_mss_split_point
+            let (most, window) = (u64::from(quota) * mss, window_end - self.snd_nxt);
+            let tail = self.write_queue.head_is_tail();
+            let mut length = head.min(most);
+            if tail || (head > mss && most > window) {
+                length = length.min(window);
+                let partial = length % mss;
+                if partial > 0 && length < most && !last && !probe && self.nagle_holds() {
+                    length -= partial; // Minshall: one small segment at a time.
+                    if length == 0 {
+                        break;
+                    }
+                }
+            }
+            let last = last && length == head;
             if self.small_queue_blocked(0) {
                 break;
             }
@@ -78,7 +100,7 @@ impl Sender {
                 break;
             }
         }
-        let limited = deferred || self.in_flight() >= self.window.cwnd;
+        limited |= self.in_flight() >= self.window.cwnd;
         if sent > 0 || limited {
             self.cwnd_validate(limited);
         }
@@ -116,42 +138,45 @@ impl Sender {
         ((bytes / u64::from(self.mss)) as u32).max(least)
     }
 
-    /// Wait for the next ACK to make a fuller unit (`tcp_tso_should_defer`).
-    fn should_defer(&self, burst_segments: u32, unsent: u64) -> bool {
+    /// Wait for the next ACK to make a fuller unit of a buffer of `head` bytes?
+    /// (`tcp_tso_should_defer`)
+    fn defers(&self, burst_segments: u32, head: u64) -> Defer {
         if self.state >= CaState::Recovery {
-            return false;
+            return Defer::No;
         }
         let now_ns = self.now.as_ns();
         if now_ns > self.wstamp_ns + NS_PER_MS {
-            return false; // The last write is long ago.
+            return Defer::No; // The last write is long ago.
         }
         let mss = u64::from(self.mss);
         let send_window = self.snd_una + self.snd_wnd - self.snd_nxt;
-        let room = u64::from(self.window.cwnd - self.in_flight());
-        let cong_window = room * mss;
+        let cong_window = u64::from(self.window.cwnd - self.in_flight()) * mss;
         let limit = send_window.min(cong_window);
         if limit >= u64::from(burst_segments) * mss {
-            return false;
+            return Defer::No;
+        }
+        // In the middle of the queue: it gets no more data.
+        if !self.write_queue.head_is_tail() && limit >= head {
+            return Defer::No;
         }
         // A third of the window is worth sending (tcp_tso_win_divisor).
         if limit >= self.snd_wnd.min(u64::from(self.window.cwnd) * mss) / 3 {
-            return false;
+            return Defer::No;
         }
-        let Some(head) = self.queue.front() else { return false };
+        let Some(oldest) = self.queue.front() else { return Defer::No };
         let srtt_ns = u64::from(self.rtt.srtt_us8) * (1000 >> 3);
-        let expected_ack = head.sent_ns + srtt_ns;
+        let expected_ack = oldest.sent_ns + srtt_ns;
         if expected_ack > now_ns + (srtt_ns >> 1).min(NS_PER_MS) {
-            return false; // The next ACK is too far.
+            return Defer::No; // The next ACK is too far.
         }
-        // The unit at the head holds at most this much.
-        let head_bytes = unsent.min(GSO_MAX_BYTES);
-        if cong_window < send_window && cong_window <= head_bytes {
-            return true;
+        if cong_window < send_window && cong_window <= head {
+            return Defer::CongestionWindow;
         }
-        if cong_window >= send_window && send_window <= head_bytes {
-            return false; // Limited by the receiver: the caller finds that out.
+        let by_receiver = cong_window >= send_window && send_window <= head;
+        if !by_receiver && self.fin && self.write_queue.head_is_tail() {
+            return Defer::No;
         }
-        !self.fin
+        Defer::Other
     }
 
     /// Sends so many new bytes as one unit (`tcp_transmit_skb`, `tcp_event_new_data_sent`).
@@ -162,19 +187,22 @@ impl Sender {
         self.stamp(length, segments, false);
         let overhead = super::sender::SEGMENT_OVERHEAD_BYTES / u64::from(segments);
         let prior_packets = self.packets_out;
+        let push = self.write_queue.take(length);
         let mut left = length;
         for index in 1..=segments {
             let payload_bytes = left.min(mss) as u32;
             left -= u64::from(payload_bytes);
             let mut segment = Sent::new(self.snd_nxt, payload_bytes, fin && index == segments);
+            // Linux pushes units, to end coalescing at the receiver, and what was marked.
+            segment.push = (push || segments > 1) && index == segments;
             segment.sent_ns = self.last_sent_ns;
             segment.overhead_bytes = overhead as u16;
             self.sent_overhead_bytes += overhead;
             self.rate_segment_sent(&mut segment);
-            let (seq, end, fin) = (segment.seq, segment.end(), segment.fin);
+            let end = segment.end();
             let id = self.queue.push(segment);
             self.queue.list_newest(id);
-            self.emit(seq, payload_bytes, fin);
+            self.emit(&segment);
             self.snd_nxt = end;
             self.packets_out += 1;
             if payload_bytes < self.mss {
@@ -212,14 +240,14 @@ impl Sender {
         }
     }
 
-    fn emit(&mut self, seq: u64, payload_bytes: u32, fin: bool) {
-        let psh = seq + u64::from(payload_bytes) == self.write_seq;
+    fn emit(&mut self, sent: &Sent) {
+        let Sent { seq, payload_bytes, .. } = *sent;
         let header = self.segment_header();
         let segment = Segment {
             seq,
             payload_bytes,
             tsval_ms: (self.last_sent_ns / NS_PER_MS) as u32,
-            flags: Flags { syn: false, fin, psh },
+            flags: Flags { syn: false, fin: sent.fin, psh: sent.push },
             ..header
         };
         let leaves = Time::from_ns(self.last_sent_ns);
@@ -408,10 +436,9 @@ impl Sender {
         segment.sent_ns = self.last_sent_ns;
         self.rate_segment_sent(&mut segment);
         segment.ever_retransmitted = true;
-        let (seq, payload, fin) = (segment.seq, segment.payload_bytes, segment.fin);
         self.queue.replace(id, segment);
         self.queue.list_newest(id);
-        self.emit(seq, payload, fin);
+        self.emit(&segment);
         true
     }
 

@@ -28,6 +28,8 @@ pub(super) struct AckState {
     pub(super) scheduled: bool,
     /// Send it now.
     pub(super) now: bool,
+    /// Segments with PSH, or short ones, since the last ACK: 2 stands for more.
+    pub(super) pushed: u8,
     /// Quick ACKs left.
     pub(super) quick: u32,
     /// Delayed-ACK time-out in ticks; 0 before the first data.
@@ -358,8 +360,14 @@ impl Receiver {
     pub(super) fn data_received(&mut self, segment: &Segment) {
         self.ack.scheduled = true;
         let length = u64::from(segment.payload_bytes);
+        // tcp_measure_rcv_mss
         if length >= self.ack.rcv_mss {
             self.ack.rcv_mss = length.min(self.advmss);
+            if segment.flags.psh {
+                self.ack.pushed = self.ack.pushed.max(1);
+            }
+        } else {
+            self.ack.pushed = (self.ack.pushed + 1).min(2);
         }
         self.measure_rtt(segment);
         let now = self.tick.jiffies(self.now);

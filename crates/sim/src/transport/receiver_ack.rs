@@ -150,6 +150,7 @@ impl Receiver {
         }
         self.ack.scheduled = false;
         self.ack.now = false;
+        self.ack.pushed = 0;
         self.ack.timer = None;
         self.ack.fires = None;
     }

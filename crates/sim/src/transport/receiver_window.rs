@@ -145,7 +145,10 @@ impl Receiver {
     pub(super) fn read(&mut self, bytes: u64) {
         self.copied_seq += bytes;
         self.adjust_space();
-        let mut due = self.ack.scheduled && self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss;
+        // The application has read everything, up to the end of what the sender wrote in one go.
+        let emptied = self.ack.pushed > 0 && self.memory() == 0;
+        let overdue = self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss;
+        let mut due = self.ack.scheduled && (overdue || emptied);
         if !due && !self.finished {
             let current = self.receive_window();
             if 2 * current <= self.window_clamp {

@@ -14,6 +14,8 @@ pub(crate) struct Sent {
     pub(crate) seq: u64,
     pub(crate) payload_bytes: u32,
     pub(crate) fin: bool,
+    /// Carries PSH: the end of what was written in one go.
+    pub(crate) push: bool,
     /// SACKed (`TCPCB_SACKED_ACKED`).
     pub(crate) sacked: bool,
     /// Marked lost (`TCPCB_LOST`).
@@ -43,6 +45,7 @@ impl Sent {
             seq,
             payload_bytes,
             fin,
+            push: false,
             sacked: false,
             lost: false,
             retransmitted: false,

@@ -9,6 +9,7 @@ use super::rate::RateState;
 use super::rtt::RttState;
 use super::rtx_queue::{RtxQueue, SegmentId};
 use super::wheel::Tick;
+use super::write_queue::WriteQueue;
 use dumbbell_cc::{CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Algorithm, Source};
@@ -82,6 +83,9 @@ pub(crate) struct Sender {
     pub(crate) snd_una: u64,
     pub(crate) snd_nxt: u64,
     pub(crate) write_seq: u64,
+    pub(super) write_queue: WriteQueue,
+    /// End of what was marked to be handed over.
+    pub(super) pushed_seq: u64,
     pub(crate) snd_wnd: u64,
     pub(crate) max_window: u64,
     pub(crate) fin: bool,
@@ -214,6 +218,8 @@ impl Sender {
             snd_una: 0,
             snd_nxt: 0,
             write_seq: 0,
+            write_queue: WriteQueue::default(),
+            pushed_seq: 0,
             snd_wnd: 0,
             max_window: 0,
             fin: false,

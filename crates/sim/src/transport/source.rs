@@ -9,6 +9,8 @@ use dumbbell_model::scenario::Source;
 const MAX_TCP_HEADER_BYTES: u64 = 320;
 const SHARED_INFO_BYTES: u64 = 320;
 const SK_BUFF_BYTES: u64 = 256;
+/// The application writes so much per call.
+const PIECE_BYTES: u64 = 65_536;
 
 impl Sender {
     /// Bytes that go into one buffer of the write queue: a unit of segmentation offload, at most
@@ -24,10 +26,9 @@ impl Sender {
 
     /// Memory of what is written and not acknowledged (`sk_wmem_queued`).
     fn queued_memory(&self) -> u64 {
-        let unsent = self.write_seq.saturating_sub(self.snd_nxt);
         self.write_seq.saturating_sub(self.snd_una)
             + self.sent_overhead_bytes
-            + unsent.div_ceil(self.size_goal()) * SEGMENT_OVERHEAD_BYTES
+            + self.write_queue.buffers() as u64 * SEGMENT_OVERHEAD_BYTES
     }
 
     /// `tcp_sndbuf_expand`: twice the window (three times for BBR), in the worst packing.
@@ -103,19 +104,46 @@ impl Sender {
         }
     }
 
-    /// Writes up to `wanted` bytes, segment by segment while the buffer has room
-    /// (`tcp_sendmsg_locked`).
+    /// Writes up to `wanted` bytes while the send buffer has room, in pieces as applications do.
     fn write(&mut self, wanted: u64) {
         if self.packets_out == 0 {
             self.slow_start_after_idle_check();
         }
-        // Buffers are begun while the memory is below the limit, and then filled.
+        let mut left = wanted;
+        self.no_space = false;
+        while left > 0 && !self.no_space {
+            left -= self.write_piece(left.min(PIECE_BYTES));
+        }
+    }
+
+    /// One call of `tcp_sendmsg_locked`. Returns the bytes it took.
+    fn write_piece(&mut self, wanted: u64) -> u64 {
         let goal = self.size_goal();
-        let room = self.sndbuf.saturating_sub(self.queued_memory());
-        let written = wanted.min(room.div_ceil(goal + SEGMENT_OVERHEAD_BYTES) * goal);
-        self.no_space = written < wanted;
+        let mut written = wanted.min(self.write_queue.tail_room_bytes(goal));
+        self.write_queue.append(written);
         self.write_seq += written;
+        // A buffer is begun while the memory is below the limit, and then filled.
+        while written < wanted && self.queued_memory() < self.sndbuf {
+            let bytes = goal.min(wanted - written);
+            self.write_queue.begin(bytes);
+            written += bytes;
+            self.write_seq += bytes;
+            // forced_push: more than half of the receiver's window.
+            if self.write_seq > self.pushed_seq + (self.max_window >> 1) {
+                self.mark_push();
+            }
+        }
+        if written > 0 {
+            self.mark_push();
+        }
+        self.no_space = written < wanted;
         self.written_bytes += written;
+        written
+    }
+
+    fn mark_push(&mut self) {
+        self.write_queue.mark_push();
+        self.pushed_seq = self.write_seq;
     }
 
     /// Sends a segment smaller than usual into a small window.
