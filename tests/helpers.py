@@ -16,6 +16,7 @@ import pytest
 
 from dumbbell import _core
 from dumbbell.engines import Monitor, Run, RunResult
+from dumbbell.engines.preflight import Concern
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment import Experiment, load_text
 from dumbbell.store_tables import table_schemas
@@ -71,6 +72,14 @@ class FakeEngine:
         self.executed: list[str] = []
         self.fail: Callable[[Run], Exception | None] = lambda run: None
         self._lock = threading.Lock()
+
+    workers_max = None
+
+    def begin(self) -> list[str]:
+        return []
+
+    def concerns(self, scenario: str) -> list[Concern]:
+        return []
 
     def check(self, scenario: str) -> None:
         pass

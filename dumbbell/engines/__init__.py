@@ -6,10 +6,15 @@ from collections.abc import Callable
 
 from dumbbell.engines.base import Engine, Monitor, Run, RunResult
 from dumbbell.engines.linux.engine import LinuxEngine
+from dumbbell.engines.netns import NetnsEngine
 from dumbbell.engines.sim import SimEngine
 from dumbbell.errors import EngineError, nearest_name
 
-ENGINES: dict[str, Callable[[str], Engine]] = {"sim": lambda _: SimEngine(), "linux": LinuxEngine}
+ENGINES: dict[str, Callable[[str], Engine]] = {
+    "sim": lambda _: SimEngine(),
+    "linux": LinuxEngine,
+    "netns": lambda _: NetnsEngine(),
+}
 """Every engine by name; what is made takes what stands behind a colon (`linux:mine`)."""
 
 
@@ -20,7 +25,7 @@ def engine_named(name: str) -> Engine:
         EngineError: There is none.
     """
     kind, _, variant = name.partition(":")
-    if kind not in ENGINES or (variant and kind == "sim"):
+    if kind not in ENGINES or (variant and kind != "linux"):
         near = nearest_name(kind, ENGINES)
         hint = f"; did you mean {near}?" if near is not None else ""
         raise EngineError(f"no engine {name!r}{hint}; there are {', '.join(ENGINES)}")

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
+from dumbbell import _core
 from dumbbell._core import Monitor as Monitor
+from dumbbell.engines.preflight import Concern
 
 ID_LENGTH = 32
 
@@ -61,6 +63,16 @@ class Engine(Protocol):
     def version(self) -> str:
         """Differs whenever the same scenario and seed may give another result."""
 
+    @property
+    def workers_max(self) -> int | None:
+        """Runs that may go on at once without changing each other; None: any number."""
+
+    def begin(self) -> list[str]:
+        """Before the first run. Returns what the user should be told."""
+
+    def concerns(self, scenario: str) -> list[Concern]:
+        """What of a scenario may not be what was meant; empty if the engine has no pitfalls."""
+
     def check(self, scenario: str) -> None:
         """Before anything is run.
 
@@ -94,3 +106,10 @@ def run_id(scenario: str, seed: int, engine: str, version: str) -> str:
         hashed.update(len(data).to_bytes(8, "little"))
         hashed.update(data)
     return hashed.hexdigest()[:ID_LENGTH]
+
+
+def scenario_error(path: str, message: str) -> _core.ScenarioError:
+    """An error about a field of a scenario."""
+    error = _core.ScenarioError(path, message)
+    error.path, error.message = path, message
+    return error

@@ -7,6 +7,7 @@ import time
 from dumbbell import _core
 from dumbbell._core import Monitor
 from dumbbell.engines.base import Run, RunResult
+from dumbbell.engines.preflight import Concern
 
 
 class SimEngine:
@@ -14,6 +15,15 @@ class SimEngine:
 
     name = "sim"
     version = _core.engine_version
+    workers_max = None
+
+    def begin(self) -> list[str]:
+        """Nothing to prepare."""
+        return []
+
+    def concerns(self, scenario: str) -> list[Concern]:
+        """It has no pitfalls of its own."""
+        return []
 
     def check(self, scenario: str) -> None:
         """Does all that a scenario can ask: its reader has checked it."""

@@ -21,6 +21,9 @@ from rich.progress import Progress as Bar
 class Progress(Protocol):
     """Told what happens while an experiment runs, always from one thread."""
 
+    def note(self, text: str) -> None:
+        """Something the user should know, before the runs begin."""
+
     def begin(self, name: str, runs: int, kept: int) -> None:
         """`runs` will be executed; `kept` more are in the store already."""
 
@@ -33,6 +36,9 @@ class Progress(Protocol):
 
 class Silent:
     """Shows nothing."""
+
+    def note(self, text: str) -> None:
+        """Nothing."""
 
     def begin(self, name: str, runs: int, kept: int) -> None:
         """Nothing."""
@@ -51,6 +57,10 @@ class RichProgress:
         self._console = console
         self._bar: Bar | None = None
         self._task: TaskID | None = None
+
+    def note(self, text: str) -> None:
+        """See :class:`Progress`."""
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def begin(self, name: str, runs: int, kept: int) -> None:
         """See :class:`Progress`."""

@@ -14,7 +14,7 @@ from types import FrameType
 
 from dumbbell import _core
 from dumbbell._core import Monitor
-from dumbbell.engines.base import Engine, RunResult
+from dumbbell.engines.base import Engine, RunResult, scenario_error
 from dumbbell.errors import DumbbellError, EngineError
 from dumbbell.execution.plan import Task, plan
 from dumbbell.execution.progress import Progress, current_progress
@@ -70,21 +70,19 @@ def execute(
         StoreError: The store cannot be written.
     """
     tasks = plan(experiment, engine)
-    for number, cell in enumerate(experiment.cells):
-        try:
-            engine.check(cell.scenario)
-        except _core.ScenarioError as error:
-            raise explain(experiment, number, error) from None
+    progress = current_progress()
+    for note in engine.begin():
+        progress.note(note)
+    _check(experiment, engine, progress)
     planned = [task.planned for task in tasks]
     key = store.record(experiment.info, engine.name, experiment.overrides, planned)
     missing = {task.run.id: task for task in tasks if task.run.id not in store}
     distinct = {task.run.id for task in tasks}
-    progress = current_progress()
     progress.begin(experiment.info.name, len(missing), len(distinct) - len(missing))
     batch = _Batch(list(missing.values()), engine, store, progress)
     try:
         with _signals(batch):
-            batch.run(max(1, default_workers() if workers is None else workers))
+            batch.run(_workers(engine, workers))
     except _Stopped:
         done = sum(task.run.id in store for task in tasks)
         raise Interrupted(done, len(tasks)) from None
@@ -93,6 +91,28 @@ def execute(
     finally:
         progress.end()
     return key
+
+
+def _workers(engine: Engine, wanted: int | None) -> int:
+    most = [] if engine.workers_max is None else [engine.workers_max]
+    return max(1, min([default_workers() if wanted is None else wanted, *most]))
+
+
+def _check(experiment: Experiment, engine: Engine, progress: Progress) -> None:
+    """Refuses what the engine cannot do; tells once what may not be meant."""
+    told: set[tuple[str, str]] = set()
+    for number, cell in enumerate(experiment.cells):
+        try:
+            engine.check(cell.scenario)
+        except _core.ScenarioError as error:
+            raise explain(experiment, number, error) from None
+        for concern in engine.concerns(cell.scenario):
+            # The same place and kind of thing in another cell differs in numbers only.
+            kind = (concern.path, concern.message.split(" ")[0])
+            if kind not in told:
+                told.add(kind)
+                placed = explain(experiment, number, scenario_error(concern.path, concern.message))
+                progress.note(f"warning: {placed}")
 
 
 class _Stopped(Exception):

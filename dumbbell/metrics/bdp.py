@@ -53,8 +53,8 @@ def flow_limits(scenario: str | Mapping[str, Any], flow: str) -> FlowLimits:
     spec: Mapping[str, Any] = json.loads(scenario) if isinstance(scenario, str) else scenario
     traffic = {entry["name"]: entry for entry in spec["flows"]}
     ends = traffic[flow]
-    out = _paths(spec, ends["from"], ends["to"])
-    back = _paths(spec, ends["to"], ends["from"])
+    out = paths_between(spec, ends["from"], ends["to"])
+    back = paths_between(spec, ends["to"], ends["from"])
     if not out or not back:
         raise ValueError(f"no path from {ends['from']} to {ends['to']} and back")
     narrowest = {id(pipe): pipe for pipe in (min(path, key=_rate) for path in out)}
@@ -70,7 +70,7 @@ def flow_limits(scenario: str | Mapping[str, Any], flow: str) -> FlowLimits:
 Pipe = Mapping[str, Any]
 
 
-def _paths(spec: Mapping[str, Any], start: str, end: str) -> list[list[Pipe]]:
+def paths_between(spec: Mapping[str, Any], start: str, end: str) -> list[list[Pipe]]:
     """All loop-free ways that packets from `start` to `end` may take, as pipes in order."""
     nodes = {node["name"]: node for node in spec["nodes"]}
     hops = _hops(spec, end)

@@ -19,7 +19,7 @@ import pytest
 import dumbbell
 from dumbbell._core import Cancelled, Monitor
 from dumbbell.engines import Run, engine_named
-from dumbbell.engines.linux.launch import command_line
+from dumbbell.engines.linux.launch import boot_command
 from dumbbell.engines.linux.probe import probe
 from dumbbell.errors import EngineError, ExperimentError
 from dumbbell.experiment import load_text
@@ -181,9 +181,9 @@ def test_a_launcher_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
     assert not guests()
 
 
-def test_the_command_line_names_no_folder_but_the_kernels() -> None:
+def test_the_boot_command_names_no_folder_but_the_kernels() -> None:
     """It seeds the kernel's random numbers, so it must be the same everywhere."""
-    words = command_line(Path("/k/linux"))
+    words = boot_command(Path("/k/linux"))
     paths = [word for word in words if "/" in word.partition("=")[2]]
     assert paths == ["hostfs=/", "init=/proc/self/cwd/init"]
 

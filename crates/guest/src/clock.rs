@@ -1,10 +1,12 @@
 //! Time of a run, in nanoseconds from its beginning.
 
+use crate::realise::Kernel;
 use nix::time::{clock_gettime, ClockId};
 use std::io::{Error, Result};
 
 /// When the first packet may leave, on the kernel's clock: everything is set up by then.
 const BEGIN_NS: u64 = 5_000_000_000;
+const SOON_NS: u64 = 1_000_000_000;
 
 /// The run's clock.
 #[derive(Clone, Copy, Debug)]
@@ -20,14 +22,18 @@ fn read(clock: ClockId) -> Result<u64> {
 }
 
 impl Clock {
-    /// A run that begins at a fixed time, or a second from now if that is past.
-    pub(crate) fn begin() -> Result<Self> {
+    /// A run that begins at a fixed time of a guest's clock, or a second from now on the host's.
+    pub(crate) fn begin(kernel: Kernel) -> Result<Self> {
         let now = read(ClockId::CLOCK_MONOTONIC)?;
         let ahead = read(ClockId::CLOCK_REALTIME)?.saturating_sub(now);
-        let begin_ns = if now < BEGIN_NS { BEGIN_NS } else { now + 1_000_000_000 };
-        // Two readings lie some steps of the clock apart: the offset is a whole number of ms.
-        let real_ahead_ns = (ahead + 500_000) / 1_000_000 * 1_000_000;
-        Ok(Self { begin_ns, real_ahead_ns })
+        Ok(match kernel {
+            // Two readings lie some steps of the clock apart: the offset is a whole number of ms.
+            Kernel::Own => Self {
+                begin_ns: if now < BEGIN_NS { BEGIN_NS } else { now + SOON_NS },
+                real_ahead_ns: (ahead + 500_000) / 1_000_000 * 1_000_000,
+            },
+            Kernel::Host => Self { begin_ns: now + SOON_NS, real_ahead_ns: ahead },
+        })
     }
 
     /// Now; negative before the beginning.

@@ -1,11 +1,13 @@
 //! The first program of a guest: it realises the scenario that lies in the run's folder on the
-//! kernel it runs on, runs it, and writes the result tables there.
+//! kernel it runs on, runs it, and writes the result tables there. On the host it does the same in
+//! the host's namespaces (`netns`), and starts guests (`supervise`).
 //!
 //! The run's folder is the working directory of the kernel's process, mounted at [`OUT`]. It holds
 //! `scenario.json` and `seed`; `<table>.arrow` and last `done.json` are written, or `error.json`.
 
 mod clock;
 mod frame;
+mod host;
 mod info;
 mod netlink;
 mod ping;
@@ -23,6 +25,7 @@ mod udp;
 use dumbbell_model::{digest::digest, ipc, Scenario, ScenarioError};
 use nix::mount::{mount, MsFlags};
 use nix::sys::reboot::{reboot, RebootMode};
+use realise::Kernel;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -59,9 +62,20 @@ fn main() {
                 }
             }
         }
+        Some("lacks") => return lacks(),
+        Some("netns") => {
+            tell(host::begin(OUT).map_err(Failure::from).and_then(|()| realise(Kernel::Host)));
+            return;
+        }
         Some(_) | None => {}
     }
-    if let Err(failure) = boot().and_then(|()| realise()) {
+    tell(boot().and_then(|()| realise(Kernel::Own)));
+    let _ = reboot(RebootMode::RB_POWER_OFF);
+}
+
+/// What went wrong, in the run's folder and on the console.
+fn tell(done: Result<(), Failure>) {
+    if let Err(failure) = done {
         let told = match &failure {
             Failure::Scenario(error) => {
                 serde_json::json!({"path": error.path, "message": error.message})
@@ -73,21 +87,32 @@ fn main() {
         say(&format!("dumbbell: {told}"));
     }
     let _ = std::io::stdout().flush();
-    let _ = reboot(RebootMode::RB_POWER_OFF);
 }
 
 /// `check`: tells, for each scenario on a line of standard input, what of it cannot be done here,
-/// as a JSON text a line: `{}` or `{"path": …, "message": …}`.
+/// as a JSON text a line: `{"needs": […]}` (for `lacks`) or `{"path": …, "message": …}`.
 fn check() {
     for line in std::io::stdin().lines().map_while(Result::ok) {
-        let found = Scenario::from_json(&line).and_then(|scenario| plan::plan(&scenario, 0));
-        say(&match found {
-            Ok(_) => "{}".to_owned(),
+        let needs = Scenario::from_json(&line).and_then(|scenario| {
+            plan::plan(&scenario, 0).map(|plan| host::needs(&scenario, &plan))
+        });
+        say(&match needs {
+            Ok(needs) => serde_json::json!({"needs": needs}).to_string(),
             Err(ScenarioError { path, message }) => {
                 serde_json::json!({"path": path, "message": message}).to_string()
             }
         });
     }
+}
+
+/// `lacks NEED…`: tells which of them the host's kernel does not have, as a JSON text:
+/// `{"missing": […]}` or `{"message": …}`.
+fn lacks() {
+    let needs: Vec<String> = std::env::args().skip(2).collect();
+    say(&match host::lacks(&needs) {
+        Ok(missing) => serde_json::json!({"missing": missing}).to_string(),
+        Err(error) => serde_json::json!({"message": error.to_string()}).to_string(),
+    });
 }
 
 /// The console.
@@ -108,13 +133,14 @@ fn boot() -> Result<(), Failure> {
     Ok(())
 }
 
-fn realise() -> Result<(), Failure> {
+fn realise(kernel: Kernel) -> Result<(), Failure> {
     let text = fs::read_to_string(format!("{OUT}/scenario.json"))?;
     let seed: u64 = fs::read_to_string(format!("{OUT}/seed"))?.trim().parse()?;
     let scenario = Scenario::from_json(&text).map_err(Failure::Scenario)?;
     let plan = plan::plan(&scenario, seed).map_err(Failure::Scenario)?;
-    let world = realise::World::build(&plan)?;
-    let tables = run::run(&scenario, &plan, &world, seed, |now_ns| say(&format!("@{now_ns}")))?;
+    let world = realise::World::build(&plan, kernel)?;
+    let progress = |now_ns| say(&format!("@{now_ns}"));
+    let tables = run::run(&scenario, &plan, &world, seed, kernel, progress)?;
     for table in &tables {
         let path = format!("{OUT}/{}.arrow", table.spec.name);
         fs::write(path, ipc::stream(table)?)?;

@@ -1,7 +1,7 @@
 //! Does what a plan says: namespaces, links, addresses, queueing disciplines, options.
 
 use crate::plan::{Namespace, Plan};
-use crate::{scripted, sys};
+use crate::{host, scripted, sys};
 use nix::mount::{mount, MsFlags};
 use nix::sched::{setns, unshare, CloneFlags};
 use std::fs::{self, File};
@@ -13,6 +13,15 @@ use std::process::{Command, Stdio};
 const NAMES: &str = "/run/netns";
 /// Where classifiers are pinned for tc to find.
 const CLASSIFIERS: &str = "/sys/fs/bpf";
+
+/// The kernel this program runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kernel {
+    /// A guest's, in virtual time: all of it serves the run.
+    Own,
+    /// The host's, in real time.
+    Host,
+}
 
 /// The namespaces of a run.
 pub(crate) struct World {
@@ -29,11 +38,14 @@ fn because(what: &str, error: &dyn std::fmt::Display) -> Error {
 
 impl World {
     /// Everything up to the first packet.
-    pub(crate) fn build(plan: &Plan) -> Result<Self> {
+    pub(crate) fn build(plan: &Plan, kernel: Kernel) -> Result<Self> {
         fs::create_dir_all(NAMES)?;
         let home = File::open("/proc/self/ns/net")?;
         let mut world = Self { home, namespaces: Vec::new(), counters: Vec::new() };
-        for (path, value) in &plan.globals {
+        if kernel == Kernel::Host {
+            host::refuse_globals(plan)?;
+        }
+        for (path, value) in plan.globals.iter().filter(|_| kernel == Kernel::Own) {
             // An option that this kernel does not have cannot be set, and need not be if it is off.
             if Path::new(path).exists() {
                 fs::write(path, value).map_err(|error| because(path, &error))?;
@@ -115,7 +127,7 @@ fn create(namespace: &Namespace) -> Result<File> {
 }
 
 /// Runs lines by `ip -batch` or `tc -batch`, without a shell.
-fn batch(program: &str, lines: &[String]) -> Result<()> {
+pub(crate) fn batch(program: &str, lines: &[String]) -> Result<()> {
     if lines.is_empty() {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use crate::frame::{self, Stream};
 use crate::netlink::Netlink;
 use crate::ping::PingFlow;
 use crate::plan::{address, device, Plan};
-use crate::realise::World;
+use crate::realise::{Kernel, World};
 use crate::record::Recorder;
 use crate::sys::{interface_index, Ring, RETIRE_MS};
 use crate::tcp::{self, Ends, TcpFlow};
@@ -71,6 +71,7 @@ pub(crate) fn run(
     plan: &Plan,
     world: &World,
     seed: u64,
+    kernel: Kernel,
     progress: impl Fn(i64),
 ) -> Result<Vec<Table>> {
     let end = scenario.duration.as_ns() as i64;
@@ -82,7 +83,7 @@ pub(crate) fn run(
     let watch = open_watch(plan, world)?;
     let mut recorder = Recorder::new(scenario, plan);
     // Only now: opening sockets takes milliseconds (the kernel waits for grace periods).
-    let clock = Clock::begin()?;
+    let clock = Clock::begin(kernel)?;
     let mut changes = plan.changes.iter().peekable();
     let interval = scenario.sampling.interval.as_ns().max(1) as i64;
     let (mut sample_at, mut drain_at, mut progress_at) = (interval, DRAIN_NS, 0);

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 import time
+from collections.abc import Sequence
 
 import polars as pl
 
 from dumbbell._core import Monitor
-from dumbbell.engines.base import Run, RunResult
-from dumbbell.engines.linux.guest import guest_program, guest_version, refuse_impossible
+from dumbbell.engines.base import Run, RunResult, scenario_error
+from dumbbell.engines.linux.guest import guest_program, guest_version, needs
 from dumbbell.engines.linux.kernel import kernel_named
-from dumbbell.engines.linux.launch import MEMORY, run_guest
+from dumbbell.engines.linux.launch import MEMORY, boot_command, run_guest
+from dumbbell.engines.linux.leftovers import sweep
+from dumbbell.engines.preflight import Concern, concerns, refused_in_virtual_time
 
 
 class LinuxEngine:
@@ -21,20 +24,39 @@ class LinuxEngine:
     `EngineError` if it was not built.
     """
 
+    workers_max = None
+
     def __init__(self, kernel: str = "") -> None:
         self._kernel = kernel_named(kernel)
+        self._command = boot_command(self._kernel.executable)
         self.name = f"linux:{kernel}" if kernel else "linux"
         self.version = f"{self._kernel.version}-{self._kernel.hash[:12]}+{guest_version()}+{MEMORY}"
 
+    def begin(self) -> list[str]:
+        """See :class:`dumbbell.engines.base.Engine`."""
+        return sweep()
+
+    def concerns(self, scenario: str) -> list[Concern]:
+        """See :class:`dumbbell.engines.base.Engine`."""
+        return concerns(scenario)
+
     def check(self, scenario: str) -> None:
         """See :class:`dumbbell.engines.base.Engine`."""
-        refuse_impossible(scenario)
+        needs(scenario)
+        refused = refused_in_virtual_time(scenario)
+        if refused is not None:
+            raise scenario_error(refused.path, refused.message)
 
     def execute(self, run: Run, monitor: Monitor) -> RunResult:
         """See :class:`dumbbell.engines.base.Engine`."""
-        begin = time.perf_counter()
-        output = run_guest(self._kernel.executable, guest_program(), run, monitor)
-        wall_s = time.perf_counter() - begin
-        flows = pl.read_ipc_stream(io.BytesIO(output.tables["flows"]))
-        packets = int(flows["sent_packets"].sum())
-        return RunResult(output.tables, output.digest, wall_s, packets, 0)
+        return timed(self._command, run, monitor)
+
+
+def timed(command: Sequence[str], run: Run, monitor: Monitor) -> RunResult:
+    """Has a command realise a run; see :func:`dumbbell.engines.linux.launch.run_guest`."""
+    begin = time.perf_counter()
+    output = run_guest(command, guest_program(), run, monitor)
+    wall_s = time.perf_counter() - begin
+    flows = pl.read_ipc_stream(io.BytesIO(output.tables["flows"]))
+    packets = int(flows["sent_packets"].sum())
+    return RunResult(output.tables, output.digest, wall_s, packets, 0)

@@ -7,7 +7,7 @@ import subprocess
 from functools import lru_cache
 from pathlib import Path
 
-from dumbbell import _core
+from dumbbell.engines.base import scenario_error
 from dumbbell.errors import EngineError
 
 _PATH = Path(__file__).resolve().parents[2] / "_guest" / "dumbbell-guest"
@@ -27,17 +27,14 @@ def guest_version() -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def refuse_impossible(scenario: str) -> None:
-    """Raises `ScenarioError` if Linux or this engine cannot do what a scenario asks."""
+def needs(scenario: str) -> frozenset[str]:
+    """What of Linux a scenario needs, by the names that `lacks` of the program takes.
+
+    Raises `ScenarioError` if Linux or this program cannot do what it asks.
+    """
     command = [str(guest_program()), "check"]
     done = subprocess.run(command, input=scenario, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     if "path" in found:
         raise scenario_error(found["path"], found["message"])
-
-
-def scenario_error(path: str, message: str) -> _core.ScenarioError:
-    """An error about a field of a scenario."""
-    error = _core.ScenarioError(path, message)
-    error.path, error.message = path, message
-    return error
+    return frozenset(found["needs"])

@@ -10,13 +10,13 @@ import subprocess
 import tempfile
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dumbbell import _core
 from dumbbell._core import Monitor
-from dumbbell.engines.base import Run
-from dumbbell.engines.linux.guest import scenario_error
+from dumbbell.engines.base import Run, scenario_error
 from dumbbell.engines.linux.processors import one_processor
 from dumbbell.errors import EngineError
 
@@ -26,6 +26,8 @@ MEMORY = "512M"
 _BEGIN_NS = 1_700_000_000_000_000_000
 #: Masters of packet spraying that the kernel makes at boot; a router needs one per set of paths.
 _TEQL_MASTERS = 64
+#: Folders of runs are named by this and the process that made them.
+FOLDER_PREFIX = "dumbbell-guest-"
 _CONSOLE_LINES = 200
 _TOLD_LINES = 12
 _POLL_S = 0.1
@@ -45,20 +47,23 @@ def time_limit_s(duration_ns: int) -> float:
     return float(given) if given else 120 + 10 * duration_ns / 1e9
 
 
-def run_guest(kernel: Path, guest: Path, run: Run, monitor: Monitor) -> Output:
-    """Boots a kernel with the guest's program, and gives what it wrote.
+def run_guest(command: Sequence[str], guest: Path, run: Run, monitor: Monitor) -> Output:
+    """Has a command realise a run in a folder of its own, and gives what it wrote.
+
+    `command`: what boots a kernel with the guest's program, or that program on the host.
 
     Raises:
         ScenarioError: The guest cannot do what the scenario asks.
         Cancelled: The monitor was cancelled.
         EngineError: It failed, died, or took too long; the last lines of its console are told.
     """
-    folder = Path(tempfile.mkdtemp(prefix="dumbbell-guest-"))
+    folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-"))
     try:
         (folder / "scenario.json").write_text(run.scenario, encoding="utf-8")
         (folder / "seed").write_text(str(run.seed), encoding="utf-8")
         (folder / "init").symlink_to(guest)
-        console = _boot(kernel, guest, folder, run.seed, time_limit_s(run.duration_ns), monitor)
+        limit_s = time_limit_s(run.duration_ns)
+        console = _start(command, guest, folder, run.seed, limit_s, monitor)
         return _results(folder, console)
     except OSError as error:
         raise EngineError(f"{folder}: {error.strerror or error}") from None
@@ -66,7 +71,7 @@ def run_guest(kernel: Path, guest: Path, run: Run, monitor: Monitor) -> Output:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def command_line(kernel: Path) -> list[str]:
+def boot_command(kernel: Path) -> list[str]:
     """The kernel's command line: the same for all runs, since it is part of what seeds them."""
     return [
         str(kernel),
@@ -83,8 +88,13 @@ def _memory_folder() -> str:
     return str(shared) if os.access(shared, os.W_OK | os.X_OK) else tempfile.gettempdir()
 
 
-def _boot(
-    kernel: Path, guest: Path, folder: Path, seed: int, limit_s: float, monitor: Monitor
+def _start(
+    command: Sequence[str],
+    guest: Path,
+    folder: Path,
+    seed: int,
+    limit_s: float,
+    monitor: Monitor,
 ) -> deque[str]:
     """Runs a guest to its end; returns the last lines of its console."""
     environment = {
@@ -97,7 +107,7 @@ def _boot(
     with one_processor() as cpu:
         process = subprocess.Popen(
             # The supervisor ends the guest when its standard input closes, as it does if we die.
-            [str(guest), "supervise", cpu, *command_line(kernel)],
+            [str(guest), "supervise", cpu, *command],
             cwd=folder,
             env=environment,
             stdin=subprocess.PIPE,

@@ -1,0 +1,216 @@
+//! The engine netns: the same program on the host's own kernel, in real time, as root.
+//!
+//! Everything is made in namespaces that belong to this process alone: its mounts (and so the names
+//! of network namespaces, and classifiers) lie in a mount namespace of its own. The kernel removes
+//! them when the process ends, however it ends.
+
+use crate::plan::Plan;
+use crate::{realise, sys};
+use dumbbell_model::scenario::{Scenario, Traffic};
+use nix::mount::{mount, MsFlags};
+use nix::sched::{unshare, CloneFlags};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Error, Result};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::Command;
+
+/// A part of Linux that a scenario needs: how it is called here, a line that shows whether it is
+/// there (`tc`, on a device `t0`), its option in the kernel's configuration, and its module.
+struct Part {
+    name: &'static str,
+    trial: &'static str,
+    option: &'static str,
+    module: &'static str,
+}
+
+const fn part(
+    name: &'static str,
+    trial: &'static str,
+    option: &'static str,
+    module: &'static str,
+) -> Part {
+    Part { name, trial, option, module }
+}
+
+/// Classifiers need `clsact`, so that stands first.
+const PARTS: &[Part] = &[
+    part("clsact", "qdisc add dev t0 clsact", "NET_SCH_INGRESS", "sch_ingress"),
+    part("netem", "qdisc add dev t0 root netem delay 1ms", "NET_SCH_NETEM", "sch_netem"),
+    part(
+        "tbf",
+        "qdisc add dev t0 root tbf rate 1mbit burst 5kb limit 5kb",
+        "NET_SCH_TBF",
+        "sch_tbf",
+    ),
+    part("pfifo", "qdisc add dev t0 root pfifo limit 10", "NET_SCHED", "sch_fifo"),
+    part("bfifo", "qdisc add dev t0 root bfifo limit 10kb", "NET_SCHED", "sch_fifo"),
+    part("fq", "qdisc add dev t0 root fq", "NET_SCH_FQ", "sch_fq"),
+    part("teql", "", "NET_SCH_TEQL", "sch_teql"),
+    part(
+        "matchall",
+        "filter add dev t0 egress matchall action pass",
+        "NET_CLS_MATCHALL",
+        "cls_matchall",
+    ),
+    part(
+        "mirred",
+        "filter add dev t0 egress matchall action mirred egress redirect dev lo",
+        "NET_ACT_MIRRED",
+        "act_mirred",
+    ),
+    part(
+        "police",
+        "filter add dev t0 egress matchall action police rate 1mbit burst 10kb conform-exceed drop",
+        "NET_ACT_POLICE",
+        "act_police",
+    ),
+    part(
+        "u32",
+        "filter add dev t0 egress protocol ip u32 match u16 0 0 at 2 action pass",
+        "NET_CLS_U32",
+        "cls_u32",
+    ),
+    part(
+        "skbedit",
+        "filter add dev t0 egress matchall action skbedit mark 1",
+        "NET_ACT_SKBEDIT",
+        "act_skbedit",
+    ),
+    part("bpf", "", "NET_CLS_BPF", "cls_bpf"),
+];
+
+/// Names of what a plan needs, for [`lacks`]: parts of `tc`, `bridge`, and `tcp:cubic` and so on.
+pub(crate) fn needs(scenario: &Scenario, plan: &Plan) -> BTreeSet<String> {
+    let mut found = BTreeSet::from(["veth".to_owned()]);
+    let lines = plan.namespaces.iter().flat_map(|one| one.tc.iter().chain(&one.up));
+    let changes = plan.changes.iter().map(|change| &change.line);
+    for word in lines.chain(changes).flat_map(|line| line.split_whitespace()) {
+        if word == "bridge" || PARTS.iter().any(|part| part.name == word) {
+            found.insert(word.to_owned());
+        } else if word.strip_prefix("teql").is_some_and(|number| number.parse::<u32>().is_ok()) {
+            found.insert("teql".to_owned());
+        }
+    }
+    if !plan.scripted.is_empty() {
+        found.insert("bpf".to_owned());
+    }
+    for flow in &scenario.flows {
+        if let Traffic::Tcp(tcp) = &flow.traffic {
+            found.insert(format!("tcp:{}", crate::tcp::name_of(tcp.congestion_control)));
+        }
+    }
+    found
+}
+
+/// Which of `needs` this kernel does not have: words for each, with what would provide it.
+///
+/// # Errors
+/// Without the rights of root.
+pub(crate) fn lacks(needs: &[String]) -> Result<Vec<String>> {
+    let refused = |error| match error {
+        nix::errno::Errno::EPERM => Error::other("the engine netns needs the rights of root"),
+        other => Error::from(other),
+    };
+    let teql = Path::new("/sys/class/net/teql0").exists() || load("sch_teql");
+    unshare(CloneFlags::CLONE_NEWNET).map_err(refused)?;
+    private_mounts()?;
+    let mut missing = Vec::new();
+    let mut miss = |name: &str, option: &str, module: &str| {
+        missing.push(format!("{name} (CONFIG_{option}, module {module})"));
+    };
+    let veth = realise::batch("ip", &["link add t0 type veth peer name t1".to_owned()]).is_ok();
+    if !veth {
+        miss("veth", "VETH", "veth");
+        return Ok(missing);
+    }
+    for need in needs {
+        if let Some(name) = need.strip_prefix("tcp:") {
+            let socket = sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
+            let chosen = sys::set_option_bytes(
+                socket.as_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_CONGESTION,
+                name.as_bytes(),
+            );
+            if chosen.is_err() {
+                let (option, module) = (name.to_uppercase(), format!("tcp_{name}"));
+                miss(&format!("TCP {name}"), &format!("TCP_CONG_{option}"), &module);
+            }
+        } else if need == "bridge" {
+            let line = "link add b0 type bridge".to_owned();
+            if realise::batch("ip", &[line]).is_err() {
+                miss("bridges", "BRIDGE", "bridge");
+            }
+        }
+    }
+    // Filters hang on clsact.
+    let _ = realise::batch("tc", &[PARTS[0].trial.to_owned()]);
+    for part in PARTS.iter().filter(|part| needs.iter().any(|need| need == part.name)) {
+        let there = match part.name {
+            "teql" => teql,
+            "bpf" => sys::bpf_counter().is_ok(),
+            "clsact" => {
+                let shown = Command::new("tc").args(["qdisc", "show", "dev", "t0"]).output()?;
+                String::from_utf8_lossy(&shown.stdout).contains("clsact")
+            }
+            _ => {
+                let done = realise::batch("tc", &[part.trial.to_owned()]).is_ok();
+                if part.trial.contains(" root ") {
+                    let _ = realise::batch("tc", &["qdisc del dev t0 root".to_owned()]);
+                }
+                done
+            }
+        };
+        if !there {
+            miss(part.name, part.option, part.module);
+        }
+    }
+    Ok(missing)
+}
+
+fn load(module: &str) -> bool {
+    Command::new("modprobe").args([module, "max_equalizers=64"]).status().is_ok_and(|s| s.success())
+        && Path::new("/sys/class/net/teql0").exists()
+}
+
+/// Mounts of our own from here on, with an empty /run.
+fn private_mounts() -> Result<()> {
+    let none: Option<&str> = None;
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+    mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), none)?;
+    Ok(())
+}
+
+/// What a guest's boot does, on the host: the working directory becomes the run's folder.
+///
+/// # Errors
+/// Without the rights of root.
+pub(crate) fn begin(out: &str) -> Result<()> {
+    let none: Option<&str> = None;
+    private_mounts()?;
+    fs::create_dir(out)?;
+    mount(Some("."), out, none, MsFlags::MS_BIND, none)?;
+    sys::no_timer_slack()
+}
+
+/// Options of the kernel that hold for all of the host are left alone: a scenario may only ask for
+/// what is there.
+///
+/// # Errors
+/// The first that differs.
+pub(crate) fn refuse_globals(plan: &Plan) -> Result<()> {
+    for (path, wanted) in &plan.globals {
+        let Ok(there) = fs::read_to_string(path) else { continue };
+        if there.trim() != wanted {
+            return Err(Error::other(format!(
+                "{path} is {} on this host, the scenario asks for {wanted}; it holds for the whole \
+                 host, so the engine netns does not change it",
+                there.trim()
+            )));
+        }
+    }
+    Ok(())
+}

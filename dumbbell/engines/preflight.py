@@ -1,0 +1,133 @@
+"""What a kernel would run without complaint, and what a study seldom means by it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dumbbell.metrics.bdp import FRAME_BYTES, Pipe, flow_limits, paths_between
+
+#: Hops of packets that one core forwards in a second of real time, with room to spare: a veth pair
+#: with a queueing discipline costs about 2 us.
+HOPS_PER_SECOND = 200_000
+#: Sampling at a shorter interval reads the clock's steps (`linux`), or the scheduler (`netns`).
+LINUX_INTERVAL_NS = 1_000
+NETNS_INTERVAL_NS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Concern:
+    """A field of a scenario, and why it may not be what was meant."""
+
+    path: str
+    message: str
+
+
+def concerns(scenario: str) -> list[Concern]:
+    """What a study may intend, but should know: each with its reason."""
+    spec = json.loads(scenario)
+    places = _places(spec)
+    found: dict[tuple[str, str], Concern] = {}
+    for flow in spec["flows"]:
+        for concern in _of_flow(spec, flow, places):
+            found.setdefault((concern.path, concern.message.split(":")[0]), concern)
+    return list(found.values())
+
+
+def _places(spec: Mapping[str, Any]) -> dict[int, str]:
+    """Where each pipe stands in the scenario."""
+    return {
+        id(link[side]): f"links[{number}].{side}"
+        for number, link in enumerate(spec["links"])
+        for side in ("forward", "backward")
+    }
+
+
+def _of_flow(
+    spec: Mapping[str, Any], flow: Mapping[str, Any], places: Mapping[int, str]
+) -> Iterator[Concern]:
+    out = paths_between(spec, flow["from"], flow["to"])
+    if "tcp" not in flow["traffic"] or not out:
+        return
+    limits = flow_limits(spec, flow["name"])
+    own = out[0][0]
+    place = places[id(own)]
+    if own["loss"] != "none":
+        yield Concern(
+            f"{place}.loss",
+            "loss at the sender's own interface: on a host of your own, a queueing discipline "
+            f"that drops there tells the TCP of {flow['from']} so at once (local congestion); "
+            "here the loss happens behind the interface, as on a link",
+        )
+    rate = _rate(own)
+    if rate is not None and rate <= limits.rate_bps and _limit(own) is not None:
+        yield Concern(
+            f"{place}.queue",
+            f"the bottleneck is the sender's own interface: on a host of your own, small queues "
+            f"(TSQ) hold the TCP of {flow['from']} back before this queue of {_limit(own)} packets "
+            "fills; here it lies behind the interface, as in a router",
+        )
+    for pipe in {id(pipe): pipe for path in out for pipe in path}.values():
+        netem, rate = pipe["queue"].get("netem"), _rate(pipe)
+        if netem is None or rate is None:
+            continue
+        product = rate * limits.base_rtt_s / 8 / FRAME_BYTES
+        if netem["limit_packets"] < product:
+            yield Concern(
+                f"{places[id(pipe)]}.queue.netem.limit_packets",
+                f"netem under a shaper holds {netem['limit_packets']} packets, less than the "
+                f"bandwidth-delay product of {flow['name']}, {product:.0f} packets "
+                f"({rate / 1e6:g} Mbit/s × {limits.base_rtt_s * 1e3:g} ms): one flow cannot fill "
+                "the link",
+            )
+
+
+def refused_in_real_time(scenario: str) -> Concern | None:
+    """Why a host cannot run this in real time and tell the truth, if it cannot."""
+    spec = json.loads(scenario)
+    if spec["sampling"]["interval_ns"] < NETNS_INTERVAL_NS:
+        message = "a sampling interval below 1 ms reads the host's scheduler, not the flow"
+        return Concern("sampling.interval_ns", message)
+    hops = 0.0
+    for number, flow in enumerate(spec["flows"]):
+        out = paths_between(spec, flow["from"], flow["to"])
+        if "udp" in flow["traffic"]:
+            udp = flow["traffic"]["udp"]
+            sent = udp["rate_bps"] / 8 / min(udp["datagram_bytes"], FRAME_BYTES)
+        elif "tcp" in flow["traffic"]:
+            sent = 1.5 * flow_limits(spec, flow["name"]).rate_bps / 8 / FRAME_BYTES
+        else:
+            continue
+        hops += sent * max(map(len, out), default=0)
+        if hops > HOPS_PER_SECOND:
+            return Concern(
+                f"flows[{number}]",
+                f"more than {HOPS_PER_SECOND:,} hops of packets a second: one core does not carry "
+                "that in real time; the engine linux has no such limit",
+            )
+    return None
+
+
+def refused_in_virtual_time(scenario: str) -> Concern | None:
+    """Why the engine linux would lie."""
+    if json.loads(scenario)["sampling"]["interval_ns"] < LINUX_INTERVAL_NS:
+        message = "a sampling interval below 1 us: the kernel's clock has steps of 256 ns"
+        return Concern("sampling.interval_ns", message)
+    return None
+
+
+def _rate(pipe: Pipe) -> float | None:
+    shaper = pipe["shaper"]
+    if not isinstance(shaper, Mapping):
+        return None
+    (settings,) = shaper.values()
+    rate = settings.get("rate_bps")
+    return None if rate is None else float(rate)
+
+
+def _limit(pipe: Pipe) -> int | None:
+    (settings,) = pipe["queue"].values()
+    limit: int | None = settings.get("limit_packets")
+    return limit

@@ -1,0 +1,95 @@
+"""What is told and refused before a kernel runs anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dumbbell.engines.preflight import (
+    concerns,
+    refused_in_real_time,
+    refused_in_virtual_time,
+)
+from dumbbell.experiment import load_text
+
+PLAIN = """dumbbell: 1
+name: x
+template:
+  dumbbell: {pairs: 1, rate: 10 Mbit/s, rtt: 40 ms, buffer: 60 packets}
+flows:
+  - {from: s1, to: d1, tcp: cubic}
+duration: 1 s
+"""
+
+#: Two hosts and a router; the first link is the sender's own.
+OWN = """dumbbell: 1
+name: x
+hosts: {a: , b: }
+routers: {r: }
+links:
+  - {between: [a, r], forward: FIRST, backward: {delay: 10 ms}}
+  - {between: [r, b], forward: SECOND, backward: {delay: 10 ms}}
+flows:
+  - {from: a, to: b, tcp: cubic}
+duration: 1 s
+"""
+
+
+def scenario(text: str) -> str:
+    """The only scenario of an experiment."""
+    return load_text(text, Path("x.yaml")).cells[0].scenario
+
+
+def own(first: str = "{delay: 10 ms}", second: str = "{delay: 10 ms}") -> str:
+    return scenario(OWN.replace("FIRST", first).replace("SECOND", second))
+
+
+def test_a_plain_bottleneck_raises_no_concern() -> None:
+    assert concerns(scenario(PLAIN)) == []
+    assert concerns(own()) == []
+
+
+def test_loss_at_the_senders_interface() -> None:
+    (found,) = concerns(own(first="{delay: 10 ms, loss: 1 %}"))
+    assert found.path == "links[0].forward.loss"
+    assert "TCP of a" in found.message
+    assert concerns(own(second="{delay: 10 ms, loss: 1 %}")) == []
+
+
+def test_a_bottleneck_at_the_senders_interface() -> None:
+    (found,) = concerns(own(first="{delay: 10 ms, rate: 10 Mbit/s, buffer: 50 packets}"))
+    assert found.path == "links[0].forward.queue"
+    assert "50 packets" in found.message
+    # As an access link it is faster than the bottleneck behind it.
+    slower = "{delay: 10 ms, rate: 1 Mbit/s, buffer: 50 packets}"
+    assert concerns(own(first="{rate: 10 Mbit/s, buffer: 50 packets}", second=slower)) == []
+
+
+def test_netem_with_less_room_than_the_bandwidth_delay_product() -> None:
+    def tbf(limit: int) -> str:
+        shaper = "tbf: {rate: 10 Mbit/s, burst: 5120 bytes}"
+        return f"{{shaper: {{{shaper}}}, netem: {{limit: {limit} packets}}, delay: 20 ms}}"
+
+    # 10 Mbit/s times 50 ms are 41 packets.
+    (found,) = concerns(own(second=tbf(40)))
+    assert found.path == "links[1].forward.queue.netem.limit_packets"
+    assert "holds 40 packets" in found.message
+    assert "41 packets" in found.message
+    assert concerns(own(second=tbf(42))) == []
+
+
+@pytest.mark.parametrize(
+    ("interval", "virtual", "real"), [("999 us", False, True), ("999 ns", True, True)]
+)
+def test_sampling_faster_than_the_clock(interval: str, virtual: bool, real: bool) -> None:
+    text = scenario(PLAIN + f"sampling: {{interval: {interval}}}\n")
+    assert (refused_in_virtual_time(text) is not None) == virtual
+    assert (refused_in_real_time(text) is not None) == real
+
+
+def test_more_packets_than_one_core_carries() -> None:
+    assert refused_in_real_time(scenario(PLAIN)) is None
+    fast = refused_in_real_time(scenario(PLAIN.replace("10 Mbit/s", "10 Gbit/s")))
+    assert fast is not None
+    assert fast.path == "flows[0]"
