@@ -19,6 +19,7 @@ mod run;
 mod scripted;
 mod supervise;
 mod sys;
+mod taps;
 mod tcp;
 mod udp;
 

@@ -1,27 +1,24 @@
 //! The run: one loop that starts flows, moves their applications, samples, changes links.
 
 use crate::clock::Clock;
-use crate::frame::{self, Stream};
 use crate::netlink::Netlink;
 use crate::ping::PingFlow;
-use crate::plan::{address, device, Plan};
+use crate::plan::{address, Plan};
 use crate::realise::{Kernel, World};
 use crate::record::Recorder;
-use crate::sys::{interface_index, Ring, RETIRE_MS};
+use crate::sys::{interface_index, RETIRE_MS};
+use crate::taps::Rings;
 use crate::tcp::{self, Ends, TcpFlow};
 use crate::udp::{self, UdpFlow};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Scenario, Traffic};
 use dumbbell_model::tables::Table;
-use dumbbell_model::Time;
-use dumbbell_packet::{Tap, TapPackets, Taps};
+use dumbbell_packet::{TapPackets, Taps};
 use nix::poll::{ppoll, PollFd, PollFlags};
 use nix::sys::time::TimeSpec;
 use std::collections::BTreeMap;
-use std::io::{Error, Result};
+use std::io::Result;
 
-/// Blocks of a megabyte per tap: three of them hold a second of 10 Gbit/s.
-const RING_BLOCKS: usize = 16;
 /// The rings are emptied this often.
 const DRAIN_NS: i64 = 50_000_000;
 /// One report of progress per virtual second.
@@ -52,12 +49,6 @@ impl App {
     }
 }
 
-/// A tap: its ring, and the interface's place among the scenario's taps.
-struct Tapped {
-    ring: Ring,
-    tap: usize,
-}
-
 /// What is watched of each pipe: its namespace's counters, and which interface.
 pub(crate) struct Watch {
     pub(crate) netlinks: BTreeMap<usize, Netlink>,
@@ -78,8 +69,7 @@ pub(crate) fn run(
     let mut apps = applications(scenario, world, seed)?;
     let mut taps = Taps::new(scenario.flows.len());
     let mut kept = TapPackets::new(scenario.sampling.packets);
-    let mut streams = frame::streams(scenario);
-    let mut tapped = open_taps(scenario, world)?;
+    let mut rings = Rings::open(scenario, plan, world)?;
     let watch = open_watch(plan, world)?;
     let mut recorder = Recorder::new(scenario, plan);
     // Only now: opening sockets takes milliseconds (the kernel waits for grace periods).
@@ -104,7 +94,7 @@ pub(crate) fn run(
         }
         if now >= drain_at {
             drain_at += DRAIN_NS;
-            drain(&mut tapped, &clock, &mut streams, &mut [&mut taps, &mut kept]);
+            rings.drain(&clock, &mut taps, &mut kept);
         }
         if now >= progress_at {
             progress_at += PROGRESS_NS;
@@ -127,14 +117,8 @@ pub(crate) fn run(
     let rows = recorder.finish(end, &apps, &watch)?;
     // A block that is not full is handed over when its time is out.
     wait(&mut [], i64::from(RETIRE_MS) * 2_100_000)?;
-    drain(&mut tapped, &clock, &mut streams, &mut [&mut taps, &mut kept]);
-    for one in &tapped {
-        let dropped = one.ring.dropped()?;
-        if dropped > 0 {
-            let name = &scenario.taps[one.tap].name;
-            return Err(Error::other(format!("tap {name}: no room for {dropped} packets")));
-        }
-    }
+    rings.drain(&clock, &mut taps, &mut kept);
+    rings.complete()?;
     Ok(rows.tables(&taps, &kept.rows(scenario), &scenario.taps))
 }
 
@@ -204,21 +188,6 @@ fn applications(scenario: &Scenario, world: &World, seed: u64) -> Result<Vec<App
     Ok(apps)
 }
 
-fn open_taps(scenario: &Scenario, world: &World) -> Result<Vec<Tapped>> {
-    let mut found = Vec::with_capacity(scenario.taps.len());
-    for (tap, spec) in scenario.taps.iter().enumerate() {
-        let node = scenario.nodes.iter().position(|node| node.name == spec.node).unwrap_or(0);
-        let link = scenario.links.iter().position(|link| link.name == spec.link).unwrap_or(0);
-        let pipe = 2 * link + usize::from(scenario.links[link].a != spec.node);
-        world.enter(node)?;
-        let ring = Ring::open(&device(pipe), RING_BLOCKS)
-            .map_err(|error| Error::other(format!("tap {}: {error}", spec.name)))?;
-        found.push(Tapped { ring, tap });
-    }
-    world.leave()?;
-    Ok(found)
-}
-
 fn open_watch(plan: &Plan, world: &World) -> Result<Watch> {
     let mut netlinks = BTreeMap::new();
     let mut interfaces = Vec::with_capacity(plan.places.len());
@@ -231,23 +200,4 @@ fn open_watch(plan: &Plan, world: &World) -> Result<Watch> {
     }
     world.leave()?;
     Ok(Watch { netlinks, interfaces })
-}
-
-fn drain(
-    tapped: &mut [Tapped],
-    clock: &Clock,
-    streams: &mut [Stream],
-    listeners: &mut [&mut dyn Tap],
-) {
-    for one in tapped {
-        let tap = one.tap;
-        one.ring.drain(|frame| {
-            if let Some(packet) = frame::packet(frame.bytes, frame.length, streams) {
-                let at = Time::from_ns(clock.of_stamp(frame.time_ns).max(0) as u64);
-                for listener in listeners.iter_mut() {
-                    listener.frame(at, tap, &packet);
-                }
-            }
-        });
-    }
 }

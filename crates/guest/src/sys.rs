@@ -160,7 +160,8 @@ pub(crate) fn discard(fd: BorrowedFd<'_>, most: usize) -> Result<usize> {
 /// The kernel stays in one call and discards segment by segment, as an application does that reads
 /// at once; only that no process has to be woken for each.
 pub(crate) fn discard_all(fd: BorrowedFd<'_>) {
-    const MOST: usize = 1 << 30;
+    // Less than what lies above the program where addresses are not randomised (EFAULT otherwise).
+    const MOST: usize = 1 << 26;
     let flags = libc::MSG_WAITALL | libc::MSG_TRUNC;
     let scratch = SCRATCH.as_ptr().cast_mut();
     // SAFETY: with MSG_TRUNC the kernel checks the buffer's address and length, and writes nothing.
@@ -302,6 +303,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) length: u32,
     /// Its beginning.
     pub(crate) bytes: &'a [u8],
+    /// It leaves by the interface.
+    pub(crate) leaves: bool,
 }
 
 impl Ring {
@@ -392,6 +395,10 @@ impl Drop for Ring {
     }
 }
 
+/// Offset of `sll_pkttype` in a frame's header: behind `tpacket3_hdr`, in `sockaddr_ll`.
+const KIND: usize = 48 + 10;
+const OUTGOING: u8 = 4;
+
 /// The frames of a block: each begins with a `tpacket3_hdr`.
 fn frames(block: &[u8], each: &mut impl FnMut(&Frame<'_>)) {
     let word = |at: usize| {
@@ -407,7 +414,8 @@ fn frames(block: &[u8], each: &mut impl FnMut(&Frame<'_>)) {
         let mac = (word(at + 24) & 0xffff) as usize;
         if let Some(bytes) = block.get(at + mac..at + mac + kept) {
             let time_ns = u64::from(seconds) * 1_000_000_000 + u64::from(nanoseconds);
-            each(&Frame { time_ns, length, bytes });
+            let leaves = block.get(at + KIND) == Some(&OUTGOING);
+            each(&Frame { time_ns, length, bytes, leaves });
         }
         at += next as usize;
     }

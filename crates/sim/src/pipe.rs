@@ -409,6 +409,17 @@ impl Pipe {
         self.line.front().map(|head| head.arrival)
     }
 
+    /// When the packet that arrives next left the queue.
+    pub(crate) fn head_left_at(&self) -> Option<Time> {
+        self.line.front().map(|head| head.start)
+    }
+
+    /// Packets that left the queue by `end` and have not arrived: when, which.
+    pub(crate) fn under_way(&self, end: Time) -> Vec<(Time, Handle)> {
+        let line = self.line.iter().filter(|entry| entry.start <= end);
+        line.map(|entry| (entry.start, entry.packet)).collect()
+    }
+
     /// Takes the packet that arrives now.
     pub(crate) fn arrive(&mut self, now: Time) -> Release {
         let Some(head) = self.line.front().filter(|head| head.arrival <= now).copied() else {

@@ -74,6 +74,7 @@ impl World<'_> {
             self.drain();
         }
         self.now = self.end;
+        self.finish_taps();
         monitor.progress(self.end);
         Ok(())
     }
@@ -113,13 +114,14 @@ impl World<'_> {
                 self.pipes[pipe].close_trace();
             }
             LINE => {
+                let left_at = self.pipes[pipe].head_left_at().unwrap_or(self.now);
                 let release = self.pipes[pipe].arrive(self.now);
                 self.schedule_line(pipe);
-                self.emerged(pipe, release);
+                self.emerged(pipe, left_at, release);
             }
             AGGREGATION => {
                 for release in self.pipes[pipe].release_batch(self.now) {
-                    self.emerged(pipe, release);
+                    self.emerged(pipe, self.now, release);
                 }
                 self.schedule_pipe(pipe);
             }
@@ -144,31 +146,57 @@ impl World<'_> {
             if release == Release::Nothing {
                 break;
             }
-            self.emerged(pipe, release);
+            self.emerged(pipe, self.now, release);
         }
         self.schedule_pipe(pipe);
     }
 
-    fn emerged(&mut self, pipe: usize, release: Release) {
+    /// A packet that left the queue at `left_at` has come through.
+    fn emerged(&mut self, pipe: usize, left_at: Time, release: Release) {
         match release {
-            Release::Arrived(packet) => self.at_far_end(pipe, packet),
-            Release::Damaged(packet) => self.drop_packet(pipe, packet, DropReason::Corrupted),
+            Release::Arrived(packet) => {
+                self.at_near_end(pipe, left_at, packet);
+                self.at_far_end(pipe, packet);
+            }
+            Release::Damaged(packet) => {
+                self.at_near_end(pipe, left_at, packet);
+                self.drop_packet(pipe, packet, DropReason::Corrupted);
+            }
             Release::OnLine => self.schedule_line(pipe),
             Release::Nothing => {}
         }
     }
 
+    /// What a capture at the interface sees: the packet as it leaves the queue. It is told only
+    /// when the packet has arrived, since until then its departure may change.
+    fn at_near_end(&mut self, pipe: usize, left_at: Time, packet: Handle) {
+        if let Some(tap) = self.pipes[pipe].tap_near {
+            self.at_tap(left_at, tap, packet);
+        }
+    }
+
     fn at_far_end(&mut self, pipe: usize, packet: Handle) {
         if let Some(tap) = self.pipes[pipe].tap_far {
-            self.at_tap(tap, packet);
+            self.at_tap(self.now, tap, packet);
         }
         self.inbox.push_back((packet, self.pipes[pipe].to));
     }
 
-    fn at_tap(&mut self, tap: usize, packet: Handle) {
+    fn at_tap(&mut self, at: Time, tap: usize, packet: Handle) {
         let packet = self.arena.get(packet);
-        self.taps.frame(self.now, tap, packet);
-        self.tap_packets.frame(self.now, tap, packet);
+        self.taps.frame(at, tap, packet);
+        self.tap_packets.frame(at, tap, packet);
+    }
+
+    /// At the end: packets that have left a queue with a tap and are still under way.
+    fn finish_taps(&mut self) {
+        for pipe in 0..self.pipes.len() {
+            if self.pipes[pipe].tap_near.is_some() {
+                for (left_at, packet) in self.pipes[pipe].under_way(self.end) {
+                    self.at_near_end(pipe, left_at, packet);
+                }
+            }
+        }
     }
 
     pub(crate) fn set(&mut self, source: usize, at: Option<Time>) {
@@ -277,11 +305,9 @@ impl World<'_> {
     }
 
     fn offer(&mut self, pipe: usize, packet: Handle) -> Option<Time> {
-        if let Some(tap) = self.pipes[pipe].tap_near {
-            self.at_tap(tap, packet);
-        }
         match self.pipes[pipe].offer(self.now, packet, &self.arena) {
             Offered::Passed => {
+                self.at_near_end(pipe, self.now, packet);
                 self.at_far_end(pipe, packet);
                 None
             }

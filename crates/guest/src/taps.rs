@@ -1,0 +1,140 @@
+//! Taps: what passes an interface, as the shared counters and tables want it.
+//!
+//! A tap sees a packet that leaves as it leaves the queue. Here a link's delay, and the time that
+//! sending takes at a rate of netem's, come before that; they are taken off again.
+
+use crate::clock::Clock;
+use crate::frame::{self, Stream};
+use crate::plan::{device, Plan};
+use crate::realise::World;
+use crate::sys::Ring;
+use dumbbell_model::scenario::{Pipe, Queue, Scenario, Shaper};
+use dumbbell_model::{Span, Time};
+use dumbbell_packet::{Packet, Tap, TapPackets, Taps};
+use std::io::{Error, Result};
+
+/// Blocks of a megabyte per ring: three of them hold a second of 10 Gbit/s.
+const RING_BLOCKS: usize = 16;
+
+/// Which frames of a ring count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sees {
+    All,
+    Leaving,
+    Arriving,
+}
+
+/// A tap: its rings, its place among the scenario's taps, and the pipe that leaves there.
+struct Tapped<'a> {
+    rings: Vec<(Ring, Sees)>,
+    tap: usize,
+    leaving: &'a Pipe,
+    shaped: bool,
+}
+
+/// All taps of a run.
+pub(crate) struct Rings<'a> {
+    scenario: &'a Scenario,
+    taps: Vec<Tapped<'a>>,
+    streams: Vec<Stream>,
+}
+
+impl<'a> Rings<'a> {
+    /// Opens them.
+    pub(crate) fn open(scenario: &'a Scenario, plan: &Plan, world: &World) -> Result<Self> {
+        let mut taps = Vec::with_capacity(scenario.taps.len());
+        for (tap, spec) in scenario.taps.iter().enumerate() {
+            let node = scenario.nodes.iter().position(|node| node.name == spec.node).unwrap_or(0);
+            let link = scenario.links.iter().position(|link| link.name == spec.link).unwrap_or(0);
+            let forward = scenario.links[link].a == spec.node;
+            let pipe = 2 * link + usize::from(!forward);
+            let place = &plan.places[pipe];
+            let opened = |namespace: usize, device: &str| {
+                world.enter(namespace)?;
+                Ring::open(device, RING_BLOCKS)
+                    .map_err(|error| Error::other(format!("tap {}: {error}", spec.name)))
+            };
+            // Where the link passes a namespace in between, the queue that packets leave is there.
+            let rings = if place.namespace == node {
+                vec![(opened(node, &device(pipe))?, Sees::All)]
+            } else {
+                vec![
+                    (opened(node, &device(pipe))?, Sees::Arriving),
+                    (opened(place.namespace, &place.device)?, Sees::Leaving),
+                ]
+            };
+            let link = &scenario.links[link];
+            let leaving = if forward { &link.forward } else { &link.backward };
+            taps.push(Tapped { rings, tap, leaving, shaped: place.shaped });
+        }
+        world.leave()?;
+        Ok(Self { scenario, taps, streams: frame::streams(scenario) })
+    }
+
+    /// Hands over what has passed since the last call, in order of time.
+    pub(crate) fn drain(&mut self, clock: &Clock, counted: &mut Taps, kept: &mut TapPackets) {
+        let mut seen: Vec<(Time, usize, Packet)> = Vec::new();
+        for one in &mut self.taps {
+            for (ring, sees) in &mut one.rings {
+                ring.drain(|frame| {
+                    let wanted = match sees {
+                        Sees::All => true,
+                        Sees::Leaving => frame.leaves,
+                        Sees::Arriving => !frame.leaves,
+                    };
+                    let packet = frame::packet(frame.bytes, frame.length, &mut self.streams);
+                    let Some(packet) = packet.filter(|_| wanted) else { return };
+                    let at = Time::from_ns(clock.of_stamp(frame.time_ns).max(0) as u64);
+                    let ahead = match one.shaped && frame.leaves {
+                        true => ahead(one.leaving, at, packet.frame_bytes),
+                        false => Span::ZERO,
+                    };
+                    let at = Time::from_ns(at.as_ns().saturating_sub(ahead.as_ns()));
+                    seen.push((at, one.tap, packet));
+                });
+            }
+        }
+        seen.sort_by_key(|(at, _, _)| *at);
+        for (at, tap, packet) in &seen {
+            counted.frame(*at, *tap, packet);
+            kept.frame(*at, *tap, packet);
+        }
+    }
+
+    /// Fails if a ring had no room for everything.
+    pub(crate) fn complete(&self) -> Result<()> {
+        for one in &self.taps {
+            for (ring, _) in &one.rings {
+                let dropped = ring.dropped()?;
+                if dropped > 0 {
+                    let name = &self.scenario.taps[one.tap].name;
+                    return Err(Error::other(format!("tap {name}: no room for {dropped} packets")));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// By how much a frame left the queue before it passed the interface.
+fn ahead(pipe: &Pipe, at: Time, frame_bytes: u32) -> Span {
+    let since = at.since(Time::ZERO);
+    let changed = pipe.changes.iter().filter(|change| change.at <= since);
+    let delay = changed.filter_map(|change| change.delay).next_back().unwrap_or(pipe.delay);
+    // The rates that `qdisc` gives to netem.
+    let by_netem = match pipe.queue {
+        Queue::Netem { .. } => true,
+        Queue::DropTail { limit_bytes, .. } => {
+            limit_bytes.is_none()
+                && pipe.duplication == 0.0
+                && pipe.changes.iter().all(|change| change.rate_bps.is_none())
+        }
+    };
+    match &pipe.shaper {
+        Shaper::Serial { rate_bps } if by_netem => {
+            let bits = u64::from(frame_bytes + pipe.overhead_bytes) * 8;
+            delay + Span::from_ns(bits * 1_000_000_000 / rate_bps.as_bps().max(1))
+        }
+        Shaper::None | Shaper::Serial { .. } | Shaper::Tbf { .. } | Shaper::Trace { .. } => delay,
+    }
+}
