@@ -124,7 +124,7 @@ def test_engines_by_name() -> None:
     assert engine_named("sim").name == "sim"
     with pytest.raises(EngineError) as raised:
         engine_named("simm")
-    assert str(raised.value) == "no engine 'simm'; did you mean sim?; there are sim, linux"
+    assert str(raised.value) == "no engine 'simm'; did you mean sim?; there are sim, linux, netns"
 
 
 def test_one_and_two_workers_give_the_same(tmp_path: Path) -> None:

@@ -35,6 +35,9 @@ impl TcpInfo {
         state: u8 = 0;
         /// Open, Disorder, CWR, Recovery, Loss.
         ca_state: u8 = 1;
+        /// Window scales in the first bits, then whether the delivery rate was limited by the
+        /// application.
+        bits: u8 = 7;
         rto_us: u32 = 8;
         unacked: u32 = 24;
         sacked: u32 = 28;
@@ -57,7 +60,15 @@ impl TcpInfo {
         not_sent_bytes: u32 = 144;
         min_rtt_us: u32 = 148;
         data_segments_out: u32 = 156;
+        /// Bytes per second.
+        delivery_rate: u64 = 160;
+        busy_us: u64 = 168;
+        rwnd_limited_us: u64 = 176;
+        sndbuf_limited_us: u64 = 184;
+        delivered: u32 = 192;
+        delivered_ce: u32 = 196;
         bytes_sent: u64 = 200;
+        dsack_duplicates: u32 = 216;
         send_window_bytes: u32 = 228;
     }
 

@@ -118,6 +118,9 @@ impl<'a> Recorder<'a> {
     pub(crate) fn sample(&mut self, now: i64, apps: &[App], watch: &Watch) -> Result<()> {
         for (number, app) in apps.iter().enumerate() {
             let App::Tcp(flow) = app else {
+                if let (App::Udp(flow), true) = (app, self.scenario.sampling.samples) {
+                    self.samples.push(udp_sample(now, &self.scenario.flows[number].name, flow));
+                }
                 continue;
             };
             if !matches!(flow.phase, Phase::Writing | Phase::Closing) {
@@ -349,6 +352,23 @@ fn fill_udp(row: &mut FlowRow, flow: &UdpFlow) {
     row.sent_bytes = (flow.sent * flow.spec().datagram_bytes + headers) as i64;
 }
 
+fn udp_sample(now: i64, name: &str, flow: &UdpFlow) -> SampleRow {
+    SampleRow {
+        time_ns: now,
+        flow: name.to_owned(),
+        delivered_bytes: (flow.received * flow.spec().datagram_bytes) as i64,
+        pacing_bps: NEVER,
+        delivery_rate_bps: NEVER,
+        app_limited: NEVER,
+        spurious_packets: NEVER,
+        delivered_ce_packets: NEVER,
+        busy_ns: NEVER,
+        rwnd_limited_ns: NEVER,
+        sndbuf_limited_ns: NEVER,
+        ..SampleRow::default()
+    }
+}
+
 fn sample_row(now: i64, name: &str, flow: &TcpFlow, info: &TcpInfo, received: u64) -> SampleRow {
     let paced = flow.spec.congestion_control == Algorithm::Bbr && info.pacing_rate() != u64::MAX;
     let least = info.min_rtt_us();
@@ -372,6 +392,14 @@ fn sample_row(now: i64, name: &str, flow: &TcpFlow, info: &TcpInfo, received: u6
         acked_bytes: info.bytes_acked() as i64,
         delivered_bytes: received as i64,
         retransmitted_packets: i64::from(info.total_retrans()),
+        delivered_packets: i64::from(info.delivered()),
+        delivery_rate_bps: (info.delivery_rate() * 8) as i64,
+        app_limited: i64::from(info.bits() & 1),
+        spurious_packets: i64::from(info.dsack_duplicates()),
+        delivered_ce_packets: i64::from(info.delivered_ce()),
+        busy_ns: (info.busy_us() * 1000) as i64,
+        rwnd_limited_ns: (info.rwnd_limited_us() * 1000) as i64,
+        sndbuf_limited_ns: (info.sndbuf_limited_us() * 1000) as i64,
     }
 }
 

@@ -177,6 +177,14 @@ table! {
         acked_bytes: i64 = "Payload acknowledged so far.",
         delivered_bytes: i64 = "Payload handed in order to the receiver so far (udp: received).",
         retransmitted_packets: i64 = "Segments sent again so far.",
+        delivered_packets: i64 = "Segments (S)ACKed so far, as delivery rates count.",
+        delivery_rate_bps: i64 = "Last delivery rate measured over a round trip, payload; -1 if unknown.",
+        app_limited: i64 = "1 if that rate was limited by the application; -1 if unknown.",
+        spurious_packets: i64 = "Segments that a DSACK proved to have arrived twice, so far; -1 if unknown.",
+        delivered_ce_packets: i64 = "Delivered with ECN's mark CE so far; -1 if unknown.",
+        busy_ns: i64 = "Time with something to send or unacknowledged so far; -1 if unknown.",
+        rwnd_limited_ns: i64 = "Of that, limited by the receiver's window; -1 if unknown.",
+        sndbuf_limited_ns: i64 = "Of that, limited by the send buffer; -1 if unknown.",
     }
 }
 

@@ -86,6 +86,13 @@ fn sample_row(at: Time, spec: &Flow, flow: &FlowState) -> SampleRow {
         flow: spec.name.clone(),
         delivered_bytes: flow.delivered_bytes() as i64,
         pacing_bps: -1,
+        delivery_rate_bps: -1,
+        app_limited: -1,
+        spurious_packets: -1,
+        delivered_ce_packets: -1,
+        busy_ns: -1,
+        rwnd_limited_ns: -1,
+        sndbuf_limited_ns: -1,
         ..SampleRow::default()
     };
     let Ends::Tcp(tcp) = &flow.ends else { return base };
@@ -109,6 +116,11 @@ fn sample_row(at: Time, spec: &Flow, flow: &FlowState) -> SampleRow {
         unsent_bytes: sender.write_seq.saturating_sub(sender.snd_nxt) as i64,
         acked_bytes: sender.snd_una.min(sender.write_seq) as i64,
         retransmitted_packets: sender.counters.retransmitted as i64,
+        delivered_packets: sender.delivered as i64,
+        delivery_rate_bps: sender.rate.delivery_bps(sender.mss),
+        app_limited: i64::from(sender.rate.last_limited),
+        spurious_packets: sender.dsack_dups as i64,
+        delivered_ce_packets: 0,
         ..base
     }
 }

@@ -13,6 +13,18 @@ pub(crate) struct RateState {
     pub(crate) delivered_us: u64,
     /// `delivered` at which the application-limited phase ends; 0: not limited.
     pub(crate) app_limited: u64,
+    /// The last sample, or the highest of those limited by the application: segments, time, limited.
+    pub(crate) last_delivered: u64,
+    pub(crate) last_interval_us: u64,
+    pub(crate) last_limited: bool,
+}
+
+impl RateState {
+    /// `tcp_compute_delivery_rate`, in bit/s; -1 before the first.
+    pub(crate) fn delivery_bps(&self, mss_bytes: u32) -> i64 {
+        let bits = self.last_delivered * u64::from(mss_bytes) * 8 * 1_000_000;
+        bits.checked_div(self.last_interval_us).map_or(-1, |bps| bps as i64)
+    }
 }
 
 /// The sample under construction while one ACK is processed.
@@ -91,6 +103,16 @@ impl Sender {
         sample.interval_us = sample.interval_us.max(ack_us);
         if sample.interval_us < i64::from(self.rtt.min_us()) {
             sample.interval_us = -1;
+            return;
+        }
+        let (delivered, interval_us) = (sample.delivered as u64, sample.interval_us as u64);
+        let last = &mut self.rate;
+        if !sample.app_limited
+            || delivered * last.last_interval_us >= last.last_delivered * interval_us
+        {
+            last.last_delivered = delivered;
+            last.last_interval_us = interval_us;
+            last.last_limited = sample.app_limited;
         }
     }
 
