@@ -40,6 +40,7 @@ def run(
     workers: int | None = None,
     store: str | Path | None = None,
     engine: str = "sim",
+    captures: str | Path | None = None,
 ) -> Results:
     """Runs an experiment file.
 
@@ -51,6 +52,8 @@ def run(
         workers: Runs at once; None: one per processor.
         store: Folder in which runs are kept and found again; None: they are not kept.
         engine: The engine that executes the runs.
+        captures: Folder for what the experiment captures (`sampling: {capture: true}`), a file per
+            run; None: they stay in the store.
 
     Returns:
         All tables of all runs.
@@ -65,6 +68,14 @@ def run(
     from dumbbell.experiment.load import load
     from dumbbell.store import Store
 
+    def results(kept: Store) -> Results:
+        from dumbbell.captures import write_captures
+
+        found = kept.results(execute(experiment, chosen, kept, workers=workers))
+        if captures is not None:
+            write_captures(kept, found, captures)
+        return found
+
     chosen = engine_named(engine)
     experiment = load(path, set=set, repeats=repeats, seed=seed)
     if store is None:
@@ -72,9 +83,9 @@ def run(
             tempfile.TemporaryDirectory(prefix="dumbbell-") as folder,
             Store(Path(folder), write=True) as kept,
         ):
-            return kept.results(execute(experiment, chosen, kept, workers=workers))
+            return results(kept)
     with Store(Path(store), write=True) as kept:
-        return kept.results(execute(experiment, chosen, kept, workers=workers))
+        return results(kept)
 
 
 def load_results(store: str | Path, experiment: str | None = None) -> Results:

@@ -48,6 +48,9 @@ Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first repeat.
 Workers = Annotated[int | None, typer.Option(min=1, help="Runs at once [default: all cores].")]
 StoreDir = Annotated[Path, typer.Option(help="Folder in which runs are kept and found again.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the numbers here.")]
+Captures = Annotated[
+    Path | None, typer.Option(help="Folder for captures, a file (pcapng) per run.")
+]
 EngineName = Annotated[str, typer.Option(help="What executes the runs.")]
 DEFAULT_STORE = Path("store")
 
@@ -116,6 +119,7 @@ def run(
     engine: EngineName = "sim",
     store: StoreDir = DEFAULT_STORE,
     json_file: JsonFile = None,
+    captures: Captures = None,
 ) -> None:
     """Run an experiment; runs that the store holds are not run again."""
     with _guarded():
@@ -132,6 +136,7 @@ def run(
                 workers=workers,
                 engine=engine,
                 store=store,
+                captures=captures,
             )
         out.print(summary.table(results))
         if json_file is not None:

@@ -6,6 +6,7 @@ experiments/<id>.json        each experiment with its runs
 journal/<writer>.log         finished runs not yet in a segment
 segments/<id>/*.parquet      small tables of many runs; counts once manifest.json is there
 runs/<id>.<table>.parquet    tables over time, of one run, where they are kept
+runs/<id>.pcapng             what passed its taps, where it was captured
 ```
 
 A finished run is in the journal before it is reported as finished; `fsync` happens at most once
@@ -157,6 +158,10 @@ class Store:
         with self._clear("written"):
             for name in LARGE:
                 self._keep_large(run.id, name, result.tables.get(name))
+            if result.capture is not None:
+                path = self._capture_of(run.id)
+                write_file(path, result.capture, sync=False)
+                self._unsynced.append(path)
             self._journal.append(entry)
             self._known.add(run.id)
             self._entries.append(entry)
@@ -173,6 +178,14 @@ class Store:
             path = self.path / "runs" / f"{run}.{name}.parquet"
             write_file(path, parquet(frame), sync=False)
             self._unsynced.append(path)
+
+    def _capture_of(self, run: str) -> Path:
+        return self.path / "runs" / f"{run}.pcapng"
+
+    def capture(self, run: str) -> Path | None:
+        """The capture of a run, as pcapng; None if there is none."""
+        path = self._capture_of(run)
+        return path if path.is_file() else None
 
     def tick(self) -> None:
         """Makes finished runs survive a power failure, if a second has passed since the last

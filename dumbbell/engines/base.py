@@ -43,6 +43,7 @@ class RunResult:
         wall_s: Real time it took, in seconds.
         packets: Packets that left a host.
         events: Events processed; 0 where the engine has none.
+        capture: What passed the taps, as pcapng, if the scenario asks for it.
     """
 
     tables: Mapping[str, bytes]
@@ -50,6 +51,7 @@ class RunResult:
     wall_s: float
     packets: int
     events: int
+    capture: bytes | None = None
 
 
 class Engine(Protocol):

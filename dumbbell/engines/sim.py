@@ -33,4 +33,6 @@ class SimEngine:
         begin = time.perf_counter()
         output = _core.run(run.scenario, run.seed, monitor)
         wall_s = time.perf_counter() - begin
-        return RunResult(output.tables, output.digest, wall_s, output.packets, output.events)
+        return RunResult(
+            output.tables, output.digest, wall_s, output.packets, output.events, output.capture
+        )

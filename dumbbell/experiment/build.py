@@ -74,6 +74,7 @@ class _Builder:
                 **{table: table in sampling.keep for table in ("samples", "queues", "drops")},
                 "packets": sampling.packets
                 and {"from_ns": sampling.packets.from_, "to_ns": sampling.packets.to},
+                "capture": sampling.capture and {"snap_bytes": sampling.capture.snap},
             },
             "neighbour_discovery": discovery
             and {"reachable_ns": discovery.reachable, "probe_delay_ns": discovery.probe_delay},

@@ -185,9 +185,10 @@ def _cell(levels: Mapping[str, Level], document: ExperimentFile, built: Built) -
     labels = {name: level.label for name, level in levels.items()}
     sampling = document.sampling
     unsampled = None
-    if sampling.repeats is not None and (sampling.keep or sampling.packets):
+    recorded = sampling.keep or sampling.packets or sampling.capture
+    if sampling.repeats is not None and recorded:
         bare = dict.fromkeys(("samples", "queues", "drops"), False)
-        kept = {"interval_ns": sampling.interval, **bare, "packets": None}
+        kept = {"interval_ns": sampling.interval, **bare, "packets": None, "capture": None}
         unsampled = canonical({**built.scenario, "sampling": kept})
     return Cell(
         labels,

@@ -302,12 +302,28 @@ class StretchSpec(Strict):
     to: PositiveTime
 
 
+class CaptureSpec(Strict):
+    """A capture of all taps, of which so much of each frame is kept."""
+
+    snap: Annotated[PositiveSize, Field(le=65_535)] = 96
+
+
+def _capture(value: Any) -> Any:
+    if value is True:
+        return {}
+    return None if value is False else value
+
+
+CaptureField = Annotated[CaptureSpec | None, Short(_capture, {"type": "boolean"})]
+
+
 class SamplingSpec(Strict):
-    """What is recorded over time; `repeats`: the tables are kept for that many first repeats."""
+    """What is recorded over time; `repeats`: it is kept for that many first repeats."""
 
     interval: PositiveTime = 20_000_000
     keep: list[Kept] = Field(default=[])
     packets: StretchSpec | None = None
+    capture: CaptureField = None
     repeats: Annotated[int, whole_number(1, 100_000)] | None = None
 
 

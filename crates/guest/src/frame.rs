@@ -5,12 +5,8 @@ use crate::udp::fragments;
 use dumbbell_model::scenario::{Scenario, Traffic};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, UDP_HEADER_BYTES};
 use dumbbell_packet::tcp::Flags;
+pub(crate) use dumbbell_packet::wire::{CLIENT_PORT, SERVER_PORT};
 use dumbbell_packet::{Body, Packet, SackBlock, Segment};
-
-/// Flow `f` listens at this port plus `f`, and sends from [`CLIENT_PORT`] plus `f`.
-pub(crate) const SERVER_PORT: u16 = 5001;
-/// See [`SERVER_PORT`].
-pub(crate) const CLIENT_PORT: u16 = 20001;
 
 const ICMP: u8 = 1;
 const TCP: u8 = 6;

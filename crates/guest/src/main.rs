@@ -33,6 +33,8 @@ use std::path::Path;
 
 /// The run's folder.
 const OUT: &str = "/run/out";
+/// What passed the taps, if it was asked for.
+const CAPTURE: &str = "capture.pcapng";
 
 /// What went wrong: with the scenario, or on the way.
 enum Failure {
@@ -141,13 +143,17 @@ fn realise(kernel: Kernel) -> Result<(), Failure> {
     let plan = plan::plan(&scenario, seed).map_err(Failure::Scenario)?;
     let world = realise::World::build(&plan, kernel)?;
     let progress = |now_ns| say(&format!("@{now_ns}"));
-    let tables = run::run(&scenario, &plan, &world, seed, kernel, progress)?;
-    for table in &tables {
+    let output = run::run(&scenario, &plan, &world, seed, kernel, progress)?;
+    let tables = &output.tables;
+    if let Some(capture) = &output.capture {
+        fs::write(format!("{OUT}/{CAPTURE}"), capture)?;
+    }
+    for table in tables {
         let path = format!("{OUT}/{}.arrow", table.spec.name);
         fs::write(path, ipc::stream(table)?)?;
     }
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let done = serde_json::json!({"digest": digest(&tables), "kernel": release.trim()});
+    let done = serde_json::json!({"digest": digest(tables), "kernel": release.trim()});
     let unfinished = format!("{OUT}/done.json.new");
     fs::write(&unfinished, done.to_string())?;
     fs::rename(&unfinished, Path::new(OUT).join("done.json"))?;

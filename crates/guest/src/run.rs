@@ -56,7 +56,13 @@ pub(crate) struct Watch {
     pub(crate) interfaces: Vec<i32>,
 }
 
-/// Runs the flows of a scenario and gives all tables in the order of the digest.
+/// What a run gives: all tables in the order of the digest, and a capture if it was asked for.
+pub(crate) struct Output {
+    pub(crate) tables: Vec<Table>,
+    pub(crate) capture: Option<Vec<u8>>,
+}
+
+/// Runs the flows of a scenario.
 pub(crate) fn run(
     scenario: &Scenario,
     plan: &Plan,
@@ -64,7 +70,7 @@ pub(crate) fn run(
     seed: u64,
     kernel: Kernel,
     progress: impl Fn(i64),
-) -> Result<Vec<Table>> {
+) -> Result<Output> {
     let end = scenario.duration.as_ns() as i64;
     let mut apps = applications(scenario, world, seed)?;
     let mut taps = Taps::new(scenario.flows.len());
@@ -119,7 +125,8 @@ pub(crate) fn run(
     wait(&mut [], i64::from(RETIRE_MS) * 2_100_000)?;
     rings.drain(&clock, &mut taps, &mut kept);
     rings.complete()?;
-    Ok(rows.tables(&taps, &kept.rows(scenario), &scenario.taps))
+    let tables = rows.tables(&taps, &kept.rows(scenario), &scenario.taps);
+    Ok(Output { tables, capture: rings.capture() })
 }
 
 /// Waits for what the applications wait for, at most this long.

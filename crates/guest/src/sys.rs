@@ -284,9 +284,7 @@ pub(crate) struct Ring {
     next: usize,
 }
 
-/// Bytes of a block, and how much of each frame is kept.
 const BLOCK_BYTES: usize = 1 << 20;
-pub(crate) const SNAP_BYTES: u32 = 96;
 /// A block that is not full is handed over after this time.
 pub(crate) const RETIRE_MS: u32 = 1000;
 /// What the kernel writes at the head of a block, and of a frame: offsets of 32-bit words.
@@ -305,15 +303,17 @@ pub(crate) struct Frame<'a> {
     pub(crate) bytes: &'a [u8],
     /// It leaves by the interface.
     pub(crate) leaves: bool,
+    /// Its checksum is left to the device.
+    pub(crate) unsummed: bool,
 }
 
 impl Ring {
     /// Opens a ring at an interface of this namespace.
-    pub(crate) fn open(device: &str, blocks: usize) -> Result<Self> {
+    pub(crate) fn open(device: &str, blocks: usize, snap_bytes: u32) -> Result<Self> {
         let socket = socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
         let fd = std::os::fd::AsFd::as_fd(&socket);
         // A filter that keeps the first bytes of everything: one instruction, `ret #96`.
-        let mut code = libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: SNAP_BYTES };
+        let mut code = libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: snap_bytes };
         let filter = libc::sock_fprog { len: 1, filter: from_mut(&mut code) };
         // SAFETY: plain structures, read by the kernel during the call.
         let bytes = unsafe {
@@ -398,6 +398,8 @@ impl Drop for Ring {
 /// Offset of `sll_pkttype` in a frame's header: behind `tpacket3_hdr`, in `sockaddr_ll`.
 const KIND: usize = 48 + 10;
 const OUTGOING: u8 = 4;
+/// TP_STATUS_CSUMNOTREADY.
+const UNSUMMED: u32 = 1 << 3;
 
 /// The frames of a block: each begins with a `tpacket3_hdr`.
 fn frames(block: &[u8], each: &mut impl FnMut(&Frame<'_>)) {
@@ -415,7 +417,8 @@ fn frames(block: &[u8], each: &mut impl FnMut(&Frame<'_>)) {
         if let Some(bytes) = block.get(at + mac..at + mac + kept) {
             let time_ns = u64::from(seconds) * 1_000_000_000 + u64::from(nanoseconds);
             let leaves = block.get(at + KIND) == Some(&OUTGOING);
-            each(&Frame { time_ns, length, bytes, leaves });
+            let unsummed = word(at + 20) & UNSUMMED != 0;
+            each(&Frame { time_ns, length, bytes, leaves, unsummed });
         }
         at += next as usize;
     }

@@ -10,11 +10,14 @@ use crate::realise::World;
 use crate::sys::Ring;
 use dumbbell_model::scenario::{Pipe, Queue, Scenario, Shaper};
 use dumbbell_model::{Span, Time};
-use dumbbell_packet::{Packet, Tap, TapPackets, Taps};
+use dumbbell_packet::pcapng::Recording;
+use dumbbell_packet::{wire, Packet, Tap, TapPackets, Taps};
 use std::io::{Error, Result};
 
 /// Blocks of a megabyte per ring: three of them hold a second of 10 Gbit/s.
 const RING_BLOCKS: usize = 16;
+/// All headers fit in this: Ethernet 14, IPv4 20, TCP 60.
+const HEADERS_BYTES: u32 = 96;
 
 /// Which frames of a ring count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +40,15 @@ pub(crate) struct Rings<'a> {
     scenario: &'a Scenario,
     taps: Vec<Tapped<'a>>,
     streams: Vec<Stream>,
+    capture: Option<Recording>,
 }
 
 impl<'a> Rings<'a> {
     /// Opens them.
     pub(crate) fn open(scenario: &'a Scenario, plan: &Plan, world: &World) -> Result<Self> {
         let mut taps = Vec::with_capacity(scenario.taps.len());
+        let wanted = scenario.sampling.capture;
+        let snap_bytes = wanted.map_or(0, |capture| capture.snap_bytes);
         for (tap, spec) in scenario.taps.iter().enumerate() {
             let node = scenario.nodes.iter().position(|node| node.name == spec.node).unwrap_or(0);
             let link = scenario.links.iter().position(|link| link.name == spec.link).unwrap_or(0);
@@ -51,7 +57,7 @@ impl<'a> Rings<'a> {
             let place = &plan.places[pipe];
             let opened = |namespace: usize, device: &str| {
                 world.enter(namespace)?;
-                Ring::open(device, RING_BLOCKS)
+                Ring::open(device, RING_BLOCKS, snap_bytes.max(HEADERS_BYTES))
                     .map_err(|error| Error::other(format!("tap {}: {error}", spec.name)))
             };
             // Where the link passes a namespace in between, the queue that packets leave is there.
@@ -68,11 +74,13 @@ impl<'a> Rings<'a> {
             taps.push(Tapped { rings, tap, leaving, shaped: place.shaped });
         }
         world.leave()?;
-        Ok(Self { scenario, taps, streams: frame::streams(scenario) })
+        let capture = wanted.map(|capture| Recording::new(capture.snap_bytes));
+        Ok(Self { scenario, taps, streams: frame::streams(scenario), capture })
     }
 
     /// Hands over what has passed since the last call, in order of time.
     pub(crate) fn drain(&mut self, clock: &Clock, counted: &mut Taps, kept: &mut TapPackets) {
+        let end = Time::ZERO + self.scenario.duration;
         let mut seen: Vec<(Time, usize, Packet)> = Vec::new();
         for one in &mut self.taps {
             for (ring, sees) in &mut one.rings {
@@ -82,15 +90,27 @@ impl<'a> Rings<'a> {
                         Sees::Leaving => frame.leaves,
                         Sees::Arriving => !frame.leaves,
                     };
-                    let packet = frame::packet(frame.bytes, frame.length, &mut self.streams);
-                    let Some(packet) = packet.filter(|_| wanted) else { return };
+                    if !wanted {
+                        return;
+                    }
                     let at = Time::from_ns(clock.of_stamp(frame.time_ns).max(0) as u64);
                     let ahead = match one.shaped && frame.leaves {
-                        true => ahead(one.leaving, at, packet.frame_bytes),
+                        true => ahead(one.leaving, at, frame.length),
                         false => Span::ZERO,
                     };
                     let at = Time::from_ns(at.as_ns().saturating_sub(ahead.as_ns()));
-                    seen.push((at, one.tap, packet));
+                    if at > end {
+                        return;
+                    }
+                    if let Some(capture) = &mut self.capture {
+                        let mut bytes = frame.bytes.to_vec();
+                        if frame.unsummed {
+                            wire::complete_checksum(&mut bytes);
+                        }
+                        capture.frame(at, one.tap as u32, frame.length, &bytes);
+                    }
+                    let packet = frame::packet(frame.bytes, frame.length, &mut self.streams);
+                    seen.extend(packet.map(|packet| (at, one.tap, packet)));
                 });
             }
         }
@@ -99,6 +119,12 @@ impl<'a> Rings<'a> {
             counted.frame(*at, *tap, packet);
             kept.frame(*at, *tap, packet);
         }
+    }
+
+    /// What was captured, as pcapng, if it was asked for.
+    pub(crate) fn capture(&self) -> Option<Vec<u8>> {
+        let names: Vec<_> = self.scenario.taps.iter().map(|tap| tap.name.clone()).collect();
+        self.capture.as_ref().map(|capture| capture.file(&names, |_| None))
     }
 
     /// Fails if a ring had no room for everything.

@@ -479,6 +479,17 @@ pub struct Sampling {
     /// Keep every packet that passes a tap in this stretch of time (the `packets` table).
     #[serde(default)]
     pub packets: Option<Stretch>,
+    /// Capture what passes the taps.
+    #[serde(default)]
+    pub capture: Option<Capture>,
+}
+
+/// A capture of all taps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capture {
+    /// Bytes kept of each frame.
+    pub snap_bytes: u32,
 }
 
 /// A stretch of time: `from` belongs to it, `to` does not.

@@ -91,6 +91,13 @@ pub struct TcpOptions {
 }
 
 impl TcpOptions {
+    /// The shift of advertised windows that lets the largest buffer be offered
+    /// (`tcp_select_initial_window`, with net.core.rmem_max of 212 992).
+    pub fn window_scale(&self) -> u8 {
+        let most = self.tcp_rmem[2].max(212_992).max(self.tcp_rmem[1]);
+        most.ilog2().saturating_sub(15).min(14) as u8
+    }
+
     /// The profile of this name, or `None`. Profiles are data: `profiles/*.json`.
     ///
     /// # Panics

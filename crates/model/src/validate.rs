@@ -64,6 +64,9 @@ impl Scenario {
                 return error(what, format!("found {count}; at most {PARTS_MAX}"));
             }
         }
+        if self.sampling.capture.is_some() && self.taps.is_empty() {
+            return error("sampling.capture", "packets are captured at taps; there is none");
+        }
         if let Some(stretch) = self.sampling.packets {
             if stretch.from >= stretch.to {
                 return error("sampling.packets.to_ns", "must be later than where it begins");

@@ -35,6 +35,20 @@ pub struct Flags {
     pub psh: bool,
 }
 
+/// Why a segment was sent: the sender's knowledge, not part of any header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cause {
+    /// For the first time, or without data.
+    #[default]
+    New,
+    /// Again, in fast recovery.
+    Fast,
+    /// Again, after a time-out.
+    Timeout,
+    /// Again, as a tail loss probe.
+    Probe,
+}
+
 /// A TCP segment. The SACK blocks come last: see [`crate::Packet`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
@@ -57,6 +71,8 @@ pub struct Segment {
     pub timestamps: bool,
     /// How many of `sack` are in use.
     pub sack_count: u8,
+    /// Why it was sent.
+    pub cause: Cause,
     /// SACK blocks; a DSACK comes first.
     pub sack: [SackBlock; SACK_BLOCKS_MAX],
 }

@@ -84,6 +84,7 @@ struct Output {
     digest: String,
     packets: u64,
     events: u64,
+    capture: Option<Py<PyBytes>>,
 }
 
 #[pymethods]
@@ -114,6 +115,12 @@ impl Output {
     #[getter]
     fn events(&self) -> u64 {
         self.events
+    }
+
+    /// What passed the taps, as pcapng, if the scenario asks for it.
+    #[getter]
+    fn capture(&self, py: Python<'_>) -> Option<Py<PyBytes>> {
+        self.capture.as_ref().map(|bytes| bytes.clone_ref(py))
     }
 }
 
@@ -156,7 +163,9 @@ fn run(
         let stream = stream.map_err(|e| PyException::new_err(e.to_string()))?;
         tables.push((table.spec.name, PyBytes::new(py, &stream).unbind()));
     }
-    Ok(Output { tables, digest: output.digest, packets: output.packets, events: output.events })
+    let capture = output.capture.map(|bytes| PyBytes::new(py, &bytes).unbind());
+    let (packets, events) = (output.packets, output.events);
+    Ok(Output { tables, digest: output.digest, packets, events, capture })
 }
 
 /// Checks a scenario without running it.

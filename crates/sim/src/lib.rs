@@ -2,6 +2,7 @@
 //! here reads a clock, the environment or randomness of the system.
 
 mod arena;
+mod capture;
 mod datagram;
 mod events;
 mod flow;
@@ -34,6 +35,8 @@ pub struct Output {
     pub packets: u64,
     /// Events processed.
     pub events: u64,
+    /// What passed the taps, as pcapng, if asked for.
+    pub capture: Option<Vec<u8>>,
 }
 
 /// Why a run gave nothing.
@@ -68,5 +71,6 @@ pub fn run(scenario: &Scenario, seed: u64, monitor: &dyn Monitor) -> Result<Outp
     world.check_conservation()?;
     let tables = world.tables();
     let digest = digest(&tables);
-    Ok(Output { tables, digest, packets: world.packets, events: world.processed })
+    let capture = world.capture.as_ref().map(|capture| capture.file(scenario));
+    Ok(Output { tables, digest, packets: world.packets, events: world.processed, capture })
 }

@@ -1,6 +1,7 @@
 //! From a scenario and a seed to a world ready to run.
 
 use crate::arena::Arena;
+use crate::capture::Capture;
 use crate::datagram::{PingState, UdpSink, UdpSource};
 use crate::events::EventQueue;
 use crate::flow::{Ends, FlowState, TcpEnds, WindowSums};
@@ -29,9 +30,11 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         pipes.push(pipe(scenario, &nodes, link, true, seed));
         pipes.push(pipe(scenario, &nodes, link, false, seed));
     }
+    let mut tapped = Vec::with_capacity(scenario.taps.len());
     for (index, tap) in scenario.taps.iter().enumerate() {
         let at = scenario.links.iter().position(|link| link.name == tap.link).unwrap_or(0);
         let leaving = 2 * at + usize::from(scenario.links[at].a != tap.node);
+        tapped.push(leaving);
         pipes[leaving].tap_near = Some(index);
         pipes[leaving ^ 1].tap_far = Some(index);
     }
@@ -53,6 +56,10 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         arena: Arena::default(),
         taps: Taps::new(flows.len()),
         tap_packets: TapPackets::new(scenario.sampling.packets),
+        capture: scenario.sampling.capture.map(|wanted| {
+            let options = |flow: &scenario::Flow| options(scenario, &nodes, flow);
+            Capture::new(scenario, wanted.snap_bytes, &tapped, options, seed)
+        }),
         neighbours,
         pipes,
         routes,
@@ -134,19 +141,7 @@ fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64
     let until = stop.unwrap_or(end);
     let ends = match &spec.traffic {
         Traffic::Tcp(tcp) => {
-            let options = |own: &Option<TcpOptions>, node: usize| {
-                // Validated: every host has options.
-                own.clone().or_else(|| scenario.nodes[node].tcp.clone())
-            };
-            let sending = options(&tcp.sender, nodes.number(&spec.from));
-            let receiving = options(&tcp.receiver, nodes.number(&spec.to));
-            let fallback = || TcpOptions::profile("linux-6.1");
-            let (Some(mut sending), Some(mut receiving)) =
-                (sending.or_else(fallback), receiving.or_else(fallback))
-            else {
-                unreachable!("the profile is part of the program")
-            };
-            negotiate(&mut sending, &mut receiving);
+            let [sending, receiving] = options(scenario, nodes, spec);
             let rng = Rng::named(seed, &format!("flow/{}/cc", spec.name));
             let mut sender = Sender::new(tcp.congestion_control, &sending, tcp.source, tcp.fq, rng);
             sender.host_link_queues = nodes.serial.contains(spec.from.as_str());
@@ -170,6 +165,25 @@ fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64
         reorder: Reorder::default(),
         windows: WindowSums::default(),
     }
+}
+
+/// What both ends of a flow of TCP use.
+fn options(scenario: &Scenario, nodes: &Nodes<'_>, flow: &scenario::Flow) -> [TcpOptions; 2] {
+    let own = match &flow.traffic {
+        Traffic::Tcp(tcp) => [tcp.sender.clone(), tcp.receiver.clone()],
+        Traffic::Udp(_) | Traffic::Ping(_) => [None, None],
+    };
+    let of = |own: &Option<TcpOptions>, host: &str| {
+        // Validated: every host has options.
+        let found = own.clone().or_else(|| scenario.nodes[nodes.number(host)].tcp.clone());
+        match found.or_else(|| TcpOptions::profile("linux-6.1")) {
+            Some(options) => options,
+            None => unreachable!("the profile is part of the program"),
+        }
+    };
+    let [mut sending, mut receiving] = [of(&own[0], &flow.from), of(&own[1], &flow.to)];
+    negotiate(&mut sending, &mut receiving);
+    [sending, receiving]
 }
 
 /// What both sides must want (RFC 7323 §1.3, RFC 2018 §2), and the smaller MSS.

@@ -1,6 +1,7 @@
 //! The running simulation: dispatches events, moves packets between nodes, lets the ends act.
 
 use crate::arena::{Arena, Handle};
+use crate::capture::Capture;
 use crate::events::{EventQueue, Source};
 use crate::flow::{Ends, FlowState};
 use crate::ip_fragment::{Fragment, Reassembly};
@@ -45,6 +46,7 @@ pub(crate) struct World<'a> {
     pub(crate) targets: Vec<[u32; 2]>,
     pub(crate) taps: Taps,
     pub(crate) tap_packets: TapPackets,
+    pub(crate) capture: Option<Capture>,
     pub(crate) neighbours: Option<Neighbours>,
     /// Incomplete datagrams, by receiving host.
     pub(crate) reassembly: BTreeMap<u32, Reassembly>,
@@ -171,21 +173,24 @@ impl World<'_> {
     /// when the packet has arrived, since until then its departure may change.
     fn at_near_end(&mut self, pipe: usize, left_at: Time, packet: Handle) {
         if let Some(tap) = self.pipes[pipe].tap_near {
-            self.at_tap(left_at, tap, packet);
+            self.at_tap(left_at, tap, true, packet);
         }
     }
 
     fn at_far_end(&mut self, pipe: usize, packet: Handle) {
         if let Some(tap) = self.pipes[pipe].tap_far {
-            self.at_tap(self.now, tap, packet);
+            self.at_tap(self.now, tap, false, packet);
         }
         self.inbox.push_back((packet, self.pipes[pipe].to));
     }
 
-    fn at_tap(&mut self, at: Time, tap: usize, packet: Handle) {
+    fn at_tap(&mut self, at: Time, tap: usize, leaves: bool, packet: Handle) {
         let packet = self.arena.get(packet);
         self.taps.frame(at, tap, packet);
         self.tap_packets.frame(at, tap, packet);
+        if let Some(capture) = &mut self.capture {
+            capture.frame(at, tap, leaves, packet);
+        }
     }
 
     /// At the end: packets that have left a queue with a tap and are still under way.
@@ -346,7 +351,11 @@ impl World<'_> {
         if let Some(flow) = self.flows.get_mut(packet.flow as usize) {
             flow.dropped += 1;
         }
-        self.recorder.drop(self.now, &self.pipes[pipe].name, reason.name(), self.arena.get(packet));
+        let (name, packet) = (&self.pipes[pipe].name, self.arena.get(packet));
+        self.recorder.drop(self.now, name, reason.name(), packet);
+        if let Some(capture) = &mut self.capture {
+            capture.dropped(name, reason.name(), packet);
+        }
     }
 
     /// A packet arrives at its end.

@@ -59,4 +59,4 @@ def timed(command: Sequence[str], run: Run, monitor: Monitor) -> RunResult:
     wall_s = time.perf_counter() - begin
     flows = pl.read_ipc_stream(io.BytesIO(output.tables["flows"]))
     packets = int(flows["sent_packets"].sum())
-    return RunResult(output.tables, output.digest, wall_s, packets, 0)
+    return RunResult(output.tables, output.digest, wall_s, packets, 0, output.capture)

@@ -35,10 +35,11 @@ _POLL_S = 0.1
 
 @dataclass(frozen=True)
 class Output:
-    """What a guest wrote: tables by name as Arrow IPC streams, and their digest."""
+    """What a guest wrote: tables by name as Arrow IPC streams, their digest, a capture if any."""
 
     tables: dict[str, bytes]
     digest: str
+    capture: bytes | None
 
 
 def time_limit_s(duration_ns: int) -> float:
@@ -173,4 +174,5 @@ def _results(folder: Path, console: deque[str]) -> Output:
         raise EngineError(_told("the guest died before it had finished", console))
     digest = json.loads(done.read_bytes())["digest"]
     tables = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.arrow"))}
-    return Output(tables, digest)
+    capture = folder / "capture.pcapng"
+    return Output(tables, digest, capture.read_bytes() if capture.exists() else None)

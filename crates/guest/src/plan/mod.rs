@@ -16,6 +16,8 @@ use crate::qdisc::{qdiscs, Qdiscs};
 use dumbbell_model::paths::near_end;
 use dumbbell_model::scenario::{NeighbourDiscovery, NodeKind, Scenario, Traffic};
 use dumbbell_model::{ScenarioError, Span};
+use dumbbell_packet::wire;
+pub(crate) use dumbbell_packet::wire::address;
 use options::tcp_sysctls;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,12 +91,6 @@ fn refuse<T>(path: impl Into<String>, message: &str) -> Result<T, ScenarioError>
     Err(ScenarioError { path: path.into(), message })
 }
 
-/// The address of a node by its index.
-pub(crate) fn address(node: usize) -> [u8; 4] {
-    let number = node as u32 + 1;
-    [10, (number >> 16) as u8, (number >> 8) as u8, number as u8]
-}
-
 fn dotted(node: usize) -> String {
     let [a, b, c, d] = address(node);
     format!("{a}.{b}.{c}.{d}")
@@ -107,14 +103,7 @@ pub(crate) fn device(pipe: usize) -> String {
 
 /// Its link address.
 fn mac(pipe: usize) -> String {
-    let link = pipe / 2;
-    format!(
-        "02:00:{:02x}:{:02x}:{:02x}:{:02x}",
-        link >> 16 & 255,
-        link >> 8 & 255,
-        link & 255,
-        pipe % 2
-    )
+    wire::mac(pipe).map(|byte| format!("{byte:02x}")).join(":")
 }
 
 /// Makes room for filters at an interface, once.

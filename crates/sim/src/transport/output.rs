@@ -6,7 +6,7 @@ use super::sender::{Pending, Retransmission, Sender};
 use dumbbell_cc::{CaEvent, CaState};
 use dumbbell_model::Time;
 use dumbbell_packet::tcp::Flags;
-use dumbbell_packet::Segment;
+use dumbbell_packet::{Cause, Segment};
 
 /// The first segments are not paced (as fq's initial quantum).
 const UNPACED_SEGMENTS: u64 = 10;
@@ -202,7 +202,7 @@ impl Sender {
             let end = segment.end();
             let id = self.queue.push(segment);
             self.queue.list_newest(id);
-            self.emit(&segment);
+            self.emit(&segment, Cause::New);
             self.snd_nxt = end;
             self.packets_out += 1;
             if payload_bytes < self.mss {
@@ -240,7 +240,7 @@ impl Sender {
         }
     }
 
-    fn emit(&mut self, sent: &Sent) {
+    fn emit(&mut self, sent: &Sent, cause: Cause) {
         let Sent { seq, payload_bytes, .. } = *sent;
         let header = self.segment_header();
         let segment = Segment {
@@ -248,6 +248,7 @@ impl Sender {
             payload_bytes,
             tsval_ms: (self.last_sent_ns / NS_PER_MS) as u32,
             flags: Flags { syn: false, fin: sent.fin, psh: sent.push },
+            cause,
             ..header
         };
         let leaves = Time::from_ns(self.last_sent_ns);
@@ -438,7 +439,7 @@ impl Sender {
         segment.ever_retransmitted = true;
         self.queue.replace(id, segment);
         self.queue.list_newest(id);
-        self.emit(&segment);
+        self.emit(&segment, why.cause());
         true
     }
 

@@ -233,8 +233,7 @@ impl Receiver {
                 self.rcv_wnd = self.rcv_wnd.min(wanted);
             }
             if self.options.tcp_window_scaling {
-                let most = self.options.tcp_rmem[2].max(212_992).max(space);
-                self.wscale = most.ilog2().saturating_sub(15).min(14);
+                self.wscale = u32::from(self.options.window_scale());
             }
             self.window_clamp = 65_535 << self.wscale;
             self.rcv_ssthresh = self.rcv_wnd;

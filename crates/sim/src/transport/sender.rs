@@ -15,7 +15,7 @@ use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Algorithm, Source};
 use dumbbell_model::{Span, TcpOptions, Time};
 use dumbbell_packet::tcp::Flags;
-use dumbbell_packet::{SackBlock, Segment};
+use dumbbell_packet::{Cause, SackBlock, Segment};
 use std::collections::VecDeque;
 
 /// Why a segment was sent again.
@@ -24,6 +24,17 @@ pub(crate) enum Retransmission {
     Fast,
     Timeout,
     Probe,
+}
+
+impl Retransmission {
+    /// As a capture tells it.
+    pub(crate) fn cause(self) -> Cause {
+        match self {
+            Self::Fast => Cause::Fast,
+            Self::Timeout => Cause::Timeout,
+            Self::Probe => Cause::Probe,
+        }
+    }
 }
 
 /// Life of the connection.

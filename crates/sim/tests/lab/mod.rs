@@ -213,7 +213,14 @@ fn scenario(duration: Span, nodes: Vec<Node>, links: Vec<Link>) -> Scenario {
         routes: Vec::new(),
         flows: Vec::new(),
         taps: vec![Tap { name: "tap".into(), node: "a0".into(), link: "a0".into() }],
-        sampling: Sampling { interval, samples: true, queues: true, drops: true, packets: None },
+        sampling: Sampling {
+            interval,
+            samples: true,
+            queues: true,
+            drops: true,
+            packets: None,
+            capture: None,
+        },
         neighbour_discovery: None,
     }
 }
