@@ -106,8 +106,6 @@ impl World<'_> {
         let first = if reply { neighbours.path(entry)[0] } else { usize::MAX };
         let released = if reply {
             neighbours.answered(now, entry)
-        } else if self.scenario.nodes[node].spray.is_some() {
-            Vec::new()
         } else {
             let revalidates = self.scenario.nodes[node].kind == NodeKind::Router;
             neighbours.asked(entry, revalidates)
