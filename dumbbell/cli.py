@@ -188,6 +188,24 @@ def compare(
 
 
 @app.command()
+def capture(
+    files: Annotated[
+        list[str], typer.Argument(help="Captures (pcap, pcapng, also compressed); - reads stdin.")
+    ],
+    json_file: JsonFile = None,
+) -> None:
+    """Say what captures hold: totals, lengths, conversations."""
+    with _guarded():
+        from dumbbell.capture import shown, survey
+
+        found = [survey(file) for file in files]
+        for one in found:
+            out.print(shown(one))
+        if json_file is not None:
+            _write_json(json_file, found[0] if len(found) == 1 else {"files": found})
+
+
+@app.command()
 def check(
     file: File,
     set_: Set = None,

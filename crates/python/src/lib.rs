@@ -1,11 +1,13 @@
 //! The Python module `dumbbell._core`: conversion between Python and the Rust crates, nothing
 //! else. `dumbbell/_core.pyi` is its exact description.
 
+mod capture;
+
 use dumbbell_model::tables::{Kind, ALL};
 use dumbbell_model::tcp_options::PROFILES;
 use dumbbell_model::{Scenario, ScenarioError as ModelError, Time};
 use dumbbell_sim::RunError;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use pyo3::{create_exception, Bound};
@@ -168,6 +170,15 @@ fn run(
     Ok(Output { tables, digest: output.digest, packets, events, capture })
 }
 
+/// What a capture file holds, as JSON text: totals, conversations, lengths. `-` is standard input.
+#[pyfunction]
+fn survey(py: Python<'_>, path: &str) -> PyResult<String> {
+    py.detach(|| capture::survey(path)).map_err(|error| match error {
+        capture::Failure::Io(error) => error.into(),
+        capture::Failure::Other(message) => PyValueError::new_err(message),
+    })
+}
+
 /// Checks a scenario without running it.
 #[pyfunction]
 fn validate(py: Python<'_>, scenario_json: &str) -> PyResult<()> {
@@ -224,6 +235,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Monitor>()?;
     module.add_class::<Output>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(survey, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(profiles, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)

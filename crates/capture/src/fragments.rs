@@ -1,0 +1,73 @@
+//! Which fragment completes an IP packet: ports are known of the first only, and the whole counts
+//! where it is complete.
+
+use crate::decode::{Address, Fragment, Headers};
+use std::collections::{BTreeMap, VecDeque};
+
+type Key = (Address, Address, u8, u32);
+
+/// Incomplete packets; the oldest is given up for a new one.
+const PACKETS_MAX: usize = 4096;
+/// Fragments of a packet.
+const RANGES_MAX: usize = 256;
+
+#[derive(Debug, Default)]
+struct Partial {
+    /// Bytes that are there, in order, joined where they touch.
+    ranges: Vec<(u32, u32)>,
+    end: Option<u32>,
+    ports: Option<(u16, u16)>,
+}
+
+/// Incomplete packets of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Fragments {
+    partial: BTreeMap<Key, Partial>,
+    order: VecDeque<Key>,
+}
+
+impl Fragments {
+    /// A fragment: the headers of the whole packet if it is complete now.
+    pub(crate) fn add(&mut self, headers: &Headers, fragment: Fragment) -> Option<Headers> {
+        let key = (headers.source, headers.destination, headers.protocol, fragment.identification);
+        if !self.partial.contains_key(&key) {
+            if self.order.len() == PACKETS_MAX {
+                if let Some(oldest) = self.order.pop_front() {
+                    self.partial.remove(&oldest);
+                }
+            }
+            self.order.push_back(key);
+        }
+        let partial = self.partial.entry(key).or_default();
+        partial.ports = partial.ports.or(headers.ports);
+        let (start, end) = (fragment.offset_bytes, fragment.offset_bytes + fragment.bytes);
+        if !fragment.more {
+            partial.end = Some(end);
+        }
+        partial.insert(start, end);
+        if partial.end.is_none_or(|end| partial.ranges != [(0, end)]) {
+            return None;
+        }
+        let ports = partial.ports;
+        self.partial.remove(&key);
+        self.order.retain(|other| *other != key);
+        Some(Headers { fragment: None, ports, opens: None, ..*headers })
+    }
+}
+
+impl Partial {
+    fn insert(&mut self, mut start: u32, mut end: u32) {
+        if self.ranges.len() >= RANGES_MAX {
+            return;
+        }
+        self.ranges.retain(|&(from, to)| {
+            let apart = to < start || from > end;
+            if !apart {
+                (start, end) = (start.min(from), end.max(to));
+            }
+            apart
+        });
+        let at = self.ranges.partition_point(|&(from, _)| from < start);
+        self.ranges.insert(at, (start, end));
+    }
+}

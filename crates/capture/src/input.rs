@@ -1,0 +1,95 @@
+//! Bytes of a file, plain or compressed, with a window that can be looked at.
+
+use std::io::{self, Read};
+
+/// What is read at once.
+const CHUNK_BYTES: usize = 1 << 16;
+/// Marks at the beginning of compressed files.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// A stream with its offset.
+pub(crate) struct Input<'a> {
+    source: Box<dyn Read + 'a>,
+    window: Vec<u8>,
+    start: usize,
+    offset: u64,
+    ended: bool,
+}
+
+impl<'a> Input<'a> {
+    /// Decompresses what begins as gzip or zstd does.
+    pub(crate) fn open(source: impl Read + 'a) -> io::Result<Self> {
+        let mut plain = Self::of(Box::new(source));
+        let begin = plain.peek(4)?;
+        let (gzip, zstd) = (begin.starts_with(&GZIP), begin.starts_with(&ZSTD));
+        if gzip {
+            return Ok(Self::of(Box::new(flate2::read::MultiGzDecoder::new(plain))));
+        }
+        if zstd {
+            let decoder = ruzstd::decoding::StreamingDecoder::new(plain);
+            return Ok(Self::of(Box::new(decoder.map_err(io::Error::other)?)));
+        }
+        Ok(plain)
+    }
+
+    fn of(source: Box<dyn Read + 'a>) -> Self {
+        Self { source, window: Vec::new(), start: 0, offset: 0, ended: false }
+    }
+
+    /// Of the next byte, after decompression.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The next bytes, at most so many; fewer at the end. What is asked for is only a bound: memory
+    /// grows with what is there.
+    pub(crate) fn peek(&mut self, bytes: usize) -> io::Result<&[u8]> {
+        while self.window.len() - self.start < bytes && !self.ended {
+            if self.start > 0 {
+                self.window.drain(..self.start);
+                self.start = 0;
+            }
+            let filled = self.window.len();
+            self.window.resize(filled + CHUNK_BYTES, 0);
+            let read = match self.source.read(&mut self.window[filled..]) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+                Err(error) => {
+                    self.window.truncate(filled);
+                    return Err(error);
+                }
+            };
+            self.window.truncate(filled + read);
+            self.ended = read == 0;
+        }
+        let there = &self.window[self.start..];
+        Ok(&there[..bytes.min(there.len())])
+    }
+
+    /// Goes on by so many bytes, or to the end. Returns how many there were.
+    pub(crate) fn skip(&mut self, bytes: u64) -> io::Result<u64> {
+        let mut left = bytes;
+        while left > 0 {
+            let there = self.peek(left.min(CHUNK_BYTES as u64) as usize)?.len();
+            if there == 0 {
+                break;
+            }
+            self.start += there;
+            self.offset += there as u64;
+            left -= there as u64;
+        }
+        Ok(bytes - left)
+    }
+}
+
+impl Read for Input<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let there = self.peek(into.len().min(CHUNK_BYTES))?;
+        let read = there.len();
+        into[..read].copy_from_slice(there);
+        self.start += read;
+        self.offset += read as u64;
+        Ok(read)
+    }
+}
