@@ -11,6 +11,7 @@ __all__ = [
     "engine_version",
     "profiles",
     "run",
+    "survey",
     "tables",
     "validate",
     "version",

@@ -146,7 +146,7 @@ def test_everything() -> None:
     ]
     assert found["sampling"] == {
         "interval_ns": 5_000_000, "samples": True, "queues": True, "drops": True,
-        "packets": {"from_ns": 10**9, "to_ns": 2 * 10**9},
+        "packets": {"from_ns": 10**9, "to_ns": 2 * 10**9}, "capture": None,
     }  # fmt: skip
 
 
@@ -253,7 +253,7 @@ def test_what_is_not_written() -> None:
     assert found["flows"][3]["traffic"]["ping"] == ping
     assert found["sampling"] == {
         "interval_ns": 20_000_000, "samples": False, "queues": False, "drops": False,
-        "packets": None,
+        "packets": None, "capture": None,
     }  # fmt: skip
     profile = json.loads(_core.profiles()["linux-6.1"])
     assert all(node["tcp"] == profile for node in found["nodes"] if node["kind"] == "host")
