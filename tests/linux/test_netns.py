@@ -43,14 +43,16 @@ def experiment(tmp_path: Path, text: str = TEXT) -> Path:
     return file
 
 
-def network_namespaces() -> set[int]:
-    """Of all processes."""
-    found = set()
-    for path in Path("/proc").glob("[0-9]*/ns/net"):
+def programs() -> list[int]:
+    """Processes that hold the namespaces of a run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            found.add(path.stat().st_ino)
+            words = path.read_bytes().split(b"\0")
         except OSError:
             continue
+        if words[0].endswith(b"dumbbell-guest") and b"netns" in words:
+            found.append(int(path.parent.name))
     return found
 
 
@@ -70,14 +72,14 @@ def run(file: Path) -> dumbbell.Results:
 
 @root
 def test_a_flow_on_the_hosts_kernel_obeys_the_token_bucket(tmp_path: Path) -> None:
-    before = interfaces(), network_namespaces()
+    before = interfaces()
     flow = run(experiment(tmp_path)).flows.row(0, named=True)
     goodput = flow["delivered_bytes"] * 8e-6 / 2
     # The machine may be busy; it cannot be faster than the shaper and its burst.
     assert 5 < goodput <= 10 * 1448 / 1514 + 5120 * 8e-6 / 2
     assert flow["tap_data_packets"] > 500
-    assert interfaces() == before[0]
-    assert not network_namespaces() - before[1]
+    assert interfaces() == before
+    assert not programs()
 
 
 @root
@@ -106,7 +108,7 @@ def test_a_killed_launcher_leaves_nothing_but_a_folder_which_the_next_one_remove
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(experiment(tmp_path))  # Skips if the host cannot.
-    before = interfaces(), network_namespaces()
+    before = interfaces()
     file = experiment(tmp_path, TEXT.replace("duration: 2 s", "duration: 600 s"))
     folder = tmp_path / "tmp"
     folder.mkdir()
@@ -115,21 +117,16 @@ def test_a_killed_launcher_leaves_nothing_but_a_folder_which_the_next_one_remove
     process = subprocess.Popen([sys.executable, "-c", command], env=environment)
     deadline = time.monotonic() + 30
 
-    def running() -> bool:
-        """Beyond the look at what the kernel has, which has a namespace of its own too."""
-        made = list(folder.glob(f"{FOLDER_PREFIX}{process.pid}-*/scenario.json"))
-        return bool(made) and bool(network_namespaces() - before[1])
-
-    while not running() and time.monotonic() < deadline:
+    while not programs() and time.monotonic() < deadline:
         time.sleep(0.05)
-    was_running = running()
+    began = bool(programs())
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    assert was_running
-    while network_namespaces() - before[1] and time.monotonic() < deadline:
+    assert began
+    while programs() and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not network_namespaces() - before[1]
-    assert interfaces() == before[0]
+    assert not programs()
+    assert interfaces() == before
     monkeypatch.setattr(leftovers.tempfile, "gettempdir", lambda: str(folder))
     (said,) = leftovers.sweep()
     assert f"{FOLDER_PREFIX}{process.pid}-" in said
