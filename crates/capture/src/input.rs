@@ -54,7 +54,10 @@ impl<'a> Input<'a> {
             self.window.resize(filled + CHUNK_BYTES, 0);
             let read = match self.source.read(&mut self.window[filled..]) {
                 Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                    self.window.truncate(filled);
+                    continue;
+                }
                 Err(error) => {
                     self.window.truncate(filled);
                     return Err(error);

@@ -1,0 +1,58 @@
+"""Both engines side by side, packet by packet, and at every place of a tap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import dumbbell
+
+#: Slow start ends in an overflow; nothing is random.
+TEXT = """\
+dumbbell: 1
+name: both
+template: {dumbbell: {pairs: 1, rate: 20 Mbit/s, rtt: 20 ms, buffer: 40 packets}}
+flows:
+  - {name: f, from: s1, to: d1, tcp: cubic}
+taps: [{name: t, at: NODE, link: LINK}]
+sampling: {packets: {to: 500 ms}}
+duration: DURATION
+"""
+
+
+def run(folder: Path, engine: str, node: str, link: str, duration: str) -> dumbbell.Results:
+    file = folder / "e.yaml"
+    text = TEXT.replace("NODE", node).replace("LINK", link).replace("DURATION", duration)
+    file.write_text(text, encoding="utf-8")
+    return dumbbell.run(file, engine=engine)
+
+
+def test_half_a_second_of_cubic_is_the_same_packets_in_the_same_order(tmp_path: Path) -> None:
+    columns = ("direction", "seq_bytes", "payload_bytes", "ack_bytes", "sack_ranges_bytes")
+    rows = []
+    for engine in ("sim", "linux"):
+        packets = run(tmp_path, engine, "s1", "s1-r1", "510 ms").packets
+        rows.append(list(packets.sort("time_ns", maintain_order=True).select(columns).iter_rows()))
+    assert len(rows[0]) > 1000
+    assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize(
+    ("node", "link"),
+    [("s1", "s1-r1"), ("r1", "s1-r1"), ("r1", "bottleneck"), ("r2", "bottleneck"), ("d1", "r2-d1")],
+)
+def test_a_tap_sees_the_same_round_trips_on_both(node: str, link: str, tmp_path: Path) -> None:
+    """At the bottleneck: without the time in its queue, for a packet has left that."""
+    means = [
+        run(tmp_path, engine, node, link, "10 s").flows.select(
+            pl.col("tap_rtt_mean_ns").first() / 1e6
+        )["tap_rtt_mean_ns"][0]
+        for engine in ("sim", "linux")
+    ]
+    assert means[0] == pytest.approx(means[1], rel=0.05)
+    waits = (node, link) in (("s1", "s1-r1"), ("r1", "s1-r1"))
+    behind = (node, link) in (("r2", "bottleneck"), ("d1", "r2-d1"))
+    assert (means[0] > 30) == waits
+    assert (means[0] < 10) == behind
