@@ -72,9 +72,9 @@ pub struct Fragment {
     pub complete: bool,
 }
 
-/// What is read of a frame.
+/// An IP packet of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Headers {
+pub struct IpPacket<'a> {
     /// From.
     pub source: Address,
     /// To.
@@ -83,10 +83,14 @@ pub struct Headers {
     pub protocol: u8,
     /// If it is a fragment.
     pub fragment: Option<Fragment>,
-    /// Ports of TCP and UDP, where they are in the frame.
-    pub ports: Option<(u16, u16)>,
-    /// Sequence number of a segment that opens a connection.
-    pub opens: Option<u32>,
+    /// Identification of IPv4 (RFC 791 §3.1); IPv6 has none outside fragments.
+    pub identification: Option<u16>,
+    /// ECN field (RFC 3168 §5): 3 is congestion experienced.
+    pub ecn: u8,
+    /// What was kept of what it carries, without padding.
+    pub above: &'a [u8],
+    /// Length of what it carries.
+    pub above_bytes: u32,
 }
 
 const IPV4: u16 = 0x0800;
@@ -101,12 +105,13 @@ fn short(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// The headers of a frame; `None` if it carries no IP, or too little of it was kept.
-pub fn headers(link: LinkType, frame: &[u8]) -> Option<Headers> {
+/// The IP packet of a frame of so many bytes on the wire; `None` if it carries none, or too little of
+/// it was kept.
+pub fn ip_packet(link: LinkType, frame: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
     let (kind, at) = match link {
         LinkType::Ethernet => untagged(frame, 12)?,
         LinkType::LinuxCooked => untagged(frame, 14)?,
@@ -116,12 +121,22 @@ pub fn headers(link: LinkType, frame: &[u8]) -> Option<Headers> {
         LinkType::Other(_) => return None,
     };
     let packet = frame.get(at..)?;
+    let original_bytes = original_bytes.saturating_sub(at as u32);
     // Where no field tells which IP it is, its version does.
     match (kind, packet.first()? >> 4) {
-        (IPV4, _) | (0, 4) => ipv4(packet),
-        (IPV6, _) | (0, 6) => ipv6(packet),
+        (IPV4, _) | (0, 4) => ipv4(packet, original_bytes),
+        (IPV6, _) | (0, 6) => ipv6(packet, original_bytes),
         _ => None,
     }
+}
+
+/// Ports of TCP and UDP, where they are in the packet.
+pub fn ports(packet: &IpPacket<'_>) -> Option<(u16, u16)> {
+    let first = packet.fragment.is_none_or(|fragment| fragment.offset_bytes == 0);
+    if !first || !matches!(packet.protocol, TCP | UDP) {
+        return None;
+    }
+    short(packet.above, 0).zip(short(packet.above, 2))
 }
 
 /// The protocol field at `at`, behind VLAN tags (802.1Q), and where what it names begins.
@@ -136,87 +151,84 @@ fn untagged(frame: &[u8], mut at: usize) -> Option<(u16, usize)> {
     None
 }
 
-fn ipv4(packet: &[u8]) -> Option<Headers> {
-    let header_bytes = usize::from(packet.first()? & 15) * 4;
-    if packet[0] >> 4 != 4 || header_bytes < 20 {
+fn ipv4(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
+    let header: &[u8; 20] = packet.first_chunk()?;
+    let header_bytes = usize::from(header[0] & 15) * 4;
+    if header[0] >> 4 != 4 || header_bytes < 20 {
         return None;
     }
-    let total = u32::from(short(packet, 2)?);
-    let field = short(packet, 6)?;
+    let total = u32::from(u16::from_be_bytes([header[2], header[3]]));
+    let field = u16::from_be_bytes([header[6], header[7]]);
     // Segmentation offload leaves 0 where the length does not fit.
-    let carried = match total {
-        0 => (packet.len() - header_bytes.min(packet.len())) as u32,
-        total => total.saturating_sub(header_bytes as u32),
-    };
-    let (offset_bytes, more) = (u32::from(field & 0x1fff) * 8, field & 0x2000 != 0);
+    let total = if total == 0 { original_bytes } else { total };
+    let above_bytes = total.saturating_sub(header_bytes as u32);
     let above = packet.get(header_bytes..).unwrap_or(&[]);
+    let above = &above[..above.len().min(above_bytes as usize)];
+    let (offset_bytes, more) = (u32::from(field & 0x1fff) * 8, field & 0x2000 != 0);
+    let identification = u16::from_be_bytes([header[4], header[5]]);
     let fragment = (offset_bytes > 0 || more).then_some(Fragment {
-        identification: u32::from(short(packet, 4)?),
+        identification: u32::from(identification),
         offset_bytes,
         more,
-        bytes: carried,
-        complete: above.len() >= carried as usize,
+        bytes: above_bytes,
+        complete: above.len() >= above_bytes as usize,
     });
-    let headers = Headers {
-        source: Address::V4(packet.get(12..16)?.try_into().ok()?),
-        destination: Address::V4(packet.get(16..20)?.try_into().ok()?),
-        protocol: packet[9],
+    Some(IpPacket {
+        source: Address::V4([header[12], header[13], header[14], header[15]]),
+        destination: Address::V4([header[16], header[17], header[18], header[19]]),
+        protocol: header[9],
         fragment,
-        ports: None,
-        opens: None,
-    };
-    Some(with_ports(headers, above))
+        identification: Some(identification),
+        ecn: header[1] & 3,
+        above,
+        above_bytes,
+    })
 }
 
-fn ipv6(packet: &[u8]) -> Option<Headers> {
-    if packet.first()? >> 4 != 6 {
+fn ipv6(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
+    let header: &[u8; 40] = packet.first_chunk()?;
+    if header[0] >> 4 != 6 {
         return None;
     }
-    let end = 40 + usize::from(short(packet, 4)?);
-    let mut headers = Headers {
-        source: Address::V6(packet.get(8..24)?.try_into().ok()?),
-        destination: Address::V6(packet.get(24..40)?.try_into().ok()?),
-        protocol: packet[6],
-        fragment: None,
-        ports: None,
-        opens: None,
-    };
+    let carried = u32::from(u16::from_be_bytes([header[4], header[5]]));
+    // As with IPv4; a jumbogram's option (RFC 2675) says what the frame's length says too.
+    let end = if carried == 0 { original_bytes } else { carried + 40 };
+    let mut protocol = header[6];
+    let mut fragment = None;
     let mut at = 40;
     for _ in 0..EXTENSIONS_MAX {
         // Hop-by-hop, routing, fragment, authentication, destination, mobility.
-        let bytes = match headers.protocol {
+        let bytes = match protocol {
             0 | 43 | 60 | 135 => packet.get(at + 1).map(|units| (usize::from(*units) + 1) * 8),
             51 => packet.get(at + 1).map(|units| (usize::from(*units) + 2) * 4),
             44 => Some(8),
             _ => break,
         };
-        let (Some(bytes), Some(next)) = (bytes, packet.get(at)) else { return Some(headers) };
-        if headers.protocol == 44 {
+        let (Some(bytes), Some(next)) = (bytes, packet.get(at)) else { break };
+        if protocol == 44 {
             let field = u32::from(short(packet, at + 2).unwrap_or(0));
-            let carried = end.saturating_sub(at + 8);
             let (offset_bytes, more) = (field & 0xfff8, field & 1 != 0);
-            headers.fragment = (offset_bytes > 0 || more).then_some(Fragment {
+            fragment = (offset_bytes > 0 || more).then_some(Fragment {
                 identification: word(packet, at + 4).unwrap_or(0),
                 offset_bytes,
                 more,
-                bytes: carried as u32,
-                complete: packet.len() >= end,
+                bytes: end.saturating_sub(at as u32 + 8),
+                complete: packet.len() >= end as usize,
             });
         }
-        headers.protocol = *next;
+        protocol = *next;
         at += bytes;
     }
-    Some(with_ports(headers, packet.get(at..).unwrap_or(&[])))
-}
-
-fn with_ports(headers: Headers, above: &[u8]) -> Headers {
-    let first = headers.fragment.is_none_or(|fragment| fragment.offset_bytes == 0);
-    if !first || !matches!(headers.protocol, TCP | UDP) {
-        return headers;
-    }
-    let ports = short(above, 0).zip(short(above, 2));
-    // SYN without ACK.
-    let syn = above.get(13).is_some_and(|flags| flags & 0x12 == 0x02);
-    let opens = word(above, 4).filter(|_| headers.protocol == TCP && syn);
-    Headers { ports, opens, ..headers }
+    let above_bytes = end.saturating_sub(at as u32);
+    let above = packet.get(at..).unwrap_or(&[]);
+    Some(IpPacket {
+        source: Address::V6(header[8..24].try_into().ok()?),
+        destination: Address::V6(header[24..40].try_into().ok()?),
+        protocol,
+        fragment,
+        identification: None,
+        ecn: header[1] >> 4 & 3,
+        above: &above[..above.len().min(above_bytes as usize)],
+        above_bytes,
+    })
 }

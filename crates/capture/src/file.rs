@@ -15,6 +15,8 @@ pub(crate) const FRAME_BYTES_MAX: u32 = 1 << 18;
 pub struct Record<'a> {
     /// Since 1970; `None` where the file has no stamp.
     pub time_ns: Option<i64>,
+    /// Number of the interface, from 0 over the whole file.
+    pub interface: u32,
     /// What the frame begins with.
     pub link: LinkType,
     /// Length on the wire.
@@ -95,6 +97,14 @@ impl<'a> CaptureFile<'a> {
         match &mut self.format {
             Format::Pcap(pcap) => pcap.read(&mut self.input, &mut each, &mut tell),
             Format::Pcapng(pcapng) => pcapng.read(&mut self.input, &mut each, &mut tell),
+        }
+    }
+
+    /// Names of the interfaces by their numbers, as far as the file was read and names them.
+    pub fn interfaces(&self) -> &[String] {
+        match &self.format {
+            Format::Pcap(_) => &[],
+            Format::Pcapng(pcapng) => pcapng.names(),
         }
     }
 

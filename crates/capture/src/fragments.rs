@@ -1,7 +1,7 @@
 //! Which fragment completes an IP packet: ports are known of the first only, and the whole counts
 //! where it is complete.
 
-use crate::decode::{Address, Fragment, Headers};
+use crate::decode::{Address, Fragment, IpPacket};
 use std::collections::{BTreeMap, VecDeque};
 
 type Key = (Address, Address, u8, u32);
@@ -27,9 +27,14 @@ pub(crate) struct Fragments {
 }
 
 impl Fragments {
-    /// A fragment: the headers of the whole packet if it is complete now.
-    pub(crate) fn add(&mut self, headers: &Headers, fragment: Fragment) -> Option<Headers> {
-        let key = (headers.source, headers.destination, headers.protocol, fragment.identification);
+    /// A fragment: the ports of the whole packet if it is complete now and they are known.
+    pub(crate) fn add(
+        &mut self,
+        packet: &IpPacket<'_>,
+        fragment: Fragment,
+        ports: Option<(u16, u16)>,
+    ) -> Option<(u16, u16)> {
+        let key = (packet.source, packet.destination, packet.protocol, fragment.identification);
         if !self.partial.contains_key(&key) {
             if self.order.len() == PACKETS_MAX {
                 if let Some(oldest) = self.order.pop_front() {
@@ -39,7 +44,7 @@ impl Fragments {
             self.order.push_back(key);
         }
         let partial = self.partial.entry(key).or_default();
-        partial.ports = partial.ports.or(headers.ports);
+        partial.ports = partial.ports.or(ports);
         let (start, end) = (fragment.offset_bytes, fragment.offset_bytes + fragment.bytes);
         if !fragment.more {
             partial.end = Some(end);
@@ -51,7 +56,7 @@ impl Fragments {
         let ports = partial.ports;
         self.partial.remove(&key);
         self.order.retain(|other| *other != key);
-        Some(Headers { fragment: None, ports, opens: None, ..*headers })
+        ports
     }
 }
 

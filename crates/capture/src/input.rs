@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 /// What is read at once.
-const CHUNK_BYTES: usize = 1 << 16;
+const CHUNK_BYTES: usize = 1 << 18;
 /// Marks at the beginning of compressed files.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -11,8 +11,10 @@ const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// A stream with its offset.
 pub(crate) struct Input<'a> {
     source: Box<dyn Read + 'a>,
+    /// Read bytes are those from `start` to `end`; what lies behind is room.
     window: Vec<u8>,
     start: usize,
+    end: usize,
     offset: u64,
     ended: bool,
 }
@@ -34,7 +36,7 @@ impl<'a> Input<'a> {
     }
 
     fn of(source: Box<dyn Read + 'a>) -> Self {
-        Self { source, window: Vec::new(), start: 0, offset: 0, ended: false }
+        Self { source, window: Vec::new(), start: 0, end: 0, offset: 0, ended: false }
     }
 
     /// Of the next byte, after decompression.
@@ -44,30 +46,33 @@ impl<'a> Input<'a> {
 
     /// The next bytes, at most so many; fewer at the end. What is asked for is only a bound: memory
     /// grows with what is there.
+    #[inline]
     pub(crate) fn peek(&mut self, bytes: usize) -> io::Result<&[u8]> {
-        while self.window.len() - self.start < bytes && !self.ended {
-            if self.start > 0 {
-                self.window.drain(..self.start);
-                self.start = 0;
-            }
-            let filled = self.window.len();
-            self.window.resize(filled + CHUNK_BYTES, 0);
-            let read = match self.source.read(&mut self.window[filled..]) {
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                    self.window.truncate(filled);
-                    continue;
-                }
-                Err(error) => {
-                    self.window.truncate(filled);
-                    return Err(error);
-                }
-            };
-            self.window.truncate(filled + read);
-            self.ended = read == 0;
+        if self.end - self.start < bytes {
+            self.fill(bytes)?;
         }
-        let there = &self.window[self.start..];
+        let there = &self.window[self.start..self.end];
         Ok(&there[..bytes.min(there.len())])
+    }
+
+    #[cold]
+    fn fill(&mut self, bytes: usize) -> io::Result<()> {
+        self.window.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        while self.end < bytes && !self.ended {
+            if self.window.len() < self.end + CHUNK_BYTES {
+                self.window.resize(self.end + CHUNK_BYTES, 0);
+            }
+            match self.source.read(&mut self.window[self.end..]) {
+                Ok(read) => {
+                    self.end += read;
+                    self.ended = read == 0;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Goes on by so many bytes, or to the end. Returns how many there were.

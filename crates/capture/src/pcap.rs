@@ -76,7 +76,8 @@ impl Pcap {
             }
             let per_unit = if self.nanoseconds { 1 } else { 1000 };
             let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * per_unit;
-            each(&Record { time_ns: Some(time_ns), link: self.link, original_bytes, data });
+            let time_ns = Some(time_ns);
+            each(&Record { time_ns, interface: 0, link: self.link, original_bytes, data });
             input.skip(RECORD_HEADER_BYTES as u64 + u64::from(kept))?;
         }
     }

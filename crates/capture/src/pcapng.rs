@@ -12,12 +12,16 @@ const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+const INTERFACE_NAME: u16 = 2;
 const TIME_RESOLUTION: u16 = 9;
 const TIME_OFFSET: u16 = 14;
 /// A block holds at most a frame, its comments and hashes.
 const BLOCK_BYTES_MAX: u32 = FRAME_BYTES_MAX + (1 << 18);
 /// Interfaces of a section; a file that declares more is made to exhaust memory.
 const INTERFACES_MAX: usize = 1 << 16;
+/// Names of interfaces that are kept of a file, and how much of each.
+const NAMES_MAX: usize = 1 << 12;
+const NAME_BYTES_MAX: usize = 256;
 
 #[derive(Clone, Copy, Debug)]
 struct Interface {
@@ -33,6 +37,10 @@ struct Interface {
 pub(crate) struct Pcapng {
     big_endian: bool,
     interfaces: Vec<Interface>,
+    /// Interfaces of the sections before.
+    before: u32,
+    /// Names of the first interfaces of the file; empty where the file has none.
+    names: Vec<String>,
 }
 
 /// Numbers of a block in the order of its section.
@@ -102,6 +110,7 @@ impl Pcapng {
             let little = Fields { bytes: begin, big_endian: false };
             if little.word(0) == SECTION_HEADER {
                 self.big_endian = little.word(8) != BYTE_ORDER;
+                self.before = self.before.saturating_add(self.interfaces.len() as u32);
                 self.interfaces.clear();
                 let fields = Fields { bytes: begin, big_endian: self.big_endian };
                 if fields.word(8) != BYTE_ORDER {
@@ -139,6 +148,19 @@ impl Pcapng {
         }
     }
 
+    /// Names of the interfaces, by their numbers.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn name(&mut self, fields: Fields<'_>) {
+        if self.names.len() < NAMES_MAX {
+            let name = fields.option(8, INTERFACE_NAME).unwrap_or(&[]);
+            let name = String::from_utf8_lossy(&name[..name.len().min(NAME_BYTES_MAX)]);
+            self.names.push(name.into_owned());
+        }
+    }
+
     fn block(
         &mut self,
         kind: u32,
@@ -151,6 +173,7 @@ impl Pcapng {
             INTERFACE_DESCRIPTION => {
                 if self.interfaces.len() < INTERFACES_MAX {
                     self.interfaces.push(interface(fields));
+                    self.name(fields);
                 } else {
                     tell(offset, "more interfaces than are read".into());
                 }
@@ -183,7 +206,8 @@ impl Pcapng {
         };
         let stamp = u64::from(high) << 32 | u64::from(low);
         let time_ns = (kind != SIMPLE_PACKET).then(|| interface.time_ns(stamp));
-        each(&Record { time_ns, link: interface.link, original_bytes, data });
+        let number = self.before.saturating_add(number);
+        each(&Record { time_ns, interface: number, link: interface.link, original_bytes, data });
     }
 }
 

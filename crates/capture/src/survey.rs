@@ -1,9 +1,16 @@
-//! What a capture holds: totals, conversations, lengths of packets.
+//! What a capture holds: totals, conversations, lengths of packets, rates, pings, and for each TCP
+//! connection what happened in it.
 
-use crate::decode::{self, Address, Headers, TCP, UDP};
+use crate::connection::stream::Verdict;
+use crate::connection::{Connection, Passing};
+use crate::decode::{self, Address, IpPacket, TCP, UDP};
 use crate::file::Record;
 use crate::fragments::Fragments;
-use std::collections::BTreeMap;
+use crate::ping::Pings;
+use crate::rate::Rates;
+use crate::segment::{self, Segment};
+// Looked up, never iterated: results do not depend on its order.
+use hashbrown::HashMap;
 
 /// Between what a conversation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +33,7 @@ pub struct Counted {
 }
 
 /// Two ends and what passed between them. `a` is the one that was seen first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Conversation {
     /// Hosts, or ends of a protocol.
     pub layer: Layer,
@@ -40,15 +47,62 @@ pub struct Conversation {
     pub times_ns: Option<(i64, i64)>,
     /// Sequence number with which `a` or `b` opened it.
     opened: Option<u32>,
+    /// The conversation of its hosts.
+    hosts: u32,
+    /// The first of its connections in [`Survey::connections`].
+    connection: Option<u32>,
 }
 
 /// Upper ends of the bins of lengths, as Wireshark has them; the last bin has none.
 pub const LENGTH_BINS: [u32; 9] = [19, 39, 79, 159, 319, 639, 1279, 2559, 5119];
 
-type Ends = (Layer, (Address, u16), (Address, u16));
+/// Bins of the rate over time of all packets.
+const RATE_BINS_MAX: usize = 1024;
+
+/// Two ends, the smaller first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Ends {
+    low: u128,
+    high: u128,
+    ports: u32,
+    /// Layer, and version of IP.
+    kind: u8,
+}
+
+impl Ends {
+    fn of(layer: Layer, from: (Address, u16), to: (Address, u16)) -> Self {
+        let number = |address: Address| match address {
+            Address::V4(bytes) => (0, u128::from(u32::from_be_bytes(bytes))),
+            Address::V6(bytes) => (1, u128::from_be_bytes(bytes)),
+        };
+        let (version, source) = number(from.0);
+        let (_, destination) = number(to.0);
+        let (one, other) = ((source, from.1), (destination, to.1));
+        let (low, high) = if one <= other { (one, other) } else { (other, one) };
+        Self {
+            low: low.0,
+            high: high.0,
+            ports: u32::from(low.1) << 16 | u32::from(high.1),
+            kind: layer as u8 * 2 + version,
+        }
+    }
+}
+
+/// What a record was, for who looks at packets one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Its connection in [`Survey::connections`].
+    pub connection: u32,
+    /// Sent by `a` (0) or `b` (1).
+    pub side: usize,
+    /// Its header.
+    pub segment: Segment,
+    /// What it was, if it had data or a FIN.
+    pub verdict: Option<Verdict>,
+}
 
 /// Counts the records of one file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Survey {
     /// All frames.
     pub total: Counted,
@@ -56,81 +110,235 @@ pub struct Survey {
     pub truncated: u64,
     /// Frames that carry no IP that could be read.
     pub other: u64,
+    /// TCP packets whose header could not be read.
+    pub unread: u64,
     /// First and last stamp.
     pub times_ns: Option<(i64, i64)>,
     /// Frames by length: the bins of [`LENGTH_BINS`] and one above.
     pub lengths: [Counted; LENGTH_BINS.len() + 1],
+    /// Packets and bytes over time.
+    pub rates: Rates<2>,
     /// In order of their first frame.
     pub conversations: Vec<Conversation>,
-    latest: BTreeMap<Ends, usize>,
+    /// TCP connections, one per interface and conversation, with the number of the conversation.
+    pub connections: Vec<(u32, Connection)>,
+    /// Echo requests and replies.
+    pub pings: Pings,
+    latest: HashMap<Ends, u32>,
+    /// Connections at a further interface, by conversation and interface.
+    further: HashMap<(u32, u32), u32>,
+    last: Option<(Ends, u32)>,
     fragments: Fragments,
+    now_ns: i64,
+    /// Frames that the last record proved to have been needless retransmissions.
+    proved: Vec<u64>,
+}
+
+impl Default for Survey {
+    fn default() -> Self {
+        Self {
+            total: Counted::default(),
+            truncated: 0,
+            other: 0,
+            unread: 0,
+            times_ns: None,
+            lengths: [Counted::default(); LENGTH_BINS.len() + 1],
+            rates: Rates::new(RATE_BINS_MAX),
+            conversations: Vec::new(),
+            connections: Vec::new(),
+            pings: Pings::default(),
+            latest: HashMap::new(),
+            further: HashMap::new(),
+            last: None,
+            fragments: Fragments::default(),
+            now_ns: 0,
+            proved: Vec::new(),
+        }
+    }
 }
 
 impl Survey {
-    /// Counts a record.
-    pub fn add(&mut self, record: &Record<'_>) {
-        let bytes = record.original_bytes;
-        self.total.add(bytes);
-        self.lengths[LENGTH_BINS.partition_point(|&end| end < bytes)].add(bytes);
-        self.truncated += u64::from(record.data.len() < bytes as usize);
-        if let Some(now) = record.time_ns {
-            let (first, last) = self.times_ns.unwrap_or((now, now));
-            self.times_ns = Some((first.min(now), last.max(now)));
-        }
-        let Some(headers) = decode::headers(record.link, record.data) else {
+    /// Counts a record. Says what it was if it is part of a TCP connection.
+    pub fn add(&mut self, record: &Record<'_>) -> Option<Told> {
+        self.count_frame(record);
+        let Some(packet) = decode::ip_packet(record.link, record.data, record.original_bytes)
+        else {
             self.other += 1;
-            return;
+            return None;
         };
-        let hosts = ((headers.source, 0), (headers.destination, 0));
-        self.count(Layer::Ip, hosts.0, hosts.1, record, None);
+        let ports = decode::ports(&packet);
         // A packet in fragments counts where it is complete, or where its ports are.
-        let whole = match headers.fragment {
-            Some(fragment) if fragment.complete => self.fragments.add(&headers, fragment),
-            _ => Some(headers),
+        let whole = match packet.fragment {
+            Some(fragment) if fragment.complete => self.fragments.add(&packet, fragment, ports),
+            _ => ports,
         };
-        let Some(Headers { protocol, ports: Some((from, to)), opens, .. }) = whole else { return };
-        let layer = match protocol {
-            TCP => Layer::Tcp,
-            UDP => Layer::Udp,
-            _ => return,
-        };
-        self.count(layer, (headers.source, from), (headers.destination, to), record, opens);
+        match (packet.protocol, whole) {
+            (TCP, Some(ports)) => self.tcp(record, &packet, ports),
+            (UDP, Some((from, to))) => {
+                let (from, to) = ((packet.source, from), (packet.destination, to));
+                self.converse(Layer::Udp, from, to, None, record);
+                None
+            }
+            _ => {
+                self.count_hosts(&packet, record);
+                self.pings.add(record.interface, self.now_ns, &packet);
+                None
+            }
+        }
     }
 
-    fn count(
+    /// Numbers of earlier frames (from 1) that the last record proved to have been needless.
+    pub fn proved(&self) -> &[u64] {
+        &self.proved
+    }
+
+    fn count_frame(&mut self, record: &Record<'_>) {
+        self.proved.clear();
+        let bytes = record.original_bytes;
+        self.total.add(bytes);
+        self.lengths[length_bin(bytes)].add(bytes);
+        self.truncated += u64::from(record.data.len() < bytes as usize);
+        if let Some(now) = record.time_ns {
+            self.now_ns = now;
+            self.times_ns = spanning(self.times_ns, now);
+            self.rates.add(now, [1, u64::from(bytes)]);
+        }
+    }
+
+    fn count_hosts(&mut self, packet: &IpPacket<'_>, record: &Record<'_>) -> u32 {
+        let (from, to) = ((packet.source, 0), (packet.destination, 0));
+        let number = self.number(Ends::of(Layer::Ip, from, to), Layer::Ip, from, to, None);
+        self.conversations[number as usize].add(from, record);
+        number
+    }
+
+    /// A packet of TCP or UDP: of its hosts, and of its ends. Returns the latter and the side.
+    fn converse(
         &mut self,
         layer: Layer,
         from: (Address, u16),
         to: (Address, u16),
-        record: &Record<'_>,
         opens: Option<u32>,
-    ) {
-        let key = (layer, from.min(to), from.max(to));
-        let known = self.latest.get(&key).copied().filter(|&number| {
+        record: &Record<'_>,
+    ) -> (u32, usize) {
+        let ends = Ends::of(layer, from, to);
+        let number = match self.last {
+            Some((last, number)) if last == ends && opens.is_none() => number,
+            _ => self.number(ends, layer, from, to, opens),
+        };
+        self.last = Some((ends, number));
+        let conversation = &mut self.conversations[number as usize];
+        let (side, hosts) = (conversation.add(from, record), conversation.hosts);
+        self.conversations[hosts as usize].add((from.0, 0), record);
+        (number, side)
+    }
+
+    /// The number of a conversation, known or new.
+    fn number(
+        &mut self,
+        ends: Ends,
+        layer: Layer,
+        from: (Address, u16),
+        to: (Address, u16),
+        opens: Option<u32>,
+    ) -> u32 {
+        let known = self.latest.get(&ends).copied().filter(|&number| {
             // Another opening sequence number is another connection between the same ports.
-            let opened = self.conversations[number].opened;
+            let opened = self.conversations[number as usize].opened;
             opens.is_none() || opened.is_none() || opens == opened
         });
-        let number = known.unwrap_or_else(|| {
-            let number = self.conversations.len();
-            self.conversations.push(Conversation {
-                layer,
-                a: from,
-                b: to,
-                counted: [Counted::default(); 2],
-                times_ns: None,
-                opened: None,
-            });
-            self.latest.insert(key, number);
-            number
-        });
-        let conversation = &mut self.conversations[number];
-        conversation.opened = conversation.opened.or(opens);
-        conversation.counted[usize::from(conversation.a != from)].add(record.original_bytes);
-        if let Some(now) = record.time_ns {
-            let (first, last) = conversation.times_ns.unwrap_or((now, now));
-            conversation.times_ns = Some((first.min(now), last.max(now)));
+        if let Some(number) = known {
+            let conversation = &mut self.conversations[number as usize];
+            conversation.opened = conversation.opened.or(opens);
+            return number;
         }
+        let hosts = match layer {
+            Layer::Ip => self.conversations.len() as u32,
+            Layer::Tcp | Layer::Udp => {
+                let (from, to) = ((from.0, 0), (to.0, 0));
+                self.number(Ends::of(Layer::Ip, from, to), Layer::Ip, from, to, None)
+            }
+        };
+        let number = self.conversations.len() as u32;
+        self.conversations.push(Conversation {
+            layer,
+            a: from,
+            b: to,
+            counted: [Counted::default(); 2],
+            times_ns: None,
+            opened: opens,
+            hosts,
+            connection: None,
+        });
+        self.latest.insert(ends, number);
+        number
+    }
+
+    fn tcp(
+        &mut self,
+        record: &Record<'_>,
+        packet: &IpPacket<'_>,
+        (from, to): (u16, u16),
+    ) -> Option<Told> {
+        let (from, to) = ((packet.source, from), (packet.destination, to));
+        let whole = packet.fragment.is_none();
+        let opens = if whole { segment::opens(packet) } else { None };
+        let (conversation, side) = self.converse(Layer::Tcp, from, to, opens, record);
+        let segment = if whole { Segment::of(packet) } else { None };
+        let Some(segment) = segment else {
+            self.unread += 1;
+            return None;
+        };
+        let connection = self.connection(conversation, record.interface);
+        let passing = Passing {
+            now_ns: self.now_ns,
+            frame: self.total.packets,
+            wire_bytes: record.original_bytes,
+            identification: packet.identification,
+            congestion: packet.ecn == 3,
+        };
+        let (_, analysed) = &mut self.connections[connection as usize];
+        let verdict = analysed.packet(side, &passing, &segment, &mut self.proved);
+        Some(Told { connection, side, segment, verdict })
+    }
+
+    /// The connection of a conversation at an interface.
+    fn connection(&mut self, conversation: u32, interface: u32) -> u32 {
+        let number = self.connections.len() as u32;
+        let first = self.conversations[conversation as usize].connection.get_or_insert(number);
+        if *first == number {
+            self.connections.push((conversation, Connection::at(interface)));
+            return number;
+        }
+        if self.connections[*first as usize].1.interface == interface {
+            return *first;
+        }
+        let known = *self.further.entry((conversation, interface)).or_insert(number);
+        if known == number {
+            self.connections.push((conversation, Connection::at(interface)));
+        }
+        known
+    }
+}
+
+fn length_bin(bytes: u32) -> usize {
+    LENGTH_BINS.iter().filter(|&&end| end < bytes).count()
+}
+
+fn spanning(times: Option<(i64, i64)>, now: i64) -> Option<(i64, i64)> {
+    let (first, last) = times.unwrap_or((now, now));
+    Some((first.min(now), last.max(now)))
+}
+
+impl Conversation {
+    /// Counts a frame of one end: which it is.
+    fn add(&mut self, from: (Address, u16), record: &Record<'_>) -> usize {
+        let side = usize::from(self.a != from);
+        self.counted[side].add(record.original_bytes);
+        if let Some(now) = record.time_ns {
+            self.times_ns = spanning(self.times_ns, now);
+        }
+        side
     }
 }
 

@@ -22,7 +22,9 @@ fn read(bytes: &[u8]) -> Option<Read> {
 fn survey(bytes: &[u8]) -> Survey {
     let mut survey = Survey::default();
     if let Ok(mut file) = CaptureFile::open(bytes) {
-        let _ = file.read(|record| survey.add(record));
+        let _ = file.read(|record| {
+            survey.add(record);
+        });
     }
     survey
 }
@@ -269,6 +271,6 @@ proptest! {
         link in prop::sample::select(vec![0_u16, 1, 101, 113, 276]),
         frame in prop::collection::vec(any::<u8>(), 0..200),
     ) {
-        let _ = dumbbell_capture::decode::headers(LinkType::of(link), &frame);
+        let _ = dumbbell_capture::decode::ip_packet(LinkType::of(link), &frame, frame.len() as u32);
     }
 }

@@ -1,0 +1,114 @@
+//! What a data segment is: new, overtaken on its way, sent again, or a copy made on the way; and what
+//! says so.
+
+use super::order;
+use super::sent::Seen;
+
+/// What a data segment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// Beyond everything before it.
+    New,
+    /// Sent once, and overtaken by later ones on its way to the tap.
+    Reordered(Evidence),
+    /// Sent again by the sender.
+    Retransmitted(Evidence),
+    /// The very same packet once more.
+    Copy(Evidence),
+    /// A byte that is acknowledged already, to see whether the other side lives (RFC 9293 §3.8.4).
+    KeepAlive,
+}
+
+/// What a judgement rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// Its bytes passed before.
+    SeenBefore,
+    /// Its bytes had been acknowledged.
+    Acknowledged,
+    /// IP identification: sent before, or after, bytes that follow it in the stream.
+    Identification,
+    /// Timestamp option, likewise.
+    Timestamp,
+    /// Time since its hole was seen, against the round trip.
+    Time,
+    /// Packets before it are missing, and the sender had paused.
+    Missing,
+}
+
+/// How many kinds of evidence there are.
+pub const EVIDENCE: usize = 6;
+
+/// Taken for the round trip where it is unknown, as Wireshark does.
+const UNKNOWN_RTT_NS: i64 = 3_000_000;
+
+/// A data segment, as far as its order tells something.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamped {
+    pub now_ns: i64,
+    pub tsval: Option<u32>,
+    /// Only of a sender that counts them.
+    pub identification: Option<u16>,
+}
+
+/// A segment in a hole: `later` is what is known of bytes behind it that were sent for the first time
+/// when they were seen first. Sent before these, or after?
+pub(crate) fn in_hole(segment: &Stamped, later: Option<&Seen>, round_trip_ns: i64) -> Judgement {
+    let Some(later) = later else { return Judgement::Retransmitted(Evidence::Time) };
+    if let Some(identification) = segment.identification {
+        return if order::sent_before(identification, later.identification) {
+            Judgement::Reordered(Evidence::Identification)
+        } else {
+            Judgement::Retransmitted(Evidence::Identification)
+        };
+    }
+    match segment.tsval {
+        Some(tsval) if order::older(tsval, later.tsval) => {
+            return Judgement::Reordered(Evidence::Timestamp);
+        }
+        Some(tsval) if tsval != later.tsval => {
+            return Judgement::Retransmitted(Evidence::Timestamp);
+        }
+        _ => {}
+    }
+    let round_trip_ns = if round_trip_ns > 0 { round_trip_ns } else { UNKNOWN_RTT_NS };
+    // What is sent again because of the hole comes a round trip after the hole was seen.
+    if (segment.now_ns - later.first_ns) * 10 >= round_trip_ns * 9 {
+        Judgement::Retransmitted(Evidence::Time)
+    } else {
+        Judgement::Reordered(Evidence::Time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LATER: Seen = Seen {
+        start: 100,
+        end: 200,
+        first_ns: 1_000_000,
+        last_ns: 1_000_000,
+        tsval: 50,
+        identification: 3,
+        again: false,
+        resent: false,
+        bare: false,
+    };
+
+    fn judged(identification: Option<u16>, tsval: Option<u32>, now_ns: i64) -> Judgement {
+        in_hole(&Stamped { now_ns, tsval, identification }, Some(&LATER), 10_000_000)
+    }
+
+    #[test]
+    fn the_best_evidence_decides() {
+        use Evidence::{Identification, Time, Timestamp};
+        use Judgement::{Reordered, Retransmitted};
+        assert_eq!(judged(Some(65_535), Some(60), 90_000_000), Reordered(Identification));
+        assert_eq!(judged(Some(4), Some(50), 1_000_001), Retransmitted(Identification));
+        assert_eq!(judged(None, Some(49), 90_000_000), Reordered(Timestamp));
+        assert_eq!(judged(None, Some(51), 1_000_001), Retransmitted(Timestamp));
+        assert_eq!(judged(None, Some(50), 9_999_999), Reordered(Time));
+        assert_eq!(judged(None, None, 10_000_000), Retransmitted(Time));
+    }
+}

@@ -1,0 +1,305 @@
+//! A TCP connection as one interface saw it: handshake, two streams, close.
+
+pub mod delayed;
+pub mod flight;
+pub mod judge;
+mod order;
+pub mod proof;
+pub mod recovery;
+pub mod rtt;
+mod sent;
+pub mod stream;
+
+use crate::segment::Segment;
+use stream::{Ack, Data, Stream, Verdict};
+
+/// What passes, besides its TCP header.
+#[derive(Clone, Copy, Debug)]
+pub struct Passing {
+    /// When; since 1970.
+    pub now_ns: i64,
+    /// Number of the frame, by which retransmissions are named again.
+    pub frame: u64,
+    /// Length of the frame on the wire.
+    pub wire_bytes: u32,
+    /// IP identification, if the packet has one.
+    pub identification: Option<u16>,
+    /// Congestion experienced (RFC 3168 §5).
+    pub congestion: bool,
+}
+
+/// One end of a connection: what it sent.
+#[derive(Debug, Default)]
+pub struct Side {
+    /// Frames.
+    pub packets: u64,
+    /// Their lengths on the wire.
+    pub bytes: u64,
+    /// Initial sequence number, if the SYN was seen.
+    pub initial: Option<u32>,
+    /// Announced in its SYN.
+    pub mss: Option<u16>,
+    /// Announced in its SYN.
+    pub window_scale: Option<u8>,
+    /// Announced in its SYN.
+    pub sack_permitted: bool,
+    /// Timestamps were seen.
+    pub timestamps: bool,
+    /// SYNs, repeated ones too.
+    pub syns: u64,
+    /// FINs, repeated ones too.
+    pub fins: u64,
+    /// RSTs.
+    pub resets: u64,
+    /// Packets without payload, SYN and RST that acknowledge.
+    pub acks: u64,
+    /// Packets with a SACK block.
+    pub acks_with_sack: u64,
+    /// SACK blocks.
+    pub sack_blocks: u64,
+    /// DSACKs (RFC 2883).
+    pub dsacks: u64,
+    /// Duplicate acknowledgements (RFC 5681 §2).
+    pub duplicate_acks: u64,
+    /// Packets that announce no window.
+    pub zero_windows: u64,
+    /// Smallest window it announced, scaled where that is known.
+    pub window_min_bytes: Option<u64>,
+    /// Largest.
+    pub window_max_bytes: u64,
+    /// Latest.
+    pub window_last_bytes: u64,
+    /// Packets with congestion experienced.
+    pub congested: u64,
+    /// Packets that echo this (ECE), handshake aside.
+    pub echoes: u64,
+    /// Packets with window reduced (CWR), handshake aside.
+    pub reductions: u64,
+    /// Times it began to send data after the other had: requests, or responses.
+    pub turns: u64,
+    /// Headers with options that cannot be.
+    pub malformed: u64,
+    first_ack: Option<u32>,
+    /// What it sent, once there was data.
+    pub stream: Option<Box<Stream>>,
+}
+
+/// How a connection ended, as far as the capture tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closing {
+    /// Not within the capture.
+    Open,
+    /// Side 0 or 1 has sent its FIN, the other not.
+    Half(usize),
+    /// Both have sent a FIN.
+    Both,
+    /// Side 0 or 1 has aborted it.
+    Reset(usize),
+}
+
+/// A connection; side 0 is the end `a` of its conversation.
+#[derive(Debug, Default)]
+pub struct Connection {
+    /// Number of the interface in the file.
+    pub interface: u32,
+    /// Both ends.
+    pub sides: [Side; 2],
+    /// Who sent the SYN.
+    pub opener: Option<usize>,
+    /// First SYN, first SYN with ACK, the ACK that ends the handshake.
+    pub handshake_ns: [Option<i64>; 3],
+    /// How it ended.
+    pub closing: Option<Closing>,
+    last_data: Option<usize>,
+}
+
+impl Connection {
+    /// At an interface.
+    pub fn at(interface: u32) -> Self {
+        Self { interface, ..Self::default() }
+    }
+
+    /// From SYN to SYN with ACK: the tap to the one who answers, and back. `None` if a SYN was
+    /// repeated, since it is not known which was answered.
+    pub fn syn_rtt_ns(&self) -> Option<i64> {
+        let [syn, answer, _] = self.handshake_ns;
+        let once = self.sides.iter().all(|side| side.syns == 1);
+        Some(answer? - syn?).filter(|rtt| once && *rtt >= 0)
+    }
+
+    /// From SYN to the ACK that ends the handshake: the whole round trip.
+    pub fn handshake_rtt_ns(&self) -> Option<i64> {
+        let [syn, _, ack] = self.handshake_ns;
+        self.syn_rtt_ns().and(Some(ack? - syn?)).filter(|rtt| *rtt >= 0)
+    }
+
+    /// Round trip between the tap and a side; 0 if unknown.
+    fn near_ns(&self, side: usize) -> i64 {
+        if let (Some(opener), [Some(syn), Some(answer), Some(ack)]) =
+            (self.opener, self.handshake_ns)
+        {
+            let near = if opener == side { ack - answer } else { answer - syn };
+            return near.max(0);
+        }
+        self.sides[1 - side].stream.as_ref().map_or(0, |stream| stream.rtt.min_ns)
+    }
+
+    /// A segment of side 0 or 1 passes. Says what it is, if it has data or a FIN; adds to `proved` the
+    /// numbers of earlier frames that it shows to have been needless.
+    pub fn packet(
+        &mut self,
+        side: usize,
+        passing: &Passing,
+        segment: &Segment,
+        proved: &mut Vec<u64>,
+    ) -> Option<Verdict> {
+        let flags = segment.flags;
+        self.count(side, passing, segment);
+        if flags.rst() {
+            self.closing.get_or_insert(Closing::Reset(side));
+            return None;
+        }
+        if flags.syn() {
+            self.open(side, passing.now_ns, segment);
+        } else if flags.ack() {
+            self.answer(side, passing.now_ns);
+        }
+        if flags.ack() {
+            self.acknowledge(side, passing.now_ns, segment, proved);
+        }
+        let data = segment.payload_bytes > 0 || flags.fin();
+        let verdict = if data {
+            self.data(side, passing, segment)
+        } else {
+            if let (false, Some(stream)) = (flags.syn(), &mut self.sides[side].stream) {
+                stream.bare(passing.identification);
+            }
+            None
+        };
+        if flags.fin() && !matches!(self.closing, Some(Closing::Reset(_))) {
+            let both = self.sides.iter().all(|side| side.fins > 0);
+            self.closing = Some(if both { Closing::Both } else { Closing::Half(side) });
+        }
+        verdict
+    }
+
+    fn count(&mut self, side: usize, passing: &Passing, segment: &Segment) {
+        let scaled = self.sides.iter().all(|side| side.window_scale.is_some());
+        let flags = segment.flags;
+        let one = &mut self.sides[side];
+        one.packets += 1;
+        one.bytes += u64::from(passing.wire_bytes);
+        one.syns += u64::from(flags.syn());
+        one.fins += u64::from(flags.fin());
+        one.resets += u64::from(flags.rst());
+        one.timestamps |= segment.timestamps.is_some();
+        one.malformed += u64::from(segment.malformed);
+        one.congested += u64::from(passing.congestion);
+        if flags.syn() || flags.rst() {
+            return;
+        }
+        one.echoes += u64::from(flags.ece());
+        one.reductions += u64::from(flags.cwr());
+        if !flags.ack() {
+            return;
+        }
+        one.acks += u64::from(segment.payload_bytes == 0);
+        one.acks_with_sack += u64::from(segment.sack_count > 0);
+        one.sack_blocks += u64::from(segment.sack_count);
+        one.zero_windows += u64::from(segment.window == 0);
+        let shift = one.window_scale.filter(|_| scaled).unwrap_or(0);
+        let window = u64::from(segment.window) << shift;
+        one.window_min_bytes = Some(one.window_min_bytes.map_or(window, |min| min.min(window)));
+        one.window_max_bytes = one.window_max_bytes.max(window);
+    }
+
+    fn open(&mut self, side: usize, now_ns: i64, segment: &Segment) {
+        let step = usize::from(segment.flags.ack());
+        self.handshake_ns[step].get_or_insert(now_ns);
+        self.opener.get_or_insert(if step == 0 { side } else { 1 - side });
+        let one = &mut self.sides[side];
+        one.initial.get_or_insert(segment.sequence);
+        one.mss = one.mss.or(segment.mss);
+        one.window_scale = one.window_scale.or(segment.window_scale);
+        one.sack_permitted |= segment.sack_permitted;
+    }
+
+    fn answer(&mut self, side: usize, now_ns: i64) {
+        let answered = self.handshake_ns[1].is_some() && self.opener == Some(side);
+        if answered {
+            self.handshake_ns[2].get_or_insert(now_ns);
+        }
+    }
+
+    fn acknowledge(
+        &mut self,
+        side: usize,
+        now_ns: i64,
+        segment: &Segment,
+        proved: &mut Vec<u64>,
+    ) {
+        let flags = segment.flags;
+        let window = u64::from(segment.window);
+        let same_window = self.sides[side].window_last_bytes == window;
+        self.sides[side].window_last_bytes = window;
+        let ack = Ack {
+            now_ns,
+            acknowledgement: segment.acknowledgement,
+            sack: segment.sack_blocks(),
+            tsecr: segment.timestamps.map(|(_, echo)| echo),
+            bare: segment.payload_bytes == 0
+                && !flags.syn()
+                && !flags.fin()
+                && (same_window || segment.sack_count > 0),
+        };
+        let Some(stream) = self.acknowledged(side, segment) else { return };
+        let acked = stream.ack(&ack, proved);
+        let one = &mut self.sides[side];
+        one.duplicate_acks += u64::from(acked.duplicate);
+        one.dsacks += u64::from(acked.dsack);
+    }
+
+    /// The other side's stream; if none of it was seen, only once this side acknowledges something.
+    fn acknowledged(&mut self, side: usize, segment: &Segment) -> Option<&mut Stream> {
+        let acknowledgement = segment.acknowledgement;
+        let first = *self.sides[side].first_ack.get_or_insert(acknowledgement);
+        let other = &mut self.sides[1 - side];
+        if other.stream.is_none() {
+            let origin = other.initial.map_or(first, |initial| initial.wrapping_add(1));
+            if acknowledgement == origin || segment.flags.syn() {
+                return None;
+            }
+            other.stream = Some(Box::new(Stream::new(origin)));
+        }
+        other.stream.as_deref_mut()
+    }
+
+    fn data(&mut self, side: usize, passing: &Passing, segment: &Segment) -> Option<Verdict> {
+        let near_ns = self.near_ns(side);
+        let handshake = self.sides.iter().all(|side| side.initial.is_some());
+        let sack = !handshake || self.sides.iter().all(|side| side.sack_permitted);
+        let turned = self.last_data == Some(1 - side);
+        let sequence = segment.sequence.wrapping_add(u32::from(segment.flags.syn()));
+        let data = Data {
+            now_ns: passing.now_ns,
+            frame: passing.frame,
+            sequence,
+            payload_bytes: segment.payload_bytes,
+            fin: segment.flags.fin(),
+            tsval: segment.timestamps.map(|(value, _)| value),
+            identification: passing.identification,
+            near_ns,
+            sack,
+            turned,
+        };
+        let one = &mut self.sides[side];
+        let origin = one.initial.map_or(sequence, |initial| initial.wrapping_add(1));
+        let stream = one.stream.get_or_insert_with(|| Box::new(Stream::new(origin)));
+        let verdict = stream.data(&data);
+        if segment.payload_bytes > 0 {
+            one.turns += u64::from(self.last_data != Some(side));
+            self.last_data = Some(side);
+        }
+        verdict
+    }
+}

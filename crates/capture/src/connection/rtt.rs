@@ -1,0 +1,43 @@
+//! Round trips as a capture shows them: from a data segment that passed once to the first cumulative
+//! acknowledgement of its last byte (`docs/metrics.md`), smoothed as by RFC 6298 §2.
+
+/// Samples and what is made of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rtt {
+    /// How many.
+    pub samples: u64,
+    /// Their sum.
+    pub sum_ns: i128,
+    /// Smallest; 0 without samples.
+    pub min_ns: i64,
+    /// Largest; 0 without samples.
+    pub max_ns: i64,
+    smoothed_ns: i64,
+}
+
+impl Rtt {
+    pub(crate) fn add(&mut self, sample_ns: i64) {
+        // Stamps that go backwards measure nothing.
+        if sample_ns < 0 {
+            return;
+        }
+        if self.samples == 0 {
+            (self.min_ns, self.max_ns, self.smoothed_ns) = (sample_ns, sample_ns, sample_ns);
+        }
+        self.samples += 1;
+        self.sum_ns += i128::from(sample_ns);
+        self.min_ns = self.min_ns.min(sample_ns);
+        self.max_ns = self.max_ns.max(sample_ns);
+        self.smoothed_ns += (sample_ns - self.smoothed_ns) / 8;
+    }
+
+    /// Mean in nanoseconds; `None` without samples.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.samples > 0).then(|| self.sum_ns as f64 / self.samples as f64)
+    }
+
+    /// Smoothed; `None` without samples.
+    pub(crate) fn smoothed_ns(&self) -> Option<i64> {
+        (self.samples > 0).then_some(self.smoothed_ns)
+    }
+}

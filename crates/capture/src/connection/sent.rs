@@ -1,0 +1,139 @@
+//! The bytes of a stream that were seen and are not acknowledged yet, as segments in order.
+
+use std::collections::VecDeque;
+
+/// Segments kept of a stream whose acknowledgements are in the capture.
+const SEGMENTS_MAX: usize = 1 << 17;
+/// And of one where none has been seen, so that nothing would ever be forgotten.
+const SEGMENTS_UNACKNOWLEDGED_MAX: usize = 512;
+
+/// A stretch of bytes, as the segment in which it was seen first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    /// Position of the first byte.
+    pub start: i64,
+    /// Position behind the last.
+    pub end: i64,
+    /// When it was seen first.
+    pub first_ns: i64,
+    /// When it was seen last.
+    pub last_ns: i64,
+    /// Timestamp value of the first segment; 0 without.
+    pub tsval: u32,
+    /// IP identification of the first segment; 0 without.
+    pub identification: u16,
+    /// It was seen more than once.
+    pub again: bool,
+    /// The first that was seen of it was a retransmission already.
+    pub resent: bool,
+    /// Nothing but a FIN.
+    pub bare: bool,
+}
+
+/// Disjoint, in order of their bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Sent {
+    segments: VecDeque<Seen>,
+}
+
+impl Sent {
+    /// Appends what begins behind everything there is.
+    pub(crate) fn append(&mut self, seen: Seen, acknowledged: bool) {
+        let most = if acknowledged { SEGMENTS_MAX } else { SEGMENTS_UNACKNOWLEDGED_MAX };
+        if self.segments.len() >= most {
+            self.segments.pop_front();
+        }
+        self.segments.push_back(seen);
+    }
+
+    /// Takes off the first segment if it ends at or before `position`.
+    pub(crate) fn acknowledged(&mut self, position: i64) -> Option<Seen> {
+        if self.segments.front()?.end > position {
+            return None;
+        }
+        self.segments.pop_front()
+    }
+
+    /// The segment that holds a position.
+    pub(crate) fn at(&self, position: i64) -> Option<&Seen> {
+        let index = self.segments.partition_point(|seen| seen.end <= position);
+        self.segments.get(index).filter(|seen| seen.start <= position)
+    }
+
+    /// The first segments that begin behind a position.
+    pub(crate) fn behind(&self, position: i64) -> impl Iterator<Item = &Seen> {
+        let index = self.segments.partition_point(|seen| seen.end <= position);
+        self.segments.range(index..).filter(move |seen| seen.start > position)
+    }
+
+    /// A segment that is not behind everything: what is there is marked as seen again, what is
+    /// missing is filled in. Returns how many bytes were filled in.
+    pub(crate) fn fill(&mut self, segment: Seen) -> i64 {
+        let mut index = self.segments.partition_point(|seen| seen.end <= segment.start);
+        let (mut position, mut filled) = (segment.start, 0);
+        while position < segment.end {
+            match self.segments.get_mut(index) {
+                Some(seen) if seen.start <= position => {
+                    seen.again = true;
+                    seen.last_ns = segment.last_ns;
+                    position = seen.end;
+                }
+                next => {
+                    let end = next.map_or(segment.end, |seen| seen.start.min(segment.end));
+                    if self.segments.len() < SEGMENTS_MAX {
+                        self.segments.insert(index, Seen { start: position, end, ..segment });
+                    }
+                    filled += end - position;
+                    position = end;
+                }
+            }
+            index += 1;
+        }
+        filled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(start: i64, end: i64) -> Seen {
+        Seen {
+            start,
+            end,
+            first_ns: 0,
+            last_ns: 0,
+            tsval: 0,
+            identification: 0,
+            again: false,
+            resent: false,
+            bare: false,
+        }
+    }
+
+    #[test]
+    fn holes_are_filled_and_the_rest_is_marked() {
+        let mut sent = Sent::default();
+        for (start, end) in [(0, 10), (20, 30), (40, 50)] {
+            sent.append(seen(start, end), true);
+        }
+        assert_eq!(sent.fill(seen(5, 45)), 20);
+        let all: Vec<_> = sent.segments.iter().map(|s| (s.start, s.end, s.again)).collect();
+        let expected =
+            [(0, 10, true), (10, 20, false), (20, 30, true), (30, 40, false), (40, 50, true)];
+        assert_eq!(all, expected);
+        assert!(sent.at(15).is_some_and(|seen| seen.start == 10));
+        assert_eq!(sent.behind(25).next().map(|seen| seen.start), Some(30));
+        assert_eq!(sent.acknowledged(9).map(|seen| seen.end), None);
+        assert_eq!(sent.acknowledged(10).map(|seen| seen.end), Some(10));
+    }
+
+    #[test]
+    fn without_acknowledgements_little_is_kept() {
+        let mut sent = Sent::default();
+        for start in 0..10_000 {
+            sent.append(seen(start, start + 1), false);
+        }
+        assert_eq!(sent.segments.len(), SEGMENTS_UNACKNOWLEDGED_MAX);
+    }
+}

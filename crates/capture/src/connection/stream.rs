@@ -1,0 +1,459 @@
+//! One direction of a connection: what one end sends, and what the other acknowledges of it.
+
+use super::delayed::Delayed;
+use super::flight::Flight;
+use super::judge::{self, Evidence, Judgement, Stamped, EVIDENCE};
+use super::order::Identifications;
+use super::proof::Proofs;
+use super::recovery::{Kind, Recovery, Resent};
+use super::rtt::Rtt;
+use super::sent::{Seen, Sent};
+use crate::rate::Rates;
+use std::collections::VecDeque;
+
+/// Packets among which a copy is looked for.
+const COPIES_AMONG: usize = 64;
+/// Segments behind a hole that are looked at for one that was sent once.
+const LATER_AMONG: usize = 64;
+/// Steps of a position beyond this are no part of the stream.
+const STEP_MAX: i64 = 1 << 30;
+/// A probe or a time-out comes at least so much later than what it repeats, where no round trip is
+/// known: Linux's smallest time-out.
+const PAUSE_NS: i64 = 200_000_000;
+
+/// What a frame is for its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Position of its first byte in the stream, 0 for the first of all.
+    pub position: i64,
+    /// New, overtaken, sent again, a copy.
+    pub judgement: Judgement,
+    /// Why it was sent again, if it was.
+    pub kind: Option<Kind>,
+}
+
+/// Counters of what was sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    /// Packets with payload.
+    pub data_packets: u64,
+    /// Their payload, repeated bytes too.
+    pub payload_bytes: u64,
+    /// Payload, each byte once.
+    pub unique_bytes: u64,
+    /// Bytes acknowledged that the capture does not show.
+    pub unseen_bytes: u64,
+    /// Retransmissions by [`Kind`].
+    pub retransmitted: [u64; 3],
+    /// Their payload.
+    pub retransmitted_bytes: u64,
+    /// Retransmissions by [`Evidence`].
+    pub retransmitted_by: [u64; EVIDENCE],
+    /// Overtaken segments by [`Evidence`].
+    pub reordered_by: [u64; EVIDENCE],
+    /// Packets that passed a second time.
+    pub copies: u64,
+    /// Packets that only ask whether the other side lives.
+    pub keep_alives: u64,
+    /// First data.
+    pub first_ns: Option<i64>,
+    /// Last data.
+    pub last_ns: Option<i64>,
+    /// Largest payload.
+    pub segment_max_bytes: u32,
+}
+
+/// A segment with payload or FIN.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Data {
+    pub now_ns: i64,
+    pub frame: u64,
+    pub sequence: u32,
+    pub payload_bytes: u32,
+    pub fin: bool,
+    pub tsval: Option<u32>,
+    pub identification: Option<u16>,
+    /// Round trip between tap and sender; 0 if unknown.
+    pub near_ns: i64,
+    /// SACK is in use.
+    pub sack: bool,
+    /// The other side has sent data since this one last did.
+    pub turned: bool,
+}
+
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ack<'a> {
+    pub now_ns: i64,
+    pub acknowledgement: u32,
+    pub sack: &'a [(u32, u32)],
+    pub tsecr: Option<u32>,
+    /// Without data, and nothing else but the acknowledgement says anything.
+    pub bare: bool,
+}
+
+/// What an acknowledgement was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Acked {
+    pub duplicate: bool,
+    pub dsack: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    sequence: u32,
+    payload_bytes: u32,
+    tsval: u32,
+    identification: u16,
+}
+
+/// A stream of bytes.
+#[derive(Debug)]
+pub struct Stream {
+    /// Sequence number of position 0.
+    origin: u32,
+    /// Behind the highest byte seen or acknowledged.
+    next: i64,
+    /// Everything before is acknowledged.
+    acked: i64,
+    /// An acknowledgement was seen.
+    acknowledged: bool,
+    sent: Sent,
+    identifications: Identifications,
+    passed: VecDeque<Passed>,
+    /// Missing packets of a lost tail that may still be sent again in order.
+    tail: u16,
+    recovery: Recovery,
+    proofs: Proofs,
+    last_sent_ns: i64,
+    /// Counters.
+    pub counters: Counters,
+    /// Round trips from the tap to the receiver and back.
+    pub rtt: Rtt,
+    /// Bytes in flight.
+    pub flight: Flight,
+    /// How the receiver acknowledges.
+    pub delayed: Delayed,
+    /// Payload and unique bytes over time.
+    pub rates: Rates<2>,
+}
+
+impl Stream {
+    /// A stream whose first byte has this sequence number.
+    pub(crate) fn new(origin: u32) -> Self {
+        Self {
+            origin,
+            next: 0,
+            acked: 0,
+            acknowledged: false,
+            sent: Sent::default(),
+            identifications: Identifications::default(),
+            passed: VecDeque::new(),
+            tail: 0,
+            recovery: Recovery::default(),
+            proofs: Proofs::default(),
+            last_sent_ns: i64::MIN,
+            counters: Counters::default(),
+            rtt: Rtt::default(),
+            flight: Flight::default(),
+            delayed: Delayed::default(),
+            rates: Rates::default(),
+        }
+    }
+
+    /// Behind the highest byte seen or acknowledged.
+    pub fn next(&self) -> i64 {
+        self.next
+    }
+
+    /// Everything before is acknowledged.
+    pub fn acked(&self) -> i64 {
+        self.acked
+    }
+
+    /// Time-outs, and times that fast recovery began.
+    pub fn recoveries(&self) -> (u64, u64) {
+        (self.recovery.timeouts, self.recovery.recoveries)
+    }
+
+    /// Retransmissions that were proved needless, by [`super::proof::Proof`].
+    pub fn needless(&self) -> [u64; 3] {
+        self.proofs.proved
+    }
+
+    /// DSACKs that no retransmission explains.
+    pub fn unexplained_dsacks(&self) -> u64 {
+        self.proofs.unexplained
+    }
+
+    /// Position of a sequence number, the one nearest to what is known.
+    pub(crate) fn position(&self, sequence: u32) -> i64 {
+        let near = self.origin.wrapping_add(self.next as u32);
+        self.next + i64::from(sequence.wrapping_sub(near) as i32)
+    }
+
+    /// A packet without data of the same sender: it counts identifications too.
+    pub(crate) fn bare(&mut self, identification: Option<u16>) {
+        if let Some(identification) = identification {
+            self.identifications.add(identification);
+        }
+    }
+
+    /// A segment passes.
+    pub(crate) fn data(&mut self, data: &Data) -> Option<Verdict> {
+        let start = self.position(data.sequence);
+        let end = start + i64::from(data.payload_bytes) + i64::from(data.fin);
+        if (end - self.next).abs() > STEP_MAX {
+            return None;
+        }
+        let missing = data.identification.map_or(0, |one| self.identifications.missing(one));
+        self.bare(data.identification);
+        let judgement = self.judge(data, start, end, missing);
+        let (kind, resent) = match judgement {
+            Judgement::Retransmitted(evidence) => {
+                (Some(self.sent_again(data, start, end, evidence)), true)
+            }
+            _ => (None, false),
+        };
+        self.keep(data, start, end, resent);
+        self.count(data, judgement);
+        self.remember(data);
+        Some(Verdict { position: start, judgement, kind })
+    }
+
+    fn judge(&mut self, data: &Data, start: i64, end: i64, missing: u16) -> Judgement {
+        if start >= self.next {
+            return self.judge_next(data, start, missing);
+        }
+        if data.payload_bytes <= 1 && !data.fin && end == self.acked && self.acked == self.next {
+            return Judgement::KeepAlive;
+        }
+        if let Some(evidence) = self.is_copy(data) {
+            return Judgement::Copy(evidence);
+        }
+        if start < self.acked {
+            return Judgement::Retransmitted(Evidence::Acknowledged);
+        }
+        if self.sent.at(start).is_some() {
+            return Judgement::Retransmitted(Evidence::SeenBefore);
+        }
+        let stamped = Stamped {
+            now_ns: data.now_ns,
+            tsval: data.tsval,
+            identification: data.identification.filter(|_| self.identifications.counted()),
+        };
+        let later = self.sent.behind(start).take(LATER_AMONG).find(|seen| !seen.resent);
+        judge::in_hole(&stamped, later, self.round_trip_ns(data.near_ns))
+    }
+
+    /// Beyond everything that was seen: new, unless it repeats what was lost before the tap. Then
+    /// packets are missing that its hole does not explain, all that was seen is acknowledged, and the
+    /// sender has paused.
+    fn judge_next(&mut self, data: &Data, start: i64, missing: u16) -> Judgement {
+        let segment = i64::from(self.counters.segment_max_bytes.max(1));
+        let explained = (start - self.next + segment - 1) / segment;
+        let goes_on = missing == 0 && start == self.next;
+        if self.tail > 0 && goes_on {
+            self.tail -= 1;
+            return Judgement::Retransmitted(Evidence::Missing);
+        }
+        let round_trip_ns = self.round_trip_ns(data.near_ns);
+        let pause_ns = if round_trip_ns > 0 { PAUSE_NS.min(2 * round_trip_ns) } else { PAUSE_NS };
+        let paused = data.now_ns.saturating_sub(self.last_sent_ns) >= pause_ns;
+        let quiet = self.acknowledged && self.acked == self.next && !data.turned;
+        if i64::from(missing) > explained && paused && quiet && self.last_sent_ns > i64::MIN {
+            // As many of the missing packets may follow in order.
+            self.tail = if start == self.next { missing - 1 } else { 0 };
+            return Judgement::Retransmitted(Evidence::Missing);
+        }
+        self.tail = 0;
+        Judgement::New
+    }
+
+    /// Did this very packet pass already?
+    fn is_copy(&self, data: &Data) -> Option<Evidence> {
+        let counted = self.identifications.counted();
+        self.passed.iter().rev().find_map(|one| {
+            let same = one.sequence == data.sequence && one.payload_bytes == data.payload_bytes;
+            match (data.identification, data.tsval) {
+                _ if !same => None,
+                (Some(identification), _) if counted => {
+                    (one.identification == identification).then_some(Evidence::Identification)
+                }
+                // A retransmission comes at least a round trip later, with a later stamp.
+                (_, Some(tsval)) => (one.tsval == tsval).then_some(Evidence::Timestamp),
+                _ => None,
+            }
+        })
+    }
+
+    fn round_trip_ns(&self, near_ns: i64) -> i64 {
+        let far_ns = if self.rtt.samples > 0 { self.rtt.min_ns } else { 0 };
+        if far_ns > 0 {
+            far_ns + near_ns
+        } else {
+            0
+        }
+    }
+
+    fn sent_again(&mut self, data: &Data, start: i64, end: i64, evidence: Evidence) -> Kind {
+        let before_ns = match self.sent.at(start) {
+            Some(seen) => Some(seen.last_ns),
+            None => self.sent.behind(start).next().map(|seen| seen.first_ns),
+        };
+        let resent = Resent {
+            now_ns: data.now_ns,
+            start,
+            end,
+            acked: self.acked,
+            next: self.next,
+            before_ns,
+            near_ns: data.near_ns,
+            sack: data.sack,
+        };
+        let kind = self.recovery.kind(&resent, &self.rtt);
+        let counters = &mut self.counters;
+        counters.retransmitted[kind as usize] += 1;
+        counters.retransmitted_by[evidence as usize] += 1;
+        counters.retransmitted_bytes += u64::from(data.payload_bytes);
+        let acknowledged = evidence == Evidence::Acknowledged && end <= self.acked;
+        self.proofs.add((start, end), data.tsval, data.frame, acknowledged);
+        self.flight.lost(data.now_ns);
+        kind
+    }
+
+    /// Puts the segment where it belongs in the stream.
+    fn keep(&mut self, data: &Data, start: i64, end: i64, resent: bool) {
+        let seen = Seen {
+            start: start.max(self.acked),
+            end,
+            first_ns: data.now_ns,
+            last_ns: data.now_ns,
+            tsval: data.tsval.unwrap_or(0),
+            identification: data.identification.unwrap_or(0),
+            again: false,
+            resent,
+            bare: data.payload_bytes == 0,
+        };
+        let unique = if start >= self.next {
+            self.next = end;
+            self.sent.append(seen, self.acknowledged);
+            end - start
+        } else if end <= self.acked {
+            0
+        } else {
+            let filled = self.sent.fill(seen);
+            self.next = self.next.max(end);
+            filled
+        };
+        let unique = (unique - i64::from(data.fin && unique > 0)).max(0) as u64;
+        self.counters.unique_bytes += unique;
+        self.rates.add(data.now_ns, [u64::from(data.payload_bytes), unique]);
+        self.flight.sent(self.next - self.acked);
+    }
+
+    fn count(&mut self, data: &Data, judgement: Judgement) {
+        let counters = &mut self.counters;
+        match judgement {
+            Judgement::Reordered(evidence) => counters.reordered_by[evidence as usize] += 1,
+            Judgement::Copy(_) => counters.copies += 1,
+            Judgement::KeepAlive => counters.keep_alives += 1,
+            Judgement::New | Judgement::Retransmitted(_) => {}
+        }
+        if data.payload_bytes > 0 {
+            counters.data_packets += 1;
+            counters.payload_bytes += u64::from(data.payload_bytes);
+            counters.segment_max_bytes = counters.segment_max_bytes.max(data.payload_bytes);
+            counters.first_ns.get_or_insert(data.now_ns);
+            counters.last_ns = Some(data.now_ns);
+        }
+        self.last_sent_ns = data.now_ns;
+    }
+
+    fn remember(&mut self, data: &Data) {
+        if self.passed.len() == COPIES_AMONG {
+            self.passed.pop_front();
+        }
+        self.passed.push_back(Passed {
+            sequence: data.sequence,
+            payload_bytes: data.payload_bytes,
+            tsval: data.tsval.unwrap_or(0),
+            identification: data.identification.unwrap_or(0),
+        });
+    }
+
+    /// The other side acknowledges. Adds to `proved` the numbers of frames that it shows to have been
+    /// needless.
+    pub(crate) fn ack(&mut self, ack: &Ack<'_>, proved: &mut Vec<u64>) -> Acked {
+        let position = self.position(ack.acknowledgement);
+        if (position - self.next).abs() > STEP_MAX {
+            return Acked::default();
+        }
+        let dsack = !ack.sack.is_empty() && self.sack(ack.sack, position, proved);
+        let duplicate =
+            self.acknowledged && position == self.acked && self.next > self.acked && ack.bare;
+        if duplicate {
+            self.recovery.duplicate();
+        }
+        if position > self.acked {
+            self.advance(ack, position, proved);
+        }
+        self.acknowledged = true;
+        Acked { duplicate, dsack }
+    }
+
+    /// RFC 2018 §3, RFC 2883 §4: a first block that is acknowledged, or lies within the second, tells
+    /// of bytes that arrived twice.
+    fn sack(&mut self, blocks: &[(u32, u32)], acked: i64, proved: &mut Vec<u64>) -> bool {
+        let block = |at: usize| {
+            blocks.get(at).map(|block| (self.position(block.0), self.position(block.1)))
+        };
+        let Some(first) = block(0) else { return false };
+        let within = block(1).is_some_and(|second| second.0 <= first.0 && first.1 <= second.1);
+        let dsack = first.1 <= acked || within;
+        let highest = blocks.iter().skip(usize::from(dsack)).map(|one| self.position(one.1)).max();
+        if let Some(highest) = highest.filter(|highest| *highest <= self.next) {
+            self.recovery.sacked(highest);
+        }
+        if dsack {
+            let known = proved.len();
+            self.proofs.dsack(first.0, first.1, proved);
+            self.undo_if(proved.len() > known);
+        }
+        dsack
+    }
+
+    fn undo_if(&mut self, proved: bool) {
+        if proved {
+            self.recovery.undo();
+        }
+    }
+
+    fn advance(&mut self, ack: &Ack<'_>, position: i64, proved: &mut Vec<u64>) {
+        if !self.proofs.is_empty() {
+            if let Some(tsecr) = ack.tsecr {
+                let known = proved.len();
+                self.proofs.echo(self.acked, tsecr, proved);
+                self.undo_if(proved.len() > known);
+            }
+        }
+        let mut segments = 0;
+        let mut covered = self.acked;
+        while let Some(seen) = self.sent.acknowledged(position) {
+            segments += u64::from(!seen.bare);
+            self.counters.unseen_bytes += (seen.start - covered).max(0) as u64;
+            covered = seen.end;
+            if !seen.again && !seen.bare {
+                self.rtt.add(ack.now_ns - seen.first_ns);
+            }
+        }
+        self.delayed.add(segments);
+        if position > self.next {
+            self.counters.unseen_bytes += (position - self.next.max(covered)) as u64;
+            self.next = position;
+        }
+        self.acked = position;
+        self.recovery.progress(ack.now_ns, position);
+        self.flight.acknowledged(ack.now_ns, position, self.next);
+    }
+}

@@ -1,0 +1,87 @@
+//! Echo requests and replies (RFC 792, RFC 4443) per interface: what shows that packets are sprayed
+//! over paths, and the round trip.
+
+use crate::decode::{word, Address, IpPacket};
+use std::collections::BTreeMap;
+
+const ICMP: u8 = 1;
+const ICMP6: u8 = 58;
+/// Kinds of ping beyond this are counted together under no identifier.
+const PINGS_MAX: usize = 4096;
+/// Requests of one ping that wait for a reply.
+const WAITING_MAX: usize = 1024;
+
+/// Interface, who asks, who is asked, identifier.
+pub type Key = (u32, Address, Address, u16);
+
+/// The requests and replies of one ping.
+#[derive(Clone, Debug, Default)]
+pub struct Ping {
+    /// Requests with even and odd sequence number.
+    pub requests: [u64; 2],
+    /// Replies likewise.
+    pub replies: [u64; 2],
+    /// Requests and their replies at the same interface.
+    pub answered: u64,
+    /// Sum of the times between them.
+    pub rtt_sum_ns: i128,
+    /// Smallest; 0 without any.
+    pub rtt_min_ns: i64,
+    /// Largest; 0 without any.
+    pub rtt_max_ns: i64,
+    waiting: BTreeMap<u16, i64>,
+}
+
+/// All pings of a file.
+#[derive(Debug, Default)]
+pub struct Pings {
+    pings: BTreeMap<Key, Ping>,
+}
+
+impl Pings {
+    /// In order of interface and addresses.
+    pub fn iter(&self) -> impl Iterator<Item = (&Key, &Ping)> {
+        self.pings.iter()
+    }
+
+    pub(crate) fn add(&mut self, interface: u32, now_ns: i64, packet: &IpPacket<'_>) {
+        let whole = packet.fragment.is_none_or(|fragment| fragment.offset_bytes == 0);
+        let kind = packet.above.first().filter(|_| whole);
+        let request = match (packet.protocol, kind) {
+            (ICMP, Some(8)) | (ICMP6, Some(128)) => true,
+            (ICMP, Some(0)) | (ICMP6, Some(129)) => false,
+            _ => return,
+        };
+        let Some(numbers) = word(packet.above, 4) else { return };
+        let (identifier, sequence) = ((numbers >> 16) as u16, numbers as u16);
+        let (from, to) = (packet.source, packet.destination);
+        let (asker, asked) = if request { (from, to) } else { (to, from) };
+        let key = (interface, asker, asked, identifier);
+        if self.pings.len() >= PINGS_MAX && !self.pings.contains_key(&key) {
+            return;
+        }
+        let ping = self.pings.entry(key).or_default();
+        let odd = usize::from(sequence % 2);
+        if request {
+            ping.requests[odd] += 1;
+            if ping.waiting.len() == WAITING_MAX {
+                ping.waiting.pop_first();
+            }
+            ping.waiting.insert(sequence, now_ns);
+        } else {
+            ping.replies[odd] += 1;
+            if let Some(asked_ns) = ping.waiting.remove(&sequence) {
+                ping.answer(now_ns - asked_ns);
+            }
+        }
+    }
+}
+
+impl Ping {
+    fn answer(&mut self, rtt_ns: i64) {
+        self.rtt_min_ns = if self.answered == 0 { rtt_ns } else { self.rtt_min_ns.min(rtt_ns) };
+        self.rtt_max_ns = self.rtt_max_ns.max(rtt_ns);
+        self.rtt_sum_ns += i128::from(rtt_ns);
+        self.answered += 1;
+    }
+}

@@ -1,0 +1,101 @@
+//! Amounts over time, in a bounded number of bins: when time outgrows them, neighbours are joined and
+//! bins become twice as wide.
+
+/// Width of the first bins.
+const WIDTH_NS: i64 = 1_000_000;
+
+/// `N` amounts per bin.
+#[derive(Clone, Debug)]
+pub struct Rates<const N: usize> {
+    start_ns: i64,
+    width_ns: i64,
+    bins_max: usize,
+    bins: Vec<[u64; N]>,
+}
+
+impl<const N: usize> Default for Rates<N> {
+    fn default() -> Self {
+        Self::new(128)
+    }
+}
+
+impl<const N: usize> Rates<N> {
+    /// At most so many bins, at least two.
+    pub fn new(bins_max: usize) -> Self {
+        Self { start_ns: 0, width_ns: WIDTH_NS, bins_max: bins_max.max(2), bins: Vec::new() }
+    }
+
+    /// Adds amounts at a time; what comes before the first counts with it.
+    pub fn add(&mut self, now_ns: i64, amounts: [u64; N]) {
+        if self.bins.is_empty() {
+            self.start_ns = now_ns;
+        }
+        let since_ns = now_ns.saturating_sub(self.start_ns).max(0);
+        while since_ns / self.width_ns >= self.bins_max as i64 {
+            self.widen();
+        }
+        let index = (since_ns / self.width_ns) as usize;
+        if index >= self.bins.len() {
+            self.bins.resize(index + 1, [0; N]);
+        }
+        for (sum, amount) in self.bins[index].iter_mut().zip(amounts) {
+            *sum += amount;
+        }
+    }
+
+    fn widen(&mut self) {
+        self.width_ns = self.width_ns.saturating_mul(2);
+        let pairs = self.bins.chunks(2).map(|pair| {
+            std::array::from_fn(|n| pair[0][n] + pair.get(1).map_or(0, |second| second[n]))
+        });
+        self.bins = pairs.collect();
+    }
+
+    /// When the first bin begins; since 1970.
+    pub fn start_ns(&self) -> i64 {
+        self.start_ns
+    }
+
+    /// Width of a bin.
+    pub fn width_ns(&self) -> i64 {
+        self.width_ns
+    }
+
+    /// The bins in order of time; those behind the last amount are left out.
+    pub fn bins(&self) -> &[[u64; N]] {
+        &self.bins
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_bins_stay_few(
+            steps in proptest::collection::vec((0_i64..1 << 40, 0_u64..1000), 1..200),
+        ) {
+            let mut rates = Rates::<1>::new(16);
+            let (mut now, mut total) = (5, 0);
+            for (step, amount) in steps {
+                now += step;
+                total += amount;
+                rates.add(now, [amount]);
+            }
+            prop_assert!(rates.bins().len() <= 16);
+            prop_assert_eq!(rates.bins().iter().map(|bin| bin[0]).sum::<u64>(), total);
+            prop_assert!(rates.start_ns() + rates.width_ns() * rates.bins().len() as i64 > now);
+        }
+    }
+
+    #[test]
+    fn the_ends_of_time_are_bins_too() {
+        let mut rates = Rates::<1>::new(4);
+        for now in [i64::MIN, 0, i64::MAX, -5] {
+            rates.add(now, [1]);
+        }
+        assert_eq!(rates.bins().iter().map(|bin| bin[0]).sum::<u64>(), 4);
+    }
+}
