@@ -108,10 +108,8 @@ impl Segment {
     fn read_options(&mut self, kept: &[u8], whole: usize) {
         // What nearly every segment has: two NOPs and timestamps.
         if let Some(&[1, 1, 8, 10, a, b, c, d, e, f, g, h]) = kept.first_chunk::<12>() {
-            self.timestamps = Some((
-                u32::from_be_bytes([a, b, c, d]),
-                u32::from_be_bytes([e, f, g, h]),
-            ));
+            self.timestamps =
+                Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
             if kept.len() == 12 {
                 return;
             }
@@ -141,9 +139,9 @@ impl Segment {
 
     fn read_option(&mut self, kind: u8, value: &[u8]) {
         let word = |at: usize| {
-            value.get(at..at + 4).map_or(0, |four| {
-                u32::from_be_bytes([four[0], four[1], four[2], four[3]])
-            })
+            value
+                .get(at..at + 4)
+                .map_or(0, |four| u32::from_be_bytes([four[0], four[1], four[2], four[3]]))
         };
         match (kind, value) {
             (2, &[high, low]) => self.mss = Some(u16::from_be_bytes([high, low])),

@@ -56,6 +56,9 @@ pub struct Conversation {
 /// Upper ends of the bins of lengths, as Wireshark has them; the last bin has none.
 pub const LENGTH_BINS: [u32; 9] = [19, 39, 79, 159, 319, 639, 1279, 2559, 5119];
 
+/// Differences of stamps up to here fit; seconds of 32 bits do.
+const TIME_MAX_NS: i64 = 1 << 62;
+
 /// Bins of the rate over time of all packets.
 const RATE_BINS_MAX: usize = 1024;
 
@@ -199,9 +202,9 @@ impl Survey {
         self.lengths[length_bin(bytes)].add(bytes);
         self.truncated += u64::from(record.data.len() < bytes as usize);
         if let Some(now) = record.time_ns {
-            self.now_ns = now;
+            self.now_ns = now.clamp(0, TIME_MAX_NS);
             self.times_ns = spanning(self.times_ns, now);
-            self.rates.add(now, [1, u64::from(bytes)]);
+            self.rates.add(self.now_ns, [1, u64::from(bytes)]);
         }
     }
 

@@ -2,6 +2,7 @@
 //! else. `dumbbell/_core.pyi` is its exact description.
 
 mod capture;
+mod capture_packets;
 
 use dumbbell_model::tables::{Kind, ALL};
 use dumbbell_model::tcp_options::PROFILES;
@@ -173,10 +174,26 @@ fn run(
 /// What a capture file holds, as JSON text: totals, conversations, lengths. `-` is standard input.
 #[pyfunction]
 fn survey(py: Python<'_>, path: &str) -> PyResult<String> {
-    py.detach(|| capture::survey(path)).map_err(|error| match error {
+    py.detach(|| capture::survey(path)).map_err(capture_error)
+}
+
+/// The packets of connections by their numbers in a capture (none: of all), at most so many of each,
+/// as JSON.
+#[pyfunction(name = "capture_packets")]
+fn packets_of_capture(
+    py: Python<'_>,
+    path: &str,
+    connections: Vec<u32>,
+    most: usize,
+) -> PyResult<String> {
+    py.detach(|| capture_packets::packets(path, &connections, most)).map_err(capture_error)
+}
+
+fn capture_error(error: capture::Failure) -> PyErr {
+    match error {
         capture::Failure::Io(error) => error.into(),
         capture::Failure::Other(message) => PyValueError::new_err(message),
-    })
+    }
 }
 
 /// Checks a scenario without running it.
@@ -236,6 +253,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Output>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(survey, module)?)?;
+    module.add_function(wrap_pyfunction!(packets_of_capture, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(profiles, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)

@@ -1,5 +1,6 @@
 //! A capture of all taps, with what only the simulator knows in comments: why a segment was sent,
-//! and where and why a packet was dropped later.
+//! whether it was overtaken or copied on the way, whether that was needless, and where and
+//! why a packet was dropped later.
 
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Flow, Scenario, Traffic};
@@ -8,7 +9,8 @@ use dumbbell_packet::frame::IPV4_HEADER_BYTES;
 use dumbbell_packet::pcapng::Recording;
 use dumbbell_packet::wire::{self, FlowHeaders};
 use dumbbell_packet::{Body, Cause, Packet};
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Flow, outward, number.
 type Identity = (u32, bool, u64);
@@ -20,8 +22,23 @@ pub(crate) struct Capture {
     headers: Vec<FlowHeaders>,
     /// Link addresses of each tap's interface and of the one opposite.
     macs: Vec<[[u8; 6]; 2]>,
-    packets: Vec<(Identity, Cause)>,
+    packets: Vec<(usize, Identity, Cause)>,
     dropped: BTreeMap<Identity, String>,
+    /// Retransmissions that have arrived, and whether an earlier transmission has, then or later.
+    arrived: BTreeMap<Identity, bool>,
+    /// The last of these, by flow and first byte.
+    latest: BTreeMap<(u32, u64), Identity>,
+    /// Somewhere packets are duplicated.
+    copies: bool,
+}
+
+/// What went through a tap before.
+#[derive(Default)]
+struct Passed {
+    /// The highest number, by tap, flow and direction.
+    highest: BTreeMap<(usize, u32, bool), u64>,
+    /// Packets that may come again.
+    packets: BTreeSet<(usize, Identity)>,
 }
 
 impl Capture {
@@ -70,6 +87,12 @@ impl Capture {
             macs: leaving.iter().map(|&pipe| [wire::mac(pipe), wire::mac(pipe ^ 1)]).collect(),
             packets: Vec::new(),
             dropped: BTreeMap::new(),
+            arrived: BTreeMap::new(),
+            latest: BTreeMap::new(),
+            copies: scenario
+                .links
+                .iter()
+                .any(|link| link.forward.duplication > 0.0 || link.backward.duplication > 0.0),
         }
     }
 
@@ -84,7 +107,26 @@ impl Capture {
             Body::Tcp(segment) => segment.cause,
             Body::Udp { .. } | Body::Ping { .. } | Body::Arp { .. } => Cause::New,
         };
-        self.packets.push((identity(packet), cause));
+        self.packets.push((tap, identity(packet), cause));
+    }
+
+    /// A segment arrives at its receiver, which has its bytes already or not. A retransmission was
+    /// needless if what it repeats was not lost, whichever came first.
+    pub(crate) fn arrived(&mut self, packet: &Packet, had: bool) {
+        let Body::Tcp(segment) = &packet.body else { return };
+        let (identity, bytes) = (identity(packet), (packet.flow, segment.seq));
+        if segment.cause != Cause::New {
+            if let Entry::Vacant(entry) = self.arrived.entry(identity) {
+                entry.insert(had);
+                self.latest.insert(bytes, identity);
+            }
+        } else if had {
+            if let Some(needless) =
+                self.latest.get(&bytes).and_then(|latest| self.arrived.get_mut(latest))
+            {
+                *needless = true;
+            }
+        }
     }
 
     /// A packet is dropped.
@@ -95,18 +137,42 @@ impl Capture {
     /// The file, as pcapng.
     pub(crate) fn file(&self, scenario: &Scenario) -> Vec<u8> {
         let names: Vec<_> = scenario.taps.iter().map(|tap| tap.name.clone()).collect();
+        let mut passed = Passed::default();
         self.recording.file(&names, |number| {
-            let (identity, cause) = self.packets[number];
+            let (tap, identity, cause) = self.packets[number];
             let why = match cause {
                 Cause::New => None,
                 Cause::Fast => Some("retransmission: fast".to_owned()),
                 Cause::Timeout => Some("retransmission: time-out".to_owned()),
                 Cause::Probe => Some("retransmission: tail loss probe".to_owned()),
             };
-            let told: Vec<_> =
-                why.into_iter().chain(self.dropped.get(&identity).cloned()).collect();
+            let had = self.arrived.get(&identity).is_some_and(|had| *had);
+            let told = [
+                why,
+                had.then(|| "needless".to_owned()),
+                self.on_the_way(&mut passed, tap, identity).map(str::to_owned),
+                self.dropped.get(&identity).cloned(),
+            ];
+            let told: Vec<_> = told.into_iter().flatten().collect();
             (!told.is_empty()).then(|| told.join("; "))
         })
+    }
+
+    /// What happened to a packet before it came to a tap.
+    fn on_the_way(
+        &self,
+        passed: &mut Passed,
+        tap: usize,
+        identity: Identity,
+    ) -> Option<&'static str> {
+        if self.copies && !passed.packets.insert((tap, identity)) {
+            return Some("copied on the way");
+        }
+        let (flow, outward, number) = identity;
+        let highest = passed.highest.entry((tap, flow, outward)).or_insert(number);
+        let overtaken = number < *highest;
+        *highest = number.max(*highest);
+        overtaken.then_some("overtaken")
     }
 }
 

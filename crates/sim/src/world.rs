@@ -374,7 +374,11 @@ impl World<'_> {
         match (&mut flow.ends, &packet.body) {
             (Ends::Tcp(tcp), Body::Tcp(segment)) => {
                 if packet.outward {
+                    let before = tcp.receiver.duplicate_packets;
                     tcp.receiver.on_segment(now, segment);
+                    if let Some(capture) = &mut self.capture {
+                        capture.arrived(packet, tcp.receiver.duplicate_packets > before);
+                    }
                 } else {
                     tcp.sender.on_segment(now, segment);
                     tcp.sender.run_source();

@@ -73,7 +73,7 @@ pub(crate) fn in_hole(segment: &Stamped, later: Option<&Seen>, round_trip_ns: i6
     }
     let round_trip_ns = if round_trip_ns > 0 { round_trip_ns } else { UNKNOWN_RTT_NS };
     // What is sent again because of the hole comes a round trip after the hole was seen.
-    if (segment.now_ns - later.first_ns) * 10 >= round_trip_ns * 9 {
+    if segment.now_ns - later.first_ns >= round_trip_ns - round_trip_ns / 10 {
         Judgement::Retransmitted(Evidence::Time)
     } else {
         Judgement::Reordered(Evidence::Time)

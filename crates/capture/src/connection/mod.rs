@@ -11,6 +11,7 @@ mod sent;
 pub mod stream;
 
 use crate::segment::Segment;
+use rtt::Rtt;
 use stream::{Ack, Data, Stream, Verdict};
 
 /// What passes, besides its TCP header.
@@ -80,8 +81,34 @@ pub struct Side {
     /// Headers with options that cannot be.
     pub malformed: u64,
     first_ack: Option<u32>,
+    near: Near,
     /// What it sent, once there was data.
     pub stream: Option<Box<Stream>>,
+}
+
+/// Round trips between the tap and an end, by what it echoes (RFC 7323 §4): from a packet towards it
+/// with a new timestamp to its first packet that echoes this. Time in which it had nothing to send is
+/// in them.
+#[derive(Debug, Default)]
+struct Near {
+    waiting: Option<(u32, i64)>,
+    rtt: Rtt,
+}
+
+impl Near {
+    /// A packet towards the end passes.
+    fn towards(&mut self, tsval: u32, now_ns: i64) {
+        self.waiting.get_or_insert((tsval, now_ns));
+    }
+
+    /// Data of the end passes.
+    fn data(&mut self, tsecr: u32, now_ns: i64) {
+        if let Some((_, since_ns)) = self.waiting.filter(|(tsval, _)| !order::older(tsecr, *tsval))
+        {
+            self.rtt.add(now_ns - since_ns);
+            self.waiting = None;
+        }
+    }
 }
 
 /// How a connection ended, as far as the capture tells.
@@ -133,15 +160,20 @@ impl Connection {
         self.syn_rtt_ns().and(Some(ack? - syn?)).filter(|rtt| *rtt >= 0)
     }
 
-    /// Round trip between the tap and a side; 0 if unknown.
-    fn near_ns(&self, side: usize) -> i64 {
-        if let (Some(opener), [Some(syn), Some(answer), Some(ack)]) =
-            (self.opener, self.handshake_ns)
-        {
-            let near = if opener == side { ack - answer } else { answer - syn };
-            return near.max(0);
-        }
-        self.sides[1 - side].stream.as_ref().map_or(0, |stream| stream.rtt.min_ns)
+    /// Round trip between the tap and a side, the smallest and the smoothed; 0 if unknown.
+    fn near_ns(&self, side: usize) -> (i64, i64) {
+        let near = &self.sides[side].near.rtt;
+        let other = self.sides[1 - side].stream.as_deref().map(|stream| &stream.rtt);
+        let of_handshake = match (self.opener, self.handshake_ns) {
+            (Some(opener), [Some(syn), Some(answer), Some(ack)]) => {
+                Some(if opener == side { ack - answer } else { answer - syn }.max(0))
+            }
+            _ => None,
+        };
+        let of_other = other.filter(|rtt| rtt.samples > 0).map(|rtt| rtt.min_ns);
+        let of_echoes = near.smoothed_ns().map(|_| near.min_ns);
+        let least = of_handshake.into_iter().chain(of_other).chain(of_echoes).min().unwrap_or(0);
+        (least, near.smoothed_ns().unwrap_or(least))
     }
 
     /// A segment of side 0 or 1 passes. Says what it is, if it has data or a FIN; adds to `proved` the
@@ -155,6 +187,12 @@ impl Connection {
     ) -> Option<Verdict> {
         let flags = segment.flags;
         self.count(side, passing, segment);
+        if let Some((tsval, tsecr)) = segment.timestamps {
+            self.sides[1 - side].near.towards(tsval, passing.now_ns);
+            if segment.payload_bytes > 0 {
+                self.sides[side].near.data(tsecr, passing.now_ns);
+            }
+        }
         if flags.rst() {
             self.closing.get_or_insert(Closing::Reset(side));
             return None;
@@ -183,8 +221,15 @@ impl Connection {
         verdict
     }
 
-    fn count(&mut self, side: usize, passing: &Passing, segment: &Segment) {
+    /// The window that a segment of side 0 or 1 announces, scaled where the scale is known.
+    pub fn window_bytes(&self, side: usize, segment: &Segment) -> u64 {
         let scaled = self.sides.iter().all(|side| side.window_scale.is_some());
+        let shift = self.sides[side].window_scale.filter(|_| scaled && !segment.flags.syn());
+        u64::from(segment.window) << shift.unwrap_or(0)
+    }
+
+    fn count(&mut self, side: usize, passing: &Passing, segment: &Segment) {
+        let window = self.window_bytes(side, segment);
         let flags = segment.flags;
         let one = &mut self.sides[side];
         one.packets += 1;
@@ -207,8 +252,6 @@ impl Connection {
         one.acks_with_sack += u64::from(segment.sack_count > 0);
         one.sack_blocks += u64::from(segment.sack_count);
         one.zero_windows += u64::from(segment.window == 0);
-        let shift = one.window_scale.filter(|_| scaled).unwrap_or(0);
-        let window = u64::from(segment.window) << shift;
         one.window_min_bytes = Some(one.window_min_bytes.map_or(window, |min| min.min(window)));
         one.window_max_bytes = one.window_max_bytes.max(window);
     }
@@ -231,13 +274,7 @@ impl Connection {
         }
     }
 
-    fn acknowledge(
-        &mut self,
-        side: usize,
-        now_ns: i64,
-        segment: &Segment,
-        proved: &mut Vec<u64>,
-    ) {
+    fn acknowledge(&mut self, side: usize, now_ns: i64, segment: &Segment, proved: &mut Vec<u64>) {
         let flags = segment.flags;
         let window = u64::from(segment.window);
         let same_window = self.sides[side].window_last_bytes == window;
@@ -275,7 +312,7 @@ impl Connection {
     }
 
     fn data(&mut self, side: usize, passing: &Passing, segment: &Segment) -> Option<Verdict> {
-        let near_ns = self.near_ns(side);
+        let (near_ns, near_smoothed_ns) = self.near_ns(side);
         let handshake = self.sides.iter().all(|side| side.initial.is_some());
         let sack = !handshake || self.sides.iter().all(|side| side.sack_permitted);
         let turned = self.last_data == Some(1 - side);
@@ -289,6 +326,7 @@ impl Connection {
             tsval: segment.timestamps.map(|(value, _)| value),
             identification: passing.identification,
             near_ns,
+            near_smoothed_ns,
             sack,
             turned,
         };

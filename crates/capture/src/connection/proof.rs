@@ -2,6 +2,7 @@
 //! timestamp that echoes the first transmission (Eifel, RFC 3522 §3), or because the acknowledgement
 //! had passed the tap before the retransmission did.
 
+use super::judge::{Evidence, Stamped};
 use super::order;
 use std::collections::VecDeque;
 
@@ -19,19 +20,24 @@ pub enum Proof {
     Acknowledged,
 }
 
+/// A segment that was sent again.
 #[derive(Clone, Copy, Debug)]
-struct Resent {
-    start: i64,
-    end: i64,
-    tsval: Option<u32>,
-    frame: u64,
-    needless: bool,
+pub(crate) struct Repeated {
+    pub start: i64,
+    pub end: i64,
+    pub tsval: Option<u32>,
+    pub identification: Option<u16>,
+    /// Identification and timestamp of the first bytes behind it that were sent once by then.
+    pub later: Option<(u16, u32)>,
+    pub frame: u64,
+    /// Proved: here, its bytes had been acknowledged already.
+    pub needless: bool,
 }
 
 /// The latest retransmissions, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Proofs {
-    resent: VecDeque<Resent>,
+    resent: VecDeque<Repeated>,
     /// Proved, by [`Proof`].
     pub(crate) proved: [u64; 3],
     /// DSACKs that name no retransmission: copies made on the way.
@@ -39,21 +45,34 @@ pub(crate) struct Proofs {
 }
 
 impl Proofs {
-    /// A retransmission; `acknowledged`: its bytes had been already.
-    pub(crate) fn add(
-        &mut self,
-        (start, end): (i64, i64),
-        tsval: Option<u32>,
-        frame: u64,
-        acknowledged: bool,
-    ) {
-        if acknowledged {
+    /// A retransmission.
+    pub(crate) fn add(&mut self, repeated: Repeated) {
+        if repeated.needless {
             self.proved[Proof::Acknowledged as usize] += 1;
         }
         if self.resent.len() == REMEMBERED_MAX {
             self.resent.pop_front();
         }
-        self.resent.push_back(Resent { start, end, tsval, frame, needless: acknowledged });
+        self.resent.push_back(repeated);
+    }
+
+    /// Is a segment the first transmission of bytes whose retransmission has overtaken it? Then it was
+    /// sent before this, and before what follows in the stream.
+    pub(crate) fn overtaken(&self, start: i64, segment: &Stamped) -> Option<Evidence> {
+        let of_it = self.resent.iter().rev().find(|one| one.start <= start && start < one.end)?;
+        match (segment.identification, of_it.identification, segment.tsval, of_it.tsval) {
+            (Some(own), Some(again), _, _) => {
+                let before = of_it.later.map_or(again, |(identification, _)| identification);
+                let first = order::sent_before(own, again) && order::sent_before(own, before);
+                first.then_some(Evidence::Identification)
+            }
+            (None, _, Some(own), Some(again)) => {
+                let before = of_it.later.map_or(again, |(_, tsval)| tsval);
+                let first = order::older(own, again) && !order::older(before, own);
+                first.then_some(Evidence::Timestamp)
+            }
+            _ => None,
+        }
     }
 
     /// A DSACK block. Adds the number of the frame that it proves to have been needless.

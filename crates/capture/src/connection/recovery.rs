@@ -139,7 +139,8 @@ impl Recovery {
     /// Has nothing moved for so long that the timer must have run out?
     fn is_late(&self, resent: &Resent, rtt: &Rtt) -> bool {
         let since = self.progress_ns.max(resent.before_ns.unwrap_or(i64::MIN));
-        let round_trip = rtt.smoothed_ns().unwrap_or(UNKNOWN_RTT_NS) + resent.near_ns;
+        let far_ns = rtt.smoothed_ns().unwrap_or(UNKNOWN_RTT_NS);
+        let round_trip = far_ns.saturating_add(resent.near_ns);
         resent.now_ns.saturating_sub(since) >= round_trip.saturating_add(TIMEOUT_BEYOND_RTT_NS)
     }
 }

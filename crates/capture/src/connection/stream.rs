@@ -4,7 +4,7 @@ use super::delayed::Delayed;
 use super::flight::Flight;
 use super::judge::{self, Evidence, Judgement, Stamped, EVIDENCE};
 use super::order::Identifications;
-use super::proof::Proofs;
+use super::proof::{Proofs, Repeated};
 use super::recovery::{Kind, Recovery, Resent};
 use super::rtt::Rtt;
 use super::sent::{Seen, Sent};
@@ -73,8 +73,9 @@ pub(crate) struct Data {
     pub fin: bool,
     pub tsval: Option<u32>,
     pub identification: Option<u16>,
-    /// Round trip between tap and sender; 0 if unknown.
+    /// Round trip between tap and sender: the smallest and the latest smoothed; 0 if unknown.
     pub near_ns: i64,
+    pub near_smoothed_ns: i64,
     /// SACK is in use.
     pub sack: bool,
     /// The other side has sent data since this one last did.
@@ -186,8 +187,8 @@ impl Stream {
         self.proofs.unexplained
     }
 
-    /// Position of a sequence number, the one nearest to what is known.
-    pub(crate) fn position(&self, sequence: u32) -> i64 {
+    /// Position in bytes of a sequence number, the one nearest to what is known.
+    pub fn position(&self, sequence: u32) -> i64 {
         let near = self.origin.wrapping_add(self.next as u32);
         self.next + i64::from(sequence.wrapping_sub(near) as i32)
     }
@@ -231,17 +232,20 @@ impl Stream {
         if let Some(evidence) = self.is_copy(data) {
             return Judgement::Copy(evidence);
         }
+        let stamped = Stamped {
+            now_ns: data.now_ns,
+            tsval: data.tsval,
+            identification: data.identification.filter(|_| self.identifications.counted()),
+        };
+        if let Some(evidence) = self.proofs.overtaken(start, &stamped) {
+            return Judgement::Reordered(evidence);
+        }
         if start < self.acked {
             return Judgement::Retransmitted(Evidence::Acknowledged);
         }
         if self.sent.at(start).is_some() {
             return Judgement::Retransmitted(Evidence::SeenBefore);
         }
-        let stamped = Stamped {
-            now_ns: data.now_ns,
-            tsval: data.tsval,
-            identification: data.identification.filter(|_| self.identifications.counted()),
-        };
         let later = self.sent.behind(start).take(LATER_AMONG).find(|seen| !seen.resent);
         judge::in_hole(&stamped, later, self.round_trip_ns(data.near_ns))
     }
@@ -258,7 +262,11 @@ impl Stream {
             return Judgement::Retransmitted(Evidence::Missing);
         }
         let round_trip_ns = self.round_trip_ns(data.near_ns);
-        let pause_ns = if round_trip_ns > 0 { PAUSE_NS.min(2 * round_trip_ns) } else { PAUSE_NS };
+        let pause_ns = if round_trip_ns > 0 {
+            PAUSE_NS.min(round_trip_ns.saturating_mul(2))
+        } else {
+            PAUSE_NS
+        };
         let paused = data.now_ns.saturating_sub(self.last_sent_ns) >= pause_ns;
         let quiet = self.acknowledged && self.acked == self.next && !data.turned;
         if i64::from(missing) > explained && paused && quiet && self.last_sent_ns > i64::MIN {
@@ -288,12 +296,8 @@ impl Stream {
     }
 
     fn round_trip_ns(&self, near_ns: i64) -> i64 {
-        let far_ns = if self.rtt.samples > 0 { self.rtt.min_ns } else { 0 };
-        if far_ns > 0 {
-            far_ns + near_ns
-        } else {
-            0
-        }
+        // At the receiver the one is next to nothing, at the sender the other.
+        self.rtt.min_ns.saturating_add(near_ns)
     }
 
     fn sent_again(&mut self, data: &Data, start: i64, end: i64, evidence: Evidence) -> Kind {
@@ -301,6 +305,8 @@ impl Stream {
             Some(seen) => Some(seen.last_ns),
             None => self.sent.behind(start).next().map(|seen| seen.first_ns),
         };
+        let later = self.sent.behind(start).take(LATER_AMONG).find(|seen| !seen.resent);
+        let later = later.map(|seen| (seen.identification, seen.tsval));
         let resent = Resent {
             now_ns: data.now_ns,
             start,
@@ -308,7 +314,7 @@ impl Stream {
             acked: self.acked,
             next: self.next,
             before_ns,
-            near_ns: data.near_ns,
+            near_ns: data.near_smoothed_ns,
             sack: data.sack,
         };
         let kind = self.recovery.kind(&resent, &self.rtt);
@@ -317,7 +323,15 @@ impl Stream {
         counters.retransmitted_by[evidence as usize] += 1;
         counters.retransmitted_bytes += u64::from(data.payload_bytes);
         let acknowledged = evidence == Evidence::Acknowledged && end <= self.acked;
-        self.proofs.add((start, end), data.tsval, data.frame, acknowledged);
+        self.proofs.add(Repeated {
+            start,
+            end,
+            tsval: data.tsval,
+            identification: data.identification,
+            later,
+            frame: data.frame,
+            needless: acknowledged,
+        });
         self.flight.lost(data.now_ns);
         kind
     }

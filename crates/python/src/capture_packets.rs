@@ -1,0 +1,135 @@
+//! The packets of chosen connections, with what each was, as columns in JSON.
+
+use crate::capture::{open, Failure};
+use dumbbell_capture::connection::judge::{Evidence, Judgement};
+use dumbbell_capture::connection::recovery::Kind;
+use dumbbell_capture::{Survey, Told};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// One entry per packet in each.
+#[derive(Default)]
+struct Columns {
+    frame: Vec<u64>,
+    time_ns: Vec<Option<i64>>,
+    connection: Vec<u32>,
+    side: Vec<usize>,
+    flags: Vec<u8>,
+    position: Vec<Option<i64>>,
+    payload: Vec<u32>,
+    ack: Vec<Option<i64>>,
+    window: Vec<u64>,
+    sack: Vec<Vec<[i64; 2]>>,
+    what: Vec<&'static str>,
+    evidence: Vec<Option<&'static str>>,
+    kind: Vec<Option<&'static str>>,
+    needless: Vec<bool>,
+}
+
+/// At most `most` packets of each connection whose number is in `wanted`; all, if that is empty.
+pub(crate) fn packets(path: &str, wanted: &[u32], most: usize) -> Result<String, Failure> {
+    let mut file = open(path)?;
+    let mut survey = Survey::default();
+    let mut columns = Columns::default();
+    let mut kept: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut rows: BTreeMap<u64, usize> = BTreeMap::new();
+    let reading = file.read(|record| {
+        let told = survey.add(record);
+        for frame in survey.proved() {
+            if let Some(&row) = rows.get(frame) {
+                columns.needless[row] = true;
+            }
+        }
+        let Some(told) = told else { return };
+        if !wanted.is_empty() && !wanted.contains(&told.connection) {
+            return;
+        }
+        let count = kept.entry(told.connection).or_default();
+        *count += 1;
+        if *count > most {
+            return;
+        }
+        if matches!(
+            told.verdict.map(|verdict| verdict.judgement),
+            Some(Judgement::Retransmitted(_))
+        ) {
+            rows.insert(survey.total.packets, columns.frame.len());
+        }
+        columns.add(&survey, &told, record.time_ns);
+    });
+    let broken = reading.err().map(|error| error.to_string());
+    Ok(columns.json(&kept, broken.as_deref()))
+}
+
+impl Columns {
+    fn add(&mut self, survey: &Survey, told: &Told, time_ns: Option<i64>) {
+        let (_, connection) = &survey.connections[told.connection as usize];
+        let segment = &told.segment;
+        let other = connection.sides[1 - told.side].stream.as_deref();
+        let at = |sequence: u32| other.map(|stream| stream.position(sequence));
+        self.frame.push(survey.total.packets);
+        self.time_ns.push(time_ns);
+        self.connection.push(told.connection);
+        self.side.push(told.side);
+        self.flags.push(segment.flags.0);
+        self.position.push(told.verdict.map(|verdict| verdict.position));
+        self.payload.push(segment.payload_bytes);
+        self.ack.push(at(segment.acknowledgement).filter(|_| segment.flags.ack()));
+        self.window.push(connection.window_bytes(told.side, segment));
+        let blocks = segment.sack_blocks().iter();
+        self.sack.push(blocks.filter_map(|one| Some([at(one.0)?, at(one.1)?])).collect());
+        let judgement = told.verdict.map(|verdict| verdict.judgement);
+        let (what, evidence) = match judgement {
+            None => ("", None),
+            Some(Judgement::New) => ("new", None),
+            Some(Judgement::Reordered(by)) => ("reordered", Some(by)),
+            Some(Judgement::Retransmitted(by)) => ("retransmitted", Some(by)),
+            Some(Judgement::Copy(by)) => ("copy", Some(by)),
+            Some(Judgement::KeepAlive) => ("keep-alive", None),
+        };
+        self.what.push(what);
+        self.evidence.push(evidence.map(named));
+        self.kind.push(told.verdict.and_then(|verdict| verdict.kind).map(|kind| match kind {
+            Kind::Fast => "fast",
+            Kind::Timeout => "time-out",
+            Kind::Probe => "tail loss probe",
+        }));
+        self.needless
+            .push(matches!(judgement, Some(Judgement::Retransmitted(Evidence::Acknowledged))));
+    }
+
+    fn json(&self, kept: &BTreeMap<u32, usize>, broken: Option<&str>) -> String {
+        let counted: BTreeMap<String, usize> =
+            kept.iter().map(|(connection, count)| (connection.to_string(), *count)).collect();
+        json!({
+            "frame": self.frame,
+            "time_ns": self.time_ns,
+            "connection": self.connection,
+            "side": self.side,
+            "flags": self.flags,
+            "position_bytes": self.position,
+            "payload_bytes": self.payload,
+            "ack_bytes": self.ack,
+            "window_bytes": self.window,
+            "sack_ranges_bytes": self.sack,
+            "what": self.what,
+            "evidence": self.evidence,
+            "kind": self.kind,
+            "needless": self.needless,
+            "packets_of_connections": counted,
+            "broken": broken,
+        })
+        .to_string()
+    }
+}
+
+fn named(evidence: Evidence) -> &'static str {
+    match evidence {
+        Evidence::SeenBefore => "seen before",
+        Evidence::Acknowledged => "acknowledged",
+        Evidence::Identification => "identification",
+        Evidence::Timestamp => "timestamp",
+        Evidence::Time => "time",
+        Evidence::Missing => "missing",
+    }
+}

@@ -1,0 +1,162 @@
+//! What is fuzzed: by libFuzzer (`fuzz_targets/`), and with the corpora by plain `cargo test`
+//! (`crates/capture/tests/corpus.rs`). Each must hold for any bytes.
+
+use dumbbell_capture::{decode, CaptureFile, LinkType, Record, Segment, Survey};
+
+/// Reads a file to its end; what it hands over lies within it.
+fn read(bytes: &[u8]) {
+    let Ok(mut file) = CaptureFile::open(bytes) else { return };
+    let mut kept = 0;
+    let mut records = 0_u64;
+    let plain = !bytes.starts_with(&[0x1f, 0x8b]) && !bytes.starts_with(&[0x28, 0xb5]);
+    let done = file.read(|record| {
+        kept += record.data.len();
+        records += 1;
+    });
+    if plain {
+        assert!(done.is_ok());
+        assert!(kept <= bytes.len() && records <= bytes.len() as u64);
+    }
+    assert!(file.problems().len() as u64 <= file.problem_count());
+}
+
+/// The records of a pcap file: behind a header of one of the four kinds.
+pub fn pcap(data: &[u8]) {
+    let Some((&kind, records)) = data.split_first() else { return };
+    let magic: [u8; 4] = match kind % 4 {
+        0 => 0xa1b2_c3d4_u32.to_le_bytes(),
+        1 => 0xa1b2_c3d4_u32.to_be_bytes(),
+        2 => 0xa1b2_3c4d_u32.to_le_bytes(),
+        _ => 0xa1b2_3c4d_u32.to_be_bytes(),
+    };
+    let mut bytes = magic.to_vec();
+    bytes.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0]);
+    bytes.extend([kind >> 2, 0, 0, 0]);
+    bytes.extend(records);
+    read(&bytes);
+}
+
+/// A file of blocks, of whatever kind; also compressed, or nothing of these.
+pub fn pcapng(data: &[u8]) {
+    read(data);
+}
+
+/// A frame: link, IP, TCP with options.
+pub fn headers(data: &[u8]) {
+    let Some((&link, frame)) = data.split_first() else { return };
+    let links = [0_u16, 1, 101, 113, 276, 147];
+    let link = LinkType::of(links[usize::from(link) % links.len()]);
+    let Some(packet) = decode::ip_packet(link, frame, frame.len() as u32) else { return };
+    assert!(packet.above.len() <= frame.len());
+    assert!(packet.above.len() <= packet.above_bytes as usize);
+    let ports = decode::ports(&packet);
+    if let Some(segment) = Segment::of(&packet) {
+        assert_eq!(Some(segment.ports), ports);
+        assert!(segment.payload_bytes <= packet.above_bytes);
+        assert!(segment.sack_blocks().len() <= 4);
+    }
+}
+
+/// Segments of three connections, as the bytes say: each field jumps or goes on.
+pub fn analysis(data: &[u8]) {
+    let mut survey = Survey::default();
+    let (mut now, mut number) = (0_i64, 0_u64);
+    let mut sequence = [[0_u32, 1 << 31], [u32::MAX - 5000, 77], [5, 6]];
+    let mut identification = 0_u16;
+    for step in data.chunks_exact(8) {
+        let [ends, flags, at, length, ack, time, sack, id] =
+            [step[0], step[1], step[2], step[3], step[4], step[5], step[6], step[7]];
+        let connection = usize::from(ends & 3).min(2);
+        let side = usize::from(ends >> 2 & 1);
+        now = match time {
+            255 => i64::MIN,
+            254 => i64::MAX,
+            253 => now.wrapping_sub(1 << 40),
+            240..=252 => now.wrapping_add(1 << (time - 200)),
+            _ => now.wrapping_add(i64::from(time) << 16),
+        };
+        let jump = |value: u8| (i32::from(value as i8) * 724) as u32;
+        let own = &mut sequence[connection][side];
+        let start = match at {
+            127 => own.wrapping_add(1 << 31),
+            126 => own.wrapping_add(1 << 29),
+            _ => own.wrapping_add(jump(at)),
+        };
+        let payload = u32::from(length) * 181;
+        *own = own.wrapping_add(payload * u32::from(at == 0));
+        let acknowledgement = sequence[connection][1 - side].wrapping_add(jump(ack));
+        identification = identification.wrapping_add(u16::from(id));
+        let frame = frame(
+            [connection as u8, side as u8, flags],
+            [start, acknowledgement],
+            payload,
+            identification,
+            sack,
+        );
+        let told = survey.add(&Record {
+            time_ns: (ends & 8 == 0).then_some(now),
+            interface: u32::from(ends >> 6),
+            link: LinkType::of(101),
+            original_bytes: frame.len() as u32 + payload,
+            data: &frame,
+        });
+        number += 1;
+        assert!(told.is_some());
+    }
+    assert_eq!(survey.total.packets, number);
+    for (_, connection) in &survey.connections {
+        for side in &connection.sides {
+            let Some(stream) = &side.stream else { continue };
+            let counters = &stream.counters;
+            assert!(counters.unique_bytes <= counters.payload_bytes);
+            let again: u64 = counters.retransmitted.iter().sum();
+            let overtaken: u64 = counters.reordered_by.iter().sum();
+            assert_eq!(again, counters.retransmitted_by.iter().sum::<u64>());
+            let packets = counters.data_packets + side.fins;
+            assert!(again + overtaken + counters.copies + counters.keep_alives <= packets);
+            assert!(stream.needless().iter().sum::<u64>() <= again);
+            assert!(stream.acked() <= stream.next());
+            assert!(stream.rtt.samples == 0 || stream.rtt.min_ns <= stream.rtt.max_ns);
+            assert!(stream.flight.mean_bytes().unwrap_or(0.0) <= stream.flight.max_bytes as f64);
+        }
+    }
+}
+
+/// An IPv4 packet with a TCP header, timestamps, and SACK blocks as the bits of `sack` say.
+fn frame(
+    [connection, side, flags]: [u8; 3],
+    [sequence, acknowledgement]: [u32; 2],
+    payload: u32,
+    identification: u16,
+    sack: u8,
+) -> Vec<u8> {
+    let mut options = vec![1, 1, 8, 10];
+    options.extend(u32::from(identification).to_be_bytes());
+    options.extend([0, 0, 0, sack]);
+    let blocks = sack & 3;
+    if flags & 2 != 0 {
+        options = vec![2, 4, 5, 0xb4, 4, 2, 3, 3, sack & 15, 1, 1, 0];
+    } else if blocks > 0 {
+        options.extend([1, 1, 5, 2 + 8 * blocks]);
+        for block in 0..blocks {
+            let start = acknowledgement.wrapping_add(
+                (u32::from(sack >> 2).wrapping_sub(8)).wrapping_mul(724 * (u32::from(block) + 1)),
+            );
+            options.extend(start.to_be_bytes());
+            options.extend(start.wrapping_add(1448).to_be_bytes());
+        }
+    }
+    let length = 40 + options.len() as u32 + payload;
+    let mut ip = vec![0x45, 0];
+    ip.extend((length as u16).to_be_bytes());
+    ip.extend(identification.to_be_bytes());
+    ip.extend([0x40, 0, 64, 6, 0, 0, 10, 0, connection, side, 10, 0, connection, 1 - side]);
+    let ports = [1000_u16, 2000];
+    ip.extend(ports[usize::from(side)].to_be_bytes());
+    ip.extend(ports[1 - usize::from(side)].to_be_bytes());
+    ip.extend(sequence.to_be_bytes());
+    ip.extend(acknowledgement.to_be_bytes());
+    ip.extend([((20 + options.len()) / 4 << 4) as u8, flags, sack, 7, 0, 0, 0, 0]);
+    ip.extend(options);
+    ip
+}

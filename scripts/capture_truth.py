@@ -1,0 +1,264 @@
+"""How well `dumbbell capture` labels segments: `python scripts/capture_truth.py` renews the tables of
+docs/captures.md (a minute).
+
+Each scenario is run on the simulator, which writes into the comments of its captures why every
+segment was sent and what happened to it. The analyser reads the same packets and never the comments;
+its labels are compared with them, at every tap, beside those of tshark.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import dumbbell
+from dumbbell import _core
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "captures.md"
+BEGIN, END = "<!-- truth -->", "<!-- /truth -->"
+
+DUMBBELL = """\
+dumbbell: 1
+name: truth
+template:
+  dumbbell:
+    pairs: 2
+    rate: 20 Mbit/s
+    rtt: 40 ms
+    buffer: 60 packets
+    forward: {forward}
+    backward: {backward}
+hosts: {{defaults: {{{options}}}}}
+flows:
+{flows}
+taps:
+  - {{name: sender, at: s1, link: s1-r1}}
+  - {{name: middle, at: r2, link: bottleneck}}
+  - {{name: receiver, at: d1, link: r2-d1}}
+sampling: {{capture: true}}
+duration: 20 s
+seed: {seed}
+"""
+SPRAYING = """\
+dumbbell: 1
+name: truth
+template:
+  parallel-paths:
+    paths: [{{{forward}}}, {{rtt: {second}, {forward}}}]
+    rtt: 20 ms
+    shaper: {{tbf: {{rate: 10 Mbit/s, burst: 5 KiB}}}}
+    netem: {{limit: 100 packets}}
+    access: {{delay: 0.05 ms}}
+    spray: {{policy: round_robin, what: both}}
+hosts: {{defaults: {{processing_jitter: 20 us, {options}}}}}
+flows:
+{flows}
+taps:
+  - {{name: sender, at: s1, link: s1-r1}}
+  - {{name: receiver, at: d1, link: r2-d1}}
+sampling: {{capture: true}}
+duration: 20 s
+seed: {seed}
+"""
+BULK = "  - {from: s1, to: d1, tcp: CC}\n  - {from: s2, to: d2, tcp: CC}"
+ONE = "  - {from: s1, to: d1, tcp: CC}"
+SHORT = '  - {name: "f{i}", from: s1, to: d1, count: 60, start: 10 ms, start_jitter: 400 RTT, tcp: {congestion_control: CC, bytes: 40 KB}}'
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is run, and how it is called."""
+
+    name: str
+    template: str = DUMBBELL
+    flows: str = BULK
+    forward: str = "{}"
+    backward: str = "{}"
+    options: str = "profile: linux-6.1"
+    second: str = "20 ms"
+    seed: int = 1
+    cc: str = "cubic"
+
+    def text(self) -> str:
+        """The experiment."""
+        return self.template.format(
+            flows=self.flows.replace("CC", self.cc),
+            forward=self.forward,
+            backward=self.backward,
+            options=self.options,
+            second=self.second,
+            seed=self.seed,
+        )
+
+
+LOSS = "{loss: 1 %}"
+SPIKES = "{changes: [{at: 4 s, delay: 600 ms}, {at: 4.2 s, delay: 20 ms}, {at: 9 s, delay: 900 ms}, {at: 9.5 s, delay: 20 ms}, {at: 14 s, delay: 500 ms}]}"
+SCENARIOS = [
+    Scenario("overflow"),
+    Scenario("loss 1 %", forward=LOSS),
+    Scenario("loss 1 %, BBR", forward=LOSS, cc="bbr"),
+    Scenario("loss 1 %, no SACK", forward=LOSS, options="tcp_sack: false", cc="reno"),
+    Scenario("loss 1 %, no timestamps", forward=LOSS, options="tcp_timestamps: false"),
+    Scenario("loss in bursts", forward="{loss: {gilbert_elliott: {good_to_bad: 0.25 %, bad_to_good: 25 %}}}"),
+    Scenario("lost ACKs 20 %", backward="{loss: 20 %}"),
+    Scenario("loss 5 % both ways", forward="{loss: 5 %}", backward="{loss: 5 %}"),
+    Scenario("spurious time-outs", forward=SPIKES),
+    Scenario("duplication 2 %", forward="{duplication: 2 %, loss: 0.5 %}"),
+    Scenario("reordering 2 %", forward="{reordering: {probability: 2 %, extra_delay: 8 ms}}"),
+    Scenario("reordering 2 %, loss 1 %", forward="{reordering: {probability: 2 %, extra_delay: 8 ms}, loss: 1 %}"),
+    Scenario("spraying", SPRAYING, ONE, forward=""),
+    Scenario("spraying, unequal paths", SPRAYING, ONE, forward="", second="60 ms"),
+    Scenario("spraying, loss 1 %", SPRAYING, ONE, forward="loss: 1 %"),
+    Scenario("spraying, unequal, loss 1 %", SPRAYING, ONE, forward="loss: 1 %", second="60 ms"),
+    Scenario("short transfers, loss 3 %", flows=SHORT, forward="{loss: 3 %}"),
+    Scenario("sequence wrap, loss 1 %", forward="{loss: 1 %}", seed=1),
+]
+
+
+@dataclass
+class Score:
+    """Labels against the truth."""
+
+    right: int = 0
+    wrong: int = 0
+    missed: int = 0
+
+    def add(self, true: bool, said: bool) -> None:
+        """One segment."""
+        self.right += true and said
+        self.wrong += said and not true
+        self.missed += true and not said
+
+    @property
+    def precision(self) -> float:
+        """Of what was said, how much is true; 1 if nothing was."""
+        said = self.right + self.wrong
+        return self.right / said if said else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Of what is true, how much was said; 1 if nothing is."""
+        true = self.right + self.missed
+        return self.right / true if true else 1.0
+
+
+@dataclass
+class Result:
+    """Scores by label, of one capture or several."""
+
+    scores: dict[str, Score] = field(default_factory=lambda: defaultdict(Score))
+    wraps: bool = False
+
+
+def blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Type and bytes of each block of one of our files."""
+    at = 0
+    while at < len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        yield kind, data[at : at + length]
+        at += length
+
+
+def split(path: Path, folder: Path, identified: bool) -> Iterator[tuple[Path, list[str]]]:
+    """A file per tap and the comments of its frames; without IP's identification if asked."""
+    everything = list(blocks(path.read_bytes()))
+    taps = sum(kind == 1 for kind, _ in everything)
+    for tap in range(taps):
+        written, comments = [], []
+        for kind, block in everything:
+            if kind != 6:
+                written.append(block)
+                continue
+            number, _, _, kept = struct.unpack_from("<IIII", block, 8)
+            if number != tap:
+                continue
+            if not identified and block[28 + 12 : 28 + 14] == b"\x08\x00":
+                block = block[: 28 + 18] + b"\0\0" + block[28 + 20 :]
+            written.append(block)
+            end = 28 + (kept + 3) // 4 * 4
+            code, length = struct.unpack_from("<HH", block, end) if end < len(block) - 4 else (0, 0)
+            comments.append(block[end + 4 : end + 4 + length].decode() if code == 1 else "")
+        file = folder / f"{path.stem}-{tap}-{identified}.pcapng"
+        file.write_bytes(b"".join(written))
+        yield file, comments
+
+
+def score(file: Path, comments: list[str], result: Result) -> None:
+    """Adds what the analyser says of a file with one interface."""
+    found = json.loads(_core.capture_packets(str(file), [], 1 << 40))
+    for row, frame in enumerate(found["frame"]):
+        if found["payload_bytes"][row] == 0:
+            continue
+        comment, what = comments[frame - 1], found["what"][row]
+        copied = "copied" in comment
+        again = "retransmission" in comment and not copied
+        said = what == "retransmitted"
+        scores = result.scores
+        scores["retransmission"].add(again, said)
+        overtaken = "overtaken" in comment and not again
+        scores["reordering"].add(overtaken, what == "reordered")
+        scores["copy"].add(copied, what == "copy")
+        if again and said:
+            for kind in ("fast", "time-out", "tail loss probe"):
+                scores[kind].add(kind in comment, found["kind"][row] == kind)
+        scores["needless"].add("needless" in comment and again, said and found["needless"][row])
+
+
+def score_tshark(file: Path, comments: list[str], result: Result) -> None:
+    """Adds what tshark says of the same file."""
+    fields = ["frame.number", "tcp.len", "tcp.analysis.retransmission", "tcp.analysis.out_of_order"]
+    command = ["tshark", "-r", str(file), "-Y", "tcp.len > 0", "-T", "fields", "-E", "separator=,"]
+    for name in fields:
+        command += ["-e", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    for number, _, again, disordered in csv.reader(io.StringIO(done.stdout)):
+        comment = comments[int(number) - 1]
+        copied = "copied" in comment
+        truth = "retransmission" in comment and not copied
+        result.scores["tshark: retransmission"].add(truth, bool(again))
+        overtaken = "overtaken" in comment and not truth
+        result.scores["tshark: reordering"].add(overtaken, bool(disordered))
+
+
+def run(scenario: Scenario, folder: Path, *, tshark: bool, identified: bool = True) -> dict[str, Result]:
+    """Scores by tap."""
+    folder.mkdir(parents=True, exist_ok=True)
+    experiment = folder / "e.yaml"
+    experiment.write_text(scenario.text(), encoding="utf-8")
+    dumbbell.run(experiment, captures=folder / "c")
+    (capture,) = (folder / "c").iterdir()
+    names = [line.split("name: ")[1].split(",")[0] for line in scenario.text().splitlines() if "{name: " in line and "link:" in line]
+    results: dict[str, Result] = {}
+    for name, (file, comments) in zip(names, split(capture, folder, identified), strict=True):
+        results[name] = Result()
+        score(file, comments, results[name])
+        if tshark:
+            score_tshark(file, comments, results[name])
+    return results
+
+
+def main() -> None:
+    only = sys.argv[1:]
+    for scenario in SCENARIOS:
+        if only and scenario.name not in only:
+            continue
+        for identified in (True, False):
+            with tempfile.TemporaryDirectory() as folder:
+                results = run(scenario, Path(folder), tshark=identified and shutil.which("tshark") is not None, identified=identified)
+            for tap, result in results.items():
+                words = [f"{label} {s.precision:.3f}/{s.recall:.3f} ({s.right + s.missed})" for label, s in result.scores.items() if s.right + s.wrong + s.missed]
+                print(scenario.name, "" if identified else "(no id)", tap, "; ".join(words), flush=True)
+
+
+if __name__ == "__main__":
+    main()
