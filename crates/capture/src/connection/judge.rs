@@ -51,9 +51,17 @@ pub(crate) struct Stamped {
     pub identification: Option<u16>,
 }
 
+/// A clock with shorter ticks than this part of a round trip tells a retransmission by its stamp.
+const TICKS_PER_ROUND_TRIP: i64 = 2;
+
 /// A segment in a hole: `later` is what is known of bytes behind it that were sent for the first time
 /// when they were seen first. Sent before these, or after?
-pub(crate) fn in_hole(segment: &Stamped, later: Option<&Seen>, round_trip_ns: i64) -> Judgement {
+pub(crate) fn in_hole(
+    segment: &Stamped,
+    later: Option<&Seen>,
+    round_trip_ns: i64,
+    tick_ns: i64,
+) -> Judgement {
     let Some(later) = later else { return Judgement::Retransmitted(Evidence::Time) };
     if let Some(identification) = segment.identification {
         return if order::sent_before(identification, later.identification) {
@@ -68,6 +76,9 @@ pub(crate) fn in_hole(segment: &Stamped, later: Option<&Seen>, round_trip_ns: i6
         }
         Some(tsval) if tsval != later.tsval => {
             return Judgement::Retransmitted(Evidence::Timestamp);
+        }
+        Some(_) if round_trip_ns / TICKS_PER_ROUND_TRIP >= tick_ns => {
+            return Judgement::Reordered(Evidence::Timestamp);
         }
         _ => {}
     }
@@ -97,7 +108,7 @@ mod tests {
     };
 
     fn judged(identification: Option<u16>, tsval: Option<u32>, now_ns: i64) -> Judgement {
-        in_hole(&Stamped { now_ns, tsval, identification }, Some(&LATER), 10_000_000)
+        in_hole(&Stamped { now_ns, tsval, identification }, Some(&LATER), 10_000_000, 10_000_000)
     }
 
     #[test]

@@ -106,6 +106,7 @@ impl Near {
         if let Some((_, since_ns)) = self.waiting.filter(|(tsval, _)| !order::older(tsecr, *tsval))
         {
             self.rtt.add(now_ns - since_ns);
+            self.rtt.smooth(now_ns - since_ns);
             self.waiting = None;
         }
     }

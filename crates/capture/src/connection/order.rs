@@ -10,23 +10,39 @@ const COUNTED_PER_OTHER: u32 = 8;
 /// What is known of a sender's identifications.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Identifications {
-    last: Option<u16>,
+    /// Of the packet sent last among those seen.
+    latest: Option<u16>,
     counted: u32,
     other: u32,
+    /// Packets sent before that one which were not seen.
+    missing: u32,
 }
 
 impl Identifications {
     /// The next packet of the sender.
     pub(crate) fn add(&mut self, identification: u16) {
-        if let Some(last) = self.last {
-            let step = identification.wrapping_sub(last);
-            if step != 0 && (step <= STEP_MAX || step >= 0_u16.wrapping_sub(STEP_MAX)) {
+        let Some(latest) = self.latest else {
+            self.latest = Some(identification);
+            return;
+        };
+        let ahead = identification.wrapping_sub(latest);
+        let behind = latest.wrapping_sub(identification);
+        match (ahead, behind) {
+            (1..=STEP_MAX, _) => {
                 self.counted = self.counted.saturating_add(1);
-            } else {
+                self.missing = self.missing.saturating_add(u32::from(ahead) - 1);
+            }
+            (_, 1..=STEP_MAX) => {
+                self.counted = self.counted.saturating_add(1);
+                self.missing = self.missing.saturating_sub(1);
+                return;
+            }
+            _ => {
                 self.other = self.other.saturating_add(1);
+                self.missing = 0;
             }
         }
-        self.last = Some(identification);
+        self.latest = Some(identification);
     }
 
     /// Does this sender count?
@@ -34,14 +50,44 @@ impl Identifications {
         self.counted > COUNTED_PER_OTHER.saturating_mul(self.other)
     }
 
-    /// How many packets were sent between the last one seen and this one, none of them seen; 0 if it
-    /// was sent before.
-    pub(crate) fn missing(&self, identification: u16) -> u16 {
-        let Some(last) = self.last.filter(|_| self.counted()) else { return 0 };
-        match identification.wrapping_sub(last) {
-            step @ 2..=STEP_MAX => step - 1,
-            _ => 0,
+    /// How many packets were sent before the latest and not seen; 0 if the sender does not count.
+    pub(crate) fn missing(&self) -> u32 {
+        if self.counted() {
+            self.missing
+        } else {
+            0
         }
+    }
+}
+
+/// Ticks of a sender's timestamp clock (RFC 7323 §5.4: between 1 ms and 1 s).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Clock {
+    first: Option<(u32, i64)>,
+    latest: (u32, i64),
+}
+
+/// Taken for the tick as long as it is unknown: that of Linux before 4.13 with the least HZ.
+const TICK_NS: i64 = 10_000_000;
+/// So many ticks give their length.
+const TICKS_MIN: i64 = 20;
+
+impl Clock {
+    /// A stamp passes.
+    pub(crate) fn add(&mut self, tsval: u32, now_ns: i64) {
+        self.first.get_or_insert((tsval, now_ns));
+        self.latest = (tsval, now_ns);
+    }
+
+    /// Length of a tick.
+    pub(crate) fn tick_ns(&self) -> i64 {
+        let Some((first, since_ns)) = self.first else { return TICK_NS };
+        let ticks = i64::from(self.latest.0.wrapping_sub(first) as i32);
+        let passed_ns = self.latest.1 - since_ns;
+        if ticks < TICKS_MIN || passed_ns <= 0 {
+            return TICK_NS;
+        }
+        passed_ns / ticks
     }
 }
 
@@ -76,10 +122,20 @@ mod tests {
     }
 
     #[test]
-    fn missing_packets_are_counted_over_the_wrap() {
-        assert_eq!(after(&[65_533, 65_534]).missing(65_535), 0);
-        assert_eq!(after(&[65_533, 65_534]).missing(2), 3);
-        assert_eq!(after(&[65_533, 65_534]).missing(65_533), 0);
+    fn ticks_are_measured() {
+        let mut clock = Clock::default();
+        assert_eq!(clock.tick_ns(), TICK_NS);
+        clock.add(u32::MAX - 5, 1000);
+        clock.add(94, 400_001_000);
+        assert_eq!(clock.tick_ns(), 4_000_000);
+    }
+
+    #[test]
+    fn missing_packets_are_counted_over_the_wrap_until_they_come() {
+        assert_eq!(after(&[65_533, 65_534, 65_535]).missing(), 0);
+        assert_eq!(after(&[65_533, 65_534, 2]).missing(), 3);
+        assert_eq!(after(&[65_533, 65_534, 2, 0]).missing(), 2);
+        assert_eq!(after(&[0, 0, 0]).missing(), 0);
         assert!(sent_before(65_535, 2) && !sent_before(2, 65_535));
     }
 }

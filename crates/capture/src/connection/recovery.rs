@@ -10,6 +10,8 @@ use super::rtt::Rtt;
 /// A time-out comes at least this much later than a round trip after the last progress: half of
 /// Linux's smallest (200 ms).
 const TIMEOUT_BEYOND_RTT_NS: i64 = 100_000_000;
+/// A sender answers an acknowledgement within this.
+const ANSWER_NS: i64 = 10_000_000;
 /// Taken for the round trip where none was measured.
 const UNKNOWN_RTT_NS: i64 = 100_000_000;
 /// Duplicate acknowledgements that tell of a loss without SACK (RFC 5681 §3.2).
@@ -40,11 +42,18 @@ enum State {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recovery {
     state: State,
+    /// What it was before, and when the acknowledgement passed that ended it: the sender learns of that
+    /// later than the tap.
+    left: Option<(State, i64)>,
     /// When the cumulative acknowledgement moved last.
     progress_ns: i64,
+    /// When any acknowledgement passed last.
+    acknowledged_ns: i64,
     /// Behind the highest byte that a SACK block named.
     sacked: i64,
     duplicates: u32,
+    acked: i64,
+    repeated: bool,
     /// A probe is out that nothing has been acknowledged since.
     probed: bool,
     /// Time-outs.
@@ -75,17 +84,21 @@ impl Recovery {
     /// The cumulative acknowledgement moves to here.
     pub(crate) fn progress(&mut self, now_ns: i64, acked: i64) {
         self.progress_ns = now_ns;
+        self.acked = acked;
         self.duplicates = 0;
         self.probed = false;
         if let State::Recovery { until } | State::Loss { until } = self.state {
             if acked >= until {
+                self.left = Some((self.state, now_ns));
                 self.state = State::Open;
             }
         }
     }
 
-    pub(crate) fn duplicate(&mut self) {
-        self.duplicates = self.duplicates.saturating_add(1);
+    /// An acknowledgement passes.
+    pub(crate) fn acknowledged(&mut self, now_ns: i64, duplicate: bool) {
+        self.acknowledged_ns = now_ns;
+        self.duplicates = self.duplicates.saturating_add(u32::from(duplicate));
     }
 
     pub(crate) fn sacked(&mut self, end: i64) {
@@ -99,7 +112,19 @@ impl Recovery {
 
     /// In which kind of recovery is this sent?
     pub(crate) fn kind(&mut self, resent: &Resent, rtt: &Rtt) -> Kind {
+        if let Some((before, left_ns)) = self.left.filter(|_| self.state == State::Open) {
+            if resent.now_ns.saturating_sub(left_ns) < resent.near_ns {
+                self.repeated = true;
+                return if matches!(before, State::Loss { .. }) {
+                    Kind::Timeout
+                } else {
+                    Kind::Fast
+                };
+            }
+        }
         let kind = self.decide(resent, rtt);
+        let begun = self.state != State::Open;
+        self.repeated = begun || kind == Kind::Timeout && self.duplicates >= DUPLICATES;
         self.probed |= kind == Kind::Probe;
         let until = resent.next.max(resent.end);
         match (kind, self.state) {
@@ -118,6 +143,16 @@ impl Recovery {
             _ => {}
         }
         kind
+    }
+
+    /// Neither in recovery, nor have acknowledgements told of a hole since they moved last.
+    pub(crate) fn is_open(&self) -> bool {
+        self.state == State::Open && self.duplicates == 0 && self.sacked <= self.acked
+    }
+
+    /// Must the last retransmission have been tried before?
+    pub(crate) fn repeated(&self) -> bool {
+        self.repeated
     }
 
     fn decide(&self, resent: &Resent, rtt: &Rtt) -> Kind {
@@ -141,6 +176,11 @@ impl Recovery {
         let since = self.progress_ns.max(resent.before_ns.unwrap_or(i64::MIN));
         let far_ns = rtt.smoothed_ns().unwrap_or(UNKNOWN_RTT_NS);
         let round_trip = far_ns.saturating_add(resent.near_ns);
-        resent.now_ns.saturating_sub(since) >= round_trip.saturating_add(TIMEOUT_BEYOND_RTT_NS)
+        let late =
+            resent.now_ns.saturating_sub(since) >= round_trip.saturating_add(TIMEOUT_BEYOND_RTT_NS);
+        // What an acknowledgement calls for comes as soon as the sender has it.
+        let called_for = resent.now_ns.saturating_sub(self.acknowledged_ns)
+            <= resent.near_ns.saturating_add(ANSWER_NS);
+        late && !called_for
     }
 }

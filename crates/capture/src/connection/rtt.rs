@@ -12,7 +12,7 @@ pub struct Rtt {
     pub min_ns: i64,
     /// Largest; 0 without samples.
     pub max_ns: i64,
-    smoothed_ns: i64,
+    smoothed_ns: Option<i64>,
 }
 
 impl Rtt {
@@ -22,13 +22,21 @@ impl Rtt {
             return;
         }
         if self.samples == 0 {
-            (self.min_ns, self.max_ns, self.smoothed_ns) = (sample_ns, sample_ns, sample_ns);
+            (self.min_ns, self.max_ns) = (sample_ns, sample_ns);
         }
         self.samples += 1;
         self.sum_ns += i128::from(sample_ns);
         self.min_ns = self.min_ns.min(sample_ns);
         self.max_ns = self.max_ns.max(sample_ns);
-        self.smoothed_ns += (sample_ns - self.smoothed_ns) / 8;
+    }
+
+    /// A sample of the path's round trip, without what else the receiver waited for.
+    pub(crate) fn smooth(&mut self, sample_ns: i64) {
+        let sample_ns = sample_ns.max(0);
+        self.smoothed_ns = match self.smoothed_ns {
+            None => Some(sample_ns),
+            Some(smoothed_ns) => Some(smoothed_ns + (sample_ns - smoothed_ns) / 8),
+        };
     }
 
     /// Mean in nanoseconds; `None` without samples.
@@ -38,6 +46,6 @@ impl Rtt {
 
     /// Smoothed; `None` without samples.
     pub(crate) fn smoothed_ns(&self) -> Option<i64> {
-        (self.samples > 0).then_some(self.smoothed_ns)
+        self.smoothed_ns
     }
 }

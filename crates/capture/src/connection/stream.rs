@@ -3,7 +3,7 @@
 use super::delayed::Delayed;
 use super::flight::Flight;
 use super::judge::{self, Evidence, Judgement, Stamped, EVIDENCE};
-use super::order::Identifications;
+use super::order::{Clock, Identifications};
 use super::proof::{Proofs, Repeated};
 use super::recovery::{Kind, Recovery, Resent};
 use super::rtt::Rtt;
@@ -17,8 +17,8 @@ const COPIES_AMONG: usize = 64;
 const LATER_AMONG: usize = 64;
 /// Steps of a position beyond this are no part of the stream.
 const STEP_MAX: i64 = 1 << 30;
-/// A probe or a time-out comes at least so much later than what it repeats, where no round trip is
-/// known: Linux's smallest time-out.
+/// Taken for the time after which something lost is sent again where no round trip is known: Linux's
+/// smallest time-out.
 const PAUSE_NS: i64 = 200_000_000;
 
 /// What a frame is for its connection.
@@ -122,11 +122,17 @@ pub struct Stream {
     sent: Sent,
     identifications: Identifications,
     passed: VecDeque<Passed>,
-    /// Missing packets of a lost tail that may still be sent again in order.
-    tail: u16,
+    /// Missing packets that carried none of the bytes from `next` on.
+    explained: u32,
+    /// The last segment was a retransmission.
+    resent_last: bool,
+    /// Segments of a lost tail that may still be sent again in order.
+    tail: i64,
     recovery: Recovery,
     proofs: Proofs,
-    last_sent_ns: i64,
+    /// When `next` was moved last by data.
+    moved_ns: i64,
+    clock: Clock,
     /// Counters.
     pub counters: Counters,
     /// Round trips from the tap to the receiver and back.
@@ -150,10 +156,13 @@ impl Stream {
             sent: Sent::default(),
             identifications: Identifications::default(),
             passed: VecDeque::new(),
+            explained: 0,
+            resent_last: false,
             tail: 0,
             recovery: Recovery::default(),
             proofs: Proofs::default(),
-            last_sent_ns: i64::MIN,
+            moved_ns: i64::MIN,
+            clock: Clock::default(),
             counters: Counters::default(),
             rtt: Rtt::default(),
             flight: Flight::default(),
@@ -207,22 +216,29 @@ impl Stream {
         if (end - self.next).abs() > STEP_MAX {
             return None;
         }
-        let missing = data.identification.map_or(0, |one| self.identifications.missing(one));
+        let before = self.identifications.missing();
         self.bare(data.identification);
+        let missing = self.identifications.missing().saturating_sub(before);
+        if let Some(tsval) = data.tsval {
+            self.clock.add(tsval, data.now_ns);
+        }
         let judgement = self.judge(data, start, end, missing);
         let (kind, resent) = match judgement {
             Judgement::Retransmitted(evidence) => {
-                (Some(self.sent_again(data, start, end, evidence)), true)
+                let kind = self.sent_again(data, start, end, evidence);
+                self.explain(missing, evidence);
+                (Some(kind), true)
             }
             _ => (None, false),
         };
+        self.resent_last = resent;
         self.keep(data, start, end, resent);
         self.count(data, judgement);
         self.remember(data);
         Some(Verdict { position: start, judgement, kind })
     }
 
-    fn judge(&mut self, data: &Data, start: i64, end: i64, missing: u16) -> Judgement {
+    fn judge(&mut self, data: &Data, start: i64, end: i64, missing: u32) -> Judgement {
         if start >= self.next {
             return self.judge_next(data, start, missing);
         }
@@ -247,35 +263,47 @@ impl Stream {
             return Judgement::Retransmitted(Evidence::SeenBefore);
         }
         let later = self.sent.behind(start).take(LATER_AMONG).find(|seen| !seen.resent);
-        judge::in_hole(&stamped, later, self.round_trip_ns(data.near_ns))
+        judge::in_hole(&stamped, later, self.round_trip_ns(data.near_ns), self.clock.tick_ns())
     }
 
     /// Beyond everything that was seen: new, unless it repeats what was lost before the tap. Then
-    /// packets are missing that its hole does not explain, all that was seen is acknowledged, and the
-    /// sender has paused.
-    fn judge_next(&mut self, data: &Data, start: i64, missing: u16) -> Judgement {
+    /// packets are missing that its hole does not explain, all that was seen is acknowledged, and
+    /// nothing new has come for a round trip.
+    fn judge_next(&mut self, data: &Data, start: i64, missing: u32) -> Judgement {
         let segment = i64::from(self.counters.segment_max_bytes.max(1));
-        let explained = (start - self.next + segment - 1) / segment;
+        let hole = (start - self.next + segment - 1) / segment;
+        let unexplained = self.identifications.missing().saturating_sub(self.explained);
+        let lost = i64::from(unexplained) - hole;
         let goes_on = missing == 0 && start == self.next;
         if self.tail > 0 && goes_on {
             self.tail -= 1;
             return Judgement::Retransmitted(Evidence::Missing);
         }
         let round_trip_ns = self.round_trip_ns(data.near_ns);
-        let pause_ns = if round_trip_ns > 0 {
-            PAUSE_NS.min(round_trip_ns.saturating_mul(2))
-        } else {
-            PAUSE_NS
-        };
-        let paused = data.now_ns.saturating_sub(self.last_sent_ns) >= pause_ns;
+        let round_trip_ns = if round_trip_ns > 0 { round_trip_ns } else { PAUSE_NS };
+        let pause_ns = data.now_ns.saturating_sub(self.moved_ns);
+        let paused = self.moved_ns > i64::MIN && pause_ns >= round_trip_ns - round_trip_ns / 10;
         let quiet = self.acknowledged && self.acked == self.next && !data.turned;
-        if i64::from(missing) > explained && paused && quiet && self.last_sent_ns > i64::MIN {
+        // Without SACK a time-out sends everything again, and of that much is lost again.
+        let tells = data.sack || !self.resent_last;
+        if lost > 0 && paused && quiet && tells {
             // As many of the missing packets may follow in order.
-            self.tail = if start == self.next { missing - 1 } else { 0 };
+            self.tail = if start == self.next { lost - 1 } else { 0 };
             return Judgement::Retransmitted(Evidence::Missing);
         }
         self.tail = 0;
+        self.explained = self.identifications.missing();
         Judgement::New
+    }
+
+    /// A retransmission passes behind so many missing packets. Where recovery had begun, or signs of
+    /// loss had been told, it had been sent before, and one of them was that.
+    fn explain(&mut self, missing: u32, evidence: Evidence) {
+        if evidence == Evidence::Missing {
+            self.explained = self.identifications.missing();
+        } else if missing > 0 && self.recovery.repeated() {
+            self.explained = self.explained.saturating_add(1);
+        }
     }
 
     /// Did this very packet pass already?
@@ -351,6 +379,7 @@ impl Stream {
         };
         let unique = if start >= self.next {
             self.next = end;
+            self.moved_ns = data.now_ns;
             self.sent.append(seen, self.acknowledged);
             end - start
         } else if end <= self.acked {
@@ -381,7 +410,6 @@ impl Stream {
             counters.first_ns.get_or_insert(data.now_ns);
             counters.last_ns = Some(data.now_ns);
         }
-        self.last_sent_ns = data.now_ns;
     }
 
     fn remember(&mut self, data: &Data) {
@@ -406,9 +434,7 @@ impl Stream {
         let dsack = !ack.sack.is_empty() && self.sack(ack.sack, position, proved);
         let duplicate =
             self.acknowledged && position == self.acked && self.next > self.acked && ack.bare;
-        if duplicate {
-            self.recovery.duplicate();
-        }
+        self.recovery.acknowledged(ack.now_ns, duplicate);
         if position > self.acked {
             self.advance(ack, position, proved);
         }
@@ -451,15 +477,20 @@ impl Stream {
                 self.undo_if(proved.len() > known);
             }
         }
-        let mut segments = 0;
+        let (mut segments, mut latest) = (0, None);
         let mut covered = self.acked;
         while let Some(seen) = self.sent.acknowledged(position) {
             segments += u64::from(!seen.bare);
             self.counters.unseen_bytes += (seen.start - covered).max(0) as u64;
             covered = seen.end;
             if !seen.again && !seen.bare {
+                latest = Some(ack.now_ns - seen.first_ns);
                 self.rtt.add(ack.now_ns - seen.first_ns);
             }
+        }
+        // What waited behind a hole says nothing of the path.
+        if let Some(latest) = latest.filter(|_| self.recovery.is_open()) {
+            self.rtt.smooth(latest);
         }
         self.delayed.add(segments);
         if position > self.next {
