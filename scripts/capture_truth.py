@@ -1,9 +1,9 @@
-"""How well `dumbbell capture` labels segments: `python scripts/capture_truth.py` renews the tables of
-docs/captures.md (a minute).
+"""How well `dumbbell capture` labels segments: `python scripts/capture_truth.py`.
 
-Each scenario is run on the simulator, which writes into the comments of its captures why every
-segment was sent and what happened to it. The analyser reads the same packets and never the comments;
-its labels are compared with them, at every tap, beside those of tshark.
+Renews the tables of docs/captures.md (a minute). Each scenario is run on the simulator, which
+writes into the comments of its captures why every segment was sent and what happened to it. The
+analyser reads the same packets and never the comments; its labels are compared with them, at every
+tap, beside those of tshark.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shutil
 import struct
 import subprocess
-import sys
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import dumbbell
@@ -72,7 +70,10 @@ seed: {seed}
 """
 BULK = "  - {from: s1, to: d1, tcp: CC}\n  - {from: s2, to: d2, tcp: CC}"
 ONE = "  - {from: s1, to: d1, tcp: CC}"
-SHORT = '  - {name: "f{i}", from: s1, to: d1, count: 60, start: 10 ms, start_jitter: 400 RTT, tcp: {congestion_control: CC, bytes: 40 KB}}'
+SHORT = (
+    '  - {name: "f{i}", from: s1, to: d1, count: 60, start: 10 ms, start_jitter: 400 RTT,'
+    " tcp: {congestion_control: CC, bytes: 40 KB}}"
+)
 
 
 @dataclass(frozen=True)
@@ -102,26 +103,33 @@ class Scenario:
 
 
 LOSS = "{loss: 1 %}"
-SPIKES = "{changes: [{at: 4 s, delay: 600 ms}, {at: 4.2 s, delay: 20 ms}, {at: 9 s, delay: 900 ms}, {at: 9.5 s, delay: 20 ms}, {at: 14 s, delay: 500 ms}]}"
+SPIKES = (
+    "{changes: [{at: 4 s, delay: 600 ms}, {at: 4.2 s, delay: 20 ms}, {at: 9 s, delay: 900 ms},"
+    " {at: 9.5 s, delay: 20 ms}, {at: 14 s, delay: 500 ms}]}"
+)
+BURSTS = "{loss: {gilbert_elliott: {good_to_bad: 0.25 %, bad_to_good: 25 %}}}"
+HELD = "reordering: {probability: 2 %, extra_delay: 8 ms}"
+WRAPPING_SEED = 35
 SCENARIOS = [
     Scenario("overflow"),
     Scenario("loss 1 %", forward=LOSS),
     Scenario("loss 1 %, BBR", forward=LOSS, cc="bbr"),
     Scenario("loss 1 %, no SACK", forward=LOSS, options="tcp_sack: false", cc="reno"),
     Scenario("loss 1 %, no timestamps", forward=LOSS, options="tcp_timestamps: false"),
-    Scenario("loss in bursts", forward="{loss: {gilbert_elliott: {good_to_bad: 0.25 %, bad_to_good: 25 %}}}"),
-    Scenario("lost ACKs 20 %", backward="{loss: 20 %}"),
+    Scenario("loss in bursts", forward=BURSTS),
+    Scenario("loss of ACKs 20 %", backward="{loss: 20 %}"),
     Scenario("loss 5 % both ways", forward="{loss: 5 %}", backward="{loss: 5 %}"),
     Scenario("spurious time-outs", forward=SPIKES),
-    Scenario("duplication 2 %", forward="{duplication: 2 %, loss: 0.5 %}"),
-    Scenario("reordering 2 %", forward="{reordering: {probability: 2 %, extra_delay: 8 ms}}"),
-    Scenario("reordering 2 %, loss 1 %", forward="{reordering: {probability: 2 %, extra_delay: 8 ms}, loss: 1 %}"),
+    Scenario("duplication 2 %, loss 0.5 %", forward="{duplication: 2 %, loss: 0.5 %}"),
+    Scenario("reordering 2 %", forward=f"{{{HELD}}}"),
+    Scenario("reordering 2 %, loss 1 %", forward=f"{{{HELD}, loss: 1 %}}"),
     Scenario("spraying", SPRAYING, ONE, forward=""),
     Scenario("spraying, unequal paths", SPRAYING, ONE, forward="", second="60 ms"),
     Scenario("spraying, loss 1 %", SPRAYING, ONE, forward="loss: 1 %"),
     Scenario("spraying, unequal, loss 1 %", SPRAYING, ONE, forward="loss: 1 %", second="60 ms"),
     Scenario("short transfers, loss 3 %", flows=SHORT, forward="{loss: 3 %}"),
-    Scenario("sequence wrap, loss 1 %", forward="{loss: 1 %}", seed=1),
+    # With this seed the first flow's sequence numbers wrap after 4.6 MB.
+    Scenario("sequence numbers wrap, loss 1 %", forward=LOSS, seed=WRAPPING_SEED),
 ]
 
 
@@ -152,12 +160,8 @@ class Score:
         return self.right / true if true else 1.0
 
 
-@dataclass
-class Result:
-    """Scores by label, of one capture or several."""
-
-    scores: dict[str, Score] = field(default_factory=lambda: defaultdict(Score))
-    wraps: bool = False
+#: Scores by label.
+Scores = dict[str, Score]
 
 
 def blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -169,11 +173,17 @@ def blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
         at += length
 
 
-def split(path: Path, folder: Path, identified: bool) -> Iterator[tuple[Path, list[str]]]:
-    """A file per tap and the comments of its frames; without IP's identification if asked."""
+def option(block: bytes, at: int) -> tuple[int, bytes]:
+    """The option of a block that begins there."""
+    code, length = struct.unpack_from("<HH", block, at)
+    return code, block[at + 4 : at + 4 + length]
+
+
+def split(path: Path, folder: Path, identified: bool) -> Iterator[tuple[str, Path, list[str]]]:
+    """Name, file and comments of the frames of each tap; without IP's identification if asked."""
     everything = list(blocks(path.read_bytes()))
-    taps = sum(kind == 1 for kind, _ in everything)
-    for tap in range(taps):
+    names = [option(block, 16)[1].decode() for kind, block in everything if kind == 1]
+    for tap, name in enumerate(names):
         written, comments = [], []
         for kind, block in everything:
             if kind != 6:
@@ -186,14 +196,13 @@ def split(path: Path, folder: Path, identified: bool) -> Iterator[tuple[Path, li
                 block = block[: 28 + 18] + b"\0\0" + block[28 + 20 :]
             written.append(block)
             end = 28 + (kept + 3) // 4 * 4
-            code, length = struct.unpack_from("<HH", block, end) if end < len(block) - 4 else (0, 0)
-            comments.append(block[end + 4 : end + 4 + length].decode() if code == 1 else "")
+            comments.append(option(block, end)[1].decode() if end < len(block) - 4 else "")
         file = folder / f"{path.stem}-{tap}-{identified}.pcapng"
         file.write_bytes(b"".join(written))
-        yield file, comments
+        yield name, file, comments
 
 
-def score(file: Path, comments: list[str], result: Result) -> None:
+def score(file: Path, comments: list[str], scores: Scores) -> None:
     """Adds what the analyser says of a file with one interface."""
     found = json.loads(_core.capture_packets(str(file), [], 1 << 40))
     for row, frame in enumerate(found["frame"]):
@@ -203,7 +212,6 @@ def score(file: Path, comments: list[str], result: Result) -> None:
         copied = "copied" in comment
         again = "retransmission" in comment and not copied
         said = what == "retransmitted"
-        scores = result.scores
         scores["retransmission"].add(again, said)
         overtaken = "overtaken" in comment and not again
         scores["reordering"].add(overtaken, what == "reordered")
@@ -214,50 +222,90 @@ def score(file: Path, comments: list[str], result: Result) -> None:
         scores["needless"].add("needless" in comment and again, said and found["needless"][row])
 
 
-def score_tshark(file: Path, comments: list[str], result: Result) -> None:
+def score_tshark(file: Path, comments: list[str], scores: Scores) -> None:
     """Adds what tshark says of the same file."""
-    fields = ["frame.number", "tcp.len", "tcp.analysis.retransmission", "tcp.analysis.out_of_order"]
+    labels = ["retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order"]
+    fields = ["frame.number", *(f"tcp.analysis.{label}" for label in labels)]
     command = ["tshark", "-r", str(file), "-Y", "tcp.len > 0", "-T", "fields", "-E", "separator=,"]
     for name in fields:
         command += ["-e", name]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    for number, _, again, disordered in csv.reader(io.StringIO(done.stdout)):
+    for number, *again, disordered in csv.reader(io.StringIO(done.stdout)):
         comment = comments[int(number) - 1]
         copied = "copied" in comment
         truth = "retransmission" in comment and not copied
-        result.scores["tshark: retransmission"].add(truth, bool(again))
+        scores["tshark: retransmission"].add(truth, any(again))
         overtaken = "overtaken" in comment and not truth
-        result.scores["tshark: reordering"].add(overtaken, bool(disordered))
+        scores["tshark: reordering"].add(overtaken, bool(disordered))
 
 
-def run(scenario: Scenario, folder: Path, *, tshark: bool, identified: bool = True) -> dict[str, Result]:
+def run(
+    scenario: Scenario, folder: Path, *, tshark: bool = False, identified: bool = True
+) -> dict[str, Scores]:
     """Scores by tap."""
     folder.mkdir(parents=True, exist_ok=True)
     experiment = folder / "e.yaml"
     experiment.write_text(scenario.text(), encoding="utf-8")
     dumbbell.run(experiment, captures=folder / "c")
     (capture,) = (folder / "c").iterdir()
-    names = [line.split("name: ")[1].split(",")[0] for line in scenario.text().splitlines() if "{name: " in line and "link:" in line]
-    results: dict[str, Result] = {}
-    for name, (file, comments) in zip(names, split(capture, folder, identified), strict=True):
-        results[name] = Result()
+    results: dict[str, Scores] = {}
+    for name, file, comments in split(capture, folder, identified):
+        results[name] = defaultdict(Score)
         score(file, comments, results[name])
         if tshark:
             score_tshark(file, comments, results[name])
     return results
 
 
+def cell(one: Score | None) -> str:
+    """Precision / recall; nothing where nothing was to be found or said."""
+    if one is None or one.right + one.wrong + one.missed == 0:
+        return "–"
+    return f"{one.precision:.3f} / {one.recall:.3f}"
+
+
+def table(labels: dict[str, str], rows: list[tuple[str, str, Scores]], counted: str) -> list[str]:
+    """A table in Markdown: scenario, tap, how many there are, a column per label."""
+    lines = [
+        f"| scenario | tap | {counted} | " + " | ".join(labels.values()) + " |",
+        "| --- | --- | ---: |" + " --- |" * len(labels),
+    ]
+    for name, tap, scores in rows:
+        first = scores[next(iter(labels))]
+        cells = " | ".join(cell(scores.get(label)) for label in labels)
+        lines.append(f"| {name} | {tap} | {first.right + first.missed} | {cells} |")
+    return lines
+
+
 def main() -> None:
-    only = sys.argv[1:]
+    """Renews the tables."""
+    rows: dict[bool, list[tuple[str, str, Scores]]] = {True: [], False: []}
     for scenario in SCENARIOS:
-        if only and scenario.name not in only:
-            continue
         for identified in (True, False):
             with tempfile.TemporaryDirectory() as folder:
-                results = run(scenario, Path(folder), tshark=identified and shutil.which("tshark") is not None, identified=identified)
-            for tap, result in results.items():
-                words = [f"{label} {s.precision:.3f}/{s.recall:.3f} ({s.right + s.missed})" for label, s in result.scores.items() if s.right + s.wrong + s.missed]
-                print(scenario.name, "" if identified else "(no id)", tap, "; ".join(words), flush=True)
+                found = run(scenario, Path(folder), tshark=identified, identified=identified)
+            for tap, scores in found.items():
+                rows[identified].append((scenario.name, tap, scores))
+    again = {"retransmission": "dumbbell", "tshark: retransmission": "tshark"}
+    overtaken = {"reordering": "dumbbell", "tshark: reordering": "tshark"}
+    disordered = [row for row in rows[True] if row[2]["reordering"].right]
+    kinds = {
+        "fast": "fast",
+        "time-out": "time-out",
+        "tail loss probe": "probe",
+        "needless": "needless",
+    }
+    lines = ["**Retransmissions**: precision / recall.", ""]
+    lines += table(again, rows[True], "retransmissions")
+    lines += ["", "**Overtaken segments** (sent once, later ones came first):", ""]
+    lines += table(overtaken, disordered, "overtaken")
+    lines += ["", "**Why** (of the retransmissions found), and which are proved needless:", ""]
+    lines += table({"retransmission": "retransmission", **kinds}, rows[True], "retransmissions")
+    lines += ["", "**Retransmissions where IP has no identification**, as in IPv6:", ""]
+    lines += table({"retransmission": "dumbbell"}, rows[False], "retransmissions")
+    page = PAGE.read_text(encoding="utf-8")
+    before, after = page.split(BEGIN)[0], page.split(END)[1]
+    PAGE.write_text("\n".join([before + BEGIN, *lines, END + after]), encoding="utf-8")
 
 
 if __name__ == "__main__":

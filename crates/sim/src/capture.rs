@@ -26,8 +26,8 @@ pub(crate) struct Capture {
     dropped: BTreeMap<Identity, String>,
     /// Retransmissions that have arrived, and whether an earlier transmission has, then or later.
     arrived: BTreeMap<Identity, bool>,
-    /// The last of these, by flow and first byte.
-    latest: BTreeMap<(u32, u64), Identity>,
+    /// These by flow and first byte.
+    repeated: BTreeMap<(u32, u64), Vec<Identity>>,
     /// Somewhere packets are duplicated.
     copies: bool,
 }
@@ -88,7 +88,7 @@ impl Capture {
             packets: Vec::new(),
             dropped: BTreeMap::new(),
             arrived: BTreeMap::new(),
-            latest: BTreeMap::new(),
+            repeated: BTreeMap::new(),
             copies: scenario
                 .links
                 .iter()
@@ -118,13 +118,11 @@ impl Capture {
         if segment.cause != Cause::New {
             if let Entry::Vacant(entry) = self.arrived.entry(identity) {
                 entry.insert(had);
-                self.latest.insert(bytes, identity);
+                self.repeated.entry(bytes).or_default().push(identity);
             }
         } else if had {
-            if let Some(needless) =
-                self.latest.get(&bytes).and_then(|latest| self.arrived.get_mut(latest))
-            {
-                *needless = true;
+            for one in self.repeated.get(&bytes).into_iter().flatten() {
+                self.arrived.insert(*one, true);
             }
         }
     }

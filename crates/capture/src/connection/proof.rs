@@ -32,6 +32,8 @@ pub(crate) struct Repeated {
     pub frame: u64,
     /// Proved: here, its bytes had been acknowledged already.
     pub needless: bool,
+    /// A DSACK named it.
+    pub told: bool,
 }
 
 /// The latest retransmissions, oldest first.
@@ -81,10 +83,12 @@ impl Proofs {
         for one in self.resent.iter_mut().rev() {
             if one.start < end && start < one.end {
                 named = true;
-                if !one.needless {
-                    one.needless = true;
-                    self.proved[Proof::Dsack as usize] += 1;
-                    proved.push(one.frame);
+                // Each arrival in vain is told once, whatever else has proved it before.
+                if !std::mem::replace(&mut one.told, true) {
+                    if !std::mem::replace(&mut one.needless, true) {
+                        self.proved[Proof::Dsack as usize] += 1;
+                        proved.push(one.frame);
+                    }
                     return;
                 }
             }

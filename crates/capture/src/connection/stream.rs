@@ -359,6 +359,7 @@ impl Stream {
             later,
             frame: data.frame,
             needless: acknowledged,
+            told: false,
         });
         self.flight.lost(data.now_ns);
         kind
