@@ -49,6 +49,7 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	scripts/check-pages.sh $(VENV)
 
 test: kernel lint
 	cargo test --workspace --quiet

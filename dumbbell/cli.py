@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from dumbbell.capture_cli import CaptureCommand
 from dumbbell.errors import DumbbellError
 
 if TYPE_CHECKING:
@@ -187,22 +188,39 @@ def compare(
             raise typer.Exit(1)
 
 
-@app.command()
+@app.command(cls=CaptureCommand)
 def capture(
     files: Annotated[
-        list[str], typer.Argument(help="Captures (pcap, pcapng, also compressed); - reads stdin.")
+        list[str],
+        typer.Argument(help="Captures (pcap, pcapng, also compressed); - reads standard input."),
     ],
-    json_file: JsonFile = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", help="Everything as JSON, to a file or (without one) printed."),
+    ] = None,
+    csv: Annotated[
+        str | None,
+        typer.Option(help="Tables as CSV into a folder; without one, connections are printed."),
+    ] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Tables as Parquet into a folder.")] = None,
+    html: Annotated[Path | None, typer.Option(help="A page to look at, one file.")] = None,
+    classes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class", help="Class of connections by bytes, 'small<10 kB'; the last may be a name."
+        ),
+    ] = None,
+    connections: Annotated[
+        list[int] | None,
+        typer.Option("--connection", help="Connections whose packets the page shows."),
+    ] = None,
 ) -> None:
-    """Say what captures hold: totals, lengths, conversations."""
+    """Say what captures hold: totals, conversations, and what happened in connections."""
     with _guarded():
-        from dumbbell.capture import shown, survey
+        from dumbbell.capture.command import Wanted, tell
 
-        found = [survey(file) for file in files]
-        for one in found:
-            out.print(shown(one))
-        if json_file is not None:
-            _write_json(json_file, found[0] if len(found) == 1 else {"files": found})
+        wanted = Wanted(json_file, csv, parquet, html, classes or (), connections or ())
+        tell(files, wanted, out)
 
 
 @app.command()

@@ -1,6 +1,8 @@
+// @ts-check
 // The theme of the page: as the system's, or chosen by the button and remembered while it is open.
 const root = document.documentElement;
-const button = document.querySelector("#theme");
+const button = /** @type {HTMLButtonElement} */ (document.querySelector("#theme"));
+/** @type {Record<string, string>} */
 const names = { "": "Theme: system", light: "Theme: light", dark: "Theme: dark" };
 const order = ["", "light", "dark"];
 button.hidden = false;

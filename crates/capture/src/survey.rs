@@ -59,6 +59,9 @@ pub const LENGTH_BINS: [u32; 9] = [19, 39, 79, 159, 319, 639, 1279, 2559, 5119];
 /// Differences of stamps up to here fit; seconds of 32 bits do.
 const TIME_MAX_NS: i64 = 1 << 62;
 
+/// Interfaces that are counted one by one.
+const INTERFACES_MAX: usize = 1 << 12;
+
 /// Bins of the rate over time of all packets.
 const RATE_BINS_MAX: usize = 1024;
 
@@ -119,6 +122,8 @@ pub struct Survey {
     pub times_ns: Option<(i64, i64)>,
     /// Frames by length: the bins of [`LENGTH_BINS`] and one above.
     pub lengths: [Counted; LENGTH_BINS.len() + 1],
+    /// Frames by interface, of the first ones.
+    pub interfaces: Vec<Counted>,
     /// Packets and bytes over time.
     pub rates: Rates<2>,
     /// In order of their first frame.
@@ -146,6 +151,7 @@ impl Default for Survey {
             unread: 0,
             times_ns: None,
             lengths: [Counted::default(); LENGTH_BINS.len() + 1],
+            interfaces: Vec::new(),
             rates: Rates::new(RATE_BINS_MAX),
             conversations: Vec::new(),
             connections: Vec::new(),
@@ -200,6 +206,13 @@ impl Survey {
         let bytes = record.original_bytes;
         self.total.add(bytes);
         self.lengths[length_bin(bytes)].add(bytes);
+        let interface = record.interface as usize;
+        if interface < INTERFACES_MAX {
+            if interface >= self.interfaces.len() {
+                self.interfaces.resize(interface + 1, Counted::default());
+            }
+            self.interfaces[interface].add(bytes);
+        }
         self.truncated += u64::from(record.data.len() < bytes as usize);
         if let Some(now) = record.time_ns {
             self.now_ns = now.clamp(0, TIME_MAX_NS);

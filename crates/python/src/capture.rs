@@ -6,7 +6,7 @@ use dumbbell_capture::connection::stream::Stream;
 use dumbbell_capture::connection::{Closing, Side};
 use dumbbell_capture::file::OpenError;
 use dumbbell_capture::rate::Rates;
-use dumbbell_capture::survey::LENGTH_BINS;
+use dumbbell_capture::survey::{Counted, LENGTH_BINS};
 use dumbbell_capture::{CaptureFile, Connection, Conversation, Layer, Survey};
 use serde_json::{json, Map, Value};
 use std::fs::File;
@@ -47,7 +47,6 @@ pub(crate) fn survey(path: &str) -> Result<String, Failure> {
         .map(|problem| json!({"offset": problem.offset, "message": problem.message}))
         .collect();
     let (first, last) = found.times_ns.unzip();
-    let names = file.interfaces();
     let text = json!({
         "file": {
             "packets": found.total.packets,
@@ -57,11 +56,11 @@ pub(crate) fn survey(path: &str) -> Result<String, Failure> {
             "truncated_packets": found.truncated,
             "packets_without_ip": found.other,
             "tcp_packets_not_read": found.unread,
-            "interfaces": names,
             "problems": problems,
             "problem_count": file.problem_count(),
             "broken": broken,
         },
+        "interfaces": interfaces(&found, file.interfaces()),
         "conversations": found.conversations.iter().map(conversation).collect::<Vec<_>>(),
         "lengths": lengths(&found),
         "rates": rates(&found.rates, ["packets", "bytes"]),
@@ -69,6 +68,18 @@ pub(crate) fn survey(path: &str) -> Result<String, Failure> {
         "pings": pings(&found),
     });
     Ok(text.to_string())
+}
+
+fn interfaces(found: &Survey, names: &[String]) -> Vec<Value> {
+    let row = |(number, counted): (usize, &Counted)| {
+        json!({
+            "interface": number,
+            "name": names.get(number).filter(|name| !name.is_empty()),
+            "packets": counted.packets,
+            "bytes": counted.bytes,
+        })
+    };
+    found.interfaces.iter().enumerate().map(row).collect()
 }
 
 fn conversation(one: &Conversation) -> Value {
@@ -127,26 +138,36 @@ fn rates<const N: usize>(rates: &Rates<N>, names: [&str; N]) -> Value {
 fn connections(found: &Survey) -> Vec<Value> {
     let mut rows = Vec::with_capacity(2 * found.connections.len());
     for (number, (conversation, connection)) in found.connections.iter().enumerate() {
-        let conversation = &found.conversations[*conversation as usize];
+        let ends = &found.conversations[*conversation as usize];
         for side in 0..2 {
-            rows.push(direction(number, conversation, connection, side));
+            rows.push(direction([number, *conversation as usize], ends, connection, side));
         }
     }
     rows
 }
 
-fn direction(number: usize, ends: &Conversation, connection: &Connection, side: usize) -> Value {
+fn direction(
+    [number, conversation_number]: [usize; 2],
+    ends: &Conversation,
+    connection: &Connection,
+    side: usize,
+) -> Value {
     let (from, to) = if side == 0 { (ends.a, ends.b) } else { (ends.b, ends.a) };
     let (one, other) = (&connection.sides[side], &connection.sides[1 - side]);
     let mut row = Map::new();
     let mut put = |name: &str, value: Value| row.insert(name.to_owned(), value);
     put("connection", json!(number));
+    put("conversation", json!(conversation_number));
     put("interface", json!(connection.interface));
     put("direction", json!(if side == 0 { "a_to_b" } else { "b_to_a" }));
     put("from_address", json!(from.0.to_string()));
     put("from_port", json!(from.1));
     put("to_address", json!(to.0.to_string()));
     put("to_port", json!(to.1));
+    put("first_ns", json!(connection.times_ns.map(|times| times.0)));
+    put("last_ns", json!(connection.times_ns.map(|times| times.1)));
+    put("opened_ns", json!(connection.handshake_ns[0]));
+    put("established_ns", json!(connection.handshake_ns[2]));
     put("opened_it", json!(connection.opener.map(|opener| opener == side)));
     put("syn_rtt_ns", json!(connection.syn_rtt_ns()));
     put("handshake_rtt_ns", json!(connection.handshake_rtt_ns()));
@@ -171,6 +192,7 @@ fn sent(put: &mut impl FnMut(&str, Value) -> Option<Value>, stream: Option<&Stre
     put("payload_bytes", json!(counters.payload_bytes));
     put("unique_bytes", json!(counters.unique_bytes));
     put("unseen_bytes", json!(counters.unseen_bytes));
+    put("acked_bytes", json!(stream.map_or(0, Stream::acked_bytes)));
     put("first_data_ns", json!(counters.first_ns));
     put("last_data_ns", json!(counters.last_ns));
     put("segment_max_bytes", json!(counters.segment_max_bytes));

@@ -20,6 +20,7 @@ struct Columns {
     ack: Vec<Option<i64>>,
     window: Vec<u64>,
     sack: Vec<Vec<[i64; 2]>>,
+    in_flight: Vec<Option<i64>>,
     what: Vec<&'static str>,
     evidence: Vec<Option<&'static str>>,
     kind: Vec<Option<&'static str>>,
@@ -78,6 +79,12 @@ impl Columns {
         self.window.push(connection.window_bytes(told.side, segment));
         let blocks = segment.sack_blocks().iter();
         self.sack.push(blocks.filter_map(|one| Some([at(one.0)?, at(one.1)?])).collect());
+        // Of the stream that the packet is about: its own data, or what it acknowledges.
+        let about = match told.verdict {
+            Some(_) => connection.sides[told.side].stream.as_deref(),
+            None => other,
+        };
+        self.in_flight.push(about.map(|stream| stream.in_flight_bytes()));
         let judgement = told.verdict.map(|verdict| verdict.judgement);
         let (what, evidence) = match judgement {
             None => ("", None),
@@ -112,6 +119,7 @@ impl Columns {
             "ack_bytes": self.ack,
             "window_bytes": self.window,
             "sack_ranges_bytes": self.sack,
+            "in_flight_bytes": self.in_flight,
             "what": self.what,
             "evidence": self.evidence,
             "kind": self.kind,

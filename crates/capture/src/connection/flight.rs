@@ -1,6 +1,6 @@
-//! Bytes in flight as the tap sees them (sent and not acknowledged there), round by round: the most of
-//! a round is what can be known of the congestion window, and where it stops growing, of the end of
-//! slow start.
+//! Bytes in flight as the tap sees them (sent, and neither acknowledged nor SACKed there), round by
+//! round: the most of a round is what can be known of the congestion window, and where it stops
+//! growing, of the end of slow start.
 
 /// Growth per round below which slow start is taken to be over (BBR's measure of a full pipe).
 const GROWTH: (i64, i64) = (5, 4);

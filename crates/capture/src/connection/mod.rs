@@ -7,6 +7,7 @@ mod order;
 pub mod proof;
 pub mod recovery;
 pub mod rtt;
+mod sacked;
 mod sent;
 pub mod stream;
 
@@ -136,6 +137,8 @@ pub struct Connection {
     pub opener: Option<usize>,
     /// First SYN, first SYN with ACK, the ACK that ends the handshake.
     pub handshake_ns: [Option<i64>; 3],
+    /// First and last packet.
+    pub times_ns: Option<(i64, i64)>,
     /// How it ended.
     pub closing: Option<Closing>,
     last_data: Option<usize>,
@@ -187,6 +190,9 @@ impl Connection {
         proved: &mut Vec<u64>,
     ) -> Option<Verdict> {
         let flags = segment.flags;
+        let now_ns = passing.now_ns;
+        let (first, last) = self.times_ns.unwrap_or((now_ns, now_ns));
+        self.times_ns = Some((first.min(now_ns), last.max(now_ns)));
         self.count(side, passing, segment);
         if let Some((tsval, tsecr)) = segment.timestamps {
             self.sides[1 - side].near.towards(tsval, passing.now_ns);

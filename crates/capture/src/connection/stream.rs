@@ -7,6 +7,7 @@ use super::order::{Clock, Identifications};
 use super::proof::{Proofs, Repeated};
 use super::recovery::{Kind, Recovery, Resent};
 use super::rtt::Rtt;
+use super::sacked::Sacked;
 use super::sent::{Seen, Sent};
 use crate::rate::Rates;
 use std::collections::VecDeque;
@@ -120,6 +121,7 @@ pub struct Stream {
     /// An acknowledgement was seen.
     acknowledged: bool,
     sent: Sent,
+    sacked: Sacked,
     identifications: Identifications,
     passed: VecDeque<Passed>,
     /// Missing packets that carried none of the bytes from `next` on.
@@ -154,6 +156,7 @@ impl Stream {
             acked: 0,
             acknowledged: false,
             sent: Sent::default(),
+            sacked: Sacked::default(),
             identifications: Identifications::default(),
             passed: VecDeque::new(),
             explained: 0,
@@ -179,6 +182,17 @@ impl Stream {
     /// Everything before is acknowledged.
     pub fn acked(&self) -> i64 {
         self.acked
+    }
+
+    /// Bytes sent, and neither acknowledged nor SACKed at the tap.
+    pub fn in_flight_bytes(&self) -> i64 {
+        self.next - self.acked - self.sacked.bytes()
+    }
+
+    /// Payload that was acknowledged: everything before [`Self::acked`] but a FIN.
+    pub fn acked_bytes(&self) -> u64 {
+        let known = self.counters.unique_bytes + self.counters.unseen_bytes;
+        (self.acked.max(0) as u64).min(known)
     }
 
     /// Time-outs, and times that fast recovery began.
@@ -393,7 +407,7 @@ impl Stream {
         let unique = (unique - i64::from(data.fin && unique > 0)).max(0) as u64;
         self.counters.unique_bytes += unique;
         self.rates.add(data.now_ns, [u64::from(data.payload_bytes), unique]);
-        self.flight.sent(self.next - self.acked);
+        self.flight.sent(self.in_flight_bytes());
     }
 
     fn count(&mut self, data: &Data, judgement: Judgement) {
@@ -452,9 +466,13 @@ impl Stream {
         let Some(first) = block(0) else { return false };
         let within = block(1).is_some_and(|second| second.0 <= first.0 && first.1 <= second.1);
         let dsack = first.1 <= acked || within;
-        let highest = blocks.iter().skip(usize::from(dsack)).map(|one| self.position(one.1)).max();
-        if let Some(highest) = highest.filter(|highest| *highest <= self.next) {
-            self.recovery.sacked(highest);
+        for block in blocks.iter().skip(usize::from(dsack)) {
+            let (start, end) = (self.position(block.0), self.position(block.1));
+            // More than was sent cannot have arrived.
+            if end <= self.next {
+                self.sacked.add(start.max(acked).max(self.acked), end);
+                self.recovery.sacked(end);
+            }
         }
         if dsack {
             let known = proved.len();
@@ -499,6 +517,7 @@ impl Stream {
             self.next = position;
         }
         self.acked = position;
+        self.sacked.acknowledged(position);
         self.recovery.progress(ack.now_ns, position);
         self.flight.acknowledged(ack.now_ns, position, self.next);
     }

@@ -1,0 +1,87 @@
+"""What captures hold, whoever wrote them: totals, conversations, what happened in connections."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from dumbbell import _core
+from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass, classified
+from dumbbell.errors import DumbbellError
+
+__all__ = ["CaptureError", "packets", "survey"]
+
+#: Packets of one connection that `packets` returns unless asked otherwise.
+PACKETS_MAX = 100_000
+
+
+class CaptureError(DumbbellError):
+    """A capture that cannot be read."""
+
+
+def survey(path: str | Path, classes: Iterable[SizeClass] = DEFAULT_CLASSES) -> dict[str, Any]:
+    """What a capture holds: pcap or pcapng of any origin, plain, gzip or zstd; `-`: standard input.
+
+    Args:
+        path: The file.
+        classes: Connections are counted by these classes of their size (bytes on the wire, both
+            directions), the smallest first.
+
+    Returns:
+        Tables by name, see docs/captures.md: `file` (totals; `problems` with their offsets),
+        `interfaces`, `conversations` (one row per pair of hosts, and per pair of ends of TCP and
+        UDP; `a` is the side that was seen first; bytes are lengths of frames on the wire),
+        `connections` (one row per TCP connection, interface and direction: what its data did and
+        how the other side acknowledged it), `classes`, `lengths` (frames by length, in
+        Wireshark's bins), `rates` (packets and bytes over time), `pings`. A TCP connection between
+        the ports of an earlier one is a conversation of its own. A UDP datagram in fragments
+        counts once, with the frame that completes it.
+
+    Raises:
+        CaptureError: It cannot be read, or is no capture.
+    """
+    found: dict[str, Any] = json.loads(_read(path, lambda name: _core.survey(name)))
+    found["file"] = {"name": str(path), **found["file"]}
+    found["classes"] = classified(found["conversations"], classes)
+    return found
+
+
+def packets(
+    path: str | Path, connections: Iterable[int] = (), most: int = PACKETS_MAX
+) -> dict[str, Any]:
+    """The packets of TCP connections, each with what it was.
+
+    Args:
+        path: The file.
+        connections: Numbers of connections, as in `survey`; none: all.
+        most: Packets of one connection that are returned; the rest is counted.
+
+    Returns:
+        Columns of equal length: `frame` (its number in the file, from 1), `time_ns`, `connection`,
+        `side` (0: sent by `a`), `flags`, `position_bytes` (of its first byte in its stream),
+        `payload_bytes`, `ack_bytes` (position in the other stream), `window_bytes`,
+        `sack_ranges_bytes`, `in_flight_bytes` (of its own stream with data, else of the one that it
+        acknowledges), `what` (new, reordered, retransmitted, copy, keep-alive; empty without data),
+        `evidence`, `kind` (of a retransmission: fast, time-out, tail loss probe), `needless`; and
+        `packets_of_connections`: how many there are of each.
+
+    Raises:
+        CaptureError: It cannot be read, or is no capture.
+    """
+    wanted = list(connections)
+    found: dict[str, Any] = json.loads(
+        _read(path, lambda name: _core.capture_packets(name, wanted, most))
+    )
+    return found
+
+
+def _read(path: str | Path, reading: Any) -> str:
+    name = str(path)
+    try:
+        return str(reading(name))
+    except OSError as error:
+        raise CaptureError(f"{name}: cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise CaptureError(f"{name}: {error}") from None

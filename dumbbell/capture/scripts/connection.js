@@ -1,0 +1,133 @@
+// @ts-check
+// A chosen connection.
+/** @param {Row} row */
+function facts(row) {
+  const kinds = `${row.fast_retransmitted_packets} fast, ${row.timeout_retransmitted_packets} time-out, ${row.probe_retransmitted_packets} probe`;
+  const pairs = [
+    ["data packets", row.data_packets], ["bytes, each once", size(row.unique_bytes)],
+    ["sent again", `${row.retransmitted_packets} (${kinds})`], ["needless", row.spurious_retransmitted_packets],
+    ["overtaken", row.reordered_packets], ["copies", row.copied_packets],
+    ["RTT of the handshake", ms(row.handshake_rtt_ns)], ["SYN to SYN/ACK", ms(row.syn_rtt_ns)],
+    ["RTT min", ms(row.rtt_min_ns)], ["RTT mean", ms(row.rtt_mean_ns)], ["RTT max", ms(row.rtt_max_ns)],
+    ["in flight, most", size(row.in_flight_max_bytes)],
+    ["window inferred, mean", row.window_inferred_mean_bytes === null ? "–" : size(Math.round(row.window_inferred_mean_bytes))],
+    ["slow start ended by", row.slow_start_end ? `${row.slow_start_end} at ${size(row.slow_start_end_bytes)}` : "–"],
+    ["ACKs", row.acks], ["with SACK", row.acks_with_sack], ["duplicate ACKs", row.duplicate_acks],
+    ["DSACKs", row.dsacks], ["zero windows", row.zero_windows], ["acknowledges", row.acknowledges ?? "–"],
+    ["quick ACKs", row.quick_acks], ["turns", row.turns], ["ECN: congested / echoed", `${row.ecn_congested_packets} / ${row.ecn_echo_packets}`],
+    ["receive window, most", size(row.window_max_bytes)], ["closed", row.closed],
+  ];
+  return element("div", { class: "facts-grid" }, ...pairs.map(([name, value]) => element("div", {}, element("span", {}, String(name)), element("b", {}, String(value)))));
+}
+
+/** A connection: numbers, time–sequence graph, RTT, bytes in flight, ladder. @param {HTMLElement} holder @param {Row} file @param {number} conversation */
+function showConnection(holder, file, conversation) {
+  const mine = file.connections.filter((/** @type {Row} */ row) => row.conversation === conversation);
+  if (!mine.length) {
+    holder.replaceChildren(element("p", { class: "faint" }, "Only TCP connections are drawn."));
+    return;
+  }
+  const best = [...mine].sort((a, b) => b.payload_bytes - a.payload_bytes)[0];
+  const names = new Map(file.interfaces.map((/** @type {Row} */ one) => [one.interface, one.name ?? String(one.interface)]));
+  const select = /** @type {HTMLSelectElement} */ (element(
+    "select",
+    { onchange: () => draw(Number(select.value)), "aria-label": "direction" },
+    ...mine.map((/** @type {Row} */ row, /** @type {number} */ n) =>
+      element("option", { value: String(n) }, `${end(row.from_address, row.from_port)} → ${end(row.to_address, row.to_port)}${names.size > 1 ? ` at ${names.get(row.interface)}` : ""} (connection ${row.connection})`)),
+  ));
+  select.value = String(mine.indexOf(best));
+  const body = element("div", {});
+  holder.replaceChildren(element("div", { class: "controls" }, select), body);
+  const before = redraws.length;
+  /** @param {number} number */
+  const draw = (number) => {
+    redraws.length = Math.min(redraws.length, before);
+    const row = mine[number];
+    body.replaceChildren(facts(row));
+    drawPackets(body, file, row);
+  };
+  draw(mine.indexOf(best));
+}
+
+/** @param {HTMLElement} body @param {Row} file @param {Row} row */
+function drawPackets(body, file, row) {
+  const rows = packetsOf(file, row.connection);
+  const side = row.direction === "a_to_b" ? 0 : 1;
+  if (!rows.length) {
+    body.append(element("p", { class: "faint" }, `The packets of this connection are not in the page: --connection ${row.connection} puts them there.`));
+    return;
+  }
+  const all = file.packets.packets_of_connections[String(row.connection)];
+  if (all > rows.length) body.append(element("p", { class: "faint" }, `The first ${rows.length} of ${all} packets: --connection ${row.connection} puts more of them here.`));
+  const data = rows.filter((one) => one.side === side && one.length > 0);
+  const holders = ["sequence", "rtt", "flight"].map((name) => element("div", { class: "plot", id: name }));
+  const ladderHolder = element("div", {});
+  /** @type {(() => any)[]} */
+  const plots = [];
+  let busy = false;
+  const follow = (/** @type {any} */ u, /** @type {string} */ key) => {
+    if (key !== "x" || busy) return;
+    busy = true;
+    const { min, max } = u.scales.x;
+    for (const plot of plots) if (plot() && plot() !== u) plot().setScale("x", { min, max });
+    busy = false;
+    showLadder(min, max);
+  };
+  const hooks = { setScale: [follow] };
+  const drag = { drag: { x: true, y: true, uni: 24 } };
+  const showLadder = (/** @type {number} */ min, /** @type {number} */ max) => {
+    const inside = rows.filter((one) => one.t >= min && one.t <= max);
+    const note = inside.length > LADDER_MAX ? `The first ${LADDER_MAX} of ${inside.length} packets of the time shown: zoom in above.` : `${inside.length} packets.`;
+    ladderHolder.replaceChildren(
+      element("p", { class: "faint" }, note),
+      ladder(inside.slice(0, LADDER_MAX), side === 0 ? [end(row.from_address, row.from_port), end(row.to_address, row.to_port)] : [end(row.to_address, row.to_port), end(row.from_address, row.from_port)]),
+    );
+  };
+  const legends = element("div", {});
+  const drawLegend = () => {
+    const used = Object.fromEntries(Object.entries(KINDS).filter(([kind]) => data.some((one) => shade(one) === kind)));
+    legends.replaceChildren(legend({ ...used, ...OTHERS }));
+  };
+  drawLegend();
+  redraws.push(drawLegend);
+  body.append(
+    element("h3", {}, "Time and sequence"),
+    legends,
+    element("p", { class: "faint" }, "Drag to zoom, both ways at once by a diagonal; double click shows all. A ring marks what was proved needless."),
+    holders[0], element("h3", {}, "Round trips"), holders[1], element("h3", {}, "Bytes in flight at the tap"), holders[2],
+    element("h3", {}, "Packets"), ladderHolder,
+  );
+  if (!data.length) {
+    body.append(element("p", { class: "faint" }, "No data in this direction."));
+    return;
+  }
+  const times = rows.map((one) => one.t);
+  const tops = rows.map((one) => (one.side === side && one.length ? one.at + one.length : null));
+  plots.push(chart(holders[0], {
+    height: 420, keep: true, cursor: drag,
+    axes: [{ label: "seconds" }, { label: "bytes of the stream", size: 90 }],
+    series: [{ label: "s" }, () => ({ label: "sequence", stroke: "transparent", points: { show: false }, paths: () => null })],
+    hooks: { ...hooks, draw: [(/** @type {any} */ u) => drawSequence(u, rows, side)] },
+  }, [times, tops]));
+  // All charts begin and end together.
+  const ends = (/** @type {number[]} */ x) => [times[0], ...x, times[times.length - 1]];
+  const framed = (/** @type {any[]} */ y) => [null, ...y, null];
+  const [rx, ry] = roundTrips(rows, side);
+  const points = () => ({ show: true, size: 4, fill: themed("--accent") });
+  if (rx.length) plots.push(chart(holders[1], {
+    height: 220, keep: true, cursor: drag, axes: [{ label: "seconds" }, { label: "ms", size: 70 }], hooks,
+    series: [{ label: "s" }, () => ({ label: "RTT (ms)", stroke: themed("--accent"), paths: () => null, points: points() })],
+  }, [ends(rx), framed(ry)]));
+  else holders[1].append(element("p", { class: "faint" }, "No segment passed once and was acknowledged."));
+  const [fx, flight, window_] = flights(rows, side);
+  const flightMax = flight.reduce((most, one) => Math.max(most, one), 1);
+  const stepped = /** @type {any} */ (window).uPlot.paths.stepped({ align: 1 });
+  plots.push(chart(holders[2], {
+    height: 220, keep: true, cursor: drag, axes: [{ label: "seconds" }, { label: "bytes", size: 90 }], hooks,
+    scales: { y: { range: () => [0, flightMax * 1.1] } },
+    series: [{ label: "s" },
+      () => ({ label: "in flight", stroke: themed("--accent"), paths: stepped, points: { show: false } }),
+      () => ({ label: "window", stroke: colour(OTHERS.window), paths: stepped, points: { show: false } })],
+  }, [ends(fx), framed(flight), framed(window_)]));
+  showLadder(-Infinity, Infinity);
+}

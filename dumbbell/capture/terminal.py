@@ -1,0 +1,216 @@
+"""What a capture holds, for the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+#: Conversations and connections that are shown, those with most bytes.
+SHOWN = 20
+#: Bars of a rate over time.
+_BARS = "▁▂▃▄▅▆▇█"
+_BARS_MAX = 60
+
+
+def shown(found: dict[str, Any]) -> RenderableType:
+    """Totals, rate, lengths, size classes, the largest conversations and connections."""
+    file = found["file"]
+    lines = [Text(file["name"], style="bold"), Text(_totals(file))]
+    lines += [Text(f"at byte {one['offset']}: {one['message']}") for one in file["problems"][:10]]
+    if file["problem_count"] > 10:
+        lines.append(Text(f"… and {file['problem_count'] - 10} more problems"))
+    if file["broken"]:
+        lines.append(Text(f"the file breaks off: {file['broken']}"))
+    lines += _rate(found["rates"])
+    tables = [_interfaces(found["interfaces"]), _lengths(found["lengths"])]
+    tables += [_conversations(found["conversations"], name) for name in ("tcp", "udp", "ip")]
+    if any(row["connections"] for row in found["classes"]):
+        tables.append(_classes(found["classes"]))
+    tables += _connections(found["connections"])
+    tables.append(_pings(found["pings"]))
+    return Group(*lines, *(table for table in tables if table.row_count))
+
+
+def _totals(file: dict[str, Any]) -> str:
+    words = [f"{file['packets']:,} packets".replace(",", " "), _bytes(file["bytes"])]
+    if file["first_ns"] is not None:
+        seconds = (file["last_ns"] - file["first_ns"]) / 1e9
+        words.append(f"{seconds:.3f} s")
+        if seconds > 0:
+            words.append(f"{file['bytes'] * 8e-6 / seconds:.4g} Mbit/s")
+    if file["truncated_packets"]:
+        words.append(f"{file['truncated_packets']:,} cut short".replace(",", " "))
+    if file["packets_without_ip"]:
+        words.append(f"{file['packets_without_ip']:,} without IP".replace(",", " "))
+    return ", ".join(words)
+
+
+def _bytes(number: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if number < 1000 or unit == "GB":
+            return f"{number:.0f} bytes" if unit == "bytes" else f"{number:.4g} {unit}"
+        number /= 1000
+    raise AssertionError("the last unit takes all")
+
+
+def _lengths(bins: list[dict[str, Any]]) -> Table:
+    table = Table(title="Lengths", title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in ("bytes", "packets", "share"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    total = sum(one["packets"] for one in bins)
+    for one in bins:
+        if one["packets"]:
+            end = "" if one["to_bytes"] is None else str(one["to_bytes"])
+            share = one["packets"] / total
+            cells = (f"{one['from_bytes']}–{end}", str(one["packets"]), f"{share:.1%}")
+            table.add_row(*cells, "█" * max(1, round(share * 30)))
+    return table
+
+
+def _conversations(rows: list[dict[str, Any]], protocol: str) -> Table:
+    mine = [row for row in rows if row["protocol"] == protocol]
+    mine.sort(key=lambda row: -(row["bytes_a_to_b"] + row["bytes_b_to_a"]))
+    rest = f", {SHOWN} largest of {len(mine)}" if len(mine) > SHOWN else ""
+    title = {"tcp": "TCP", "udp": "UDP", "ip": "Hosts"}[protocol] + rest
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in ("a", "b"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("a → b", "", "b → a", " ", "s"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in mine[:SHOWN]:
+        seconds = "–"
+        if row["first_ns"] is not None:
+            seconds = f"{(row['last_ns'] - row['first_ns']) / 1e9:.2f}"
+        table.add_row(
+            _end(row["address_a"], row["port_a"]),
+            _end(row["address_b"], row["port_b"]),
+            str(row["packets_a_to_b"]),
+            _bytes(row["bytes_a_to_b"]),
+            str(row["packets_b_to_a"]),
+            _bytes(row["bytes_b_to_a"]),
+            seconds,
+        )
+    return table
+
+
+def _end(address: str, port: int | None) -> str:
+    if port is None:
+        return address
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _rate(rates: dict[str, Any]) -> list[Text]:
+    """All traffic over time, as bars."""
+    bits = [8 * value for value in rates["bytes"]]
+    if len(bits) < 2:
+        return []
+    per_bar = -(-len(bits) // _BARS_MAX)
+    groups = [bits[at : at + per_bar] for at in range(0, len(bits), per_bar)]
+    means = [sum(group) / len(group) for group in groups]
+    most = max(means)
+    bars = "".join(_BARS[round((len(_BARS) - 1) * value / most)] for value in means)
+    width = per_bar * rates["width_ns"] / 1e9
+    peak = most * 1e3 / rates["width_ns"]
+    return [Text(f"{bars} up to {peak:.4g} Mbit/s, {width:g} s a bar")]
+
+
+def _interfaces(rows: list[dict[str, Any]]) -> Table:
+    table = Table(title="Interfaces", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("")
+    for heading in ("packets", "bytes"):
+        table.add_column(heading, justify="right")
+    if len(rows) > 1:
+        for row in rows[:SHOWN]:
+            name = row["name"] or str(row["interface"])
+            table.add_row(name, str(row["packets"]), _bytes(row["bytes"]))
+    return table
+
+
+def _classes(rows: list[dict[str, Any]]) -> Table:
+    table = Table(title="TCP connections by size", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("class")
+    for heading in ("bytes", "connections", "share", "bytes in all"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        end = "" if row["to_bytes"] is None else str(row["to_bytes"])
+        cells = (str(row["connections"]), f"{row['share']:.2%}", _bytes(row["bytes"]))
+        table.add_row(row["class"], f"{row['from_bytes']}–{end}", *cells)
+    return table
+
+
+def _connections(rows: list[dict[str, Any]]) -> list[Table]:
+    """What happened to the data of the largest connections, a row per direction."""
+    mine = [row for row in rows if row["data_packets"]]
+    mine.sort(key=lambda row: -row["payload_bytes"])
+    many = len({row["interface"] for row in mine}) > 1
+    rest = f", {SHOWN} largest of {len(mine)} streams" if len(mine) > SHOWN else ""
+    loss = Table(title=f"TCP data{rest}", title_justify="left", box=box.SIMPLE_HEAD)
+    timing = Table(title=f"TCP timing{rest}", title_justify="left", box=box.SIMPLE_HEAD)
+    for table in (loss, timing):
+        table.add_column("#", justify="right")
+    loss.add_column("from > to", overflow="fold")
+    for heading in ("bytes", "again", "fast", "RTO", "TLP", "in vain", "reordered", "copies"):
+        loss.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("handshake", "RTT min", "mean", "max", "in flight", "ACKs", "SACK"):
+        timing.add_column(heading, justify="right", no_wrap=True)
+    timing.add_column("acknowledges")
+    timing.add_column("closed")
+    for row in mine[:SHOWN]:
+        at = f" @{row['interface']}" if many else ""
+        ends = (_end(row[f"{end}_address"], row[f"{end}_port"]) for end in ("from", "to"))
+        number = f"{row['connection']} {'→' if row['direction'] == 'a_to_b' else '←'}"
+        kinds = ("fast", "timeout", "probe", "spurious")
+        loss.add_row(
+            number,
+            " > ".join(ends) + at,
+            _bytes(row["unique_bytes"]),
+            *(
+                _count(row[f"{kind}retransmitted_packets"])
+                for kind in ("", *(f"{k}_" for k in kinds))
+            ),
+            _count(row["reordered_packets"]),
+            _count(row["copied_packets"]),
+        )
+        times = ("handshake_rtt_ns", "rtt_min_ns", "rtt_mean_ns", "rtt_max_ns")
+        timing.add_row(
+            number,
+            *(_milliseconds(row[time]) for time in times),
+            _bytes(row["in_flight_max_bytes"]),
+            str(row["acks"]),
+            _count(row["acks_with_sack"]),
+            row["acknowledges"] or "–",
+            row["closed"],
+        )
+    return [loss, timing]
+
+
+def _pings(rows: list[dict[str, Any]]) -> Table:
+    """Requests and replies by odd and even number: what spraying does to them."""
+    table = Table(title="Pings", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("interface", justify="right")
+    table.add_column("from > to", overflow="fold")
+    for heading in ("requests odd", "even", "replies odd", "even", "RTT min", "mean", "max"):
+        table.add_column(heading, justify="right")
+    for row in rows[:SHOWN]:
+        counts = ("requests_odd", "requests_even", "replies_odd", "replies_even")
+        times = ("rtt_min_ns", "rtt_mean_ns", "rtt_max_ns")
+        table.add_row(
+            str(row["interface"]),
+            f"{row['from_address']} > {row['to_address']}",
+            *(str(row[name]) for name in counts),
+            *(_milliseconds(row[name]) for name in times),
+        )
+    return table
+
+
+def _count(number: int) -> str:
+    return str(number) if number else "·"
+
+
+def _milliseconds(ns: float | None) -> str:
+    return "–" if ns is None else f"{ns / 1e6:.4g} ms"

@@ -1,0 +1,79 @@
+"""The analyser's labels against what the simulator knows: `scripts/capture_truth.py` as a test."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers import ROOT
+
+#: Of every label in every scenario, at every tap.
+LEAST = 0.99
+
+
+def _script() -> Any:
+    spec = importlib.util.spec_from_file_location(
+        "capture_truth", ROOT / "scripts" / "capture_truth.py"
+    )
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+truth = _script()
+
+
+@pytest.mark.parametrize("scenario", truth.SCENARIOS, ids=lambda scenario: scenario.name)
+def test_labels_are_what_the_simulator_knows(scenario: Any, tmp_path: Path) -> None:
+    found = truth.run(scenario, tmp_path)
+    assert set(found) >= {"sender", "receiver"}
+    for tap, scores in found.items():
+        again = scores["retransmission"]
+        assert again.right >= 10
+        for label in ("retransmission", "reordering", "copy"):
+            one = scores.get(label, truth.Score())
+            assert one.recall >= LEAST, (tap, label, one)
+            assert one.precision >= LEAST, (tap, label, one)
+        if scenario.name.startswith("spraying") and tap == "receiver":
+            assert scores["reordering"].right > 1000
+        if scenario.name.startswith("duplication") and tap != "sender":
+            assert scores["copy"].right > 100
+        if "SACK" not in scenario.name:
+            # Why it was sent is inferred; here most are right.
+            said = sum(scores[kind].right for kind in ("fast", "time-out", "tail loss probe"))
+            assert said >= 0.98 * again.right
+    if scenario.seed == truth.WRAPPING_SEED:
+        assert _wraps(tmp_path)
+
+
+def _wraps(folder: Path) -> bool:
+    """Do the first flow's sequence numbers wrap?"""
+    (capture,) = (folder / "c").iterdir()
+    last = 0
+    for kind, block in truth.blocks(capture.read_bytes()):
+        frame = block[28:]
+        if kind != 6 or frame[12:14] != b"\x08\x00" or frame[26:30] != bytes([10, 0, 0, 1]):
+            continue
+        number = int.from_bytes(frame[38:42], "big")
+        if last > 1 << 31 > number:
+            return True
+        last = number
+    return False
+
+
+def test_without_identification_and_where_nothing_else_tells_it_says_less(tmp_path: Path) -> None:
+    by_name = {scenario.name: scenario for scenario in truth.SCENARIOS}
+    for name in ("spraying, loss 1 %", "spurious time-outs", "loss in bursts"):
+        found = truth.run(by_name[name], tmp_path / name, identified=False)
+        for scores in found.values():
+            assert scores["retransmission"].recall >= LEAST
+            assert scores["retransmission"].precision >= LEAST
+    # Neither identification nor timestamps: time alone decides.
+    found = truth.run(by_name["loss 1 %, no timestamps"], tmp_path / "time", identified=False)
+    assert all(scores["retransmission"].recall >= 0.95 for scores in found.values())
