@@ -21,7 +21,7 @@ fn read(bytes: &[u8]) {
 }
 
 /// The records of a pcap file: behind a header of one of the four kinds.
-pub fn pcap(data: &[u8]) {
+pub(crate) fn pcap(data: &[u8]) {
     let Some((&kind, records)) = data.split_first() else { return };
     let magic: [u8; 4] = match kind % 4 {
         0 => 0xa1b2_c3d4_u32.to_le_bytes(),
@@ -37,12 +37,12 @@ pub fn pcap(data: &[u8]) {
 }
 
 /// A file of blocks, of whatever kind; also compressed, or nothing of these.
-pub fn pcapng(data: &[u8]) {
+pub(crate) fn pcapng(data: &[u8]) {
     read(data);
 }
 
 /// A frame: link, IP, TCP with options.
-pub fn headers(data: &[u8]) {
+pub(crate) fn headers(data: &[u8]) {
     let Some((&link, frame)) = data.split_first() else { return };
     let links = [0_u16, 1, 101, 113, 276, 147];
     let link = LinkType::of(links[usize::from(link) % links.len()]);
@@ -58,7 +58,7 @@ pub fn headers(data: &[u8]) {
 }
 
 /// Segments of three connections, as the bytes say: each field jumps or goes on.
-pub fn analysis(data: &[u8]) {
+pub(crate) fn analysis(data: &[u8]) {
     let mut survey = Survey::default();
     let (mut now, mut number) = (0_i64, 0_u64);
     let mut sequence = [[0_u32, 1 << 31], [u32::MAX - 5000, 77], [5, 6]];
@@ -156,7 +156,7 @@ fn frame(
     ip.extend(ports[1 - usize::from(side)].to_be_bytes());
     ip.extend(sequence.to_be_bytes());
     ip.extend(acknowledgement.to_be_bytes());
-    ip.extend([((20 + options.len()) / 4 << 4) as u8, flags, sack, 7, 0, 0, 0, 0]);
+    ip.extend([(((20 + options.len()) / 4) << 4) as u8, flags, sack, 7, 0, 0, 0, 0]);
     ip.extend(options);
     ip
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// The crates whose sources decide what a run gives.
-const CRATES: [&str; 3] = ["guest", "model", "packet"];
+const CRATES: [&str; 4] = ["capture", "guest", "model", "packet"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {

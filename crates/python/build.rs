@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// The crates whose sources decide what a run gives.
-const CRATES: [&str; 4] = ["model", "packet", "cc", "sim"];
+const CRATES: [&str; 5] = ["capture", "model", "packet", "cc", "sim"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {

@@ -5,18 +5,29 @@
 
 pub mod connection;
 pub mod decode;
+#[cfg(feature = "files")]
 pub mod file;
+#[cfg(feature = "files")]
 mod fragments;
+#[cfg(feature = "files")]
 mod input;
+#[cfg(feature = "files")]
 mod pcap;
+#[cfg(feature = "files")]
 mod pcapng;
+#[cfg(feature = "files")]
 pub mod ping;
 pub mod rate;
 pub mod segment;
+#[cfg(feature = "files")]
 pub mod survey;
+mod tap;
 
 pub use connection::{Connection, Passing};
 pub use decode::{Address, IpPacket, LinkType};
+#[cfg(feature = "files")]
 pub use file::{CaptureFile, Problem, Record};
 pub use segment::Segment;
+#[cfg(feature = "files")]
 pub use survey::{Conversation, Layer, Survey, Told};
+pub use tap::Taps;

@@ -1,6 +1,6 @@
 //! A TCP header (RFC 9293 §3.1) with its options (RFC 2018, 2883, 7323), as it stands in a packet.
 
-use crate::decode::{self, IpPacket, TCP};
+use crate::decode::{IpPacket, TCP};
 
 /// SACK blocks that fit into a header (RFC 2018 §3).
 pub const SACK_BLOCKS_MAX: usize = 4;
@@ -160,6 +160,7 @@ impl Segment {
     }
 }
 
+#[cfg(feature = "files")]
 /// Sequence number of a segment that opens a connection: SYN without ACK.
 pub(crate) fn opens(packet: &IpPacket<'_>) -> Option<u32> {
     let flags = packet.above.get(13)?;
@@ -167,5 +168,5 @@ pub(crate) fn opens(packet: &IpPacket<'_>) -> Option<u32> {
     if packet.protocol != TCP || !first || flags & 0x12 != 0x02 {
         return None;
     }
-    decode::word(packet.above, 4)
+    crate::decode::word(packet.above, 4)
 }

@@ -6,12 +6,12 @@ use crate::plan::Plan;
 use crate::run::{App, Watch};
 use crate::tcp::{name_of, Phase, TcpFlow};
 use crate::udp::{fragments, UdpFlow};
+use dumbbell_capture::Taps;
 use dumbbell_model::scenario::{self, Algorithm, Loss, Queue, Scenario, Shaper};
 use dumbbell_model::tables::{
     DropRow, FlowRow, PacketRow, PipeRow, QueueRow, SampleRow, Table, TransferRow,
 };
 use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
-use dumbbell_packet::Taps;
 use std::collections::BTreeMap;
 use std::io::Result;
 use std::os::fd::AsFd;

@@ -8,10 +8,11 @@ use crate::frame::{self, Stream};
 use crate::plan::{device, Plan};
 use crate::realise::World;
 use crate::sys::Ring;
+use dumbbell_capture::Taps;
 use dumbbell_model::scenario::{Pipe, Queue, Scenario, Shaper};
 use dumbbell_model::{Span, Time};
 use dumbbell_packet::pcapng::Recording;
-use dumbbell_packet::{wire, Packet, Tap, TapPackets, Taps};
+use dumbbell_packet::{wire, Packet, Tap, TapPackets};
 use std::io::{Error, Result};
 
 /// Blocks of a megabyte per ring: three of them hold a second of 10 Gbit/s.

@@ -5,12 +5,10 @@ pub mod frame;
 pub mod pcapng;
 pub mod tap;
 pub mod tap_packets;
-pub mod tap_stats;
 pub mod tcp;
 pub mod wire;
 
 pub use frame::{Body, Packet};
 pub use tap::Tap;
 pub use tap_packets::TapPackets;
-pub use tap_stats::Taps;
 pub use tcp::{Cause, SackBlock, Segment};

@@ -15,10 +15,11 @@ use crate::shaper::{DeliveryTrace, TokenBucket};
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use crate::world::{World, FLOW_SOURCES, PIPE_SOURCES};
+use dumbbell_capture::Taps;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{self, Link, Scenario, Traffic};
 use dumbbell_model::{ScenarioError, Span, TcpOptions, Time};
-use dumbbell_packet::{TapPackets, Taps};
+use dumbbell_packet::TapPackets;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Builds the world.

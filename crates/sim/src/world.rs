@@ -11,10 +11,11 @@ use crate::pipe::{Offered, Pipe, Release};
 use crate::record::Recorder;
 use crate::route::Routes;
 use crate::{Monitor, RunError};
+use dumbbell_capture::Taps;
 use dumbbell_model::scenario::NodeKind;
 use dumbbell_model::{Scenario, Time};
 use dumbbell_packet::frame::NO_FLOW;
-use dumbbell_packet::{Body, Packet, Segment, Tap, TapPackets, Taps};
+use dumbbell_packet::{Body, Packet, Segment, Tap, TapPackets};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Events of a pipe: source `PIPE_SOURCES · pipe + …`.

@@ -1,0 +1,145 @@
+//! The analysis of a run while it happens: what the tap of a flow counts, as a capture there shows it.
+
+use crate::connection::{Connection, Passing};
+use crate::segment::{Flags, Segment};
+use dumbbell_model::scenario;
+use dumbbell_model::tables::FlowRow;
+use dumbbell_model::Time;
+use dumbbell_packet::{Body, Packet, Tap};
+
+/// A flow's connection at the first tap that saw it.
+#[derive(Debug)]
+struct Tapped {
+    tap: usize,
+    connection: Box<Connection>,
+}
+
+/// All taps of a run: each flow is counted at the first tap that saw it.
+#[derive(Debug)]
+pub struct Taps {
+    flows: Vec<Option<Tapped>>,
+    frames: u64,
+    proved: Vec<u64>,
+}
+
+impl Taps {
+    /// For so many flows.
+    pub fn new(flows: usize) -> Self {
+        Self { flows: (0..flows).map(|_| None).collect(), frames: 0, proved: Vec::new() }
+    }
+
+    /// The columns `tap…` of a flow's row; `taps` are those of the scenario.
+    pub fn fill(&self, row: &mut FlowRow, flow: usize, taps: &[scenario::Tap]) {
+        (row.tap_rtt_mean_ns, row.tap_rtt_min_ns, row.tap_rtt_max_ns) = (f64::NAN, -1, -1);
+        let Some(Tapped { tap, connection }) = &self.flows[flow] else { return };
+        row.tap = taps[*tap].name.clone();
+        let [from, to] = &connection.sides;
+        row.tap_acks = to.acks as i64;
+        row.tap_acks_with_sack = to.acks_with_sack as i64;
+        row.tap_sack_blocks = to.sack_blocks as i64;
+        let Some(stream) = &from.stream else { return };
+        row.tap_data_packets = stream.counters.data_packets as i64;
+        row.tap_retransmissions = stream.counters.retransmitted.iter().sum::<u64>() as i64;
+        row.tap_rtt_samples = stream.rtt.samples as i64;
+        if let Some(mean_ns) = stream.rtt.mean_ns() {
+            row.tap_rtt_mean_ns = mean_ns;
+            row.tap_rtt_min_ns = stream.rtt.min_ns;
+            row.tap_rtt_max_ns = stream.rtt.max_ns;
+        }
+    }
+}
+
+impl Tap for Taps {
+    fn frame(&mut self, at: Time, interface: usize, packet: &Packet) {
+        let Body::Tcp(segment) = &packet.body else { return };
+        let tapped = self.flows[packet.flow as usize].get_or_insert_with(|| Tapped {
+            tap: interface,
+            connection: Box::new(Connection::at(interface as u32)),
+        });
+        if tapped.tap != interface {
+            return;
+        }
+        self.frames += 1;
+        let passing = Passing {
+            now_ns: at.as_ns() as i64,
+            frame: self.frames,
+            wire_bytes: packet.frame_bytes,
+            // Connected sockets count their packets in it.
+            identification: Some(packet.number as u16),
+            congestion: false,
+        };
+        self.proved.clear();
+        let side = usize::from(!packet.outward);
+        tapped.connection.packet(
+            side,
+            &passing,
+            &header(segment, packet.outward),
+            &mut self.proved,
+        );
+    }
+}
+
+/// A segment of the simulator as it stands on the wire, with initial sequence numbers of -1: streams
+/// begin at 0.
+fn header(segment: &dumbbell_packet::Segment, outward: bool) -> Segment {
+    let flags = segment.flags;
+    let opens = flags.syn && outward;
+    let bits = u8::from(flags.fin)
+        | u8::from(flags.syn) << 1
+        | u8::from(flags.psh) << 3
+        | u8::from(!opens) << 4;
+    let mut header = Segment {
+        sequence: if flags.syn { u32::MAX } else { segment.seq as u32 },
+        acknowledgement: segment.ack as u32,
+        flags: Flags(bits),
+        window: segment.window_bytes.min(u32::from(u16::MAX)) as u16,
+        payload_bytes: segment.payload_bytes,
+        sack_permitted: flags.syn,
+        timestamps: segment.timestamps.then_some((segment.tsval_ms, segment.tsecr_ms)),
+        sack_count: segment.sack_count,
+        ..Segment::default()
+    };
+    for (block, range) in header.sack.iter_mut().zip(segment.sack_blocks()) {
+        *block = (range.start as u32, range.end as u32);
+    }
+    header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_packet::{SackBlock, Segment};
+
+    fn packet(number: u64, outward: bool, segment: Segment) -> Packet {
+        Packet { flow: 0, outward, frame_bytes: 0, number, body: Body::Tcp(segment) }
+    }
+
+    #[test]
+    fn a_sack_does_not_end_an_rtt_and_a_retransmission_spoils_it() {
+        let mut taps = Taps::new(1);
+        let data = |number, seq| {
+            packet(number, true, Segment { seq, payload_bytes: 100, ..Segment::default() })
+        };
+        let at = |ms: u64| Time::from_ns(ms * 1_000_000);
+        taps.frame(at(0), 0, &data(0, 0));
+        taps.frame(at(1), 0, &data(1, 100));
+        let mut sack = Segment { sack_count: 1, ..Segment::default() };
+        sack.sack[0] = SackBlock { start: 100, end: 200 };
+        taps.frame(at(10), 0, &packet(0, false, sack));
+        taps.frame(at(12), 0, &data(2, 0));
+        taps.frame(at(12), 7, &data(2, 0));
+        let ack = Segment { ack: 200, ..Segment::default() };
+        taps.frame(at(31), 0, &packet(1, false, ack));
+        let mut row = FlowRow::default();
+        let tap = scenario::Tap { name: "t".to_owned(), ..tap() };
+        taps.fill(&mut row, 0, &[tap]);
+        assert_eq!((row.tap_data_packets, row.tap_retransmissions), (3, 1));
+        assert_eq!((row.tap_rtt_samples, row.tap_rtt_min_ns), (1, 30_000_000));
+        assert_eq!((row.tap_acks, row.tap_acks_with_sack, row.tap_sack_blocks), (2, 1, 1));
+    }
+
+    fn tap() -> scenario::Tap {
+        let text = r#"{"name": "t", "node": "n", "link": "l"}"#;
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
