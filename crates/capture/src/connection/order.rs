@@ -28,6 +28,8 @@ impl Identifications {
         let ahead = identification.wrapping_sub(latest);
         let behind = latest.wrapping_sub(identification);
         match (ahead, behind) {
+            // A copy; or one that never counts.
+            (0, _) => return,
             (1..=STEP_MAX, _) => {
                 self.counted = self.counted.saturating_add(1);
                 self.missing = self.missing.saturating_add(u32::from(ahead) - 1);

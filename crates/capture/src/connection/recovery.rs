@@ -132,7 +132,9 @@ impl Recovery {
                 self.state = State::Recovery { until };
                 self.recoveries += 1;
             }
-            (Kind::Timeout, State::Loss { .. }) if self.is_late(resent, rtt) => {
+            (Kind::Timeout, State::Loss { .. })
+                if resent.start <= resent.acked && self.is_late(resent, rtt) =>
+            {
                 self.state = State::Loss { until };
                 self.timeouts += 1;
             }

@@ -1,0 +1,391 @@
+//! Connections packet by packet: what each is taken for, and what is counted.
+
+use dumbbell_capture::connection::judge::{Evidence, Judgement};
+use dumbbell_capture::connection::recovery::Kind;
+use dumbbell_capture::connection::stream::{Stream, Verdict};
+use dumbbell_capture::connection::Closing;
+use dumbbell_capture::segment::Flags;
+use dumbbell_capture::{Connection, Passing, Segment};
+
+const SYN: u8 = 2;
+const ACK: u8 = 16;
+const FIN: u8 = 1;
+const RST: u8 = 4;
+const MS: i64 = 1_000_000;
+/// Initial sequence numbers: the client's numbers wrap after 999 bytes.
+const CLIENT: u32 = u32::MAX - 999;
+const SERVER: u32 = 5000;
+
+/// A connection and how to send on it. Positions count from the first byte.
+struct Wire {
+    connection: Connection,
+    now_ms: i64,
+    frame: u64,
+    identifications: [u16; 2],
+    sack: bool,
+    /// What the next packets echo; otherwise their own time, later than anything sent.
+    echo: Option<u32>,
+    proved: Vec<u64>,
+}
+
+impl Wire {
+    /// Without handshake.
+    fn new() -> Self {
+        Self {
+            connection: Connection::default(),
+            now_ms: 0,
+            frame: 0,
+            identifications: [65_530, 40],
+            sack: true,
+            echo: None,
+            proved: Vec::new(),
+        }
+    }
+
+    /// After a handshake in which the tap is 20 ms from the client and 30 ms from the server.
+    fn open(sack: bool) -> Self {
+        let mut wire = Self { sack, ..Self::new() };
+        wire.handshake(0, 0, SYN);
+        wire.handshake(30, 1, SYN | ACK);
+        wire.send(50, 0, ACK, 0, 0, 0, &[]);
+        wire
+    }
+
+    fn handshake(&mut self, at_ms: i64, side: usize, flags: u8) {
+        let segment = Segment {
+            sequence: [CLIENT, SERVER][side],
+            acknowledgement: CLIENT.wrapping_add(1),
+            flags: Flags(flags),
+            window: 1000,
+            window_scale: Some(7),
+            sack_permitted: self.sack,
+            timestamps: Some((at_ms as u32, 0)),
+            ..Segment::default()
+        };
+        self.pass(at_ms, side, segment, None);
+    }
+
+    fn pass(
+        &mut self,
+        at_ms: i64,
+        side: usize,
+        segment: Segment,
+        identification: Option<u16>,
+    ) -> Option<Verdict> {
+        self.now_ms = at_ms;
+        self.frame += 1;
+        let passing = Passing {
+            now_ns: at_ms * MS,
+            frame: self.frame,
+            wire_bytes: 66 + segment.payload_bytes,
+            identification,
+            congestion: false,
+        };
+        self.connection.packet(side, &passing, &segment, &mut self.proved)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the fields of a header")]
+    fn send(
+        &mut self,
+        at_ms: i64,
+        side: usize,
+        flags: u8,
+        position: i64,
+        length: u32,
+        ack: i64,
+        sack: &[(i64, i64)],
+    ) -> Option<Verdict> {
+        self.identifications[side] = self.identifications[side].wrapping_add(1);
+        let identification = self.identifications[side];
+        let initial = [CLIENT, SERVER];
+        let at = |side: usize, position: i64| initial[side].wrapping_add(1 + position as u32);
+        let mut segment = Segment {
+            sequence: at(side, position),
+            acknowledgement: at(1 - side, ack),
+            flags: Flags(flags | ACK),
+            window: 1000,
+            payload_bytes: length,
+            timestamps: Some((at_ms as u32, self.echo.unwrap_or(at_ms as u32))),
+            sack_count: sack.len() as u8,
+            ..Segment::default()
+        };
+        for (block, (start, end)) in segment.sack.iter_mut().zip(sack) {
+            *block = (at(1 - side, *start), at(1 - side, *end));
+        }
+        self.pass(at_ms, side, segment, Some(identification))
+    }
+
+    /// Data of the client.
+    fn data(&mut self, at_ms: i64, position: i64) -> Judgement {
+        let verdict = self.send(at_ms, 0, 0, position, 100, 0, &[]);
+        assert_eq!(verdict.map(|verdict| verdict.position), Some(position));
+        verdict.map_or(Judgement::New, |verdict| verdict.judgement)
+    }
+
+    /// Data of the client that is sent again: why.
+    fn again(&mut self, at_ms: i64, position: i64) -> Option<Kind> {
+        self.send(at_ms, 0, 0, position, 100, 0, &[]).and_then(|verdict| verdict.kind)
+    }
+
+    fn ack(&mut self, at_ms: i64, ack: i64, sack: &[(i64, i64)]) {
+        self.send(at_ms, 1, 0, 0, 0, ack, sack);
+    }
+
+    fn stream(&self) -> &Stream {
+        match &self.connection.sides[0].stream {
+            Some(stream) => stream,
+            None => panic!("no data was seen"),
+        }
+    }
+}
+
+#[test]
+fn the_handshake_gives_round_trips_unless_a_syn_was_repeated() {
+    let wire = Wire::open(true);
+    assert_eq!(wire.connection.syn_rtt_ns(), Some(30 * MS));
+    assert_eq!(wire.connection.handshake_rtt_ns(), Some(50 * MS));
+    assert_eq!(wire.connection.opener, Some(0));
+    let mut wire = Wire::new();
+    wire.handshake(0, 0, SYN);
+    wire.handshake(1000, 0, SYN);
+    wire.handshake(1030, 1, SYN | ACK);
+    wire.send(1050, 0, ACK, 0, 0, 0, &[]);
+    assert_eq!(wire.connection.syn_rtt_ns(), None);
+    assert_eq!(wire.connection.handshake_rtt_ns(), None);
+}
+
+#[test]
+fn bytes_are_counted_once_over_the_wrap_of_sequence_numbers() {
+    for mut wire in [Wire::open(true), Wire::new()] {
+        for number in 0..20 {
+            // Without a handshake the first byte that is seen is the first.
+            assert_eq!(wire.data(60 + number, number * 100), Judgement::New);
+        }
+        wire.ack(110, 2000, &[]);
+        let stream = wire.stream();
+        assert_eq!((stream.counters.data_packets, stream.counters.unique_bytes), (20, 2000));
+        assert_eq!((stream.acked(), stream.acked_bytes(), stream.next()), (2000, 2000, 2000));
+        assert_eq!(
+            (stream.rtt.samples, stream.rtt.min_ns, stream.rtt.max_ns),
+            (20, 31 * MS, 50 * MS)
+        );
+        assert_eq!(stream.flight.max_bytes, 2000);
+    }
+}
+
+#[test]
+fn a_window_is_scaled_where_both_announced_it_and_zero_ones_are_counted() {
+    let mut wire = Wire::open(true);
+    wire.data(60, 0);
+    wire.ack(90, 100, &[]);
+    assert_eq!(wire.connection.sides[1].window_max_bytes, 1000 << 7);
+    let zero = Segment {
+        sequence: SERVER + 1,
+        acknowledgement: CLIENT.wrapping_add(101),
+        flags: Flags(ACK),
+        ..Segment::default()
+    };
+    wire.pass(91, 1, zero, Some(90));
+    assert_eq!(wire.connection.sides[1].zero_windows, 1);
+    assert_eq!(wire.connection.sides[1].window_min_bytes, Some(0));
+    let mut unknown = Wire::new();
+    unknown.ack(0, 0, &[]);
+    assert_eq!(unknown.connection.sides[1].window_max_bytes, 1000);
+}
+
+#[test]
+fn requests_and_responses_take_turns() {
+    let mut wire = Wire::open(true);
+    for round in 0..3 {
+        wire.send(100 * round + 60, 0, 0, 100 * round, 100, 200 * round, &[]);
+        for half in 0..2 {
+            let position = 200 * round + 100 * half;
+            wire.send(100 * round + 90, 1, 0, position, 100, 100 * (round + 1), &[]);
+        }
+    }
+    let turns: Vec<_> = wire.connection.sides.iter().map(|side| side.turns).collect();
+    assert_eq!(turns, [3, 3]);
+    assert_eq!(wire.stream().counters.unique_bytes, 300);
+}
+
+#[test]
+fn a_connection_closes_half_then_whole_or_is_reset() {
+    let mut wire = Wire::open(true);
+    wire.data(60, 0);
+    wire.send(61, 0, FIN, 100, 0, 0, &[]);
+    assert_eq!(wire.connection.closing, Some(Closing::Half(0)));
+    assert_eq!(wire.again(400, 0), Some(Kind::Timeout));
+    wire.send(90, 1, FIN, 0, 0, 101, &[]);
+    assert_eq!(wire.connection.closing, Some(Closing::Both));
+    // The FIN takes a number, but is no byte.
+    assert_eq!((wire.stream().counters.unique_bytes, wire.stream().acked_bytes()), (100, 100));
+    assert_eq!(wire.stream().counters.unseen_bytes, 0);
+    let mut wire = Wire::open(true);
+    wire.send(60, 1, RST, 0, 0, 0, &[]);
+    assert_eq!(wire.connection.closing, Some(Closing::Reset(1)));
+}
+
+#[test]
+fn holes_that_sack_told_of_are_filled_by_fast_retransmissions() {
+    let mut wire = Wire::open(true);
+    for number in [0, 1, 2, 3, 4, 5] {
+        wire.data(60 + number, 100 * number);
+    }
+    wire.ack(95, 100, &[]);
+    for end in [300, 400, 500] {
+        wire.ack(96, 100, &[(200, end)]);
+    }
+    assert_eq!(wire.connection.sides[1].duplicate_acks, 3);
+    assert_eq!(wire.stream().flight.max_bytes, 600);
+    assert_eq!(wire.again(117, 100), Some(Kind::Fast));
+    // 100 to 200 and 500 to 600 are out, the rest is SACKed.
+    assert_eq!(wire.stream().in_flight_bytes(), 200);
+    assert_eq!(wire.stream().recoveries(), (0, 1));
+    // That is lost too: only the timer can help.
+    assert_eq!(wire.again(500, 100), Some(Kind::Timeout));
+    assert_eq!(wire.again(501, 500), Some(Kind::Timeout));
+    wire.ack(540, 600, &[]);
+    assert_eq!(wire.stream().recoveries(), (1, 1));
+    assert_eq!(wire.stream().counters.retransmitted, [1, 2, 0]);
+}
+
+#[test]
+fn without_sack_three_duplicates_tell_and_there_are_no_probes() {
+    let mut wire = Wire::open(false);
+    for number in 0..5 {
+        wire.data(60 + number, 100 * number);
+    }
+    for _ in 0..4 {
+        wire.ack(95, 100, &[]);
+    }
+    assert_eq!(wire.again(115, 100), Some(Kind::Fast));
+    let mut wire = Wire::open(false);
+    wire.data(60, 0);
+    assert_eq!(wire.again(400, 0), Some(Kind::Timeout));
+}
+
+#[test]
+fn a_tail_is_probed_once_then_times_out() {
+    let mut wire = Wire::open(true);
+    wire.data(60, 0);
+    wire.data(61, 100);
+    assert_eq!(wire.again(180, 100), Some(Kind::Probe));
+    assert_eq!(wire.again(420, 0), Some(Kind::Timeout));
+}
+
+#[test]
+fn a_lost_tail_is_known_by_the_packets_that_are_missing() {
+    let mut wire = Wire::open(true);
+    for number in 0..4 {
+        wire.data(60 + number, 100 * number);
+        wire.ack(95 + number, 100 * (number + 1), &[]);
+    }
+    // Two more are lost before the tap; both come again.
+    wire.identifications[0] = wire.identifications[0].wrapping_add(2);
+    assert_eq!(wire.data(400, 400), Judgement::Retransmitted(Evidence::Missing));
+    assert_eq!(wire.data(401, 500), Judgement::Retransmitted(Evidence::Missing));
+    assert_eq!(wire.data(402, 600), Judgement::New);
+    // A pause without missing packets is only a pause.
+    wire.ack(440, 700, &[]);
+    assert_eq!(wire.data(900, 700), Judgement::New);
+}
+
+#[test]
+fn dsack_and_echoes_prove_what_was_needless_and_copies_are_none() {
+    let mut wire = Wire::open(true);
+    wire.data(60, 0);
+    wire.data(61, 100);
+    // The same packet once more.
+    wire.identifications[0] -= 1;
+    let copy = Segment {
+        sequence: CLIENT.wrapping_add(101),
+        flags: Flags(ACK),
+        payload_bytes: 100,
+        timestamps: Some((61, 0)),
+        ..Segment::default()
+    };
+    let identification = wire.identifications[0] + 1;
+    let verdict = wire.pass(62, 0, copy, Some(identification));
+    let judgement = verdict.map(|verdict| verdict.judgement);
+    assert_eq!(judgement, Some(Judgement::Copy(Evidence::Identification)));
+    wire.identifications[0] += 1;
+    wire.ack(92, 200, &[(100, 200)]);
+    assert_eq!(wire.stream().unexplained_dsacks(), 1);
+    assert_eq!(wire.connection.sides[1].dsacks, 1);
+    assert!(wire.proved.is_empty());
+    // Sent again although it has arrived.
+    wire.data(100, 200);
+    assert_eq!(wire.again(300, 200), Some(Kind::Probe));
+    let again = wire.frame;
+    wire.ack(310, 300, &[]);
+    wire.ack(331, 300, &[(200, 300)]);
+    assert_eq!(wire.proved, [again]);
+    assert_eq!(wire.stream().needless(), [1, 0, 0]);
+    assert_eq!(wire.stream().counters.copies, 1);
+    // The acknowledgement echoes the first of the two: no DSACK is needed.
+    wire.data(400, 300);
+    wire.again(600, 300);
+    let again = wire.frame;
+    (wire.echo, wire.proved) = (Some(400), Vec::new());
+    wire.ack(610, 400, &[]);
+    assert_eq!(wire.proved, [again]);
+    assert_eq!(wire.stream().needless(), [1, 1, 0]);
+}
+
+#[test]
+fn what_its_retransmission_has_overtaken_is_no_second_one() {
+    let mut wire = Wire::open(true);
+    wire.data(60, 0);
+    let overtaken = wire.identifications[0].wrapping_add(1);
+    wire.identifications[0] = overtaken;
+    for number in 2..6 {
+        wire.data(61, 100 * number);
+        wire.ack(92, 100, &[(200, 100 * (number + 1))]);
+    }
+    let filled = wire.data(115, 100);
+    assert_eq!(filled, Judgement::Retransmitted(Evidence::Identification));
+    wire.identifications[0] = overtaken.wrapping_sub(1);
+    assert_eq!(wire.data(120, 100), Judgement::Reordered(Evidence::Identification));
+}
+
+#[test]
+fn a_byte_that_is_acknowledged_asks_whether_the_other_lives() {
+    let mut wire = Wire::open(true);
+    wire.data(60, 0);
+    wire.ack(90, 100, &[]);
+    let verdict = wire.send(9000, 0, 0, 99, 1, 0, &[]);
+    assert_eq!(verdict.map(|verdict| verdict.judgement), Some(Judgement::KeepAlive));
+    assert_eq!(wire.stream().counters.keep_alives, 1);
+    assert_eq!(wire.stream().counters.unique_bytes, 100);
+}
+
+#[test]
+fn segments_cut_otherwise_the_second_time_are_joined() {
+    let mut wire = Wire::open(true);
+    wire.data(60, 0);
+    wire.data(61, 100);
+    wire.data(62, 300);
+    // One retransmission of what was seen, of the hole, and of new bytes.
+    let verdict = wire.send(200, 0, 0, 150, 400, 0, &[]);
+    let judgement = verdict.map(|verdict| verdict.judgement);
+    assert_eq!(judgement, Some(Judgement::Retransmitted(Evidence::SeenBefore)));
+    assert_eq!(wire.stream().counters.unique_bytes, 550);
+    assert_eq!(wire.stream().next(), 550);
+    wire.ack(240, 550, &[]);
+    // Only the first was seen once and whole, and what filled the hole and followed it.
+    assert_eq!(wire.stream().rtt.samples, 3);
+}
+
+#[test]
+fn where_only_acknowledgements_are_seen_bytes_are_known_to_be_unseen() {
+    let mut wire = Wire::new();
+    for number in 0..10 {
+        wire.ack(number, 500 * number, &[]);
+    }
+    let stream = wire.stream();
+    assert_eq!((stream.counters.unseen_bytes, stream.counters.unique_bytes), (4500, 0));
+    assert_eq!(stream.acked_bytes(), 4500);
+    // One that cannot be is left aside.
+    wire.ack(11, 1 << 31, &[]);
+    assert_eq!(wire.stream().acked(), 4500);
+}
