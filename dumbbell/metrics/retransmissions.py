@@ -27,10 +27,11 @@ AT_TAP = Metric(
     name="retransmissions_at_tap",
     label="Retransmissions at the tap",
     unit="packets",
-    formula="packets with payload at the tap whose first byte had been seen there before",
-    place="the flow's tap, upstream of the bottleneck; what was lost before it counts once less",
+    formula="packets with payload at the tap that the sender had sent before, as the analysis of "
+    "captures tells them from reordering and copies (docs/captures.md)",
+    place="the flow's tap; what was lost before it and is sent again counts",
     window=_RUN,
-    source="Wireshark's tcp.analysis.retransmission, by sequence number alone",
+    source="RFC 4898 tcpEStatsPerfSegsRetrans, inferred at a tap",
     measure=per_flow(pl.col("tap_retransmissions"), ("tcp",)),
 )
 

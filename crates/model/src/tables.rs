@@ -144,7 +144,7 @@ table! {
         rtt_mean_ns: f64 = "Mean round trip of ping; NaN for others.",
         tap: String = "The first tap of the scenario that saw the flow's data; the tap_ columns are taken there.",
         tap_data_packets: i64 = "Packets with payload seen at the tap.",
-        tap_retransmissions: i64 = "Of these, packets whose first byte had been seen before.",
+        tap_retransmissions: i64 = "Of these, packets that the sender had sent before, lost ahead of the tap or not (docs/captures.md).",
         tap_rtt_samples: i64 = "Data segments seen once, and then covered by a cumulative ACK.",
         tap_rtt_mean_ns: f64 = "Mean time from such a segment to the first cumulative ACK of its last byte.",
         tap_rtt_min_ns: i64 = "Smallest of these.",

@@ -8,7 +8,8 @@ use dumbbell_capture::file::OpenError;
 use dumbbell_capture::rate::Rates;
 use dumbbell_capture::survey::{Counted, LENGTH_BINS};
 use dumbbell_capture::{CaptureFile, Connection, Conversation, Layer, Survey};
-use serde_json::{json, Map, Value};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{json, Value};
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -47,7 +48,8 @@ pub(crate) fn survey(path: &str) -> Result<String, Failure> {
         .map(|problem| json!({"offset": problem.offset, "message": problem.message}))
         .collect();
     let (first, last) = found.times_ns.unzip();
-    let text = json!({
+    let (connections, unopened) = connections(&found);
+    let small = json!({
         "file": {
             "packets": found.total.packets,
             "bytes": found.total.bytes,
@@ -56,18 +58,23 @@ pub(crate) fn survey(path: &str) -> Result<String, Failure> {
             "truncated_packets": found.truncated,
             "packets_without_ip": found.other,
             "tcp_packets_not_read": found.unread,
+            "connections_not_opened": unopened,
             "problems": problems,
             "problem_count": file.problem_count(),
             "broken": broken,
         },
         "interfaces": interfaces(&found, file.interfaces()),
-        "conversations": found.conversations.iter().map(conversation).collect::<Vec<_>>(),
         "lengths": lengths(&found),
-        "rates": rates(&found.rates, ["packets", "bytes"]),
-        "connections": connections(&found),
         "pings": pings(&found),
     });
-    Ok(text.to_string())
+    let small = small.as_object().into_iter().flatten();
+    let all = All {
+        small: small.collect(),
+        conversations: &found.conversations,
+        connections: &connections,
+        rates: Binned(&found.rates, ["packets", "bytes"]),
+    };
+    serde_json::to_string(&all).map_err(|error| Failure::Other(error.to_string()))
 }
 
 fn interfaces(found: &Survey, names: &[String]) -> Vec<Value> {
@@ -82,28 +89,56 @@ fn interfaces(found: &Survey, names: &[String]) -> Vec<Value> {
     found.interfaces.iter().enumerate().map(row).collect()
 }
 
-fn conversation(one: &Conversation) -> Value {
-    let protocol = match one.layer {
-        Layer::Ip => "ip",
-        Layer::Tcp => "tcp",
-        Layer::Udp => "udp",
-    };
-    let port = |port: u16| (one.layer != Layer::Ip).then_some(port);
-    let [there, back] = one.counted;
-    let (first, last) = one.times_ns.unzip();
-    json!({
-        "protocol": protocol,
-        "address_a": one.a.0.to_string(),
-        "port_a": port(one.a.1),
-        "address_b": one.b.0.to_string(),
-        "port_b": port(one.b.1),
-        "packets_a_to_b": there.packets,
-        "bytes_a_to_b": there.bytes,
-        "packets_b_to_a": back.packets,
-        "bytes_b_to_a": back.bytes,
-        "first_ns": first,
-        "last_ns": last,
-    })
+/// A conversation, a row of the table.
+struct Conversed<'a>(&'a Conversation);
+
+impl Serialize for Conversed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let one = self.0;
+        let protocol = match one.layer {
+            Layer::Ip => "ip",
+            Layer::Tcp => "tcp",
+            Layer::Udp => "udp",
+        };
+        let port = |port: u16| (one.layer != Layer::Ip).then_some(port);
+        let [there, back] = one.counted;
+        let (first, last) = one.times_ns.unzip();
+        let mut row = serializer.serialize_map(Some(11))?;
+        row.serialize_entry("protocol", protocol)?;
+        row.serialize_entry("address_a", &one.a.0.to_string())?;
+        row.serialize_entry("port_a", &port(one.a.1))?;
+        row.serialize_entry("address_b", &one.b.0.to_string())?;
+        row.serialize_entry("port_b", &port(one.b.1))?;
+        row.serialize_entry("packets_a_to_b", &there.packets)?;
+        row.serialize_entry("bytes_a_to_b", &there.bytes)?;
+        row.serialize_entry("packets_b_to_a", &back.packets)?;
+        row.serialize_entry("bytes_b_to_a", &back.bytes)?;
+        row.serialize_entry("first_ns", &first)?;
+        row.serialize_entry("last_ns", &last)?;
+        row.end()
+    }
+}
+
+/// Everything: what is small as it is, what may be large row by row.
+struct All<'a> {
+    small: Vec<(&'a String, &'a Value)>,
+    conversations: &'a [Conversation],
+    connections: &'a [Direction<'a>],
+    rates: Binned<'a, 2>,
+}
+
+impl Serialize for All<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut all = serializer.serialize_map(None)?;
+        for (name, value) in &self.small {
+            all.serialize_entry(name, value)?;
+        }
+        let conversations: Vec<_> = self.conversations.iter().map(Conversed).collect();
+        all.serialize_entry("conversations", &conversations)?;
+        all.serialize_entry("connections", self.connections)?;
+        all.serialize_entry("rates", &self.rates)?;
+        all.end()
+    }
 }
 
 fn lengths(found: &Survey) -> Vec<Value> {
@@ -122,91 +157,109 @@ fn lengths(found: &Survey) -> Vec<Value> {
     bins
 }
 
-fn rates<const N: usize>(rates: &Rates<N>, names: [&str; N]) -> Value {
-    let bins = rates.bins();
-    let mut columns = Map::new();
-    columns.insert("start_ns".to_owned(), json!(rates.start_ns()));
-    columns.insert("width_ns".to_owned(), json!(rates.width_ns()));
-    for (index, name) in names.into_iter().enumerate() {
-        let values: Vec<_> = bins.iter().map(|bin| bin[index]).collect();
-        columns.insert(name.to_owned(), json!(values));
-    }
-    Value::Object(columns)
-}
+/// Amounts over time with their names.
+struct Binned<'a, const N: usize>(&'a Rates<N>, [&'static str; N]);
 
-/// Connections in the order of their conversations' first frames, a row per direction.
-fn connections(found: &Survey) -> Vec<Value> {
-    let mut rows = Vec::with_capacity(2 * found.connections.len());
-    for (number, (conversation, connection)) in found.connections.iter().enumerate() {
-        let ends = &found.conversations[*conversation as usize];
-        for side in 0..2 {
-            rows.push(direction([number, *conversation as usize], ends, connection, side));
+impl<const N: usize> Serialize for Binned<'_, N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(rates, names) = self;
+        let mut row = serializer.serialize_map(Some(N + 2))?;
+        row.serialize_entry("start_ns", &rates.start_ns())?;
+        row.serialize_entry("width_ns", &rates.width_ns())?;
+        for (index, name) in names.iter().enumerate() {
+            let values: Vec<_> = rates.bins().iter().map(|bin| bin[index]).collect();
+            row.serialize_entry(name, &values)?;
         }
+        row.end()
     }
-    rows
 }
 
-fn direction(
-    [number, conversation_number]: [usize; 2],
-    ends: &Conversation,
-    connection: &Connection,
+/// One direction of a connection, a row of the table.
+struct Direction<'a> {
+    number: usize,
+    conversation: usize,
+    ends: &'a Conversation,
+    connection: &'a Connection,
     side: usize,
-) -> Value {
-    let (from, to) = if side == 0 { (ends.a, ends.b) } else { (ends.b, ends.a) };
-    let (one, other) = (&connection.sides[side], &connection.sides[1 - side]);
-    let mut row = Map::new();
-    let mut put = |name: &str, value: Value| row.insert(name.to_owned(), value);
-    put("connection", json!(number));
-    put("conversation", json!(conversation_number));
-    put("interface", json!(connection.interface));
-    put("direction", json!(if side == 0 { "a_to_b" } else { "b_to_a" }));
-    put("from_address", json!(from.0.to_string()));
-    put("from_port", json!(from.1));
-    put("to_address", json!(to.0.to_string()));
-    put("to_port", json!(to.1));
-    put("first_ns", json!(connection.times_ns.map(|times| times.0)));
-    put("last_ns", json!(connection.times_ns.map(|times| times.1)));
-    put("opened_ns", json!(connection.handshake_ns[0]));
-    put("established_ns", json!(connection.handshake_ns[2]));
-    put("opened_it", json!(connection.opener.map(|opener| opener == side)));
-    put("syn_rtt_ns", json!(connection.syn_rtt_ns()));
-    put("handshake_rtt_ns", json!(connection.handshake_rtt_ns()));
-    put("closed", json!(closed(connection.closing, side)));
-    put("packets", json!(one.packets));
-    put("bytes", json!(one.bytes));
-    put("turns", json!(one.turns));
-    sent(&mut put, one.stream.as_deref());
-    // The acknowledgements of what this side sent are the other side's.
-    acknowledged(&mut put, other, one.stream.as_deref());
-    ended(&mut put, one);
-    Value::Object(row)
+}
+
+/// Connections in the order of their conversations' first frames, a row per direction; those that
+/// never got beyond their opening are left out, and counted.
+fn connections(found: &Survey) -> (Vec<Direction<'_>>, usize) {
+    let mut rows = Vec::new();
+    let mut unopened = 0;
+    for (number, (conversation, connection)) in found.connections.iter().enumerate() {
+        let data = connection.sides.iter().any(|side| side.stream.is_some());
+        if !data && connection.handshake_ns[2].is_none() && connection.handshake_ns[0].is_some() {
+            unopened += 1;
+            continue;
+        }
+        let conversation = *conversation as usize;
+        let ends = &found.conversations[conversation];
+        rows.extend((0..2).map(|side| Direction { number, conversation, ends, connection, side }));
+    }
+    (rows, unopened)
+}
+
+impl Serialize for Direction<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (side, connection) = (self.side, self.connection);
+        let (a, b) = (self.ends.a, self.ends.b);
+        let (from, to) = if side == 0 { (a, b) } else { (b, a) };
+        let (one, other) = (&connection.sides[side], &connection.sides[1 - side]);
+        let mut row = serializer.serialize_map(None)?;
+        row.serialize_entry("connection", &self.number)?;
+        row.serialize_entry("conversation", &self.conversation)?;
+        row.serialize_entry("interface", &connection.interface)?;
+        row.serialize_entry("direction", if side == 0 { "a_to_b" } else { "b_to_a" })?;
+        row.serialize_entry("from_address", &from.0.to_string())?;
+        row.serialize_entry("from_port", &from.1)?;
+        row.serialize_entry("to_address", &to.0.to_string())?;
+        row.serialize_entry("to_port", &to.1)?;
+        row.serialize_entry("first_ns", &connection.times_ns.map(|times| times.0))?;
+        row.serialize_entry("last_ns", &connection.times_ns.map(|times| times.1))?;
+        row.serialize_entry("opened_ns", &connection.handshake_ns[0])?;
+        row.serialize_entry("established_ns", &connection.handshake_ns[2])?;
+        row.serialize_entry("opened_it", &connection.opener.map(|opener| opener == side))?;
+        row.serialize_entry("syn_rtt_ns", &connection.syn_rtt_ns())?;
+        row.serialize_entry("handshake_rtt_ns", &connection.handshake_rtt_ns())?;
+        row.serialize_entry("closed", &closed(connection.closing, side))?;
+        row.serialize_entry("packets", &one.packets)?;
+        row.serialize_entry("bytes", &one.bytes)?;
+        row.serialize_entry("turns", &one.turns)?;
+        sent(&mut row, one.stream.as_deref())?;
+        // The acknowledgements of what this side sent are the other side's.
+        acknowledged(&mut row, other, one.stream.as_deref())?;
+        announced(&mut row, one)?;
+        row.end()
+    }
 }
 
 /// What this direction's data did.
-fn sent(put: &mut impl FnMut(&str, Value) -> Option<Value>, stream: Option<&Stream>) {
+fn sent<M: SerializeMap>(row: &mut M, stream: Option<&Stream>) -> Result<(), M::Error> {
     let counters = stream.map(|stream| stream.counters).unwrap_or_default();
     let [fast, timeout, probe] = counters.retransmitted;
     let [dsack, timestamp, acknowledged] = stream.map_or([0; 3], Stream::needless);
     let (timeouts, recoveries) = stream.map_or((0, 0), Stream::recoveries);
-    put("data_packets", json!(counters.data_packets));
-    put("payload_bytes", json!(counters.payload_bytes));
-    put("unique_bytes", json!(counters.unique_bytes));
-    put("unseen_bytes", json!(counters.unseen_bytes));
-    put("acked_bytes", json!(stream.map_or(0, Stream::acked_bytes)));
-    put("first_data_ns", json!(counters.first_ns));
-    put("last_data_ns", json!(counters.last_ns));
-    put("segment_max_bytes", json!(counters.segment_max_bytes));
-    put("retransmitted_packets", json!(fast + timeout + probe));
-    put("retransmitted_bytes", json!(counters.retransmitted_bytes));
-    put("fast_retransmitted_packets", json!(fast));
-    put("timeout_retransmitted_packets", json!(timeout));
-    put("probe_retransmitted_packets", json!(probe));
-    put("spurious_retransmitted_packets", json!(dsack + timestamp + acknowledged));
-    put("spurious_by_dsack_packets", json!(dsack));
-    put("spurious_by_timestamp_packets", json!(timestamp));
-    put("spurious_by_acknowledgement_packets", json!(acknowledged));
-    put("timeouts", json!(timeouts));
-    put("recoveries", json!(recoveries));
+    row.serialize_entry("data_packets", &counters.data_packets)?;
+    row.serialize_entry("payload_bytes", &counters.payload_bytes)?;
+    row.serialize_entry("unique_bytes", &counters.unique_bytes)?;
+    row.serialize_entry("unseen_bytes", &counters.unseen_bytes)?;
+    row.serialize_entry("acked_bytes", &stream.map_or(0, Stream::acked_bytes))?;
+    row.serialize_entry("first_data_ns", &counters.first_ns)?;
+    row.serialize_entry("last_data_ns", &counters.last_ns)?;
+    row.serialize_entry("segment_max_bytes", &counters.segment_max_bytes)?;
+    row.serialize_entry("retransmitted_packets", &(fast + timeout + probe))?;
+    row.serialize_entry("retransmitted_bytes", &counters.retransmitted_bytes)?;
+    row.serialize_entry("fast_retransmitted_packets", &fast)?;
+    row.serialize_entry("timeout_retransmitted_packets", &timeout)?;
+    row.serialize_entry("probe_retransmitted_packets", &probe)?;
+    row.serialize_entry("spurious_retransmitted_packets", &(dsack + timestamp + acknowledged))?;
+    row.serialize_entry("spurious_by_dsack_packets", &dsack)?;
+    row.serialize_entry("spurious_by_timestamp_packets", &timestamp)?;
+    row.serialize_entry("spurious_by_acknowledgement_packets", &acknowledged)?;
+    row.serialize_entry("timeouts", &timeouts)?;
+    row.serialize_entry("recoveries", &recoveries)?;
     for (judged, by) in
         [("retransmitted", counters.retransmitted_by), ("reordered", counters.reordered_by)]
     {
@@ -216,58 +269,58 @@ fn sent(put: &mut impl FnMut(&str, Value) -> Option<Value>, stream: Option<&Stre
             // Bytes that passed or were acknowledged cannot be reordering.
             if judged == "retransmitted" || matches!(name, "identification" | "timestamp" | "time")
             {
-                put(&format!("{judged}_by_{name}_packets"), json!(packets));
+                row.serialize_entry(&format!("{judged}_by_{name}_packets"), &packets)?;
             }
         }
     }
-    put("reordered_packets", json!(counters.reordered_by.iter().sum::<u64>()));
-    put("copied_packets", json!(counters.copies));
-    put("keep_alive_packets", json!(counters.keep_alives));
+    row.serialize_entry("reordered_packets", &counters.reordered_by.iter().sum::<u64>())?;
+    row.serialize_entry("copied_packets", &counters.copies)?;
+    row.serialize_entry("keep_alive_packets", &counters.keep_alives)?;
     let flight = stream.map(|stream| stream.flight).unwrap_or_default();
-    put("in_flight_max_bytes", json!(flight.max_bytes));
-    put("in_flight_mean_bytes", json!(flight.mean_bytes()));
-    put("window_inferred_mean_bytes", json!(flight.window_mean_bytes()));
+    row.serialize_entry("in_flight_max_bytes", &flight.max_bytes)?;
+    row.serialize_entry("in_flight_mean_bytes", &flight.mean_bytes())?;
+    row.serialize_entry("window_inferred_mean_bytes", &flight.window_mean_bytes())?;
     let slow_start = flight.slow_start;
     let why = slow_start.map(|end| match end.end {
         SlowStartEnd::Loss => "loss",
         SlowStartEnd::Plateau => "plateau",
     });
-    put("slow_start_end", json!(why));
-    put("slow_start_end_ns", json!(slow_start.map(|end| end.at_ns)));
-    put("slow_start_end_bytes", json!(slow_start.map(|end| end.flight_bytes)));
-    if let Some(stream) = stream {
-        put("rates", rates(&stream.rates, ["payload_bytes", "unique_bytes"]));
-    } else {
-        put("rates", Value::Null);
-    }
+    row.serialize_entry("slow_start_end", &why)?;
+    row.serialize_entry("slow_start_end_ns", &slow_start.map(|end| end.at_ns))?;
+    row.serialize_entry("slow_start_end_bytes", &slow_start.map(|end| end.flight_bytes))?;
+    let rates = stream.map(|stream| Binned(&stream.rates, ["payload_bytes", "unique_bytes"]));
+    row.serialize_entry("rates", &rates)
 }
 
 /// How the other side acknowledged it.
-fn acknowledged(
-    put: &mut impl FnMut(&str, Value) -> Option<Value>,
+fn acknowledged<M: SerializeMap>(
+    row: &mut M,
     other: &Side,
     stream: Option<&Stream>,
-) {
+) -> Result<(), M::Error> {
     let rtt = stream.map(|stream| stream.rtt).unwrap_or_default();
     let sampled = rtt.samples > 0;
-    put("rtt_samples", json!(rtt.samples));
-    put("rtt_mean_ns", json!(rtt.mean_ns()));
-    put("rtt_min_ns", json!(sampled.then_some(rtt.min_ns)));
-    put("rtt_max_ns", json!(sampled.then_some(rtt.max_ns)));
-    put("acks", json!(other.acks));
-    put("acks_with_sack", json!(other.acks_with_sack));
-    put("sack_blocks", json!(other.sack_blocks));
-    put("dsacks", json!(other.dsacks));
-    put("dsacks_unexplained", json!(stream.map_or(0, Stream::unexplained_dsacks)));
-    put("duplicate_acks", json!(other.duplicate_acks));
-    put("zero_windows", json!(other.zero_windows));
-    put("window_min_bytes", json!(other.window_min_bytes));
-    put("window_max_bytes", json!(other.window_min_bytes.map(|_| other.window_max_bytes)));
+    row.serialize_entry("rtt_samples", &rtt.samples)?;
+    row.serialize_entry("rtt_mean_ns", &rtt.mean_ns())?;
+    row.serialize_entry("rtt_min_ns", &sampled.then_some(rtt.min_ns))?;
+    row.serialize_entry("rtt_max_ns", &sampled.then_some(rtt.max_ns))?;
+    row.serialize_entry("acks", &other.acks)?;
+    row.serialize_entry("acks_with_sack", &other.acks_with_sack)?;
+    row.serialize_entry("sack_blocks", &other.sack_blocks)?;
+    row.serialize_entry("dsacks", &other.dsacks)?;
+    row.serialize_entry("dsacks_unexplained", &stream.map_or(0, Stream::unexplained_dsacks))?;
+    row.serialize_entry("duplicate_acks", &other.duplicate_acks)?;
+    row.serialize_entry("zero_windows", &other.zero_windows)?;
+    row.serialize_entry("window_min_bytes", &other.window_min_bytes)?;
+    row.serialize_entry(
+        "window_max_bytes",
+        &other.window_min_bytes.map(|_| other.window_max_bytes),
+    )?;
     let delayed = stream.map(|stream| stream.delayed).unwrap_or_default();
-    put("acks_of_one_segment", json!(delayed.of_one));
-    put("acks_of_two_segments", json!(delayed.of_two));
-    put("acks_of_more_segments", json!(delayed.of_more));
-    put("quick_acks", json!(delayed.quick));
+    row.serialize_entry("acks_of_one_segment", &delayed.of_one)?;
+    row.serialize_entry("acks_of_two_segments", &delayed.of_two)?;
+    row.serialize_entry("acks_of_more_segments", &delayed.of_more)?;
+    row.serialize_entry("quick_acks", &delayed.quick)?;
     let policy = delayed.policy().map(|policy| match policy {
         Policy::Each => "each",
         Policy::EverySecond => "every second",
@@ -275,22 +328,24 @@ fn acknowledged(
         Policy::Stretched => "more than two",
         Policy::Mixed => "mixed",
     });
-    put("acknowledges", json!(policy));
+    row.serialize_entry("acknowledges", &policy)?;
+    Ok(())
 }
 
 /// What this side announced, and ECN.
-fn ended(put: &mut impl FnMut(&str, Value) -> Option<Value>, one: &Side) {
-    put("mss_bytes", json!(one.mss));
-    put("window_scale", json!(one.window_scale));
-    put("sack_permitted", json!(one.initial.map(|_| one.sack_permitted)));
-    put("timestamps", json!(one.timestamps));
-    put("syns", json!(one.syns));
-    put("fins", json!(one.fins));
-    put("resets", json!(one.resets));
-    put("ecn_congested_packets", json!(one.congested));
-    put("ecn_echo_packets", json!(one.echoes));
-    put("ecn_reduced_packets", json!(one.reductions));
-    put("malformed_options_packets", json!(one.malformed));
+fn announced<M: SerializeMap>(row: &mut M, one: &Side) -> Result<(), M::Error> {
+    row.serialize_entry("mss_bytes", &one.mss)?;
+    row.serialize_entry("window_scale", &one.window_scale)?;
+    row.serialize_entry("sack_permitted", &one.initial.map(|_| one.sack_permitted))?;
+    row.serialize_entry("timestamps", &one.timestamps)?;
+    row.serialize_entry("syns", &one.syns)?;
+    row.serialize_entry("fins", &one.fins)?;
+    row.serialize_entry("resets", &one.resets)?;
+    row.serialize_entry("ecn_congested_packets", &one.congested)?;
+    row.serialize_entry("ecn_echo_packets", &one.echoes)?;
+    row.serialize_entry("ecn_reduced_packets", &one.reductions)?;
+    row.serialize_entry("malformed_options_packets", &one.malformed)?;
+    Ok(())
 }
 
 fn closed(closing: Option<Closing>, side: usize) -> String {

@@ -42,7 +42,9 @@ pub(crate) struct Proofs {
     resent: VecDeque<Repeated>,
     /// Proved, by [`Proof`].
     pub(crate) proved: [u64; 3],
-    /// DSACKs that name no retransmission: copies made on the way.
+    /// Copies that have passed and that no DSACK named yet.
+    copies: VecDeque<(i64, i64)>,
+    /// DSACKs that name no retransmission, or one of which a copy has passed.
     pub(crate) unexplained: u64,
 }
 
@@ -56,6 +58,14 @@ impl Proofs {
             self.resent.pop_front();
         }
         self.resent.push_back(repeated);
+    }
+
+    /// A copy made on the way passes: the receiver will tell of it.
+    pub(crate) fn copied(&mut self, start: i64, end: i64) {
+        if self.copies.len() == REMEMBERED_MAX {
+            self.copies.pop_front();
+        }
+        self.copies.push_back((start, end));
     }
 
     /// Is a segment the first transmission of bytes whose retransmission has overtaken it? Then it was
@@ -79,6 +89,11 @@ impl Proofs {
 
     /// A DSACK block. Adds the number of the frame that it proves to have been needless.
     pub(crate) fn dsack(&mut self, start: i64, end: i64, proved: &mut Vec<u64>) {
+        if let Some(copy) = self.copies.iter().position(|one| one.0 < end && start < one.1) {
+            self.copies.remove(copy);
+            self.unexplained += 1;
+            return;
+        }
         let mut named = false;
         for one in self.resent.iter_mut().rev() {
             if one.start < end && start < one.end {

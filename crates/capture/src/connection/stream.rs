@@ -243,6 +243,10 @@ impl Stream {
                 self.explain(missing, evidence);
                 (Some(kind), true)
             }
+            Judgement::Copy(_) => {
+                self.proofs.copied(start, end);
+                (None, false)
+            }
             _ => (None, false),
         };
         self.resent_last = resent;
