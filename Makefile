@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport VIRTUAL_ENV
 unexport CONDA_PREFIX
 
-.PHONY: help build kernel demo test lint format bench lock clean
+.PHONY: help build kernel demo test lint format bench bench-capture lock clean
 
 help:
 	@echo "make build   set up .venv and build everything into it"
@@ -22,6 +22,7 @@ help:
 	@echo "make lint    the checks alone"
 	@echo "make format  rewrite sources in the agreed format"
 	@echo "make bench   speed and memory of the simulator, beside its peers"
+	@echo "make bench-capture  the same of dumbbell capture, beside tshark and tcptrace"
 
 $(VENV)/.ready: requirements.lock scripts/setup.sh
 	@PYTHON="$(PYTHON)" scripts/setup.sh $(VENV)
@@ -63,6 +64,9 @@ format: $(VENV)/.ready
 
 bench: build
 	$(BIN)/python benchmarks/run.py
+
+bench-capture: build
+	$(BIN)/python benchmarks/capture.py
 
 # Renews the lock file from the newest versions that pyproject.toml allows.
 lock:
