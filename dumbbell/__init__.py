@@ -41,6 +41,7 @@ def run(
     store: str | Path | None = None,
     engine: str = "sim",
     captures: str | Path | None = None,
+    per_tap: bool = False,
 ) -> Results:
     """Runs an experiment file.
 
@@ -54,6 +55,7 @@ def run(
         engine: The engine that executes the runs.
         captures: Folder for what the experiment captures (`sampling: {capture: true}`), a file per
             run; None: they stay in the store.
+        per_tap: A file per run and tap there.
 
     Returns:
         All tables of all runs.
@@ -73,11 +75,15 @@ def run(
 
         found = kept.results(execute(experiment, chosen, kept, workers=workers))
         if captures is not None:
-            write_captures(kept, found, captures)
+            write_captures(kept, found, captures, per_tap=per_tap)
         return found
 
     chosen = engine_named(engine)
     experiment = load(path, set=set, repeats=repeats, seed=seed)
+    if captures is not None:
+        from dumbbell.captures import check_captured
+
+        check_captured(experiment, path)
     if store is None:
         with (
             tempfile.TemporaryDirectory(prefix="dumbbell-") as folder,

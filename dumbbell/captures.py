@@ -1,18 +1,29 @@
-"""Captures of an experiment as files that say which run they are of."""
+"""Captures of an experiment as files that say which run they are of, whole or a file per tap."""
 
 from __future__ import annotations
 
+import json
 import re
-import shutil
+import struct
 from pathlib import Path
 
-from dumbbell.errors import StoreError
+from dumbbell.errors import ExperimentError, StoreError
+from dumbbell.experiment import Experiment
 from dumbbell.results import Results
 from dumbbell.store import Store
 
+#: Types of blocks (draft-ietf-opsawg-pcapng).
+_INTERFACE, _PACKET = 1, 6
+_NAME = 2
 
-def write_captures(store: Store, results: Results, folder: str | Path) -> list[Path]:
+
+def write_captures(
+    store: Store, results: Results, folder: str | Path, *, per_tap: bool = False
+) -> list[Path]:
     """Copies what an experiment captured to `<levels>-<repeat>.pcapng` in a folder.
+
+    With `per_tap` each tap has a file of its own, `<levels>-<repeat>-<tap>.pcapng`, as if captured
+    by a tcpdump per interface.
 
     Returns the files; none if the experiment asks for no capture (`sampling: {capture: true}`).
     Raises `StoreError` if they cannot be written.
@@ -25,11 +36,51 @@ def write_captures(store: Store, results: Results, folder: str | Path) -> list[P
             continue
         words = [results.experiment.name, *(row[factor] for factor in factors), str(row["repeat"])]
         name = "-".join(re.sub(r"[^\w.]+", "_", word).strip("_") for word in words)
-        path = Path(folder) / f"{name}.pcapng"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(kept, path)
-        except OSError as error:
-            raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from None
-        written.append(path)
+        parts = {name: kept.read_bytes()}
+        if per_tap:
+            parts = {f"{name}-{tap}": part for tap, part in split_by_tap(parts[name]).items()}
+        for stem, content in parts.items():
+            path = Path(folder) / f"{_plain(stem)}.pcapng"
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            except OSError as error:
+                raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from None
+            written.append(path)
     return written
+
+
+def check_captured(experiment: Experiment, path: str | Path) -> None:
+    """Raises `ExperimentError` if captures are wanted of an experiment that makes none."""
+    if not any(json.loads(cell.scenario)["sampling"].get("capture") for cell in experiment.cells):
+        raise ExperimentError(
+            f"{path}: captures are wanted, but the experiment makes none: it needs"
+            " `sampling: {capture: true}` and taps"
+        )
+
+
+def split_by_tap(capture: bytes) -> dict[str, bytes]:
+    """A capture of ours, which has one section in little-endian order, as a capture per tap."""
+    first = b""
+    names: list[str] = []
+    parts: list[list[bytes]] = []
+    at = 0
+    while at < len(capture):
+        kind, length = struct.unpack_from("<II", capture, at)
+        block = capture[at : at + length]
+        at += length
+        if kind == _INTERFACE:
+            code, size = struct.unpack_from("<HH", block, 16)
+            names.append(block[20 : 20 + size].decode() if code == _NAME else str(len(names)))
+            parts.append([first, block])
+        elif kind == _PACKET:
+            (interface,) = struct.unpack_from("<I", block, 8)
+            parts[interface].append(block[:8] + struct.pack("<I", 0) + block[12:])
+        else:
+            first += block
+    return {name: b"".join(part) for name, part in zip(names, parts, strict=True)}
+
+
+def _plain(name: str) -> str:
+    """A name that every file system takes."""
+    return re.sub(r"[^\w.-]+", "_", name)

@@ -121,6 +121,9 @@ def run(
     store: StoreDir = DEFAULT_STORE,
     json_file: JsonFile = None,
     captures: Captures = None,
+    per_tap: Annotated[
+        bool, typer.Option("--per-tap", help="Captures: a file per run and tap.")
+    ] = False,
 ) -> None:
     """Run an experiment; runs that the store holds are not run again."""
     with _guarded():
@@ -138,6 +141,7 @@ def run(
                 engine=engine,
                 store=store,
                 captures=captures,
+                per_tap=per_tap,
             )
         out.print(summary.table(results))
         if json_file is not None:

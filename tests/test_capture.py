@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import socket
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,70 @@ def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return path
 
 
+@pytest.fixture(scope="module")
+def loopback(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What tcpdump sees of three transfers within this machine, IPv4 and IPv6, and a datagram."""
+    tcpdump = shutil.which("tcpdump") or shutil.which("tcpdump", path="/usr/sbin")
+    if tcpdump is None:
+        pytest.skip("tcpdump is not installed")
+    path = tmp_path_factory.mktemp("loopback") / "lo.pcap"
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [tcpdump, "-i", "lo", "-w", str(path), "-U", "-s", "128", "port", str(port)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            said = process.stderr.readline()
+            if "listening" not in said:
+                pytest.skip(f"tcpdump cannot listen here: {said.strip()}")
+            for host in ("127.0.0.1", "127.0.0.1", "::1"):
+                _transfer(host, port)
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                sender.sendto(bytes(100), ("127.0.0.1", port))
+            deadline = time.monotonic() + 10
+            while path.stat().st_size < 10_000 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(0.3)
+        finally:
+            process.terminate()
+    return path
+
+
+def _transfer(host: str, port: int) -> None:
+    """300 kB there, in three writes, each answered."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+        except OSError:
+            return
+        listener.listen()
+        with socket.create_connection((host, port), timeout=5) as client:
+            server, _ = listener.accept()
+            with server:
+                server.settimeout(5)
+                for _ in range(3):
+                    client.sendall(bytes(100_000))
+                    left = 100_000
+                    while left:
+                        left -= len(server.recv(left))
+                    server.sendall(b"done")
+                    assert client.recv(4)
+
+
+def test_what_tcpdump_wrote_is_counted_as_tshark_does(loopback: Path) -> None:
+    test_conversations_bytes_and_lengths_are_those_of_tshark(loopback)
+    found = survey(loopback)
+    data = [row for row in found["connections"] if row["unique_bytes"] == 300_000]
+    assert len(data) >= 2
+    for row in data:
+        # Three requests, each answered; nothing is lost within a machine.
+        assert (row["turns"], row["retransmitted_packets"], row["closed"]) == (3, 0, "both")
+        assert row["rtt_samples"] > 0
+
+
 def tshark(path: Path) -> list[list[str]]:
     """Length, addresses, number and ports of TCP's and UDP's conversation, for each frame."""
     program = shutil.which("tshark")
@@ -53,6 +119,7 @@ def tshark(path: Path) -> list[list[str]]:
     fields = [
         "frame.len",
         "ip.src",
+        "ipv6.src",
         "ip.dst",
         "tcp.stream",
         "tcp.srcport",
@@ -62,7 +129,8 @@ def tshark(path: Path) -> list[list[str]]:
     wanted = [word for field in fields for word in ("-e", field)]
     command = [program, "-r", str(path), "-T", "fields", *wanted]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return [line.split("\t") for line in done.stdout.splitlines()]
+    rows = (line.split("\t") for line in done.stdout.splitlines())
+    return [[length, four or six, *rest] for length, four, six, *rest in rows]
 
 
 def test_conversations_bytes_and_lengths_are_those_of_tshark(file: Path) -> None:

@@ -7,7 +7,7 @@ import struct
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -168,6 +168,27 @@ def test_captures_need_a_tap_and_a_folder_that_can_be_written(tmp_path: Path) ->
     (tmp_path / "c").write_text("", encoding="utf-8")
     with pytest.raises(dumbbell.StoreError, match="cannot be written"):
         dumbbell.run(file, captures=tmp_path / "c")
+
+
+def test_captures_that_were_not_asked_for_are_one_message(tmp_path: Path) -> None:
+    file = tmp_path / "e.yaml"
+    file.write_text(TEXT.replace("capture: true, ", ""), encoding="utf-8")
+    with pytest.raises(ExperimentError, match=r"e\.yaml: captures are wanted, but .* makes none"):
+        dumbbell.run(file, captures=tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_file_per_tap_holds_what_the_one_file_does(tmp_path: Path) -> None:
+    file = tmp_path / "e.yaml"
+    file.write_text(TEXT.replace("[cubic, bbr]", "[cubic]"), encoding="utf-8")
+    dumbbell.run(file, captures=tmp_path / "whole")
+    dumbbell.run(file, captures=tmp_path / "parts", per_tap=True)
+    names, frames = read(tmp_path / "whole" / "a_capture-cubic-0.pcapng")
+    for number, name in enumerate(names):
+        own, part = read(tmp_path / "parts" / f"a_capture-cubic-0-{name}.pcapng")
+        assert own == [name]
+        expected = [replace(f, interface=0) for f in frames if f.interface == number]
+        assert part == expected and expected
 
 
 def tshark(path: Path, *arguments: str) -> str:

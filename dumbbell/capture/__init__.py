@@ -43,9 +43,32 @@ def survey(path: str | Path, classes: Iterable[SizeClass] = DEFAULT_CLASSES) -> 
         CaptureError: It cannot be read, or is no capture.
     """
     found: dict[str, Any] = json.loads(_read(path, lambda name: _core.survey(name)))
-    found["file"] = {"name": str(path), **found["file"]}
+    found["file"] = {"name": str(path), **_totals(found["file"])}
+    found["lengths"] = [_shared(row, found["file"]) for row in found["lengths"]]
     found["classes"] = classified(found["conversations"], classes)
     return found
+
+
+def _totals(file: dict[str, Any]) -> dict[str, Any]:
+    """The totals of a file with what follows from them; None where nothing does."""
+    seconds = None
+    if file["first_ns"] is not None and file["last_ns"] > file["first_ns"]:
+        seconds = (file["last_ns"] - file["first_ns"]) / 1e9
+    packets, size = file["packets"], file["bytes"]
+    return {
+        **file,
+        "duration_s": seconds,
+        "packets_per_s": packets / seconds if seconds else None,
+        "bits_per_s": 8 * size / seconds if seconds else None,
+        "packet_mean_bytes": size / packets if packets else None,
+    }
+
+
+def _shared(row: dict[str, Any], file: dict[str, Any]) -> dict[str, Any]:
+    """A bin of lengths with its share and rate, as Wireshark shows them."""
+    rate, all_packets = file["packets_per_s"], file["packets"]
+    share = row["packets"] / all_packets if all_packets else 0.0
+    return {**row, "share": share, "packets_per_ms": share * rate / 1e3 if rate else None}
 
 
 def packets(

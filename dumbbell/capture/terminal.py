@@ -38,10 +38,12 @@ def shown(found: dict[str, Any]) -> RenderableType:
 def _totals(file: dict[str, Any]) -> str:
     words = [f"{file['packets']:,} packets".replace(",", " "), _bytes(file["bytes"])]
     if file["first_ns"] is not None:
-        seconds = (file["last_ns"] - file["first_ns"]) / 1e9
-        words.append(f"{seconds:.3f} s")
-        if seconds > 0:
-            words.append(f"{file['bytes'] * 8e-6 / seconds:.4g} Mbit/s")
+        words.append(f"{(file['last_ns'] - file['first_ns']) / 1e9:.3f} s")
+    if file["duration_s"] is not None:
+        words.append(f"{file['packets_per_s']:.6g} packets/s")
+        words.append(f"{file['bits_per_s'] / 1e6:.4g} Mbit/s")
+    if file["packet_mean_bytes"] is not None:
+        words.append(f"mean {file['packet_mean_bytes']:.1f} bytes")
     if file["truncated_packets"]:
         words.append(f"{file['truncated_packets']:,} cut short".replace(",", " "))
     if file["packets_without_ip"]:
