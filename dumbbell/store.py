@@ -32,7 +32,7 @@ from dumbbell.files import sync_path, write_file
 from dumbbell.journal import Entry, Journal, read
 from dumbbell.records import Planned, Record, index, placed, read_record, record_id
 from dumbbell.results import ExperimentInfo, Results
-from dumbbell.store_tables import LARGE, SMALL, empty, frames_of, parquet
+from dumbbell.store_tables import LARGE, SMALL, as_now, empty, frames_of, parquet
 
 FORMAT = 1
 SEGMENT_RUNS = 512
@@ -333,7 +333,7 @@ class Store:
                 for name, frames in parts.items():
                     data = (folder / f"{name}.parquet").read_bytes()
                     frame = pl.read_parquet(io.BytesIO(data))
-                    frames.append(frame.filter(pl.col("run").is_in(list(here))))
+                    frames.append(as_now(name, frame.filter(pl.col("run").is_in(list(here)))))
         rest = {e.fields["run"]: e for e in entries if e.fields["run"] in missing}
         for name, frame in frames_of(list(rest.values())).items():
             parts[name].append(frame)
@@ -347,4 +347,4 @@ class Store:
         frame = pl.read_parquet(list(found.values()), include_file_paths="path", glob=False)
         runs_of = {str(path): run for run, path in found.items()}
         run_of = pl.col("path").replace_strict(runs_of, return_dtype=pl.String())
-        return frame.select(run_of.alias("run"), pl.exclude("path"))
+        return as_now(name, frame.select(run_of.alias("run"), pl.exclude("path")))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import polars as pl
 
@@ -46,6 +48,22 @@ def empty(name: str) -> pl.DataFrame:
     return pl.DataFrame(schema={"run": pl.String(), **table_schemas()[name]})
 
 
+def as_now(name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """A table with the columns of today: those that an older version did not have are unknown."""
+    unknown: dict[Any, int | float | str] = {
+        pl.Int64(): -1,
+        pl.Float64(): math.nan,
+        pl.String(): "",
+    }
+    schema = empty(name).schema
+    new = [
+        pl.lit(unknown[kind], kind).alias(column)
+        for column, kind in schema.items()
+        if column not in frame.columns
+    ]
+    return frame.with_columns(new).select(schema.names())
+
+
 def frames_of(entries: Sequence[Entry]) -> dict[str, pl.DataFrame]:
     """The small tables of some runs, a run only once."""
     once = {entry.fields["run"]: entry for entry in entries}
@@ -55,7 +73,7 @@ def frames_of(entries: Sequence[Entry]) -> dict[str, pl.DataFrame]:
         for run, entry in once.items():
             if name in entry.tables:
                 frame = pl.read_ipc_stream(entry.tables[name])
-                parts.append(frame.select(pl.lit(run).alias("run"), pl.all()))
+                parts.append(as_now(name, frame.with_columns(pl.lit(run).alias("run"))))
         frames[name] = pl.concat(parts)
     rows = [dict(entry.fields) for entry in once.values()]
     frames["runs"] = pl.DataFrame(rows, schema=_RUN_SCHEMA) if rows else empty("runs")

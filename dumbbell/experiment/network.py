@@ -25,7 +25,7 @@ from dumbbell.experiment.fields import (
     quantity,
     whole_number,
 )
-from dumbbell.experiment.units import SIZE, QuantityError, whole
+from dumbbell.experiment.units import PACKETS, SIZE, QuantityError, whole
 
 MAX_ITEMS = 20_000
 Nth = Annotated[int, whole_number(1, 2**53)]
@@ -104,6 +104,34 @@ class NetemSpec(Strict):
     delay: Time | None = None
     jitter: Time | None = None
     limit: Limit
+
+
+class CodelSpec(Strict):
+    """CoDel (RFC 8289) with Linux's defaults."""
+
+    limit: Annotated[int, quantity(PACKETS, "1000 packets", positive=True)] = 1000
+    target: Time = 5_000_000
+    interval: PositiveTime = 100_000_000
+
+
+class QueueSpec(Strict):
+    """A queue discipline that decides what leaves."""
+
+    codel: CodelSpec | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        exactly_one(self, ("codel",))
+        return self
+
+
+def _named_discipline(value: Any) -> Any:
+    return value if isinstance(value, dict) else {value: {}}
+
+
+QueueDiscipline = Annotated[
+    QueueSpec, Short(_named_discipline, {"type": "string", "enum": ["codel"]})
+]
 
 
 class GilbertElliottSpec(Strict):
@@ -191,6 +219,7 @@ class PipeSpec(Strict):
     shaper: Shaper | None = None
     buffer: Buffer | None = None
     netem: NetemSpec | None = None
+    queue: QueueDiscipline | None = None
     delay: Time | None = None
     jitter: Time | None = None
     loss: Loss | None = None
@@ -227,7 +256,7 @@ class PipeSpec(Strict):
         return PipeSpec.model_construct(set(merged), **merged)
 
 
-RIVALS = (("rate", "shaper"), ("buffer", "netem"))
+RIVALS = (("rate", "shaper"), ("buffer", "netem"), ("buffer", "queue"), ("netem", "queue"))
 
 
 class BothWays(PipeSpec):

@@ -9,7 +9,15 @@ from typing import Any
 
 from dumbbell.errors import shortened
 from dumbbell.experiment.fields import Room
-from dumbbell.experiment.network import LossSpec, NetemSpec, PipeSpec, ShaperSpec, TraceSpec
+from dumbbell.experiment.network import (
+    CodelSpec,
+    LossSpec,
+    NetemSpec,
+    PipeSpec,
+    QueueSpec,
+    ShaperSpec,
+    TraceSpec,
+)
 from dumbbell.experiment.source import Loc
 
 FRAME_BYTES = 1514
@@ -114,6 +122,13 @@ def shaper(spec: PipeSpec, folder: Path, at: Loc) -> tuple[Any, Fraction | None]
     return {"trace": {"deliveries_ms": times}}, rate
 
 
+def discipline(spec: QueueSpec) -> dict[str, Any]:
+    """The scenario's queue discipline."""
+    codel = spec.codel or CodelSpec()
+    fields = {"target_ns": codel.target, "interval_ns": codel.interval}
+    return {"codel": {"limit_packets": codel.limit, **fields}}
+
+
 def pipe(spec: PipeSpec, folder: Path, at: Loc) -> tuple[dict[str, Any], Pending]:
     """The scenario's pipe, its limits still open."""
     how, rate = shaper(spec, folder, at)
@@ -122,6 +137,8 @@ def pipe(spec: PipeSpec, folder: Path, at: Loc) -> tuple[dict[str, Any], Pending
         rooms: tuple[Room, ...] = (netem.limit,)
         fields = {"delay_ns": netem.delay or 0, "jitter_ns": netem.jitter or 0}
         queue: dict[str, Any] = {"netem": {**fields, "limit_packets": None}}
+    elif spec.queue is not None:
+        rooms, queue = (), discipline(spec.queue)
     else:
         rooms = spec.buffer or ()
         queue = {"drop_tail": {"limit_packets": None, "limit_bytes": None}}

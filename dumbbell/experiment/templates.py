@@ -75,7 +75,7 @@ def shaped(spec: PipeSpec, delay_ns: int) -> PipeSpec:
             given["netem"] = netem.model_copy(update={"delay": delay_ns})
     else:
         given.setdefault("delay", delay_ns)
-        if ("rate" in given or "shaper" in given) and "buffer" not in given:
+        if ("rate" in given or "shaper" in given) and not given.keys() & {"buffer", "queue"}:
             given["buffer"] = ONE_BDP
     return PipeSpec.model_construct(set(given), **given)
 

@@ -51,7 +51,11 @@ links:
     shaper: {tbf: {rate: 8 Mbit/s, burst: 2 KiB, initial: 100 bytes}}
     netem: {delay: 1 ms, jitter: 2 ms, limit: 7 packets}
     loss: {independent: {probability: 1 %}}
-  - {name: sb, between: [s, b], shaper: {serial: {rate: 1 Gbit/s}}, buffer: 1 BDP of t}
+  - name: sb
+    between: [s, b]
+    shaper: {serial: {rate: 1 Gbit/s}}
+    forward: {buffer: 1 BDP of t}
+    backward: {queue: {codel: {limit: 9 packets, target: 1 ms, interval: 20 ms}}}
 routes: [{at: r, to: b, via: [rs2, rs1]}]
 flows:
   - name: t

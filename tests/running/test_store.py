@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from dumbbell.errors import StoreError
 from dumbbell.execution import execute, plan
 from dumbbell.journal import Entry, Journal, decode, encode, read
 from dumbbell.store import Store
+from dumbbell.store_tables import as_now, empty
 from tests.helpers import BASE, ROOT, FakeEngine, loaded
 
 VARIED = (
@@ -310,3 +312,15 @@ def test_a_record_is_replaced_when_the_experiment_is_run_again(tmp_path: Path) -
     assert len(engine.executed) == 12
     (path,) = (tmp_path / "experiments").iterdir()
     assert json.loads(path.read_text())["repeats"] == 3
+
+
+def test_tables_of_an_older_version_are_read_with_what_they_lack_unknown() -> None:
+    old = empty("pipes").drop("dropped_aqm_packets", "sojourn_mean_ns")
+    row = {name: "x" if kind == pl.String() else 1 for name, kind in old.schema.items()}
+    old = pl.DataFrame([row], schema=old.schema).with_columns(pl.lit(5).alias("gone"))
+    now = as_now("pipes", old)
+    assert now.schema == empty("pipes").schema
+    (aqm,), (sojourn,) = now["dropped_aqm_packets"], now["sojourn_mean_ns"]
+    assert aqm == -1
+    assert math.isnan(sojourn)
+    assert now["left_packets"][0] == 1

@@ -148,7 +148,22 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
     let mut held: Option<Netem> = None;
     match (&pipe.shaper, pipe.queue) {
         (Shaper::Trace { .. }, _) => return refuse(&at("shaper"), "packet-delivery traces"),
-        (Shaper::None, Queue::DropTail { .. }) => wire.loss = lost,
+        (Shaper::None, Queue::DropTail { .. } | Queue::Codel { .. }) => wire.loss = lost,
+        (
+            Shaper::Serial { rate_bps } | Shaper::Tbf { rate_bps, .. },
+            Queue::Codel { limit_packets, target, interval },
+        ) => {
+            wire.loss = lost;
+            let burst_bytes = match pipe.shaper {
+                Shaper::Tbf { burst_bytes, .. } => burst_bytes,
+                _ => FRAME_BYTES,
+            };
+            stages.push(shaper(pipe, rate_bps.as_bps(), burst_bytes));
+            let (target, interval) = (micros(target.as_ns()), micros(interval.as_ns()));
+            stages.push(format!(
+                "codel limit {limit_packets} target {target} interval {interval} noecn"
+            ));
+        }
         (shaped, Queue::Netem { delay, jitter, limit_packets }) => {
             let mut inner =
                 Netem { delay, jitter, limit: limit_packets, loss: lost, ..Netem::default() };

@@ -231,6 +231,10 @@ impl<'a> Recorder<'a> {
                 row.arrived_bytes = NEVER;
                 row.dropped_overflow_packets = overflow;
                 row.dropped_random_packets = random;
+                if matches!(spec.queue, Queue::Codel { .. }) {
+                    // The discipline counts what did not fit with the others.
+                    (row.dropped_aqm_packets, row.dropped_overflow_packets) = (overflow, NEVER);
+                }
             }
             None => {
                 let left = found.interfaces.get(&key).copied().unwrap_or_default();

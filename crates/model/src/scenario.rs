@@ -243,6 +243,17 @@ pub enum Queue {
         /// Room in packets.
         limit_packets: u64,
     },
+    /// CoDel (RFC 8289) as Linux has it.
+    Codel {
+        /// Room in packets.
+        limit_packets: u64,
+        /// Acceptable time in the queue.
+        #[serde(rename = "target_ns")]
+        target: Span,
+        /// For which it may be exceeded.
+        #[serde(rename = "interval_ns")]
+        interval: Span,
+    },
 }
 
 /// What lets packets go.

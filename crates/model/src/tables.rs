@@ -215,6 +215,7 @@ table! {
         dropped_scripted_packets: i64 = "Dropped because the scenario names them.",
         dropped_policed_packets: i64 = "Dropped by the policer.",
         dropped_corrupted_packets: i64 = "Damaged on the way, dropped by their receiver.",
+        dropped_aqm_packets: i64 = "Dropped by the queue discipline to tell of congestion (CoDel).",
         remaining_packets: i64 = "Queued or in propagation at the end.",
         queue_max_packets: i64 = "Most packets that ever waited.",
         queue_mean_packets: f64 = "Mean over time of the packets that waited.",
@@ -228,7 +229,7 @@ table! {
     DropRow, DROPS, "drops", {
         time_ns: i64 = "When.",
         pipe: String = "Where: link and direction, or a host.",
-        reason: String = "overflow, random, scripted, policed, corrupted, no_reassembly.",
+        reason: String = "overflow, random, scripted, policed, corrupted, aqm, no_reassembly.",
         flow: String = "Whose.",
         seq_bytes: i64 = "First payload byte of its stream (tcp), else the packet's number.",
     }

@@ -23,6 +23,8 @@ fn error<T>(path: impl Into<String>, message: impl Into<String>) -> Result<T, Sc
 
 /// Most links, and most flows: engines number their events in 24 bits.
 const PARTS_MAX: usize = 1_000_000;
+/// Disciplines compare times modulo some of these.
+const DISCIPLINE_TIME_MAX: Span = Span::from_ms(60_000);
 
 impl Scenario {
     /// Reads a scenario from JSON and checks it.
@@ -199,6 +201,18 @@ impl Scenario {
         if let Queue::DropTail { limit_packets: None, limit_bytes: None } = pipe.queue {
             if pipe.shaper != Shaper::None {
                 return error(format!("{at}.queue.drop_tail"), "needs a limit in packets or bytes");
+            }
+        }
+        if let Queue::Codel { limit_packets, target, interval } = pipe.queue {
+            let at = format!("{at}.queue.codel");
+            above_zero(&at, "limit_packets", limit_packets)?;
+            above_zero(&at, "interval_ns", interval.as_ns())?;
+            // Linux counts both in 1024 ns and compares modulo 2^32.
+            if target.max(interval) > DISCIPLINE_TIME_MAX {
+                return error(at, "times of a discipline are at most 60 s");
+            }
+            if matches!(pipe.shaper, Shaper::None) {
+                return error(at, "a discipline needs a rate: without one nothing waits");
             }
         }
         if matches!(pipe.queue, Queue::Netem { .. }) {

@@ -10,6 +10,7 @@ mod ip_fragment;
 mod loss;
 mod neighbour;
 mod pipe;
+mod qdisc;
 mod record;
 mod reorder;
 mod resolve;

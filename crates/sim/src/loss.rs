@@ -13,11 +13,13 @@ pub(crate) enum DropReason {
     Scripted,
     Policed,
     Corrupted,
+    /// By the queue discipline, to tell of congestion.
+    Aqm,
 }
 
 impl DropReason {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Overflow, Self::Random, Self::Scripted, Self::Policed, Self::Corrupted];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Overflow, Self::Random, Self::Scripted, Self::Policed, Self::Corrupted, Self::Aqm];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -26,6 +28,7 @@ impl DropReason {
             Self::Scripted => "scripted",
             Self::Policed => "policed",
             Self::Corrupted => "corrupted",
+            Self::Aqm => "aqm",
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use crate::arena::{Arena, Handle};
 use crate::loss::{DropReason, LossModel, PolicerState};
+use crate::qdisc::{Discipline, Queued};
 use crate::shaper::{DeliveryTrace, TokenBucket};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{AckAggregation, Change, Queue, Reordering};
@@ -112,6 +113,11 @@ pub(crate) struct Pipe {
 
     waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
+    /// What decides what leaves, if more than order does, and what it chose to go next.
+    discipline: Option<Discipline>,
+    chosen: Option<Waiting>,
+    /// Dropped by it and not told yet.
+    discarded: Vec<Handle>,
     held: Vec<Handle>,
     held_until: Option<Time>,
     damaged: Vec<Handle>,
@@ -162,6 +168,9 @@ impl Pipe {
             tap_far: None,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
+            discipline: Discipline::of(spec.queue),
+            chosen: None,
+            discarded: Vec::new(),
             line: VecDeque::new(),
             held: Vec::new(),
             held_until: None,
@@ -246,6 +255,7 @@ impl Pipe {
                         .is_some_and(|limit| self.waiting_bytes + u64::from(bytes) > limit)
             }
             Queue::Netem { limit_packets, .. } => self.waiting.len() as u64 >= limit_packets,
+            Queue::Codel { limit_packets, .. } => self.queued().0 as u64 >= limit_packets,
         }
     }
 
@@ -283,6 +293,14 @@ impl Pipe {
                 self.depart(now, now, packet);
                 Offered::Kept(None)
             }
+            _ if self.discipline.is_some() => {
+                let queued = Queued { packet, arrived: now, bytes };
+                if let Some(discipline) = &mut self.discipline {
+                    discipline.enqueue(queued);
+                }
+                self.stats.queue_max = self.stats.queue_max.max(self.queued().0);
+                Offered::Kept(None)
+            }
             _ => {
                 let start = now + self.netem_delay();
                 self.enqueue(Waiting { packet, arrived: now, start });
@@ -296,7 +314,7 @@ impl Pipe {
             Queue::Netem { delay, jitter, .. } => {
                 delay + Span::from_ps(self.rng.below(jitter.as_ps()))
             }
-            Queue::DropTail { .. } => Span::ZERO,
+            Queue::DropTail { .. } | Queue::Codel { .. } => Span::ZERO,
         }
     }
 
@@ -345,9 +363,30 @@ impl Pipe {
         }
     }
 
+    /// What goes next. A discipline decides once, when the packet before has left.
+    fn head(&mut self, now: Time) -> Option<Waiting> {
+        let Some(discipline) = &mut self.discipline else { return self.waiting.front().copied() };
+        if self.chosen.is_none() {
+            let known = self.discarded.len();
+            let queued = discipline.dequeue(now, &mut self.discarded);
+            self.stats.dropped[DropReason::Aqm as usize] += (self.discarded.len() - known) as u64;
+            self.chosen = queued.map(|Queued { packet, arrived, .. }| Waiting {
+                packet,
+                arrived,
+                start: arrived,
+            });
+        }
+        self.chosen
+    }
+
+    /// What the discipline has dropped since this was asked last.
+    pub(crate) fn discarded(&mut self) -> Vec<Handle> {
+        core::mem::take(&mut self.discarded)
+    }
+
     /// When the head of the queue may leave; `None`: nothing waits, or no event is needed.
     pub(crate) fn queue_event(&mut self, now: Time) -> Option<Time> {
-        let head = *self.waiting.front()?;
+        let head = self.head(now)?;
         let bytes = self.bytes(head.packet);
         match &mut self.shaper {
             Shaper::Serial { .. } => None,
@@ -360,7 +399,7 @@ impl Pipe {
     /// Takes the head out of the queue if it may leave now. It has passed the pipe if the result is
     /// `Some`; else it is on the line or still waiting.
     pub(crate) fn release(&mut self, now: Time) -> Release {
-        let Some(head) = self.waiting.front().copied() else { return Release::Nothing };
+        let Some(head) = self.head(now) else { return Release::Nothing };
         let bytes = self.bytes(head.packet);
         let goes = head.start <= now
             && match &mut self.shaper {
@@ -378,8 +417,10 @@ impl Pipe {
         if !goes {
             return Release::Nothing;
         }
-        self.waiting.pop_front();
-        self.waiting_bytes -= u64::from(self.bytes(head.packet));
+        if self.chosen.take().is_none() {
+            self.waiting.pop_front();
+            self.waiting_bytes -= u64::from(self.bytes(head.packet));
+        }
         self.stats.leaves(now.since(head.arrived));
         if self.delay.is_zero() && self.jitter.is_zero() && self.reordering.is_none() {
             return self.emerge(head.packet);
@@ -397,7 +438,7 @@ impl Pipe {
 
     /// Nothing waits any more.
     pub(crate) fn close_trace(&mut self) {
-        if self.waiting.is_empty() {
+        if self.queued().0 == 0 {
             if let Shaper::Trace(trace) = &mut self.shaper {
                 trace.waste();
             }
@@ -505,7 +546,7 @@ impl Pipe {
         if let Some(delay) = change.delay {
             match &mut self.queue {
                 Queue::Netem { delay: old, .. } => *old = delay,
-                Queue::DropTail { .. } => self.delay = delay,
+                Queue::DropTail { .. } | Queue::Codel { .. } => self.delay = delay,
             }
         }
         match (&mut self.shaper, change.rate_bps) {
@@ -544,14 +585,19 @@ impl Pipe {
 
     /// Packets that wait now (after [`Self::settle`]).
     pub(crate) fn queued(&self) -> (usize, u64) {
-        (self.waiting.len(), self.waiting_bytes)
+        let Some(discipline) = &self.discipline else {
+            return (self.waiting.len(), self.waiting_bytes);
+        };
+        let (packets, bytes) = discipline.length();
+        let chosen = self.chosen.map_or(0, |head| u64::from(self.bytes(head.packet)));
+        (packets + usize::from(self.chosen.is_some()), bytes + chosen)
     }
 
     /// Packets inside: waiting, travelling or held.
     pub(crate) fn inside(&self) -> u64 {
         let waiting = match self.shaper {
             Shaper::Serial { .. } => 0, // Those are on the line already.
-            _ => self.waiting.len(),
+            _ => self.queued().0,
         };
         (waiting + self.line.len() + self.held.len()) as u64
     }

@@ -290,6 +290,7 @@ fn pipe_row(pipe: &Pipe, duration_ps: f64) -> PipeRow {
         dropped_scripted_packets: dropped(DropReason::Scripted),
         dropped_policed_packets: dropped(DropReason::Policed),
         dropped_corrupted_packets: dropped(DropReason::Corrupted),
+        dropped_aqm_packets: dropped(DropReason::Aqm),
         remaining_packets: pipe.inside() as i64,
         queue_max_packets: stats.queue_max as i64,
         queue_mean_packets: stats.sojourn_ps as f64 / duration_ps,

@@ -17,10 +17,13 @@ use crate::transport::sender::Sender;
 use crate::world::{World, FLOW_SOURCES, PIPE_SOURCES};
 use dumbbell_capture::Taps;
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{self, Link, Scenario, Traffic};
+use dumbbell_model::scenario::{self, Link, Queue, Scenario, Traffic};
 use dumbbell_model::{ScenarioError, Span, TcpOptions, Time};
 use dumbbell_packet::TapPackets;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What a wire below a discipline lets pass at once.
+const FULL_FRAME_BYTES: u32 = 1514;
 
 /// Builds the world.
 pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, ScenarioError> {
@@ -107,6 +110,11 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
     let to = nodes.number(far);
     let shaper = match &spec.shaper {
         scenario::Shaper::None => Shaper::None,
+        // As the kernel's engines do it: no discipline can stand behind a wire there.
+        scenario::Shaper::Serial { rate_bps } if matches!(spec.queue, Queue::Codel { .. }) => {
+            let burst_bytes = u64::from(FULL_FRAME_BYTES + spec.overhead_bytes);
+            Shaper::Tbf(TokenBucket::new(*rate_bps, burst_bytes, burst_bytes))
+        }
         scenario::Shaper::Serial { rate_bps } => {
             Shaper::Serial { rate: *rate_bps, busy_until: Time::ZERO, remainder: 0 }
         }

@@ -221,6 +221,9 @@ impl World<'_> {
     pub(crate) fn schedule_pipe(&mut self, pipe: usize) {
         let now = self.now;
         let queue = self.pipes[pipe].queue_event(now);
+        for packet in self.pipes[pipe].discarded() {
+            self.drop_packet(pipe, packet, DropReason::Aqm);
+        }
         self.set(pipe * PIPE_SOURCES + QUEUE, queue);
         self.schedule_line(pipe);
         let (aggregation, change) =

@@ -54,17 +54,27 @@ fn service() -> impl Strategy<Value = (Queue, Shaper)> {
             initial_bytes: None,
         })
     };
-    let serial = rate().prop_map(|rate_bps| Shaper::Serial { rate_bps });
-    let trace = proptest::collection::vec(0..40u64, 1..20).prop_map(|mut deliveries_ms| {
-        deliveries_ms.sort_unstable();
-        deliveries_ms.push(41);
-        Shaper::Trace { deliveries_ms }
-    });
+    let codel = || {
+        (1..200u64, micros(10_000), 1..100_000u64).prop_map(|(limit_packets, target, interval)| {
+            Queue::Codel { limit_packets, target, interval: Span::from_us(interval) }
+        })
+    };
+    let serial = || rate().prop_map(|rate_bps| Shaper::Serial { rate_bps });
+    let trace = || {
+        proptest::collection::vec(0..40u64, 1..20).prop_map(|mut deliveries_ms| {
+            deliveries_ms.sort_unstable();
+            deliveries_ms.push(41);
+            Shaper::Trace { deliveries_ms }
+        })
+    };
     prop_oneof![
         1 => Just((wire().queue, Shaper::None)),
-        3 => (drop_tail(), serial),
+        3 => (drop_tail(), serial()),
+        1 => (codel(), serial()),
+        1 => (codel(), tbf()),
+        1 => (codel(), trace()),
         2 => (drop_tail(), tbf()),
-        1 => (drop_tail(), trace),
+        1 => (drop_tail(), trace()),
         1 => (netem(), Just(Shaper::None)),
         2 => (netem(), tbf()),
     ]
@@ -204,6 +214,10 @@ fn capacity(pipe: &Pipe) -> Option<(u64, u64)> {
     let changed = pipe.changes.iter().filter_map(|change| change.rate_bps);
     let fastest = |rate: Rate| changed.map(Rate::as_bps).max().unwrap_or(0).max(rate.as_bps());
     match pipe.shaper {
+        // A wire below a discipline is a bucket for one frame.
+        Shaper::Serial { rate_bps } if matches!(pipe.queue, Queue::Codel { .. }) => {
+            Some((fastest(rate_bps), 1514 + u64::from(pipe.overhead_bytes)))
+        }
         Shaper::Serial { rate_bps } => Some((fastest(rate_bps), 0)),
         Shaper::Tbf { rate_bps, burst_bytes, .. } => Some((fastest(rate_bps), burst_bytes)),
         Shaper::None | Shaper::Trace { .. } => None,
@@ -217,11 +231,11 @@ fn least_delay(scenario: &Scenario, forward: bool) -> u64 {
         let pipe = if forward { &link.forward } else { &link.backward };
         let netem = match pipe.queue {
             Queue::Netem { delay, .. } => delay.as_ns(),
-            Queue::DropTail { .. } => 0,
+            Queue::DropTail { .. } | Queue::Codel { .. } => 0,
         };
         let first = match pipe.queue {
             Queue::Netem { .. } => netem + pipe.delay.as_ns(),
-            Queue::DropTail { .. } => pipe.delay.as_ns(),
+            Queue::DropTail { .. } | Queue::Codel { .. } => pipe.delay.as_ns(),
         };
         // A change replaces netem's delay where there is netem, else the pipe's.
         let fixed = first - if netem > 0 { netem } else { first };
@@ -236,7 +250,7 @@ fn check_pipes(scenario: &Scenario, run: &Run) {
         for (direction, pipe) in [("forward", &link.forward), ("backward", &link.backward)] {
             let name = format!("{}/{direction}", link.name);
             let of = |column: &str| run.pipe(&name, column);
-            let dropped: i64 = ["overflow", "random", "scripted", "policed", "corrupted"]
+            let dropped: i64 = ["overflow", "random", "scripted", "policed", "corrupted", "aqm"]
                 .iter()
                 .map(|reason| of(&format!("dropped_{reason}_packets")))
                 .sum();
@@ -250,7 +264,9 @@ fn check_pipes(scenario: &Scenario, run: &Run) {
             }
             let limit = match pipe.queue {
                 Queue::DropTail { limit_packets, .. } => limit_packets,
-                Queue::Netem { limit_packets, .. } => Some(limit_packets),
+                Queue::Netem { limit_packets, .. } | Queue::Codel { limit_packets, .. } => {
+                    Some(limit_packets)
+                }
             };
             let aggregated = pipe.ack_aggregation.is_some();
             if let (Some(limit), false) = (limit, aggregated) {

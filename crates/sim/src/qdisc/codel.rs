@@ -1,0 +1,241 @@
+//! CoDel (RFC 8289; Nichols and Jacobson, ACM Queue 10(5), 2012) as Linux has it: times in units of
+//! 1024 ns, the square root by one Newton step per drop, and after a pause the drop rate goes on from
+//! how many drops the last episode took (where RFC 8289 §5.4 goes on from two less).
+
+use super::{Fifo, Queued};
+use crate::arena::Handle;
+use dumbbell_model::{Span, Time};
+
+/// Linux's `CODEL_SHIFT`.
+const SHIFT: u32 = 10;
+/// A queue of no more than a full frame is none (`psched_mtu`): RFC 8289 §4.2, MTU.
+const FRAME_BYTES: u64 = 1514;
+/// An episode is young for so many intervals (RFC 8289 §4.3: the drop rate that controlled the queue).
+const YOUNG_INTERVALS: u32 = 16;
+
+/// Time in units of 1024 ns, modulo 2^32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tick(u32);
+
+impl Tick {
+    fn of(time: Time) -> Self {
+        Self((time.as_ns() >> SHIFT) as u32)
+    }
+
+    fn is_after(self, other: Self) -> bool {
+        (self.0.wrapping_sub(other.0) as i32) > 0
+    }
+
+    fn plus(self, ticks: u32) -> Self {
+        Self(self.0.wrapping_add(ticks))
+    }
+}
+
+/// Its state (RFC 8289 §5.1).
+#[derive(Debug)]
+pub(crate) struct Codel {
+    queue: Fifo,
+    target: u32,
+    interval: u32,
+    /// When the sojourn time will have been above target for an interval; `None`: it is below.
+    first_above: Option<Tick>,
+    dropping: bool,
+    drop_next: Tick,
+    count: u32,
+    last_count: u32,
+    /// 1/√count in 16 bits after the point.
+    inverse_root: u16,
+}
+
+impl Codel {
+    pub(crate) fn new(target: Span, interval: Span) -> Self {
+        let ticks = |span: Span| (span.as_ns() >> SHIFT) as u32;
+        Self {
+            queue: Fifo::default(),
+            target: ticks(target),
+            interval: ticks(interval),
+            first_above: None,
+            dropping: false,
+            drop_next: Tick::default(),
+            count: 0,
+            last_count: 0,
+            inverse_root: 0,
+        }
+    }
+
+    pub(crate) fn enqueue(&mut self, queued: Queued) {
+        self.queue.push(queued);
+    }
+
+    pub(crate) fn length(&self) -> (usize, u64) {
+        (self.queue.packets.len(), self.queue.bytes)
+    }
+
+    /// RFC 8289 §5.5 `dequeue`; `codel_dequeue`.
+    pub(crate) fn dequeue(&mut self, now: Time, dropped: &mut Vec<Handle>) -> Option<Queued> {
+        let tick = Tick::of(now);
+        let (mut head, mut above) = self.take(tick);
+        if head.is_none() {
+            self.dropping = false;
+            return None;
+        }
+        if self.dropping {
+            self.dropping = above;
+            while self.dropping && !self.drop_next.is_after(tick) {
+                self.count = self.count.wrapping_add(1);
+                self.newton_step();
+                dropped.extend(head.map(|queued| queued.packet));
+                (head, above) = self.take(tick);
+                self.dropping = above;
+                if above {
+                    self.drop_next = self.control_law(self.drop_next);
+                }
+            }
+        } else if above {
+            dropped.extend(head.map(|queued| queued.packet));
+            (head, _) = self.take(tick);
+            self.begin_dropping(tick);
+        }
+        head
+    }
+
+    /// RFC 8289 §5.5: an episode begins, from the rate of the last one if that is young.
+    fn begin_dropping(&mut self, now: Tick) {
+        self.dropping = true;
+        let delta = self.count.wrapping_sub(self.last_count);
+        let since = Tick(now.0.wrapping_sub(self.drop_next.0));
+        let young = Tick(self.interval.wrapping_mul(YOUNG_INTERVALS)).is_after(since);
+        if delta > 1 && young {
+            self.count = delta;
+            self.newton_step();
+        } else {
+            self.count = 1;
+            self.inverse_root = u16::MAX;
+        }
+        self.last_count = self.count;
+        self.drop_next = self.control_law(now);
+    }
+
+    /// The head of the queue, and whether it may be dropped: RFC 8289 §5.5 `dodequeue`;
+    /// `codel_should_drop`.
+    fn take(&mut self, now: Tick) -> (Option<Queued>, bool) {
+        let Some(head) = self.queue.pop() else {
+            self.first_above = None;
+            return (None, false);
+        };
+        let sojourn = Tick(now.0.wrapping_sub(Tick::of(head.arrived).0));
+        if Tick(self.target).is_after(sojourn) || self.queue.bytes <= FRAME_BYTES {
+            self.first_above = None;
+            return (Some(head), false);
+        }
+        match self.first_above {
+            None => {
+                self.first_above = Some(now.plus(self.interval));
+                (Some(head), false)
+            }
+            Some(since) => (Some(head), now.is_after(since)),
+        }
+    }
+
+    /// RFC 8289 §5.2: the next drop is an interval over √count later.
+    fn control_law(&self, from: Tick) -> Tick {
+        let root = u64::from(self.inverse_root) << 16;
+        from.plus(((u64::from(self.interval) * root) >> 32) as u32)
+    }
+
+    /// y ← y (3 − count y²) / 2, with y = 1/√count in 32 bits after the point of which 16 are kept
+    /// (`codel_Newton_step`).
+    fn newton_step(&mut self) {
+        let root = u64::from(self.inverse_root) << 16;
+        let square = (root * root) >> 32;
+        let rest = (3_u64 << 32).wrapping_sub(u64::from(self.count) * square);
+        let next = ((rest >> 2) * root) >> 31;
+        self.inverse_root = (next >> 16) as u16;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: u64) -> Time {
+        Time::from_ns(us * 1000)
+    }
+
+    fn codel() -> Codel {
+        Codel::new(Span::from_ms(5), Span::from_ms(100))
+    }
+
+    fn queued(number: u32, arrived: Time) -> Queued {
+        let packet = Handle { id: number, flow: 0, frame_bytes: 1514, outward: true };
+        Queued { packet, arrived, bytes: 1514 }
+    }
+
+    #[test]
+    fn a_queue_below_target_or_of_a_frame_is_left_alone() {
+        let mut codel = codel();
+        let mut dropped = Vec::new();
+        for number in 0..1000 {
+            let now = at(u64::from(number) * 1000);
+            codel.enqueue(queued(number, now));
+            codel.enqueue(queued(number, now));
+            // 4.9 ms in the queue.
+            codel.dequeue(now + Span::from_us(4900), &mut dropped);
+            codel.dequeue(now + Span::from_us(4900), &mut dropped);
+        }
+        for number in 0..1000 {
+            let now = at(2_000_000 + u64::from(number) * 1000);
+            codel.enqueue(queued(number, now));
+            codel.dequeue(now + Span::from_ms(50), &mut dropped);
+        }
+        assert!(dropped.is_empty());
+    }
+
+    /// A standing queue of 20 ms, a packet each ms: the first drop an interval after the sojourn time
+    /// rose above target, the following an interval over √n after each other (RFC 8289 §4.3).
+    #[test]
+    fn drops_come_by_the_control_law() {
+        let mut codel = codel();
+        let mut drops_ms = Vec::new();
+        for number in 0..20 {
+            codel.enqueue(queued(number, at(u64::from(number) * 1000)));
+        }
+        for number in 20..700_u64 {
+            codel.enqueue(queued(number as u32, at(number * 1000)));
+            let mut dropped = Vec::new();
+            assert!(codel.dequeue(at(number * 1000), &mut dropped).is_some());
+            for _ in dropped {
+                drops_ms.push(number as f64);
+                // The queue keeps its length.
+                codel.enqueue(queued(number as u32, at(number * 1000)));
+            }
+        }
+        // The first packet after that time is dropped.
+        let (mut next_ms, mut root) = (120.0, 1.0_f64);
+        assert!(drops_ms.len() > 12, "{drops_ms:?}");
+        for (number, drop_ms) in drops_ms.iter().enumerate() {
+            // 16 bits of the root are cut off, ticks too.
+            assert!((next_ms - 0.1..next_ms + 1.2).contains(drop_ms), "{drops_ms:?} {next_ms}");
+            next_ms = if number == 0 { *drop_ms } else { next_ms } + 100.0 * root;
+            let count = (number + 2) as f64;
+            root *= (3.0 - count * root * root) / 2.0;
+        }
+        // Within a few drops the rate is that of the law.
+        assert!((root - 1.0 / (drops_ms.len() as f64 + 1.0).sqrt()).abs() < 0.01);
+    }
+
+    #[test]
+    fn the_inverse_root_follows_the_count() {
+        let mut codel = codel();
+        codel.inverse_root = u16::MAX;
+        for count in 2..1000 {
+            codel.count = count;
+            codel.newton_step();
+            let root = f64::from(codel.inverse_root) / 65536.0;
+            let exact = 1.0 / f64::from(count).sqrt();
+            // One step from 1 to 1/√2 comes as far as 1/2.
+            let bound = if count < 4 { 0.3 } else { 0.03 };
+            assert!((root - exact).abs() <= bound * exact, "{count}: {root} {exact}");
+        }
+    }
+}
