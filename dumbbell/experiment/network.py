@@ -114,14 +114,25 @@ class CodelSpec(Strict):
     interval: PositiveTime = 100_000_000
 
 
+class FqCodelSpec(Strict):
+    """FlowQueue-CoDel (RFC 8290) with Linux's defaults."""
+
+    limit: Annotated[int, quantity(PACKETS, "10240 packets", positive=True)] = 10_240
+    flows: Annotated[int, whole_number(1, 65_536)] = 1024
+    quantum: PositiveSize = 1514
+    target: Time = 5_000_000
+    interval: PositiveTime = 100_000_000
+
+
 class QueueSpec(Strict):
     """A queue discipline that decides what leaves."""
 
     codel: CodelSpec | None = None
+    fq_codel: FqCodelSpec | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        exactly_one(self, ("codel",))
+        exactly_one(self, ("codel", "fq_codel"))
         return self
 
 
@@ -130,7 +141,7 @@ def _named_discipline(value: Any) -> Any:
 
 
 QueueDiscipline = Annotated[
-    QueueSpec, Short(_named_discipline, {"type": "string", "enum": ["codel"]})
+    QueueSpec, Short(_named_discipline, {"type": "string", "enum": ["codel", "fq_codel"]})
 ]
 
 

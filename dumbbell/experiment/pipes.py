@@ -11,6 +11,7 @@ from dumbbell.errors import shortened
 from dumbbell.experiment.fields import Room
 from dumbbell.experiment.network import (
     CodelSpec,
+    FqCodelSpec,
     LossSpec,
     NetemSpec,
     PipeSpec,
@@ -124,9 +125,11 @@ def shaper(spec: PipeSpec, folder: Path, at: Loc) -> tuple[Any, Fraction | None]
 
 def discipline(spec: QueueSpec) -> dict[str, Any]:
     """The scenario's queue discipline."""
-    codel = spec.codel or CodelSpec()
-    fields = {"target_ns": codel.target, "interval_ns": codel.interval}
-    return {"codel": {"limit_packets": codel.limit, **fields}}
+    one = spec.codel or spec.fq_codel or CodelSpec()
+    fields = {"limit_packets": one.limit, "target_ns": one.target, "interval_ns": one.interval}
+    if isinstance(one, FqCodelSpec):
+        return {"fq_codel": {**fields, "flows": one.flows, "quantum_bytes": one.quantum}}
+    return {"codel": fields}
 
 
 def pipe(spec: PipeSpec, folder: Path, at: Loc) -> tuple[dict[str, Any], Pending]:

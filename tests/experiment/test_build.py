@@ -25,7 +25,12 @@ hosts:
 routers: {r: {spray: {policy: per_flow, what: acks, first: 1}, processing_jitter: 2 us}}
 switches: {s: {spray: random}}
 links:
-  - {name: ar, between: [a, r], delay: 1 ms}
+  - name: ar
+    between: [a, r]
+    delay: 1 ms
+    backward:
+      rate: 1 Gbit/s
+      queue: {fq_codel: {limit: 9 packets, flows: 2, quantum: 600 bytes, target: 1 ms}}
   - name: rs1
     between: [r, s]
     policer: {rate: 9 Mbit/s, burst: 10 KiB}

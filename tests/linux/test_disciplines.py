@@ -22,6 +22,40 @@ duration: 5 s
 """
 
 
+#: Three flows of TCP and one that does not give way, each a queue of its own.
+SHARED = """\
+dumbbell: 1
+name: shared
+template:
+  dumbbell:
+    pairs: 4
+    rate: 20 Mbit/s
+    rtt: 30 ms
+    forward: {queue: fq_codel}
+    backward: {buffer: 100 packets}
+flows:
+  - {from: "s{i}", to: "d{i}", count: 3, tcp: $cc, name: "f{i}"}
+  - {name: u, from: s4, to: d4, udp: {rate: 15 Mbit/s, datagram: 1400 bytes}}
+factors: {cc: [cubic, bbr]}
+duration: 10 s
+"""
+
+
+def test_fq_codel_shares_a_line_as_linux_does(tmp_path: Path) -> None:
+    file = tmp_path / "e.yaml"
+    file.write_text(SHARED, encoding="utf-8")
+    rates = []
+    for engine in ("sim", "linux"):
+        results = dumbbell.run(file, engine=engine)
+        rate = 8 * pl.col("delivered_bytes") / pl.col("end_ns") * 1e3
+        rows = results.flows.sort("cc", "flow").select("cc", "flow", rate.alias("mbps"))
+        rates.append(rows["mbps"].to_list())
+    for ours, theirs in zip(*rates, strict=True):
+        # A quarter of the line each, headers off; what a halved window leaves, the others take.
+        assert 4.4 < ours < 5.7
+        assert abs(ours - theirs) < 0.15
+
+
 def passed(folder: Path, engine: str, queue: str) -> list[tuple[int, int]]:
     """Number and time of the packets that came through, and what was dropped in the table."""
     file = folder / "e.yaml"

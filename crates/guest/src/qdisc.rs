@@ -148,10 +148,12 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
     let mut held: Option<Netem> = None;
     match (&pipe.shaper, pipe.queue) {
         (Shaper::Trace { .. }, _) => return refuse(&at("shaper"), "packet-delivery traces"),
-        (Shaper::None, Queue::DropTail { .. } | Queue::Codel { .. }) => wire.loss = lost,
+        (Shaper::None, Queue::DropTail { .. } | Queue::Codel { .. } | Queue::FqCodel { .. }) => {
+            wire.loss = lost;
+        }
         (
             Shaper::Serial { rate_bps } | Shaper::Tbf { rate_bps, .. },
-            Queue::Codel { limit_packets, target, interval },
+            Queue::Codel { .. } | Queue::FqCodel { .. },
         ) => {
             wire.loss = lost;
             let burst_bytes = match pipe.shaper {
@@ -159,10 +161,7 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
                 _ => FRAME_BYTES,
             };
             stages.push(shaper(pipe, rate_bps.as_bps(), burst_bytes));
-            let (target, interval) = (micros(target.as_ns()), micros(interval.as_ns()));
-            stages.push(format!(
-                "codel limit {limit_packets} target {target} interval {interval} noecn"
-            ));
+            stages.extend(discipline(pipe.queue));
         }
         (shaped, Queue::Netem { delay, jitter, limit_packets }) => {
             let mut inner =
@@ -232,6 +231,23 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
     });
     let changes = changes(pipe, &stages, wire, held, field)?;
     Ok(Qdiscs { lines, police, scripted, changes })
+}
+
+/// A discipline as a line.
+fn discipline(queue: Queue) -> Option<String> {
+    let times = |target: Span, interval: Span| {
+        format!("target {} interval {} noecn", micros(target.as_ns()), micros(interval.as_ns()))
+    };
+    match queue {
+        Queue::Codel { limit_packets, target, interval } => {
+            Some(format!("codel limit {limit_packets} {}", times(target, interval)))
+        }
+        Queue::FqCodel { limit_packets, flows, quantum_bytes, target, interval } => Some(format!(
+            "fq_codel limit {limit_packets} flows {flows} quantum {quantum_bytes} {}",
+            times(target, interval)
+        )),
+        Queue::DropTail { .. } | Queue::Netem { .. } => None,
+    }
 }
 
 fn place(depth: usize) -> String {

@@ -231,7 +231,7 @@ impl<'a> Recorder<'a> {
                 row.arrived_bytes = NEVER;
                 row.dropped_overflow_packets = overflow;
                 row.dropped_random_packets = random;
-                if matches!(spec.queue, Queue::Codel { .. }) {
+                if spec.queue.is_discipline() {
                     // The discipline counts what did not fit with the others.
                     (row.dropped_aqm_packets, row.dropped_overflow_packets) = (overflow, NEVER);
                 }

@@ -151,7 +151,7 @@ fn ahead(pipe: &Pipe, at: Time, frame_bytes: u32) -> Span {
     // The rates that `qdisc` gives to netem.
     let by_netem = match pipe.queue {
         Queue::Netem { .. } => true,
-        Queue::Codel { .. } => false,
+        Queue::Codel { .. } | Queue::FqCodel { .. } => false,
         Queue::DropTail { limit_bytes, .. } => {
             limit_bytes.is_none()
                 && pipe.duplication == 0.0

@@ -254,6 +254,31 @@ pub enum Queue {
         #[serde(rename = "interval_ns")]
         interval: Span,
     },
+    /// FlowQueue-CoDel (RFC 8290) as Linux has it.
+    FqCodel {
+        /// Room in packets, of all flows together.
+        limit_packets: u64,
+        /// Queues.
+        flows: u32,
+        /// What a flow may send in its turn.
+        quantum_bytes: u32,
+        /// Acceptable time in the queue.
+        #[serde(rename = "target_ns")]
+        target: Span,
+        /// For which it may be exceeded.
+        #[serde(rename = "interval_ns")]
+        interval: Span,
+    },
+}
+
+impl Queue {
+    /// A discipline decides what leaves; others keep the order of arrival.
+    pub fn is_discipline(&self) -> bool {
+        match self {
+            Self::Codel { .. } | Self::FqCodel { .. } => true,
+            Self::DropTail { .. } | Self::Netem { .. } => false,
+        }
+    }
 }
 
 /// What lets packets go.

@@ -203,8 +203,15 @@ impl Scenario {
                 return error(format!("{at}.queue.drop_tail"), "needs a limit in packets or bytes");
             }
         }
-        if let Queue::Codel { limit_packets, target, interval } = pipe.queue {
-            let at = format!("{at}.queue.codel");
+        if let Queue::FqCodel { flows, quantum_bytes, .. } = pipe.queue {
+            let at = format!("{at}.queue.fq_codel");
+            in_range(&at, "flows", flows.into(), 1, 65_536)?;
+            in_range(&at, "quantum_bytes", quantum_bytes.into(), 256, 1 << 20)?;
+        }
+        if let Queue::Codel { limit_packets, target, interval }
+        | Queue::FqCodel { limit_packets, target, interval, .. } = pipe.queue
+        {
+            let at = format!("{at}.queue");
             above_zero(&at, "limit_packets", limit_packets)?;
             above_zero(&at, "interval_ns", interval.as_ns())?;
             // Linux counts both in 1024 ns and compares modulo 2^32.

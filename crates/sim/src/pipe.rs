@@ -117,7 +117,7 @@ pub(crate) struct Pipe {
     discipline: Option<Discipline>,
     chosen: Option<Waiting>,
     /// Dropped by it and not told yet.
-    discarded: Vec<Handle>,
+    discarded: Vec<(Handle, DropReason)>,
     held: Vec<Handle>,
     held_until: Option<Time>,
     damaged: Vec<Handle>,
@@ -256,6 +256,7 @@ impl Pipe {
             }
             Queue::Netem { limit_packets, .. } => self.waiting.len() as u64 >= limit_packets,
             Queue::Codel { limit_packets, .. } => self.queued().0 as u64 >= limit_packets,
+            Queue::FqCodel { .. } => false, // It makes room by itself.
         }
     }
 
@@ -295,9 +296,12 @@ impl Pipe {
             }
             _ if self.discipline.is_some() => {
                 let queued = Queued { packet, arrived: now, bytes };
+                let mut dropped = Vec::new();
                 if let Some(discipline) = &mut self.discipline {
-                    discipline.enqueue(queued);
+                    let beside = usize::from(self.chosen.is_some());
+                    discipline.enqueue(queued, beside, &mut dropped);
                 }
+                self.discard(&dropped, DropReason::Overflow);
                 self.stats.queue_max = self.stats.queue_max.max(self.queued().0);
                 Offered::Kept(None)
             }
@@ -314,7 +318,7 @@ impl Pipe {
             Queue::Netem { delay, jitter, .. } => {
                 delay + Span::from_ps(self.rng.below(jitter.as_ps()))
             }
-            Queue::DropTail { .. } | Queue::Codel { .. } => Span::ZERO,
+            Queue::DropTail { .. } | Queue::Codel { .. } | Queue::FqCodel { .. } => Span::ZERO,
         }
     }
 
@@ -367,9 +371,9 @@ impl Pipe {
     fn head(&mut self, now: Time) -> Option<Waiting> {
         let Some(discipline) = &mut self.discipline else { return self.waiting.front().copied() };
         if self.chosen.is_none() {
-            let known = self.discarded.len();
-            let queued = discipline.dequeue(now, &mut self.discarded);
-            self.stats.dropped[DropReason::Aqm as usize] += (self.discarded.len() - known) as u64;
+            let mut dropped = Vec::new();
+            let queued = discipline.dequeue(now, &mut dropped);
+            self.discard(&dropped, DropReason::Aqm);
             self.chosen = queued.map(|Queued { packet, arrived, .. }| Waiting {
                 packet,
                 arrived,
@@ -379,8 +383,13 @@ impl Pipe {
         self.chosen
     }
 
-    /// What the discipline has dropped since this was asked last.
-    pub(crate) fn discarded(&mut self) -> Vec<Handle> {
+    fn discard(&mut self, dropped: &[Handle], reason: DropReason) {
+        self.stats.dropped[reason as usize] += dropped.len() as u64;
+        self.discarded.extend(dropped.iter().map(|packet| (*packet, reason)));
+    }
+
+    /// What the discipline has dropped since this was asked last, and why.
+    pub(crate) fn discarded(&mut self) -> Vec<(Handle, DropReason)> {
         core::mem::take(&mut self.discarded)
     }
 
@@ -546,7 +555,9 @@ impl Pipe {
         if let Some(delay) = change.delay {
             match &mut self.queue {
                 Queue::Netem { delay: old, .. } => *old = delay,
-                Queue::DropTail { .. } | Queue::Codel { .. } => self.delay = delay,
+                Queue::DropTail { .. } | Queue::Codel { .. } | Queue::FqCodel { .. } => {
+                    self.delay = delay;
+                }
             }
         }
         match (&mut self.shaper, change.rate_bps) {

@@ -17,7 +17,7 @@ use crate::transport::sender::Sender;
 use crate::world::{World, FLOW_SOURCES, PIPE_SOURCES};
 use dumbbell_capture::Taps;
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{self, Link, Queue, Scenario, Traffic};
+use dumbbell_model::scenario::{self, Link, Scenario, Traffic};
 use dumbbell_model::{ScenarioError, Span, TcpOptions, Time};
 use dumbbell_packet::TapPackets;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -111,7 +111,7 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
     let shaper = match &spec.shaper {
         scenario::Shaper::None => Shaper::None,
         // As the kernel's engines do it: no discipline can stand behind a wire there.
-        scenario::Shaper::Serial { rate_bps } if matches!(spec.queue, Queue::Codel { .. }) => {
+        scenario::Shaper::Serial { rate_bps } if spec.queue.is_discipline() => {
             let burst_bytes = u64::from(FULL_FRAME_BYTES + spec.overhead_bytes);
             Shaper::Tbf(TokenBucket::new(*rate_bps, burst_bytes, burst_bytes))
         }

@@ -221,8 +221,8 @@ impl World<'_> {
     pub(crate) fn schedule_pipe(&mut self, pipe: usize) {
         let now = self.now;
         let queue = self.pipes[pipe].queue_event(now);
-        for packet in self.pipes[pipe].discarded() {
-            self.drop_packet(pipe, packet, DropReason::Aqm);
+        for (packet, reason) in self.pipes[pipe].discarded() {
+            self.drop_packet(pipe, packet, reason);
         }
         self.set(pipe * PIPE_SOURCES + QUEUE, queue);
         self.schedule_line(pipe);

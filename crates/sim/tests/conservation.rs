@@ -55,9 +55,22 @@ fn service() -> impl Strategy<Value = (Queue, Shaper)> {
         })
     };
     let codel = || {
-        (1..200u64, micros(10_000), 1..100_000u64).prop_map(|(limit_packets, target, interval)| {
-            Queue::Codel { limit_packets, target, interval: Span::from_us(interval) }
-        })
+        (1..200u64, micros(10_000), 1..100_000u64, 0..4u32).prop_map(
+            |(limit_packets, target, interval, kind)| {
+                let interval = Span::from_us(interval);
+                match kind {
+                    0 => Queue::Codel { limit_packets, target, interval },
+                    // Sometimes with fewer queues than flows.
+                    flows => Queue::FqCodel {
+                        limit_packets,
+                        flows,
+                        quantum_bytes: 300 * flows,
+                        target,
+                        interval,
+                    },
+                }
+            },
+        )
     };
     let serial = || rate().prop_map(|rate_bps| Shaper::Serial { rate_bps });
     let trace = || {
@@ -215,7 +228,7 @@ fn capacity(pipe: &Pipe) -> Option<(u64, u64)> {
     let fastest = |rate: Rate| changed.map(Rate::as_bps).max().unwrap_or(0).max(rate.as_bps());
     match pipe.shaper {
         // A wire below a discipline is a bucket for one frame.
-        Shaper::Serial { rate_bps } if matches!(pipe.queue, Queue::Codel { .. }) => {
+        Shaper::Serial { rate_bps } if pipe.queue.is_discipline() => {
             Some((fastest(rate_bps), 1514 + u64::from(pipe.overhead_bytes)))
         }
         Shaper::Serial { rate_bps } => Some((fastest(rate_bps), 0)),
@@ -231,11 +244,11 @@ fn least_delay(scenario: &Scenario, forward: bool) -> u64 {
         let pipe = if forward { &link.forward } else { &link.backward };
         let netem = match pipe.queue {
             Queue::Netem { delay, .. } => delay.as_ns(),
-            Queue::DropTail { .. } | Queue::Codel { .. } => 0,
+            Queue::DropTail { .. } | Queue::Codel { .. } | Queue::FqCodel { .. } => 0,
         };
         let first = match pipe.queue {
             Queue::Netem { .. } => netem + pipe.delay.as_ns(),
-            Queue::DropTail { .. } | Queue::Codel { .. } => pipe.delay.as_ns(),
+            _ => pipe.delay.as_ns(),
         };
         // A change replaces netem's delay where there is netem, else the pipe's.
         let fixed = first - if netem > 0 { netem } else { first };
@@ -264,9 +277,9 @@ fn check_pipes(scenario: &Scenario, run: &Run) {
             }
             let limit = match pipe.queue {
                 Queue::DropTail { limit_packets, .. } => limit_packets,
-                Queue::Netem { limit_packets, .. } | Queue::Codel { limit_packets, .. } => {
-                    Some(limit_packets)
-                }
+                Queue::Netem { limit_packets, .. }
+                | Queue::Codel { limit_packets, .. }
+                | Queue::FqCodel { limit_packets, .. } => Some(limit_packets),
             };
             let aggregated = pipe.ack_aggregation.is_some();
             if let (Some(limit), false) = (limit, aggregated) {

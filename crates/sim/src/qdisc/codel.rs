@@ -31,35 +31,34 @@ impl Tick {
     }
 }
 
-/// Its state (RFC 8289 §5.1).
+/// What is given (RFC 8289 §4.2), in ticks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parameters {
+    target: u32,
+    interval: u32,
+}
+
+impl Parameters {
+    pub(super) fn new(target: Span, interval: Span) -> Self {
+        let ticks = |span: Span| (span.as_ns() >> SHIFT) as u32;
+        Self { target: ticks(target), interval: ticks(interval) }
+    }
+}
+
+/// CoDel on one queue.
 #[derive(Debug)]
 pub(crate) struct Codel {
     queue: Fifo,
-    target: u32,
-    interval: u32,
-    /// When the sojourn time will have been above target for an interval; `None`: it is below.
-    first_above: Option<Tick>,
-    dropping: bool,
-    drop_next: Tick,
-    count: u32,
-    last_count: u32,
-    /// 1/√count in 16 bits after the point.
-    inverse_root: u16,
+    parameters: Parameters,
+    state: State,
 }
 
 impl Codel {
     pub(crate) fn new(target: Span, interval: Span) -> Self {
-        let ticks = |span: Span| (span.as_ns() >> SHIFT) as u32;
         Self {
             queue: Fifo::default(),
-            target: ticks(target),
-            interval: ticks(interval),
-            first_above: None,
-            dropping: false,
-            drop_next: Tick::default(),
-            count: 0,
-            last_count: 0,
-            inverse_root: 0,
+            parameters: Parameters::new(target, interval),
+            state: State::default(),
         }
     }
 
@@ -71,10 +70,43 @@ impl Codel {
         (self.queue.packets.len(), self.queue.bytes)
     }
 
-    /// RFC 8289 §5.5 `dequeue`; `codel_dequeue`.
     pub(crate) fn dequeue(&mut self, now: Time, dropped: &mut Vec<Handle>) -> Option<Queued> {
+        let queue = &mut self.queue;
+        let take = || queue.pop().map(|queued| (queued, queue.bytes));
+        self.state.dequeue(&self.parameters, now, take, dropped)
+    }
+}
+
+/// Its state (RFC 8289 §5.1).
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    /// When the sojourn time will have been above target for an interval; `None`: it is below.
+    first_above: Option<Tick>,
+    dropping: bool,
+    drop_next: Tick,
+    count: u32,
+    last_count: u32,
+    /// 1/√count in 16 bits after the point.
+    inverse_root: u16,
+}
+
+impl State {
+    /// Drops that something else has made count as signals too.
+    pub(super) fn count_more(&mut self, drops: u32) {
+        self.count = self.count.wrapping_add(drops);
+    }
+
+    /// RFC 8289 §5.5 `dequeue`; `codel_dequeue`. `take` gives the head of the queue, and how many
+    /// bytes are left.
+    pub(super) fn dequeue(
+        &mut self,
+        parameters: &Parameters,
+        now: Time,
+        mut take: impl FnMut() -> Option<(Queued, u64)>,
+        dropped: &mut Vec<Handle>,
+    ) -> Option<Queued> {
         let tick = Tick::of(now);
-        let (mut head, mut above) = self.take(tick);
+        let (mut head, mut above) = self.judge(take(), parameters, tick);
         if head.is_none() {
             self.dropping = false;
             return None;
@@ -85,26 +117,26 @@ impl Codel {
                 self.count = self.count.wrapping_add(1);
                 self.newton_step();
                 dropped.extend(head.map(|queued| queued.packet));
-                (head, above) = self.take(tick);
+                (head, above) = self.judge(take(), parameters, tick);
                 self.dropping = above;
                 if above {
-                    self.drop_next = self.control_law(self.drop_next);
+                    self.drop_next = self.control_law(self.drop_next, parameters.interval);
                 }
             }
         } else if above {
             dropped.extend(head.map(|queued| queued.packet));
-            (head, _) = self.take(tick);
-            self.begin_dropping(tick);
+            (head, _) = self.judge(take(), parameters, tick);
+            self.begin_dropping(tick, parameters.interval);
         }
         head
     }
 
     /// RFC 8289 §5.5: an episode begins, from the rate of the last one if that is young.
-    fn begin_dropping(&mut self, now: Tick) {
+    fn begin_dropping(&mut self, now: Tick, interval: u32) {
         self.dropping = true;
         let delta = self.count.wrapping_sub(self.last_count);
         let since = Tick(now.0.wrapping_sub(self.drop_next.0));
-        let young = Tick(self.interval.wrapping_mul(YOUNG_INTERVALS)).is_after(since);
+        let young = Tick(interval.wrapping_mul(YOUNG_INTERVALS)).is_after(since);
         if delta > 1 && young {
             self.count = delta;
             self.newton_step();
@@ -113,24 +145,29 @@ impl Codel {
             self.inverse_root = u16::MAX;
         }
         self.last_count = self.count;
-        self.drop_next = self.control_law(now);
+        self.drop_next = self.control_law(now, interval);
     }
 
     /// The head of the queue, and whether it may be dropped: RFC 8289 §5.5 `dodequeue`;
     /// `codel_should_drop`.
-    fn take(&mut self, now: Tick) -> (Option<Queued>, bool) {
-        let Some(head) = self.queue.pop() else {
+    fn judge(
+        &mut self,
+        taken: Option<(Queued, u64)>,
+        parameters: &Parameters,
+        now: Tick,
+    ) -> (Option<Queued>, bool) {
+        let Some((head, left_bytes)) = taken else {
             self.first_above = None;
             return (None, false);
         };
         let sojourn = Tick(now.0.wrapping_sub(Tick::of(head.arrived).0));
-        if Tick(self.target).is_after(sojourn) || self.queue.bytes <= FRAME_BYTES {
+        if Tick(parameters.target).is_after(sojourn) || left_bytes <= FRAME_BYTES {
             self.first_above = None;
             return (Some(head), false);
         }
         match self.first_above {
             None => {
-                self.first_above = Some(now.plus(self.interval));
+                self.first_above = Some(now.plus(parameters.interval));
                 (Some(head), false)
             }
             Some(since) => (Some(head), now.is_after(since)),
@@ -138,9 +175,9 @@ impl Codel {
     }
 
     /// RFC 8289 §5.2: the next drop is an interval over √count later.
-    fn control_law(&self, from: Tick) -> Tick {
+    fn control_law(&self, from: Tick, interval: u32) -> Tick {
         let root = u64::from(self.inverse_root) << 16;
-        from.plus(((u64::from(self.interval) * root) >> 32) as u32)
+        from.plus(((u64::from(interval) * root) >> 32) as u32)
     }
 
     /// y ← y (3 − count y²) / 2, with y = 1/√count in 32 bits after the point of which 16 are kept
@@ -148,8 +185,9 @@ impl Codel {
     fn newton_step(&mut self) {
         let root = u64::from(self.inverse_root) << 16;
         let square = (root * root) >> 32;
-        let rest = (3_u64 << 32).wrapping_sub(u64::from(self.count) * square);
-        let next = ((rest >> 2) * root) >> 31;
+        let rest = (3_u64 << 32).wrapping_sub(u64::from(self.count).wrapping_mul(square));
+        // Where a batch of drops makes the count jump this wraps, as Linux's does.
+        let next = (rest >> 2).wrapping_mul(root) >> 31;
         self.inverse_root = (next >> 16) as u16;
     }
 }
@@ -226,12 +264,11 @@ mod tests {
 
     #[test]
     fn the_inverse_root_follows_the_count() {
-        let mut codel = codel();
-        codel.inverse_root = u16::MAX;
+        let mut state = State { inverse_root: u16::MAX, ..State::default() };
         for count in 2..1000 {
-            codel.count = count;
-            codel.newton_step();
-            let root = f64::from(codel.inverse_root) / 65536.0;
+            state.count = count;
+            state.newton_step();
+            let root = f64::from(state.inverse_root) / 65536.0;
             let exact = 1.0 / f64::from(count).sqrt();
             // One step from 1 to 1/√2 comes as far as 1/2.
             let bound = if count < 4 { 0.3 } else { 0.03 };

@@ -4,11 +4,13 @@
 //! (`qdisc_peek_dequeued`): the discipline decides when the packet before has left.
 
 mod codel;
+mod fq_codel;
 
 use crate::arena::Handle;
 use codel::Codel;
 use dumbbell_model::scenario::Queue;
 use dumbbell_model::Time;
+use fq_codel::FqCodel;
 use std::collections::VecDeque;
 
 /// A packet that waits.
@@ -44,6 +46,7 @@ impl Fifo {
 #[derive(Debug)]
 pub(crate) enum Discipline {
     Codel(Codel),
+    FqCodel(FqCodel),
 }
 
 impl Discipline {
@@ -53,14 +56,20 @@ impl Discipline {
             Queue::Codel { target, interval, .. } => {
                 Some(Self::Codel(Codel::new(target, interval)))
             }
+            Queue::FqCodel { limit_packets, flows, quantum_bytes, target, interval } => {
+                let fq = FqCodel::new(limit_packets, flows, quantum_bytes, target, interval);
+                Some(Self::FqCodel(fq))
+            }
             Queue::DropTail { .. } | Queue::Netem { .. } => None,
         }
     }
 
-    /// A packet that there is room for.
-    pub(crate) fn enqueue(&mut self, queued: Queued) {
+    /// A packet arrives, beside so many that were taken out and have not left. What does not fit
+    /// because of it is added to `dropped`.
+    pub(crate) fn enqueue(&mut self, queued: Queued, beside: usize, dropped: &mut Vec<Handle>) {
         match self {
             Self::Codel(codel) => codel.enqueue(queued),
+            Self::FqCodel(fq) => fq.enqueue(queued, beside, dropped),
         }
     }
 
@@ -68,6 +77,7 @@ impl Discipline {
     pub(crate) fn dequeue(&mut self, now: Time, dropped: &mut Vec<Handle>) -> Option<Queued> {
         match self {
             Self::Codel(codel) => codel.dequeue(now, dropped),
+            Self::FqCodel(fq) => fq.dequeue(now, dropped),
         }
     }
 
@@ -75,6 +85,7 @@ impl Discipline {
     pub(crate) fn length(&self) -> (usize, u64) {
         match self {
             Self::Codel(codel) => codel.length(),
+            Self::FqCodel(fq) => fq.length(),
         }
     }
 }
