@@ -1,5 +1,6 @@
 //! Bytes of a file, plain or compressed, with a window that can be looked at.
 
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use std::io::{self, Read};
 
 /// What is read at once.
@@ -7,6 +8,51 @@ const CHUNK_BYTES: usize = 1 << 18;
 /// Marks at the beginning of compressed files.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Frames of zstd one after the other (RFC 8878 §3.1), skippable ones left out.
+struct Frames<'a> {
+    state: Frame<'a>,
+}
+
+enum Frame<'a> {
+    Between(Input<'a>),
+    Within(Box<StreamingDecoder<Input<'a>, FrameDecoder>>),
+    Ended,
+}
+
+impl Read for Frames<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.state = match std::mem::replace(&mut self.state, Frame::Ended) {
+                Frame::Ended => return Ok(0),
+                Frame::Within(mut decoder) => {
+                    let read = decoder.read(into)?;
+                    if read > 0 || into.is_empty() {
+                        self.state = Frame::Within(decoder);
+                        return Ok(read);
+                    }
+                    Frame::Between(decoder.into_inner())
+                }
+                Frame::Between(mut input) => {
+                    let head = input.peek(8)?;
+                    match *head {
+                        [] => return Ok(0),
+                        // The lowest four bits are free.
+                        [kind, 0x2a, 0x4d, 0x18, a, b, c, d] if kind >> 4 == 5 => {
+                            let length = u32::from_le_bytes([a, b, c, d]);
+                            input.skip(8 + u64::from(length))?;
+                            Frame::Between(input)
+                        }
+                        _ => {
+                            let decoder = StreamingDecoder::new(input).map_err(io::Error::other)?;
+                            Frame::Within(Box::new(decoder))
+                        }
+                    }
+                }
+            };
+        }
+    }
+}
 
 /// A stream with its offset.
 pub(crate) struct Input<'a> {
@@ -29,8 +75,7 @@ impl<'a> Input<'a> {
             return Ok(Self::of(Box::new(flate2::read::MultiGzDecoder::new(plain))));
         }
         if zstd {
-            let decoder = ruzstd::decoding::StreamingDecoder::new(plain);
-            return Ok(Self::of(Box::new(decoder.map_err(io::Error::other)?)));
+            return Ok(Self::of(Box::new(Frames { state: Frame::Between(plain) })));
         }
         Ok(plain)
     }

@@ -25,12 +25,15 @@ impl<const N: usize> Rates<N> {
         Self { start_ns: 0, width_ns: WIDTH_NS, bins_max: bins_max.max(2), bins: Vec::new() }
     }
 
-    /// Adds amounts at a time; what comes before the first counts with it.
+    /// Adds amounts at a time, in any order.
     pub fn add(&mut self, now_ns: i64, amounts: [u64; N]) {
         if self.bins.is_empty() {
             self.start_ns = now_ns;
         }
-        let since_ns = now_ns.saturating_sub(self.start_ns).max(0);
+        while now_ns < self.start_ns {
+            self.begin_earlier(now_ns);
+        }
+        let since_ns = now_ns.saturating_sub(self.start_ns);
         while since_ns / self.width_ns >= self.bins_max as i64 {
             self.widen();
         }
@@ -41,6 +44,22 @@ impl<const N: usize> Rates<N> {
         for (sum, amount) in self.bins[index].iter_mut().zip(amounts) {
             *sum += amount;
         }
+    }
+
+    /// Makes room in front for a time, or wider bins if there is too little.
+    fn begin_earlier(&mut self, now_ns: i64) {
+        let before_ns = self.start_ns.saturating_sub(now_ns);
+        let bins = before_ns / self.width_ns + i64::from(before_ns % self.width_ns > 0);
+        if bins > (self.bins_max - self.bins.len()) as i64 {
+            if self.width_ns > i64::MAX / 4 {
+                self.start_ns = now_ns; // Beyond what can be told apart.
+                return;
+            }
+            self.widen();
+            return;
+        }
+        self.bins.splice(0..0, std::iter::repeat_n([0; N], bins as usize));
+        self.start_ns = self.start_ns.saturating_sub(bins * self.width_ns);
     }
 
     fn widen(&mut self) {
@@ -75,18 +94,20 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_lost_and_bins_stay_few(
-            steps in proptest::collection::vec((0_i64..1 << 40, 0_u64..1000), 1..200),
+            steps in proptest::collection::vec((-(1_i64 << 38)..1 << 40, 0_u64..1000), 1..200),
         ) {
             let mut rates = Rates::<1>::new(16);
-            let (mut now, mut total) = (5, 0);
+            let (mut now, mut total, mut last) = (5, 0, i64::MIN);
             for (step, amount) in steps {
                 now += step;
                 total += amount;
                 rates.add(now, [amount]);
+                last = last.max(now);
+                prop_assert!(rates.start_ns() <= now);
             }
             prop_assert!(rates.bins().len() <= 16);
             prop_assert_eq!(rates.bins().iter().map(|bin| bin[0]).sum::<u64>(), total);
-            prop_assert!(rates.start_ns() + rates.width_ns() * rates.bins().len() as i64 > now);
+            prop_assert!(rates.start_ns() + rates.width_ns() * rates.bins().len() as i64 > last);
         }
     }
 

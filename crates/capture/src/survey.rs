@@ -45,8 +45,8 @@ pub struct Conversation {
     pub counted: [Counted; 2],
     /// First and last frame, since 1970; `None` without stamps.
     pub times_ns: Option<(i64, i64)>,
-    /// Sequence number with which `a` or `b` opened it.
-    opened: Option<u32>,
+    /// Sequence numbers with which `a` and `b` opened it.
+    opened: [Option<u32>; 2],
     /// The conversation of its hosts.
     hosts: u32,
     /// The first of its connections in [`Survey::connections`].
@@ -259,13 +259,19 @@ impl Survey {
         opens: Option<u32>,
     ) -> u32 {
         let known = self.latest.get(&ends).copied().filter(|&number| {
-            // Another opening sequence number is another connection between the same ports.
-            let opened = self.conversations[number as usize].opened;
-            opens.is_none() || opened.is_none() || opens == opened
+            // Another opening sequence number is another connection between the same ports, as is
+            // one from a side that had sent already.
+            let conversation = &self.conversations[number as usize];
+            let side = usize::from(conversation.a != from);
+            let opened = conversation.opened[side];
+            opens.is_none()
+                || opens == opened
+                || opened.is_none() && conversation.counted[side].packets == 0
         });
         if let Some(number) = known {
             let conversation = &mut self.conversations[number as usize];
-            conversation.opened = conversation.opened.or(opens);
+            let side = usize::from(conversation.a != from);
+            conversation.opened[side] = conversation.opened[side].or(opens);
             return number;
         }
         let hosts = match layer {
@@ -282,7 +288,7 @@ impl Survey {
             b: to,
             counted: [Counted::default(); 2],
             times_ns: None,
-            opened: opens,
+            opened: [opens, None],
             hosts,
             connection: None,
         });
@@ -314,6 +320,7 @@ impl Survey {
             congestion: packet.ecn == 3,
         };
         let (_, analysed) = &mut self.connections[connection as usize];
+        analysed.timeless |= record.time_ns.is_none();
         let verdict = analysed.packet(side, &passing, &segment, &mut self.proved);
         Some(Told { connection, side, segment, verdict })
     }

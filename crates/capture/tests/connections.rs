@@ -223,6 +223,10 @@ fn a_connection_closes_half_then_whole_or_is_reset() {
     let mut wire = Wire::open(true);
     wire.send(60, 1, RST, 0, 0, 0, &[]);
     assert_eq!(wire.connection.closing, Some(Closing::Reset(1)));
+    let mut wire = Wire::open(true);
+    wire.send(60, 0, FIN, 0, 0, 0, &[]);
+    wire.send(90, 1, RST, 0, 0, 1, &[]);
+    assert_eq!(wire.connection.closing, Some(Closing::Reset(1)));
 }
 
 #[test]
@@ -276,18 +280,130 @@ fn a_tail_is_probed_once_then_times_out() {
 #[test]
 fn a_lost_tail_is_known_by_the_packets_that_are_missing() {
     let mut wire = Wire::open(true);
-    for number in 0..4 {
+    for number in 0..10 {
         wire.data(60 + number, 100 * number);
         wire.ack(95 + number, 100 * (number + 1), &[]);
     }
     // Two more are lost before the tap; both come again.
     wire.identifications[0] = wire.identifications[0].wrapping_add(2);
-    assert_eq!(wire.data(400, 400), Judgement::Retransmitted(Evidence::Missing));
-    assert_eq!(wire.data(401, 500), Judgement::Retransmitted(Evidence::Missing));
-    assert_eq!(wire.data(402, 600), Judgement::New);
+    assert_eq!(wire.data(400, 1000), Judgement::Retransmitted(Evidence::Missing));
+    assert_eq!(wire.data(401, 1100), Judgement::Retransmitted(Evidence::Missing));
+    assert_eq!(wire.data(402, 1200), Judgement::New);
     // A pause without missing packets is only a pause.
-    wire.ack(440, 700, &[]);
-    assert_eq!(wire.data(900, 700), Judgement::New);
+    wire.ack(440, 1300, &[]);
+    assert_eq!(wire.data(900, 1300), Judgement::New);
+}
+
+#[test]
+fn identifications_that_jump_without_a_pause_tell_nothing() {
+    // Segments joined by offload count as many as they join, and each flight begins after a pause.
+    let mut wire = Wire::open(true);
+    for number in 0..20 {
+        wire.identifications[0] = wire.identifications[0].wrapping_add(4);
+        assert_eq!(wire.data(60 + 60 * number, 100 * number), Judgement::New);
+        wire.ack(95 + 60 * number, 100 * (number + 1), &[]);
+    }
+    assert_eq!(wire.stream().counters.retransmitted, [0, 0, 0]);
+}
+
+#[test]
+fn in_mid_connection_nothing_is_known_of_what_was_before() {
+    // The first of three was lost before the tap; nothing has been acknowledged.
+    let mut wire = Wire::new();
+    for position in [100, 200, 300] {
+        wire.send(position, 0, 0, position, 100, 0, &[]);
+    }
+    let filled = wire.send(400, 0, 0, 0, 100, 0, &[]).map(|verdict| verdict.judgement);
+    assert_eq!(filled, Some(Judgement::Retransmitted(Evidence::Identification)));
+    wire.ack(420, 400, &[]);
+    assert_eq!((wire.stream().needless(), wire.stream().counters.unique_bytes), ([0; 3], 400));
+    // An acknowledgement before them tells where the stream goes on.
+    let mut wire = Wire::new();
+    wire.ack(0, 0, &[]);
+    let late = wire.identifications[0].wrapping_add(1);
+    wire.identifications[0] = late;
+    wire.send(10, 0, 0, 100, 100, 0, &[]);
+    wire.identifications[0] = late.wrapping_sub(1);
+    let swapped = wire.send(11, 0, 0, 0, 100, 0, &[]);
+    let judgement = swapped.map(|verdict| verdict.judgement);
+    assert!(matches!(judgement, Some(Judgement::Reordered(_))), "{judgement:?}");
+    assert_eq!(wire.stream().counters.unique_bytes, 200);
+}
+
+#[test]
+fn within_a_tick_of_the_clock_the_same_stamp_is_no_copy() {
+    let mut wire = Wire::new();
+    for number in 0..4 {
+        let segment = Segment {
+            sequence: 100 * number,
+            flags: Flags(ACK),
+            payload_bytes: 100,
+            timestamps: Some((7, 0)),
+            ..Segment::default()
+        };
+        wire.pass(0, 0, segment, None);
+        if number == 3 {
+            let lost = Segment { sequence: 100, ..segment };
+            let again = wire.pass(0, 0, lost, None).map(|verdict| verdict.judgement);
+            assert_eq!(again, Some(Judgement::Retransmitted(Evidence::SeenBefore)));
+        }
+    }
+}
+
+#[test]
+fn bytes_that_were_acknowledged_and_not_seen_are_counted_until_they_are() {
+    let mut wire = Wire::open(true);
+    wire.data(60, 0);
+    wire.data(61, 900);
+    for end in [200, 400, 600, 800, 1000] {
+        wire.ack(90, end, &[]);
+    }
+    assert_eq!(wire.stream().counters.unseen_bytes, 800);
+    assert_eq!((wire.stream().acked_bytes(), wire.stream().counters.unique_bytes), (1000, 200));
+    // One that was captured behind its acknowledgement is neither lost nor sent again.
+    let verdict = wire.send(90, 0, 0, 1000, 100, 0, &[]);
+    assert_eq!(verdict.map(|verdict| verdict.judgement), Some(Judgement::New));
+    wire.ack(91, 1200, &[]);
+    assert_eq!(wire.data(91, 1100), Judgement::New);
+    assert_eq!(wire.stream().counters.unseen_bytes, 800);
+    assert_eq!(wire.stream().counters.unique_bytes, 400);
+    assert_eq!(wire.stream().needless(), [0; 3]);
+}
+
+#[test]
+fn probes_of_a_closed_window_are_no_data() {
+    let mut wire = Wire::open(true);
+    wire.data(60, 0);
+    let closed = Segment {
+        sequence: SERVER + 1,
+        acknowledgement: CLIENT.wrapping_add(101),
+        flags: Flags(ACK),
+        ..Segment::default()
+    };
+    wire.pass(90, 1, closed, Some(90));
+    for at_ms in [300, 600, 1200] {
+        let verdict = wire.send(at_ms, 0, 0, 100, 1, 0, &[]);
+        assert_eq!(verdict.map(|verdict| verdict.judgement), Some(Judgement::KeepAlive));
+    }
+    wire.ack(1300, 100, &[]);
+    assert_eq!(wire.data(1400, 100), Judgement::New);
+    assert_eq!(wire.stream().counters.keep_alives, 3);
+    assert_eq!(wire.stream().counters.unique_bytes, 200);
+    // Linux asks without a byte whether the other side lives.
+    wire.ack(1450, 200, &[]);
+    wire.send(9000, 0, 0, 199, 0, 0, &[]);
+    assert_eq!(wire.stream().counters.keep_alives, 4);
+}
+
+#[test]
+fn without_acknowledgements_what_is_forgotten_was_still_seen() {
+    let mut wire = Wire::new();
+    for number in 0..1000 {
+        wire.data(number, 100 * number);
+    }
+    let again = wire.send(1001, 0, 0, 10_000, 100, 0, &[]).map(|verdict| verdict.judgement);
+    assert_eq!(again, Some(Judgement::Retransmitted(Evidence::SeenBefore)));
+    assert_eq!(wire.stream().counters.unique_bytes, 100_000);
 }
 
 #[test]

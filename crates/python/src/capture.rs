@@ -204,6 +204,7 @@ fn connections(found: &Survey) -> (Vec<Direction<'_>>, usize) {
 impl Serialize for Direction<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (side, connection) = (self.side, self.connection);
+        let timed = |time: Option<i64>| time.filter(|_| !connection.timeless);
         let (a, b) = (self.ends.a, self.ends.b);
         let (from, to) = if side == 0 { (a, b) } else { (b, a) };
         let (one, other) = (&connection.sides[side], &connection.sides[1 - side]);
@@ -216,27 +217,31 @@ impl Serialize for Direction<'_> {
         row.serialize_entry("from_port", &from.1)?;
         row.serialize_entry("to_address", &to.0.to_string())?;
         row.serialize_entry("to_port", &to.1)?;
-        row.serialize_entry("first_ns", &connection.times_ns.map(|times| times.0))?;
-        row.serialize_entry("last_ns", &connection.times_ns.map(|times| times.1))?;
-        row.serialize_entry("opened_ns", &connection.handshake_ns[0])?;
-        row.serialize_entry("established_ns", &connection.handshake_ns[2])?;
+        row.serialize_entry("first_ns", &timed(connection.times_ns.map(|times| times.0)))?;
+        row.serialize_entry("last_ns", &timed(connection.times_ns.map(|times| times.1)))?;
+        row.serialize_entry("opened_ns", &timed(connection.handshake_ns[0]))?;
+        row.serialize_entry("established_ns", &timed(connection.handshake_ns[2]))?;
         row.serialize_entry("opened_it", &connection.opener.map(|opener| opener == side))?;
-        row.serialize_entry("syn_rtt_ns", &connection.syn_rtt_ns())?;
-        row.serialize_entry("handshake_rtt_ns", &connection.handshake_rtt_ns())?;
+        row.serialize_entry("syn_rtt_ns", &timed(connection.syn_rtt_ns()))?;
+        row.serialize_entry("handshake_rtt_ns", &timed(connection.handshake_rtt_ns()))?;
         row.serialize_entry("closed", &closed(connection.closing, side))?;
         row.serialize_entry("packets", &one.packets)?;
         row.serialize_entry("bytes", &one.bytes)?;
         row.serialize_entry("turns", &one.turns)?;
-        sent(&mut row, one.stream.as_deref())?;
+        sent(&mut row, one.stream.as_deref(), !connection.timeless)?;
         // The acknowledgements of what this side sent are the other side's.
-        acknowledged(&mut row, other, one.stream.as_deref())?;
+        acknowledged(&mut row, other, one.stream.as_deref(), !connection.timeless)?;
         announced(&mut row, one)?;
         row.end()
     }
 }
 
 /// What this direction's data did.
-fn sent<M: SerializeMap>(row: &mut M, stream: Option<&Stream>) -> Result<(), M::Error> {
+fn sent<M: SerializeMap>(
+    row: &mut M,
+    stream: Option<&Stream>,
+    timed: bool,
+) -> Result<(), M::Error> {
     let counters = stream.map(|stream| stream.counters).unwrap_or_default();
     let [fast, timeout, probe] = counters.retransmitted;
     let [dsack, timestamp, acknowledged] = stream.map_or([0; 3], Stream::needless);
@@ -246,8 +251,8 @@ fn sent<M: SerializeMap>(row: &mut M, stream: Option<&Stream>) -> Result<(), M::
     row.serialize_entry("unique_bytes", &counters.unique_bytes)?;
     row.serialize_entry("unseen_bytes", &counters.unseen_bytes)?;
     row.serialize_entry("acked_bytes", &stream.map_or(0, Stream::acked_bytes))?;
-    row.serialize_entry("first_data_ns", &counters.first_ns)?;
-    row.serialize_entry("last_data_ns", &counters.last_ns)?;
+    row.serialize_entry("first_data_ns", &counters.first_ns.filter(|_| timed))?;
+    row.serialize_entry("last_data_ns", &counters.last_ns.filter(|_| timed))?;
     row.serialize_entry("segment_max_bytes", &counters.segment_max_bytes)?;
     row.serialize_entry("retransmitted_packets", &(fast + timeout + probe))?;
     row.serialize_entry("retransmitted_bytes", &counters.retransmitted_bytes)?;
@@ -286,9 +291,11 @@ fn sent<M: SerializeMap>(row: &mut M, stream: Option<&Stream>) -> Result<(), M::
         SlowStartEnd::Plateau => "plateau",
     });
     row.serialize_entry("slow_start_end", &why)?;
-    row.serialize_entry("slow_start_end_ns", &slow_start.map(|end| end.at_ns))?;
+    row.serialize_entry("slow_start_end_ns", &slow_start.map(|end| end.at_ns).filter(|_| timed))?;
     row.serialize_entry("slow_start_end_bytes", &slow_start.map(|end| end.flight_bytes))?;
-    let rates = stream.map(|stream| Binned(&stream.rates, ["payload_bytes", "unique_bytes"]));
+    let rates = stream
+        .filter(|_| timed)
+        .map(|stream| Binned(&stream.rates, ["payload_bytes", "unique_bytes"]));
     row.serialize_entry("rates", &rates)
 }
 
@@ -297,8 +304,9 @@ fn acknowledged<M: SerializeMap>(
     row: &mut M,
     other: &Side,
     stream: Option<&Stream>,
+    timed: bool,
 ) -> Result<(), M::Error> {
-    let rtt = stream.map(|stream| stream.rtt).unwrap_or_default();
+    let rtt = stream.filter(|_| timed).map(|stream| stream.rtt).unwrap_or_default();
     let sampled = rtt.samples > 0;
     row.serialize_entry("rtt_samples", &rtt.samples)?;
     row.serialize_entry("rtt_mean_ns", &rtt.mean_ns())?;

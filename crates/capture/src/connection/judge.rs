@@ -15,7 +15,8 @@ pub enum Judgement {
     Retransmitted(Evidence),
     /// The very same packet once more.
     Copy(Evidence),
-    /// A byte that is acknowledged already, to see whether the other side lives (RFC 9293 §3.8.4).
+    /// A byte that is acknowledged already, to see whether the other side lives (RFC 9293 §3.8.4), or
+    /// the first beyond a window that is closed, to see whether it has opened (§3.8.6.1).
     KeepAlive,
 }
 
@@ -77,7 +78,7 @@ pub(crate) fn in_hole(
         Some(tsval) if tsval != later.tsval => {
             return Judgement::Retransmitted(Evidence::Timestamp);
         }
-        Some(_) if round_trip_ns / TICKS_PER_ROUND_TRIP >= tick_ns => {
+        Some(_) if stamps_tell(round_trip_ns, tick_ns) => {
             return Judgement::Reordered(Evidence::Timestamp);
         }
         _ => {}
@@ -89,6 +90,11 @@ pub(crate) fn in_hole(
     } else {
         Judgement::Reordered(Evidence::Time)
     }
+}
+
+/// Does whatever is sent again because of a loss have a later stamp?
+pub(crate) fn stamps_tell(round_trip_ns: i64, tick_ns: i64) -> bool {
+    round_trip_ns / TICKS_PER_ROUND_TRIP >= tick_ns
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod sent;
 pub mod stream;
 
 use crate::segment::Segment;
+use judge::Judgement;
 use rtt::Rtt;
 use stream::{Ack, Data, Stream, Verdict};
 
@@ -69,8 +70,8 @@ pub struct Side {
     pub window_min_bytes: Option<u64>,
     /// Largest.
     pub window_max_bytes: u64,
-    /// Latest.
-    pub window_last_bytes: u64,
+    /// Latest, not scaled.
+    pub window_last_bytes: Option<u64>,
     /// Packets with congestion experienced.
     pub congested: u64,
     /// Packets that echo this (ECE), handshake aside.
@@ -137,6 +138,8 @@ pub struct Connection {
     pub opener: Option<usize>,
     /// First SYN, first SYN with ACK, the ACK that ends the handshake.
     pub handshake_ns: [Option<i64>; 3],
+    /// A packet had no stamp: times mean nothing.
+    pub timeless: bool,
     /// First and last packet.
     pub times_ns: Option<(i64, i64)>,
     /// How it ended.
@@ -201,7 +204,9 @@ impl Connection {
             }
         }
         if flags.rst() {
-            self.closing.get_or_insert(Closing::Reset(side));
+            if !matches!(self.closing, Some(Closing::Both | Closing::Reset(_))) {
+                self.closing = Some(Closing::Reset(side));
+            }
             return None;
         }
         if flags.syn() {
@@ -218,6 +223,7 @@ impl Connection {
         } else {
             if let (false, Some(stream)) = (flags.syn(), &mut self.sides[side].stream) {
                 stream.bare(passing.identification);
+                stream.asks(segment.sequence);
             }
             None
         };
@@ -284,8 +290,7 @@ impl Connection {
     fn acknowledge(&mut self, side: usize, now_ns: i64, segment: &Segment, proved: &mut Vec<u64>) {
         let flags = segment.flags;
         let window = u64::from(segment.window);
-        let same_window = self.sides[side].window_last_bytes == window;
-        self.sides[side].window_last_bytes = window;
+        let same_window = self.sides[side].window_last_bytes.replace(window) == Some(window);
         let ack = Ack {
             now_ns,
             acknowledgement: segment.acknowledgement,
@@ -313,7 +318,7 @@ impl Connection {
             if acknowledgement == origin || segment.flags.syn() {
                 return None;
             }
-            other.stream = Some(Box::new(Stream::new(origin)));
+            other.stream = Some(Box::new(Stream::new(origin, true)));
         }
         other.stream.as_deref_mut()
     }
@@ -334,14 +339,22 @@ impl Connection {
             identification: passing.identification,
             near_ns,
             near_smoothed_ns,
+            closed: self.sides[1 - side].window_last_bytes == Some(0),
             sack,
             turned,
         };
+        let first_ack = self.sides[1 - side].first_ack;
         let one = &mut self.sides[side];
-        let origin = one.initial.map_or(sequence, |initial| initial.wrapping_add(1));
-        let stream = one.stream.get_or_insert_with(|| Box::new(Stream::new(origin)));
+        let known = one.initial.map(|initial| initial.wrapping_add(1)).or(first_ack);
+        let origin = known.unwrap_or(sequence);
+        let stream =
+            one.stream.get_or_insert_with(|| Box::new(Stream::new(origin, known.is_some())));
         let verdict = stream.data(&data);
-        if segment.payload_bytes > 0 {
+        // What is repeated is no new request.
+        let goes_on = verdict.is_some_and(|verdict| {
+            matches!(verdict.judgement, Judgement::New | Judgement::Reordered(_))
+        });
+        if segment.payload_bytes > 0 && goes_on {
             one.turns += u64::from(self.last_data != Some(side));
             self.last_data = Some(side);
         }

@@ -4,6 +4,8 @@
 
 /// Neighbours whose identifications differ by more are not taken for counted.
 const STEP_MAX: u16 = 1024;
+/// Steps of one that make a habit.
+const ONES_MIN: u32 = 8;
 /// As many counted steps speak for every step that is not.
 const COUNTED_PER_OTHER: u32 = 8;
 
@@ -14,6 +16,9 @@ pub(crate) struct Identifications {
     latest: Option<u16>,
     counted: u32,
     other: u32,
+    /// Steps of one between neighbours of the stream, and longer ones that nothing explains.
+    ones: u32,
+    jumps: u32,
     /// Packets sent before that one which were not seen.
     missing: u32,
 }
@@ -50,6 +55,21 @@ impl Identifications {
     /// Does this sender count?
     pub(crate) fn counted(&self) -> bool {
         self.counted > COUNTED_PER_OTHER.saturating_mul(self.other)
+    }
+
+    /// Between data that goes on where it stopped, it stepped by this.
+    pub(crate) fn went_on(&mut self, missing: u32) {
+        if missing == 0 {
+            self.ones = self.ones.saturating_add(1);
+        } else {
+            self.jumps = self.jumps.saturating_add(1);
+        }
+    }
+
+    /// Does a jump tell of packets that are missing? Not where segments were joined (offload counts
+    /// what it joins), nor where a counter serves other connections too.
+    pub(crate) fn tells_missing(&self) -> bool {
+        self.jumps == 0 && self.ones >= ONES_MIN
     }
 
     /// How many packets were sent before the latest and not seen; 0 if the sender does not count.

@@ -34,6 +34,8 @@ pub(crate) struct Seen {
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
     segments: VecDeque<Seen>,
+    /// Everything before was seen and is not kept any more; not said of acknowledged bytes.
+    forgotten: Option<i64>,
 }
 
 impl Sent {
@@ -41,7 +43,7 @@ impl Sent {
     pub(crate) fn append(&mut self, seen: Seen, acknowledged: bool) {
         let most = if acknowledged { SEGMENTS_MAX } else { SEGMENTS_UNACKNOWLEDGED_MAX };
         if self.segments.len() >= most {
-            self.segments.pop_front();
+            self.forgotten = self.segments.pop_front().map(|seen| seen.end).or(self.forgotten);
         }
         self.segments.push_back(seen);
     }
@@ -52,6 +54,21 @@ impl Sent {
             return None;
         }
         self.segments.pop_front()
+    }
+
+    /// Where what is kept begins.
+    pub(crate) fn first_start(&self) -> Option<i64> {
+        self.segments.front().map(|seen| seen.start)
+    }
+
+    /// Behind what was seen and is not kept any more; the smallest number if that is nothing.
+    pub(crate) fn forgotten(&self) -> i64 {
+        self.forgotten.unwrap_or(i64::MIN)
+    }
+
+    /// Was this position seen once, and is not kept any more?
+    pub(crate) fn is_forgotten(&self, position: i64) -> bool {
+        self.forgotten.is_some_and(|end| position < end)
     }
 
     /// The segment that holds a position.
@@ -70,7 +87,7 @@ impl Sent {
     /// missing is filled in. Returns how many bytes were filled in.
     pub(crate) fn fill(&mut self, segment: Seen) -> i64 {
         let mut index = self.segments.partition_point(|seen| seen.end <= segment.start);
-        let (mut position, mut filled) = (segment.start, 0);
+        let (mut position, mut filled) = (segment.start.max(self.forgotten()), 0);
         while position < segment.end {
             match self.segments.get_mut(index) {
                 Some(seen) if seen.start <= position => {

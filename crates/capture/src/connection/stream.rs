@@ -18,6 +18,10 @@ const COPIES_AMONG: usize = 64;
 const LATER_AMONG: usize = 64;
 /// Steps of a position beyond this are no part of the stream.
 const STEP_MAX: i64 = 1 << 30;
+/// Ranges of bytes kept that were acknowledged and not seen.
+const UNSEEN_MAX: usize = 16;
+/// A packet may stand behind its acknowledgement by so much where no round trip is known.
+const GLITCH_NS: i64 = 100_000;
 /// Taken for the time after which something lost is sent again where no round trip is known: Linux's
 /// smallest time-out.
 const PAUSE_NS: i64 = 200_000_000;
@@ -77,6 +81,8 @@ pub(crate) struct Data {
     /// Round trip between tap and sender: the smallest and the latest smoothed; 0 if unknown.
     pub near_ns: i64,
     pub near_smoothed_ns: i64,
+    /// The receiver's window is closed.
+    pub closed: bool,
     /// SACK is in use.
     pub sack: bool,
     /// The other side has sent data since this one last did.
@@ -109,6 +115,14 @@ struct Passed {
     identification: u16,
 }
 
+/// Bytes that were acknowledged at a time and have not been seen.
+#[derive(Clone, Copy, Debug)]
+struct Unseen {
+    start: i64,
+    end: i64,
+    at_ns: i64,
+}
+
 /// A stream of bytes.
 #[derive(Debug)]
 pub struct Stream {
@@ -132,6 +146,8 @@ pub struct Stream {
     tail: i64,
     recovery: Recovery,
     proofs: Proofs,
+    /// Acknowledged and not seen, the latest ranges.
+    unseen: VecDeque<Unseen>,
     /// When `next` was moved last by data.
     moved_ns: i64,
     clock: Clock,
@@ -148,13 +164,13 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream whose first byte has this sequence number.
-    pub(crate) fn new(origin: u32) -> Self {
+    /// A stream whose first byte has this sequence number; `acknowledged`: everything before it is.
+    pub(crate) fn new(origin: u32, acknowledged: bool) -> Self {
         Self {
             origin,
             next: 0,
             acked: 0,
-            acknowledged: false,
+            acknowledged,
             sent: Sent::default(),
             sacked: Sacked::default(),
             identifications: Identifications::default(),
@@ -164,6 +180,7 @@ impl Stream {
             tail: 0,
             recovery: Recovery::default(),
             proofs: Proofs::default(),
+            unseen: VecDeque::new(),
             moved_ns: i64::MIN,
             clock: Clock::default(),
             counters: Counters::default(),
@@ -223,12 +240,22 @@ impl Stream {
         }
     }
 
+    /// A segment without data: does it ask whether the other side lives?
+    pub(crate) fn asks(&mut self, sequence: u32) {
+        let before = self.position(sequence) == self.next - 1;
+        self.counters.keep_alives += u64::from(before && self.acked == self.next);
+    }
+
     /// A segment passes.
     pub(crate) fn data(&mut self, data: &Data) -> Option<Verdict> {
         let start = self.position(data.sequence);
         let end = start + i64::from(data.payload_bytes) + i64::from(data.fin);
         if (end - self.next).abs() > STEP_MAX {
             return None;
+        }
+        if !self.acknowledged {
+            // Where nothing was acknowledged, nothing is known to be before the first byte.
+            self.acked = self.acked.min(start);
         }
         let before = self.identifications.missing();
         self.bare(data.identification);
@@ -250,13 +277,18 @@ impl Stream {
             _ => (None, false),
         };
         self.resent_last = resent;
-        self.keep(data, start, end, resent);
+        if judgement != Judgement::KeepAlive {
+            self.keep(data, start, end, resent);
+        }
         self.count(data, judgement);
         self.remember(data);
         Some(Verdict { position: start, judgement, kind })
     }
 
     fn judge(&mut self, data: &Data, start: i64, end: i64, missing: u32) -> Judgement {
+        if start == self.next && data.closed && data.payload_bytes == 1 && !data.fin {
+            return Judgement::KeepAlive;
+        }
         if start >= self.next {
             return self.judge_next(data, start, missing);
         }
@@ -274,10 +306,17 @@ impl Stream {
         if let Some(evidence) = self.proofs.overtaken(start, &stamped) {
             return Judgement::Reordered(evidence);
         }
+        // Captured just behind its acknowledgement: two queues of a device, or of the capture.
+        let glitch_ns = (self.round_trip_ns(data.near_ns) / 2).max(GLITCH_NS);
+        if self.unseen.iter().any(|range| {
+            range.start <= start && start < range.end && data.now_ns - range.at_ns < glitch_ns
+        }) {
+            return Judgement::New;
+        }
         if start < self.acked {
             return Judgement::Retransmitted(Evidence::Acknowledged);
         }
-        if self.sent.at(start).is_some() {
+        if self.sent.at(start).is_some() || self.sent.is_forgotten(start) {
             return Judgement::Retransmitted(Evidence::SeenBefore);
         }
         let later = self.sent.behind(start).take(LATER_AMONG).find(|seen| !seen.resent);
@@ -304,12 +343,15 @@ impl Stream {
         let quiet = self.acknowledged && self.acked == self.next && !data.turned;
         // Without SACK a time-out sends everything again, and of that much is lost again.
         let tells = data.sack || !self.resent_last;
-        if lost > 0 && paused && quiet && tells {
+        if lost > 0 && paused && quiet && tells && self.identifications.tells_missing() {
             // As many of the missing packets may follow in order.
             self.tail = if start == self.next { lost - 1 } else { 0 };
             return Judgement::Retransmitted(Evidence::Missing);
         }
         self.tail = 0;
+        if start == self.next && self.recovery.is_open() && data.identification.is_some() {
+            self.identifications.went_on(missing);
+        }
         self.explained = self.identifications.missing();
         Judgement::New
     }
@@ -327,6 +369,8 @@ impl Stream {
     /// Did this very packet pass already?
     fn is_copy(&self, data: &Data) -> Option<Evidence> {
         let counted = self.identifications.counted();
+        let later_stamp =
+            judge::stamps_tell(self.round_trip_ns(data.near_ns), self.clock.tick_ns());
         self.passed.iter().rev().find_map(|one| {
             let same = one.sequence == data.sequence && one.payload_bytes == data.payload_bytes;
             match (data.identification, data.tsval) {
@@ -335,7 +379,9 @@ impl Stream {
                     (one.identification == identification).then_some(Evidence::Identification)
                 }
                 // A retransmission comes at least a round trip later, with a later stamp.
-                (_, Some(tsval)) => (one.tsval == tsval).then_some(Evidence::Timestamp),
+                (_, Some(tsval)) if later_stamp => {
+                    (one.tsval == tsval).then_some(Evidence::Timestamp)
+                }
                 _ => None,
             }
         })
@@ -365,10 +411,17 @@ impl Stream {
         };
         let kind = self.recovery.kind(&resent, &self.rtt);
         let counters = &mut self.counters;
-        counters.retransmitted[kind as usize] += 1;
-        counters.retransmitted_by[evidence as usize] += 1;
-        counters.retransmitted_bytes += u64::from(data.payload_bytes);
-        let acknowledged = evidence == Evidence::Acknowledged && end <= self.acked;
+        // A FIN alone is no data packet.
+        if data.payload_bytes > 0 {
+            counters.retransmitted[kind as usize] += 1;
+            counters.retransmitted_by[evidence as usize] += 1;
+            counters.retransmitted_bytes += u64::from(data.payload_bytes);
+        }
+        let seen = self.unseen.iter().all(|range| end <= range.start || range.end <= start);
+        let acknowledged = evidence == Evidence::Acknowledged
+            && end <= self.acked
+            && seen
+            && data.payload_bytes > 0;
         self.proofs.add(Repeated {
             start,
             end,
@@ -396,19 +449,21 @@ impl Stream {
             resent,
             bare: data.payload_bytes == 0,
         };
+        let held = |sent: &Sent| sent.at(end - 1).is_some() || sent.is_forgotten(end - 1);
+        let fin = data.fin && end > self.acked && (start >= self.next || !held(&self.sent));
         let unique = if start >= self.next {
             self.next = end;
             self.moved_ns = data.now_ns;
             self.sent.append(seen, self.acknowledged);
             end - start
         } else if end <= self.acked {
-            0
+            self.appears(start, end)
         } else {
             let filled = self.sent.fill(seen);
             self.next = self.next.max(end);
             filled
         };
-        let unique = (unique - i64::from(data.fin && unique > 0)).max(0) as u64;
+        let unique = (unique - i64::from(fin)).clamp(0, i64::from(data.payload_bytes)) as u64;
         self.counters.unique_bytes += unique;
         self.rates.add(data.now_ns, [u64::from(data.payload_bytes), unique]);
         self.flight.sent(self.in_flight_bytes());
@@ -450,6 +505,10 @@ impl Stream {
         if (position - self.next).abs() > STEP_MAX {
             return Acked::default();
         }
+        if !self.acknowledged {
+            // It tells where what is not acknowledged begins, before the first byte seen perhaps.
+            self.acked = self.acked.min(position);
+        }
         let dsack = !ack.sack.is_empty() && self.sack(ack.sack, position, proved);
         let duplicate =
             self.acknowledged && position == self.acked && self.next > self.acked && ack.bare;
@@ -486,6 +545,39 @@ impl Stream {
         dsack
     }
 
+    /// Bytes were acknowledged that have not passed.
+    fn miss(&mut self, start: i64, end: i64, at_ns: i64) {
+        if start >= end {
+            return;
+        }
+        self.counters.unseen_bytes += (end - start) as u64;
+        if self.unseen.len() == UNSEEN_MAX {
+            self.unseen.pop_front();
+        }
+        self.unseen.push_back(Unseen { start, end, at_ns });
+    }
+
+    /// Bytes that were acknowledged pass: how many of them had not been seen.
+    fn appears(&mut self, start: i64, end: i64) -> i64 {
+        let mut found = 0;
+        for range in &mut self.unseen {
+            let (from, to) = (start.max(range.start), end.min(range.end));
+            if from >= to {
+                continue;
+            }
+            found += to - from;
+            // What is left of it in front or behind; the smaller part is given up.
+            if from - range.start >= range.end - to {
+                range.end = from;
+            } else {
+                range.start = to;
+            }
+        }
+        self.unseen.retain(|range| range.start < range.end);
+        self.counters.unseen_bytes = self.counters.unseen_bytes.saturating_sub(found as u64);
+        found
+    }
+
     fn undo_if(&mut self, proved: bool) {
         if proved {
             self.recovery.undo();
@@ -504,7 +596,7 @@ impl Stream {
         let mut covered = self.acked;
         while let Some(seen) = self.sent.acknowledged(position) {
             segments += u64::from(!seen.bare);
-            self.counters.unseen_bytes += (seen.start - covered).max(0) as u64;
+            self.miss(covered.max(self.sent.forgotten()), seen.start, ack.now_ns);
             covered = seen.end;
             if !seen.again && !seen.bare {
                 latest = Some(ack.now_ns - seen.first_ns);
@@ -516,10 +608,9 @@ impl Stream {
             self.rtt.smooth(latest);
         }
         self.delayed.add(segments);
-        if position > self.next {
-            self.counters.unseen_bytes += (position - self.next.max(covered)) as u64;
-            self.next = position;
-        }
+        let first = self.sent.first_start().map_or(position, |start| start.min(position));
+        self.miss(covered.max(self.sent.forgotten()), first, ack.now_ns);
+        self.next = self.next.max(position);
         self.acked = position;
         self.sacked.acknowledged(position);
         self.recovery.progress(ack.now_ns, position);
