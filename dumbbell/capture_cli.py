@@ -32,21 +32,57 @@ class CaptureCommand(TyperCommand):
             if word.startswith("--"):
                 in_classes = word == "--class"
             elif in_classes and full[-1] != "--class":
-                if Path(word).exists():
-                    in_classes = False
-                else:
+                in_classes = _is_class(word)
+                if in_classes:
                     full.append("--class")
             full.append(word)
-            alone = follows is None or follows.startswith("--") or _is_capture(Path(follows))
-            if word in ("--json", "--csv") and alone:
+            if word in ("--json", "--csv") and _stands_alone(follows):
                 full.append(PRINTED)
+        taken = _taken_without_captures(full)
+        if taken is not None:
+            ctx.fail(f"no capture is given: {taken[1]} is what {taken[0]} writes")
         return super().parse_args(ctx, full)
 
 
-def _is_capture(path: Path) -> bool:
-    """Would something that is to be written replace a capture?"""
+def _taken_without_captures(args: list[str]) -> tuple[str, str] | None:
+    """If every word belongs to an option: the first that names a place, with this."""
+    taken = None
+    words = iter(args)
+    for word in words:
+        if not word.startswith("--"):
+            return None
+        if "=" not in word and word != "--help":
+            value = next(words, "")
+            if taken is None and word in ("--json", "--csv") and value != PRINTED:
+                taken = (word, value)
+    return taken
+
+
+def _is_class(word: str) -> bool:
+    """A class of connections, or the name of a last one; not a file."""
+    return "<" in word or (word.replace(" ", "").isalnum() and not _is_there(word))
+
+
+def _is_there(word: str) -> bool:
     try:
+        return Path(word).exists()
+    except OSError:  # No file can have such a name.
+        return False
+
+
+def _stands_alone(follows: str | None) -> bool:
+    """Is what follows `--json` or `--csv` no place to write to?"""
+    if follows is None or follows.startswith("-"):
+        return True
+    return is_capture(Path(follows))
+
+
+def is_capture(path: Path) -> bool:
+    """Would what is to be written there replace a capture?"""
+    try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             return file.read(4).startswith(_BEGINNINGS)
-    except OSError:
+    except (OSError, ValueError):
         return False

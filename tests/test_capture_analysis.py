@@ -201,6 +201,56 @@ def test_a_page_needs_a_file_and_connections_that_are_there(
         app, ["capture", str(simulated.file), "--html", page, "--connection", "9"]
     )
     assert done.exit_code == 2
-    assert "--connection 9: connections are 0 to 1" in done.output
+    assert "--connection 9: there are 0, 1" in done.output
     with pytest.raises(CaptureError, match="No such file"):
         packets(tmp_path / "none.pcap")
+
+
+def test_mistakes_on_the_command_line_are_one_message(simulated: Captured, tmp_path: Path) -> None:
+    capture, other = str(simulated.file), tmp_path / "other.pcapng"
+    other.write_bytes(simulated.file.read_bytes())
+    for arguments, said in (
+        (["--json", "typo.pcap"], "no capture is given: typo.pcap is what --json writes"),
+        ([capture, "--json", "--csv"], "cannot both be printed"),
+        ([capture, "--connection", "7"], "it needs --html"),
+        (["--html", str(other), capture], "a capture stands there and would be lost"),
+        ([capture, f"--json={capture}"], "a capture stands there and would be lost"),
+        ([capture, "--class", "small<1 kB", "typo.pcap"], "typo.pcap: cannot be read"),
+        ([capture, "--class", "small<" + "9" * 400], "a bound is at least a byte and below"),
+        ([capture, "--html", str(tmp_path)], "cannot be written"),
+        ([str(tmp_path)], "cannot be read"),
+    ):
+        done = CliRunner().invoke(app, ["capture", *arguments])
+        assert done.exit_code == 2, (arguments, done.output)
+        assert said in " ".join(done.output.split()), (arguments, done.output)
+        assert "Traceback" not in done.output
+    assert other.read_bytes() == simulated.file.read_bytes()
+
+
+def test_captures_of_one_name_have_a_folder_each(simulated: Captured, tmp_path: Path) -> None:
+    files = []
+    for name in "xy":
+        (tmp_path / name).mkdir()
+        files.append(tmp_path / name / "a.pcapng")
+        files[-1].write_bytes(simulated.file.read_bytes())
+    out = tmp_path / "out"
+    done = CliRunner().invoke(app, ["capture", *map(str, files), "--csv", str(out)])
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in out.iterdir()) == ["a.pcapng", "a.pcapng-2"]
+    # A table of which this capture has no rows does not stay from the one before.
+    (out / "a.pcapng" / "problems.csv").write_text("old", encoding="utf-8")
+    CliRunner().invoke(app, ["capture", str(files[0]), "--csv", str(out / "a.pcapng")])
+    assert not (out / "a.pcapng" / "problems.csv").exists()
+
+
+def test_what_a_file_says_is_no_markup(simulated: Captured) -> None:
+    data = simulated.file.read_bytes().replace(b"r1:s1-r1", b"[/red]:a")
+    hostile = simulated.file.with_name("hostile.pcapng")
+    hostile.write_bytes(data)
+    try:
+        done = CliRunner().invoke(app, ["capture", str(hostile), "--class", "[/b]<10 kB"])
+    finally:
+        hostile.unlink()
+    assert done.exit_code == 0, done.output
+    assert "[/red]:a" in done.output
+    assert "[/b]" in done.output

@@ -15,6 +15,10 @@ _UNITS |= {"MiB": 1 << 20, "GB": 10**9, "GiB": 1 << 30}
 _CLASS = re.compile(r"\s*([^<]+?)\s*(?:<\s*([0-9.]+)\s*([A-Za-z]*)\s*)?")
 
 
+#: Bytes; more no counter holds.
+_BOUND_MAX = 2.0**63
+
+
 @dataclass(frozen=True)
 class SizeClass:
     """Connections smaller than `below_bytes` (all, if None) that no smaller class has taken."""
@@ -47,7 +51,10 @@ def parse_class(text: str) -> SizeClass:
     if unit not in _UNITS or number.count(".") > 1 or number == ".":
         units = ", ".join(unit for unit in _UNITS if unit)
         raise DumbbellError(f"--class {text!r}: {number} {unit}: units are {units}")
-    return SizeClass(name, round(float(number) * _UNITS[unit]))
+    bound = float(number) * _UNITS[unit]
+    if not 1 <= bound < _BOUND_MAX:
+        raise DumbbellError(f"--class {name}: a bound is at least a byte and below {_BOUND_MAX:g}")
+    return SizeClass(name, round(bound))
 
 
 def parse_classes(texts: Iterable[str]) -> tuple[SizeClass, ...]:

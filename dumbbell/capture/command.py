@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from rich.console import Console
@@ -16,7 +15,7 @@ from dumbbell.capture import survey
 from dumbbell.capture.classes import DEFAULT_CLASSES, parse_classes
 from dumbbell.capture.tables import frames, write
 from dumbbell.capture.terminal import shown
-from dumbbell.capture_cli import PRINTED
+from dumbbell.capture_cli import PRINTED, is_capture
 from dumbbell.errors import DumbbellError
 
 
@@ -52,12 +51,13 @@ def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
     Raises:
         DumbbellError: A capture cannot be read, or a file not be written.
     """
+    _check(files, wanted)
     classes = parse_classes(wanted.classes) if wanted.classes else DEFAULT_CLASSES
     found = []
     for file in files:
         found.append(survey(file, classes))
         if not wanted.is_printed:
-            out.print(shown(found[-1]))
+            _to_output(lambda: out.print(shown(found[-1])))
     if wanted.json is not None:
         text = json.dumps(found[0] if len(found) == 1 else {"files": found}, allow_nan=False)
         _write(wanted.json, text + "\n")
@@ -66,26 +66,56 @@ def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
             frames(one)["connections"].with_columns(file=pl.lit(one["file"]["name"]))
             for one in found
         ]
-        sys.stdout.write(pl.concat(tables, how="diagonal_relaxed").write_csv())
+        text = pl.concat(tables, how="diagonal_relaxed").write_csv()
+        _to_output(lambda: sys.stdout.write(text))
     for kind, folder in (("csv", wanted.csv), ("parquet", wanted.parquet)):
         if folder is not None and folder != PRINTED:
-            for one in found:
-                write(one, _folder(Path(folder), one, len(found)), kind)
+            for one, name in zip(found, _names(files), strict=True):
+                write(one, Path(folder) / name if len(found) > 1 else Path(folder), kind)
     if wanted.html is not None:
         from dumbbell.capture.page import page
 
         _write(str(wanted.html), page(found, wanted.connections))
 
 
-def _folder(folder: Path, found: dict[str, Any], files: int) -> Path:
-    """Several captures have a folder each."""
-    name = found["file"]["name"]
-    return folder if files == 1 else folder / ("standard-input" if name == "-" else Path(name).name)
+def _check(files: Sequence[str], wanted: Wanted) -> None:
+    """Refuses what contradicts itself, and what would write over a capture."""
+    if wanted.json == wanted.csv == PRINTED:
+        raise DumbbellError("--json and --csv cannot both be printed: give one of them a place")
+    if wanted.connections and wanted.html is None:
+        raise DumbbellError("--connection chooses what a page shows: it needs --html")
+    for option, target in (("--json", wanted.json), ("--html", wanted.html)):
+        path = Path(str(target))
+        if target is not None and target != PRINTED and (str(path) in files or is_capture(path)):
+            raise DumbbellError(f"{option} {path}: a capture stands there and would be lost")
+
+
+def _names(files: Sequence[str]) -> list[str]:
+    """A folder's name for each of several captures, no two alike."""
+    names: list[str] = []
+    for file in files:
+        stem = "standard-input" if file == "-" else Path(file).name
+        name, number = stem, 2
+        while name in names:
+            name, number = f"{stem}-{number}", number + 1
+        names.append(name)
+    return names
+
+
+def _to_output(write: Callable[[], object]) -> None:
+    """To standard output; raises `DumbbellError` if that takes nothing."""
+    try:
+        write()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise DumbbellError(f"standard output: {error.strerror or error}") from None
 
 
 def _write(name: str, text: str) -> None:
     if name == PRINTED:
-        sys.stdout.write(text)
+        _to_output(lambda: sys.stdout.write(text))
         return
     path = Path(name)
     try:

@@ -78,9 +78,9 @@ def _packets(found: dict[str, Any], connections: Sequence[int]) -> dict[str, Any
         sizes[row["connection"]] = sizes.get(row["connection"], 0) + row["packets"]
     for one in connections:
         if one not in sizes:
-            raise DumbbellError(
-                f"{name}: --connection {one}: connections are 0 to {len(sizes) - 1}"
-            )
+            known = ", ".join(map(str, list(sizes)[:20])) or "none"
+            more = ", …" if len(sizes) > 20 else ""
+            raise DumbbellError(f"{name}: --connection {one}: there are {known}{more}")
     wanted = list(connections) or sorted(sizes, key=lambda one: -sizes[one])[:CONNECTIONS_MAX]
     if not wanted:
         return {"frame": [], "packets_of_connections": {}}

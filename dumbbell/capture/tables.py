@@ -48,11 +48,13 @@ def write(found: dict[str, Any], folder: Path, kind: str) -> list[Path]:
     """
     written = []
     for name, frame in frames(found).items():
-        if frame.width == 0:
-            continue
         path = folder / f"{name}.{kind}"
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            if frame.width == 0:
+                # One of an earlier capture would be taken for this one's.
+                path.unlink(missing_ok=True)
+                continue
             if kind == "csv":
                 frame.write_csv(path)
             else:

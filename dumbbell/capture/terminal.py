@@ -70,7 +70,7 @@ def _lengths(bins: list[dict[str, Any]]) -> Table:
             end = "" if one["to_bytes"] is None else str(one["to_bytes"])
             share = one["packets"] / total
             cells = (f"{one['from_bytes']}–{end}", str(one["packets"]), f"{share:.1%}")
-            table.add_row(*cells, "█" * max(1, round(share * 30)))
+            _add(table, *cells, "█" * max(1, round(share * 30)))
     return table
 
 
@@ -88,7 +88,8 @@ def _conversations(rows: list[dict[str, Any]], protocol: str) -> Table:
         seconds = "–"
         if row["first_ns"] is not None:
             seconds = f"{(row['last_ns'] - row['first_ns']) / 1e9:.2f}"
-        table.add_row(
+        _add(
+            table,
             _end(row["address_a"], row["port_a"]),
             _end(row["address_b"], row["port_b"]),
             str(row["packets_a_to_b"]),
@@ -115,6 +116,8 @@ def _rate(rates: dict[str, Any]) -> list[Text]:
     groups = [bits[at : at + per_bar] for at in range(0, len(bits), per_bar)]
     means = [sum(group) / len(group) for group in groups]
     most = max(means)
+    if most == 0:
+        return []
     bars = "".join(_BARS[round((len(_BARS) - 1) * value / most)] for value in means)
     width = per_bar * rates["width_ns"] / 1e9
     peak = most * 1e3 / rates["width_ns"]
@@ -129,7 +132,7 @@ def _interfaces(rows: list[dict[str, Any]]) -> Table:
     if len(rows) > 1:
         for row in rows[:SHOWN]:
             name = row["name"] or str(row["interface"])
-            table.add_row(name, str(row["packets"]), _bytes(row["bytes"]))
+            _add(table, name, str(row["packets"]), _bytes(row["bytes"]))
     return table
 
 
@@ -141,7 +144,7 @@ def _classes(rows: list[dict[str, Any]]) -> Table:
     for row in rows:
         end = "" if row["to_bytes"] is None else str(row["to_bytes"])
         cells = (str(row["connections"]), f"{row['share']:.2%}", _bytes(row["bytes"]))
-        table.add_row(row["class"], f"{row['from_bytes']}–{end}", *cells)
+        _add(table, row["class"], f"{row['from_bytes']}–{end}", *cells)
     return table
 
 
@@ -151,25 +154,36 @@ def _connections(rows: list[dict[str, Any]]) -> list[Table]:
     mine.sort(key=lambda row: -row["payload_bytes"])
     many = len({row["interface"] for row in mine}) > 1
     rest = f", {SHOWN} largest of {len(mine)} streams" if len(mine) > SHOWN else ""
-    loss = Table(title=f"TCP data{rest}", title_justify="left", box=box.SIMPLE_HEAD)
+    loss = Table(
+        title=f"TCP data{rest}",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
     timing = Table(title=f"TCP timing{rest}", title_justify="left", box=box.SIMPLE_HEAD)
     for table in (loss, timing):
-        table.add_column("#", justify="right")
-    loss.add_column("from > to", overflow="fold")
-    for heading in ("bytes", "again", "fast", "RTO", "TLP", "in vain", "reordered", "copies"):
+        table.add_column("#", justify="right", no_wrap=True)
+    loss.add_column("from > to", min_width=16, overflow="fold")
+    for heading in ("bytes", "again", "fast", "RTO", "TLP", "vain", "late", "copies"):
         loss.add_column(heading, justify="right", no_wrap=True)
+    loss.caption = "vain: proved needless; late: overtaken on the way, not sent again"
+    loss.caption_justify = "left"
     for heading in ("handshake", "RTT min", "mean", "max", "in flight", "ACKs", "SACK"):
         timing.add_column(heading, justify="right", no_wrap=True)
-    timing.add_column("acknowledges")
-    timing.add_column("closed")
+    behaviour = Table(title=f"TCP ends{rest}", title_justify="left", box=box.SIMPLE_HEAD)
+    behaviour.add_column("#", justify="right")
+    for heading in ("acknowledges", "slow start ended by", "closed"):
+        behaviour.add_column(heading)
     for row in mine[:SHOWN]:
         at = f" @{row['interface']}" if many else ""
         ends = (_end(row[f"{end}_address"], row[f"{end}_port"]) for end in ("from", "to"))
         number = f"{row['connection']} {'→' if row['direction'] == 'a_to_b' else '←'}"
         kinds = ("fast", "timeout", "probe", "spurious")
-        loss.add_row(
+        _add(
+            loss,
             number,
-            " > ".join(ends) + at,
+            " > ".join(ends).replace(" > ", "\n> ") + at,
             _bytes(row["unique_bytes"]),
             *(
                 _count(row[f"{kind}retransmitted_packets"])
@@ -179,16 +193,23 @@ def _connections(rows: list[dict[str, Any]]) -> list[Table]:
             _count(row["copied_packets"]),
         )
         times = ("handshake_rtt_ns", "rtt_min_ns", "rtt_mean_ns", "rtt_max_ns")
-        timing.add_row(
+        _add(
+            timing,
             number,
             *(_milliseconds(row[time]) for time in times),
             _bytes(row["in_flight_max_bytes"]),
             str(row["acks"]),
             _count(row["acks_with_sack"]),
+        )
+        ended = row["slow_start_end"]
+        _add(
+            behaviour,
+            number,
             row["acknowledges"] or "–",
+            "–" if ended is None else f"{ended}, {_bytes(row['slow_start_end_bytes'])} in flight",
             row["closed"],
         )
-    return [loss, timing]
+    return [loss, timing, behaviour]
 
 
 def _pings(rows: list[dict[str, Any]]) -> Table:
@@ -201,7 +222,8 @@ def _pings(rows: list[dict[str, Any]]) -> Table:
     for row in rows[:SHOWN]:
         counts = ("requests_odd", "requests_even", "replies_odd", "replies_even")
         times = ("rtt_min_ns", "rtt_mean_ns", "rtt_max_ns")
-        table.add_row(
+        _add(
+            table,
             str(row["interface"]),
             f"{row['from_address']} > {row['to_address']}",
             *(str(row[name]) for name in counts),
@@ -216,3 +238,8 @@ def _count(number: int) -> str:
 
 def _milliseconds(ns: float | None) -> str:
     return "–" if ns is None else f"{ns / 1e6:.4g} ms"
+
+
+def _add(table: Table, *cells: str) -> None:
+    """A row of plain texts: what stands in a file is no markup."""
+    table.add_row(*(Text(cell) for cell in cells))

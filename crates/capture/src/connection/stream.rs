@@ -417,21 +417,20 @@ impl Stream {
             counters.retransmitted_by[evidence as usize] += 1;
             counters.retransmitted_bytes += u64::from(data.payload_bytes);
         }
-        let seen = self.unseen.iter().all(|range| end <= range.start || range.end <= start);
-        let acknowledged = evidence == Evidence::Acknowledged
-            && end <= self.acked
-            && seen
-            && data.payload_bytes > 0;
-        self.proofs.add(Repeated {
-            start,
-            end,
-            tsval: data.tsval,
-            identification: data.identification,
-            later,
-            frame: data.frame,
-            needless: acknowledged,
-            told: false,
-        });
+        if data.payload_bytes > 0 {
+            let seen = self.unseen.iter().all(|range| end <= range.start || range.end <= start);
+            let acknowledged = evidence == Evidence::Acknowledged && end <= self.acked && seen;
+            self.proofs.add(Repeated {
+                start,
+                end,
+                tsval: data.tsval,
+                identification: data.identification,
+                later,
+                frame: data.frame,
+                needless: acknowledged,
+                told: false,
+            });
+        }
         self.flight.lost(data.now_ns);
         kind
     }
