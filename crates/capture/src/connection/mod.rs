@@ -10,6 +10,7 @@ pub mod rtt;
 mod sacked;
 mod sent;
 pub mod stream;
+mod unseen;
 
 use crate::segment::Segment;
 use judge::Judgement;

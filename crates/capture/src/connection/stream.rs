@@ -9,6 +9,7 @@ use super::recovery::{Kind, Recovery, Resent};
 use super::rtt::Rtt;
 use super::sacked::Sacked;
 use super::sent::{Seen, Sent};
+use super::unseen::Unseen;
 use crate::rate::Rates;
 use std::collections::VecDeque;
 
@@ -18,8 +19,6 @@ const COPIES_AMONG: usize = 64;
 const LATER_AMONG: usize = 64;
 /// Steps of a position beyond this are no part of the stream.
 const STEP_MAX: i64 = 1 << 30;
-/// Ranges of bytes kept that were acknowledged and not seen.
-const UNSEEN_MAX: usize = 16;
 /// A packet may stand behind its acknowledgement by so much where no round trip is known.
 const GLITCH_NS: i64 = 100_000;
 /// Taken for the time after which something lost is sent again where no round trip is known: Linux's
@@ -115,14 +114,6 @@ struct Passed {
     identification: u16,
 }
 
-/// Bytes that were acknowledged at a time and have not been seen.
-#[derive(Clone, Copy, Debug)]
-struct Unseen {
-    start: i64,
-    end: i64,
-    at_ns: i64,
-}
-
 /// A stream of bytes.
 #[derive(Debug)]
 pub struct Stream {
@@ -146,8 +137,8 @@ pub struct Stream {
     tail: i64,
     recovery: Recovery,
     proofs: Proofs,
-    /// Acknowledged and not seen, the latest ranges.
-    unseen: VecDeque<Unseen>,
+    /// Acknowledged and not seen.
+    unseen: Unseen,
     /// When `next` was moved last by data.
     moved_ns: i64,
     clock: Clock,
@@ -180,7 +171,7 @@ impl Stream {
             tail: 0,
             recovery: Recovery::default(),
             proofs: Proofs::default(),
-            unseen: VecDeque::new(),
+            unseen: Unseen::default(),
             moved_ns: i64::MIN,
             clock: Clock::default(),
             counters: Counters::default(),
@@ -308,9 +299,7 @@ impl Stream {
         }
         // Captured just behind its acknowledgement: two queues of a device, or of the capture.
         let glitch_ns = (self.round_trip_ns(data.near_ns) / 2).max(GLITCH_NS);
-        if self.unseen.iter().any(|range| {
-            range.start <= start && start < range.end && data.now_ns - range.at_ns < glitch_ns
-        }) {
+        if self.unseen.since(start).is_some_and(|at_ns| data.now_ns - at_ns < glitch_ns) {
             return Judgement::New;
         }
         if start < self.acked {
@@ -418,7 +407,7 @@ impl Stream {
             counters.retransmitted_bytes += u64::from(data.payload_bytes);
         }
         if data.payload_bytes > 0 {
-            let seen = self.unseen.iter().all(|range| end <= range.start || range.end <= start);
+            let seen = !self.unseen.touches(start, end);
             let acknowledged = evidence == Evidence::Acknowledged && end <= self.acked && seen;
             self.proofs.add(Repeated {
                 start,
@@ -456,7 +445,9 @@ impl Stream {
             self.sent.append(seen, self.acknowledged);
             end - start
         } else if end <= self.acked {
-            self.appears(start, end)
+            let appeared = self.unseen.appear(start, end);
+            self.counters.unseen_bytes -= appeared;
+            appeared as i64
         } else {
             let filled = self.sent.fill(seen);
             self.next = self.next.max(end);
@@ -544,39 +535,6 @@ impl Stream {
         dsack
     }
 
-    /// Bytes were acknowledged that have not passed.
-    fn miss(&mut self, start: i64, end: i64, at_ns: i64) {
-        if start >= end {
-            return;
-        }
-        self.counters.unseen_bytes += (end - start) as u64;
-        if self.unseen.len() == UNSEEN_MAX {
-            self.unseen.pop_front();
-        }
-        self.unseen.push_back(Unseen { start, end, at_ns });
-    }
-
-    /// Bytes that were acknowledged pass: how many of them had not been seen.
-    fn appears(&mut self, start: i64, end: i64) -> i64 {
-        let mut found = 0;
-        for range in &mut self.unseen {
-            let (from, to) = (start.max(range.start), end.min(range.end));
-            if from >= to {
-                continue;
-            }
-            found += to - from;
-            // What is left of it in front or behind; the smaller part is given up.
-            if from - range.start >= range.end - to {
-                range.end = from;
-            } else {
-                range.start = to;
-            }
-        }
-        self.unseen.retain(|range| range.start < range.end);
-        self.counters.unseen_bytes = self.counters.unseen_bytes.saturating_sub(found as u64);
-        found
-    }
-
     fn undo_if(&mut self, proved: bool) {
         if proved {
             self.recovery.undo();
@@ -595,7 +553,8 @@ impl Stream {
         let mut covered = self.acked;
         while let Some(seen) = self.sent.acknowledged(position) {
             segments += u64::from(!seen.bare);
-            self.miss(covered.max(self.sent.forgotten()), seen.start, ack.now_ns);
+            let from = covered.max(self.sent.forgotten());
+            self.counters.unseen_bytes += self.unseen.add(from, seen.start, ack.now_ns);
             covered = seen.end;
             if !seen.again && !seen.bare {
                 latest = Some(ack.now_ns - seen.first_ns);
@@ -608,7 +567,8 @@ impl Stream {
         }
         self.delayed.add(segments);
         let first = self.sent.first_start().map_or(position, |start| start.min(position));
-        self.miss(covered.max(self.sent.forgotten()), first, ack.now_ns);
+        let from = covered.max(self.sent.forgotten());
+        self.counters.unseen_bytes += self.unseen.add(from, first, ack.now_ns);
         self.next = self.next.max(position);
         self.acked = position;
         self.sacked.acknowledged(position);
