@@ -118,6 +118,43 @@ fn pcap_is_read_in_either_order_and_resolution_and_compressed() {
 }
 
 #[test]
+fn frames_of_zstd_one_after_the_other_are_one_file() {
+    let frame: &[u8] = &[7; 60];
+    let bytes = pcap(MICROSECONDS, false, 1, &[(3, 250, frame), (4, 0, frame)]);
+    let level = || ruzstd::encoding::CompressionLevel::Fastest;
+    let (first, second) = bytes.split_at(50);
+    let skippable = [0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
+    let parts = [
+        ruzstd::encoding::compress_to_vec(first, level()),
+        skippable.to_vec(),
+        ruzstd::encoding::compress_to_vec(second, level()),
+    ];
+    let (records, problems) = read(&parts.concat()).unwrap_or_default();
+    assert_eq!((records.len(), problems.len()), (2, 0));
+}
+
+#[test]
+fn packets_without_stamps_have_no_times() {
+    let mut bytes = pcapng();
+    let blocks = packet_blocks(&bytes);
+    let mut tail = bytes.split_off(blocks[0]);
+    let length = u32::from_le_bytes(tail[4..8].try_into().unwrap_or_default()) as usize;
+    tail.truncate(length);
+    // As a simple packet block: original length, data.
+    let mut simple = 3_u32.to_le_bytes().to_vec();
+    let data = &tail[28..28 + 96];
+    simple.extend((16 + 96_u32).to_le_bytes());
+    simple.extend(1066_u32.to_le_bytes());
+    simple.extend(data);
+    simple.extend((16 + 96_u32).to_le_bytes());
+    bytes.extend(simple);
+    let found = survey(&bytes);
+    assert_eq!((found.total.packets, found.times_ns), (1, None));
+    assert!(found.connections.iter().all(|(_, connection)| connection.timeless));
+    assert_eq!(found.connections.len(), 1);
+}
+
+#[test]
 fn a_file_that_is_cut_off_anywhere_gives_what_is_whole_and_says_so() {
     for whole in [pcapng(), pcap(MICROSECONDS, false, 1, &[(1, 2, &[0; 60]), (2, 3, &[1; 70])])] {
         let (all, _) = read(&whole).unwrap_or_default();
