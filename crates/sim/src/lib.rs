@@ -10,6 +10,7 @@ mod ip_fragment;
 mod loss;
 mod neighbour;
 mod pipe;
+mod pipe_stats;
 mod qdisc;
 mod record;
 mod reorder;

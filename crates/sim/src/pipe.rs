@@ -7,6 +7,7 @@
 
 use crate::arena::{Arena, Handle};
 use crate::loss::{DropReason, LossModel, PolicerState};
+use crate::pipe_stats::PipeStats;
 use crate::qdisc::{Discipline, Queued};
 use crate::shaper::{DeliveryTrace, TokenBucket};
 use dumbbell_model::rng::Rng;
@@ -48,37 +49,6 @@ pub(crate) enum Offered {
     /// It waits or travels; a serial link knows when it will have left.
     Kept(Option<Time>),
     Dropped(DropReason),
-}
-
-/// Counters for the `pipes` and `queues` tables.
-#[derive(Clone, Debug, Default)]
-#[repr(C)]
-pub(crate) struct PipeStats {
-    pub(crate) arrived_packets: u64,
-    pub(crate) arrived_bytes: u64,
-    pub(crate) left_packets: u64,
-    pub(crate) left_bytes: u64,
-    pub(crate) dropped: [u64; DropReason::ALL.len()],
-    pub(crate) queue_max: usize,
-    /// Packet·picoseconds in the queue, and packets that left it.
-    pub(crate) sojourn_ps: u128,
-    pub(crate) sojourn_packets: u64,
-    pub(crate) sojourn_max_ps: u64,
-    /// Of these, up to the last sample.
-    pub(crate) sampled_ps: u128,
-    pub(crate) sampled_packets: u64,
-}
-
-impl PipeStats {
-    fn leaves(&mut self, waited: Span) {
-        self.sojourn_ps += u128::from(waited.as_ps());
-        self.sojourn_packets += 1;
-        self.sojourn_max_ps = self.sojourn_max_ps.max(waited.as_ps());
-    }
-
-    pub(crate) fn dropped_total(&self) -> u64 {
-        self.dropped.iter().sum()
-    }
 }
 
 /// One direction of a link. What a mere delay needs comes first, in two cache lines: with a
