@@ -16,10 +16,25 @@ from dumbbell.experiment.pipes import BuildError, Pending, fill, fixed_delay_ns,
 from dumbbell.experiment.routing import Network, Pipe, RoutingError
 from dumbbell.experiment.source import Loc
 from dumbbell.experiment.templates import Topology
-from dumbbell.experiment.traffic import FlowSpec, TcpSpec
+from dumbbell.experiment.traffic import CODECS, RTP_HEADER_BYTES, FlowSpec, TcpSpec
 
 SCENARIO_VERSION = 1
 PACED_BY_FQ = {"bbr"}
+KEPT = ("samples", "queues", "drops", "probes")
+ETHERNET_MTU_BYTES = 1500
+
+
+def voice(codec: str) -> dict[str, Any]:
+    """A codec's datagrams."""
+    speech_bytes, every_ns = CODECS[codec]
+    datagram_bytes = speech_bytes + RTP_HEADER_BYTES
+    return {
+        "rate_bps": datagram_bytes * 8 * 10**9 // every_ns,
+        "datagram_bytes": datagram_bytes,
+        "interval_ns": 0,
+        "mtu_bytes": ETHERNET_MTU_BYTES,
+        "codec": codec,
+    }
 
 
 @dataclass(slots=True)
@@ -71,7 +86,7 @@ class _Builder:
             "taps": self.taps(),
             "sampling": {
                 "interval_ns": sampling.interval,
-                **{table: table in sampling.keep for table in ("samples", "queues", "drops")},
+                **{table: table in sampling.keep for table in KEPT},
                 "packets": sampling.packets
                 and {"from_ns": sampling.packets.from_, "to_ns": sampling.packets.to},
                 "capture": sampling.capture and {"snap_bytes": sampling.capture.snap},
@@ -259,6 +274,7 @@ class _Builder:
             "start_ns": spec.start,
             "stop_ns": spec.stop,
             "start_jitter_ns": 0,
+            "dscp": spec.dscp,
             "traffic": None,
         }
         if spec.start_jitter is not None:
@@ -273,12 +289,19 @@ class _Builder:
                     "datagram_bytes": udp.datagram,
                     "interval_ns": udp.interval,
                     "mtu_bytes": udp.mtu,
+                    "codec": None,
                 }
             }
+        elif spec.voice is not None:
+            flow["traffic"] = {"udp": voice(spec.voice.codec)}
         elif spec.ping is not None:
             ping = spec.ping
             flow["traffic"] = {
-                "ping": {"interval_ns": ping.interval, "payload_bytes": ping.payload}
+                "ping": {
+                    "interval_ns": ping.interval,
+                    "payload_bytes": ping.payload,
+                    "protocol": ping.protocol,
+                }
             }
         self.flows.append(flow)
 

@@ -22,10 +22,11 @@ from dumbbell.experiment.fields import (
     choice,
     exactly_one,
     problem,
-    quantity,
     whole_number,
 )
-from dumbbell.experiment.units import PACKETS, SIZE, QuantityError, whole
+from dumbbell.experiment.framing import Framing, Overhead
+from dumbbell.experiment.queues import FRAME_BYTES, QueueDiscipline
+from dumbbell.experiment.units import SIZE, QuantityError, whole
 
 MAX_ITEMS = 20_000
 Nth = Annotated[int, whole_number(1, 2**53)]
@@ -57,11 +58,19 @@ class SerialSpec(Strict):
     rate: Rate
 
 
+class PeakSpec(Strict):
+    """How fast a token bucket's burst may leave."""
+
+    rate: Rate
+    burst: PositiveSize = FRAME_BYTES
+
+
 class TbfSpec(Strict):
     """Linux's token-bucket filter."""
 
     rate: Rate
     burst: PositiveSize
+    peak: PeakSpec | None = None
     initial: InitialLevel = "random"
 
 
@@ -104,45 +113,6 @@ class NetemSpec(Strict):
     delay: Time | None = None
     jitter: Time | None = None
     limit: Limit
-
-
-class CodelSpec(Strict):
-    """CoDel (RFC 8289) with Linux's defaults."""
-
-    limit: Annotated[int, quantity(PACKETS, "1000 packets", positive=True)] = 1000
-    target: Time = 5_000_000
-    interval: PositiveTime = 100_000_000
-
-
-class FqCodelSpec(Strict):
-    """FlowQueue-CoDel (RFC 8290) with Linux's defaults."""
-
-    limit: Annotated[int, quantity(PACKETS, "10240 packets", positive=True)] = 10_240
-    flows: Annotated[int, whole_number(1, 65_536)] = 1024
-    quantum: PositiveSize = 1514
-    target: Time = 5_000_000
-    interval: PositiveTime = 100_000_000
-
-
-class QueueSpec(Strict):
-    """A queue discipline that decides what leaves."""
-
-    codel: CodelSpec | None = None
-    fq_codel: FqCodelSpec | None = None
-
-    @model_validator(mode="after")
-    def _one(self) -> Self:
-        exactly_one(self, ("codel", "fq_codel"))
-        return self
-
-
-def _named_discipline(value: Any) -> Any:
-    return value if isinstance(value, dict) else {value: {}}
-
-
-QueueDiscipline = Annotated[
-    QueueSpec, Short(_named_discipline, {"type": "string", "enum": ["codel", "fq_codel"]})
-]
 
 
 class GilbertElliottSpec(Strict):
@@ -220,9 +190,6 @@ class ChangeSpec(Strict):
     loss: Loss | None = None
 
 
-Overhead = Annotated[int, quantity(SIZE, "24 bytes")]
-
-
 class PipeSpec(Strict):
     """One direction of a link, or what both directions share."""
 
@@ -240,10 +207,15 @@ class PipeSpec(Strict):
     reordering: ReorderingSpec | None = None
     ack_aggregation: AckAggregationSpec | None = None
     overhead: Overhead | None = None
+    framing: Framing | None = None
     changes: Annotated[list[ChangeSpec], Field(max_length=MAX_ITEMS)] | None = None
 
     @model_validator(mode="after")
     def _rivals(self) -> Self:
+        if self.queue is not None and self.queue.htb is not None:
+            for other in ("rate", "shaper"):
+                if getattr(self, other) is not None:
+                    raise problem("htb has a rate of its own", field=other)
         for one, other in RIVALS:
             if getattr(self, one) is not None and getattr(self, other) is not None:
                 raise problem(f"{one} and {other} exclude each other", field=other)
@@ -267,7 +239,7 @@ class PipeSpec(Strict):
         return PipeSpec.model_construct(set(merged), **merged)
 
 
-RIVALS = (("rate", "shaper"), ("buffer", "netem"), ("buffer", "queue"), ("netem", "queue"))
+RIVALS = (("rate", "shaper"), ("buffer", "netem"), ("buffer", "queue"), ("netem", "queue"), ("overhead", "framing"))
 
 
 class BothWays(PipeSpec):
@@ -332,7 +304,7 @@ class TapSpec(Strict):
     link: Name
 
 
-Kept = Annotated[str, choice("samples", "queues", "drops", what="table")]
+Kept = Annotated[str, choice("samples", "queues", "drops", "probes", what="table")]
 
 
 class StretchSpec(Strict):

@@ -76,6 +76,7 @@ class TcpOptionsSpec(Strict):
     tcp_dsack: Flag | None = None
     tcp_timestamps: Flag | None = None
     tcp_window_scaling: Flag | None = None
+    tcp_ecn: Annotated[int, whole_number(0, 2)] | None = None
     tcp_reordering: Whole | None = None
     tcp_max_reordering: Whole | None = None
     tcp_recovery: Whole | None = None

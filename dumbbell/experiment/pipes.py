@@ -9,19 +9,17 @@ from typing import Any
 
 from dumbbell.errors import shortened
 from dumbbell.experiment.fields import Room
+from dumbbell.experiment.framing import FramingSpec
 from dumbbell.experiment.network import (
-    CodelSpec,
-    FqCodelSpec,
     LossSpec,
     NetemSpec,
     PipeSpec,
-    QueueSpec,
     ShaperSpec,
     TraceSpec,
 )
+from dumbbell.experiment.queues import FRAME_BYTES
 from dumbbell.experiment.source import Loc
 
-FRAME_BYTES = 1514
 TRACE_PACKET_BYTES = 1504
 MAX_TRACE_BYTES = 8 << 20
 
@@ -105,6 +103,8 @@ def shaper(spec: PipeSpec, folder: Path, at: Loc) -> tuple[Any, Fraction | None]
     """The scenario's shaper, and the rate that counts for a BDP."""
     if spec.rate is not None:
         return {"serial": {"rate_bps": spec.rate}}, Fraction(spec.rate)
+    if spec.queue is not None and spec.queue.htb is not None:
+        return "none", Fraction(spec.queue.htb.rate)
     chosen: ShaperSpec | None = spec.shaper
     if chosen is None or chosen.none is not None:
         return "none", None
@@ -114,7 +114,13 @@ def shaper(spec: PipeSpec, folder: Path, at: Loc) -> tuple[Any, Fraction | None]
         tbf = chosen.tbf
         levels = {"full": tbf.burst, "empty": 0, "random": None}
         initial = levels[tbf.initial] if isinstance(tbf.initial, str) else tbf.initial
-        fields = {"rate_bps": tbf.rate, "burst_bytes": tbf.burst, "initial_bytes": initial}
+        peak = tbf.peak and {"rate_bps": tbf.peak.rate, "burst_bytes": tbf.peak.burst}
+        fields = {
+            "rate_bps": tbf.rate,
+            "burst_bytes": tbf.burst,
+            "initial_bytes": initial,
+            "peak": peak,
+        }
         return {"tbf": fields}, Fraction(tbf.rate)
     times = trace(chosen.trace or TraceSpec(deliveries=[1]), folder, at)
     rate = None
@@ -123,13 +129,10 @@ def shaper(spec: PipeSpec, folder: Path, at: Loc) -> tuple[Any, Fraction | None]
     return {"trace": {"deliveries_ms": times}}, rate
 
 
-def discipline(spec: QueueSpec) -> dict[str, Any]:
-    """The scenario's queue discipline."""
-    one = spec.codel or spec.fq_codel or CodelSpec()
-    fields = {"limit_packets": one.limit, "target_ns": one.target, "interval_ns": one.interval}
-    if isinstance(one, FqCodelSpec):
-        return {"fq_codel": {**fields, "flows": one.flows, "quantum_bytes": one.quantum}}
-    return {"codel": fields}
+def framing(spec: PipeSpec) -> dict[str, Any]:
+    """How long frames are on this link."""
+    chosen = spec.framing or FramingSpec(overhead=f"{spec.overhead or 0} bytes")
+    return chosen.scenario()
 
 
 def pipe(spec: PipeSpec, folder: Path, at: Loc) -> tuple[dict[str, Any], Pending]:
@@ -141,7 +144,7 @@ def pipe(spec: PipeSpec, folder: Path, at: Loc) -> tuple[dict[str, Any], Pending
         fields = {"delay_ns": netem.delay or 0, "jitter_ns": netem.jitter or 0}
         queue: dict[str, Any] = {"netem": {**fields, "limit_packets": None}}
     elif spec.queue is not None:
-        rooms, queue = (), discipline(spec.queue)
+        rooms, queue = (), spec.queue.scenario()
     else:
         rooms = spec.buffer or ()
         queue = {"drop_tail": {"limit_packets": None, "limit_bytes": None}}
@@ -156,7 +159,7 @@ def pipe(spec: PipeSpec, folder: Path, at: Loc) -> tuple[dict[str, Any], Pending
         "duplication": spec.duplication or 0.0,
         "queue": queue,
         "shaper": how,
-        "overhead_bytes": spec.overhead or 0,
+        "framing": framing(spec),
         "delay_ns": spec.delay or 0,
         "jitter_ns": spec.jitter or 0,
         "reordering": held

@@ -24,6 +24,7 @@ from dumbbell.experiment.fields import (
     whole_number,
 )
 from dumbbell.experiment.options import TcpOptionsSpec
+from dumbbell.experiment.queues import Codepoint
 
 ALGORITHMS = ("reno", "bic", "cubic", "bbr")
 Algorithm = Annotated[str, choice(*ALGORITHMS, what="congestion control")]
@@ -95,10 +96,22 @@ class UdpSpec(Strict):
 
 
 class PingSpec(Strict):
-    """ICMP echo."""
+    """Echo requests, by ICMP or UDP."""
 
     interval: PositiveTime = 1_000_000_000
     payload: Size = 56
+    protocol: Annotated[str, choice("icmp", "udp", what="protocol")] = "icmp"
+
+
+#: Codec → bytes of speech in a packet, and for how long they last.
+CODECS = {"g711": (160, 20_000_000)}
+RTP_HEADER_BYTES = 12
+
+
+class VoiceSpec(Strict):
+    """Speech: a datagram of RTP (RFC 3550) every 20 ms."""
+
+    codec: Annotated[str, choice(*CODECS, what="codec")] = "g711"
 
 
 class FlowSpec(Strict):
@@ -113,12 +126,14 @@ class FlowSpec(Strict):
     start: Time = 0
     stop: Time | None = None
     start_jitter: StartJitter | None = None
+    dscp: Codepoint = 0
     count: Annotated[int, whole_number(1, 20_000)] | None = None
     tcp: Annotated[TcpSpec, short_text("congestion_control", enum=list(ALGORITHMS))] | None = None
     udp: Annotated[UdpSpec, short_text("rate", examples=["10 Mbit/s"])] | None = None
     ping: Annotated[PingSpec, short_text("interval", examples=["1 s"])] | None = None
+    voice: Annotated[VoiceSpec, short_text("codec", enum=list(CODECS))] | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        exactly_one(self, ("tcp", "udp", "ping"))
+        exactly_one(self, ("tcp", "udp", "ping", "voice"))
         return self

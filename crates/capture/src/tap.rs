@@ -66,7 +66,7 @@ impl Tap for Taps {
             wire_bytes: packet.frame_bytes,
             // Connected sockets count their packets in it.
             identification: Some(packet.number as u16),
-            congestion: false,
+            congestion: packet.tos & 3 == 3,
         };
         self.proved.clear();
         let side = usize::from(!packet.outward);
@@ -87,7 +87,9 @@ fn header(segment: &dumbbell_packet::Segment, outward: bool) -> Segment {
     let bits = u8::from(flags.fin)
         | u8::from(flags.syn) << 1
         | u8::from(flags.psh) << 3
-        | u8::from(!opens) << 4;
+        | u8::from(!opens) << 4
+        | u8::from(flags.ece) << 6
+        | u8::from(flags.cwr) << 7;
     let mut header = Segment {
         sequence: if flags.syn { u32::MAX } else { segment.seq as u32 },
         acknowledgement: segment.ack as u32,
@@ -111,7 +113,7 @@ mod tests {
     use dumbbell_packet::{SackBlock, Segment};
 
     fn packet(number: u64, outward: bool, segment: Segment) -> Packet {
-        Packet { flow: 0, outward, frame_bytes: 0, number, body: Body::Tcp(segment) }
+        Packet { flow: 0, outward, tos: 0, frame_bytes: 0, number, body: Body::Tcp(segment) }
     }
 
     #[test]

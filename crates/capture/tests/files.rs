@@ -38,7 +38,8 @@ fn pcapng() -> Vec<u8> {
         let segment = Segment { payload_bytes: 1000, timestamps: true, ..Segment::default() };
         let frame_bytes = segment.frame_bytes();
         let outward = number != 1;
-        let packet = Packet { number, flow: 0, frame_bytes, outward, body: Body::Tcp(segment) };
+        let packet =
+            Packet { number, flow: 0, frame_bytes, outward, tos: 0, body: Body::Tcp(segment) };
         let bytes = wire::frame(&packet, &headers, [wire::mac(0), wire::mac(1)], 96);
         recording.frame(Time::from_ns(5 + number), 0, frame_bytes, &bytes);
     }

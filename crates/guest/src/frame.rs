@@ -2,7 +2,7 @@
 
 use crate::plan::address;
 use crate::udp::fragments;
-use dumbbell_model::scenario::{Scenario, Traffic};
+use dumbbell_model::scenario::{EchoProtocol, Scenario, Traffic};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, UDP_HEADER_BYTES};
 use dumbbell_packet::tcp::Flags;
 pub(crate) use dumbbell_packet::wire::{CLIENT_PORT, SERVER_PORT};
@@ -20,6 +20,8 @@ pub(crate) struct Stream {
     ends: [u32; 2],
     /// IP packets of a datagram, for UDP.
     fragments: u32,
+    /// Datagrams are echoed.
+    echo: bool,
     /// Initial sequence number and highest offset so far, outwards and back.
     sides: [Option<(u32, u64)>; 2],
     /// Shift of the windows that are advertised outwards and back.
@@ -41,7 +43,10 @@ pub(crate) fn streams(scenario: &Scenario) -> Vec<Stream> {
         match &flow.traffic {
             Traffic::Tcp(_) => stream(TCP, 1, ends),
             Traffic::Udp(spec) => stream(UDP, fragments(spec) as u32, ends),
-            Traffic::Ping(_) => stream(ICMP, 1, ends),
+            Traffic::Ping(spec) => match spec.protocol {
+                EchoProtocol::Icmp => stream(ICMP, 1, ends),
+                EchoProtocol::Udp => Stream { echo: true, ..stream(UDP, 1, ends) },
+            },
         }
     });
     flows.collect()
@@ -120,6 +125,10 @@ pub(crate) fn packet(bytes: &[u8], frame_bytes: u32, streams: &mut [Stream]) -> 
             let segment = segment(&carried, carried_bytes, stream, side);
             (stream.number(side, identification), Body::Tcp(segment))
         }
+        UDP if stream.echo => {
+            let number = stream.number(side, identification);
+            (number, Body::Ping { number, payload_bytes })
+        }
         UDP => {
             let datagram = stream.number(side, identification);
             // All fragments but the last are equally long, and that one is not longer.
@@ -136,7 +145,8 @@ pub(crate) fn packet(bytes: &[u8], frame_bytes: u32, streams: &mut [Stream]) -> 
             (number, Body::Ping { number, payload_bytes })
         }
     };
-    Some(Packet { number, flow: u32::from(flow), frame_bytes, outward, body })
+    let tos = ip.byte(1);
+    Some(Packet { number, flow: u32::from(flow), frame_bytes, outward, tos, body })
 }
 
 /// Whose segment or datagram it is, and which way it goes.
@@ -173,7 +183,7 @@ fn segment(tcp: &Header<'_>, bytes: u32, stream: &mut Stream, side: usize) -> Se
     let mut segment = Segment {
         seq: if syn { 0 } else { stream.offset(side, tcp.word(4)) },
         payload_bytes: bytes.saturating_sub(header),
-        flags: Flags { syn, fin: flag(1), psh: flag(8) },
+        flags: Flags { syn, fin: flag(1), psh: flag(8), ece: flag(64), cwr: flag(128) },
         ..Segment::default()
     };
     if flag(16) {

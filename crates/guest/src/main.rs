@@ -6,6 +6,7 @@
 //! `scenario.json` and `seed`; `<table>.arrow` and last `done.json` are written, or `error.json`.
 
 mod clock;
+mod discipline;
 mod frame;
 mod host;
 mod info;
@@ -22,6 +23,7 @@ mod sys;
 mod taps;
 mod tcp;
 mod udp;
+mod xstats;
 
 use dumbbell_model::{digest::digest, ipc, Scenario, ScenarioError};
 use nix::mount::{mount, MsFlags};

@@ -13,10 +13,12 @@ const REQUEST_DUMP: u16 = 0x301;
 const ATTR_STATS2: u16 = 7;
 const STATS_BASIC: u16 = 1;
 const STATS_QUEUE: u16 = 3;
+const STATS_APP: u16 = 4;
+const ATTR_KIND: u16 = 1;
 const LINK_STATS64: u16 = 23;
 
 /// Counters of one queueing discipline.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Qdisc {
     /// Index of its interface.
     pub(crate) interface: i32,
@@ -27,6 +29,10 @@ pub(crate) struct Qdisc {
     pub(crate) queued_packets: u32,
     pub(crate) queued_bytes: u32,
     pub(crate) dropped: u32,
+    /// Its name.
+    pub(crate) kind: String,
+    /// What it tells of itself (`tc_…_xstats`).
+    pub(crate) own: Vec<u8>,
 }
 
 /// What left an interface.
@@ -42,7 +48,12 @@ pub(crate) struct Netlink {
     socket: OwnedFd,
 }
 
-fn word(bytes: &[u8], at: usize) -> u32 {
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
     let mut raw = [0; 4];
     if let Some(found) = bytes.get(at..at + 4) {
         raw.copy_from_slice(found);
@@ -54,7 +65,7 @@ fn short(bytes: &[u8], at: usize) -> u16 {
     word(bytes, at) as u16
 }
 
-fn long(bytes: &[u8], at: usize) -> u64 {
+pub(crate) fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
 }
 
@@ -125,6 +136,8 @@ impl Netlink {
                 queued_packets: word(queue, 0),
                 queued_bytes: word(queue, 4),
                 dropped: word(queue, 8),
+                kind: text(attribute(attributes, ATTR_KIND).unwrap_or(&[])),
+                own: attribute(stats, STATS_APP).unwrap_or(&[]).to_vec(),
             });
         })?;
         Ok(found)

@@ -2,12 +2,13 @@
 //! without any packet arriving at another time, so the delay comes first (netem can hold a shaper
 //! as its child, not behind one).
 
-use dumbbell_model::scenario::{Change, Loss, Pipe, Queue, Shaper};
-use dumbbell_model::{ScenarioError, Span};
+use crate::discipline::{fifo, shaped_framing, Builder, Line};
+use dumbbell_model::scenario::{Change, Loss, Pipe, Shaper};
+use dumbbell_model::{Framing, Queue, ScenarioError, Span};
 use std::collections::BTreeMap;
 
 /// Room of a queue that is never full.
-const ENDLESS_PACKETS: u64 = 1_000_000;
+pub(crate) const ENDLESS_PACKETS: u64 = 1_000_000;
 /// Room in bytes that tbf demands and does not use, since it has a child.
 const UNUSED_BYTES: u64 = 1 << 20;
 /// A bucket for a wire that lets one packet of this length at a time pass.
@@ -16,8 +17,10 @@ const FRAME_BYTES: u64 = 1514;
 /// What a pipe becomes: commands without the device, and where its parts are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Qdiscs {
-    /// Lines such as `root handle 1: netem delay …`, outermost first.
-    pub(crate) lines: Vec<String>,
+    /// What is added, outermost first.
+    pub(crate) lines: Vec<Line>,
+    /// Disciplines from the outermost to the one whose queue the pipe's is: handles 1:, 2:, …
+    pub(crate) chain: usize,
     /// The policer's action, if there is one.
     pub(crate) police: Option<String>,
     /// Flows of which certain segments are dropped, by name, and which.
@@ -65,14 +68,14 @@ impl Netem {
 }
 
 /// A time as netem reads it: microseconds, with decimals where they are needed.
-fn micros(ns: u64) -> String {
+pub(crate) fn micros(ns: u64) -> String {
     match ns % 1000 {
         0 => format!("{}us", ns / 1000),
         rest => format!("{}.{rest:03}us", ns / 1000),
     }
 }
 
-fn refuse<T>(field: &str, message: &str) -> Result<T, ScenarioError> {
+pub(crate) fn refuse<T>(field: &str, message: &str) -> Result<T, ScenarioError> {
     Err(ScenarioError {
         path: field.to_owned(),
         message: format!("the kernel's engines cannot do this: {message}"),
@@ -99,12 +102,36 @@ fn loss(loss: &Loss, field: &str) -> Result<String, ScenarioError> {
 }
 
 /// The shaper of a pipe as a line, and whether it holds packets itself.
-fn shaper(pipe: &Pipe, rate_bps: u64, burst_bytes: u64) -> String {
-    let overhead = match pipe.overhead_bytes {
-        0 => String::new(),
-        bytes => format!(" overhead {bytes}"),
+fn shaper(
+    pipe: &Pipe,
+    rate_bps: u64,
+    burst_bytes: u64,
+    field: &str,
+) -> Result<String, ScenarioError> {
+    let peak = match pipe.shaper {
+        Shaper::Tbf { peak: Some(peak), .. } => {
+            format!(" peakrate {}bit mtu {}b", peak.rate_bps.as_bps(), peak.burst_bytes)
+        }
+        _ => String::new(),
     };
-    format!("tbf rate {rate_bps}bit burst {burst_bytes}b limit {UNUSED_BYTES}b{overhead}")
+    let framing = shaped_framing(pipe.framing, &format!("{field}.framing.overhead_bytes"))?;
+    Ok(format!("tbf rate {rate_bps}bit burst {burst_bytes}b limit {UNUSED_BYTES}b{peak}{framing}"))
+}
+
+/// Does a netem with a rate stand for a serial link? Its packets keep their time when its rate
+/// changes, one that duplicates may not stand above another, and it knows no least length.
+pub(crate) fn serialised_by_netem(pipe: &Pipe) -> bool {
+    matches!(pipe.shaper, Shaper::Serial { .. })
+        && match pipe.queue {
+            Queue::Netem { .. } => true,
+            Queue::DropTail { limit_bytes, .. } => {
+                limit_bytes.is_none()
+                    && pipe.framing.mpu_bytes == 0
+                    && pipe.duplication == 0.0
+                    && pipe.changes.iter().all(|change| change.rate_bps.is_none())
+            }
+            _ => false,
+        }
 }
 
 /// The commands of a pipe. `field` is its path in the scenario.
@@ -146,29 +173,24 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
     // What waits, and what lets go, outermost first.
     let mut stages: Vec<String> = Vec::new();
     let mut held: Option<Netem> = None;
-    match (&pipe.shaper, pipe.queue) {
+    let mut tree = None;
+    let limits = |queue: &Queue| match *queue {
+        Queue::DropTail { limit_packets, limit_bytes } => (limit_packets, limit_bytes),
+        _ => (None, None),
+    };
+    match (&pipe.shaper, &pipe.queue) {
         (Shaper::Trace { .. }, _) => return refuse(&at("shaper"), "packet-delivery traces"),
-        (Shaper::None, Queue::DropTail { .. } | Queue::Codel { .. } | Queue::FqCodel { .. }) => {
-            wire.loss = lost;
-        }
-        (
-            Shaper::Serial { rate_bps } | Shaper::Tbf { rate_bps, .. },
-            Queue::Codel { .. } | Queue::FqCodel { .. },
-        ) => {
-            wire.loss = lost;
-            let burst_bytes = match pipe.shaper {
-                Shaper::Tbf { burst_bytes, .. } => burst_bytes,
-                _ => FRAME_BYTES,
-            };
-            stages.push(shaper(pipe, rate_bps.as_bps(), burst_bytes));
-            stages.extend(discipline(pipe.queue));
-        }
         (shaped, Queue::Netem { delay, jitter, limit_packets }) => {
-            let mut inner =
-                Netem { delay, jitter, limit: limit_packets, loss: lost, ..Netem::default() };
+            let mut inner = Netem {
+                delay: *delay,
+                jitter: *jitter,
+                limit: *limit_packets,
+                loss: lost,
+                ..Netem::default()
+            };
             match shaped {
                 Shaper::Tbf { rate_bps, burst_bytes, .. } => {
-                    stages.push(shaper(pipe, rate_bps.as_bps(), *burst_bytes));
+                    stages.push(shaper(pipe, rate_bps.as_bps(), *burst_bytes, field)?);
                 }
                 Shaper::Serial { rate_bps } => inner.rate = rate(pipe, rate_bps.as_bps()),
                 Shaper::None | Shaper::Trace { .. } => {}
@@ -179,30 +201,30 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
             stages.push(inner.line());
             held = Some(inner);
         }
-        // A netem's packets keep their time when its rate changes, and one that duplicates may not
-        // stand above another.
-        (Shaper::Serial { rate_bps }, Queue::DropTail { limit_packets, limit_bytes: None })
-            if pipe.duplication == 0.0
-                && pipe.changes.iter().all(|change| change.rate_bps.is_none()) =>
-        {
+        (Shaper::None, queue) => {
+            wire.loss = lost;
+            tree = queue.own_rate().map(|_| queue);
+        }
+        (Shaper::Serial { rate_bps }, queue) if serialised_by_netem(pipe) => {
             wire.loss = lost;
             // The packet on the wire does not count in ours, it does in netem's.
-            let limit = limit_packets.map_or(ENDLESS_PACKETS, |packets| packets + 1);
+            let limit = limits(queue).0.map_or(ENDLESS_PACKETS, |packets| packets + 1);
             let rate = rate(pipe, rate_bps.as_bps());
             stages.push(Netem { limit, rate, ..Netem::default() }.line());
         }
-        (Shaper::Serial { rate_bps }, Queue::DropTail { limit_packets, limit_bytes }) => {
+        (Shaper::Serial { rate_bps } | Shaper::Tbf { rate_bps, .. }, queue) => {
             wire.loss = lost;
-            stages.push(shaper(pipe, rate_bps.as_bps(), FRAME_BYTES));
-            stages.push(fifo(limit_packets, limit_bytes, &at("queue"))?);
-        }
-        (
-            Shaper::Tbf { rate_bps, burst_bytes, .. },
-            Queue::DropTail { limit_packets, limit_bytes },
-        ) => {
-            wire.loss = lost;
-            stages.push(shaper(pipe, rate_bps.as_bps(), *burst_bytes));
-            stages.push(fifo(limit_packets, limit_bytes, &at("queue"))?);
+            let burst_bytes = match pipe.shaper {
+                Shaper::Tbf { burst_bytes, .. } => burst_bytes,
+                _ => FRAME_BYTES,
+            };
+            stages.push(shaper(pipe, rate_bps.as_bps(), burst_bytes, field)?);
+            if queue.is_discipline() {
+                tree = Some(queue);
+            } else {
+                let (limit_packets, limit_bytes) = limits(queue);
+                stages.push(fifo(limit_packets, limit_bytes, &at("queue"))?);
+            }
         }
     }
     let passive = wire.delay == Span::ZERO
@@ -217,11 +239,25 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
     if pipe.duplication > 0.0 && stages.iter().filter(|s| s.starts_with("netem")).count() > 1 {
         return refuse(&at("duplication"), "duplication above another netem");
     }
-    let lines: Vec<String> = stages
-        .iter()
-        .enumerate()
-        .map(|(depth, stage)| format!("{} {stage}", place(depth)))
-        .collect();
+    let placed = |(depth, stage): (usize, &String)| format!("{} {stage}", place(depth));
+    let mut lines: Vec<Line> = stages.iter().enumerate().map(placed).map(Line::qdisc).collect();
+    let mut chain = stages.len();
+    if let Some(queue) = tree {
+        let field = at("queue");
+        let here = match chain {
+            0 => "root".to_owned(),
+            depth => format!("parent {depth}:1"),
+        };
+        let (framing, handle) = (pipe.framing, chain + 1);
+        let mut builder = Builder { framing, field: &field, handle, lines: Vec::new() };
+        builder.queue(&here, queue)?;
+        lines.append(&mut builder.lines);
+        // The queue of HTB's only class is the pipe's.
+        chain += match queue {
+            Queue::Htb(htb) if htb.classes.len() == 1 => 2,
+            _ => 1,
+        };
+    }
     let police = pipe.policer.map(|policer| {
         format!(
             "matchall action police rate {}bit burst {}b conform-exceed drop",
@@ -230,24 +266,7 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
         )
     });
     let changes = changes(pipe, &stages, wire, held, field)?;
-    Ok(Qdiscs { lines, police, scripted, changes })
-}
-
-/// A discipline as a line.
-fn discipline(queue: Queue) -> Option<String> {
-    let times = |target: Span, interval: Span| {
-        format!("target {} interval {} noecn", micros(target.as_ns()), micros(interval.as_ns()))
-    };
-    match queue {
-        Queue::Codel { limit_packets, target, interval } => {
-            Some(format!("codel limit {limit_packets} {}", times(target, interval)))
-        }
-        Queue::FqCodel { limit_packets, flows, quantum_bytes, target, interval } => Some(format!(
-            "fq_codel limit {limit_packets} flows {flows} quantum {quantum_bytes} {}",
-            times(target, interval)
-        )),
-        Queue::DropTail { .. } | Queue::Netem { .. } => None,
-    }
+    Ok(Qdiscs { lines, chain, police, scripted, changes })
 }
 
 fn place(depth: usize) -> String {
@@ -257,22 +276,13 @@ fn place(depth: usize) -> String {
     }
 }
 
+/// netem's rate, with overhead per packet and cells of so many bytes.
 fn rate(pipe: &Pipe, rate_bps: u64) -> String {
-    match pipe.overhead_bytes {
-        0 => format!("rate {rate_bps}bit"),
-        bytes => format!("rate {rate_bps}bit {bytes}"),
-    }
-}
-
-fn fifo(
-    limit_packets: Option<u64>,
-    limit_bytes: Option<u64>,
-    field: &str,
-) -> Result<String, ScenarioError> {
-    match (limit_packets, limit_bytes) {
-        (Some(_), Some(_)) => refuse(field, "limits in packets and in bytes on one queue"),
-        (None, Some(bytes)) => Ok(format!("bfifo limit {bytes}b")),
-        (packets, None) => Ok(format!("pfifo limit {}", packets.unwrap_or(ENDLESS_PACKETS))),
+    let Framing { overhead_bytes, atm, .. } = pipe.framing;
+    match (overhead_bytes, atm) {
+        (0, false) => format!("rate {rate_bps}bit"),
+        (bytes, false) => format!("rate {rate_bps}bit {bytes}"),
+        (bytes, true) => format!("rate {rate_bps}bit {bytes} 48 5"),
     }
 }
 
@@ -295,7 +305,7 @@ fn changes(
                         Shaper::Tbf { burst_bytes, .. } => *burst_bytes,
                         _ => FRAME_BYTES,
                     };
-                    let line = shaper(pipe, bps, burst_bytes);
+                    let line = shaper(pipe, bps, burst_bytes, field)?;
                     lines.push((*at, format!("{} {line}", place(depth))));
                     // tbf gives a fifo below it a limit of its own.
                     if let Some(child) = stages.get(depth + 1).filter(|s| s.contains("fifo")) {
@@ -345,7 +355,7 @@ mod tests {
             duplication: 0.0,
             queue: Queue::DropTail { limit_packets: None, limit_bytes: None },
             shaper: Shaper::None,
-            overhead_bytes: 0,
+            framing: Framing::default(),
             delay: Span::ZERO,
             jitter: Span::ZERO,
             reordering: None,
@@ -355,7 +365,9 @@ mod tests {
     }
 
     fn lines(pipe: &Pipe) -> Vec<String> {
-        qdiscs(pipe, "p").map(|found| found.lines).unwrap_or_default()
+        qdiscs(pipe, "p")
+            .map(|found| found.lines.iter().map(|line| line.arguments.clone()).collect())
+            .unwrap_or_default()
     }
 
     #[test]
@@ -370,6 +382,7 @@ mod tests {
                 rate_bps: Rate::from_bps(10_000_000),
                 burst_bytes: 5120,
                 initial_bytes: None,
+                peak: None,
             },
             queue: Queue::Netem { delay: Span::from_ms(5), jitter: Span::ZERO, limit_packets: 100 },
             loss: Loss::Independent { probability: 0.01 },

@@ -6,11 +6,13 @@ use crate::plan::Plan;
 use crate::run::{App, Watch};
 use crate::tcp::{name_of, Phase, TcpFlow};
 use crate::udp::{fragments, UdpFlow};
+use crate::xstats::Own;
 use dumbbell_capture::Taps;
-use dumbbell_model::scenario::{self, Algorithm, Loss, Queue, Scenario, Shaper};
+use dumbbell_model::scenario::{self, Algorithm, Codec, Loss, Scenario, Shaper, Traffic};
 use dumbbell_model::tables::{
-    DropRow, FlowRow, PacketRow, PipeRow, QueueRow, SampleRow, Table, TransferRow,
+    DropRow, FlowRow, PacketRow, PipeRow, ProbeRow, QueueRow, SampleRow, Table, TransferRow,
 };
+use dumbbell_model::Queue;
 use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use std::collections::BTreeMap;
 use std::io::Result;
@@ -21,6 +23,8 @@ const HEADERS_BYTES: u64 = 66;
 /// Frame of a datagram's packet without its payload.
 const UDP_HEADERS_BYTES: u64 = ETHERNET_HEADER_BYTES as u64 + 28;
 const NEVER: i64 = -1;
+/// Handles that a plan gives.
+const HANDLES_MAX: u32 = 0x7fff;
 
 /// Sums of what is sampled, of one flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,6 +53,7 @@ pub(crate) struct Rows {
     transfers: Vec<TransferRow>,
     samples: Vec<SampleRow>,
     queues: Vec<QueueRow>,
+    probes: Vec<ProbeRow>,
 }
 
 impl Rows {
@@ -70,6 +75,7 @@ impl Rows {
             QueueRow::table(&self.queues),
             DropRow::table(&[]),
             PacketRow::table(packets),
+            ProbeRow::table(&self.probes),
         ]
     }
 }
@@ -91,8 +97,8 @@ fn counters(watch: &Watch, with_interfaces: bool) -> Result<Counters> {
     let mut found = Counters { qdiscs: BTreeMap::new(), interfaces: BTreeMap::new() };
     for (&namespace, netlink) in &watch.netlinks {
         for qdisc in netlink.qdiscs()? {
-            // Only those that were given a handle by the plan: 1:, 2:, 3:, outermost first.
-            if (1..=3).contains(&(qdisc.handle >> 16)) {
+            // Only those that were given a handle by the plan, outermost first.
+            if (1..=HANDLES_MAX).contains(&(qdisc.handle >> 16)) {
                 found.qdiscs.entry((namespace, qdisc.interface)).or_default().push(qdisc);
             }
         }
@@ -106,6 +112,12 @@ fn counters(watch: &Watch, with_interfaces: bool) -> Result<Counters> {
         stages.sort_by_key(|qdisc| qdisc.handle);
     }
     Ok(found)
+}
+
+/// The disciplines of an interface from the outermost to that of the pipe's queue.
+fn chain(found: &Counters, key: (usize, i32), count: usize) -> Option<&[Qdisc]> {
+    let all = found.qdiscs.get(&key)?;
+    all.get(..count.min(all.len())).filter(|stages| !stages.is_empty())
 }
 
 impl<'a> Recorder<'a> {
@@ -142,7 +154,7 @@ impl<'a> Recorder<'a> {
             let found = counters(watch, false)?;
             for (pipe, place) in self.plan.places.iter().enumerate() {
                 let key = (place.namespace, watch.interfaces[pipe]);
-                if let Some(stages) = found.qdiscs.get(&key).filter(|_| place.shaped) {
+                if let Some(stages) = chain(&found, key, place.chain) {
                     self.queues.push(queue_row(now, self.pipe_name(pipe), stages));
                 }
             }
@@ -199,7 +211,30 @@ impl<'a> Recorder<'a> {
         }
         let pipes =
             (0..self.plan.places.len()).map(|pipe| self.pipe_row(pipe, &found, watch)).collect();
-        Ok(Rows { flows, pipes, transfers, samples: self.samples, queues: self.queues })
+        let probes = self.probes(apps);
+        Ok(Rows { flows, pipes, transfers, samples: self.samples, queues: self.queues, probes })
+    }
+
+    fn probes(&self, apps: &[App]) -> Vec<ProbeRow> {
+        if !self.scenario.sampling.probes {
+            return Vec::new();
+        }
+        let mut rows = Vec::new();
+        for (app, spec) in apps.iter().zip(&self.scenario.flows) {
+            let (kind, probes) = match (app, &spec.traffic) {
+                (App::Udp(flow), _) => ("one_way", &flow.probes),
+                (App::Ping(flow), Traffic::Ping(ping)) => (ping.protocol.name(), &flow.probes),
+                _ => continue,
+            };
+            rows.extend(probes.iter().enumerate().map(|(number, probe)| ProbeRow {
+                time_ns: probe.sent,
+                flow: spec.name.clone(),
+                kind: kind.to_owned(),
+                probe_number: number as i64,
+                delay_ns: probe.delay.unwrap_or(NEVER),
+            }));
+        }
+        rows
     }
 
     fn pipe_row(&self, pipe: usize, found: &Counters, watch: &Watch) -> PipeRow {
@@ -218,9 +253,9 @@ impl<'a> Recorder<'a> {
             sojourn_max_ns: NEVER,
             ..PipeRow::default()
         };
-        match found.qdiscs.get(&key).filter(|_| place.shaped) {
+        match chain(found, key, place.chain) {
             Some(stages) => {
-                let (outer, inner) = (stages[0], stages[stages.len() - 1]);
+                let (outer, inner) = (&stages[0], &stages[stages.len() - 1]);
                 let (overflow, random) = drops(spec, outer.dropped, inner.dropped, stages.len());
                 let remaining = u64::from(outer.queued_packets);
                 let lost = u64::from(outer.dropped.max(inner.dropped));
@@ -232,8 +267,10 @@ impl<'a> Recorder<'a> {
                 row.dropped_overflow_packets = overflow;
                 row.dropped_random_packets = random;
                 if spec.queue.is_discipline() {
-                    // The discipline counts what did not fit with the others.
-                    (row.dropped_aqm_packets, row.dropped_overflow_packets) = (overflow, NEVER);
+                    let own = Own::of(inner);
+                    row.dropped_overflow_packets = own.dropped_overflow;
+                    row.dropped_aqm_packets = own.dropped_aqm(overflow);
+                    row.marked_packets = own.marked;
                 }
             }
             None => {
@@ -256,7 +293,7 @@ fn drops(pipe: &scenario::Pipe, outer: u32, inner: u32, stages: usize) -> (i64, 
         return (outer.max(inner), 0);
     }
     let shaped_first =
-        matches!((&pipe.shaper, pipe.queue), (Shaper::Tbf { .. }, Queue::Netem { .. }));
+        matches!((&pipe.shaper, &pipe.queue), (Shaper::Tbf { .. }, Queue::Netem { .. }));
     match stages {
         1 if matches!(pipe.queue, Queue::Netem { .. }) => (outer, NEVER),
         1 => (0, outer),
@@ -344,6 +381,7 @@ fn fill_tcp(row: &mut FlowRow, flow: &TcpFlow, sums: &Sums, end: i64) -> Result<
 
 fn fill_udp(row: &mut FlowRow, flow: &UdpFlow) {
     row.kind = "udp".to_owned();
+    row.codec = flow.spec().codec.map_or("", Codec::name).to_owned();
     (row.start_ns, row.established_ns) = (flow.start, flow.start);
     row.last_delivery_ns = flow.last_delivery.unwrap_or(NEVER);
     row.delivered_bytes = (flow.received * flow.spec().datagram_bytes) as i64;
@@ -408,15 +446,32 @@ fn sample_row(now: i64, name: &str, flow: &TcpFlow, info: &TcpInfo, received: u6
 }
 
 fn queue_row(now: i64, pipe: String, stages: &[Qdisc]) -> QueueRow {
-    let (outer, inner) = (stages[0], stages[stages.len() - 1]);
+    let (outer, inner) = (&stages[0], &stages[stages.len() - 1]);
+    let dropped = i64::from(outer.dropped.max(inner.dropped));
+    let own = Own::of(inner);
     QueueRow {
         time_ns: now,
         pipe,
         queued_packets: i64::from(inner.queued_packets),
         queued_bytes: i64::from(inner.queued_bytes),
         sojourn_mean_ns: f64::NAN,
-        dropped_packets: i64::from(outer.dropped.max(inner.dropped)),
-        marked_packets: 0,
+        sojourn_min_ns: NEVER,
+        sojourn_p99_ns: NEVER,
+        qdisc: inner.kind.clone(),
+        dropping: own.codel.map_or(NEVER, |(dropping, ..)| i64::from(dropping)),
+        drop_count: own.codel.map_or(NEVER, |(_, count, _)| i64::from(count)),
+        drop_next_ns: match own.codel {
+            Some((true, _, until)) => now + until,
+            _ => NEVER,
+        },
+        drop_probability: own.probability,
+        average_bytes: f64::NAN,
+        new_flows: own.new_flows,
+        old_flows: own.old_flows,
+        dropped_packets: dropped,
+        dropped_overflow_packets: own.dropped_overflow,
+        dropped_aqm_packets: own.dropped_aqm(dropped),
+        marked_packets: own.marked,
         sent_bytes: outer.sent_bytes as i64,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::netlink::Netlink;
-use crate::ping::PingFlow;
+use crate::ping::{self, PingFlow};
 use crate::plan::{address, Plan};
 use crate::realise::{Kernel, World};
 use crate::record::Recorder;
@@ -137,8 +137,8 @@ fn wait(apps: &mut [App], ns: i64) -> Result<()> {
     for (number, app) in apps.iter().enumerate() {
         let waits = match app {
             App::Tcp(flow) => flow.waits(),
-            App::Udp(_) => Vec::new(),
-            App::Ping(flow) => vec![flow.waits()],
+            App::Udp(flow) => flow.waits().into_iter().collect(),
+            App::Ping(flow) => flow.waits(),
         };
         for (side, fd, wanted) in waits {
             fds.push(PollFd::new(fd, PollFlags::from_bits_truncate(wanted)));
@@ -165,7 +165,7 @@ fn applications(scenario: &Scenario, world: &World, seed: u64) -> Result<Vec<App
     let mut apps = Vec::with_capacity(scenario.flows.len());
     for (number, flow) in scenario.flows.iter().enumerate() {
         let (from, to) = (index(&flow.from), index(&flow.to));
-        let ends = Ends { flow: number, from: address(from), to: address(to) };
+        let ends = Ends { flow: number, from: address(from), to: address(to), dscp: flow.dscp };
         // The same draw as the simulator's.
         let jitter =
             Rng::named(seed, &format!("flow/{}/start", flow.name)).below(flow.start_jitter.as_ps());
@@ -183,11 +183,14 @@ fn applications(scenario: &Scenario, world: &World, seed: u64) -> Result<Vec<App
                 world.enter(to)?;
                 let receiver = udp::listen(ends)?;
                 world.enter(from)?;
-                App::Udp(UdpFlow::new(ends, *spec, receiver, start, stop)?)
+                let keeps_probes = scenario.sampling.probes;
+                App::Udp(UdpFlow::new(ends, *spec, receiver, start, stop, keeps_probes)?)
             }
             Traffic::Ping(spec) => {
+                world.enter(to)?;
+                let answer = ping::answer(ends, *spec)?;
                 world.enter(from)?;
-                App::Ping(PingFlow::new(ends, *spec, start, stop)?)
+                App::Ping(PingFlow::new(ends, *spec, answer, start, stop)?)
             }
         };
         apps.push(app);

@@ -99,6 +99,14 @@ pub(crate) fn connect(fd: BorrowedFd<'_>, address: &libc::sockaddr_in) -> Result
     }
 }
 
+/// Codepoint of what a socket sends (RFC 2474).
+pub(crate) fn set_dscp(fd: BorrowedFd<'_>, dscp: u8) -> Result<()> {
+    match dscp {
+        0 => Ok(()),
+        dscp => set_option(fd, libc::IPPROTO_IP, libc::IP_TOS, i32::from(dscp) << 2),
+    }
+}
+
 pub(crate) fn listen(fd: BorrowedFd<'_>) -> Result<()> {
     // SAFETY: no pointers.
     checked(unsafe { libc::listen(fd.as_raw_fd(), 8) }).map(drop)

@@ -6,10 +6,11 @@
 use crate::clock::Clock;
 use crate::frame::{self, Stream};
 use crate::plan::{device, Plan};
+use crate::qdisc::serialised_by_netem;
 use crate::realise::World;
 use crate::sys::Ring;
 use dumbbell_capture::Taps;
-use dumbbell_model::scenario::{Pipe, Queue, Scenario, Shaper};
+use dumbbell_model::scenario::{Pipe, Scenario, Shaper};
 use dumbbell_model::{Span, Time};
 use dumbbell_packet::pcapng::Recording;
 use dumbbell_packet::{wire, Packet, Tap, TapPackets};
@@ -72,7 +73,7 @@ impl<'a> Rings<'a> {
             };
             let link = &scenario.links[link];
             let leaving = if forward { &link.forward } else { &link.backward };
-            taps.push(Tapped { rings, tap, leaving, shaped: place.shaped });
+            taps.push(Tapped { rings, tap, leaving, shaped: place.chain > 0 });
         }
         world.leave()?;
         let capture = wanted.map(|capture| Recording::new(capture.snap_bytes));
@@ -148,19 +149,9 @@ fn ahead(pipe: &Pipe, at: Time, frame_bytes: u32) -> Span {
     let since = at.since(Time::ZERO);
     let changed = pipe.changes.iter().filter(|change| change.at <= since);
     let delay = changed.filter_map(|change| change.delay).next_back().unwrap_or(pipe.delay);
-    // The rates that `qdisc` gives to netem.
-    let by_netem = match pipe.queue {
-        Queue::Netem { .. } => true,
-        Queue::Codel { .. } | Queue::FqCodel { .. } => false,
-        Queue::DropTail { limit_bytes, .. } => {
-            limit_bytes.is_none()
-                && pipe.duplication == 0.0
-                && pipe.changes.iter().all(|change| change.rate_bps.is_none())
-        }
-    };
     match &pipe.shaper {
-        Shaper::Serial { rate_bps } if by_netem => {
-            let bits = u64::from(frame_bytes + pipe.overhead_bytes) * 8;
+        Shaper::Serial { rate_bps } if serialised_by_netem(pipe) => {
+            let bits = u64::from(pipe.framing.wire_bytes(frame_bytes)) * 8;
             delay + Span::from_ns(bits * 1_000_000_000 / rate_bps.as_bps().max(1))
         }
         Shaper::None | Shaper::Serial { .. } | Shaper::Tbf { .. } | Shaper::Trace { .. } => delay,

@@ -88,6 +88,7 @@ pub(crate) struct Ends {
     pub(crate) flow: usize,
     pub(crate) from: [u8; 4],
     pub(crate) to: [u8; 4],
+    pub(crate) dscp: u8,
 }
 
 /// A listening socket; to be called in the receiver's namespace.
@@ -95,6 +96,7 @@ pub(crate) fn listen(ends: Ends) -> Result<OwnedFd> {
     let listener = sys::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
     sys::set_option(listener.as_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
     sys::bind(listener.as_fd(), &sys::inet(ends.to, SERVER_PORT + ends.flow as u16))?;
+    sys::set_dscp(listener.as_fd(), ends.dscp)?;
     sys::listen(listener.as_fd())?;
     Ok(listener)
 }
@@ -118,6 +120,7 @@ impl TcpFlow {
         )
         .map_err(|error| Error::other(format!("congestion control {name}: {error}")))?;
         sys::bind(sender.as_fd(), &sys::inet(ends.from, CLIENT_PORT + ends.flow as u16))?;
+        sys::set_dscp(sender.as_fd(), ends.dscp)?;
         Ok(Self {
             spec,
             phase: Phase::Waiting,

@@ -2,10 +2,10 @@
 
 use crate::frame::{CLIENT_PORT, SERVER_PORT};
 use crate::sys;
-use crate::tcp::Ends;
+use crate::tcp::{Ends, Side};
 use dumbbell_model::scenario::Udp;
 use std::io::{ErrorKind, Result};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The receiver looks this often.
 const READ_NS: i64 = 10_000_000;
@@ -30,6 +30,25 @@ pub(crate) struct UdpFlow {
     pub(crate) received: u64,
     pub(crate) last_delivery: Option<i64>,
     next_read: i64,
+    /// One per datagram, if they are kept: then the receiver wakes for each.
+    keeps_probes: bool,
+    pub(crate) probes: Vec<Probe>,
+}
+
+/// A packet that asks how long its way takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Probe {
+    pub(crate) sent: i64,
+    /// Until its answer, or itself, was there.
+    pub(crate) delay: Option<i64>,
+}
+
+/// The number of the probe of which only the lower bytes are known: the latest that has them.
+pub(crate) fn numbered(probes: &mut [Probe], low: u64, bits: u32) -> Option<&mut Probe> {
+    let newest = probes.len().checked_sub(1)? as u64;
+    let mask = u64::MAX >> (64 - bits.min(64));
+    let back = newest.wrapping_sub(low) & mask;
+    probes.get_mut(newest.checked_sub(back)? as usize)
 }
 
 /// The receiver's socket; to be called in its namespace.
@@ -48,11 +67,13 @@ impl UdpFlow {
         receiver: OwnedFd,
         start: i64,
         stop: i64,
+        keeps_probes: bool,
     ) -> Result<Self> {
         let sender = sys::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0)?;
         sys::set_option(sender.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, BUFFER_BYTES)?;
         sys::bind(sender.as_fd(), &sys::inet(ends.from, CLIENT_PORT + ends.flow as u16))?;
         sys::connect(sender.as_fd(), &sys::inet(ends.to, SERVER_PORT + ends.flow as u16))?;
+        sys::set_dscp(sender.as_fd(), ends.dscp)?;
         Ok(Self {
             spec,
             start,
@@ -63,6 +84,8 @@ impl UdpFlow {
             received: 0,
             last_delivery: None,
             next_read: start + READ_NS,
+            keeps_probes,
+            probes: Vec::new(),
         })
     }
 
@@ -85,7 +108,17 @@ impl UdpFlow {
     pub(crate) fn turn(&mut self, now: i64) -> Result<()> {
         while self.due(self.sent) <= now && self.due(self.sent) < self.stop {
             let bytes = (self.spec.datagram_bytes as usize).min(MOST_BYTES);
-            match sys::send(self.sender.as_fd(), &ZEROS[..bytes]) {
+            let sent = if self.keeps_probes {
+                self.probes.push(Probe { sent: now, delay: None });
+                let mut datagram = vec![0; bytes];
+                let number = self.sent.to_le_bytes();
+                let known = bytes.min(number.len());
+                datagram[..known].copy_from_slice(&number[..known]);
+                sys::send(self.sender.as_fd(), &datagram)
+            } else {
+                sys::send(self.sender.as_fd(), &ZEROS[..bytes])
+            };
+            match sent {
                 // What finds no room is lost before the first link, and counts as sent.
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -95,15 +128,23 @@ impl UdpFlow {
             }
             self.sent += 1;
         }
-        if now >= self.next_read {
+        if now >= self.next_read || self.keeps_probes {
             self.next_read = now + READ_NS;
             self.read(now)?;
         }
         Ok(())
     }
 
+    /// What it waits for: each datagram, if its time counts.
+    pub(crate) fn waits(&self) -> Option<(Side, BorrowedFd<'_>, i16)> {
+        self.keeps_probes.then(|| (Side::Receiver, self.receiver.as_fd(), libc::POLLIN))
+    }
+
     /// Takes what has arrived.
     pub(crate) fn read(&mut self, now: i64) -> Result<()> {
+        if self.keeps_probes {
+            return self.read_probes(now);
+        }
         loop {
             match sys::discard(self.receiver.as_fd(), 0) {
                 Ok(_) => {
@@ -112,6 +153,24 @@ impl UdpFlow {
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn read_probes(&mut self, now: i64) -> Result<()> {
+        let mut number = [0; 8];
+        loop {
+            let known = match sys::receive(self.receiver.as_fd(), &mut number) {
+                Ok(known) => known.min(8),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            self.received += 1;
+            self.last_delivery = Some(now);
+            number[known..].fill(0);
+            let low = u64::from_le_bytes(number);
+            if let Some(probe) = numbered(&mut self.probes, low, 8 * known.max(1) as u32) {
+                probe.delay.get_or_insert(now - probe.sent);
             }
         }
     }

@@ -5,13 +5,16 @@ pub mod digest;
 #[cfg(feature = "ipc")]
 pub mod ipc;
 pub mod paths;
+pub mod queue;
 pub mod rng;
 pub mod scenario;
 pub mod tables;
 pub mod tcp_options;
 pub mod units;
 pub mod validate;
+mod validate_queue;
 
+pub use queue::{Framing, Queue};
 pub use scenario::Scenario;
 pub use tcp_options::TcpOptions;
 pub use units::{Rate, Span, Time};

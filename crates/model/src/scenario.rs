@@ -3,6 +3,7 @@
 //!
 //! Enumerations are written `"name"` or `{"name": {…}}`. Field names end in their unit.
 
+use crate::queue::{Framing, Queue};
 use crate::tcp_options::TcpOptions;
 use crate::units::{Rate, Span};
 use serde::{Deserialize, Serialize};
@@ -152,8 +153,8 @@ pub struct Pipe {
     pub queue: Queue,
     /// What lets packets go.
     pub shaper: Shaper,
-    /// Bytes counted by shaper and serialisation beyond the Ethernet frame without FCS.
-    pub overhead_bytes: u32,
+    /// How long frames are on the wire, as shaper and serialisation count.
+    pub framing: Framing,
     /// Propagation.
     #[serde(rename = "delay_ns")]
     pub delay: Span,
@@ -219,68 +220,6 @@ pub struct ScriptedDrop {
     pub nth: u64,
 }
 
-/// What waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Queue {
-    /// First in, first out; an arriving packet that does not fit is dropped (pfifo, bfifo). The
-    /// packet on a serial link's wire does not count.
-    DropTail {
-        /// Room in packets.
-        limit_packets: Option<u64>,
-        /// Room in bytes, as the shaper counts them.
-        limit_bytes: Option<u64>,
-    },
-    /// Linux's netem: each packet becomes eligible after the delay; packets in delay and packets
-    /// waiting for tokens count alike against the limit.
-    Netem {
-        /// Fixed delay.
-        #[serde(rename = "delay_ns")]
-        delay: Span,
-        /// Uniform random addition to the delay, below this; may reorder, as in Linux.
-        #[serde(rename = "jitter_ns")]
-        jitter: Span,
-        /// Room in packets.
-        limit_packets: u64,
-    },
-    /// CoDel (RFC 8289) as Linux has it.
-    Codel {
-        /// Room in packets.
-        limit_packets: u64,
-        /// Acceptable time in the queue.
-        #[serde(rename = "target_ns")]
-        target: Span,
-        /// For which it may be exceeded.
-        #[serde(rename = "interval_ns")]
-        interval: Span,
-    },
-    /// FlowQueue-CoDel (RFC 8290) as Linux has it.
-    FqCodel {
-        /// Room in packets, of all flows together.
-        limit_packets: u64,
-        /// Queues.
-        flows: u32,
-        /// What a flow may send in its turn.
-        quantum_bytes: u32,
-        /// Acceptable time in the queue.
-        #[serde(rename = "target_ns")]
-        target: Span,
-        /// For which it may be exceeded.
-        #[serde(rename = "interval_ns")]
-        interval: Span,
-    },
-}
-
-impl Queue {
-    /// A discipline decides what leaves; others keep the order of arrival.
-    pub fn is_discipline(&self) -> bool {
-        match self {
-            Self::Codel { .. } | Self::FqCodel { .. } => true,
-            Self::DropTail { .. } | Self::Netem { .. } => false,
-        }
-    }
-}
-
 /// What lets packets go.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -300,6 +239,9 @@ pub enum Shaper {
         burst_bytes: u64,
         /// Level at the start; `null`: drawn from the seed between empty and full.
         initial_bytes: Option<u64>,
+        /// How fast a burst may leave; `null`: at once.
+        #[serde(default)]
+        peak: Option<Peak>,
     },
     /// A packet-delivery trace as of mahimahi: at each time up to 1504 bytes may leave; repeated
     /// after its last time.
@@ -307,6 +249,16 @@ pub enum Shaper {
         /// Milliseconds from the start of a period, ascending.
         deliveries_ms: Vec<u64>,
     },
+}
+
+/// The second bucket of a token-bucket filter: what the first lets go at once leaves at this rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peak {
+    /// Fill rate.
+    pub rate_bps: Rate,
+    /// Depth (`mtu` or `minburst` of tc): at least a packet.
+    pub burst_bytes: u64,
 }
 
 /// Hold some packets back by a fixed time, so that later ones overtake them.
@@ -378,6 +330,9 @@ pub struct Flow {
     /// The start is moved by a uniform random time below this.
     #[serde(rename = "start_jitter_ns")]
     pub start_jitter: Span,
+    /// Codepoint of its packets, both ways (RFC 2474), 0 to 63.
+    #[serde(default)]
+    pub dscp: u8,
     /// What it carries.
     pub traffic: Traffic,
 }
@@ -390,7 +345,7 @@ pub enum Traffic {
     Tcp(Box<Tcp>),
     /// UDP at a constant bit rate.
     Udp(Udp),
-    /// ICMP echo request and reply.
+    /// Echo request and reply.
     Ping(Ping),
 }
 
@@ -474,17 +429,61 @@ pub struct Udp {
     pub interval: Span,
     /// IP packet size above which datagrams are fragmented.
     pub mtu_bytes: u64,
+    /// What the datagrams carry, if that is speech.
+    #[serde(default)]
+    pub codec: Option<Codec>,
 }
 
-/// ICMP echo.
+/// Codecs of speech.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Codec {
+    /// ITU-T G.711, 64 kbit/s.
+    G711,
+}
+
+impl Codec {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::G711 => "g711",
+        }
+    }
+}
+
+/// Echo requests and their answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ping {
     /// Between requests.
     #[serde(rename = "interval_ns")]
     pub interval: Span,
-    /// ICMP payload.
+    /// Payload of ICMP or UDP.
     pub payload_bytes: u64,
+    /// What carries them.
+    #[serde(default)]
+    pub protocol: EchoProtocol,
+}
+
+/// What carries echo requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EchoProtocol {
+    /// ICMP (RFC 792).
+    #[default]
+    Icmp,
+    /// UDP (RFC 862).
+    Udp,
+}
+
+impl EchoProtocol {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Icmp => "icmp",
+            Self::Udp => "udp",
+        }
+    }
 }
 
 /// Where packets are looked at: the interface of a node on a link.
@@ -512,6 +511,9 @@ pub struct Sampling {
     pub queues: bool,
     /// Keep the `drops` table.
     pub drops: bool,
+    /// Keep the `probes` table.
+    #[serde(default)]
+    pub probes: bool,
     /// Keep every packet that passes a tap in this stretch of time (the `packets` table).
     #[serde(default)]
     pub packets: Option<Stretch>,

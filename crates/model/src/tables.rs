@@ -110,6 +110,7 @@ table! {
         flow: String = "Name of the flow.",
         kind: String = "tcp, udp or ping.",
         congestion_control: String = "The sender's algorithm; empty unless tcp.",
+        codec: String = "What a voice flow carries: g711; empty for all others.",
         from_host: String = "Sending host.",
         to_host: String = "Receiving host.",
         start_ns: i64 = "First packet sent (SYN, datagram, request), start jitter included.",
@@ -196,7 +197,19 @@ table! {
         queued_packets: i64 = "Packets waiting (netem: packets in delay too).",
         queued_bytes: i64 = "Their frames.",
         sojourn_mean_ns: f64 = "Mean time in the queue of the packets that left since the last row; NaN if none did.",
+        sojourn_min_ns: i64 = "Shortest of these; -1 if none left or it is unknown.",
+        sojourn_p99_ns: i64 = "The 99th percentile of these; -1 if none left or it is unknown.",
+        qdisc: String = "Name of the queue discipline, as in Linux's tc.",
+        dropping: i64 = "CoDel drops to control the queue (1) or lets pass (0); -1: not CoDel, or unknown.",
+        drop_count: i64 = "CoDel's count: how many drops this episode has taken; -1 likewise.",
+        drop_next_ns: i64 = "When CoDel drops next; -1 unless it drops.",
+        drop_probability: f64 = "Of PIE, and of RED where its average is; NaN elsewhere.",
+        average_bytes: f64 = "RED's average of the queue; NaN elsewhere.",
+        new_flows: i64 = "Flows whose turn is the first (FQ-CoDel, FQ-PIE, fq); -1 elsewhere.",
+        old_flows: i64 = "Other flows with packets waiting (also SFQ); -1 elsewhere.",
         dropped_packets: i64 = "Dropped here so far, for any reason.",
+        dropped_overflow_packets: i64 = "Of these, because the queue was full; -1 if unknown.",
+        dropped_aqm_packets: i64 = "Of these, by the discipline to tell of congestion; -1 if unknown.",
         marked_packets: i64 = "ECN-marked here so far.",
         sent_bytes: i64 = "Frames that left so far.",
     }
@@ -215,7 +228,8 @@ table! {
         dropped_scripted_packets: i64 = "Dropped because the scenario names them.",
         dropped_policed_packets: i64 = "Dropped by the policer.",
         dropped_corrupted_packets: i64 = "Damaged on the way, dropped by their receiver.",
-        dropped_aqm_packets: i64 = "Dropped by the queue discipline to tell of congestion (CoDel).",
+        dropped_aqm_packets: i64 = "Dropped by the queue discipline to tell of congestion (CoDel, PIE, RED).",
+        marked_packets: i64 = "ECN-marked by the queue discipline instead.",
         remaining_packets: i64 = "Queued or in propagation at the end.",
         queue_max_packets: i64 = "Most packets that ever waited.",
         queue_mean_packets: f64 = "Mean over time of the packets that waited.",
@@ -244,12 +258,24 @@ table! {
         direction: String = "out: from the flow's source; back: to it.",
         packet_number: i64 = "Number of the packet in its flow and direction, in order of sending: the same at every tap.",
         frame_bytes: i64 = "Ethernet frame without FCS.",
+        tos: i64 = "Codepoint (upper six bits) and ECN field (lower two; 3: CE) of the IP header.",
         seq_bytes: i64 = "First payload byte of its stream (tcp); -1 for udp and ping.",
         payload_bytes: i64 = "Payload of the transport layer.",
         ack_bytes: i64 = "Next byte expected from the other side (tcp); -1 for udp and ping.",
         sack_ranges_bytes: String = "SACK blocks as in the header, a DSACK first: first byte, a dash, the byte after the last; separated by spaces.",
-        tcp_flags: String = "TCP flags that are set: syn, fin, psh; separated by spaces.",
+        tcp_flags: String = "TCP flags that are set: syn, fin, psh, ece, cwr; separated by spaces.",
         window_bytes: i64 = "Advertised window, scaling undone (tcp); -1 for udp and ping.",
+    }
+}
+
+table! {
+    /// One row per echo request (and per datagram of UDP), where `probes` are kept.
+    ProbeRow, PROBES, "probes", {
+        time_ns: i64 = "When it was sent.",
+        flow: String = "Whose.",
+        kind: String = "icmp or udp: a round trip; one_way: a datagram's way to the receiver.",
+        probe_number: i64 = "From 0.",
+        delay_ns: i64 = "Until the answer, or the whole datagram, was there; -1: it never was.",
     }
 }
 
@@ -264,7 +290,8 @@ table! {
 }
 
 /// All tables, in the order of the digest.
-pub static ALL: &[&TableSpec] = &[&FLOWS, &PIPES, &TRANSFERS, &SAMPLES, &QUEUES, &DROPS, &PACKETS];
+pub static ALL: &[&TableSpec] =
+    &[&FLOWS, &PIPES, &TRANSFERS, &SAMPLES, &QUEUES, &DROPS, &PACKETS, &PROBES];
 
 #[cfg(test)]
 mod tests {

@@ -35,6 +35,9 @@ pub struct TcpOptions {
     pub tcp_timestamps: bool,
     /// RFC 7323 §2.
     pub tcp_window_scaling: bool,
+    /// ECN (RFC 3168): 0 off, 1 asked for and accepted, 2 accepted.
+    #[serde(default = "accept_ecn")]
+    pub tcp_ecn: u32,
     /// Initial reordering degree in packets.
     pub tcp_reordering: u32,
     /// Its upper bound.
@@ -88,6 +91,11 @@ pub struct TcpOptions {
     pub cubic_fast_convergence: bool,
     /// CUBIC: Reno-friendly region (RFC 9438 §4.3).
     pub cubic_tcp_friendliness: bool,
+}
+
+/// What Linux does by itself.
+fn accept_ecn() -> u32 {
+    2
 }
 
 impl TcpOptions {

@@ -1,9 +1,10 @@
 //! Reading a scenario, and the checks that a type cannot express. Every error names the field.
 
 use crate::scenario::{
-    Flow, Loss, NodeKind, Pipe, Queue, Scenario, Shaper, Source, Traffic, SCENARIO_VERSION,
+    EchoProtocol, Flow, Loss, NodeKind, Pipe, Scenario, Shaper, Source, Traffic, SCENARIO_VERSION,
 };
 use crate::units::Span;
+use crate::validate_queue::check_queue;
 use crate::TcpOptions;
 use thiserror::Error;
 
@@ -17,14 +18,15 @@ pub struct ScenarioError {
     pub message: String,
 }
 
-fn error<T>(path: impl Into<String>, message: impl Into<String>) -> Result<T, ScenarioError> {
+pub(crate) fn error<T>(
+    path: impl Into<String>,
+    message: impl Into<String>,
+) -> Result<T, ScenarioError> {
     Err(ScenarioError { path: path.into(), message: message.into() })
 }
 
 /// Most links, and most flows: engines number their events in 24 bits.
 const PARTS_MAX: usize = 1_000_000;
-/// Disciplines compare times modulo some of these.
-const DISCIPLINE_TIME_MAX: Span = Span::from_ms(60_000);
 
 impl Scenario {
     /// Reads a scenario from JSON and checks it.
@@ -143,6 +145,12 @@ impl Scenario {
         Ok(())
     }
 
+    /// Of hosts, the largest MTU with its Ethernet header.
+    fn longest_frame_bytes(&self) -> u64 {
+        let mtus = self.nodes.iter().filter_map(|node| node.tcp.as_ref()).map(|tcp| tcp.mtu_bytes);
+        u64::from(mtus.max().unwrap_or(1500)) + 14
+    }
+
     fn node(&self, name: &str) -> Option<NodeKind> {
         self.nodes.iter().find(|n| n.name == name).map(|n| n.kind)
     }
@@ -171,9 +179,16 @@ impl Scenario {
             Shaper::Serial { rate_bps } => {
                 above_zero(at, "shaper.serial.rate_bps", rate_bps.as_bps())?;
             }
-            Shaper::Tbf { rate_bps, burst_bytes, initial_bytes } => {
+            Shaper::Tbf { rate_bps, burst_bytes, initial_bytes, peak } => {
                 above_zero(at, "shaper.tbf.rate_bps", rate_bps.as_bps())?;
                 above_zero(at, "shaper.tbf.burst_bytes", *burst_bytes)?;
+                if let Some(peak) = peak {
+                    above_zero(at, "shaper.tbf.peak.burst_bytes", peak.burst_bytes)?;
+                    if peak.rate_bps <= *rate_bps {
+                        let message = format!("{}; above the rate ({rate_bps})", peak.rate_bps);
+                        return error(format!("{at}.shaper.tbf.peak.rate_bps"), message);
+                    }
+                }
                 if initial_bytes.is_some_and(|level| level > *burst_bytes) {
                     return error(
                         format!("{at}.shaper.tbf.initial_bytes"),
@@ -198,38 +213,10 @@ impl Scenario {
                 }
             }
         }
-        if let Queue::DropTail { limit_packets: None, limit_bytes: None } = pipe.queue {
-            if pipe.shaper != Shaper::None {
-                return error(format!("{at}.queue.drop_tail"), "needs a limit in packets or bytes");
-            }
-        }
-        if let Queue::FqCodel { flows, quantum_bytes, .. } = pipe.queue {
-            let at = format!("{at}.queue.fq_codel");
-            in_range(&at, "flows", flows.into(), 1, 65_536)?;
-            in_range(&at, "quantum_bytes", quantum_bytes.into(), 256, 1 << 20)?;
-        }
-        if let Queue::Codel { limit_packets, target, interval }
-        | Queue::FqCodel { limit_packets, target, interval, .. } = pipe.queue
-        {
-            let at = format!("{at}.queue");
-            above_zero(&at, "limit_packets", limit_packets)?;
-            above_zero(&at, "interval_ns", interval.as_ns())?;
-            // Linux counts both in 1024 ns and compares modulo 2^32.
-            if target.max(interval) > DISCIPLINE_TIME_MAX {
-                return error(at, "times of a discipline are at most 60 s");
-            }
-            if matches!(pipe.shaper, Shaper::None) {
-                return error(at, "a discipline needs a rate: without one nothing waits");
-            }
-        }
-        if matches!(pipe.queue, Queue::Netem { .. }) {
-            if let Shaper::Serial { .. } | Shaper::Trace { .. } = pipe.shaper {
-                return error(
-                    format!("{at}.queue"),
-                    "netem stands alone or below tbf; give a serial link its delay instead",
-                );
-            }
-        }
+        check_queue(at, pipe, self.longest_frame_bytes())?;
+        in_range(at, "framing.mpu_bytes", pipe.framing.mpu_bytes.into(), 0, 65_535)?;
+        let overhead = u64::from(pipe.framing.overhead_bytes.unsigned_abs());
+        in_range(at, "framing.overhead_bytes", overhead, 0, 65_535)?;
         let mut last = Span::ZERO;
         for (i, change) in pipe.changes.iter().enumerate() {
             let at = format!("{at}.changes[{i}]");
@@ -299,6 +286,7 @@ impl Scenario {
         if flow.stop.is_some_and(|stop| stop <= flow.start) {
             return error(format!("{at}.stop_ns"), "not after the start");
         }
+        in_range(at, "dscp", u64::from(flow.dscp), 0, 63)?;
         let at = format!("{at}.traffic");
         match &flow.traffic {
             Traffic::Tcp(tcp) => {
@@ -339,7 +327,9 @@ impl Scenario {
             }
             Traffic::Ping(ping) => {
                 above_zero(&at, "ping.interval_ns", ping.interval.as_ns())?;
-                in_range(&at, "ping.payload_bytes", ping.payload_bytes, 0, 65_507)
+                // By UDP the payload says which request it is.
+                let least = if ping.protocol == EchoProtocol::Udp { 8 } else { 0 };
+                in_range(&at, "ping.payload_bytes", ping.payload_bytes, least, 65_507)
             }
         }
     }
@@ -356,6 +346,7 @@ fn check_tcp(at: &str, o: &TcpOptions) -> Result<(), ScenarioError> {
     in_range(at, "tcp_min_tso_segs", u64::from(o.tcp_min_tso_segs), 1, 64)?;
     in_range(at, "tcp_pacing_ss_ratio", u64::from(o.tcp_pacing_ss_ratio), 1, 1000)?;
     in_range(at, "tcp_pacing_ca_ratio", u64::from(o.tcp_pacing_ca_ratio), 1, 1000)?;
+    in_range(at, "tcp_ecn", u64::from(o.tcp_ecn), 0, 2)?;
     in_range(at, "tcp_min_rtt_wlen", u64::from(o.tcp_min_rtt_wlen), 1, 86_400)?;
     for (field, [min, default, max]) in [("tcp_rmem", o.tcp_rmem), ("tcp_wmem", o.tcp_wmem)] {
         if min == 0 || min > default || default > max || max > 1 << 31 {
@@ -397,14 +388,20 @@ fn probability(at: &str, field: &str, value: f64) -> Result<(), ScenarioError> {
     error(format!("{at}.{field}"), format!("{value} is no probability; it must be 0 to 1"))
 }
 
-fn above_zero(at: &str, field: &str, value: u64) -> Result<(), ScenarioError> {
+pub(crate) fn above_zero(at: &str, field: &str, value: u64) -> Result<(), ScenarioError> {
     if value > 0 {
         return Ok(());
     }
     error(format!("{at}.{field}"), "must be above 0")
 }
 
-fn in_range(at: &str, field: &str, value: u64, low: u64, high: u64) -> Result<(), ScenarioError> {
+pub(crate) fn in_range(
+    at: &str,
+    field: &str,
+    value: u64,
+    low: u64,
+    high: u64,
+) -> Result<(), ScenarioError> {
     if (low..=high).contains(&value) {
         return Ok(());
     }

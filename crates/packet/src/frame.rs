@@ -59,6 +59,8 @@ pub struct Packet {
     pub frame_bytes: u32,
     /// From the flow's source to its destination (`true`) or back.
     pub outward: bool,
+    /// Codepoint (RFC 2474) and ECN field (RFC 3168 §5), as in the IP header.
+    pub tos: u8,
     /// Its content.
     pub body: Body,
 }
@@ -90,6 +92,7 @@ mod tests {
             flow: 0,
             frame_bytes: 66,
             outward: true,
+            tos: 0,
             body: Body::Tcp(Segment::default()),
         };
         let start = core::ptr::from_ref(&packet) as usize;

@@ -42,6 +42,7 @@ impl Tap for TapPackets {
             direction: if packet.outward { "out" } else { "back" }.to_owned(),
             packet_number: packet.number as i64,
             frame_bytes: i64::from(packet.frame_bytes),
+            tos: i64::from(packet.tos),
             payload_bytes: i64::from(packet.payload_bytes()),
             seq_bytes: -1,
             ack_bytes: -1,
@@ -65,7 +66,13 @@ impl Tap for TapPackets {
 
 fn flags(segment: &Segment) -> String {
     let flags = segment.flags;
-    let named = [(flags.syn, "syn"), (flags.fin, "fin"), (flags.psh, "psh")];
+    let named = [
+        (flags.syn, "syn"),
+        (flags.fin, "fin"),
+        (flags.psh, "psh"),
+        (flags.ece, "ece"),
+        (flags.cwr, "cwr"),
+    ];
     let set: Vec<_> = named.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
     set.join(" ")
 }

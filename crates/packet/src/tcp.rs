@@ -33,6 +33,10 @@ pub struct Flags {
     pub fin: bool,
     /// Push.
     pub psh: bool,
+    /// Congestion was experienced by what came the other way (RFC 3168 §6.1).
+    pub ece: bool,
+    /// The window was reduced for that.
+    pub cwr: bool,
 }
 
 /// Why a segment was sent: the sender's knowledge, not part of any header.
@@ -71,6 +75,8 @@ pub struct Segment {
     pub timestamps: bool,
     /// How many of `sack` are in use.
     pub sack_count: u8,
+    /// It says that it may be marked: ECT(0).
+    pub ect: bool,
     /// Why it was sent.
     pub cause: Cause,
     /// SACK blocks; a DSACK comes first.

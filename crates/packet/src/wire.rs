@@ -43,6 +43,8 @@ pub struct FlowHeaders {
     pub window_scale: Option<[u8; 2]>,
     /// SACK in use.
     pub sack: bool,
+    /// Echoes travel in UDP, not in ICMP.
+    pub udp_echo: bool,
     /// Payload of a UDP datagram.
     pub datagram_bytes: u32,
     /// What a fragment of it carries above IP, but for the last.
@@ -63,9 +65,10 @@ pub fn frame(packet: &Packet, headers: &FlowHeaders, macs: [[u8; 6]; 2], most: u
         Body::Udp { datagram, fragment, fragments, .. } => {
             (UDP, datagram as u16, fragmented(headers, fragment, fragments))
         }
+        Body::Ping { .. } if headers.udp_echo => (UDP, packet.number as u16, DONT_FRAGMENT),
         Body::Ping { .. } | Body::Arp { .. } => (ICMP, packet.number as u16, DONT_FRAGMENT),
     };
-    let mut ip = vec![0x45, 0];
+    let mut ip = vec![0x45, packet.tos];
     ip.extend(total.to_be_bytes());
     ip.extend(identification.to_be_bytes());
     ip.extend(fragment.to_be_bytes());
@@ -84,13 +87,10 @@ pub fn frame(packet: &Packet, headers: &FlowHeaders, macs: [[u8; 6]; 2], most: u
             set(&mut out, start + 16, sum);
         }
         Body::Udp { fragment: 0, .. } => {
-            let start = out.len();
-            let length = (headers.datagram_bytes + UDP_HEADER_BYTES) as u16;
-            out.extend(ports(headers.flow, side).iter().flat_map(|port| port.to_be_bytes()));
-            out.extend(length.to_be_bytes());
-            out.extend([0, 0]);
-            let sum = checksum(&out[start..], pseudo_header(from, to, UDP, length));
-            set(&mut out, start + 6, if sum == 0 { 0xffff } else { sum });
+            udp(headers, side, headers.datagram_bytes, [from, to], &mut out);
+        }
+        Body::Ping { payload_bytes, .. } if headers.udp_echo => {
+            udp(headers, side, *payload_bytes, [from, to], &mut out);
         }
         Body::Udp { .. } | Body::Arp { .. } => {}
         Body::Ping { number, .. } => {
@@ -143,6 +143,8 @@ fn tcp(segment: &Segment, headers: &FlowHeaders, side: usize, out: &mut Vec<u8>)
     let flags = u8::from(segment.flags.fin)
         | u8::from(syn) << 1
         | u8::from(segment.flags.psh) << 3
+        | u8::from(segment.flags.ece) << 6
+        | u8::from(segment.flags.cwr) << 7
         | u8::from(!opens) << 4;
     let shift = if syn { 0 } else { headers.window_scale.map_or(0, |scale| scale[side]) };
     let window = (segment.window_bytes >> shift).min(u32::from(u16::MAX)) as u16;
@@ -175,6 +177,23 @@ fn tcp(segment: &Segment, headers: &FlowHeaders, side: usize, out: &mut Vec<u8>)
             }
         }
     }
+}
+
+/// A UDP header (RFC 768) over zeros.
+fn udp(
+    headers: &FlowHeaders,
+    side: usize,
+    payload_bytes: u32,
+    [from, to]: [[u8; 4]; 2],
+    out: &mut Vec<u8>,
+) {
+    let start = out.len();
+    let length = (payload_bytes + UDP_HEADER_BYTES) as u16;
+    out.extend(ports(headers.flow, side).iter().flat_map(|port| port.to_be_bytes()));
+    out.extend(length.to_be_bytes());
+    out.extend([0, 0]);
+    let sum = checksum(&out[start..], pseudo_header(from, to, UDP, length));
+    set(out, start + 6, if sum == 0 { 0xffff } else { sum });
 }
 
 /// RFC 7323 §3.2.
@@ -230,6 +249,7 @@ mod tests {
     use crate::SackBlock;
 
     const HEADERS: FlowHeaders = FlowHeaders {
+        udp_echo: false,
         addresses: [[10, 0, 0, 1], [10, 0, 0, 2]],
         flow: 3,
         initial: [u32::MAX - 10, 7],
@@ -242,7 +262,7 @@ mod tests {
     const MACS: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0], [2, 0, 0, 0, 0, 1]];
 
     fn packet(outward: bool, frame_bytes: u32, body: Body) -> Packet {
-        Packet { number: 5, flow: 3, frame_bytes, outward, body }
+        Packet { number: 5, flow: 3, frame_bytes, outward, tos: 0, body }
     }
 
     fn of_segment(outward: bool, segment: Segment) -> Vec<u8> {

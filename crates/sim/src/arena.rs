@@ -13,6 +13,27 @@ pub(crate) struct Handle {
     pub(crate) flow: u32,
     pub(crate) frame_bytes: u32,
     pub(crate) outward: bool,
+    /// Codepoint and ECN field, as in the IP header.
+    pub(crate) tos: u8,
+}
+
+/// ECN: congestion was experienced (RFC 3168 §5).
+const CE: u8 = 3;
+
+impl Handle {
+    /// CE is set.
+    pub(crate) fn is_marked(&self) -> bool {
+        self.tos & CE == CE
+    }
+
+    /// Sets CE, if the packet's ends understand it.
+    pub(crate) fn mark_ce(&mut self) -> bool {
+        let capable = self.tos & CE != 0;
+        if capable {
+            self.tos |= CE;
+        }
+        capable
+    }
 }
 
 /// A pool of packets. Freed places are used again, latest first.
@@ -24,7 +45,7 @@ pub(crate) struct Arena {
 
 impl Arena {
     pub(crate) fn insert(&mut self, packet: Packet) -> Handle {
-        let Packet { flow, frame_bytes, outward, .. } = packet;
+        let Packet { flow, frame_bytes, outward, tos, .. } = packet;
         let id = if let Some(id) = self.free.pop() {
             self.packets[id as usize] = packet;
             id
@@ -32,11 +53,16 @@ impl Arena {
             self.packets.push(packet);
             (self.packets.len() - 1) as PacketId
         };
-        Handle { id, flow, frame_bytes, outward }
+        Handle { id, flow, frame_bytes, outward, tos }
     }
 
     pub(crate) fn get(&self, handle: Handle) -> &Packet {
         &self.packets[handle.id as usize]
+    }
+
+    /// Writes into the packet what queues have marked.
+    pub(crate) fn mark(&mut self, handle: Handle) {
+        self.packets[handle.id as usize].tos = handle.tos;
     }
 
     /// The packet is no more.

@@ -3,7 +3,7 @@
 //! why a packet was dropped later.
 
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{Flow, Scenario, Traffic};
+use dumbbell_model::scenario::{EchoProtocol, Flow, Scenario, Traffic};
 use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::frame::IPV4_HEADER_BYTES;
 use dumbbell_packet::pcapng::Recording;
@@ -77,7 +77,9 @@ impl Capture {
                     fragment_bytes: (udp.mtu_bytes as u32 - IPV4_HEADER_BYTES) / 8 * 8,
                     ..headers
                 },
-                Traffic::Ping(_) => headers,
+                Traffic::Ping(ping) => {
+                    FlowHeaders { udp_echo: ping.protocol == EchoProtocol::Udp, ..headers }
+                }
             }
         });
         Self {

@@ -20,11 +20,29 @@ pub(crate) struct UdpSource {
     sent: u64,
     /// Wake-ups so far, where datagrams are sent in bursts.
     wakes: u64,
+    /// Of each datagram, where probes are kept.
+    pub(crate) probes: Option<Vec<Probe>>,
+}
+
+/// A packet that asks how long its way takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Probe {
+    pub(crate) sent: Time,
+    /// Until its answer, or itself, was there.
+    pub(crate) delay: Option<Span>,
 }
 
 impl UdpSource {
-    pub(crate) fn new(spec: Udp, start: Time, stop: Time) -> Self {
-        Self { spec, start, stop, sent: 0, wakes: 0 }
+    pub(crate) fn new(spec: Udp, start: Time, stop: Time, keep_probes: bool) -> Self {
+        Self { spec, start, stop, sent: 0, wakes: 0, probes: keep_probes.then(Vec::new) }
+    }
+
+    /// A datagram is whole at the receiver.
+    pub(crate) fn arrived(&mut self, now: Time, datagram: u64) {
+        let probes = self.probes.as_mut();
+        if let Some(probe) = probes.and_then(|probes| probes.get_mut(datagram as usize)) {
+            probe.delay = Some(now.since(probe.sent));
+        }
     }
 
     /// When datagram `n` is due: the n-th multiple of its length at the rate, exact.
@@ -47,19 +65,22 @@ impl UdpSource {
     /// The packets due now, with the lengths of their frames.
     pub(crate) fn send(&mut self, now: Time, out: &mut Vec<(u32, Body)>) {
         if self.spec.interval.is_zero() {
-            self.datagram(out);
+            self.datagram(now, out);
             return;
         }
         // As iperf3 does: at each tick, send until the average since the start is met.
         self.wakes += 1;
         while self.due(self.sent) <= now {
-            self.datagram(out);
+            self.datagram(now, out);
         }
     }
 
     /// One datagram, in IP fragments where it does not fit (RFC 791 §3.2: all but the last carry
     /// a multiple of eight bytes).
-    fn datagram(&mut self, out: &mut Vec<(u32, Body)>) {
+    fn datagram(&mut self, now: Time, out: &mut Vec<(u32, Body)>) {
+        if let Some(probes) = &mut self.probes {
+            probes.push(Probe { sent: now, delay: None });
+        }
         let datagram = self.sent;
         self.sent += 1;
         let total = self.spec.datagram_bytes + u64::from(UDP_HEADER_BYTES);
@@ -97,9 +118,10 @@ pub(crate) struct UdpSink {
 const REMEMBERED: usize = 64;
 
 impl UdpSink {
-    pub(crate) fn deliver(&mut self, now: Time, datagram: u64, payload_bytes: u64) {
+    /// True if it was not there before.
+    pub(crate) fn deliver(&mut self, now: Time, datagram: u64, payload_bytes: u64) -> bool {
         if self.complete.contains(&datagram) {
-            return;
+            return false;
         }
         if self.complete.len() == REMEMBERED {
             self.complete.pop_front();
@@ -107,6 +129,7 @@ impl UdpSink {
         self.complete.push_back(datagram);
         self.delivered_bytes += payload_bytes;
         self.last_delivery = Some(now);
+        true
     }
 }
 
@@ -116,7 +139,7 @@ pub(crate) struct PingState {
     start: Time,
     stop: Time,
     pub(crate) sent: u64,
-    sent_at: Vec<Time>,
+    pub(crate) probes: Vec<Probe>,
     pub(crate) answered: u64,
     pub(crate) rtt_ps: u128,
     pub(crate) rtt_min_ps: u64,
@@ -130,7 +153,7 @@ impl PingState {
             start,
             stop,
             sent: 0,
-            sent_at: Vec::new(),
+            probes: Vec::new(),
             answered: 0,
             rtt_ps: 0,
             rtt_min_ps: u64::MAX,
@@ -146,7 +169,7 @@ impl PingState {
     pub(crate) fn request(&mut self, now: Time) -> (u32, Body) {
         let number = self.sent;
         self.sent += 1;
-        self.sent_at.push(now);
+        self.probes.push(Probe { sent: now, delay: None });
         self.frame(number)
     }
 
@@ -157,7 +180,9 @@ impl PingState {
     }
 
     pub(crate) fn reply(&mut self, now: Time, number: u64) {
-        let rtt = now.since(self.sent_at[number as usize]).as_ps();
+        let probe = &mut self.probes[number as usize];
+        let rtt = now.since(probe.sent).as_ps();
+        probe.delay.get_or_insert(now.since(probe.sent));
         self.answered += 1;
         self.rtt_ps += u128::from(rtt);
         self.rtt_min_ps = self.rtt_min_ps.min(rtt);
@@ -171,9 +196,14 @@ mod tests {
     use dumbbell_model::Rate;
 
     fn source(datagram_bytes: u64, interval: Span) -> UdpSource {
-        let spec =
-            Udp { rate_bps: Rate::from_bps(8_000_000), datagram_bytes, interval, mtu_bytes: 1500 };
-        UdpSource::new(spec, Time::ZERO, Time::from_ns(1_000_000_000))
+        let spec = Udp {
+            rate_bps: Rate::from_bps(8_000_000),
+            datagram_bytes,
+            interval,
+            mtu_bytes: 1500,
+            codec: None,
+        };
+        UdpSource::new(spec, Time::ZERO, Time::from_ns(1_000_000_000), false)
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(crate) struct WindowSums {
 /// A flow at run time.
 pub(crate) struct FlowState {
     pub(crate) ends: Ends,
+    /// Codepoint of its packets.
+    pub(crate) dscp: u8,
     pub(crate) start: Time,
     pub(crate) stop: Option<Time>,
     /// Packets sent outward and back.

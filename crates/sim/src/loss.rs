@@ -154,7 +154,7 @@ mod tests {
 
     fn datagram(flow: u32) -> Packet {
         let body = Body::Udp { datagram: 0, payload_bytes: 100, fragment: 0, fragments: 1 };
-        Packet { flow, outward: true, frame_bytes: 142, number: 0, body }
+        Packet { flow, outward: true, tos: 0, frame_bytes: 142, number: 0, body }
     }
 
     #[test]

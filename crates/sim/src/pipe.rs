@@ -8,11 +8,12 @@
 use crate::arena::{Arena, Handle};
 use crate::loss::{DropReason, LossModel, PolicerState};
 use crate::pipe_stats::PipeStats;
-use crate::qdisc::{Discipline, Queued};
+use crate::qdisc::{Head, Inside, Qdisc, Queued, Verdicts};
 use crate::shaper::{DeliveryTrace, TokenBucket};
+use dumbbell_model::queue::Queue;
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{AckAggregation, Change, Queue, Reordering};
-use dumbbell_model::{Rate, Span, Time};
+use dumbbell_model::scenario::{AckAggregation, Change, Reordering};
+use dumbbell_model::{Framing, Rate, Span, Time};
 use std::collections::VecDeque;
 
 /// What lets packets go.
@@ -57,7 +58,7 @@ pub(crate) enum Offered {
 pub(crate) struct Pipe {
     line: VecDeque<OnLine>,
     pub(crate) delay: Span,
-    pub(crate) overhead_bytes: u32,
+    framing: Framing,
     /// Index of the node at the far end.
     pub(crate) to: usize,
     /// Taps at the near and the far end.
@@ -83,11 +84,10 @@ pub(crate) struct Pipe {
 
     waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
-    /// What decides what leaves, if more than order does, and what it chose to go next.
-    discipline: Option<Discipline>,
-    chosen: Option<Waiting>,
-    /// Dropped by it and not told yet.
-    discarded: Vec<(Handle, DropReason)>,
+    /// What decides what leaves, if more than order does.
+    qdisc: Option<Qdisc>,
+    /// What it did and was not told yet.
+    verdicts: Verdicts,
     held: Vec<Handle>,
     held_until: Option<Time>,
     damaged: Vec<Handle>,
@@ -102,6 +102,7 @@ pub(crate) struct PipeParts {
     pub(crate) shaper: Shaper,
     pub(crate) jitter: Span,
     pub(crate) rng: Rng,
+    pub(crate) qdisc: Option<Qdisc>,
 }
 
 impl Pipe {
@@ -124,9 +125,9 @@ impl Pipe {
             loss: parts.loss,
             corruption: spec.corruption,
             duplication: spec.duplication,
-            queue: spec.queue,
+            queue: spec.queue.clone(),
             shaper: parts.shaper,
-            overhead_bytes: spec.overhead_bytes,
+            framing: spec.framing,
             delay: spec.delay,
             jitter: parts.jitter,
             reordering: spec.reordering,
@@ -138,9 +139,8 @@ impl Pipe {
             tap_far: None,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
-            discipline: Discipline::of(spec.queue),
-            chosen: None,
-            discarded: Vec::new(),
+            qdisc: parts.qdisc,
+            verdicts: Verdicts::default(),
             line: VecDeque::new(),
             held: Vec::new(),
             held_until: None,
@@ -155,7 +155,7 @@ impl Pipe {
 
     /// A packet arrives at the near end.
     pub(crate) fn offer(&mut self, now: Time, packet: Handle, arena: &Arena) -> Offered {
-        let bytes = self.bytes(packet);
+        let bytes = packet.frame_bytes;
         self.stats.arrived_packets += 1;
         self.stats.arrived_bytes += u64::from(bytes);
         if self.mere_delay {
@@ -192,9 +192,9 @@ impl Pipe {
         self.accept(now, packet)
     }
 
-    /// Bytes that count on this link.
-    fn bytes(&self, packet: Handle) -> u32 {
-        packet.frame_bytes + self.overhead_bytes
+    /// What it takes on the wire.
+    fn wire_bytes(&self, packet: Handle) -> u32 {
+        self.framing.wire_bytes(packet.frame_bytes)
     }
 
     fn dropped(&mut self, reason: DropReason) -> Offered {
@@ -209,7 +209,7 @@ impl Pipe {
         }
         while let Some(head) = self.waiting.front().filter(|head| head.start <= now).copied() {
             self.waiting.pop_front();
-            self.waiting_bytes -= u64::from(self.bytes(head.packet));
+            self.waiting_bytes -= u64::from(head.packet.frame_bytes);
             self.stats.leaves(head.start.since(head.arrived));
         }
     }
@@ -225,15 +225,22 @@ impl Pipe {
                         .is_some_and(|limit| self.waiting_bytes + u64::from(bytes) > limit)
             }
             Queue::Netem { limit_packets, .. } => self.waiting.len() as u64 >= limit_packets,
-            Queue::Codel { limit_packets, .. } => self.queued().0 as u64 >= limit_packets,
-            Queue::FqCodel { .. } => false, // It makes room by itself.
+            _ => false, // Disciplines make room by themselves.
         }
     }
 
     /// Into the queue, or through it.
     fn accept(&mut self, now: Time, packet: Handle) -> Offered {
-        let bytes = self.bytes(packet);
+        let wire_bytes = self.wire_bytes(packet);
         match &mut self.shaper {
+            _ if self.qdisc.is_some() => {
+                let queued = Queued { packet, arrived: now, bytes: packet.frame_bytes };
+                if let Some(qdisc) = &mut self.qdisc {
+                    qdisc.enqueue(now, queued, &mut self.verdicts);
+                }
+                self.stats.queue_max = self.stats.queue_max.max(self.queued().0);
+                Offered::Kept(None)
+            }
             Shaper::Serial { rate, busy_until, remainder } => {
                 let start = if *busy_until > now {
                     *busy_until
@@ -241,7 +248,7 @@ impl Pipe {
                     *remainder = 0;
                     now
                 };
-                let (span, rest) = rate.serialise(u64::from(bytes), *remainder);
+                let (span, rest) = rate.serialise(u64::from(wire_bytes), *remainder);
                 *remainder = rest;
                 *busy_until = start + span;
                 let end = *busy_until;
@@ -258,21 +265,10 @@ impl Pipe {
                     if self.take_damage(packet) {
                         return self.dropped(DropReason::Corrupted);
                     }
-                    self.left(bytes);
+                    self.left(packet.frame_bytes);
                     return Offered::Passed;
                 }
                 self.depart(now, now, packet);
-                Offered::Kept(None)
-            }
-            _ if self.discipline.is_some() => {
-                let queued = Queued { packet, arrived: now, bytes };
-                let mut dropped = Vec::new();
-                if let Some(discipline) = &mut self.discipline {
-                    let beside = usize::from(self.chosen.is_some());
-                    discipline.enqueue(queued, beside, &mut dropped);
-                }
-                self.discard(&dropped, DropReason::Overflow);
-                self.stats.queue_max = self.stats.queue_max.max(self.queued().0);
                 Offered::Kept(None)
             }
             _ => {
@@ -288,13 +284,13 @@ impl Pipe {
             Queue::Netem { delay, jitter, .. } => {
                 delay + Span::from_ps(self.rng.below(jitter.as_ps()))
             }
-            Queue::DropTail { .. } | Queue::Codel { .. } | Queue::FqCodel { .. } => Span::ZERO,
+            _ => Span::ZERO,
         }
     }
 
     /// In order of eligibility: with netem's jitter a later packet may overtake.
     fn enqueue(&mut self, new: Waiting) {
-        self.waiting_bytes += u64::from(self.bytes(new.packet));
+        self.waiting_bytes += u64::from(new.packet.frame_bytes);
         let mut index = self.waiting.len();
         while index > 0 && self.waiting[index - 1].start > new.start {
             index -= 1;
@@ -337,75 +333,79 @@ impl Pipe {
         }
     }
 
-    /// What goes next. A discipline decides once, when the packet before has left.
-    fn head(&mut self, now: Time) -> Option<Waiting> {
-        let Some(discipline) = &mut self.discipline else { return self.waiting.front().copied() };
-        if self.chosen.is_none() {
-            let mut dropped = Vec::new();
-            let queued = discipline.dequeue(now, &mut dropped);
-            self.discard(&dropped, DropReason::Aqm);
-            self.chosen = queued.map(|Queued { packet, arrived, .. }| Waiting {
-                packet,
-                arrived,
-                start: arrived,
-            });
+    /// What goes next, and from when on it may.
+    fn head(&mut self, now: Time) -> Option<(Time, Option<Handle>)> {
+        let Some(qdisc) = &mut self.qdisc else {
+            return self.waiting.front().map(|head| (head.start, Some(head.packet)));
+        };
+        match qdisc.peek(now, &mut self.verdicts) {
+            Head::Empty => None,
+            Head::Until(at) => Some((at, None)),
+            Head::Ready(queued) => Some((queued.arrived, Some(queued.packet))),
         }
-        self.chosen
-    }
-
-    fn discard(&mut self, dropped: &[Handle], reason: DropReason) {
-        self.stats.dropped[reason as usize] += dropped.len() as u64;
-        self.discarded.extend(dropped.iter().map(|packet| (*packet, reason)));
     }
 
     /// What the discipline has dropped since this was asked last, and why.
     pub(crate) fn discarded(&mut self) -> Vec<(Handle, DropReason)> {
-        core::mem::take(&mut self.discarded)
+        self.stats.marked += core::mem::take(&mut self.verdicts.marked);
+        for (_, reason) in &self.verdicts.dropped {
+            self.stats.dropped[*reason as usize] += 1;
+        }
+        core::mem::take(&mut self.verdicts.dropped)
     }
 
     /// When the head of the queue may leave; `None`: nothing waits, or no event is needed.
     pub(crate) fn queue_event(&mut self, now: Time) -> Option<Time> {
-        let head = self.head(now)?;
-        let bytes = self.bytes(head.packet);
+        let (start, packet) = self.head(now)?;
+        let Some(packet) = packet else { return Some(start) };
+        let wire_bytes = self.wire_bytes(packet);
         match &mut self.shaper {
             Shaper::Serial { .. } => None,
-            Shaper::None => Some(head.start),
-            Shaper::Tbf(bucket) => Some(bucket.leaves_at(head.start, bytes).max(now)),
-            Shaper::Trace(trace) => Some(trace.next_at(now.max(head.start))),
+            Shaper::None => Some(start),
+            Shaper::Tbf(bucket) => Some(bucket.leaves_at(start, wire_bytes).max(now)),
+            Shaper::Trace(trace) => Some(trace.next_at(now.max(start))),
         }
     }
 
     /// Takes the head out of the queue if it may leave now. It has passed the pipe if the result is
     /// `Some`; else it is on the line or still waiting.
     pub(crate) fn release(&mut self, now: Time) -> Release {
-        let Some(head) = self.head(now) else { return Release::Nothing };
-        let bytes = self.bytes(head.packet);
-        let goes = head.start <= now
+        let Some((start, Some(packet))) = self.head(now) else { return Release::Nothing };
+        let wire_bytes = self.wire_bytes(packet);
+        let goes = start <= now
             && match &mut self.shaper {
                 Shaper::Serial { .. } => false,
                 Shaper::None => true,
                 Shaper::Tbf(bucket) => {
-                    let goes = bucket.leaves_at(head.start, bytes) <= now;
+                    let goes = bucket.leaves_at(start, wire_bytes) <= now;
                     if goes {
-                        bucket.take(now, bytes);
+                        bucket.take(now, wire_bytes);
                     }
                     goes
                 }
-                Shaper::Trace(trace) => trace.spend(bytes),
+                Shaper::Trace(trace) => trace.spend(wire_bytes),
             };
         if !goes {
             return Release::Nothing;
         }
-        if self.chosen.take().is_none() {
-            self.waiting.pop_front();
-            self.waiting_bytes -= u64::from(self.bytes(head.packet));
-        }
-        self.stats.leaves(now.since(head.arrived));
+        let Some((packet, arrived)) = self.take(now) else { return Release::Nothing };
+        self.stats.leaves(now.since(arrived));
         if self.delay.is_zero() && self.jitter.is_zero() && self.reordering.is_none() {
-            return self.emerge(head.packet);
+            return self.emerge(packet);
         }
-        self.depart(now, now, head.packet);
+        self.depart(now, now, packet);
         Release::OnLine
+    }
+
+    /// The head out of the queue, and when it arrived there.
+    fn take(&mut self, now: Time) -> Option<(Handle, Time)> {
+        if let Some(qdisc) = &mut self.qdisc {
+            let queued = qdisc.take(now, &mut self.verdicts)?;
+            return Some((queued.packet, queued.arrived));
+        }
+        let head = self.waiting.pop_front()?;
+        self.waiting_bytes -= u64::from(head.packet.frame_bytes);
+        Some((head.packet, head.arrived))
     }
 
     /// A delivery opportunity of a trace begins or ends.
@@ -447,7 +447,7 @@ impl Pipe {
         };
         self.line.pop_front();
         if self.mere_delay {
-            self.left(self.bytes(head.packet));
+            self.left(head.packet.frame_bytes);
             return Release::Arrived(head.packet);
         }
         self.settle(now);
@@ -460,7 +460,7 @@ impl Pipe {
             self.stats.dropped[DropReason::Corrupted as usize] += 1;
             return Release::Damaged(packet);
         }
-        self.left(self.bytes(packet));
+        self.left(packet.frame_bytes);
         Release::Arrived(packet)
     }
 
@@ -473,7 +473,7 @@ impl Pipe {
         if self.damaged.is_empty() {
             return false;
         }
-        let Some(index) = self.damaged.iter().position(|damaged| *damaged == packet) else {
+        let Some(index) = self.damaged.iter().position(|damaged| damaged.id == packet.id) else {
             return false;
         };
         self.damaged.swap_remove(index);
@@ -525,9 +525,7 @@ impl Pipe {
         if let Some(delay) = change.delay {
             match &mut self.queue {
                 Queue::Netem { delay: old, .. } => *old = delay,
-                Queue::DropTail { .. } | Queue::Codel { .. } | Queue::FqCodel { .. } => {
-                    self.delay = delay;
-                }
+                _ => self.delay = delay,
             }
         }
         match (&mut self.shaper, change.rate_bps) {
@@ -552,10 +550,10 @@ impl Pipe {
             *busy_until = first.start; // The end of the packet on the wire.
         }
         for planned in planned {
-            let bytes = self.bytes(planned.packet);
+            let wire_bytes = self.wire_bytes(planned.packet);
             let Shaper::Serial { rate, busy_until, remainder } = &mut self.shaper else { return };
             let start = *busy_until;
-            let (span, rest) = rate.serialise(u64::from(bytes), *remainder);
+            let (span, rest) = rate.serialise(u64::from(wire_bytes), *remainder);
             *remainder = rest;
             *busy_until = start + span;
             let end = *busy_until;
@@ -566,12 +564,15 @@ impl Pipe {
 
     /// Packets that wait now (after [`Self::settle`]).
     pub(crate) fn queued(&self) -> (usize, u64) {
-        let Some(discipline) = &self.discipline else {
-            return (self.waiting.len(), self.waiting_bytes);
-        };
-        let (packets, bytes) = discipline.length();
-        let chosen = self.chosen.map_or(0, |head| u64::from(self.bytes(head.packet)));
-        (packets + usize::from(self.chosen.is_some()), bytes + chosen)
+        match &self.qdisc {
+            Some(qdisc) => qdisc.length(),
+            None => (self.waiting.len(), self.waiting_bytes),
+        }
+    }
+
+    /// The state of its discipline, for the table `queues`.
+    pub(crate) fn inside_queue(&self, now: Time) -> Inside {
+        self.qdisc.as_ref().map_or_else(Inside::default, |qdisc| qdisc.inside(now))
     }
 
     /// Packets inside: waiting, travelling or held.
@@ -587,6 +588,7 @@ impl Pipe {
     pub(crate) fn is_line(&self) -> bool {
         self.mere_delay
             || self.ack_aggregation.is_none()
+                && self.qdisc.is_none()
                 && match self.shaper {
                     Shaper::Serial { .. } => true,
                     Shaper::None => !matches!(self.queue, Queue::Netem { .. }),
@@ -600,7 +602,9 @@ impl Pipe {
 
     /// Does this pipe have a queue worth a table?
     pub(crate) fn has_queue(&self) -> bool {
-        !matches!(self.shaper, Shaper::None) || matches!(self.queue, Queue::Netem { .. })
+        !matches!(self.shaper, Shaper::None)
+            || self.qdisc.is_some()
+            || matches!(self.queue, Queue::Netem { .. })
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) struct PipeStats {
     pub(crate) left_packets: u64,
     pub(crate) left_bytes: u64,
     pub(crate) dropped: [u64; DropReason::ALL.len()],
+    pub(crate) marked: u64,
     pub(crate) queue_max: usize,
     /// Packet·picoseconds in the queue, and packets that left it.
     pub(crate) sojourn_ps: u128,
@@ -20,6 +21,8 @@ pub(crate) struct PipeStats {
     /// Of these, up to the last sample.
     pub(crate) sampled_ps: u128,
     pub(crate) sampled_packets: u64,
+    /// Each since the last sample, where queues are sampled.
+    pub(crate) recent_ps: Option<Vec<u64>>,
 }
 
 impl PipeStats {
@@ -27,6 +30,9 @@ impl PipeStats {
         self.sojourn_ps += u128::from(waited.as_ps());
         self.sojourn_packets += 1;
         self.sojourn_max_ps = self.sojourn_max_ps.max(waited.as_ps());
+        if let Some(recent_ps) = &mut self.recent_ps {
+            recent_ps.push(waited.as_ps());
+        }
     }
 
     pub(crate) fn dropped_total(&self) -> u64 {

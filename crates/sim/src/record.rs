@@ -6,9 +6,9 @@ use crate::pipe::Pipe;
 use crate::transport::sender::Phase;
 use crate::world::World;
 use dumbbell_cc::CaState;
-use dumbbell_model::scenario::{Flow, Sampling, Traffic};
+use dumbbell_model::scenario::{Flow, Sampling, Traffic, Udp};
 use dumbbell_model::tables::{
-    DropRow, FlowRow, PacketRow, PipeRow, QueueRow, SampleRow, Table, TransferRow,
+    DropRow, FlowRow, PacketRow, PipeRow, ProbeRow, QueueRow, SampleRow, Table, TransferRow,
 };
 use dumbbell_model::Time;
 use dumbbell_packet::{Body, Packet};
@@ -120,26 +120,50 @@ fn sample_row(at: Time, spec: &Flow, flow: &FlowState) -> SampleRow {
         delivery_rate_bps: sender.rate.delivery_bps(sender.mss),
         app_limited: i64::from(sender.rate.last_limited),
         spurious_packets: sender.dsack_dups as i64,
-        delivered_ce_packets: 0,
+        delivered_ce_packets: sender.ecn.delivered_ce as i64,
         ..base
     }
 }
 
 fn queue_row(at: Time, pipe: &mut Pipe) -> QueueRow {
     let (packets, bytes) = pipe.queued();
+    let inside = pipe.inside_queue(at);
     let stats = &mut pipe.stats;
     let left = stats.sojourn_packets - stats.sampled_packets;
     let waited = stats.sojourn_ps - stats.sampled_ps;
     stats.sampled_packets = stats.sojourn_packets;
     stats.sampled_ps = stats.sojourn_ps;
+    let mut recent_ps = stats.recent_ps.take().unwrap_or_default();
+    recent_ps.sort_unstable();
+    let quantile_ns = |share: f64| {
+        // The least value that so many are not above (nearest rank).
+        let rank = (share * recent_ps.len() as f64).ceil() as usize;
+        recent_ps.get(rank.saturating_sub(1)).map_or(-1, |ps| (ps / 1000) as i64)
+    };
+    let (sojourn_min_ns, sojourn_p99_ns) = (quantile_ns(0.0), quantile_ns(0.99));
+    recent_ps.clear();
+    stats.recent_ps = Some(recent_ps);
+    let count = |flows: Option<usize>| flows.map_or(-1, |flows| flows as i64);
     QueueRow {
         time_ns: ns(at),
         pipe: pipe.name.clone(),
         queued_packets: packets as i64,
         queued_bytes: bytes as i64,
         sojourn_mean_ns: mean(waited as f64 / 1000.0, left),
+        sojourn_min_ns,
+        sojourn_p99_ns,
+        qdisc: pipe.queue.name().to_owned(),
+        dropping: inside.codel.map_or(-1, |codel| i64::from(codel.drop_next.is_some())),
+        drop_count: inside.codel.map_or(-1, |codel| i64::from(codel.count)),
+        drop_next_ns: inside.codel.and_then(|codel| codel.drop_next).map_or(-1, ns),
+        drop_probability: inside.probability.unwrap_or(f64::NAN),
+        average_bytes: inside.average_bytes.unwrap_or(f64::NAN),
+        new_flows: count(inside.new_flows),
+        old_flows: count(inside.old_flows),
         dropped_packets: pipe.stats.dropped_total() as i64,
-        marked_packets: 0,
+        dropped_overflow_packets: pipe.stats.dropped[DropReason::Overflow as usize] as i64,
+        dropped_aqm_packets: pipe.stats.dropped[DropReason::Aqm as usize] as i64,
+        marked_packets: pipe.stats.marked as i64,
         sent_bytes: pipe.stats.left_bytes as i64,
     }
 }
@@ -186,7 +210,32 @@ impl World<'_> {
             QueueRow::table(&self.recorder.queues),
             DropRow::table(&self.recorder.drops),
             PacketRow::table(&self.tap_packets.rows(self.scenario)),
+            ProbeRow::table(&self.probes()),
         ]
+    }
+
+    fn probes(&self) -> Vec<ProbeRow> {
+        if !self.scenario.sampling.probes {
+            return Vec::new();
+        }
+        let mut rows = Vec::new();
+        for (spec, flow) in self.scenario.flows.iter().zip(&self.flows) {
+            let (kind, probes) = match (&flow.ends, &spec.traffic) {
+                (Ends::Udp { source, .. }, _) => ("one_way", source.probes.as_deref()),
+                (Ends::Ping(ping), Traffic::Ping(of)) => {
+                    (of.protocol.name(), Some(ping.probes.as_slice()))
+                }
+                _ => continue,
+            };
+            rows.extend(probes.into_iter().flatten().enumerate().map(|(number, probe)| ProbeRow {
+                time_ns: ns(probe.sent),
+                flow: spec.name.clone(),
+                kind: kind.to_owned(),
+                probe_number: number as i64,
+                delay_ns: probe.delay.map_or(-1, |delay| delay.as_ns() as i64),
+            }));
+        }
+        rows
     }
 
     fn flow_row(&self, index: usize, spec: &Flow, flow: &FlowState) -> FlowRow {
@@ -227,8 +276,11 @@ impl World<'_> {
                 );
                 fill_tcp(&mut row, tcp, flow, self.end);
             }
-            (Ends::Udp { sink, .. }, _) => {
+            (Ends::Udp { sink, .. }, traffic) => {
                 row.kind = "udp".to_owned();
+                if let Traffic::Udp(Udp { codec: Some(codec), .. }) = traffic {
+                    row.codec = codec.name().to_owned();
+                }
                 row.data_packets = flow.sent[0] as i64;
                 row.last_delivery_ns = sink.last_delivery.map_or(-1, ns);
             }
@@ -291,6 +343,7 @@ fn pipe_row(pipe: &Pipe, duration_ps: f64) -> PipeRow {
         dropped_policed_packets: dropped(DropReason::Policed),
         dropped_corrupted_packets: dropped(DropReason::Corrupted),
         dropped_aqm_packets: dropped(DropReason::Aqm),
+        marked_packets: stats.marked as i64,
         remaining_packets: pipe.inside() as i64,
         queue_max_packets: stats.queue_max as i64,
         queue_mean_packets: stats.sojourn_ps as f64 / duration_ps,

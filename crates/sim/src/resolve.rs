@@ -81,6 +81,7 @@ impl World<'_> {
         let packet = Packet {
             flow: NO_FLOW,
             outward: !reply,
+            tos: 0,
             frame_bytes: ARP_FRAME_BYTES,
             number: u64::from(entry),
             body: Body::Arp { entry, hops: hops + 1, reply },

@@ -8,6 +8,7 @@ use crate::flow::{Ends, FlowState, TcpEnds, WindowSums};
 use crate::loss::{LossModel, PolicerState};
 use crate::neighbour::Neighbours;
 use crate::pipe::{Pipe, PipeParts, Shaper};
+use crate::qdisc::Qdisc;
 use crate::record::Recorder;
 use crate::reorder::Reorder;
 use crate::route::Routes;
@@ -112,16 +113,16 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
         scenario::Shaper::None => Shaper::None,
         // As the kernel's engines do it: no discipline can stand behind a wire there.
         scenario::Shaper::Serial { rate_bps } if spec.queue.is_discipline() => {
-            let burst_bytes = u64::from(FULL_FRAME_BYTES + spec.overhead_bytes);
-            Shaper::Tbf(TokenBucket::new(*rate_bps, burst_bytes, burst_bytes))
+            let burst_bytes = u64::from(spec.framing.wire_bytes(FULL_FRAME_BYTES));
+            Shaper::Tbf(TokenBucket::new(*rate_bps, burst_bytes, burst_bytes, None))
         }
         scenario::Shaper::Serial { rate_bps } => {
             Shaper::Serial { rate: *rate_bps, busy_until: Time::ZERO, remainder: 0 }
         }
-        scenario::Shaper::Tbf { rate_bps, burst_bytes, initial_bytes } => {
+        scenario::Shaper::Tbf { rate_bps, burst_bytes, initial_bytes, peak } => {
             let drawn = || Rng::named(seed, &format!("link/{name}/tokens")).below(*burst_bytes + 1);
             let level = initial_bytes.unwrap_or_else(drawn);
-            Shaper::Tbf(TokenBucket::new(*rate_bps, *burst_bytes, level))
+            Shaper::Tbf(TokenBucket::new(*rate_bps, *burst_bytes, level, *peak))
         }
         scenario::Shaper::Trace { deliveries_ms } => {
             Shaper::Trace(DeliveryTrace::new(deliveries_ms.clone()))
@@ -136,9 +137,17 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
         shaper,
         jitter: spec.jitter + scenario.nodes[to].processing_jitter,
         rng: Rng::named(seed, &format!("link/{name}")),
+        qdisc: spec
+            .queue
+            .is_discipline()
+            .then(|| Qdisc::new(&spec.queue, spec.framing, &format!("link/{name}"), seed)),
         name,
     };
-    Pipe::new(parts, spec)
+    let mut pipe = Pipe::new(parts, spec);
+    if scenario.sampling.queues && pipe.has_queue() {
+        pipe.stats.recent_ps = Some(Vec::new());
+    }
+    pipe
 }
 
 fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64) -> FlowState {
@@ -158,12 +167,14 @@ fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64
             Ends::Tcp(Box::new(TcpEnds { sender, receiver }))
         }
         Traffic::Udp(udp) => {
-            Ends::Udp { source: UdpSource::new(*udp, start, until), sink: UdpSink::default() }
+            let source = UdpSource::new(*udp, start, until, scenario.sampling.probes);
+            Ends::Udp { source, sink: UdpSink::default() }
         }
         Traffic::Ping(ping) => Ends::Ping(PingState::new(*ping, start, until)),
     };
     FlowState {
         ends,
+        dscp: spec.dscp,
         start,
         stop: stop.filter(|stop| *stop > start && *stop < end),
         sent: [0; 2],

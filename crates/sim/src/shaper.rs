@@ -1,20 +1,19 @@
 //! What lets packets go: token bucket (Linux's sch_tbf) and packet-delivery trace (mahimahi).
 
+use dumbbell_model::scenario::Peak;
 use dumbbell_model::{Rate, Span, Time};
 
-/// Linux's token bucket, counted in nanoseconds of transmission at the rate.
+/// A bucket of tokens, counted in nanoseconds of transmission at its rate.
 #[derive(Clone, Debug)]
-pub(crate) struct TokenBucket {
+struct Bucket {
     rate: Rate,
     depth_ns: u64,
     tokens_ns: u64,
-    /// When `tokens_ns` was true (`t_c`).
-    at_ns: u64,
 }
 
-impl TokenBucket {
-    pub(crate) fn new(rate: Rate, burst_bytes: u64, initial_bytes: u64) -> Self {
-        let mut bucket = Self { rate, depth_ns: 0, tokens_ns: 0, at_ns: 0 };
+impl Bucket {
+    fn new(rate: Rate, burst_bytes: u64, initial_bytes: u64) -> Self {
+        let mut bucket = Self { rate, depth_ns: 0, tokens_ns: 0 };
         bucket.depth_ns = bucket.cost_ns(burst_bytes);
         bucket.tokens_ns = bucket.cost_ns(initial_bytes);
         bucket
@@ -25,31 +24,68 @@ impl TokenBucket {
         self.rate.serialise(bytes, 0).0.as_ns()
     }
 
-    /// When a packet of this length may leave, not before `from`. A packet longer than the bucket
-    /// leaves from a full bucket: in Linux it would be refused at the entrance.
-    pub(crate) fn leaves_at(&self, from: Time, bytes: u32) -> Time {
-        let cost = self.cost_ns(u64::from(bytes)).min(self.depth_ns);
-        let wait = cost.saturating_sub(self.tokens_ns);
-        from.max(Time::from_ns(self.at_ns + wait))
+    /// Nanoseconds until there are enough tokens; a packet longer than the bucket waits for a full
+    /// one: in Linux it would be refused at the entrance.
+    fn wait_ns(&self, bytes: u32) -> u64 {
+        self.cost_ns(u64::from(bytes)).min(self.depth_ns).saturating_sub(self.tokens_ns)
     }
 
-    /// The packet leaves now.
-    pub(crate) fn take(&mut self, now: Time, bytes: u32) {
-        let now_ns = now.as_ns();
-        let filled = self.tokens_ns + (now_ns - self.at_ns).min(self.depth_ns);
+    fn take(&mut self, since_ns: u64, bytes: u32) {
+        let filled = self.tokens_ns + since_ns.min(self.depth_ns);
         self.tokens_ns = filled.min(self.depth_ns).saturating_sub(self.cost_ns(u64::from(bytes)));
-        self.at_ns = now_ns;
     }
 
     /// A new rate from now on; the bucket keeps its share of filling.
-    pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
-        self.take(now, 0);
+    fn set_rate(&mut self, rate: Rate) {
         let bytes_in = |ns: u64, rate: Rate| rate.bytes_in(Span::from_ns(ns));
         let depth = bytes_in(self.depth_ns + 1, self.rate);
         let level = bytes_in(self.tokens_ns, self.rate);
         self.rate = rate;
         self.depth_ns = self.cost_ns(depth);
         self.tokens_ns = self.cost_ns(level);
+    }
+}
+
+/// Linux's token-bucket filter: one bucket for the rate, a second for how fast bursts leave.
+#[derive(Clone, Debug)]
+pub(crate) struct TokenBucket {
+    rate: Bucket,
+    peak: Option<Bucket>,
+    /// When their tokens were true (`t_c`).
+    at_ns: u64,
+}
+
+impl TokenBucket {
+    pub(crate) fn new(
+        rate: Rate,
+        burst_bytes: u64,
+        initial_bytes: u64,
+        peak: Option<Peak>,
+    ) -> Self {
+        let peak = peak.map(|p| Bucket::new(p.rate_bps, p.burst_bytes, p.burst_bytes));
+        Self { rate: Bucket::new(rate, burst_bytes, initial_bytes), peak, at_ns: 0 }
+    }
+
+    /// When a packet of this length may leave, not before `from`.
+    pub(crate) fn leaves_at(&self, from: Time, bytes: u32) -> Time {
+        let peak_ns = self.peak.as_ref().map_or(0, |peak| peak.wait_ns(bytes));
+        from.max(Time::from_ns(self.at_ns + self.rate.wait_ns(bytes).max(peak_ns)))
+    }
+
+    /// The packet leaves now.
+    pub(crate) fn take(&mut self, now: Time, bytes: u32) {
+        let since_ns = now.as_ns() - self.at_ns;
+        self.rate.take(since_ns, bytes);
+        if let Some(peak) = &mut self.peak {
+            peak.take(since_ns, bytes);
+        }
+        self.at_ns = now.as_ns();
+    }
+
+    /// A new rate from now on.
+    pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
+        self.take(now, 0);
+        self.rate.set_rate(rate);
     }
 }
 
@@ -128,7 +164,7 @@ mod tests {
     #[test]
     fn a_full_bucket_lets_its_burst_go_and_then_paces() {
         let rate = Rate::from_bps(10_000_000);
-        let mut bucket = TokenBucket::new(rate, 5120, 5120);
+        let mut bucket = TokenBucket::new(rate, 5120, 5120, None);
         let mut now = Time::ZERO;
         let mut departures = Vec::new();
         for _ in 0..6 {
@@ -142,10 +178,26 @@ mod tests {
         assert_eq!(departures[5] - departures[4], 1_211_200);
     }
 
+    /// The burst of three frames leaves at the peak rate, not at once.
+    #[test]
+    fn a_peak_rate_spreads_the_burst() {
+        let peak = Peak { rate_bps: Rate::from_bps(20_000_000), burst_bytes: 1514 };
+        let mut bucket = TokenBucket::new(Rate::from_bps(10_000_000), 5120, 5120, Some(peak));
+        let mut departures = Vec::new();
+        let mut now = Time::ZERO;
+        for _ in 0..8 {
+            now = bucket.leaves_at(now, 1514);
+            bucket.take(now, 1514);
+            departures.push(now.as_ns());
+        }
+        assert_eq!(departures[..4], [0, 605_600, 1_211_200, 1_816_800]);
+        assert_eq!(departures[7] - departures[6], 1_211_200);
+    }
+
     #[test]
     fn long_run_rate_is_the_rate() {
         let rate = Rate::from_bps(10_000_000);
-        let mut bucket = TokenBucket::new(rate, 5120, 0);
+        let mut bucket = TokenBucket::new(rate, 5120, 0, None);
         let mut now = Time::ZERO;
         for _ in 0..10_000 {
             now = bucket.leaves_at(now, 1514);

@@ -10,6 +10,7 @@ use crate::neighbour::Neighbours;
 use crate::pipe::{Offered, Pipe, Release};
 use crate::record::Recorder;
 use crate::route::Routes;
+use crate::transport::ecn::ECT_0;
 use crate::{Monitor, RunError};
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::NodeKind;
@@ -158,6 +159,9 @@ impl World<'_> {
     fn emerged(&mut self, pipe: usize, left_at: Time, release: Release) {
         match release {
             Release::Arrived(packet) => {
+                if packet.is_marked() {
+                    self.arena.mark(packet);
+                }
                 self.at_near_end(pipe, left_at, packet);
                 self.at_far_end(pipe, packet);
             }
@@ -255,7 +259,12 @@ impl World<'_> {
         }
         self.packets += 1;
         let node = self.targets[flow as usize][usize::from(outward)] as usize;
-        let packet = self.arena.insert(Packet { number, flow, frame_bytes, outward, body });
+        let ect = match &body {
+            Body::Tcp(segment) if segment.ect => ECT_0,
+            _ => 0,
+        };
+        let tos = state.dscp << 2 | ect;
+        let packet = self.arena.insert(Packet { number, flow, frame_bytes, outward, tos, body });
         let leaves = self.forward(packet, node);
         if outward {
             self.tell_sender(flow, &body, leaves);
@@ -379,7 +388,7 @@ impl World<'_> {
             (Ends::Tcp(tcp), Body::Tcp(segment)) => {
                 if packet.outward {
                     let before = tcp.receiver.duplicate_packets;
-                    tcp.receiver.on_segment(now, segment);
+                    tcp.receiver.on_segment(now, segment, handle.tos & 3);
                     if let Some(capture) = &mut self.capture {
                         capture.arrived(packet, tcp.receiver.duplicate_packets > before);
                     }
@@ -390,7 +399,7 @@ impl World<'_> {
                 self.collect(handle.flow);
             }
             (
-                Ends::Udp { sink, .. },
+                Ends::Udp { sink, source },
                 &Body::Udp { datagram, payload_bytes, fragment, fragments },
             ) => {
                 let whole = if fragments == 1 {
@@ -409,7 +418,9 @@ impl World<'_> {
                     self.reassembly.entry(to).or_default().arrive(now, from, part)
                 };
                 if let Some(bytes) = whole {
-                    sink.deliver(now, datagram, bytes);
+                    if sink.deliver(now, datagram, bytes) {
+                        source.arrived(now, datagram);
+                    }
                 }
             }
             (Ends::Ping(ping), &Body::Ping { number, .. }) => {

@@ -2,7 +2,8 @@
 
 mod lab;
 
-use dumbbell_model::scenario::{Algorithm, Pipe, Queue, Scenario, Shaper};
+use dumbbell_model::queue::{Framing, Queue};
+use dumbbell_model::scenario::{Algorithm, Pipe, Scenario, Shaper};
 use dumbbell_model::{Rate, Span};
 use lab::{
     delay, dumbbell, mbps, near, ping, run, run_seed, scripted, segments, serial, set_options, tcp,
@@ -28,7 +29,10 @@ fn a_single_packet_takes_serialisation_and_propagation() {
 
 #[test]
 fn hops_add_up_and_overhead_counts() {
-    let mid = Pipe { overhead_bytes: 24, ..serial(mbps(10), Span::from_ms(5), 10) };
+    let mid = Pipe {
+        framing: Framing { overhead_bytes: 24, ..Framing::default() },
+        ..serial(mbps(10), Span::from_ms(5), 10)
+    };
     let mut scenario = dumbbell(Span::from_s(1), 1, mid, wire());
     scenario.links[1].forward = serial(mbps(100), Span::from_us(10), 10);
     scenario.links[2].forward = serial(mbps(1000), Span::from_us(20), 10);
@@ -143,7 +147,12 @@ fn a_token_bucket_lets_its_rate_through_in_the_long_run() {
     let burst = 5000;
     let pipe = Pipe {
         queue: Queue::DropTail { limit_packets: Some(50), limit_bytes: None },
-        shaper: Shaper::Tbf { rate_bps: mbps(10), burst_bytes: burst, initial_bytes: Some(burst) },
+        shaper: Shaper::Tbf {
+            rate_bps: mbps(10),
+            burst_bytes: burst,
+            initial_bytes: Some(burst),
+            peak: None,
+        },
         ..wire()
     };
     let mut scenario = dumbbell(Span::from_s(5), 1, pipe, wire());

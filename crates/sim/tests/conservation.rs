@@ -3,8 +3,9 @@
 
 mod lab;
 
+use dumbbell_model::queue::{self, Band, Framing, Htb, HtbClass, Queue, Turn};
 use dumbbell_model::scenario::{
-    AckAggregation, Algorithm, Change, Loss, NeighbourDiscovery, Pipe, Policer, Queue, Reordering,
+    AckAggregation, Algorithm, Change, Loss, NeighbourDiscovery, Pipe, Policer, Reordering,
     Scenario, Shaper, Source, SprayPolicy, SprayWhat, Traffic,
 };
 use dumbbell_model::{Rate, Span, TcpOptions};
@@ -35,6 +36,95 @@ fn loss() -> impl Strategy<Value = Loss> {
     ]
 }
 
+/// A discipline without classes.
+fn leaf() -> impl Strategy<Value = Queue> {
+    let parts = (1..200u64, 1..20_000u64, 1..200u64, 1..4u32, any::<bool>(), 0..8u32);
+    parts.prop_map(|(limit_packets, target_us, more_ms, flows, ecn, kind)| {
+        let target = Span::from_us(target_us);
+        let interval = target + Span::from_ms(more_ms);
+        // Sometimes with fewer queues than flows.
+        let quantum_bytes = 1514 * flows;
+        let pie = queue::Pie {
+            limit_packets,
+            target,
+            tupdate: Span::from_ms(more_ms),
+            alpha: flows,
+            beta: 10 * flows,
+            ecn,
+            bytemode: flows == 1,
+        };
+        match kind {
+            0 => Queue::Codel(queue::Codel { limit_packets, target, interval, ecn }),
+            1 => Queue::FqCodel(queue::FqCodel {
+                limit_packets,
+                flows,
+                quantum_bytes,
+                target,
+                interval,
+                ecn,
+            }),
+            2 => Queue::Pie(pie),
+            3 => Queue::FqPie(queue::FqPie { pie, flows, quantum_bytes, ecn_prob_percent: 10 }),
+            4 => Queue::Red(queue::Red {
+                limit_bytes: 3000 * limit_packets,
+                min_bytes: 500 * limit_packets,
+                max_bytes: 2000 * limit_packets,
+                average_packet_bytes: 1000,
+                burst_packets: limit_packets,
+                probability: 0.1,
+                ecn,
+                harddrop: flows == 2,
+                adaptive: flows == 3,
+            }),
+            5 => Queue::Sfq(queue::Sfq {
+                limit_packets,
+                flows,
+                depth_packets: 1 + limit_packets as u32 / 2,
+                quantum_bytes,
+                headdrop: ecn,
+            }),
+            6 => Queue::Fq(queue::Fq {
+                limit_packets,
+                flow_limit_packets: 1 + limit_packets / 2,
+                quantum_bytes,
+                initial_quantum_bytes: 2 * quantum_bytes,
+            }),
+            _ => Queue::HeadDrop { limit_packets },
+        }
+    })
+}
+
+/// One, or two as classes of a third.
+fn in_classes((one, other, kind, rate): (Queue, Queue, u32, Rate)) -> Queue {
+    let dscp = || vec![0, 46];
+    match kind {
+        0 => Queue::Prio {
+            bands: vec![Band { dscp: dscp(), queue: one }, Band { dscp: vec![], queue: other }],
+        },
+        1 => Queue::Drr {
+            classes: vec![
+                Turn { dscp: dscp(), quantum_bytes: 1514, queue: one },
+                Turn { dscp: vec![], quantum_bytes: 4000, queue: other },
+            ],
+        },
+        2 => {
+            let class = |dscp, queue, share: u64| HtbClass {
+                dscp,
+                rate_bps: Rate::from_bps(rate.as_bps() / share),
+                ceil_bps: rate,
+                burst_bytes: 1600,
+                cburst_bytes: 1600,
+                priority: share as u32 % 2,
+                quantum_bytes: 1514,
+                queue,
+            };
+            let classes = vec![class(dscp(), one, 3), class(vec![], other, 2)];
+            Queue::Htb(Htb { rate_bps: rate, burst_bytes: 1600, classes })
+        }
+        _ => one,
+    }
+}
+
 /// A queue and what empties it.
 fn service() -> impl Strategy<Value = (Queue, Shaper)> {
     let packets = (1..80u64)
@@ -52,26 +142,10 @@ fn service() -> impl Strategy<Value = (Queue, Shaper)> {
             rate_bps,
             burst_bytes,
             initial_bytes: None,
+            peak: None,
         })
     };
-    let codel = || {
-        (1..200u64, micros(10_000), 1..100_000u64, 0..4u32).prop_map(
-            |(limit_packets, target, interval, kind)| {
-                let interval = Span::from_us(interval);
-                match kind {
-                    0 => Queue::Codel { limit_packets, target, interval },
-                    // Sometimes with fewer queues than flows.
-                    flows => Queue::FqCodel {
-                        limit_packets,
-                        flows,
-                        quantum_bytes: 300 * flows,
-                        target,
-                        interval,
-                    },
-                }
-            },
-        )
-    };
+    let discipline = || (leaf(), leaf(), 0..8u32, rate()).prop_map(in_classes);
     let serial = || rate().prop_map(|rate_bps| Shaper::Serial { rate_bps });
     let trace = || {
         proptest::collection::vec(0..40u64, 1..20).prop_map(|mut deliveries_ms| {
@@ -83,9 +157,15 @@ fn service() -> impl Strategy<Value = (Queue, Shaper)> {
     prop_oneof![
         1 => Just((wire().queue, Shaper::None)),
         3 => (drop_tail(), serial()),
-        1 => (codel(), serial()),
-        1 => (codel(), tbf()),
-        1 => (codel(), trace()),
+        4 => prop_oneof![
+            (discipline(), serial()).boxed(),
+            (discipline(), tbf()).boxed(),
+            (discipline(), trace()).boxed(),
+        ]
+        .prop_map(|(queue, shaper)| {
+            let shapes_itself = queue.own_rate().is_some();
+            (queue, if shapes_itself { Shaper::None } else { shaper })
+        }),
         2 => (drop_tail(), tbf()),
         1 => (drop_tail(), trace()),
         1 => (netem(), Just(Shaper::None)),
@@ -116,7 +196,9 @@ fn pipe() -> impl Strategy<Value = Pipe> {
     let extras = (
         proptest::option::weighted(0.2, policer),
         proptest::option::weighted(0.2, aggregation),
-        0..30u32,
+        (-4..30i32, 0..100u32, any::<bool>()).prop_map(|(overhead_bytes, mpu_bytes, atm)| {
+            Framing { overhead_bytes, mpu_bytes, atm }
+        }),
     );
     (damage, timing, extras, service()).prop_flat_map(|(damage, timing, extras, service)| {
         let rated = matches!(service.1, Shaper::Serial { .. } | Shaper::Tbf { .. });
@@ -127,9 +209,9 @@ fn pipe() -> impl Strategy<Value = Pipe> {
                 loss: damage.0.clone(),
                 corruption: damage.1,
                 duplication: damage.2,
-                queue: service.0,
+                queue: service.0.clone(),
                 shaper: service.1.clone(),
-                overhead_bytes: extras.2,
+                framing: extras.2,
                 delay: timing.0,
                 jitter: timing.1,
                 reordering: timing.2,
@@ -197,7 +279,10 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                 link.expect("named by number").backward = backward;
             }
             scenario.nodes[0].processing_jitter = processing;
-            set_options(&mut scenario, |o| options(switches, o));
+            set_options(&mut scenario, |o| {
+                options(switches, o);
+                o.tcp_ecn = 1 + u32::from(discovery);
+            });
             let (algorithm, source, fq, start_jitter, stop_ms) = traffic;
             let mut flow = tcp("tcp", 0, algorithm, source);
             tcp_of(&mut flow).fq = fq;
@@ -205,6 +290,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             flow.stop = (stop_ms < 1500).then(|| Span::from_ms(stop_ms));
             let (rate, datagram_bytes, interval, with_ping) = other;
             let mut datagrams = udp("udp", 0, rate);
+            datagrams.dscp = if fq { 46 } else { 0 };
             if let Traffic::Udp(udp) = &mut datagrams.traffic {
                 (udp.datagram_bytes, udp.interval) = (datagram_bytes, interval);
                 udp.rate_bps = Rate::from_bps(rate.as_bps().min(datagram_bytes * 8000));
@@ -226,10 +312,14 @@ fn scenario() -> impl Strategy<Value = Scenario> {
 fn capacity(pipe: &Pipe) -> Option<(u64, u64)> {
     let changed = pipe.changes.iter().filter_map(|change| change.rate_bps);
     let fastest = |rate: Rate| changed.map(Rate::as_bps).max().unwrap_or(0).max(rate.as_bps());
+    if let Queue::Htb(htb) = &pipe.queue {
+        // A class may go into debt by a frame, and the parent lends while it has none itself.
+        return Some((htb.rate_bps.as_bps(), 2 * 1600 + 4 * 1514));
+    }
     match pipe.shaper {
         // A wire below a discipline is a bucket for one frame.
         Shaper::Serial { rate_bps } if pipe.queue.is_discipline() => {
-            Some((fastest(rate_bps), 1514 + u64::from(pipe.overhead_bytes)))
+            Some((fastest(rate_bps), u64::from(pipe.framing.wire_bytes(1514))))
         }
         Shaper::Serial { rate_bps } => Some((fastest(rate_bps), 0)),
         Shaper::Tbf { rate_bps, burst_bytes, .. } => Some((fastest(rate_bps), burst_bytes)),
@@ -242,11 +332,11 @@ fn least_delay(scenario: &Scenario, forward: bool) -> u64 {
     let paths = scenario.links.iter().filter(|link| link.name.starts_with('p'));
     let delays = paths.map(|link| {
         let pipe = if forward { &link.forward } else { &link.backward };
-        let netem = match pipe.queue {
+        let netem = match &pipe.queue {
             Queue::Netem { delay, .. } => delay.as_ns(),
-            Queue::DropTail { .. } | Queue::Codel { .. } | Queue::FqCodel { .. } => 0,
+            _ => 0,
         };
-        let first = match pipe.queue {
+        let first = match &pipe.queue {
             Queue::Netem { .. } => netem + pipe.delay.as_ns(),
             _ => pipe.delay.as_ns(),
         };
@@ -275,11 +365,18 @@ fn check_pipes(scenario: &Scenario, run: &Run) {
                 let most = bits as i64 / 8 + saved as i64 + 1;
                 assert!(of("left_bytes") <= most, "{name}: {} of {most}", of("left_bytes"));
             }
-            let limit = match pipe.queue {
-                Queue::DropTail { limit_packets, .. } => limit_packets,
-                Queue::Netem { limit_packets, .. }
-                | Queue::Codel { limit_packets, .. }
-                | Queue::FqCodel { limit_packets, .. } => Some(limit_packets),
+            let limit = match &pipe.queue {
+                Queue::DropTail { limit_packets, .. } => *limit_packets,
+                Queue::Netem { limit_packets, .. } | Queue::HeadDrop { limit_packets } => {
+                    Some(*limit_packets)
+                }
+                Queue::Codel(codel) => Some(codel.limit_packets),
+                Queue::FqCodel(fq) => Some(fq.limit_packets),
+                Queue::Pie(pie) => Some(pie.limit_packets),
+                Queue::FqPie(fq) => Some(fq.pie.limit_packets),
+                Queue::Sfq(sfq) => Some(sfq.limit_packets),
+                Queue::Fq(fq) => Some(fq.limit_packets),
+                Queue::Red(_) | Queue::Prio { .. } | Queue::Drr { .. } | Queue::Htb(_) => None,
             };
             let aggregated = pipe.ack_aggregation.is_some();
             if let (Some(limit), false) = (limit, aggregated) {

@@ -3,8 +3,9 @@
 
 mod lab;
 
+use dumbbell_model::queue::Queue;
 use dumbbell_model::scenario::{
-    Algorithm, Loss, NeighbourDiscovery, Pipe, Queue, Reordering, Scenario, Shaper,
+    Algorithm, Loss, NeighbourDiscovery, Pipe, Reordering, Scenario, Shaper,
 };
 use dumbbell_model::Span;
 use lab::{delay, dumbbell, host, link, mbps, run, run_seed, serial, tcp, udp, wire, BULK};
@@ -24,7 +25,12 @@ fn random_everywhere() -> Scenario {
     let backward = Pipe {
         loss: Loss::Independent { probability: 0.01 },
         queue: Queue::Netem { delay: ms(10), jitter: ms(1), limit_packets: 100 },
-        shaper: Shaper::Tbf { rate_bps: mbps(5), burst_bytes: 5000, initial_bytes: None },
+        shaper: Shaper::Tbf {
+            rate_bps: mbps(5),
+            burst_bytes: 5000,
+            initial_bytes: None,
+            peak: None,
+        },
         ..wire()
     };
     let mut scenario = dumbbell(Span::from_s(2), 4, forward, backward);

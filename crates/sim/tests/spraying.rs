@@ -2,8 +2,9 @@
 
 mod lab;
 
+use dumbbell_model::queue::Queue;
 use dumbbell_model::scenario::{
-    Algorithm, NeighbourDiscovery, Pipe, Queue, Scenario, Shaper, SprayPolicy, SprayWhat,
+    Algorithm, NeighbourDiscovery, Pipe, Scenario, Shaper, SprayPolicy, SprayWhat,
 };
 use dumbbell_model::{Rate, Span};
 use lab::{
@@ -16,7 +17,12 @@ const ALL: [Algorithm; 4] = [Algorithm::Reno, Algorithm::Bic, Algorithm::Cubic, 
 /// The study's switch: a token bucket of 10 Mbit/s over netem, 5 ms.
 fn switch() -> Pipe {
     Pipe {
-        shaper: Shaper::Tbf { rate_bps: mbps(10), burst_bytes: 5120, initial_bytes: Some(5120) },
+        shaper: Shaper::Tbf {
+            rate_bps: mbps(10),
+            burst_bytes: 5120,
+            initial_bytes: Some(5120),
+            peak: None,
+        },
         queue: Queue::Netem { delay: Span::from_ms(5), jitter: Span::ZERO, limit_packets: 100 },
         ..delay(Span::ZERO)
     }

@@ -65,8 +65,8 @@ pub(crate) struct Scripted {
 pub(crate) struct Place {
     pub(crate) namespace: usize,
     pub(crate) device: String,
-    /// Whether there are any.
-    pub(crate) shaped: bool,
+    /// How many of them come before the pipe's queue, it included; 0: there are none.
+    pub(crate) chain: usize,
 }
 
 /// All of it.
@@ -268,8 +268,7 @@ impl Planner<'_> {
                 };
                 self.shape(found, namespace, &device);
                 self.script(found, namespace, &device, &format!("links[{i}]"))?;
-                let shaped = !found.lines.is_empty();
-                self.plan.places.push(Place { namespace, device, shaped });
+                self.plan.places.push(Place { namespace, device, chain: found.chain });
                 if paced.contains(&pipe) && !slaves.contains(&pipe) {
                     let here = &mut self.plan.namespaces[near_end(pipe, &self.ends)];
                     here.tc.push(format!("qdisc add dev {} root fq", names[side]));
@@ -348,9 +347,7 @@ impl Planner<'_> {
             attach(lines, device);
             lines.push(format!("filter add dev {device} egress {police}"));
         }
-        for line in &found.lines {
-            lines.push(format!("qdisc add dev {device} {line}"));
-        }
+        lines.extend(found.lines.iter().map(|line| line.add(device)));
         for (at, line) in &found.changes {
             let line = format!("qdisc change dev {device} {line}");
             self.plan.changes.push(TimedChange { at: *at, namespace, line });

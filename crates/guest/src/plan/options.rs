@@ -65,6 +65,7 @@ pub(super) fn tcp_sysctls(
         ("dsack", flag(tcp.tcp_dsack)),
         ("timestamps", flag(tcp.tcp_timestamps)),
         ("window_scaling", flag(tcp.tcp_window_scaling)),
+        ("ecn", tcp.tcp_ecn.to_string()),
         ("reordering", tcp.tcp_reordering.to_string()),
         ("max_reordering", tcp.tcp_max_reordering.to_string()),
         ("recovery", tcp.tcp_recovery.to_string()),

@@ -1,5 +1,6 @@
 use super::{plan, Plan, WIRES};
-use dumbbell_model::scenario::{Queue, Scenario, Shaper, SprayPolicy, SprayWhat};
+use dumbbell_model::scenario::{Scenario, Shaper, SprayPolicy, SprayWhat};
+use dumbbell_model::Queue;
 use dumbbell_model::{Rate, Span};
 
 /// Study 1's test bed: s1 – r1 – (p1 ∥ p2) – r2 – d1, both routers spray.
@@ -71,7 +72,7 @@ fn a_hosts_own_shaper_sits_on_the_wire() {
     let wires = plan.namespaces.len() - 1;
     assert_eq!(plan.namespaces[wires].name, WIRES);
     let place = &plan.places[2 * access];
-    assert_eq!((place.namespace, place.shaped), (wires, true));
+    assert_eq!((place.namespace, place.chain), (wires, 2));
     let host = &plan.namespaces[node(&scenario, "s1")];
     assert!(host.tc.iter().all(|line| !line.contains("netem")), "TCP does not feel it");
 }

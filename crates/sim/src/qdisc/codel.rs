@@ -2,8 +2,8 @@
 //! 1024 ns, the square root by one Newton step per drop, and after a pause the drop rate goes on from
 //! how many drops the last episode took (where RFC 8289 §5.4 goes on from two less).
 
-use super::{Fifo, Queued};
-use crate::arena::Handle;
+use super::{CodelInside, Inside, Line, Queued, Verdicts};
+use dumbbell_model::queue;
 use dumbbell_model::{Span, Time};
 
 /// Linux's `CODEL_SHIFT`.
@@ -36,44 +36,59 @@ impl Tick {
 pub(super) struct Parameters {
     target: u32,
     interval: u32,
+    ecn: bool,
 }
 
 impl Parameters {
-    pub(super) fn new(target: Span, interval: Span) -> Self {
+    pub(super) fn new(target: Span, interval: Span, ecn: bool) -> Self {
         let ticks = |span: Span| (span.as_ns() >> SHIFT) as u32;
-        Self { target: ticks(target), interval: ticks(interval) }
+        Self { target: ticks(target), interval: ticks(interval), ecn }
     }
 }
 
 /// CoDel on one queue.
 #[derive(Debug)]
-pub(crate) struct Codel {
-    queue: Fifo,
+pub(super) struct Codel {
+    queue: Line,
+    limit: usize,
     parameters: Parameters,
     state: State,
 }
 
 impl Codel {
-    pub(crate) fn new(target: Span, interval: Span) -> Self {
+    pub(super) fn new(spec: queue::Codel) -> Self {
         Self {
-            queue: Fifo::default(),
-            parameters: Parameters::new(target, interval),
+            queue: Line::default(),
+            limit: spec.limit_packets as usize,
+            parameters: Parameters::new(spec.target, spec.interval, spec.ecn),
             state: State::default(),
         }
     }
 
-    pub(crate) fn enqueue(&mut self, queued: Queued) {
+    pub(super) fn enqueue(&mut self, queued: Queued, beside: usize, verdicts: &mut Verdicts) {
+        if self.queue.packets.len() + beside >= self.limit {
+            return verdicts.overflow(&queued);
+        }
         self.queue.push(queued);
     }
 
-    pub(crate) fn length(&self) -> (usize, u64) {
-        (self.queue.packets.len(), self.queue.bytes)
+    pub(super) fn length(&self) -> (usize, u64) {
+        self.queue.length()
     }
 
-    pub(crate) fn dequeue(&mut self, now: Time, dropped: &mut Vec<Handle>) -> Option<Queued> {
+    pub(super) fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Option<Queued> {
         let queue = &mut self.queue;
         let take = || queue.pop().map(|queued| (queued, queue.bytes));
-        self.state.dequeue(&self.parameters, now, take, dropped)
+        self.state.dequeue(&self.parameters, now, take, verdicts)
+    }
+
+    pub(super) fn inside(&self, now: Time) -> Inside {
+        let tick = Tick::of(now);
+        let until = self.state.drop_next.0.wrapping_sub(tick.0) as i32;
+        let at_ns = now.as_ns().saturating_add_signed(i64::from(until) << SHIFT);
+        let drop_next = self.state.dropping.then_some(Time::from_ns(at_ns));
+        let codel = CodelInside { count: self.state.count, drop_next };
+        Inside { codel: Some(codel), ..Inside::default() }
     }
 }
 
@@ -103,7 +118,7 @@ impl State {
         parameters: &Parameters,
         now: Time,
         mut take: impl FnMut() -> Option<(Queued, u64)>,
-        dropped: &mut Vec<Handle>,
+        verdicts: &mut Verdicts,
     ) -> Option<Queued> {
         let tick = Tick::of(now);
         let (mut head, mut above) = self.judge(take(), parameters, tick);
@@ -116,7 +131,10 @@ impl State {
             while self.dropping && !self.drop_next.is_after(tick) {
                 self.count = self.count.wrapping_add(1);
                 self.newton_step();
-                dropped.extend(head.map(|queued| queued.packet));
+                if signalled(parameters, &mut head, verdicts) {
+                    self.drop_next = self.control_law(self.drop_next, parameters.interval);
+                    return head;
+                }
                 (head, above) = self.judge(take(), parameters, tick);
                 self.dropping = above;
                 if above {
@@ -124,8 +142,9 @@ impl State {
                 }
             }
         } else if above {
-            dropped.extend(head.map(|queued| queued.packet));
-            (head, _) = self.judge(take(), parameters, tick);
+            if !signalled(parameters, &mut head, verdicts) {
+                (head, _) = self.judge(take(), parameters, tick);
+            }
             self.begin_dropping(tick, parameters.interval);
         }
         head
@@ -192,8 +211,19 @@ impl State {
     }
 }
 
+/// Tells of congestion by the head: marks it (`true`), or drops it.
+fn signalled(parameters: &Parameters, head: &mut Option<Queued>, verdicts: &mut Verdicts) -> bool {
+    let Some(queued) = head else { return false };
+    if parameters.ecn && verdicts.mark(queued) {
+        return true;
+    }
+    verdicts.signal(queued);
+    false
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::test_packets::{capable, queued as packet};
     use super::*;
 
     fn at(us: u64) -> Time {
@@ -201,32 +231,32 @@ mod tests {
     }
 
     fn codel() -> Codel {
-        Codel::new(Span::from_ms(5), Span::from_ms(100))
+        let (target, interval) = (Span::from_ms(5), Span::from_ms(100));
+        Codel::new(queue::Codel { limit_packets: 1000, target, interval, ecn: true })
     }
 
     fn queued(number: u32, arrived: Time) -> Queued {
-        let packet = Handle { id: number, flow: 0, frame_bytes: 1514, outward: true };
-        Queued { packet, arrived, bytes: 1514 }
+        packet(0, number, 1514, arrived)
     }
 
     #[test]
     fn a_queue_below_target_or_of_a_frame_is_left_alone() {
         let mut codel = codel();
-        let mut dropped = Vec::new();
+        let mut verdicts = Verdicts::default();
         for number in 0..1000 {
             let now = at(u64::from(number) * 1000);
-            codel.enqueue(queued(number, now));
-            codel.enqueue(queued(number, now));
+            codel.enqueue(queued(number, now), 0, &mut verdicts);
+            codel.enqueue(queued(number, now), 0, &mut verdicts);
             // 4.9 ms in the queue.
-            codel.dequeue(now + Span::from_us(4900), &mut dropped);
-            codel.dequeue(now + Span::from_us(4900), &mut dropped);
+            codel.dequeue(now + Span::from_us(4900), &mut verdicts);
+            codel.dequeue(now + Span::from_us(4900), &mut verdicts);
         }
         for number in 0..1000 {
             let now = at(2_000_000 + u64::from(number) * 1000);
-            codel.enqueue(queued(number, now));
-            codel.dequeue(now + Span::from_ms(50), &mut dropped);
+            codel.enqueue(queued(number, now), 0, &mut verdicts);
+            codel.dequeue(now + Span::from_ms(50), &mut verdicts);
         }
-        assert!(dropped.is_empty());
+        assert!(verdicts.dropped.is_empty());
     }
 
     /// A standing queue of 20 ms, a packet each ms: the first drop an interval after the sojourn time
@@ -236,16 +266,21 @@ mod tests {
         let mut codel = codel();
         let mut drops_ms = Vec::new();
         for number in 0..20 {
-            codel.enqueue(queued(number, at(u64::from(number) * 1000)));
+            codel.enqueue(
+                queued(number, at(u64::from(number) * 1000)),
+                0,
+                &mut Verdicts::default(),
+            );
         }
         for number in 20..700_u64 {
-            codel.enqueue(queued(number as u32, at(number * 1000)));
-            let mut dropped = Vec::new();
-            assert!(codel.dequeue(at(number * 1000), &mut dropped).is_some());
-            for _ in dropped {
+            let mut verdicts = Verdicts::default();
+            codel.enqueue(queued(number as u32, at(number * 1000)), 0, &mut verdicts);
+            assert!(codel.dequeue(at(number * 1000), &mut verdicts).is_some());
+            for _ in verdicts.dropped {
                 drops_ms.push(number as f64);
                 // The queue keeps its length.
-                codel.enqueue(queued(number as u32, at(number * 1000)));
+                let again = queued(number as u32, at(number * 1000));
+                codel.enqueue(again, 0, &mut Verdicts::default());
             }
         }
         // The first packet after that time is dropped.
@@ -260,6 +295,63 @@ mod tests {
         }
         // Within a few drops the rate is that of the law.
         assert!((root - 1.0 / (drops_ms.len() as f64 + 1.0).sqrt()).abs() < 0.01);
+    }
+
+    /// RFC 8289 §4.2 and §5.5 at their bounds, in ticks of 1024 ns: a sojourn time of the target is
+    /// above it, one tick less is not; the first drop comes after the interval, not with its end.
+    #[test]
+    fn bounds_of_target_and_interval_are_exact() {
+        let tick = |ticks: u64| Time::from_ns(ticks << SHIFT);
+        let parameters = Parameters { target: 100, interval: 1000, ecn: false };
+        let judged = |state: &mut State, sojourn: u64, now: u64, left_bytes: u64| {
+            let head = queued(0, tick(now - sojourn));
+            state.judge(Some((head, left_bytes)), &parameters, Tick::of(tick(now))).1
+        };
+        for (sojourn, left_bytes, above) in
+            [(99, 1515, false), (100, 1515, true), (101, 1515, true), (200, 1514, false)]
+        {
+            let mut state = State::default();
+            assert!(!judged(&mut state, sojourn, 5000, left_bytes));
+            assert_eq!(state.first_above.is_some(), above, "{sojourn} {left_bytes}");
+        }
+        let mut state = State::default();
+        judged(&mut state, 200, 5000, 3000);
+        for (now, drops) in [(5999, false), (6000, false), (6001, true)] {
+            assert_eq!(judged(&mut state, 200, now, 3000), drops, "{now}");
+        }
+    }
+
+    /// A packet whose ends understand ECN is marked where another would be dropped (RFC 8289 §5.5).
+    #[test]
+    fn marks_come_when_drops_would() {
+        let mut when = [Vec::new(), Vec::new()];
+        for (kind, when) in when.iter_mut().enumerate() {
+            let mut codel = codel();
+            for number in 0..20 {
+                codel.enqueue(
+                    queued(number, at(u64::from(number) * 1000)),
+                    0,
+                    &mut Verdicts::default(),
+                );
+            }
+            for number in 20..700_u64 {
+                let mut verdicts = Verdicts::default();
+                let one = queued(number as u32, at(number * 1000));
+                let one = if kind == 0 { one } else { capable(one) };
+                codel.enqueue(one, 0, &mut verdicts);
+                let left = codel.dequeue(at(number * 1000), &mut verdicts);
+                let marked = left.is_some_and(|left| left.packet.tos & 3 == 3);
+                assert_eq!(verdicts.marked, u64::from(marked));
+                if marked || !verdicts.dropped.is_empty() {
+                    when.push(number);
+                }
+                for _ in verdicts.dropped {
+                    codel.enqueue(one, 0, &mut Verdicts::default());
+                }
+            }
+        }
+        assert!(when[0].len() > 5);
+        assert_eq!(when[0], when[1]);
     }
 
     #[test]

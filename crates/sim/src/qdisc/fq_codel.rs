@@ -1,15 +1,11 @@
 //! FlowQueue-CoDel (RFC 8290) as Linux has it: a queue with CoDel per flow, served by deficit round
 //! robin, flows that have just begun before the others; where all is full, up to 64 packets of the
 //! longest queue go.
-//!
-//! Linux puts flows into queues by a hash with a random key. Here each flow and direction has a queue
-//! of its own, as long as there are enough: what a hash does but for collisions.
 
 use super::codel::{Parameters, State};
-use super::{Fifo, Queued};
-use crate::arena::Handle;
-use dumbbell_model::{Span, Time};
-use std::collections::VecDeque;
+use super::rounds::{Rounds, Share};
+use super::{flow_queue, Inside, Line, Queued, Verdicts};
+use dumbbell_model::{queue, Time};
 
 /// Packets dropped at once where all is full (`drop_batch_size`).
 const DROP_BATCH: usize = 64;
@@ -17,74 +13,65 @@ const DROP_BATCH: usize = 64;
 /// A flow's queue (RFC 8290 §4).
 #[derive(Debug, Default)]
 struct Flow {
-    queue: Fifo,
+    queue: Line,
     state: State,
-    /// Bytes that it may still send in its turn.
-    deficit: i64,
-    /// It stands in one of the lists.
-    listed: bool,
+    share: Share,
 }
 
 /// Its state (RFC 8290 §4.1, §4.2).
 #[derive(Debug)]
-pub(crate) struct FqCodel {
+pub(super) struct FqCodel {
     parameters: Parameters,
     quantum: i64,
     limit: usize,
     flows: Vec<Flow>,
-    new: VecDeque<usize>,
-    old: VecDeque<usize>,
+    rounds: Rounds,
     packets: usize,
     bytes: u64,
 }
 
 impl FqCodel {
-    pub(crate) fn new(
-        limit_packets: u64,
-        flows: u32,
-        quantum_bytes: u32,
-        target: Span,
-        interval: Span,
-    ) -> Self {
-        let mut all = Vec::new();
-        all.resize_with(flows as usize, Flow::default);
+    pub(super) fn new(spec: queue::FqCodel) -> Self {
+        let mut flows = Vec::new();
+        flows.resize_with(spec.flows as usize, Flow::default);
         Self {
-            parameters: Parameters::new(target, interval),
-            quantum: i64::from(quantum_bytes),
-            limit: limit_packets as usize,
-            flows: all,
-            new: VecDeque::new(),
-            old: VecDeque::new(),
+            parameters: Parameters::new(spec.target, spec.interval, spec.ecn),
+            quantum: i64::from(spec.quantum_bytes),
+            limit: spec.limit_packets as usize,
+            flows,
+            rounds: Rounds::default(),
             packets: 0,
             bytes: 0,
         }
     }
 
-    pub(crate) fn length(&self) -> (usize, u64) {
+    pub(super) fn length(&self) -> (usize, u64) {
         (self.packets, self.bytes)
     }
 
-    /// RFC 8290 §4.1; `fq_codel_enqueue`. `beside`: packets that count against the limit and are not
-    /// in a queue. What does not fit goes from the head of the longest queue.
-    pub(crate) fn enqueue(&mut self, queued: Queued, beside: usize, dropped: &mut Vec<Handle>) {
-        let number = 2 * queued.packet.flow as usize + usize::from(queued.packet.outward);
-        let number = number % self.flows.len();
+    pub(super) fn inside(&self) -> Inside {
+        let (new, old) = self.rounds.lengths();
+        Inside { new_flows: Some(new), old_flows: Some(old), ..Inside::default() }
+    }
+
+    /// RFC 8290 §4.1; `fq_codel_enqueue`. What does not fit goes from the head of the longest queue.
+    pub(super) fn enqueue(&mut self, queued: Queued, beside: usize, verdicts: &mut Verdicts) {
+        let number = flow_queue(&queued.packet, self.flows.len());
         let flow = &mut self.flows[number];
         flow.queue.push(queued);
-        if !flow.listed {
-            flow.listed = true;
-            flow.deficit = self.quantum;
-            self.new.push_back(number);
+        if !flow.share.listed {
+            flow.share.deficit = self.quantum;
+            self.rounds.begin(number, &mut flow.share);
         }
         self.packets += 1;
         self.bytes += u64::from(queued.bytes);
         if self.packets + beside > self.limit {
-            self.shorten(dropped);
+            self.shorten(verdicts);
         }
     }
 
     /// Half of the longest queue, but not more than a batch (`fq_codel_drop`).
-    fn shorten(&mut self, dropped: &mut Vec<Handle>) {
+    fn shorten(&mut self, verdicts: &mut Verdicts) {
         let mut longest = 0;
         for (number, flow) in self.flows.iter().enumerate() {
             if flow.queue.bytes > self.flows[longest].queue.bytes {
@@ -97,7 +84,7 @@ impl FqCodel {
         while let Some(head) = flow.queue.pop() {
             packets += 1;
             bytes += u64::from(head.bytes);
-            dropped.push(head.packet);
+            verdicts.overflow(&head);
             if packets == DROP_BATCH || bytes >= half {
                 break;
             }
@@ -108,16 +95,12 @@ impl FqCodel {
     }
 
     /// RFC 8290 §4.2; `fq_codel_dequeue`.
-    pub(crate) fn dequeue(&mut self, now: Time, dropped: &mut Vec<Handle>) -> Option<Queued> {
+    pub(super) fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Option<Queued> {
         loop {
-            let from_new = !self.new.is_empty();
-            let list = if from_new { &mut self.new } else { &mut self.old };
-            let number = *list.front()?;
+            let number = self.rounds.head()?;
             let flow = &mut self.flows[number];
-            if flow.deficit <= 0 {
-                flow.deficit += self.quantum;
-                list.pop_front();
-                self.old.push_back(number);
+            if flow.share.deficit <= 0 {
+                self.rounds.spent(self.quantum, &mut flow.share);
                 continue;
             }
             let (packets, bytes, queue) = (&mut self.packets, &mut self.bytes, &mut flow.queue);
@@ -128,17 +111,11 @@ impl FqCodel {
                 // Linux compares the bytes of all queues with a frame.
                 Some((queued, *bytes))
             };
-            let Some(queued) = flow.state.dequeue(&self.parameters, now, take, dropped) else {
-                list.pop_front();
-                // A pass through the old ones first, so that none starves.
-                if from_new && !self.old.is_empty() {
-                    self.old.push_back(number);
-                } else {
-                    flow.listed = false;
-                }
+            let Some(queued) = flow.state.dequeue(&self.parameters, now, take, verdicts) else {
+                self.rounds.idle(&mut flow.share);
                 continue;
             };
-            flow.deficit -= i64::from(queued.bytes);
+            flow.share.deficit -= i64::from(queued.bytes);
             return Some(queued);
         }
     }
@@ -146,50 +123,56 @@ impl FqCodel {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_packets::queued as packet;
     use super::*;
+    use dumbbell_model::Span;
 
     fn queued(flow: u32, number: u32, bytes: u32) -> Queued {
-        let packet = Handle { id: number, flow, frame_bytes: bytes, outward: true };
-        Queued { packet, arrived: Time::ZERO, bytes }
+        packet(flow, number, bytes, Time::ZERO)
     }
 
-    fn discipline(limit: u64) -> FqCodel {
-        FqCodel::new(limit, 1024, 1514, Span::from_ms(5), Span::from_ms(100))
+    fn discipline(limit_packets: u64) -> FqCodel {
+        let (target, interval) = (Span::from_ms(5), Span::from_ms(100));
+        let (flows, quantum_bytes) = (1024, 1514);
+        let spec =
+            queue::FqCodel { limit_packets, flows, quantum_bytes, target, interval, ecn: false };
+        FqCodel::new(spec)
     }
 
     #[test]
     fn flows_share_bytes_and_a_new_one_goes_first() {
         let mut fq = discipline(10_000);
-        let mut dropped = Vec::new();
+        let mut verdicts = Verdicts::default();
         for number in 0..300 {
-            fq.enqueue(queued(0, number, 1514), 0, &mut dropped);
-            fq.enqueue(queued(1, number, 500), 0, &mut dropped);
+            fq.enqueue(queued(0, number, 1514), 0, &mut verdicts);
+            fq.enqueue(queued(1, number, 500), 0, &mut verdicts);
         }
         let mut bytes = [0, 0];
         for _ in 0..200 {
-            let Some(one) = fq.dequeue(Time::ZERO, &mut dropped) else { break };
+            let Some(one) = fq.dequeue(Time::ZERO, &mut verdicts) else { break };
             bytes[one.packet.flow as usize] += one.bytes;
         }
         assert!(bytes[0].abs_diff(bytes[1]) <= 2 * 1514, "{bytes:?}");
-        fq.enqueue(queued(2, 0, 100), 0, &mut dropped);
-        let next = fq.dequeue(Time::ZERO, &mut dropped);
+        fq.enqueue(queued(2, 0, 100), 0, &mut verdicts);
+        let next = fq.dequeue(Time::ZERO, &mut verdicts);
         assert_eq!(next.map(|one| one.packet.flow), Some(2));
-        assert!(dropped.is_empty());
+        assert!(verdicts.dropped.is_empty());
     }
 
     #[test]
     fn where_all_is_full_the_longest_queue_is_halved_from_its_head() {
         let mut fq = discipline(100);
-        let mut dropped = Vec::new();
+        let mut verdicts = Verdicts::default();
         for number in 0..80 {
-            fq.enqueue(queued(0, number, 1000), 0, &mut dropped);
+            fq.enqueue(queued(0, number, 1000), 0, &mut verdicts);
         }
         for number in 0..20 {
-            fq.enqueue(queued(1, number, 1000), 0, &mut dropped);
+            fq.enqueue(queued(1, number, 1000), 0, &mut verdicts);
         }
-        assert!(dropped.is_empty());
-        fq.enqueue(queued(1, 20, 1000), 0, &mut dropped);
-        let ids: Vec<_> = dropped.iter().map(|packet| (packet.flow, packet.id)).collect();
+        assert!(verdicts.dropped.is_empty());
+        fq.enqueue(queued(1, 20, 1000), 0, &mut verdicts);
+        let ids: Vec<_> =
+            verdicts.dropped.iter().map(|(packet, _)| (packet.flow, packet.id)).collect();
         assert_eq!(ids, (0..40).map(|id| (0, id)).collect::<Vec<_>>());
         assert_eq!(fq.length(), (61, 61_000));
     }

@@ -39,6 +39,7 @@ impl Sender {
         if ack.sack_count > 0 {
             self.sacktag(ack, prior_una, &mut flags, &mut tagging);
         }
+        flags.ece = self.ecn_echoed(ack);
         self.delivered += u64::from(tagging.sack_delivered);
         self.probes_out = 0;
         if prior_packets == 0 {
@@ -60,6 +61,9 @@ impl Sender {
             self.set_xmit_timer();
         }
         let newly_delivered = self.delivered - delivered;
+        if flags.ece {
+            self.ecn.delivered_ce += newly_delivered;
+        }
         let newly_lost = self.lost - lost;
         let building = &mut tagging.building;
         building.sample.ack_delayed = flags.maybe_delayed;

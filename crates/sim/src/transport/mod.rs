@@ -1,6 +1,7 @@
 //! TCP's two ends as Linux has them.
 
 pub(crate) mod ack;
+pub(crate) mod ecn;
 pub(crate) mod output;
 pub(crate) mod rack;
 pub(crate) mod rate;

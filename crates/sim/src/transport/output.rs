@@ -243,14 +243,15 @@ impl Sender {
     fn emit(&mut self, sent: &Sent, cause: Cause) {
         let Sent { seq, payload_bytes, .. } = *sent;
         let header = self.segment_header();
-        let segment = Segment {
+        let mut segment = Segment {
             seq,
             payload_bytes,
             tsval_ms: (self.last_sent_ns / NS_PER_MS) as u32,
-            flags: Flags { syn: false, fin: sent.fin, psh: sent.push },
+            flags: Flags { fin: sent.fin, psh: sent.push, ..Flags::default() },
             cause,
             ..header
         };
+        self.ecn_send(&mut segment, cause == Cause::New);
         let leaves = Time::from_ns(self.last_sent_ns);
         if self.fq && (leaves > self.now || !self.fq_queue.is_empty()) {
             if payload_bytes > 0 {

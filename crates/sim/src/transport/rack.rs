@@ -137,7 +137,7 @@ impl Sender {
         self.rack_detect_loss();
         if before != self.in_flight() {
             if self.state != CaState::Recovery {
-                self.enter_recovery();
+                self.enter_recovery(false);
                 if !self.cc.controls_rate() {
                     self.cwnd_reduction(1, self.lost > lost, false);
                 }

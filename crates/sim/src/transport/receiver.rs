@@ -2,6 +2,7 @@
 //! SACK and DSACK blocks (RFC 2018, RFC 2883), window and buffer autotuning (dynamic right-sizing),
 //! reading by the application.
 
+use super::ecn::ReceiverEcn;
 use super::reassembly::Reassembly;
 use super::receiver_window::SLOW_READ_INTERVAL;
 use super::wheel::Tick;
@@ -88,6 +89,9 @@ pub(crate) struct Receiver {
     pub(super) space_bytes: u64,
     pub(super) read_at: Option<Time>,
 
+    pub(super) ecn: ReceiverEcn,
+    /// Of the segment being processed.
+    pub(super) ecn_field: u8,
     /// Payload bytes that arrived twice.
     pub(crate) duplicate_packets: u64,
     /// Segments refused for their old timestamp.
@@ -136,6 +140,8 @@ impl Receiver {
             space_seq: 0,
             space_bytes: 0,
             read_at: None,
+            ecn: ReceiverEcn::default(),
+            ecn_field: 0,
             duplicate_packets: 0,
             paws_rejected_packets: 0,
             last_delivery: None,
@@ -143,8 +149,10 @@ impl Receiver {
     }
 
     /// A segment of the sender arrived.
-    pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment) {
+    /// `ecn_field`: of its IP header (RFC 3168 §5).
+    pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, ecn_field: u8) {
         self.now = now;
+        self.ecn_field = ecn_field;
         if segment.flags.syn {
             self.on_syn(segment);
             return;
@@ -207,7 +215,7 @@ impl Receiver {
         } else if segment.seq < self.rcv_nxt {
             self.dsack = None;
             self.duplicate_packets += 1;
-            self.enter_quickack();
+            self.enter_quickack(MAX_QUICKACKS);
             self.set_dsack(SackBlock { start: segment.seq, end: segment.end().min(self.rcv_nxt) });
         }
         self.send_ack();
@@ -242,7 +250,7 @@ impl Receiver {
         }
         let window_bytes = self.rcv_wnd.min(u64::from(u32::MAX)) as u32;
         let header = self.header();
-        let flags = Flags { syn: true, ..Flags::default() };
+        let flags = self.ecn_syn(segment);
         self.out.push(Segment { flags, window_bytes, ..header });
     }
 
@@ -274,19 +282,20 @@ impl Receiver {
     pub(super) fn data_queue(&mut self, segment: &Segment) {
         let (seq, end) = (segment.seq, segment.end());
         self.dsack = None;
+        self.ecn_accept_cwr(segment);
         if segment.flags.fin {
             self.fin_at = Some(end);
         }
         if end <= self.rcv_nxt {
             self.duplicate_packets += 1;
             self.set_dsack(SackBlock { start: seq, end });
-            self.enter_quickack();
+            self.enter_quickack(MAX_QUICKACKS);
             self.ack.scheduled = true;
             return;
         }
         if seq > self.rcv_nxt {
             if seq >= self.rcv_nxt + self.receive_window() {
-                self.enter_quickack();
+                self.enter_quickack(MAX_QUICKACKS);
                 self.ack.scheduled = true;
                 return;
             }
@@ -297,7 +306,7 @@ impl Receiver {
             self.set_dsack(SackBlock { start: seq, end: self.rcv_nxt });
         }
         if self.receive_window() == 0 {
-            self.enter_quickack();
+            self.enter_quickack(MAX_QUICKACKS);
             self.ack.scheduled = true;
             return;
         }
@@ -332,6 +341,7 @@ impl Receiver {
 
     /// `tcp_data_queue_ofo`.
     pub(super) fn queue_out_of_order(&mut self, block: SackBlock) {
+        self.ecn_check_ce();
         if self.memory() + self.advmss + SEGMENT_OVERHEAD_BYTES > self.rcvbuf {
             return; // No room: as if lost (tcp_try_rmem_schedule).
         }
@@ -386,6 +396,7 @@ impl Receiver {
             }
         }
         self.ack.last_data = now;
+        self.ecn_check_ce();
         if length >= 128 {
             self.grow_window(length);
         }

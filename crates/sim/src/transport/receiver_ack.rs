@@ -1,7 +1,8 @@
 //! When the receiver acknowledges: delayed ACKs (RFC 1122 §4.2.3.2), quick ACKs, SACK compression.
 
-use super::receiver::{Receiver, ATO_MIN_MS, MAX_QUICKACKS};
+use super::receiver::{Receiver, ATO_MIN_MS};
 use dumbbell_model::Span;
+use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::Segment;
 
 /// Duplicate ACKs that are never compressed (TCP_FASTRETRANS_THRESH).
@@ -14,8 +15,8 @@ impl Receiver {
         self.ack.quick = self.ack.quick.max(quick);
     }
 
-    pub(super) fn enter_quickack(&mut self) {
-        self.incr_quickack(MAX_QUICKACKS);
+    pub(super) fn enter_quickack(&mut self, most: u32) {
+        self.incr_quickack(most);
         self.ack.ato = self.tick.ms(ATO_MIN_MS);
     }
 
@@ -125,6 +126,7 @@ impl Receiver {
             timestamps: self.options.tcp_timestamps,
             tsval_ms: (self.now.as_us() / 1000) as u32,
             tsecr_ms: self.ts_recent_ms,
+            flags: Flags { ece: self.ecn_echoes(), ..Flags::default() },
             window_bytes: self.rcv_wnd.min(u64::from(u32::MAX)) as u32,
             ..Segment::default()
         }

@@ -30,6 +30,9 @@ impl Sender {
         if self.packets_out == 0 && self.sacked_out > 0 {
             self.sacked_out = 0;
         }
+        if flags.ece {
+            self.prior_ssthresh = 0; // A mark is never undone.
+        }
         if self.check_sack_reneging(flags) {
             return;
         }
@@ -48,14 +51,14 @@ impl Sender {
                     return;
                 }
                 if self.try_undo_dsack() {
-                    self.try_to_open();
+                    self.try_to_open(flags);
                 }
                 self.identify_loss(flags);
                 if self.state != CaState::Recovery {
                     if !self.time_to_recover() {
                         return;
                     }
-                    self.enter_recovery();
+                    self.enter_recovery(flags.ece);
                 }
             }
             state => {
@@ -77,10 +80,10 @@ impl Sender {
                 }
                 self.identify_loss(flags);
                 if !self.time_to_recover() {
-                    self.try_to_open();
+                    self.try_to_open(flags);
                     return;
                 }
-                self.enter_recovery();
+                self.enter_recovery(flags.ece);
                 fast_rexmit = true;
             }
         }
@@ -215,7 +218,7 @@ impl Sender {
     }
 
     /// `tcp_enter_recovery`.
-    pub(crate) fn enter_recovery(&mut self) {
+    pub(crate) fn enter_recovery(&mut self, ece: bool) {
         self.counters.recoveries += 1;
         if !self.any_retrans_done() {
             self.retrans_stamp_ms = None;
@@ -223,7 +226,9 @@ impl Sender {
         self.prior_ssthresh = 0;
         self.init_undo();
         if !self.in_cwnd_reduction() {
-            self.prior_ssthresh = self.current_ssthresh();
+            if !ece {
+                self.prior_ssthresh = self.current_ssthresh();
+            }
             self.init_cwnd_reduction();
         }
         self.set_state(CaState::Recovery);
@@ -238,6 +243,7 @@ impl Sender {
         self.prr_delivered = 0;
         self.prr_out = 0;
         self.window.ssthresh = self.cc_ssthresh();
+        self.ecn_queue_cwr();
     }
 
     /// RFC 6937 §3.1 (`tcp_cwnd_reduction`).
@@ -319,6 +325,7 @@ impl Sender {
             let conn = self.conn();
             self.window.cwnd = self.cc.undo_cwnd(&conn, &mut self.window);
             self.window.ssthresh = self.window.ssthresh.max(self.prior_ssthresh);
+            self.ecn_withdraw_cwr();
         }
         self.cwnd_stamp = self.jiffies();
         self.undo_marker = None;
@@ -409,9 +416,12 @@ impl Sender {
     }
 
     /// `tcp_try_to_open`.
-    fn try_to_open(&mut self) {
+    fn try_to_open(&mut self, flags: &AckFlags) {
         if !self.any_retrans_done() {
             self.retrans_stamp_ms = None;
+        }
+        if flags.ece {
+            self.enter_cwr();
         }
         if self.state != CaState::Cwr {
             self.try_keep_open();
@@ -495,6 +505,7 @@ impl Sender {
         }
         self.set_state(CaState::Loss);
         self.high_seq = self.snd_nxt;
+        self.ecn_queue_cwr();
         self.tlp_high_seq = None;
         self.frto = self.options.tcp_frto > 0 && (new_recovery || self.retransmits > 0);
     }

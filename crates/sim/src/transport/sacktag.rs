@@ -22,6 +22,8 @@ pub(crate) struct AckFlags {
     pub(crate) set_timer: bool,
     pub(crate) sack_renege: bool,
     pub(crate) maybe_delayed: bool,
+    /// It echoes a mark (RFC 3168).
+    pub(crate) ece: bool,
 }
 
 impl AckFlags {
@@ -29,9 +31,9 @@ impl AckFlags {
     pub(crate) fn not_dup(&self) -> bool {
         self.data || self.window_update || self.data_acked
     }
-    /// FLAG_CA_ALERT, without ECN.
+    /// FLAG_CA_ALERT.
     pub(crate) fn alert(&self) -> bool {
-        self.data_sacked || self.dsacking
+        self.data_sacked || self.dsacking || self.ece
     }
     /// FLAG_FORWARD_PROGRESS.
     pub(crate) fn forward_progress(&self) -> bool {

@@ -4,6 +4,7 @@
 //!
 //! The peer's data direction is empty, so acknowledgements are pure.
 
+use super::ecn::SenderEcn;
 use super::rack::Rack;
 use super::rate::RateState;
 use super::rtt::RttState;
@@ -14,7 +15,6 @@ use dumbbell_cc::{CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Algorithm, Source};
 use dumbbell_model::{Span, TcpOptions, Time};
-use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::{Cause, SackBlock, Segment};
 use std::collections::VecDeque;
 
@@ -187,6 +187,7 @@ pub(crate) struct Sender {
     pub(crate) fq: bool,
     pub(crate) fq_queue: VecDeque<(Time, Segment)>,
 
+    pub(crate) ecn: SenderEcn,
     pub(crate) counters: Counters,
     pub(crate) established_at: Option<Time>,
 }
@@ -297,6 +298,7 @@ impl Sender {
             host_link_queues: false,
             fq,
             fq_queue: VecDeque::new(),
+            ecn: SenderEcn::default(),
             counters: Counters::default(),
             established_at: None,
         }
@@ -307,12 +309,12 @@ impl Sender {
         self.now = now;
         let timeout = self.tick.ms(1000); // TCP_TIMEOUT_INIT, RFC 6298 §2.1
         self.phase = Phase::SynSent { first: now, tries: 1, timeout };
-        self.send_syn(timeout);
+        self.send_syn(timeout, 1);
     }
 
-    fn send_syn(&mut self, timeout: u64) {
+    fn send_syn(&mut self, timeout: u64, tries: u32) {
         self.out.push(Segment {
-            flags: Flags { syn: true, ..Flags::default() },
+            flags: self.ecn_syn(tries),
             timestamps: self.options.tcp_timestamps,
             tsval_ms: self.now_ms() as u32,
             window_bytes: 64_240,
@@ -359,6 +361,7 @@ impl Sender {
 
     fn on_syn_ack(&mut self, segment: &Segment, rtt: Option<Span>) {
         self.phase = Phase::Established;
+        self.ecn_syn_ack(segment);
         self.established_at = Some(self.now);
         self.clear_timer();
         self.delivered = 1; // The SYN counts.
@@ -449,7 +452,7 @@ impl Sender {
         let timeout = timeout * 2;
         self.counters.timeouts += 1;
         self.phase = Phase::SynSent { first, tries: tries + 1, timeout };
-        self.send_syn(timeout);
+        self.send_syn(timeout, tries + 1);
     }
 
     /// Established and not yet over.

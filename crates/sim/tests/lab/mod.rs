@@ -1,8 +1,9 @@
 //! Builders of small scenarios, and access to the columns of result tables by name.
 #![allow(dead_code)] // Every test file uses its own part.
 
+use dumbbell_model::queue::{Framing, Queue};
 use dumbbell_model::scenario::{
-    Algorithm, Flow, Link, Loss, Node, NodeKind, Ping, Pipe, Queue, Sampling, Scenario,
+    Algorithm, EchoProtocol, Flow, Link, Loss, Node, NodeKind, Ping, Pipe, Sampling, Scenario,
     ScriptedDrop, Shaper, Sink, Source, Spray, SprayPolicy, SprayWhat, Tap, Tcp, Traffic, Udp,
     SCENARIO_VERSION,
 };
@@ -155,7 +156,7 @@ pub(crate) fn wire() -> Pipe {
         duplication: 0.0,
         queue: Queue::DropTail { limit_packets: None, limit_bytes: None },
         shaper: Shaper::None,
-        overhead_bytes: 0,
+        framing: Framing::default(),
         delay: Span::ZERO,
         jitter: Span::ZERO,
         reordering: None,
@@ -218,6 +219,7 @@ fn scenario(duration: Span, nodes: Vec<Node>, links: Vec<Link>) -> Scenario {
             samples: true,
             queues: true,
             drops: true,
+            probes: true,
             packets: None,
             capture: None,
         },
@@ -278,6 +280,7 @@ fn flow(name: &str, pair: usize, traffic: Traffic) -> Flow {
         start: Span::ZERO,
         stop: None,
         start_jitter: Span::ZERO,
+        dscp: 0,
         traffic,
     }
 }
@@ -324,12 +327,17 @@ pub(crate) fn tcp_of(flow: &mut Flow) -> &mut Tcp {
 
 /// UDP with datagrams of 1000 bytes: frames of 1042.
 pub(crate) fn udp(name: &str, pair: usize, rate_bps: Rate) -> Flow {
-    let udp = Udp { rate_bps, datagram_bytes: 1000, interval: Span::ZERO, mtu_bytes: 1500 };
+    let udp =
+        Udp { rate_bps, datagram_bytes: 1000, interval: Span::ZERO, mtu_bytes: 1500, codec: None };
     flow(name, pair, Traffic::Udp(udp))
 }
 
 pub(crate) fn ping(name: &str, pair: usize, interval: Span) -> Flow {
-    flow(name, pair, Traffic::Ping(Ping { interval, payload_bytes: 56 }))
+    flow(
+        name,
+        pair,
+        Traffic::Ping(Ping { interval, payload_bytes: 56, protocol: EchoProtocol::Icmp }),
+    )
 }
 
 /// Within a share of the expected value.

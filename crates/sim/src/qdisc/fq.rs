@@ -1,0 +1,129 @@
+//! Fair queue as Linux has it (sch_fq.c), for packets that are forwarded: of these it knows no pacing
+//! rate, so it serves flows in turn. New flows come first, with a larger share.
+
+use super::rounds::{Rounds, Share};
+use super::{flow_queue, Inside, Line, Queued, Verdicts};
+use dumbbell_model::{queue, Span, Time};
+
+/// Buckets that orphaned packets are hashed to (`orphan_mask`).
+const FLOWS: usize = 1024;
+/// A flow that paused for longer has at least a full turn (`flow_refill_delay`).
+const REFILL_AFTER: Span = Span::from_ms(40);
+
+#[derive(Debug)]
+struct Flow {
+    queue: Line,
+    share: Share,
+    emptied: Time,
+}
+
+/// Its state.
+#[derive(Debug)]
+pub(super) struct Fq {
+    spec: queue::Fq,
+    flows: Vec<Flow>,
+    rounds: Rounds,
+    packets: usize,
+    bytes: u64,
+}
+
+impl Fq {
+    pub(super) fn new(spec: queue::Fq) -> Self {
+        let flow = || Flow {
+            queue: Line::default(),
+            share: Share { deficit: i64::from(spec.initial_quantum_bytes), listed: false },
+            emptied: Time::ZERO,
+        };
+        let mut flows = Vec::new();
+        flows.resize_with(FLOWS, flow);
+        Self { spec, flows, rounds: Rounds::default(), packets: 0, bytes: 0 }
+    }
+
+    /// `fq_enqueue`.
+    pub(super) fn enqueue(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        beside: usize,
+        verdicts: &mut Verdicts,
+    ) {
+        let number = flow_queue(&queued.packet, FLOWS);
+        let flow = &mut self.flows[number];
+        let full = (self.packets + beside) as u64 >= self.spec.limit_packets;
+        if full || flow.queue.packets.len() as u64 >= self.spec.flow_limit_packets {
+            return verdicts.overflow(&queued);
+        }
+        if !flow.share.listed {
+            if now.since(flow.emptied) > REFILL_AFTER {
+                let quantum = i64::from(self.spec.quantum_bytes);
+                flow.share.deficit = flow.share.deficit.max(quantum);
+            }
+            self.rounds.begin(number, &mut flow.share);
+        }
+        flow.queue.push(queued);
+        self.packets += 1;
+        self.bytes += u64::from(queued.bytes);
+    }
+
+    /// `fq_dequeue`.
+    pub(super) fn dequeue(&mut self, now: Time) -> Option<Queued> {
+        loop {
+            let flow = &mut self.flows[self.rounds.head()?];
+            if flow.share.deficit <= 0 {
+                self.rounds.spent(i64::from(self.spec.quantum_bytes), &mut flow.share);
+                continue;
+            }
+            let Some(queued) = flow.queue.pop() else {
+                if self.rounds.idle(&mut flow.share) {
+                    flow.emptied = now;
+                }
+                continue;
+            };
+            self.packets -= 1;
+            self.bytes -= u64::from(queued.bytes);
+            flow.share.deficit -= i64::from(queued.bytes);
+            return Some(queued);
+        }
+    }
+
+    pub(super) fn length(&self) -> (usize, u64) {
+        (self.packets, self.bytes)
+    }
+
+    pub(super) fn inside(&self) -> Inside {
+        let (new, old) = self.rounds.lengths();
+        Inside { new_flows: Some(new), old_flows: Some(old), ..Inside::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_packets::queued;
+    use super::*;
+
+    #[test]
+    fn a_flow_has_its_own_room_and_its_first_turn_is_long() {
+        let spec = queue::Fq {
+            limit_packets: 10_000,
+            flow_limit_packets: 100,
+            quantum_bytes: 3028,
+            initial_quantum_bytes: 15_140,
+        };
+        let mut fq = Fq::new(spec);
+        let mut verdicts = Verdicts::default();
+        for number in 0..120 {
+            fq.enqueue(Time::ZERO, queued(0, number, 1514, Time::ZERO), 0, &mut verdicts);
+        }
+        assert_eq!(verdicts.dropped.len(), 20);
+        for number in 0..20 {
+            fq.enqueue(Time::ZERO, queued(1, number, 1514, Time::ZERO), 0, &mut verdicts);
+        }
+        let left = std::iter::from_fn(|| fq.dequeue(Time::ZERO)).take(24);
+        let flows: Vec<u32> = left.map(|left| left.packet.flow).collect();
+        let expected: Vec<u32> = [(0, 10), (1, 10), (0, 2), (1, 2)]
+            .into_iter()
+            .flat_map(|(flow, times)| std::iter::repeat_n(flow, times))
+            .collect();
+        assert_eq!(flows, expected);
+    }
+}

@@ -1,0 +1,296 @@
+//! Hierarchy Token Bucket with classes under one parent, as Linux has it (sch_htb.c): a class sends
+//! while its bucket is not in debt, else it borrows from the parent while its ceiling's bucket is not.
+//! Spare rate goes to the highest priority, among equals by turns of a quantum.
+
+use super::{Classifier, Head, Qdisc, Queued, Verdicts};
+use dumbbell_model::queue;
+use dumbbell_model::{Framing, Queue, Rate, Time};
+
+/// A bucket's debt is forgotten beyond a minute (`mbuffer`).
+const MOST_NS: i64 = 60_000_000_000;
+
+/// Tokens in nanoseconds at a rate.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    rate: Rate,
+    depth_ns: i64,
+    tokens_ns: i64,
+}
+
+impl Bucket {
+    fn new(rate: Rate, burst_bytes: u64) -> Self {
+        let depth_ns = rate.serialise(burst_bytes, 0).0.as_ns() as i64;
+        Self { rate, depth_ns, tokens_ns: depth_ns }
+    }
+
+    /// `htb_accnt_tokens`.
+    fn charge(&mut self, since_ns: i64, wire_bytes: u32) {
+        let cost_ns = self.rate.serialise(u64::from(wire_bytes), 0).0.as_ns() as i64;
+        let left_ns = (self.tokens_ns + since_ns).min(self.depth_ns) - cost_ns;
+        self.tokens_ns = left_ns.max(1 - MOST_NS);
+    }
+}
+
+/// The two buckets of a class, and when they were true.
+#[derive(Clone, Copy, Debug)]
+struct Buckets {
+    rate: Bucket,
+    ceil: Bucket,
+    at_ns: i64,
+}
+
+/// What a class may do (`htb_class_mode`), and if not all, when that may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Send,
+    Borrow { until_ns: i64 },
+    Wait { until_ns: i64 },
+}
+
+impl Buckets {
+    fn since(&self, now_ns: i64) -> i64 {
+        (now_ns - self.at_ns).min(MOST_NS)
+    }
+
+    fn mode(&self, now_ns: i64) -> Mode {
+        let since_ns = self.since(now_ns);
+        let (ceil_ns, rate_ns) = (self.ceil.tokens_ns + since_ns, self.rate.tokens_ns + since_ns);
+        if ceil_ns < 0 {
+            Mode::Wait { until_ns: now_ns - ceil_ns }
+        } else if rate_ns >= 0 {
+            Mode::Send
+        } else {
+            Mode::Borrow { until_ns: now_ns - rate_ns }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Class {
+    queue: Qdisc,
+    buckets: Buckets,
+    priority: usize,
+    quantum: i64,
+    /// Own rate, borrowed.
+    deficits: [i64; 2],
+}
+
+/// Its classes.
+#[derive(Debug)]
+pub(super) struct Htb {
+    framing: Framing,
+    classifier: Classifier,
+    root: Buckets,
+    classes: Vec<Class>,
+    /// Whose turn it is, by own or borrowed rate and by priority.
+    turns: [[usize; 8]; 2],
+}
+
+impl Htb {
+    /// `child` makes the queue of a class.
+    pub(super) fn new(
+        spec: &queue::Htb,
+        framing: Framing,
+        child: impl Fn(usize, &Queue) -> Qdisc,
+    ) -> Self {
+        let bucket = Bucket::new(spec.rate_bps, spec.burst_bytes);
+        let classes = spec.classes.iter().enumerate().map(|(i, class)| Class {
+            queue: child(i, &class.queue),
+            buckets: Buckets {
+                rate: Bucket::new(class.rate_bps, class.burst_bytes),
+                ceil: Bucket::new(class.ceil_bps, class.cburst_bytes),
+                at_ns: 0,
+            },
+            priority: class.priority as usize & 7,
+            quantum: i64::from(class.quantum_bytes),
+            deficits: [0; 2],
+        });
+        Self {
+            framing,
+            classifier: Classifier::new(spec.classes.iter().map(|class| class.dscp.as_slice())),
+            root: Buckets { rate: bucket, ceil: bucket, at_ns: 0 },
+            classes: classes.collect(),
+            turns: [[0; 8]; 2],
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, now: Time, queued: Queued, verdicts: &mut Verdicts) {
+        let class = self.classifier.class(&queued.packet);
+        self.classes[class].queue.enqueue(now, queued, verdicts);
+    }
+
+    /// `htb_dequeue`: own rates first, then what the parent has to spare.
+    pub(super) fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Head {
+        let now_ns = now.as_ns() as i64;
+        loop {
+            let (borrowed, number) = match self.choose(now_ns) {
+                Choice::Nothing => return Head::Empty,
+                Choice::Wait { until_ns } => {
+                    return Head::Until(Time::from_ns(until_ns.max(0) as u64));
+                }
+                Choice::Serve { borrowed, class } => (borrowed, class),
+            };
+            let class = &mut self.classes[number];
+            let Some(queued) = class.queue.take(now, verdicts) else {
+                // Its discipline has dropped all it had; or it would have been chosen for ever.
+                debug_assert_eq!(class.queue.length().0, 0);
+                continue;
+            };
+            let side = usize::from(borrowed);
+            class.deficits[side] -= i64::from(queued.bytes);
+            if class.deficits[side] < 0 {
+                class.deficits[side] += class.quantum;
+                self.turns[side][class.priority] = number + 1;
+            } else {
+                self.turns[side][class.priority] = number;
+            }
+            self.charge(number, borrowed, now_ns, self.framing.wire_bytes(queued.bytes));
+            return Head::Ready(queued);
+        }
+    }
+
+    fn choose(&self, now_ns: i64) -> Choice {
+        let root = self.root.mode(now_ns);
+        let mut until_ns = i64::MAX;
+        let mut found: Option<(bool, usize, bool, usize)> = None;
+        for (number, class) in self.classes.iter().enumerate() {
+            if class.queue.length().0 == 0 {
+                continue;
+            }
+            let borrowed = match (class.buckets.mode(now_ns), root) {
+                (Mode::Send, _) => false,
+                (Mode::Borrow { .. }, Mode::Send) => true,
+                (Mode::Borrow { until_ns: own }, Mode::Wait { until_ns: parent })
+                | (Mode::Borrow { until_ns: own }, Mode::Borrow { until_ns: parent }) => {
+                    until_ns = until_ns.min(own.min(parent));
+                    continue;
+                }
+                (Mode::Wait { until_ns: at }, _) => {
+                    until_ns = until_ns.min(at);
+                    continue;
+                }
+            };
+            // Among equals the turn decides: classes from it on come before those ahead of it.
+            let ahead = number < self.turns[usize::from(borrowed)][class.priority];
+            let rank = (borrowed, class.priority, ahead, number);
+            if found.is_none_or(|best| rank < best) {
+                found = Some(rank);
+            }
+        }
+        match found {
+            Some((borrowed, _, _, class)) => Choice::Serve { borrowed, class },
+            None if until_ns == i64::MAX => Choice::Nothing,
+            None => Choice::Wait { until_ns },
+        }
+    }
+
+    /// `htb_charge_class`: who borrows pays with its ceiling only.
+    fn charge(&mut self, number: usize, borrowed: bool, now_ns: i64, wire_bytes: u32) {
+        let class = &mut self.classes[number].buckets;
+        let since_ns = class.since(now_ns);
+        if borrowed {
+            class.rate.tokens_ns += since_ns;
+        } else {
+            class.rate.charge(since_ns, wire_bytes);
+        }
+        class.ceil.charge(since_ns, wire_bytes);
+        class.at_ns = now_ns;
+        let since_ns = self.root.since(now_ns);
+        self.root.rate.charge(since_ns, wire_bytes);
+        self.root.ceil.charge(since_ns, wire_bytes);
+        self.root.at_ns = now_ns;
+    }
+
+    pub(super) fn length(&self) -> (usize, u64) {
+        let lengths = self.classes.iter().map(|class| class.queue.length());
+        lengths.fold((0, 0), |(packets, bytes), (p, b)| (packets + p, bytes + b))
+    }
+
+    pub(super) fn only_class(&self) -> Option<&Qdisc> {
+        match self.classes.as_slice() {
+            [only] => Some(&only.queue),
+            _ => None,
+        }
+    }
+}
+
+/// What may be served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    Nothing,
+    Wait { until_ns: i64 },
+    Serve { borrowed: bool, class: usize },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_packets::{queued, with_dscp};
+    use super::*;
+
+    fn class(dscp: Vec<u8>, rate: u64, ceil: u64, priority: u32) -> queue::HtbClass {
+        queue::HtbClass {
+            dscp,
+            rate_bps: Rate::from_bps(rate),
+            ceil_bps: Rate::from_bps(ceil),
+            burst_bytes: 1600,
+            cburst_bytes: 1600,
+            priority,
+            quantum_bytes: 1514,
+            queue: Queue::DropTail { limit_packets: Some(10), limit_bytes: None },
+        }
+    }
+
+    /// Bytes per class in ten seconds, where classes with a codepoint of 1 and 2 always have packets
+    /// if they are busy.
+    fn shares(classes: Vec<queue::HtbClass>, busy: &[u8]) -> Vec<f64> {
+        let count = classes.len();
+        let rate_bps = Rate::from_bps(10_000_000);
+        let spec = queue::Htb { rate_bps, burst_bytes: 1600, classes };
+        let mut htb = Qdisc::new(&Queue::Htb(spec), Framing::default(), "test", 1);
+        let mut verdicts = Verdicts::default();
+        let mut bits = vec![0.0; count];
+        let mut now = Time::ZERO;
+        while now < Time::from_ns(10_000_000_000) {
+            for dscp in busy {
+                let packet = with_dscp(*dscp, queued(u32::from(*dscp), 0, 1514, now));
+                htb.enqueue(now, packet, &mut verdicts);
+            }
+            match htb.peek(now, &mut verdicts) {
+                Head::Empty => break,
+                Head::Until(at) => now = at,
+                Head::Ready(_) => {
+                    if let Some(left) = htb.take(now, &mut verdicts) {
+                        bits[left.packet.flow as usize] += f64::from(left.bytes) * 8.0 / 1e7;
+                    }
+                }
+            }
+        }
+        bits
+    }
+
+    /// Mbit/s of two busy classes and one, by what they are promised and may borrow.
+    #[test]
+    fn promises_are_kept_and_spare_rate_is_borrowed_by_priority() {
+        let two = |prio: u32| {
+            vec![
+                class(vec![], 1_000_000, 10_000_000, 1),
+                class(vec![1], 2_000_000, 10_000_000, prio),
+                class(vec![2], 3_000_000, 4_000_000, 1),
+            ]
+        };
+        let close = |found: &[f64], expected: [f64; 3]| {
+            for (found, expected) in found.iter().zip(expected) {
+                assert!((found - expected).abs() < 0.02 * 10.0, "{found} for {expected}");
+            }
+        };
+        // 6 promised, 4 to spare: by turns of equal quanta, up to the ceiling.
+        let total: f64 = shares(two(1), &[0, 1, 2]).iter().sum();
+        assert!((total - 10.0).abs() < 0.02, "{total}");
+        close(&shares(two(1), &[0, 1, 2]), [2.5, 3.5, 4.0]);
+        // The one of higher priority takes all that is to spare.
+        close(&shares(two(0), &[0, 1, 2]), [1.0, 6.0, 3.0]);
+        // Alone, up to its ceiling.
+        close(&shares(two(1), &[2]), [0.0, 0.0, 4.0]);
+        close(&shares(two(1), &[0]), [10.0, 0.0, 0.0]);
+    }
+}

@@ -1,0 +1,340 @@
+//! PIE (RFC 8033) as Linux has it: the delay is that of the packet which left last, times are in units
+//! of 64 ns, probabilities in 56 bits, packets are dropped at random but neither too close nor too far
+//! apart (RFC 8033 §5.4, de-randomisation).
+
+use super::{Inside, Line, Queued, Verdicts};
+use dumbbell_model::rng::Rng;
+use dumbbell_model::{queue, Span, Time};
+
+/// A probability of 1 (`MAX_PROB`).
+const CERTAIN: u64 = u64::MAX >> 8;
+/// A full frame (`psched_mtu`).
+const FRAME_BYTES: u64 = 1514;
+/// Ticks of 64 ns (`PSCHED_SHIFT`) in a second.
+const TICKS_PER_S: u64 = 15_625_000;
+/// RFC 8033 §4.4: bursts shorter than this pass.
+const BURST_ALLOWANCE: Span = Span::from_ms(150);
+/// RFC 8033 §5.3: from here on the probability rises by 2 % more.
+const HIGH_DELAY: Span = Span::from_ms(250);
+
+fn ticks(span: Span) -> u64 {
+    span.as_ns() >> 6
+}
+
+/// Its state of one queue (`struct pie_vars`).
+#[derive(Clone, Debug)]
+pub(super) struct Vars {
+    delay: u64,
+    delay_before: u64,
+    /// Left of the burst allowance.
+    burst: u64,
+    left_at: Option<u64>,
+    probability: u64,
+    accumulated: u64,
+}
+
+impl Default for Vars {
+    fn default() -> Self {
+        Self {
+            delay: 0,
+            delay_before: 0,
+            burst: ticks(BURST_ALLOWANCE),
+            left_at: None,
+            probability: 0,
+            accumulated: 0,
+        }
+    }
+}
+
+impl Vars {
+    pub(super) fn probability(&self) -> f64 {
+        self.probability as f64 / CERTAIN as f64
+    }
+
+    pub(super) fn is_at_most_percent(&self, percent: u32) -> bool {
+        self.probability <= CERTAIN / 100 * u64::from(percent)
+    }
+
+    /// Something was dropped.
+    pub(super) fn dropped(&mut self) {
+        self.accumulated = 0;
+    }
+
+    /// RFC 8033 §4.1, §5.1 and §5.4: `drop_early`; `pie_drop_early`.
+    pub(super) fn drops_early(
+        &mut self,
+        spec: &queue::Pie,
+        backlog_bytes: u64,
+        packet_bytes: u32,
+        rng: &mut Rng,
+    ) -> bool {
+        if self.burst > 0
+            || self.delay < ticks(spec.target) / 2 && self.probability < CERTAIN / 5
+            || backlog_bytes < 2 * FRAME_BYTES
+        {
+            return false;
+        }
+        let mut probability = self.probability;
+        if spec.bytemode && u64::from(packet_bytes) <= FRAME_BYTES {
+            probability = u64::from(packet_bytes) * (probability / FRAME_BYTES);
+        }
+        self.accumulated = match probability {
+            0 => 0,
+            _ => self.accumulated.wrapping_add(probability),
+        };
+        if self.accumulated < CERTAIN / 100 * 85 {
+            return false;
+        }
+        if self.accumulated >= CERTAIN / 2 * 17 {
+            return true;
+        }
+        if rng.next_u64() >> 8 < probability {
+            self.accumulated = 0;
+            return true;
+        }
+        false
+    }
+
+    /// A packet leaves that has waited since `arrived` (`pie_process_dequeue`; RFC 8033 §5.2 with the
+    /// delay of time stamps, §4.2).
+    pub(super) fn left(&mut self, now: Time, arrived: Time, backlog_bytes: u64) {
+        let now_ticks = now.as_ns() >> 6;
+        self.delay = if backlog_bytes > 0 { now_ticks - (arrived.as_ns() >> 6) } else { 0 };
+        let since = self.left_at.map_or(0, |at| now_ticks - at);
+        self.left_at = Some(now_ticks);
+        self.burst = self.burst.saturating_sub(since);
+    }
+
+    /// RFC 8033 §4.2 and §5.3; `pie_calculate_probability`.
+    pub(super) fn update(&mut self, spec: &queue::Pie, backlog_bytes: u64) {
+        let (delay, before) = (self.delay, self.delay_before);
+        let updates = delay > 0 || backlog_bytes == 0;
+        let mut alpha = (u64::from(spec.alpha) * (CERTAIN / TICKS_PER_S)) >> 4;
+        let mut beta = (u64::from(spec.beta) * (CERTAIN / TICKS_PER_S)) >> 4;
+        // §5.1: the lower the probability, the smaller the steps.
+        if self.probability < CERTAIN / 10 {
+            alpha >>= 1;
+            beta >>= 1;
+            let mut power = 100;
+            while self.probability < CERTAIN / power && power <= 1_000_000 {
+                alpha >>= 2;
+                beta >>= 2;
+                power *= 10;
+            }
+        }
+        let error = delay as i64 - ticks(spec.target) as i64;
+        let change = delay as i64 - before as i64;
+        let mut delta =
+            (alpha as i64).wrapping_mul(error).wrapping_add((beta as i64).wrapping_mul(change));
+        if delta > (CERTAIN / 50) as i64 && self.probability >= CERTAIN / 10 {
+            delta = (CERTAIN / 100 * 2) as i64;
+        }
+        if delay > ticks(HIGH_DELAY) {
+            delta += (CERTAIN / 50) as i64;
+        }
+        let old = self.probability;
+        self.probability = old.wrapping_add_signed(delta);
+        let mut updates = updates;
+        if delta > 0 {
+            if self.probability < old {
+                self.probability = CERTAIN;
+                updates = false;
+            }
+        } else if self.probability > old {
+            self.probability = 0;
+        }
+        // §5.3: no delay for two periods.
+        if delay == 0 && before == 0 && updates {
+            self.probability -= self.probability / 64;
+        }
+        let low = ticks(spec.target) / 2;
+        if delay < low && before < low && self.probability == 0 {
+            // §4.4: the next burst is a new one (`pie_vars_init`).
+            self.burst = ticks(BURST_ALLOWANCE);
+            self.left_at = None;
+            self.accumulated = 0;
+        }
+        self.delay_before = delay;
+    }
+}
+
+/// When probabilities are updated: Linux's timer, followed when it is next looked at, since nothing
+/// happens to a queue in between.
+#[derive(Debug)]
+pub(super) struct Updates {
+    every: Span,
+    next: Time,
+}
+
+impl Updates {
+    pub(super) fn new(every: Span) -> Self {
+        Self { every, next: Time::ZERO + every }
+    }
+
+    /// One that was due by now, if there is any left.
+    pub(super) fn due(&mut self, now: Time) -> bool {
+        let due = self.next <= now;
+        if due {
+            self.next += self.every;
+        }
+        due
+    }
+}
+
+/// PIE on one queue.
+#[derive(Debug)]
+pub(super) struct Pie {
+    spec: queue::Pie,
+    queue: Line,
+    vars: Vars,
+    updates: Updates,
+    rng: Rng,
+}
+
+impl Pie {
+    pub(super) fn new(spec: queue::Pie, rng: Rng) -> Self {
+        let (queue, vars) = (Line::default(), Vars::default());
+        Self { spec, queue, vars, updates: Updates::new(spec.tupdate), rng }
+    }
+
+    fn update(&mut self, now: Time) {
+        while self.updates.due(now) {
+            self.vars.update(&self.spec, self.queue.bytes);
+        }
+    }
+
+    /// `pie_qdisc_enqueue`.
+    pub(super) fn enqueue(&mut self, now: Time, mut queued: Queued, verdicts: &mut Verdicts) {
+        self.update(now);
+        if self.queue.packets.len() as u64 >= self.spec.limit_packets {
+            self.vars.dropped();
+            return verdicts.overflow(&queued);
+        }
+        let bytes = self.queue.bytes;
+        if self.vars.drops_early(&self.spec, bytes, queued.bytes, &mut self.rng) {
+            // RFC 8033 §5.1: above a tenth also what could be marked is dropped.
+            let marks = self.spec.ecn && self.vars.is_at_most_percent(10);
+            if !(marks && verdicts.mark(&mut queued)) {
+                self.vars.dropped();
+                return verdicts.signal(&queued);
+            }
+        }
+        self.queue.push(queued);
+    }
+
+    pub(super) fn head(&self) -> Option<Queued> {
+        self.queue.packets.front().copied()
+    }
+
+    pub(super) fn dequeue(&mut self, now: Time) -> Option<Queued> {
+        self.update(now);
+        let queued = self.queue.pop()?;
+        self.vars.left(now, queued.arrived, self.queue.bytes);
+        Some(queued)
+    }
+
+    pub(super) fn length(&self) -> (usize, u64) {
+        self.queue.length()
+    }
+
+    pub(super) fn inside(&self) -> Inside {
+        Inside { probability: Some(self.vars.probability()), ..Inside::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_packets::queued;
+    use super::*;
+
+    fn spec() -> queue::Pie {
+        queue::Pie {
+            limit_packets: 1000,
+            target: Span::from_ms(15),
+            tupdate: Span::from_ms(15),
+            alpha: 2,
+            beta: 20,
+            ecn: false,
+            bytemode: false,
+        }
+    }
+
+    fn vars(delay_ms: u64, before_ms: u64, probability: f64) -> Vars {
+        Vars {
+            delay: ticks(Span::from_ms(delay_ms)),
+            delay_before: ticks(Span::from_ms(before_ms)),
+            burst: 0,
+            probability: (probability * CERTAIN as f64) as u64,
+            ..Vars::default()
+        }
+    }
+
+    /// RFC 8033 §4.2: p ← p + α (delay − target) + β (delay − delay before), α = 2/16 and β = 20/16 per
+    /// second, both scaled down by the table of §5.1.
+    #[test]
+    fn the_probability_moves_as_the_equation_says() {
+        for (probability, scale) in
+            [(0.2, 1.0), (0.05, 2.0), (0.005, 8.0), (0.0005, 32.0), (0.000_05, 128.0)]
+        {
+            let mut vars = vars(40, 30, probability);
+            vars.update(&spec(), 100_000);
+            let step = (0.125 * 0.025 + 1.25 * 0.010) / scale;
+            let expected = probability + step;
+            let found = vars.probability();
+            assert!((found - expected).abs() < 1e-6 * expected, "{probability}: {found}");
+        }
+    }
+
+    /// RFC 8033 §5.3 and §4.1 at their bounds.
+    #[test]
+    fn bounds_are_exact() {
+        // A long delay adds 2 %, from a tick above 250 ms on.
+        for (more, step) in [(0, 0.0), (1, 0.02)] {
+            let mut vars = vars(250, 250, 0.2);
+            vars.delay += more;
+            vars.delay_before = vars.delay;
+            let alpha = 0.125 * 0.235;
+            vars.update(&spec(), 100_000);
+            let found = vars.probability() - 0.2;
+            // A step of more than 2 % is cut to 2 %.
+            assert!((found - (0.02_f64.min(alpha) + step)).abs() < 1e-6, "{more}: {found}");
+        }
+        // Half of the target, and two frames.
+        let rng = &mut Rng::named(1, "pie");
+        let half = ticks(Span::from_ms(15)) / 2;
+        for (delay, backlog_bytes, drops) in
+            [(half - 1, 9000, false), (half, 9000, true), (half, 3027, false), (half, 3028, true)]
+        {
+            let mut vars = vars(0, 0, 0.19);
+            vars.delay = delay;
+            vars.accumulated = CERTAIN / 2 * 17;
+            assert_eq!(vars.drops_early(&spec(), backlog_bytes, 1514, rng), drops);
+        }
+    }
+
+    #[test]
+    fn a_burst_of_150_ms_passes_and_a_standing_queue_comes_to_the_target() {
+        let mut pie = Pie::new(spec(), Rng::named(1, "pie"));
+        let mut verdicts = Verdicts::default();
+        let mut arrivals = 0_u32;
+        let (mut waited_ms, mut first_drop_ms) = (0.0, None);
+        // 10 % more arrives than leaves: one packet a millisecond.
+        for ms in 0..60_000_u64 {
+            let now = Time::from_ns(ms * 1_000_000);
+            for _ in 0..1 + u32::from(ms % 10 == 0) {
+                pie.enqueue(now, queued(0, arrivals, 1000, now), &mut verdicts);
+                arrivals += 1;
+            }
+            if first_drop_ms.is_none() && !verdicts.dropped.is_empty() {
+                first_drop_ms = Some(ms);
+            }
+            if let Some(left) = pie.dequeue(now) {
+                if ms >= 30_000 {
+                    waited_ms += now.since(left.arrived).as_ns() as f64 / 1e6 / 30_000.0;
+                }
+            }
+        }
+        assert!(first_drop_ms.is_some_and(|ms| ms > 150), "{first_drop_ms:?}");
+        assert!((waited_ms - 15.0).abs() < 3.0, "{waited_ms}");
+    }
+}

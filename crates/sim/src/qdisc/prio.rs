@@ -1,0 +1,68 @@
+//! Bands by priority (Linux's sch_prio.c): the first that is not empty is served.
+
+use super::{Classifier, Head, Qdisc, Queued, Verdicts};
+use dumbbell_model::queue::Band;
+use dumbbell_model::{Queue, Time};
+
+/// Its bands.
+#[derive(Debug)]
+pub(super) struct Prio {
+    classifier: Classifier,
+    bands: Vec<Qdisc>,
+}
+
+impl Prio {
+    /// `child` makes the queue of a band.
+    pub(super) fn new(bands: &[Band], child: impl Fn(usize, &Queue) -> Qdisc) -> Self {
+        let classifier = Classifier::new(bands.iter().map(|band| band.dscp.as_slice()));
+        let queues = bands.iter().enumerate().map(|(i, band)| child(i, &band.queue));
+        Self { classifier, bands: queues.collect() }
+    }
+
+    pub(super) fn enqueue(&mut self, now: Time, queued: Queued, verdicts: &mut Verdicts) {
+        let band = self.classifier.class(&queued.packet);
+        self.bands[band].enqueue(now, queued, verdicts);
+    }
+
+    /// `prio_peek`.
+    pub(super) fn head(&mut self, now: Time, verdicts: &mut Verdicts) -> Head {
+        let heads = self.bands.iter_mut().map(|band| band.peek(now, verdicts));
+        heads.into_iter().find(|head| *head != Head::Empty).unwrap_or(Head::Empty)
+    }
+
+    /// `prio_dequeue`.
+    pub(super) fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Option<Queued> {
+        self.bands.iter_mut().find_map(|band| band.take(now, verdicts))
+    }
+
+    pub(super) fn length(&self) -> (usize, u64) {
+        let lengths = self.bands.iter().map(Qdisc::length);
+        lengths.fold((0, 0), |(packets, bytes), (p, b)| (packets + p, bytes + b))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_packets::{queued, with_dscp};
+    use super::*;
+    use dumbbell_model::Framing;
+
+    #[test]
+    fn an_earlier_band_always_goes_first() {
+        let room = Queue::DropTail { limit_packets: Some(5), limit_bytes: None };
+        let bands = vec![
+            Band { dscp: vec![46], queue: room.clone() },
+            Band { dscp: vec![], queue: room.clone() },
+            Band { dscp: vec![8], queue: room },
+        ];
+        let mut prio = Qdisc::new(&Queue::Prio { bands }, Framing::default(), "test", 1);
+        let mut verdicts = Verdicts::default();
+        for (number, dscp) in [8, 0, 46, 8, 46, 10].into_iter().enumerate() {
+            let packet = with_dscp(dscp, queued(0, number as u32, 100, Time::ZERO));
+            prio.enqueue(Time::ZERO, packet, &mut verdicts);
+        }
+        let left = std::iter::from_fn(|| prio.take(Time::ZERO, &mut verdicts));
+        let order: Vec<u32> = left.map(|left| left.packet.id).collect();
+        assert_eq!(order, [2, 4, 1, 5, 0, 3]);
+    }
+}
