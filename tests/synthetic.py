@@ -121,7 +121,7 @@ def pipe(
         "duplication": 0.0,
         "queue": queue,
         "shaper": shaper,
-        "overhead_bytes": 0,
+        "framing": {"overhead_bytes": 0, "mpu_bytes": 0, "atm": False},
         "delay_ns": delay_ns,
         "jitter_ns": 0,
         "reordering": None,

@@ -30,7 +30,7 @@ links:
     delay: 1 ms
     backward:
       rate: 1 Gbit/s
-      queue: {fq_codel: {limit: 9 packets, flows: 2, quantum: 600 bytes, target: 1 ms}}
+      queue: {fq_codel: {limit: 9 packets, flows: 2, quantum: 9014 bytes, target: 1 ms}}
   - name: rs1
     between: [r, s]
     policer: {rate: 9 Mbit/s, burst: 10 KiB}
@@ -39,7 +39,7 @@ links:
     duplication: 0.2 %
     buffer: [50 packets, 64 KiB]
     rate: 10 Mbit/s
-    overhead: 24 bytes
+    framing: ethernet
     delay: 2 ms
     jitter: 1 ms
     reordering: {probability: 1 %, extra_delay: 3 ms}
@@ -53,7 +53,7 @@ links:
       changes: []
   - name: rs2
     between: [r, s]
-    shaper: {tbf: {rate: 8 Mbit/s, burst: 2 KiB, initial: 100 bytes}}
+    shaper: {tbf: {rate: 8 Mbit/s, burst: 2 KiB, initial: 100 bytes, peak: {rate: 9 Mbit/s}}}
     netem: {delay: 1 ms, jitter: 2 ms, limit: 7 packets}
     loss: {independent: {probability: 1 %}}
   - name: sb
@@ -61,6 +61,36 @@ links:
     shaper: {serial: {rate: 1 Gbit/s}}
     forward: {buffer: 1 BDP of t}
     backward: {queue: {codel: {limit: 9 packets, target: 1 ms, interval: 20 ms}}}
+  - name: sr
+    between: [s, r]
+    forward:
+      queue:
+        htb:
+          rate: 1 Mbit/s
+          burst: 2 KiB
+          classes:
+            - {dscp: [EF, 10], rate: 100 kbit/s, ceil: 200 kbit/s, burst: 3 KiB, cburst: 4 KiB,
+               prio: 1, quantum: 9100 bytes, queue: {drr: {classes: [
+                 {dscp: CS1, quantum: 9200 bytes, queue: {pfifo_head_drop: {limit: 3 packets}}},
+                 {quantum: 9014 bytes, queue: {sfq: {limit: 8 packets, flows: 4, depth: 5,
+                                                    quantum: 9014 bytes, headdrop: true}}}]}}}
+            - {rate: 300 kbit/s, quantum: 9014 bytes, queue: {prio: {bands: [
+                {dscp: 0, queue: {bfifo: {limit: 5 KiB}}},
+                {queue: {fq: {limit: 8 packets, flow_limit: 4 packets, quantum: 9014 bytes,
+                              initial_quantum: 9100 bytes}}}]}}}
+    backward:
+      queue: {red: {limit: 90000 bytes, min: 10000 bytes, max: 30000 bytes, avpkt: 500 bytes, burst: 40,
+                    probability: 5 %, ecn: true, harddrop: true, adaptive: true}}
+      rate: 1 Mbit/s
+  - name: ra
+    between: [r, a]
+    rate: 1 Mbit/s
+    framing: {overhead: -4 bytes, mpu: 60 bytes, atm: true}
+    queue: {pie: {limit: 8 packets, target: 20 ms, tupdate: 10 ms, alpha: 3, beta: 30, ecn: true,
+                  bytemode: true}}
+    backward:
+      queue: {fq_pie: {limit: 8 packets, target: 20 ms, tupdate: 10 ms, alpha: 3, beta: 30,
+                       ecn: true, bytemode: true, flows: 7, quantum: 9014 bytes, ecn_prob: 20}}
 routes: [{at: r, to: b, via: [rs2, rs1]}]
 flows:
   - name: t
@@ -84,9 +114,11 @@ flows:
     from: a
     to: b
     udp: {rate: 1 Mbit/s, datagram: 8 KiB, interval: 1 ms, mtu: 1400 bytes}
-  - {name: p, from: a, to: b, ping: {interval: 2 s, payload: 100 bytes}}
+  - {name: p, from: a, to: b, dscp: AF41,
+     ping: {interval: 2 s, payload: 100 bytes, protocol: udp}}
+  - {name: v, from: a, to: b, voice: g711}
 taps: [{name: here, at: r, link: ar}, {at: s, link: sb}]
-sampling: {interval: 5 ms, keep: [samples, queues, drops], packets: {from: 1 s, to: 2 s}}
+sampling: {interval: 5 ms, keep: [samples, queues, drops, probes], packets: {from: 1 s, to: 2 s}}
 neighbour_discovery: {reachable: 20 s, probe_delay: 4 s}
 duration: 10 s
 """
@@ -122,7 +154,7 @@ def test_everything() -> None:
         "duplication": 0.002,
         "queue": {"drop_tail": {"limit_packets": 50, "limit_bytes": 65_536}},
         "shaper": {"serial": {"rate_bps": 10_000_000}},
-        "overhead_bytes": 24,
+        "framing": {"overhead_bytes": 24, "mpu_bytes": 84, "atm": False},
         "delay_ns": 2_000_000,
         "jitter_ns": 1_000_000,
         "reordering": {"probability": 0.01, "extra_delay_ns": 3_000_000},
@@ -145,8 +177,10 @@ def test_everything() -> None:
     second = found["links"][2]["forward"]
     netem = {"delay_ns": 1_000_000, "jitter_ns": 2_000_000, "limit_packets": 7}
     assert second["queue"] == {"netem": netem}
-    tbf = {"rate_bps": 8_000_000, "burst_bytes": 2048, "initial_bytes": 100}
+    peak = {"rate_bps": 9_000_000, "burst_bytes": 1514}
+    tbf = {"rate_bps": 8_000_000, "burst_bytes": 2048, "initial_bytes": 100, "peak": peak}
     assert second["shaper"] == {"tbf": tbf}
+    check_disciplines(found)
     assert found["routes"] == [{"at": "r", "to": "b", "via": ["rs2", "rs1"]}]
     check_flows(found)
     assert found["taps"] == [
@@ -155,8 +189,61 @@ def test_everything() -> None:
     ]
     assert found["sampling"] == {
         "interval_ns": 5_000_000, "samples": True, "queues": True, "drops": True,
+        "probes": True,
         "packets": {"from_ns": 10**9, "to_ns": 2 * 10**9}, "capture": None,
     }  # fmt: skip
+
+
+def check_disciplines(found: dict[str, Any]) -> None:
+    links = {link["name"]: link for link in found["links"]}
+    htb = links["sr"]["forward"]["queue"]["htb"]
+    assert links["sr"]["forward"]["shaper"] == "none"
+    assert (htb["rate_bps"], htb["burst_bytes"]) == (1_000_000, 2048)
+    first, second = htb["classes"]
+    assert {name: value for name, value in first.items() if name != "queue"} == {
+        "dscp": [46, 10], "rate_bps": 100_000, "ceil_bps": 200_000, "burst_bytes": 3072,
+        "cburst_bytes": 4096, "priority": 1, "quantum_bytes": 9100,
+    }  # fmt: skip
+    # A class may borrow all of the parent's rate.
+    assert (second["dscp"], second["ceil_bps"]) == ([], 1_000_000)
+    turns = first["queue"]["drr"]["classes"]
+    assert [turn["quantum_bytes"] for turn in turns] == [9200, 9014]
+    assert turns[0]["queue"] == {"head_drop": {"limit_packets": 3}}
+    assert turns[1]["queue"]["sfq"]["headdrop"] is True
+    bands = second["queue"]["prio"]["bands"]
+    assert bands[0]["queue"] == {"drop_tail": {"limit_packets": None, "limit_bytes": 5120}}
+    assert bands[1]["queue"]["fq"]["flow_limit_packets"] == 4
+    assert links["sr"]["backward"]["queue"]["red"] == {
+        "limit_bytes": 90_000, "min_bytes": 10_000, "max_bytes": 30_000,
+        "average_packet_bytes": 500, "burst_packets": 40, "probability": 0.05, "ecn": True,
+        "harddrop": True, "adaptive": True,
+    }  # fmt: skip
+    pie = {
+        "limit_packets": 8, "target_ns": 20_000_000, "tupdate_ns": 10_000_000, "alpha": 3,
+        "beta": 30, "ecn": True, "bytemode": True,
+    }  # fmt: skip
+    assert links["ra"]["forward"]["queue"] == {"pie": pie}
+    assert links["ra"]["backward"]["queue"] == {
+        "fq_pie": {"pie": pie, "flows": 7, "quantum_bytes": 9014, "ecn_prob_percent": 20}
+    }
+    framing = {"overhead_bytes": -4, "mpu_bytes": 60, "atm": True}
+    assert links["ra"]["forward"]["framing"] == framing
+
+
+def test_disciplines_have_linux_defaults() -> None:
+    def of(queue: str) -> Any:
+        text = DEFAULTS.replace("buffer: BUFFER", f"queue: {queue}")
+        (bottleneck,) = [link for link in scenario(text)["links"] if link["name"] == "bottleneck"]
+        return bottleneck["forward"]["queue"]
+
+    assert of("pfifo") == {"drop_tail": {"limit_packets": 1000, "limit_bytes": None}}
+    assert of("codel")["codel"]["target_ns"] == 5_000_000
+    assert of("fq_codel")["fq_codel"]["limit_packets"] == 10_240
+    assert of("pie")["pie"]["tupdate_ns"] == 15_000_000
+    red = of("{red: {min: 30000 bytes, max: 90000 bytes, avpkt: 1000 bytes}}")["red"]
+    assert (red["burst_packets"], red["probability"]) == (50, 0.02)  # tc-red(8)
+    # A third of the maximum, which is a quarter of the limit.
+    assert of("red")["red"]["min_bytes"] == 33_333
 
 
 def test_neighbour_discovery() -> None:
@@ -190,10 +277,17 @@ def check_flows(found: dict[str, Any]) -> None:
     assert flows["bulk"]["traffic"]["tcp"]["source"] == bulk
     assert flows["bulk"]["traffic"]["tcp"]["fq"] is True
     assert flows["u"]["traffic"]["udp"] == {
-        "rate_bps": 1_000_000, "datagram_bytes": 8192, "interval_ns": 1_000_000, "mtu_bytes": 1400
+        "rate_bps": 1_000_000, "datagram_bytes": 8192, "interval_ns": 1_000_000, "mtu_bytes": 1400,
+        "codec": None,
     }  # fmt: skip
-    ping = {"interval_ns": 2 * 10**9, "payload_bytes": 100}
+    ping = {"interval_ns": 2 * 10**9, "payload_bytes": 100, "protocol": "udp"}
     assert flows["p"]["traffic"]["ping"] == ping
+    assert (flows["p"]["dscp"], flows["t"]["dscp"]) == (34, 0)
+    # 160 bytes of speech and RTP's header, 50 times a second.
+    assert flows["v"]["traffic"]["udp"] == {
+        "rate_bps": 68_800, "datagram_bytes": 172, "interval_ns": 0, "mtu_bytes": 1500,
+        "codec": "g711",
+    }  # fmt: skip
     bdp = 10**9 * rtt_ns // (8 * 10**9)
     assert found["links"][3]["forward"]["queue"]["drop_tail"]["limit_bytes"] == bdp
 
@@ -256,12 +350,14 @@ def test_what_is_not_written() -> None:
         "receiver": None,
     }
     assert found["flows"][1]["traffic"]["tcp"]["fq"] is True
-    udp = {"rate_bps": 1_000_000, "datagram_bytes": 1448, "interval_ns": 0, "mtu_bytes": 1500}
+    udp: dict[str, Any] = {"rate_bps": 1_000_000, "datagram_bytes": 1448, "interval_ns": 0, "mtu_bytes": 1500}
+    udp["codec"] = None
     assert found["flows"][2]["traffic"]["udp"] == udp
-    ping = {"interval_ns": 10**9, "payload_bytes": 56}
+    ping = {"interval_ns": 10**9, "payload_bytes": 56, "protocol": "icmp"}
     assert found["flows"][3]["traffic"]["ping"] == ping
     assert found["sampling"] == {
         "interval_ns": 20_000_000, "samples": False, "queues": False, "drops": False,
+        "probes": False,
         "packets": None, "capture": None,
     }  # fmt: skip
     profile = json.loads(_core.profiles()["linux-6.1"])

@@ -69,7 +69,7 @@ MISTAKES = {
     "two kinds of traffic": (
         with_("tcp: bbr", "tcp: bbr, udp: 1 Mbit/s"),
         "e.yaml:6: flows[1]: exactly one of these is needed; found tcp and udp; allowed: tcp, "
-        "udp, ping",
+        "udp, ping, voice",
     ),
     "starts after the end": (
         with_("start: 5 s", "start: 100 s"),
@@ -171,7 +171,7 @@ MISTAKES = {
         BASE + "hosts: {defaults: {tcp_sak: 1}}\n",
         "e.yaml:8: hosts.defaults.tcp_sak: unknown field; did you mean tcp_sack?; allowed: "
         "profile, hz, mtu, gso, initcwnd, initrwnd, ssthresh, rto_min, tcp_sack, "
-        "tcp_dsack, tcp_timestamps, tcp_window_scaling and 25 more",
+        "tcp_dsack, tcp_timestamps, tcp_window_scaling and 26 more",
     ),
     "sysctls at odds": (
         BASE + "hosts: {defaults: {tcp_sack: 0, tcp_dsack: 1}}\n",

@@ -131,6 +131,10 @@ impl Builder<'_> {
             }
             Queue::HeadDrop { limit_packets } => format!("pfifo_head_drop limit {limit_packets}"),
             Queue::Netem { .. } => return refuse(self.field, "netem in a class"),
+            Queue::Red(red) if red.adaptive => {
+                // It sends the flag in TCA_RED_FLAGS alone; the kernel's timer is set by the other.
+                return refuse(self.field, "adaptive RED: tc does not make the kernel adapt");
+            }
             Queue::Red(red) => red_arguments(red),
             Queue::Codel(codel) => format!(
                 "codel limit {} {} {}",
@@ -226,9 +230,7 @@ fn red_arguments(red: &Red) -> String {
         red.burst_packets,
         red.probability
     );
-    for (wanted, name) in
-        [(red.ecn, " ecn"), (red.harddrop, " harddrop"), (red.adaptive, " adaptive")]
-    {
+    for (wanted, name) in [(red.ecn, " ecn"), (red.harddrop, " harddrop")] {
         if wanted {
             line += name;
         }

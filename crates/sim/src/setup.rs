@@ -18,7 +18,7 @@ use crate::transport::sender::Sender;
 use crate::world::{World, FLOW_SOURCES, PIPE_SOURCES};
 use dumbbell_capture::Taps;
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{self, Link, Scenario, Traffic};
+use dumbbell_model::scenario::{self, Link, Peak, Scenario, Traffic};
 use dumbbell_model::{ScenarioError, Span, TcpOptions, Time};
 use dumbbell_packet::TapPackets;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -122,7 +122,13 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
         scenario::Shaper::Tbf { rate_bps, burst_bytes, initial_bytes, peak } => {
             let drawn = || Rng::named(seed, &format!("link/{name}/tokens")).below(*burst_bytes + 1);
             let level = initial_bytes.unwrap_or_else(drawn);
-            Shaper::Tbf(TokenBucket::new(*rate_bps, *burst_bytes, level, *peak))
+            // Linux counts the bucket's depth as it counts packets, with their framing.
+            let framed = |bytes: u64| match u32::try_from(bytes) {
+                Ok(bytes) if bytes > 0 => u64::from(spec.framing.wire_bytes(bytes)),
+                _ => bytes,
+            };
+            let peak = peak.map(|p| Peak { burst_bytes: framed(p.burst_bytes), ..p });
+            Shaper::Tbf(TokenBucket::new(*rate_bps, framed(*burst_bytes), framed(level), peak))
         }
         scenario::Shaper::Trace { deliveries_ms } => {
             Shaper::Trace(DeliveryTrace::new(deliveries_ms.clone()))
