@@ -43,6 +43,7 @@ class Results:
         pipes: Totals of each direction of each link, per run.
         drops: One row per dropped packet; empty unless the experiment keeps it.
         packets: One row per packet and tap; empty unless the experiment keeps a stretch.
+        probes: One row per echo request and datagram; empty unless the experiment keeps them.
         transfers: One row per finished application transfer.
         runs: One row per run: engine, engine_version, digest, wall_s, packets, events, scenario
             (JSON text).
@@ -55,5 +56,6 @@ class Results:
     pipes: pl.DataFrame
     drops: pl.DataFrame
     packets: pl.DataFrame
+    probes: pl.DataFrame
     transfers: pl.DataFrame
     runs: pl.DataFrame

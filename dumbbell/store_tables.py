@@ -16,7 +16,7 @@ from dumbbell.journal import Entry
 
 SMALL = ("flows", "pipes", "transfers")
 """Tables that many runs share a segment for."""
-LARGE = ("samples", "queues", "drops", "packets")
+LARGE = ("samples", "queues", "drops", "packets", "probes")
 """Tables that are files of their own."""
 
 _KINDS: dict[str, pl.DataType] = {"int": pl.Int64(), "float": pl.Float64(), "text": pl.String()}

@@ -250,6 +250,9 @@ class _Builder:
     # Flows
 
     def add_flows(self) -> None:
+        for spec in self.file.workload.flows() if self.file.workload else []:
+            self.origins["flows", len(self.flows)] = ("workload",)
+            self.add_flow(spec, 1)
         for i, spec in enumerate(self.file.flows):
             for k in range(1, (spec.count or 1) + 1):
                 self.origins["flows", len(self.flows)] = ("flows", i)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from dumbbell.experiment.expect import ExpectSpec
 from dumbbell.experiment.fields import (
@@ -28,6 +28,7 @@ from dumbbell.experiment.network import (
 from dumbbell.experiment.options import HostSpec
 from dumbbell.experiment.templates import TemplateSpec
 from dumbbell.experiment.traffic import FlowSpec
+from dumbbell.experiment.workloads import WorkloadSpec
 
 FORMAT = 1
 MAX_SEED = 2**62
@@ -90,7 +91,8 @@ class ExperimentFile(Strict):
     switches: dict[Name, RouterSpec | None] = Field(default={}, max_length=MAX_ITEMS)
     links: list[LinkSpec] = Field(default=[], max_length=MAX_ITEMS)
     routes: list[RouteSpec] = Field(default=[], max_length=MAX_ITEMS)
-    flows: list[FlowSpec] = Field(min_length=1, max_length=MAX_ITEMS)
+    workload: WorkloadSpec | None = None
+    flows: list[FlowSpec] = Field(default=[], max_length=MAX_ITEMS)
     taps: list[TapSpec] = Field(default=[], max_length=MAX_ITEMS)
     sampling: Sampling = SamplingSpec()
     neighbour_discovery: NeighbourDiscovery = None
@@ -99,3 +101,9 @@ class ExperimentFile(Strict):
     expect: list[ExpectSpec] = Field(default=[], max_length=MAX_ITEMS)
     repeats: Annotated[int, whole_number(1, 100_000)] = 1
     seed: Annotated[int, whole_number(0, MAX_SEED)] = 1
+
+    @model_validator(mode="after")
+    def _traffic(self) -> Self:
+        if not self.flows and self.workload is None:
+            raise problem("there is no traffic", field="flows", allowed=("flows", "workload"))
+        return self

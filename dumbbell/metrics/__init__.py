@@ -11,6 +11,8 @@ from difflib import get_close_matches
 from dumbbell.metrics import (
     fairness,
     goodput,
+    latency,
+    load,
     loss,
     reordering,
     retransmissions,
@@ -43,6 +45,8 @@ SUBJECTS: dict[str, tuple[Metric, ...]] = {
     "Loss": loss.METRICS,
     "Congestion window": window.METRICS,
     "Fairness": fairness.METRICS,
+    "Load": load.METRICS,
+    "Latency under load": latency.METRICS,
 }
 
 #: Every metric by name.

@@ -60,6 +60,16 @@ class Tables(Protocol):
         ...
 
     @property
+    def queues(self) -> pl.DataFrame:
+        """Each queue over time; empty unless it is kept."""
+        ...
+
+    @property
+    def probes(self) -> pl.DataFrame:
+        """One row per echo request and datagram; empty unless they are kept."""
+        ...
+
+    @property
     def runs(self) -> pl.DataFrame:
         """One row per run."""
         ...

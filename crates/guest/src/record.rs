@@ -247,6 +247,7 @@ impl<'a> Recorder<'a> {
             pipe: self.pipe_name(pipe),
             dropped_policed_packets: unknown(spec.policer.is_some()),
             dropped_corrupted_packets: unknown(spec.corruption > 0.0),
+            rate_bps: spec.rate().map_or(NEVER, |rate| rate.as_bps() as i64),
             queue_max_packets: NEVER,
             queue_mean_packets: f64::NAN,
             sojourn_mean_ns: f64::NAN,

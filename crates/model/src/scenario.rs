@@ -169,6 +169,16 @@ pub struct Pipe {
     pub changes: Vec<Change>,
 }
 
+impl Pipe {
+    /// What its shaper, or its queue, lets through at the beginning.
+    pub fn rate(&self) -> Option<Rate> {
+        match self.shaper {
+            Shaper::Serial { rate_bps } | Shaper::Tbf { rate_bps, .. } => Some(rate_bps),
+            Shaper::None | Shaper::Trace { .. } => self.queue.own_rate(),
+        }
+    }
+}
+
 /// A token-bucket policer: what exceeds it is dropped at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -230,6 +230,7 @@ table! {
         dropped_corrupted_packets: i64 = "Damaged on the way, dropped by their receiver.",
         dropped_aqm_packets: i64 = "Dropped by the queue discipline to tell of congestion (CoDel, PIE, RED).",
         marked_packets: i64 = "ECN-marked by the queue discipline instead.",
+        rate_bps: i64 = "What its shaper lets through at the beginning; -1 if there is none.",
         remaining_packets: i64 = "Queued or in propagation at the end.",
         queue_max_packets: i64 = "Most packets that ever waited.",
         queue_mean_packets: f64 = "Mean over time of the packets that waited.",

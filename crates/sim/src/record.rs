@@ -10,7 +10,7 @@ use dumbbell_model::scenario::{Flow, Sampling, Traffic, Udp};
 use dumbbell_model::tables::{
     DropRow, FlowRow, PacketRow, PipeRow, ProbeRow, QueueRow, SampleRow, Table, TransferRow,
 };
-use dumbbell_model::Time;
+use dumbbell_model::{Rate, Time};
 use dumbbell_packet::{Body, Packet};
 
 /// What is kept over time.
@@ -189,7 +189,13 @@ impl World<'_> {
             .map(|(i, (spec, flow))| self.flow_row(i, spec, flow))
             .collect();
         let seconds = self.end.as_ps() as f64;
-        let pipes: Vec<PipeRow> = self.pipes.iter().map(|pipe| pipe_row(pipe, seconds)).collect();
+        let links = self.scenario.links.iter().flat_map(|link| [&link.forward, &link.backward]);
+        let pipes: Vec<PipeRow> = self
+            .pipes
+            .iter()
+            .zip(links)
+            .map(|(pipe, spec)| pipe_row(pipe, spec.rate(), seconds))
+            .collect();
         let transfers: Vec<TransferRow> = self
             .scenario
             .flows
@@ -328,7 +334,7 @@ fn fill_tcp(row: &mut FlowRow, tcp: &TcpEnds, flow: &FlowState, end: Time) {
     row.srtt_mean_ns = mean(sums.srtt_us8 as f64 / 8.0 * 1000.0, sums.samples);
 }
 
-fn pipe_row(pipe: &Pipe, duration_ps: f64) -> PipeRow {
+fn pipe_row(pipe: &Pipe, rate: Option<Rate>, duration_ps: f64) -> PipeRow {
     let stats = &pipe.stats;
     let dropped = |reason: DropReason| stats.dropped[reason as usize] as i64;
     PipeRow {
@@ -344,6 +350,7 @@ fn pipe_row(pipe: &Pipe, duration_ps: f64) -> PipeRow {
         dropped_corrupted_packets: dropped(DropReason::Corrupted),
         dropped_aqm_packets: dropped(DropReason::Aqm),
         marked_packets: stats.marked as i64,
+        rate_bps: rate.map_or(-1, |rate| rate.as_bps() as i64),
         remaining_packets: pipe.inside() as i64,
         queue_max_packets: stats.queue_max as i64,
         queue_mean_packets: stats.sojourn_ps as f64 / duration_ps,

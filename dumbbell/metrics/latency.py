@@ -1,0 +1,209 @@
+"""Latency under load: what round trips take while flows fill the line, and how it varies.
+
+Everything comes from the table `probes`; without it (`sampling: {keep: [probes]}`) values are NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from dumbbell.metrics.definition import Measurement, Metric, Tables, keys, ratio
+from dumbbell.metrics.emodel import mean_opinion_score, rating
+from dumbbell.metrics.load import WORDS, load_windows
+
+_PLACE = "the host that asks (a voice flow: the one that listens)"
+_IDLE = "before the first TCP flow starts"
+#: A packet of speech is full after so long.
+_PACKETISATION_MS = 20.0
+#: Shares of packets that a playout buffer may wait for.
+_WAITED_FOR = (0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 1.0)
+
+_UNDER_LOAD = (pl.col("time_ns") >= pl.col("load_start_ns")) & (
+    pl.col("time_ns") < pl.col("load_end_ns")
+)
+_BEFORE = pl.col("time_ns") < pl.col("first_start_ns")
+#: Delays in milliseconds of the probes that came back.
+_MS = pl.col("delay_ns").filter(pl.col("delay_ns") >= 0) / 1e6
+
+
+def _of_flows(value: pl.Expr, when: pl.Expr = _UNDER_LOAD) -> Measurement:
+    """A measurement of each flow that has probes, over those sent at a time."""
+
+    def measure(tables: Tables) -> pl.DataFrame:
+        columns = [*keys(tables), "flow", "kind"]
+        kinds = ["ping", "udp"]
+        flows = tables.flows.filter(pl.col("kind").is_in(kinds)).select(columns)
+        found = (
+            tables.probes.join(load_windows(tables), on="run")
+            .filter(when)
+            .group_by("run", "flow")
+            .agg(value.cast(pl.Float64).alias("value"))
+        )
+        return flows.join(found, on=["run", "flow"], how="left", maintain_order="left").with_columns(
+            pl.col("value").fill_null(float("nan"))
+        )
+
+    return measure
+
+
+def _latency(name: str, label: str, formula: str, value: pl.Expr, **fields: object) -> Metric:
+    return Metric(
+        name=name,
+        label=label,
+        unit="ms",
+        formula=formula,
+        place=_PLACE,
+        window=str(fields.get("window", WORDS)),
+        source=str(fields.get("source", "RFC 2681 (round-trip delay); RFC 7679 (one-way delay)")),
+        measure=_of_flows(value, when=_BEFORE if "window" in fields else _UNDER_LOAD),
+        of=("flow", "kind"),
+    )
+
+
+LATENCY = _latency(
+    "latency_ms", "Latency under load", "mean delay of the probes that came back", _MS.mean()
+)
+IDLE = _latency(
+    "latency_idle_ms",
+    "Latency without load",
+    "mean delay of the probes that came back",
+    _MS.mean(),
+    window=_IDLE,
+)
+PERCENTILES = tuple(
+    _latency(
+        f"latency_p{percent}_ms",
+        f"Latency under load, {percent}th percentile",
+        f"{percent}th percentile of the delays of the probes that came back (nearest rank)",
+        _MS.quantile(percent / 100, "nearest"),
+    )
+    for percent in (50, 95, 99)
+)
+VARIATION = _latency(
+    "delay_variation_ms",
+    "Delay variation",
+    "99th percentile of the delays less the smallest",
+    _MS.quantile(0.99, "nearest") - _MS.min(),
+    source="RFC 5481 §4.2 (packet delay variation)",
+)
+
+PROBE_LOSS = Metric(
+    name="probe_loss_ratio",
+    label="Loss of probes",
+    unit="share",
+    formula="probes that never came back / probes sent, without those of the last second of the run",
+    place=_PLACE,
+    window=WORDS,
+    source="RFC 6673 (round-trip loss); RFC 7680 (one-way loss)",
+    measure=_of_flows(
+        ratio(
+            ((pl.col("delay_ns") < 0) & (pl.col("time_ns") < pl.col("load_end_ns") - 10**9)).sum(),
+            (pl.col("time_ns") < pl.col("load_end_ns") - 10**9).sum(),
+        )
+    ),
+    of=("flow", "kind"),
+    bounds=(0.0, 1.0),
+)
+
+
+def _measure_rpm(tables: Tables) -> pl.DataFrame:
+    """Over all flows that ask for round trips."""
+    means = LATENCY.measure(tables).filter(pl.col("kind") == "ping")
+    of_runs = means.group_by("run").agg(pl.col("value").drop_nans().mean().alias("mean_ms"))
+    runs = tables.flows.select(keys(tables)).unique(maintain_order=True)
+    per_minute = 60_000 / pl.col("mean_ms")
+    return runs.join(of_runs, on="run", how="left", maintain_order="left").select(
+        *keys(tables), per_minute.fill_null(float("nan")).alias("value")
+    )
+
+
+RPM = Metric(
+    name="rpm",
+    label="Round trips per minute",
+    unit="1/min",
+    formula="60 000 / mean over the flows that ping of their latency_ms",
+    place="the host that asks",
+    window=WORDS,
+    source="draft-ietf-ippm-responsiveness §4.3, with probes beside the load alone",
+    measure=_measure_rpm,
+    of=(),
+)
+
+
+def conversation(delays_ms: list[float], lost: int) -> tuple[float, float]:
+    """R and mouth-to-ear delay in ms of a call, with the playout delay that serves it best.
+
+    Packets that come after their time to be played are lost. Waiting for more of them takes longer.
+
+    Args:
+        delays_ms: One-way delays of the packets that arrived.
+        lost: Packets that did not.
+    """
+    total = len(delays_ms) + lost
+    if not delays_ms:
+        return 0.0, float("nan")
+    ordered = sorted(delays_ms)
+    best = (-1.0, float("nan"))
+    for share in _WAITED_FOR:
+        played = max(1, round(share * len(ordered)))
+        ear_ms = _PACKETISATION_MS + ordered[played - 1]
+        best = max(best, (rating(ear_ms, 1 - played / total), ear_ms))
+    return best
+
+
+def _voice(judge: Callable[[list[float], int], float]) -> Measurement:
+    def measure(tables: Tables) -> pl.DataFrame:
+        columns = [*keys(tables), "flow"]
+        flows = tables.flows.filter(pl.col("codec") != "").select(columns)
+        # What is still under way when the load ends counts as neither.
+        sent = (
+            tables.probes.join(flows.select("run", "flow"), on=["run", "flow"], how="semi")
+            .join(load_windows(tables), on="run")
+            .filter(_UNDER_LOAD)
+            .group_by("run", "flow")
+            .agg(_MS.alias("delays"), (pl.col("delay_ns") < 0).sum().alias("lost"))
+        )
+        values = [judge(row["delays"], row["lost"]) for row in sent.iter_rows(named=True)]
+        judged = sent.select("run", "flow").with_columns(
+            pl.Series("value", values, dtype=pl.Float64)
+        )
+        return flows.join(judged, on=["run", "flow"], how="left", maintain_order="left").with_columns(
+            pl.col("value").fill_null(float("nan"))
+        )
+
+    return measure
+
+
+_VOICE_RULE = (
+    "packets that come later than they are played are lost; the playout delay is the one of "
+    "best R among those that wait for 50 to 100 % of the packets, and 20 ms pass until a packet "
+    "is full"
+)
+VOICE_R = Metric(
+    name="voice_r",
+    label="Rating of speech (R)",
+    unit="",
+    formula="E-model's R from mouth-to-ear delay and loss; " + _VOICE_RULE,
+    place="the host that listens",
+    window=WORDS,
+    source="ITU-T G.107 (06/2015); G.113 appendix I for G.711",
+    measure=_voice(lambda delays, lost: conversation(delays, lost)[0]),
+    of=("flow",),
+    bounds=(0.0, 100.0),
+)
+VOICE_MOS = Metric(
+    name="voice_mos",
+    label="Opinion of speech (MOS)",
+    unit="",
+    formula="mean opinion score of voice_r",
+    place="the host that listens",
+    window=WORDS,
+    source="ITU-T G.107 annex B",
+    measure=_voice(lambda delays, lost: mean_opinion_score(conversation(delays, lost)[0])),
+    of=("flow",),
+    bounds=(1.0, 4.5),
+)
+
+METRICS = (LATENCY, IDLE, *PERCENTILES, VARIATION, PROBE_LOSS, RPM, VOICE_R, VOICE_MOS)
