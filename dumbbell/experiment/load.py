@@ -187,7 +187,9 @@ def _cell(levels: Mapping[str, Level], document: ExperimentFile, built: Built) -
     unsampled = None
     recorded = sampling.keep or sampling.packets or sampling.capture
     if sampling.repeats is not None and recorded:
+        # Probes are no table over time: metrics come from them.
         bare = dict.fromkeys(("samples", "queues", "drops"), False)
+        bare["probes"] = "probes" in sampling.keep
         kept = {"interval_ns": sampling.interval, **bare, "packets": None, "capture": None}
         unsampled = canonical({**built.scenario, "sampling": kept})
     return Cell(

@@ -37,6 +37,7 @@ class LoadSpec(Strict):
     before: Time = 5_000_000_000
     length: PositiveTime = 60_000_000_000
     interval: PositiveTime = 200_000_000
+    start_jitter: Time = 20_000_000
 
     def tcp(self, name: str, ends: tuple[str, str], dscp: str = "BE") -> FlowSpec:
         """A bulk flow for the time of the load."""
@@ -46,6 +47,7 @@ class LoadSpec(Strict):
             dscp=dscp,
             start=f"{self.before} ns",
             stop=f"{self.before + self.length} ns",
+            start_jitter=f"{self.start_jitter} ns",
             tcp=self.congestion_control,
         )
 

@@ -1,7 +1,7 @@
 """Figures: one chart specification gives interactive HTML, SVG and PNG.
 
-`plot(results, "goodput").save("goodput.html")`. Kinds: `goodput`, `ladder`, `rtt`, `window`, and
-the name of any metric (`plot(results, "sack_blocks")`), which is drawn against a factor.
+`plot(results, "goodput").save("goodput.html")`. Kinds: `cdf`, `goodput`, `ladder`, `rrul`, `rtt`,
+`sojourn`, `window`, and the name of any metric (`plot(results, "sack_blocks")`), which is drawn against a factor.
 """
 
 from __future__ import annotations
@@ -9,18 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dumbbell.figures.cdf import cdf
 from dumbbell.figures.factor import Extras, metric_against_factor
 from dumbbell.figures.figure import Figure, page_scripts
 from dumbbell.figures.goodput import goodput
 from dumbbell.figures.ladder import ladder
+from dumbbell.figures.rrul import rrul
 from dumbbell.figures.rtt import rtt
+from dumbbell.figures.sojourn import sojourn
 from dumbbell.figures.window import window
 from dumbbell.metrics import METRICS, Tables
 
 KINDS: dict[str, Callable[..., Figure]] = {
+    "cdf": cdf,
     "goodput": goodput,
     "ladder": ladder,
+    "rrul": rrul,
     "rtt": rtt,
+    "sojourn": sojourn,
     "window": window,
 }
 
@@ -28,7 +34,7 @@ KINDS: dict[str, Callable[..., Figure]] = {
 def plot(results: Tables, kind: str, **options: Any) -> Figure:
     """A figure of some results in one call.
 
-    `kind`: `goodput`, `ladder`, `rtt`, `window`, or the name of a metric. Options: `x`, `by`
+    `kind`: one of `KINDS`, or the name of a metric. Options: `x`, `by`
     (factors), `where` (levels of the others), `flow`, `title`; `window` and `ladder` also take
     `repeat`, `ladder` the stretch `start_ms`, `end_ms`. Raises
     `ValueError` for an unknown kind and where the options leave several values for a point.

@@ -98,7 +98,13 @@ def choose(
     for name in filter(None, (x, by)):
         if name not in frame.columns:
             raise ValueError(f"no factor {name!r}; there are {', '.join(columns)}")
-    open_factors = [c for c in varying if c not in (x, by)]
+    fixed = [c for c in dict.fromkeys((x, by)) if c]
+    # A factor that goes with those shown is not open.
+    open_factors = [
+        c
+        for c in varying
+        if c not in fixed and frame.n_unique([*fixed, c]) > frame.n_unique(fixed)
+    ]
     if open_factors:
         raise ValueError(f"several values for each point: fix {', '.join(open_factors)} by where=")
     order = levels[x] if x in levels else _in_order(results, frame, x)

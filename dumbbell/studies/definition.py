@@ -36,12 +36,14 @@ Where = Annotated[dict[str, str], BeforeValidator(_texts)]
 class Quantity(_Strict):
     """A number measured in a part: a metric in one cell, or arithmetic over such numbers.
 
-    Exactly one of `metric`, `ratio`, `difference`, `sum`, `lowest`, `highest`, `mean`. `where`
+    Exactly one of `metric`, `number`, `ratio`, `difference`, `sum`, `lowest`, `highest`, `mean`. `where`
     names the level of every factor (and `flow`, where a run has several); those of the claim's
     `each` are added.
     """
 
     metric: str | None = None
+    #: A constant, or `$name` for the level of that name in the case.
+    number: float | str | None = None
     where: Where = Field(default_factory=dict)
     part: str | None = None
     ratio: tuple[Quantity, Quantity] | None = None
@@ -53,7 +55,7 @@ class Quantity(_Strict):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Quantity:
-        kinds = ("metric", "ratio", "difference", "sum", "lowest", "highest", "mean")
+        kinds = ("metric", "number", "ratio", "difference", "sum", "lowest", "highest", "mean")
         given = [kind for kind in kinds if getattr(self, kind) is not None]
         if len(given) != 1:
             raise ValueError(f"a quantity is one of {', '.join(kinds)}; found {given or 'none'}")

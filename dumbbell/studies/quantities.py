@@ -117,6 +117,19 @@ _COMBINE: dict[str, Combine] = {
 }
 
 
+#: Draws of a constant rest on any number of repeats.
+_ENDLESS = 10**9
+
+
+def _constant(number: float | str, case: Mapping[str, str]) -> Drawn:
+    level = case.get(number, number) if isinstance(number, str) else number
+    try:
+        value = float(level)
+    except ValueError:
+        raise StudyError(f"{number!r} is no number in the case {dict(case)}") from None
+    return Drawn(value, np.full(DRAWS, value), _ENDLESS)
+
+
 def evaluate(
     quantity: Quantity, case: Mapping[str, str], part: str, cells: Mapping[str, Source]
 ) -> Drawn | None:
@@ -126,6 +139,8 @@ def evaluate(
     case that begins with `$` fixes no factor: it stands for a level in some `where`.
     """
     home = quantity.part or part
+    if quantity.number is not None:
+        return _constant(quantity.number, case)
     if quantity.metric is not None:
         if home not in cells:
             return None

@@ -77,7 +77,10 @@ def _changed(study: Study, part: str) -> dict[str, str | list[str]]:
     one = study.parts[part]
     if not one.is_variant:
         return {}
-    return {**one.set, "name": _part_name(study, part), "sampling.keep": "[]"}
+    # Metrics come from probes; of all other tables over time only figures do.
+    text = (study.folder / one.experiment).read_text(encoding="utf-8")
+    kept = "[probes]" if re.search(r"\bprobes\b", text) else "[]"
+    return {**one.set, "name": _part_name(study, part), "sampling.keep": kept}
 
 
 def _part_name(study: Study, part: str) -> str:

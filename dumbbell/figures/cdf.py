@@ -1,0 +1,82 @@
+"""How long round trips take under load: their distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import altair as alt
+import polars as pl
+
+from dumbbell.figures.factor import series_name, words
+from dumbbell.figures.figure import Figure, as_spec
+from dumbbell.metrics import Tables
+from dumbbell.metrics.load import load_windows
+
+#: Points of a curve: a share of the probes each.
+_POINTS = 200
+
+
+def cdf(
+    results: Tables,
+    *,
+    by: str | None = None,
+    where: Mapping[str, str] | None = None,
+    flow: str | None = None,
+    title: str | None = None,
+) -> Figure:
+    """Share of the probes that were back within a time, one curve per level of `by`.
+
+    Probes of all repeats that were sent under load; what never came back leaves a curve below 1.
+    Raises `ValueError` where no probes are kept, or factors stay open.
+    """
+    probes = results.probes
+    chosen = dict(where or {}) | ({"flow": flow} if flow is not None else {})
+    for column, level in chosen.items():
+        if column not in probes.columns:
+            raise ValueError(f"no factor {column!r}; there are {', '.join(probes.columns)}")
+        probes = probes.filter(pl.col(column) == level)
+    if probes.is_empty():
+        raise ValueError("no probes are kept here: set sampling.keep to [probes]")
+    factors = results.experiment.factors
+    varying = [name for name in factors if probes[name].n_unique() > 1]
+    series = by or next(iter(varying), "flow")
+    left = [name for name in varying if name != series]
+    if left:
+        raise ValueError(f"several curves in one: fix {', '.join(map(words, left))} by where")
+    loaded = probes.join(load_windows(results), on="run").filter(
+        (pl.col("time_ns") >= pl.col("load_start_ns")) & (pl.col("time_ns") < pl.col("load_end_ns"))
+    )
+    levels = [level for level in factors.get(series, loaded[series].unique(maintain_order=True))]
+    names = [series_name(level) for level in levels]
+    rows = [row for level in levels for row in _curve(loaded.filter(pl.col(series) == level), level)]
+    chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(strokeWidth=1.6, interpolate="step-after")
+        .encode(
+            x=alt.X("ms:Q", title="Round trip (ms)", scale=alt.Scale(type="log", nice=False)),
+            y=alt.Y("share:Q", title="Share of the probes", scale=alt.Scale(domain=[0, 1])),
+            color=alt.Color("series:N", scale=alt.Scale(domain=names), sort=names, title=None),
+            tooltip=[
+                alt.Tooltip("series:N", title=words(series)),
+                alt.Tooltip("ms:Q", title="within (ms)", format=",.4~g"),
+                alt.Tooltip("share:Q", title="share", format=".1%"),
+            ],
+        )
+    )
+    text = f"Distribution of round trips for {', '.join(names)}."
+    return Figure(title or "Distribution of round trips", text, as_spec(alt.layer(chart)))
+
+
+def _curve(probes: pl.DataFrame, level: str) -> list[dict[str, object]]:
+    back = probes.filter(pl.col("delay_ns") >= 0)["delay_ns"].sort()
+    total, count = probes.height, len(back)
+    places = sorted({min(count - 1, round(i * (count - 1) / _POINTS)) for i in range(_POINTS + 1)})
+    return [
+        {
+            "series": series_name(level),
+            "ms": round(int(back[place]) / 1e6, 3),
+            "share": round((place + 1) / total, 4),
+        }
+        for place in places
+        if count > 0
+    ]

@@ -1,0 +1,65 @@
+"""Lines over time in panels with axes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from dumbbell.figures.factor import words
+from dumbbell.figures.figure import Figure, as_spec
+from dumbbell.metrics import Tables
+
+#: A point: panel, line, seconds, value.
+Point = tuple[str, str, float, float]
+
+
+def one_run(
+    results: Tables, frame: pl.DataFrame, where: Mapping[str, str], repeat: int | None
+) -> pl.DataFrame:
+    """The rows of one run: where these levels hold, of the first repeat or of that one.
+
+    Raises `ValueError` for unknown names and where several runs are left.
+    """
+    for column, level in where.items():
+        if column not in frame.columns:
+            raise ValueError(f"no factor {column!r}; there are {', '.join(frame.columns)}")
+        frame = frame.filter(pl.col(column) == level)
+    if frame.is_empty():
+        return frame
+    shown = frame["repeat"].min() if repeat is None else repeat
+    frame = frame.filter(pl.col("repeat") == shown)
+    left = [name for name in results.experiment.factors if frame[name].n_unique() > 1]
+    if left:
+        raise ValueError(f"several runs: fix {', '.join(map(words, left))} by where")
+    return frame
+
+
+def panels(title: str, description: str, points: Sequence[Point]) -> Figure:
+    """The lines, a panel under each name in order of appearance."""
+    order = list(dict.fromkeys(panel for panel, *_ in points))
+    lines = list(dict.fromkeys(line for _, line, *_ in points))
+    rows: list[dict[str, Any]] = [
+        {"panel": panel, "line": line, "s": round(at, 3), "value": round(value, 4)}
+        for panel, line, at, value in points
+    ]
+    legend = alt.Legend(title=None) if len(lines) > 1 else None
+    chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(strokeWidth=1.3, clip=True)
+        .encode(
+            x=alt.X("s:Q", title="Time (s)", scale=alt.Scale(nice=False, domainMin=0)),
+            y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=True)),
+            color=alt.Color("line:N", scale=alt.Scale(domain=lines), legend=legend),
+            tooltip=[
+                alt.Tooltip("line:N", title="line"),
+                alt.Tooltip("s:Q", title="time (s)"),
+                alt.Tooltip("value:Q", title="value", format=",.4~g"),
+            ],
+        )
+        .facet(facet=alt.Facet("panel:N", title=None, sort=order), columns=2)
+        .resolve_scale(y="independent")
+    )
+    return Figure(title, description, as_spec(chart), max(2, len(order)))

@@ -1,0 +1,67 @@
+"""A run under load over time, as Flent draws RRUL: goodput up and down, round trips, queues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from dumbbell.figures.figure import Figure
+from dumbbell.figures.panels import Point, one_run, panels
+from dumbbell.metrics import Tables
+
+#: Goodput is of so long a stretch.
+_STEP_S = 1.0
+
+
+def rrul(
+    results: Tables,
+    *,
+    where: Mapping[str, str] | None = None,
+    repeat: int | None = None,
+    title: str | None = None,
+) -> Figure:
+    """One run: goodput of each direction together, round trips of each probe, packets waiting.
+
+    Raises `ValueError` where samples or probes are missing, or factors stay open.
+    """
+    chosen = dict(where or {})
+    probes = one_run(results, results.probes, chosen, repeat)
+    samples = one_run(results, results.samples, chosen, repeat)
+    if probes.is_empty() or samples.is_empty():
+        message = "no probes or no samples are kept here: set sampling.keep to"
+        raise ValueError(f"{message} [samples, queues, probes]")
+    flows = one_run(results, results.flows, chosen, repeat)
+    clients = set(flows.filter(pl.col("kind") == "ping")["from_host"])
+    points: list[Point] = []
+    for name, end in (("Upload (Mbit/s)", "from_host"), ("Download (Mbit/s)", "to_host")):
+        own = flows.filter((pl.col("kind") == "tcp") & pl.col(end).is_in(clients))["flow"]
+        points += _goodput(samples.filter(pl.col("flow").is_in(own.implode())), name)
+    trips = probes.filter((pl.col("delay_ns") >= 0) & (pl.col("kind") != "one_way"))
+    for flow, at, delay in trips.select("flow", "time_ns", "delay_ns").iter_rows():
+        points.append(("Round trip (ms)", flow, at / 1e9, delay / 1e6))
+    queues = one_run(results, results.queues, chosen, repeat)
+    busy = queues.group_by("pipe").agg(pl.col("queued_packets").mean().alias("mean"))
+    crowded = busy.sort("mean", descending=True)["pipe"][:2].to_list()
+    for pipe, at, queued in queues.select("pipe", "time_ns", "queued_packets").iter_rows():
+        if pipe in crowded:
+            points.append(("Queue (packets)", pipe, at / 1e9, float(queued)))
+    heading = title or "A run under load over time"
+    text = "Goodput of both directions, round trips and packets waiting, over time."
+    return panels(heading, text, points)
+
+
+def _goodput(samples: pl.DataFrame, panel: str) -> list[Point]:
+    """Mbit/s of all these flows together in each stretch of time."""
+    step_ns = int(_STEP_S * 1e9)
+    stretch = pl.col("time_ns") // step_ns
+    per_flow = samples.group_by("flow", stretch.alias("stretch")).agg(
+        pl.col("delivered_bytes").max().alias("bytes")
+    )
+    gained = per_flow.sort("flow", "stretch").with_columns(
+        pl.col("bytes").diff().over("flow").fill_null(pl.col("bytes")).alias("gained")
+    )
+    total = gained.group_by("stretch").agg(pl.col("gained").sum()).sort("stretch")
+    return [
+        (panel, "goodput", at * _STEP_S, bytes_ * 8e-6 / _STEP_S) for at, bytes_ in total.iter_rows()
+    ]
