@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport VIRTUAL_ENV
 unexport CONDA_PREFIX
 
-.PHONY: help build kernel demo test lint format bench bench-capture lock clean
+.PHONY: help build kernel demo test lint format bench bench-capture bench-queues lock clean
 
 help:
 	@echo "make build   set up .venv and build everything into it"
@@ -23,6 +23,7 @@ help:
 	@echo "make format  rewrite sources in the agreed format"
 	@echo "make bench   speed and memory of the simulator, beside its peers"
 	@echo "make bench-capture  the same of dumbbell capture, beside tshark and tcptrace"
+	@echo "make bench-queues   what a packet costs by the discipline of its queue"
 
 $(VENV)/.ready: requirements.lock scripts/setup.sh
 	@PYTHON="$(PYTHON)" scripts/setup.sh $(VENV)
@@ -67,6 +68,9 @@ bench: build
 
 bench-capture: build
 	$(BIN)/python benchmarks/capture.py
+
+bench-queues: build
+	$(BIN)/python benchmarks/queues.py
 
 # Renews the lock file from the newest versions that pyproject.toml allows.
 lock:

@@ -121,7 +121,8 @@ def refused_in_virtual_time(scenario: str) -> Concern | None:
 def _rate(pipe: Pipe) -> float | None:
     shaper = pipe["shaper"]
     if not isinstance(shaper, Mapping):
-        return None
+        htb = pipe["queue"].get("htb")
+        return None if htb is None else float(htb["rate_bps"])
     (settings,) = shaper.values()
     rate = settings.get("rate_bps")
     return None if rate is None else float(rate)

@@ -75,6 +75,4 @@ def _named(value: Any) -> Any:
     return {"overhead": f"{overhead} bytes", "mpu": f"{mpu} bytes", "atm": atm}
 
 
-Framing = Annotated[
-    FramingSpec, Short(_named, {"type": "string", "enum": [*KNOWN, "none"]})
-]
+Framing = Annotated[FramingSpec, Short(_named, {"type": "string", "enum": [*KNOWN, "none"]})]

@@ -239,7 +239,13 @@ class PipeSpec(Strict):
         return PipeSpec.model_construct(set(merged), **merged)
 
 
-RIVALS = (("rate", "shaper"), ("buffer", "netem"), ("buffer", "queue"), ("netem", "queue"), ("overhead", "framing"))
+RIVALS = (
+    ("rate", "shaper"),
+    ("buffer", "netem"),
+    ("buffer", "queue"),
+    ("netem", "queue"),
+    ("overhead", "framing"),
+)
 
 
 class BothWays(PipeSpec):

@@ -86,6 +86,7 @@ class PfifoSpec(Classless):
     limit: Packets = TX_QUEUE_PACKETS
 
     def scenario(self) -> dict[str, Any]:
+        """As the scenario has it."""
         return {"drop_tail": {"limit_packets": self.limit, "limit_bytes": None}}
 
 
@@ -95,6 +96,7 @@ class BfifoSpec(Classless):
     limit: PositiveSize = TX_QUEUE_PACKETS * FRAME_BYTES
 
     def scenario(self) -> dict[str, Any]:
+        """As the scenario has it."""
         return {"drop_tail": {"limit_packets": None, "limit_bytes": self.limit}}
 
 
@@ -104,6 +106,7 @@ class HeadDropSpec(Classless):
     limit: Packets = TX_QUEUE_PACKETS
 
     def scenario(self) -> dict[str, Any]:
+        """As the scenario has it."""
         return {"head_drop": {"limit_packets": self.limit}}
 
 
@@ -121,6 +124,7 @@ class RedSpec(Classless):
     adaptive: Flag = False
 
     def scenario(self) -> dict[str, Any]:
+        """As the scenario has it."""
         most = self.max
         if most is None:
             most = self.limit // 4 if self.min is None else 3 * self.min
@@ -152,6 +156,7 @@ class CodelSpec(Classless):
     ecn: Flag = False
 
     def scenario(self) -> dict[str, Any]:
+        """As the scenario has it."""
         return {
             "codel": {
                 "limit_packets": self.limit,
@@ -173,6 +178,7 @@ class FqCodelSpec(Classless):
     ecn: Flag = True
 
     def scenario(self) -> dict[str, Any]:
+        """As the scenario has it."""
         return {
             "fq_codel": {
                 "limit_packets": self.limit,
@@ -209,6 +215,7 @@ class PieSpec(Classless):
         }
 
     def scenario(self) -> dict[str, Any]:
+        """As the scenario has it."""
         return {"pie": self.parameters()}
 
 
@@ -221,6 +228,7 @@ class FqPieSpec(PieSpec):
     ecn_prob: Annotated[int, whole_number(0, 100)] = 10
 
     def scenario(self) -> dict[str, Any]:
+        """As the scenario has it."""
         return {
             "fq_pie": {
                 "pie": self.parameters(),
@@ -241,6 +249,7 @@ class SfqSpec(Classless):
     headdrop: Flag = False
 
     def scenario(self) -> dict[str, Any]:
+        """As the scenario has it."""
         return {
             "sfq": {
                 "limit_packets": self.limit,
@@ -261,6 +270,7 @@ class FqSpec(Classless):
     initial_quantum: PositiveSize = 10 * FRAME_BYTES
 
     def scenario(self) -> dict[str, Any]:
+        """As the scenario has it."""
         return {
             "fq": {
                 "limit_packets": self.limit,
@@ -299,6 +309,7 @@ class TurnSpec(BandSpec):
     quantum: PositiveSize = FRAME_BYTES
 
     def fields(self) -> dict[str, Any]:
+        """What every class has, and its quantum."""
         return {**super().fields(), "quantum_bytes": self.quantum}
 
 
@@ -353,9 +364,10 @@ class HtbSpec(Strict):
         """As the scenario has it."""
         classes = self.classes
         if classes is None:
-            fields = {"rate": self.rate, "burst": self.burst, "cburst": self.burst}
-            one = HtbClassSpec.model_construct(**fields, queue=self.queue)
-            classes = [one]
+            bucket = f"{self.burst} bytes"
+            rate = f"{self.rate} bit/s"
+            one = HtbClassSpec.model_validate({"rate": rate, "burst": bucket, "cburst": bucket})
+            classes = [one.model_copy(update={"queue": self.queue})]
         return {
             "htb": {
                 "rate_bps": self.rate,

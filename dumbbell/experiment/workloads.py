@@ -105,6 +105,7 @@ class RrulBestEffortSpec(RrulSpec):
     """RRUL without codepoints."""
 
     def flows(self) -> list[FlowSpec]:
+        """Its flows."""
         return self.marked(("BE",), dict.fromkeys(UDP_PROBES, "BE"))
 
 

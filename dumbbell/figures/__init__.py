@@ -1,7 +1,8 @@
 """Figures: one chart specification gives interactive HTML, SVG and PNG.
 
 `plot(results, "goodput").save("goodput.html")`. Kinds: `cdf`, `goodput`, `ladder`, `rrul`, `rtt`,
-`sojourn`, `window`, and the name of any metric (`plot(results, "sack_blocks")`), which is drawn against a factor.
+`sojourn`, `window`, and the name of any metric (`plot(results, "sack_blocks")`), which is drawn
+against a factor.
 """
 
 from __future__ import annotations

@@ -46,9 +46,11 @@ def cdf(
     loaded = probes.join(load_windows(results), on="run").filter(
         (pl.col("time_ns") >= pl.col("load_start_ns")) & (pl.col("time_ns") < pl.col("load_end_ns"))
     )
-    levels = [level for level in factors.get(series, loaded[series].unique(maintain_order=True))]
+    levels = list(factors.get(series, loaded[series].unique(maintain_order=True)))
     names = [series_name(level) for level in levels]
-    rows = [row for level in levels for row in _curve(loaded.filter(pl.col(series) == level), level)]
+    rows = [
+        row for level in levels for row in _curve(loaded.filter(pl.col(series) == level), level)
+    ]
     chart = (
         alt.Chart(alt.InlineData(values=rows))
         .mark_line(strokeWidth=1.6, interpolate="step-after")

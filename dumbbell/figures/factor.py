@@ -101,9 +101,7 @@ def choose(
     fixed = [c for c in dict.fromkeys((x, by)) if c]
     # A factor that goes with those shown is not open.
     open_factors = [
-        c
-        for c in varying
-        if c not in fixed and frame.n_unique([*fixed, c]) > frame.n_unique(fixed)
+        c for c in varying if c not in fixed and frame.n_unique([*fixed, c]) > frame.n_unique(fixed)
     ]
     if open_factors:
         raise ValueError(f"several values for each point: fix {', '.join(open_factors)} by where=")

@@ -63,5 +63,6 @@ def _goodput(samples: pl.DataFrame, panel: str) -> list[Point]:
     )
     total = gained.group_by("stretch").agg(pl.col("gained").sum()).sort("stretch")
     return [
-        (panel, "goodput", at * _STEP_S, bytes_ * 8e-6 / _STEP_S) for at, bytes_ in total.iter_rows()
+        (panel, "goodput", at * _STEP_S, bytes_ * 8e-6 / _STEP_S)
+        for at, bytes_ in total.iter_rows()
     ]

@@ -134,6 +134,8 @@ def _rate(pipe: Pipe) -> float:
         elif settings.get("deliveries_ms"):
             times = settings["deliveries_ms"]
             rates.append(len(times) * 1504 * 8 / (times[-1] / 1e3))
+    if "htb" in pipe["queue"]:
+        rates.append(float(pipe["queue"]["htb"]["rate_bps"]))
     if pipe.get("policer"):
         rates.append(float(pipe["policer"]["rate_bps"]))
     return min(rates)

@@ -41,7 +41,7 @@ def simultaneous_impairment(one_way_ms: float) -> float:
     """Is: clause 7.3."""
     ro, no, olr = basic_signal_to_noise(), _noise(), SLR + RLR
     xolr = olr + 0.2 * (64 + no - RLR)
-    iolr = 20 * ((1 + (xolr / 8) ** 8) ** (1 / 8) - xolr / 8)
+    iolr: float = 20 * ((1 + (xolr / 8) ** 8) ** (1 / 8) - xolr / 8)
     echo = math.exp(-one_way_ms / 4) * 10 ** (-TELR / 10)
     stmro = -10 * math.log10(10 ** (-STMR / 10) + echo)
     ist = (
@@ -55,7 +55,7 @@ def simultaneous_impairment(one_way_ms: float) -> float:
     y = (ro - 100) / 15 + 46 / 8.4 - g / 9
     z = 46 / 30 - g / 40
     iq = 15 * math.log10(1 + 10**y + 10**z)
-    return iolr + ist + iq
+    return float(iolr + ist + iq)
 
 
 def delay_impairment(one_way_ms: float) -> float:
@@ -74,7 +74,7 @@ def delay_impairment(one_way_ms: float) -> float:
     else:
         x = math.log2(ta / 100)
         idd = 25 * ((1 + x**6) ** (1 / 6) - 3 * (1 + (x / 3) ** 6) ** (1 / 6) + 2)
-    return idte + idle + idd
+    return float(idte + idle + idd)
 
 
 def effective_equipment_impairment(
@@ -85,9 +85,7 @@ def effective_equipment_impairment(
     return ie + (95 - ie) * percent / (percent + bpl)
 
 
-def rating(
-    one_way_ms: float, loss: float, *, ie: float = G711_IE, bpl: float = G711_BPL
-) -> float:
+def rating(one_way_ms: float, loss: float, *, ie: float = G711_IE, bpl: float = G711_BPL) -> float:
     """The transmission rating R (0–100): clause 7.1, without advantage factor.
 
     Args:

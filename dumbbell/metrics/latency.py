@@ -41,9 +41,9 @@ def _of_flows(value: pl.Expr, when: pl.Expr = _UNDER_LOAD) -> Measurement:
             .group_by("run", "flow")
             .agg(value.cast(pl.Float64).alias("value"))
         )
-        return flows.join(found, on=["run", "flow"], how="left", maintain_order="left").with_columns(
-            pl.col("value").fill_null(float("nan"))
-        )
+        return flows.join(
+            found, on=["run", "flow"], how="left", maintain_order="left"
+        ).with_columns(pl.col("value").fill_null(float("nan")))
 
     return measure
 
@@ -93,7 +93,7 @@ PROBE_LOSS = Metric(
     name="probe_loss_ratio",
     label="Loss of probes",
     unit="share",
-    formula="probes that never came back / probes sent, without those of the last second of the run",
+    formula="probes that never came back / probes sent, without those of the last second of load",
     place=_PLACE,
     window=WORDS,
     source="RFC 6673 (round-trip loss); RFC 7680 (one-way loss)",
@@ -169,9 +169,9 @@ def _voice(judge: Callable[[list[float], int], float]) -> Measurement:
         judged = sent.select("run", "flow").with_columns(
             pl.Series("value", values, dtype=pl.Float64)
         )
-        return flows.join(judged, on=["run", "flow"], how="left", maintain_order="left").with_columns(
-            pl.col("value").fill_null(float("nan"))
-        )
+        return flows.join(
+            judged, on=["run", "flow"], how="left", maintain_order="left"
+        ).with_columns(pl.col("value").fill_null(float("nan")))
 
     return measure
 

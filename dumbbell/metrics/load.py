@@ -7,8 +7,8 @@ import polars as pl
 from dumbbell.metrics.definition import Metric, Tables, keys, ratio
 
 WORDS = (
-    "the time in which all TCP flows are under way: from the latest start_ns to the earliest end_ns; "
-    "the whole run if there is none"
+    "the time in which all TCP flows are under way: from the latest start_ns to the earliest "
+    "end_ns; the whole run if there is none"
 )
 
 
@@ -82,7 +82,7 @@ UPLOAD = Metric(
     name="upload_mbps",
     label="Upload",
     unit="Mbit/s",
-    formula="Σ over TCP flows from a host that asks for round trips: 8 · delivered_bytes / load time",
+    formula="Σ over TCP flows from a host that asks for round trips: 8 · delivered_bytes / time",
     place="the receiving applications",
     window=WORDS,
     source="Flent's TCP upload sum (Høiland-Jørgensen et al. 2017)",
@@ -94,7 +94,7 @@ DOWNLOAD = Metric(
     name="download_mbps",
     label="Download",
     unit="Mbit/s",
-    formula="Σ over TCP flows to a host that asks for round trips: 8 · delivered_bytes / load time",
+    formula="Σ over TCP flows to a host that asks for round trips: 8 · delivered_bytes / time",
     place="the receiving applications",
     window=WORDS,
     source="Flent's TCP download sum (Høiland-Jørgensen et al. 2017)",

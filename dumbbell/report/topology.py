@@ -141,12 +141,18 @@ def _pipe_words(pipe: Mapping[str, Any]) -> list[str]:
         (name, settings), *_ = shaper.items()
         rate = settings.get("rate_bps")
         words.append(_rate(rate) if rate else name)
+    kind, limits = next(iter(pipe["queue"].items()))
+    if kind == "htb":
+        words.append(_rate(limits["rate_bps"]))
+        if len(limits["classes"]) == 1:
+            kind, limits = next(iter(limits["classes"][0]["queue"].items()))
     netem = pipe["queue"].get("netem", {})
     delay = pipe["delay_ns"] + netem.get("delay_ns", 0)
     if delay:
         words.append(f"{delay / 1e6:g} ms")
-    limits = next(iter(pipe["queue"].values()))
-    if words and limits.get("limit_packets"):
+    if kind not in ("drop_tail", "netem"):
+        words.append(kind)
+    elif words and limits.get("limit_packets"):
         words.append(f"{limits['limit_packets']} packets")
     if pipe["loss"] != "none":
         words.append(_loss(pipe["loss"]))

@@ -36,7 +36,8 @@ Where = Annotated[dict[str, str], BeforeValidator(_texts)]
 class Quantity(_Strict):
     """A number measured in a part: a metric in one cell, or arithmetic over such numbers.
 
-    Exactly one of `metric`, `number`, `ratio`, `difference`, `sum`, `lowest`, `highest`, `mean`. `where`
+    Exactly one of `metric`, `number`, `ratio`, `difference`, `sum`, `lowest`, `highest`, `mean`.
+    `where`
     names the level of every factor (and `flow`, where a run has several); those of the claim's
     `each` are added.
     """

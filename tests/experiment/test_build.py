@@ -79,8 +79,8 @@ links:
                 {queue: {fq: {limit: 8 packets, flow_limit: 4 packets, quantum: 9014 bytes,
                               initial_quantum: 9100 bytes}}}]}}}
     backward:
-      queue: {red: {limit: 90000 bytes, min: 10000 bytes, max: 30000 bytes, avpkt: 500 bytes, burst: 40,
-                    probability: 5 %, ecn: true, harddrop: true, adaptive: true}}
+      queue: {red: {limit: 90000 bytes, min: 10000 bytes, max: 30000 bytes, avpkt: 500 bytes,
+                    burst: 40, probability: 5 %, ecn: true, harddrop: true, adaptive: true}}
       rate: 1 Mbit/s
   - name: ra
     between: [r, a]
@@ -350,7 +350,12 @@ def test_what_is_not_written() -> None:
         "receiver": None,
     }
     assert found["flows"][1]["traffic"]["tcp"]["fq"] is True
-    udp: dict[str, Any] = {"rate_bps": 1_000_000, "datagram_bytes": 1448, "interval_ns": 0, "mtu_bytes": 1500}
+    udp: dict[str, Any] = {
+        "rate_bps": 1_000_000,
+        "datagram_bytes": 1448,
+        "interval_ns": 0,
+        "mtu_bytes": 1500,
+    }
     udp["codec"] = None
     assert found["flows"][2]["traffic"]["udp"] == udp
     ping = {"interval_ns": 10**9, "payload_bytes": 56, "protocol": "icmp"}

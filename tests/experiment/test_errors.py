@@ -16,8 +16,8 @@ MISTAKES = {
     "unknown field": (
         with_("duration", "durration"),
         "e.yaml:7: durration: unknown field; did you mean duration?; allowed: dumbbell, name, "
-        "description, template, hosts, routers, switches, links, routes, flows, taps, sampling "
-        "and 6 more",
+        "description, template, hosts, routers, switches, links, routes, workload, flows, taps "
+        "and 7 more",
     ),
     "missing field": (
         with_("duration: 100 s\n", ""),

@@ -83,9 +83,9 @@ def test_codel_drops_the_packets_that_linux_drops(tmp_path: Path) -> None:
         assert all(abs(one[1] - other[1]) < 10_000 for one, other in zip(ours, theirs, strict=True))
 
 
-#: Three flows of datagrams of one length. The line carries one in a millisecond, and nothing arrives
-#: within a fifth of a millisecond of when something leaves: what happens when is not a matter of
-#: the microseconds that the kernel takes.
+#: Three flows of datagrams of one length. The line carries one in a millisecond, and nothing
+#: arrives within a fifth of a millisecond of when something leaves: what happens when is not a
+#: matter of the microseconds that the kernel takes.
 SCRIPTED = """\
 dumbbell: 1
 name: scripted
@@ -121,8 +121,8 @@ LINES = {
     "fq": f"{WIRE}, queue: fq",
     "prio": f"{WIRE}, queue: {{prio: {{bands: [{{dscp: EF}}, {{queue: {ROOM}}}, "
     f"{{dscp: CS1, queue: {ROOM}}}]}}}}",
-    "drr": f"{WIRE}, queue: {{drr: {{classes: [{{dscp: EF}}, {{quantum: 3000 bytes, queue: {ROOM}}}, "
-    f"{{dscp: CS1, queue: {ROOM}}}]}}}}",
+    "drr": f"{WIRE}, queue: {{drr: {{classes: [{{dscp: EF}}, "
+    f"{{quantum: 3000 bytes, queue: {ROOM}}}, {{dscp: CS1, queue: {ROOM}}}]}}}}",
     "htb": f"queue: {{htb: {{rate: 8.336 Mbit/s, queue: {ROOM}}}}}",
     "htb-classes": "queue: {htb: {rate: 8.336 Mbit/s, classes: ["
     "{rate: 2 Mbit/s, dscp: EF, prio: 1}, "
@@ -206,8 +206,10 @@ def test_disciplines_of_chance_signal_as_often_and_queue_as_much(tmp_path: Path)
         pipes = results.pipes.filter(at).group_by("queue").agg(signals.mean().alias("signals"))
         queued = pl.col("queued_packets").mean()
         found.append(pipes.join(results.queues.filter(at).group_by("queue").agg(queued), "queue"))
-        by_queue = results.pipes.filter(at).group_by("queue").agg(
-            pl.col("marked_packets").sum(), pl.col("dropped_aqm_packets").sum()
+        by_queue = (
+            results.pipes.filter(at)
+            .group_by("queue")
+            .agg(pl.col("marked_packets").sum(), pl.col("dropped_aqm_packets").sum())
         )
         for name, marks, drops in by_queue.iter_rows():
             assert (marks > 500) == name.endswith("-ecn"), name

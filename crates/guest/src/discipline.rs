@@ -73,7 +73,7 @@ impl Builder<'_> {
     }
 
     fn htb(&mut self, handle: usize, htb: &Htb) -> Result<(), ScenarioError> {
-        let framed = self.shaped(&self.field.to_owned())?;
+        let framed = shaped_framing(self.framing, self.field)?;
         let rates = |rate: Rate, ceil: Rate, burst: u64, cburst: u64| {
             let (rate, ceil) = (rate.as_bps(), ceil.as_bps());
             format!("htb rate {rate}bit ceil {ceil}bit burst {burst}b cburst {cburst}b{framed}")
@@ -117,11 +117,6 @@ impl Builder<'_> {
             point << 2
         );
         self.add("filter", format!("{tos} flowid {handle}:{class:x}"));
-    }
-
-    /// The framing of a shaper.
-    fn shaped(&self, field: &str) -> Result<String, ScenarioError> {
-        shaped_framing(self.framing, field)
     }
 
     fn arguments(&self, queue: &Queue) -> Result<String, ScenarioError> {

@@ -75,8 +75,6 @@ pub struct Segment {
     pub timestamps: bool,
     /// How many of `sack` are in use.
     pub sack_count: u8,
-    /// It says that it may be marked: ECT(0).
-    pub ect: bool,
     /// Why it was sent.
     pub cause: Cause,
     /// SACK blocks; a DSACK comes first.

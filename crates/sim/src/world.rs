@@ -10,7 +10,6 @@ use crate::neighbour::Neighbours;
 use crate::pipe::{Offered, Pipe, Release};
 use crate::record::Recorder;
 use crate::route::Routes;
-use crate::transport::ecn::ECT_0;
 use crate::{Monitor, RunError};
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::NodeKind;
@@ -259,11 +258,11 @@ impl World<'_> {
         }
         self.packets += 1;
         let node = self.targets[flow as usize][usize::from(outward)] as usize;
-        let ect = match &body {
-            Body::Tcp(segment) if segment.ect => ECT_0,
+        let ecn_field = match (&state.ends, &body) {
+            (Ends::Tcp(tcp), Body::Tcp(segment)) if outward => tcp.sender.ecn_field(segment),
             _ => 0,
         };
-        let tos = state.dscp << 2 | ect;
+        let tos = state.dscp << 2 | ecn_field;
         let packet = self.arena.insert(Packet { number, flow, frame_bytes, outward, tos, body });
         let leaves = self.forward(packet, node);
         if outward {

@@ -5,14 +5,14 @@ use super::receiver::Receiver;
 use super::sender::Sender;
 use dumbbell_cc::CaState;
 use dumbbell_packet::tcp::Flags;
-use dumbbell_packet::Segment;
+use dumbbell_packet::{Cause, Segment};
 
 /// The ECN field of a packet (RFC 3168 §5): not capable.
 const NOT_ECT: u8 = 0;
 /// Congestion was experienced.
 const CE: u8 = 3;
 /// ECT(0), as Linux sends.
-pub(crate) const ECT_0: u8 = 2;
+const ECT_0: u8 = 2;
 /// ACKs sent at once after a mark: the sender's window may be small.
 const QUICKACKS: u32 = 2;
 
@@ -49,11 +49,20 @@ impl Sender {
         self.ecn.on = self.options.tcp_ecn == 1 && segment.flags.ece && !segment.flags.cwr;
     }
 
-    /// RFC 3168 §6.1.2, §6.1.5: new data may be marked and says once that the window was reduced
-    /// (`tcp_ecn_send`); retransmissions may not.
-    pub(super) fn ecn_send(&mut self, segment: &mut Segment, new: bool) {
-        if self.ecn.on && new && segment.payload_bytes > 0 {
-            segment.ect = true;
+    /// The ECN field of a segment (RFC 3168 §6.1.2, §6.1.5): new data may be marked, retransmissions
+    /// and what carries no data may not (`tcp_ecn_send`).
+    pub(crate) fn ecn_field(&self, segment: &Segment) -> u8 {
+        let capable = self.ecn.on && segment.cause == Cause::New && segment.payload_bytes > 0;
+        if capable {
+            ECT_0
+        } else {
+            NOT_ECT
+        }
+    }
+
+    /// New data says once that the window was reduced (RFC 3168 §6.1.2).
+    pub(super) fn ecn_send(&mut self, segment: &mut Segment) {
+        if self.ecn_field(segment) == ECT_0 {
             segment.flags.cwr = std::mem::take(&mut self.ecn.queue_cwr);
         }
     }

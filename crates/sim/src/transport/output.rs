@@ -251,7 +251,7 @@ impl Sender {
             cause,
             ..header
         };
-        self.ecn_send(&mut segment, cause == Cause::New);
+        self.ecn_send(&mut segment);
         let leaves = Time::from_ns(self.last_sent_ns);
         if self.fq && (leaves > self.now || !self.fq_queue.is_empty()) {
             if payload_bytes > 0 {
