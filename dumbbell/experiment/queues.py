@@ -415,6 +415,9 @@ PLAIN = tuple(name for name in NAMES if name not in ("prio", "drr", "htb"))
 def _named(value: Any) -> Any:
     if isinstance(value, dict):
         return value
+    if isinstance(value, str) and value in NAMES and value not in PLAIN:
+        allowed = (f"{{{value}: {{rate: …}}}}" if value == "htb" else f"{{{value}: {{…}}}}",)
+        raise problem(f"{value} needs its parameters", found=value, allowed=allowed)
     choice(*PLAIN, what="queue").read(value)
     return {value: {}}
 

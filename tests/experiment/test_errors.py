@@ -66,6 +66,48 @@ MISTAKES = {
         "e.yaml:11: flows[0].tcp: unknown congestion control; found cubik; did you mean cubic?; "
         "allowed: reno, bic, cubic, bbr",
     ),
+    "a target above the interval": (
+        with_("buffer: 1 BDP", "queue: {codel: {target: 200 ms}}"),
+        "e.yaml:3: template.dumbbell.queue.codel.target: 200 ms; at most the interval (100 ms)",
+    ),
+    "a limit of nothing": (
+        with_("buffer: 1 BDP", "queue: {pie: {limit: 0 packets}}"),
+        "e.yaml:3: template.dumbbell.queue.pie.limit: a number of packets above 0 is needed; "
+        "found 0 packets",
+    ),
+    "a quantum below the MTU": (
+        with_("buffer: 1 BDP", "queue: {fq_codel: {quantum: 300 bytes}}"),
+        "e.yaml:3: template.dumbbell.queue.fq_codel.quantum: 300; below the longest frame "
+        "(1514 bytes: MTU and 14)",
+    ),
+    "a child under a classless discipline": (
+        with_("buffer: 1 BDP", "queue: {codel: {queue: pfifo}}"),
+        "e.yaml:3: template.dumbbell.queue.codel.queue: this discipline has no classes, so it "
+        "takes no queue of its own; allowed: prio, drr, htb",
+    ),
+    "an unknown discipline": (
+        with_("buffer: 1 BDP", "queue: coddel"),
+        "e.yaml:3: template.dumbbell.queue: unknown queue; found coddel; did you mean codel?; "
+        "allowed: pfifo, bfifo, pfifo_head_drop, red, codel, fq_codel, pie, fq_pie, sfq, fq",
+    ),
+    "a discipline without its parameters": (
+        with_("buffer: 1 BDP", "queue: drr"),
+        "e.yaml:3: template.dumbbell.queue: drr needs its parameters; found drr; "
+        "allowed: {drr: {…}}",
+    ),
+    "classes of which none takes the rest": (
+        with_("buffer: 1 BDP", "queue: {prio: {bands: [{dscp: EF}]}}"),
+        "e.yaml:3: template.dumbbell.queue.prio.bands: one must have no dscp and take what no "
+        "other does",
+    ),
+    "rates that exceed the parent": (
+        BASE.partition("template")[0] + "hosts: {a: , b: }\n"
+        "links: [{between: [a, b], queue: {htb: {rate: 1 Mbit/s, classes: ["
+        "{rate: 900 kbit/s, dscp: EF}, {rate: 200 kbit/s}]}}}]\n"
+        "flows: [{from: a, to: b, tcp: cubic}]\nduration: 1 s\n",
+        "e.yaml:4: links[0].queue.htb.classes[1].rate: 200000 bit/s; the classes so far are "
+        "promised 1100000 bit/s, the parent has 1000000 bit/s",
+    ),
     "two kinds of traffic": (
         with_("tcp: bbr", "tcp: bbr, udp: 1 Mbit/s"),
         "e.yaml:6: flows[1]: exactly one of these is needed; found tcp and udp; allowed: tcp, "

@@ -150,7 +150,7 @@ fn check_red(at: &str, red: &Red) -> Result<(), ScenarioError> {
 fn check_codel(at: &str, target: Span, interval: Span) -> Result<(), ScenarioError> {
     above_zero(at, "interval_ns", interval.as_ns())?;
     if target > interval {
-        let message = format!("{target}; at most the interval ({interval})");
+        let message = format!("{}; at most the interval ({})", ms(target), ms(interval));
         return error(format!("{at}.target_ns"), message);
     }
     // Linux counts both in 1024 ns and compares modulo 2^32.
@@ -163,10 +163,14 @@ fn check_pie(at: &str, pie: &Pie) -> Result<(), ScenarioError> {
     check_time(at, "target_ns", pie.target)?;
     check_time(at, "tupdate_ns", pie.tupdate)?;
     if pie.tupdate < Span::from_ms(1) {
-        return error(format!("{at}.tupdate_ns"), format!("{}; at least 1 ms", pie.tupdate));
+        return error(format!("{at}.tupdate_ns"), format!("{}; at least 1 ms", ms(pie.tupdate)));
     }
     in_range(at, "alpha", u64::from(pie.alpha), 0, 32)?;
     in_range(at, "beta", u64::from(pie.beta), 0, 32)
+}
+
+fn ms(span: Span) -> String {
+    format!("{} ms", span.as_ns() as f64 / 1e6)
 }
 
 fn check_time(at: &str, field: &str, time: Span) -> Result<(), ScenarioError> {
