@@ -229,7 +229,7 @@ impl Qdisc {
             Discipline::Red(red) => red.enqueue(now, queued, verdicts),
             Discipline::Codel(codel) => codel.enqueue(queued, beside, verdicts),
             Discipline::FqCodel(fq) => fq.enqueue(queued, beside, verdicts),
-            Discipline::Pie(pie) => pie.enqueue(now, queued, verdicts),
+            Discipline::Pie(pie) => pie.enqueue(now, queued, self.peeked.as_ref(), verdicts),
             Discipline::FqPie(fq) => fq.enqueue(now, queued, beside, verdicts),
             Discipline::Sfq(sfq) => sfq.enqueue(queued, beside, verdicts),
             Discipline::Fq(fq) => fq.enqueue(now, queued, beside, verdicts),
@@ -244,7 +244,6 @@ impl Qdisc {
         match &mut self.discipline {
             Discipline::Fifo(fifo) => fifo.head().into(),
             Discipline::Red(red) => red.head().into(),
-            Discipline::Pie(pie) => pie.head().into(),
             Discipline::Prio(prio) => prio.head(now, verdicts),
             _ => {
                 if self.peeked.is_none() {
@@ -261,6 +260,9 @@ impl Qdisc {
     /// Takes what leaves next (`qdisc_dequeue_peeked`).
     pub(crate) fn take(&mut self, now: Time, verdicts: &mut Verdicts) -> Option<Queued> {
         if let Some(queued) = self.peeked.take() {
+            if let Discipline::Pie(pie) = &mut self.discipline {
+                pie.update(now, Some(&queued));
+            }
             return Some(queued);
         }
         match self.dequeue(now, verdicts) {

@@ -197,20 +197,30 @@ impl Pie {
         Self { spec, queue, vars, updates: Updates::new(spec.tupdate), rng }
     }
 
-    fn update(&mut self, now: Time) {
+    /// Updates that were due by now. `beside` was taken out and has not left: it counts as waiting,
+    /// though its delay was measured when it was taken out.
+    pub(super) fn update(&mut self, now: Time, beside: Option<&Queued>) {
         while self.updates.due(now) {
-            self.vars.update(&self.spec, self.queue.bytes);
+            let bytes = self.queue.bytes + beside.map_or(0, |one| u64::from(one.bytes));
+            self.vars.update(&self.spec, bytes);
         }
     }
 
     /// `pie_qdisc_enqueue`.
-    pub(super) fn enqueue(&mut self, now: Time, mut queued: Queued, verdicts: &mut Verdicts) {
-        self.update(now);
-        if self.queue.packets.len() as u64 >= self.spec.limit_packets {
+    pub(super) fn enqueue(
+        &mut self,
+        now: Time,
+        mut queued: Queued,
+        beside: Option<&Queued>,
+        verdicts: &mut Verdicts,
+    ) {
+        self.update(now, beside);
+        let packets = self.queue.packets.len() + usize::from(beside.is_some());
+        if packets as u64 >= self.spec.limit_packets {
             self.vars.dropped();
             return verdicts.overflow(&queued);
         }
-        let bytes = self.queue.bytes;
+        let bytes = self.queue.bytes + beside.map_or(0, |one| u64::from(one.bytes));
         if self.vars.drops_early(&self.spec, bytes, queued.bytes, &mut self.rng) {
             // RFC 8033 §5.1: above a tenth also what could be marked is dropped.
             let marks = self.spec.ecn && self.vars.is_at_most_percent(10);
@@ -222,12 +232,9 @@ impl Pie {
         self.queue.push(queued);
     }
 
-    pub(super) fn head(&self) -> Option<Queued> {
-        self.queue.packets.front().copied()
-    }
-
+    /// `pie_qdisc_dequeue`; nothing else is taken out.
     pub(super) fn dequeue(&mut self, now: Time) -> Option<Queued> {
-        self.update(now);
+        self.update(now, None);
         let queued = self.queue.pop()?;
         self.vars.left(now, queued.arrived, self.queue.bytes);
         Some(queued)
@@ -245,6 +252,7 @@ impl Pie {
 #[cfg(test)]
 mod tests {
     use super::super::test_packets::queued;
+    use super::super::{Discipline, Head, Qdisc};
     use super::*;
 
     fn spec() -> queue::Pie {
@@ -322,7 +330,7 @@ mod tests {
         for ms in 0..60_000_u64 {
             let now = Time::from_ns(ms * 1_000_000);
             for _ in 0..1 + u32::from(ms % 10 == 0) {
-                pie.enqueue(now, queued(0, arrivals, 1000, now), &mut verdicts);
+                pie.enqueue(now, queued(0, arrivals, 1000, now), None, &mut verdicts);
                 arrivals += 1;
             }
             if first_drop_ms.is_none() && !verdicts.dropped.is_empty() {
@@ -336,5 +344,23 @@ mod tests {
         }
         assert!(first_drop_ms.is_some_and(|ms| ms > 150), "{first_drop_ms:?}");
         assert!((waited_ms - 15.0).abs() < 3.0, "{waited_ms}");
+    }
+
+    /// Below a shaper it is asked for its head first, and that takes the packet out: its delay ends
+    /// there (`qdisc_peek_dequeued`).
+    #[test]
+    fn what_is_looked_at_has_waited_until_then() {
+        let (rng, mut verdicts) = (Rng::named(1, "pie"), Verdicts::default());
+        let pie = Discipline::Pie(Box::new(Pie::new(spec(), rng)));
+        let mut qdisc = Qdisc { discipline: pie, peeked: None };
+        let at = |ms: u64| Time::from_ns(ms * 1_000_000);
+        for number in 0..2 {
+            qdisc.enqueue(at(0), queued(0, number, 1514, at(0)), &mut verdicts);
+        }
+        assert!(matches!(qdisc.peek(at(20), &mut verdicts), Head::Ready(_)));
+        assert_eq!(qdisc.length(), (2, 3028));
+        assert!(qdisc.take(at(40), &mut verdicts).is_some());
+        let Discipline::Pie(pie) = &qdisc.discipline else { unreachable!("it is PIE") };
+        assert_eq!(pie.vars.delay, ticks(Span::from_ms(20)));
     }
 }
