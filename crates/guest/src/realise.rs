@@ -117,8 +117,9 @@ fn create(namespace: &Namespace) -> Result<File> {
     mount(Some("/proc/self/ns/net"), &path, none, MsFlags::MS_BIND, none)?;
     for (name, value) in &namespace.sysctls {
         let file = Path::new("/proc/sys").join(name);
-        // IPv6 may be missing altogether.
-        if name.starts_with("net/ipv6") && !file.exists() {
+        // IPv6 may be missing altogether; kernels before 5.18 always change the hash.
+        let optional = name.starts_with("net/ipv6") || name == "net/core/txrehash";
+        if optional && !file.exists() {
             continue;
         }
         fs::write(&file, value).map_err(|error| because(&format!("{name} = {value}"), &error))?;

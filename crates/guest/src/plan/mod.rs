@@ -175,6 +175,9 @@ impl Planner<'_> {
                 sysctls.push(("net/ipv4/fib_multipath_hash_policy".to_owned(), "1".to_owned()));
             }
             if let Some(tcp) = &node.tcp {
+                // Between namespaces a packet keeps the hash of its socket, which TCP changes after a
+                // time-out; over a wire only addresses and ports arrive, and they do not change.
+                sysctls.push(("net/core/txrehash".to_owned(), "0".to_owned()));
                 sysctls.extend(tcp_sysctls(tcp, &format!("{field}.tcp"))?);
                 self.cubic(tcp, &format!("{field}.tcp"))?;
             }
