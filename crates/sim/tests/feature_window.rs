@@ -32,6 +32,23 @@ fn the_initial_window_decides_the_number_of_rounds() {
     }
 }
 
+/// The SYN is sent again after 1 and 3 s. It was not lost, as its timestamp tells; without one, two
+/// in vain leave a window of one segment.
+#[test]
+fn a_syn_sent_again_in_vain_does_not_close_the_window() {
+    for (there_ms, timestamps, closes) in
+        [(1700, true, false), (1700, false, false), (3500, true, false), (3500, false, true)]
+    {
+        let pipe = delay(Span::from_ms(there_ms));
+        let scenario = one_flow(60_000, Algorithm::Reno, segments(10), pipe);
+        let end = run(&with(&scenario, |o| o.tcp_timestamps = timestamps)).transfer_end("f");
+        // There twice, and 10 ms back, if all segments may leave at once.
+        let late = end - (2 * there_ms as i64 + 10) * MS;
+        assert!(late >= 0);
+        assert_eq!(late > MS, closes, "{there_ms} ms, timestamps {timestamps}: {late}");
+    }
+}
+
 #[test]
 fn the_initial_receive_window_bounds_the_first_flight() {
     let scenario = one(1000, Algorithm::Reno, segments(10));

@@ -245,7 +245,10 @@ impl Receiver {
             }
             self.window_clamp = 65_535 << self.wscale;
             self.rcv_ssthresh = self.rcv_wnd;
-            self.ts_recent_ms = segment.tsval_ms;
+            if self.syn_ack_at.is_none() {
+                // The answer to a SYN sent again echoes the first (`tcp_check_req`).
+                self.ts_recent_ms = segment.tsval_ms;
+            }
             self.syn_ack_at = Some(self.now);
         }
         let window_bytes = self.rcv_wnd.min(u64::from(u32::MAX)) as u32;

@@ -6,6 +6,8 @@ use dumbbell_model::TcpOptions;
 
 /// TCP_RTO_MAX.
 pub(crate) const RTO_MAX_US: u64 = 120_000_000;
+/// TCP_TIMEOUT_FALLBACK.
+const FALLBACK_US: u32 = 3_000_000;
 
 pub(crate) struct RttState {
     /// Smoothed RTT × 8, microseconds.
@@ -50,6 +52,14 @@ impl RttState {
         self.minimum
             .update(now_jiffies, if us == 0 { 1000 } else { us.min(u64::from(u32::MAX)) as u32 });
         self.least_us = Some(self.least_us.map_or(us, |least| least.min(us)));
+    }
+
+    /// The handshake gave no sample: RTO is 3 s until data does (RFC 6298 §5.7; `tcp_init_metrics`).
+    pub(crate) fn no_sample_of_syn(&mut self) {
+        self.rttvar_us4 = FALLBACK_US;
+        self.mdev_us4 = FALLBACK_US;
+        self.mdev_max_us4 = FALLBACK_US;
+        self.rto_us = u64::from(FALLBACK_US);
     }
 
     /// A valid sample for smoothed RTT, variance, RTO and minimum (RFC 6298 §2).

@@ -331,7 +331,7 @@ impl Sender {
         }
         match self.phase {
             Phase::SynSent { first, tries, .. } if segment.flags.syn => {
-                self.on_syn_ack(segment, (tries == 1).then(|| now.since(first)));
+                self.on_syn_ack(segment, first, tries);
             }
             Phase::Established => self.on_established(segment),
             Phase::Finished(_) if segment.flags.fin => self.acknowledge_fin(segment),
@@ -359,7 +359,7 @@ impl Sender {
         self.out.push(Segment { seq: self.snd_nxt, ack: segment.end(), ..ack });
     }
 
-    fn on_syn_ack(&mut self, segment: &Segment, rtt: Option<Span>) {
+    fn on_syn_ack(&mut self, segment: &Segment, first: Time, tries: u32) {
         self.phase = Phase::Established;
         self.ecn_syn_ack(segment);
         self.established_at = Some(self.now);
@@ -368,12 +368,15 @@ impl Sender {
         self.rate.delivered_us = self.now.as_us();
         self.snd_wnd = u64::from(segment.window_bytes);
         self.max_window = self.snd_wnd;
-        if let Some(rtt) = rtt {
-            let now_jiffies = self.jiffies();
-            self.rtt.sample(rtt.as_us().max(1), 0, 0, now_jiffies);
-        } else {
-            // RFC 6298 §5.7: a SYN was lost, start with 3 s... Linux ≥ 3.1 keeps RTO 1 s and
-            // restarts the window at one segment (tcp_init_transfer).
+        match self.syn_rtt_us(segment, first, tries) {
+            Some(us) => self.rtt.sample(us, 0, 0, self.jiffies()),
+            None => self.rtt.no_sample_of_syn(),
+        }
+        // The SYN was sent again, and more than once (`tcp_init_transfer`), and that was needed: the
+        // answer is not to the first (`tcp_try_undo_spurious_syn`).
+        let answers_first =
+            self.options.tcp_timestamps && segment.tsecr_ms == (first.as_us() / 1000) as u32;
+        if tries > 2 && !answers_first {
             self.window.cwnd = 1;
         }
         self.cwnd_stamp = self.jiffies();
@@ -383,6 +386,15 @@ impl Sender {
         let ack = self.segment_header();
         self.out.push(ack);
         self.source_at = Some(self.now + WAKE_UP);
+    }
+
+    /// RTT of the SYN: of one that was sent again only timestamps tell it (`tcp_ack_update_rtt`).
+    fn syn_rtt_us(&self, segment: &Segment, first: Time, tries: u32) -> Option<u64> {
+        if tries == 1 {
+            return Some(self.now.since(first).as_us().max(1));
+        }
+        let delta_ms = (self.now_ms() as u32).wrapping_sub(segment.tsecr_ms).max(1);
+        self.options.tcp_timestamps.then(|| 1000 * u64::from(delta_ms))
     }
 
     /// The source may write, or no longer.
