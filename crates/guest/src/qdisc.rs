@@ -222,7 +222,12 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
             if queue.is_discipline() {
                 tree = Some(queue);
             } else {
-                let (limit_packets, limit_bytes) = limits(queue);
+                let (mut limit_packets, mut limit_bytes) = limits(queue);
+                if matches!(pipe.shaper, Shaper::Serial { .. }) {
+                    // The frame that waits for its tokens is the one on the wire.
+                    limit_packets = limit_packets.map(|packets| packets + 1);
+                    limit_bytes = limit_bytes.map(|bytes| bytes + FRAME_BYTES);
+                }
                 stages.push(fifo(limit_packets, limit_bytes, &at("queue"))?);
             }
         }
@@ -412,7 +417,7 @@ mod tests {
         let pipe = Pipe { queue: bytes, delay: Span::ZERO, ..pipe };
         let expected = [
             "root handle 1: tbf rate 1000000bit burst 1514b limit 1048576b",
-            "parent 1:1 handle 2: bfifo limit 30000b",
+            "parent 1:1 handle 2: bfifo limit 31514b",
         ];
         assert_eq!(lines(&pipe), expected);
     }
@@ -428,7 +433,7 @@ mod tests {
         let expected = [
             "root handle 1: netem limit 1000000 duplicate 1%",
             "parent 1:1 handle 2: tbf rate 1000000bit burst 1514b limit 1048576b",
-            "parent 2:1 handle 3: pfifo limit 50",
+            "parent 2:1 handle 3: pfifo limit 51",
         ];
         assert_eq!(lines(&pipe), expected);
         let queue =
