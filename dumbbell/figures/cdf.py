@@ -43,8 +43,14 @@ def cdf(
     left = [name for name in varying if name != series]
     if left:
         raise ValueError(f"several curves in one: fix {', '.join(map(words, left))} by where")
-    loaded = probes.join(load_windows(results), on="run").filter(
-        (pl.col("time_ns") >= pl.col("load_start_ns")) & (pl.col("time_ns") < pl.col("load_end_ns"))
+    columns = ["run", "time_ns", "delay_ns", series]
+    loaded = (
+        probes.select(columns)
+        .join(load_windows(results), on="run")
+        .filter(
+            (pl.col("time_ns") >= pl.col("load_start_ns"))
+            & (pl.col("time_ns") < pl.col("load_end_ns"))
+        )
     )
     levels = list(factors.get(series, loaded[series].unique(maintain_order=True)))
     names = [series_name(level) for level in levels]

@@ -109,4 +109,5 @@ def mean_opinion_score(r: float) -> float:
         return 1.0
     if r >= 100:
         return 4.5
-    return 1 + 0.035 * r + r * (r - 60) * (100 - r) * 7e-6
+    # Below 6.5 the cubic falls under the worst opinion there is.
+    return max(1.0, 1 + 0.035 * r + r * (r - 60) * (100 - r) * 7e-6)

@@ -5,6 +5,7 @@ Everything comes from the table `probes`; without it (`sampling: {keep: [probes]
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 
 import polars as pl
@@ -24,23 +25,55 @@ _UNDER_LOAD = (pl.col("time_ns") >= pl.col("load_start_ns")) & (
     pl.col("time_ns") < pl.col("load_end_ns")
 )
 _BEFORE = pl.col("time_ns") < pl.col("first_start_ns")
-#: Delays in milliseconds of the probes that came back.
-_MS = pl.col("delay_ns").filter(pl.col("delay_ns") >= 0) / 1e6
+_BACK = pl.col("delay_ns") >= 0
+#: Without those that may still be answered when the load ends.
+_SETTLED = _UNDER_LOAD & (pl.col("time_ns") < pl.col("load_end_ns") - 10**9)
+#: Delays in milliseconds of the probes that came back, under load and before.
+_MS = pl.col("delay_ns").filter(_UNDER_LOAD & _BACK) / 1e6
+_IDLE_MS = pl.col("delay_ns").filter(_BEFORE & _BACK) / 1e6
+
+#: What is known of the probes of a flow, by the name of its metric.
+_STATISTICS = {
+    "latency_ms": _MS.mean(),
+    "latency_idle_ms": _IDLE_MS.mean(),
+    "latency_p50_ms": _MS.quantile(0.50, "nearest"),
+    "latency_p95_ms": _MS.quantile(0.95, "nearest"),
+    "latency_p99_ms": _MS.quantile(0.99, "nearest"),
+    "delay_variation_ms": _MS.quantile(0.99, "nearest") - _MS.min(),
+    "probe_loss_ratio": ratio((_SETTLED & ~_BACK).sum(), _SETTLED.sum()),
+}
+
+#: Statistics of the tables of probes that are alive: going through them takes a while.
+_KNOWN: dict[int, tuple[weakref.ref[pl.DataFrame], pl.DataFrame]] = {}
 
 
-def _of_flows(value: pl.Expr, when: pl.Expr = _UNDER_LOAD) -> Measurement:
-    """A measurement of each flow that has probes, over those sent at a time."""
+def _statistics(tables: Tables) -> pl.DataFrame:
+    """All of `_STATISTICS` by run and flow, in one pass over the probes."""
+    probes = tables.probes
+    known = _KNOWN.get(id(probes))
+    if known is not None and known[0]() is probes:
+        return known[1]
+    found = (
+        probes.lazy()
+        .select("run", "flow", "time_ns", "delay_ns")
+        .join(load_windows(tables).lazy(), on="run")
+        .group_by("run", "flow")
+        .agg([value.cast(pl.Float64).alias(name) for name, value in _STATISTICS.items()])
+        .collect()
+    )
+    for key in [key for key, (frame, _) in _KNOWN.items() if frame() is None]:
+        del _KNOWN[key]
+    _KNOWN[id(probes)] = (weakref.ref(probes), found)
+    return found
+
+
+def _of_flows(name: str) -> Measurement:
+    """A measurement of each flow that has probes."""
 
     def measure(tables: Tables) -> pl.DataFrame:
         columns = [*keys(tables), "flow", "kind"]
-        kinds = ["ping", "udp"]
-        flows = tables.flows.filter(pl.col("kind").is_in(kinds)).select(columns)
-        found = (
-            tables.probes.join(load_windows(tables), on="run")
-            .filter(when)
-            .group_by("run", "flow")
-            .agg(value.cast(pl.Float64).alias("value"))
-        )
+        flows = tables.flows.filter(pl.col("kind").is_in(["ping", "udp"])).select(columns)
+        found = _statistics(tables).select("run", "flow", pl.col(name).alias("value"))
         return flows.join(
             found, on=["run", "flow"], how="left", maintain_order="left"
         ).with_columns(pl.col("value").fill_null(float("nan")))
@@ -48,28 +81,25 @@ def _of_flows(value: pl.Expr, when: pl.Expr = _UNDER_LOAD) -> Measurement:
     return measure
 
 
-def _latency(name: str, label: str, formula: str, value: pl.Expr, **fields: object) -> Metric:
+def _latency(name: str, label: str, formula: str, **fields: str) -> Metric:
     return Metric(
         name=name,
         label=label,
         unit="ms",
         formula=formula,
         place=_PLACE,
-        window=str(fields.get("window", WORDS)),
-        source=str(fields.get("source", "RFC 2681 (round-trip delay); RFC 7679 (one-way delay)")),
-        measure=_of_flows(value, when=_BEFORE if "window" in fields else _UNDER_LOAD),
+        window=fields.get("window", WORDS),
+        source=fields.get("source", "RFC 2681 (round-trip delay); RFC 7679 (one-way delay)"),
+        measure=_of_flows(name),
         of=("flow", "kind"),
     )
 
 
-LATENCY = _latency(
-    "latency_ms", "Latency under load", "mean delay of the probes that came back", _MS.mean()
-)
+LATENCY = _latency("latency_ms", "Latency under load", "mean delay of the probes that came back")
 IDLE = _latency(
     "latency_idle_ms",
     "Latency without load",
     "mean delay of the probes that came back",
-    _MS.mean(),
     window=_IDLE,
 )
 PERCENTILES = tuple(
@@ -77,7 +107,6 @@ PERCENTILES = tuple(
         f"latency_p{percent}_ms",
         f"Latency under load, {percent}th percentile",
         f"{percent}th percentile of the delays of the probes that came back (nearest rank)",
-        _MS.quantile(percent / 100, "nearest"),
     )
     for percent in (50, 95, 99)
 )
@@ -85,7 +114,6 @@ VARIATION = _latency(
     "delay_variation_ms",
     "Delay variation",
     "99th percentile of the delays less the smallest",
-    _MS.quantile(0.99, "nearest") - _MS.min(),
     source="RFC 5481 §4.2 (packet delay variation)",
 )
 
@@ -97,12 +125,7 @@ PROBE_LOSS = Metric(
     place=_PLACE,
     window=WORDS,
     source="RFC 6673 (round-trip loss); RFC 7680 (one-way loss)",
-    measure=_of_flows(
-        ratio(
-            ((pl.col("delay_ns") < 0) & (pl.col("time_ns") < pl.col("load_end_ns") - 10**9)).sum(),
-            (pl.col("time_ns") < pl.col("load_end_ns") - 10**9).sum(),
-        )
-    ),
+    measure=_of_flows("probe_loss_ratio"),
     of=("flow", "kind"),
     bounds=(0.0, 1.0),
 )
@@ -159,11 +182,14 @@ def _voice(judge: Callable[[list[float], int], float]) -> Measurement:
         flows = tables.flows.filter(pl.col("codec") != "").select(columns)
         # What is still under way when the load ends counts as neither.
         sent = (
-            tables.probes.join(flows.select("run", "flow"), on=["run", "flow"], how="semi")
-            .join(load_windows(tables), on="run")
+            tables.probes.lazy()
+            .select("run", "flow", "time_ns", "delay_ns")
+            .join(flows.lazy().select("run", "flow"), on=["run", "flow"], how="semi")
+            .join(load_windows(tables).lazy(), on="run")
             .filter(_UNDER_LOAD)
             .group_by("run", "flow")
-            .agg(_MS.alias("delays"), (pl.col("delay_ns") < 0).sum().alias("lost"))
+            .agg(_MS.alias("delays"), (~_BACK).sum().alias("lost"))
+            .collect()
         )
         values = [judge(row["delays"], row["lost"]) for row in sent.iter_rows(named=True)]
         judged = sent.select("run", "flow").with_columns(
