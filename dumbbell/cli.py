@@ -128,7 +128,7 @@ def run(
     """Run an experiment; runs that the store holds are not run again."""
     with _guarded():
         import dumbbell
-        from dumbbell import summary
+        from dumbbell import load_summary, summary
         from dumbbell.execution.progress import RichProgress, use_progress
 
         with use_progress(RichProgress(err)):
@@ -144,6 +144,9 @@ def run(
                 per_tap=per_tap,
             )
         out.print(summary.table(results))
+        under_load = load_summary.table(results)
+        if under_load is not None:
+            out.print(under_load)
         if json_file is not None:
             _write_json(json_file, summary.to_json(results))
         _say(f"Runs are kept in {store}; a page of them: dumbbell report {store} -o report.html")

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 from rich.table import Table
 
+from dumbbell import load_summary
 from dumbbell.metrics import METRICS, summary
 from dumbbell.results import Results
 from dumbbell.studies.numbers import number, with_error
@@ -90,6 +91,7 @@ def _with_interval(row: dict[str, Any], column: str) -> str:
 
 def to_json(results: Results) -> dict[str, Any]:
     """The same shape as a study's `--json`, without claims."""
+    loaded = load_summary.rows(results)
     versions = dict(results.runs.select("engine", "engine_version").unique().sort("engine").rows())
     return {
         "study": None,
@@ -97,5 +99,5 @@ def to_json(results: Results) -> dict[str, Any]:
         "engine": "+".join(versions),
         "versions": versions,
         "claims": [],
-        "tables": {"flows": rows(results)},
+        "tables": {"flows": rows(results), **({"load": loaded} if loaded else {})},
     }

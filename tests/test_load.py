@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import dumbbell
+from dumbbell import load_summary
 from dumbbell.experiment import load_text
 from dumbbell.figures import plot
 from dumbbell.metrics import METRICS
@@ -173,3 +174,14 @@ def test_workloads_are_flows() -> None:
     assert flows_of(f"{{tcp_ndown: {{{ends}, streams: 1}}}}") == ["down1", "icmp"]
     fair = flows_of("{rtt_fair: {client: client, servers: [server]}}")
     assert fair == ["up1", "down1", "icmp1"]
+
+
+def test_a_cell_under_load_in_a_row(results: dumbbell.Results) -> None:
+    rows = {row["queue"]: row for row in load_summary.rows(results)}
+    assert list(rows) == ["drop-tail", "codel", "fq_codel"]
+    assert rows["codel"]["loaded_ms"] > rows["codel"]["idle_ms"] > 30
+    heard = METRICS["voice_mos"].measure(results).filter(pl.col("queue") == "codel")["value"]
+    assert rows["codel"]["voice_mos"] == heard.min()
+    shown = load_summary.table(results)
+    assert shown is not None
+    assert shown.row_count == 3

@@ -230,6 +230,10 @@ class PipeSpec(Strict):
         merged = self.pipe()
         if over is not None:
             given = over.pipe()
+            if _shapes(given):
+                merged = {name: v for name, v in merged.items() if name not in ("rate", "shaper")}
+            elif _shapes(merged) and given.keys() & {"rate", "shaper", "buffer", "netem"}:
+                merged.pop("queue")
             for one, other in RIVALS:
                 if one in given:
                     merged.pop(other, None)
@@ -237,6 +241,11 @@ class PipeSpec(Strict):
                     merged.pop(one, None)
             merged |= given
         return PipeSpec.model_construct(set(merged), **merged)
+
+
+def _shapes(given: dict[str, Any]) -> bool:
+    """Whether the queue among these fields has a rate of its own."""
+    return given.get("queue") is not None and given["queue"].htb is not None
 
 
 RIVALS = (

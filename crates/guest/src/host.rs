@@ -34,6 +34,9 @@ const fn part(
     Part { name, trial, option, module }
 }
 
+/// The word is also an argument of filters and classes.
+const PRIO: &str = "prio";
+
 /// Classifiers need `clsact`, so that stands first.
 const PARTS: &[Part] = &[
     part("clsact", "qdisc add dev t0 clsact", "NET_SCH_INGRESS", "sch_ingress"),
@@ -46,6 +49,21 @@ const PARTS: &[Part] = &[
     ),
     part("pfifo", "qdisc add dev t0 root pfifo limit 10", "NET_SCHED", "sch_fifo"),
     part("bfifo", "qdisc add dev t0 root bfifo limit 10kb", "NET_SCHED", "sch_fifo"),
+    part("pfifo_head_drop", "qdisc add dev t0 root pfifo_head_drop", "NET_SCHED", "sch_fifo"),
+    part(
+        "red",
+        "qdisc add dev t0 root red limit 100000 avpkt 1000 bandwidth 10mbit",
+        "NET_SCH_RED",
+        "sch_red",
+    ),
+    part("codel", "qdisc add dev t0 root codel", "NET_SCH_CODEL", "sch_codel"),
+    part("fq_codel", "qdisc add dev t0 root fq_codel", "NET_SCH_FQ_CODEL", "sch_fq_codel"),
+    part("pie", "qdisc add dev t0 root pie", "NET_SCH_PIE", "sch_pie"),
+    part("fq_pie", "qdisc add dev t0 root fq_pie", "NET_SCH_FQ_PIE", "sch_fq_pie"),
+    part("sfq", "qdisc add dev t0 root sfq", "NET_SCH_SFQ", "sch_sfq"),
+    part(PRIO, "qdisc add dev t0 root prio", "NET_SCH_PRIO", "sch_prio"),
+    part("drr", "qdisc add dev t0 root drr", "NET_SCH_DRR", "sch_drr"),
+    part("htb", "qdisc add dev t0 root htb", "NET_SCH_HTB", "sch_htb"),
     part("fq", "qdisc add dev t0 root fq", "NET_SCH_FQ", "sch_fq"),
     part("teql", "", "NET_SCH_TEQL", "sch_teql"),
     part(
@@ -87,7 +105,9 @@ pub(crate) fn needs(scenario: &Scenario, plan: &Plan) -> BTreeSet<String> {
     let lines = plan.namespaces.iter().flat_map(|one| one.tc.iter().chain(&one.up));
     let changes = plan.changes.iter().map(|change| &change.line);
     for word in lines.chain(changes).flat_map(|line| line.split_whitespace()) {
-        if word == "bridge" || PARTS.iter().any(|part| part.name == word) {
+        if word == "bands" {
+            found.insert(PRIO.to_owned());
+        } else if word == "bridge" || word != PRIO && PARTS.iter().any(|part| part.name == word) {
             found.insert(word.to_owned());
         } else if word.strip_prefix("teql").is_some_and(|number| number.parse::<u32>().is_ok()) {
             found.insert("teql".to_owned());

@@ -14,9 +14,11 @@ from dumbbell.engines.base import Run
 from dumbbell.engines.linux.engine import LinuxEngine
 from dumbbell.errors import EngineError
 from dumbbell.experiment.load import load_text
+from dumbbell.experiment.queues import PLAIN
 
 _BYTES = 1 << 20
 _PLAIN = "rate: 10 Mbit/s, rtt: 20 ms, buffer: 50 packets"
+_LINE = "rate: 10 Mbit/s, rtt: 20 ms, backward: {buffer: 50 packets}"
 _SWITCH = "shaper: {tbf: {rate: 10 Mbit/s, burst: 5 KiB}}, netem: {limit: 100 packets}"
 _TEXT = """\
 dumbbell: 1
@@ -44,7 +46,16 @@ PROBES: dict[str, tuple[str, str]] = {
         f"dumbbell: {{{_PLAIN}, forward: {{policer: {{rate: 9 Mbit/s, burst: 30 KiB}}}}}}",
         "cubic",
     ),
-    "fq": (f"dumbbell: {{{_PLAIN}}}", "bbr"),
+    **{
+        name: (f"dumbbell: {{{_LINE}, forward: {{queue: {queue}}}}}", "cubic")
+        for name, queue in {
+            **{name: name for name in PLAIN},
+            "prio": "{prio: {bands: [{dscp: EF}, {}]}}",
+            "drr": "{drr: {classes: [{dscp: EF}, {}]}}",
+            "htb": "{htb: {rate: 10 Mbit/s, queue: codel}}",
+        }.items()
+    },
+    "fq at the host": (f"dumbbell: {{{_PLAIN}}}", "bbr"),
     "teql": (f"parallel-paths: {{paths: 2, rtt: 20 ms, {_SWITCH}}}", "cubic"),
 }
 
@@ -65,7 +76,7 @@ def probe(kernel: str = "") -> Iterator[Probed]:
     """
     engine = LinuxEngine(kernel)
     for name, (template, cc) in PROBES.items():
-        fq = "true" if name == "fq" else "false"
+        fq = "true" if name == "fq at the host" else "false"
         text = _TEXT.format(template=template, cc=cc, fq=fq)
         cell = load_text(text, Path("probe.yaml")).cells[0]
         try:
