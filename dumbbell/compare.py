@@ -16,6 +16,7 @@ from dumbbell.errors import EngineError
 from dumbbell.experiment.load import Overrides
 from dumbbell.metrics import METRICS, Interval, interval
 from dumbbell.results import ExperimentInfo, Results
+from dumbbell.store_tables import LARGE, SMALL
 
 #: Name of the factor that tells the engines apart in `together`.
 ENGINE = "engine"
@@ -85,7 +86,7 @@ class Comparison:
         info = self.results[0].experiment
         factors = {**info.factors, ENGINE: list(self.engines)}
         frames = {}
-        for name in ("flows", "samples", "queues", "pipes", "drops", "packets", "transfers"):
+        for name in (*SMALL, *LARGE):
             frames[name] = pl.concat(_marked(self, name))
         frames["runs"] = pl.concat(_marked(self, "runs"))
         merged: ExperimentInfo = replace(info, factors=factors)

@@ -179,7 +179,7 @@ def test_workloads_are_flows() -> None:
 def test_a_cell_under_load_in_a_row(results: dumbbell.Results) -> None:
     rows = {row["queue"]: row for row in load_summary.rows(results)}
     assert list(rows) == ["drop-tail", "codel", "fq_codel"]
-    assert rows["codel"]["loaded_ms"] > rows["codel"]["idle_ms"] > 30
+    assert rows["codel"]["loaded_ms"] > rows["codel"]["idle_ms"] >= 30
     heard = METRICS["voice_mos"].measure(results).filter(pl.col("queue") == "codel")["value"]
     assert rows["codel"]["voice_mos"] == heard.min()
     shown = load_summary.table(results)
