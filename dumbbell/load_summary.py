@@ -7,9 +7,8 @@ from typing import Any
 import polars as pl
 from rich.table import Table
 
-from dumbbell.metrics import METRICS, Metric
+from dumbbell.metrics import METRICS, Metric, Tables
 from dumbbell.metrics.statistics import interval
-from dumbbell.results import Results
 from dumbbell.studies.numbers import number, with_error
 
 #: Column → heading, metric, and which of its flows count; of several the mean, of speech the worst.
@@ -25,7 +24,7 @@ COLUMNS: dict[str, tuple[str, str, str]] = {
 }
 
 
-def rows(results: Results) -> list[dict[str, Any]]:
+def rows(results: Tables) -> list[dict[str, Any]]:
     """One row per cell: factors, columns with `_low` and `_high` (95 %); none without probes."""
     if results.probes.is_empty():
         return []
@@ -49,7 +48,7 @@ def rows(results: Results) -> list[dict[str, Any]]:
 Interval = tuple[float | None, float | None, float | None]
 
 
-def _of_cells(results: Results, metric: Metric, kind: str) -> dict[tuple[object, ...], Interval]:
+def _of_cells(results: Tables, metric: Metric, kind: str) -> dict[tuple[object, ...], Interval]:
     """Low, mean and high of a metric by cell."""
     factors = list(results.experiment.factors)
     frame = metric.measure(results).filter(pl.col("value").is_not_nan())
@@ -69,7 +68,7 @@ def _interval(values: list[float]) -> Interval:
     return (found.low if known else None, found.mean, found.high if known else None)
 
 
-def table(results: Results) -> Table | None:
+def table(results: Tables) -> Table | None:
     """The rows for a terminal; None without probes."""
     every = rows(results)
     if not every:
@@ -82,11 +81,12 @@ def table(results: Results) -> Table | None:
         shown.add_column(COLUMNS[name][0], justify="right")
     for row in every:
         levels = (row[factor] for factor in results.experiment.factors)
-        shown.add_row(*levels, *(_text(row, name) for name in names))
+        shown.add_row(*levels, *(text(row, name) for name in names))
     return shown
 
 
-def _text(row: dict[str, Any], name: str) -> str:
+def text(row: dict[str, Any], name: str) -> str:
+    """A column of a row, with its interval."""
     mean, low, high = (row[name + end] for end in ("", "_low", "_high"))
     if mean is None:
         return "–"

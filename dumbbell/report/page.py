@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 
 import polars as pl
 
+from dumbbell import load_summary
 from dumbbell.figures import page_scripts, plot
 from dumbbell.figures.figure import script_safe
 from dumbbell.metrics import METRICS, Tables, summary
@@ -23,6 +24,8 @@ from dumbbell.studies.result import StudyResult
 
 _PLAIN_METRICS = ("goodput_mbps", "rtt_mean_ms", "retransmissions", "sack_blocks", "cwnd_mean")
 _MOST_ROWS = 400
+#: Runs that are drawn over time.
+_MOST_RUNS = 6
 
 
 class _Text(Protocol):
@@ -80,6 +83,7 @@ def experiment_page(results: Tables) -> str:
         tag("h2", "Network", id="testbed"),
         *_topologies(parts),
         tag("h2", "Results", id="results"),
+        *_under_load(results),
         _plain_table(results),
         *_plain_figures(results),
         *_closing(list(_PLAIN_METRICS), parts),
@@ -209,6 +213,34 @@ def _mean(value: Mapping[str, float] | None) -> str:
         return "–"
     half = max(value["high"] - value["mean"], value["mean"] - value["low"])
     return with_error(value["mean"], half if half == half else 0.0)
+
+
+def _under_load(results: Tables) -> list[Markup]:
+    """Where probes are kept: each cell in a row, how long round trips took, and runs over time."""
+    rows = load_summary.rows(results)
+    if not rows:
+        return []
+    factors = list(results.experiment.factors)
+    names = [name for name in load_summary.COLUMNS if any(row[name] is not None for row in rows)]
+    head = [*factors, *(load_summary.COLUMNS[name][0].replace("\n", " ") for name in names)]
+    cells = [
+        [*(row[factor] for factor in factors), *(load_summary.text(row, name) for name in names)]
+        for row in rows[:_MOST_ROWS]
+    ]
+    flows = results.flows.filter(results.flows["kind"] == "ping")["flow"]
+    shown = [tag("h3", "Under load"), table(head, cells, left=len(factors))]
+    wanted: list[tuple[str, dict[str, Any]]] = [("cdf", {"flow": flow}) for flow in flows[:1]]
+    for row in rows[:_MOST_RUNS]:
+        where = {factor: row[factor] for factor in factors}
+        title = ", ".join(["Over time", *where.values()])
+        wanted.append(("rrul", {"where": where, "title": title}))
+    for number, (kind, options) in enumerate(wanted):
+        try:
+            figure = plot(results, kind, **options)
+        except ValueError:
+            continue
+        shown.append(tag("figure", tag("h3", figure.title), framed(figure, f"chart-load-{number}")))
+    return shown
 
 
 def _plain_figures(results: Tables) -> list[Markup]:
