@@ -116,6 +116,10 @@ LINES = {
     "pfifo": f"{BUCKET}, queue: {ROOM}",
     "bfifo": f"{BUCKET}, queue: {{bfifo: {{limit: 40000 bytes}}}}",
     "pfifo_head_drop": f"{WIRE}, queue: {{pfifo_head_drop: {{limit: 50 packets}}}}",
+    # Next to nothing by chance (between the bounds a packet in a billion is drawn): what is dropped
+    # tells of the average.
+    "red": f"{WIRE}, queue: {{red: {{limit: 60000 bytes, min: 28000 bytes, max: 30000 bytes, "
+    "burst: 30, probability: 0.0002 %}}",
     "sfq": f"{WIRE}, queue: sfq",
     "sfq-headdrop": f"{WIRE}, queue: {{sfq: {{limit: 40 packets, depth: 30, headdrop: true}}}}",
     "fq": f"{WIRE}, queue: fq",
@@ -162,7 +166,17 @@ def test_disciplines_let_the_same_packets_go_in_the_same_order(tmp_path: Path) -
         assert isinstance(late, int)
         assert late < 6000, name
     # The test would see one taken for another.
-    kinds = ("pfifo", "pfifo_head_drop", "sfq", "sfq-headdrop", "fq", "prio", "drr", "tbf-peak")
+    kinds = (
+        "pfifo",
+        "pfifo_head_drop",
+        "red",
+        "sfq",
+        "sfq-headdrop",
+        "fq",
+        "prio",
+        "drr",
+        "tbf-peak",
+    )
     assert len({tuple(orders[kind]) for kind in kinds}) == len(kinds)
 
 

@@ -144,6 +144,12 @@ fn check_red(at: &str, red: &Red) -> Result<(), ScenarioError> {
         let message = format!("{}; above 0 and at most 1", red.probability);
         return error(format!("{at}.probability"), message);
     }
+    // Linux counts it per byte between both bounds, in 31 bits (`tc_red_eval_P`).
+    let least = (red.max_bytes - red.min_bytes) as f64 / 2_147_483_648.0;
+    if red.probability <= least {
+        let message = format!("{}; above {least:.1e} with these bounds", red.probability);
+        return error(format!("{at}.probability"), message);
+    }
     Ok(())
 }
 
