@@ -58,7 +58,6 @@ pub(crate) enum Offered {
 pub(crate) struct Pipe {
     line: VecDeque<OnLine>,
     pub(crate) delay: Span,
-    framing: Framing,
     /// Index of the node at the far end.
     pub(crate) to: usize,
     /// Taps at the near and the far end.
@@ -68,6 +67,7 @@ pub(crate) struct Pipe {
     pub(crate) mere_delay: bool,
     pub(crate) stats: PipeStats,
 
+    framing: Framing,
     pub(crate) name: String,
     pub(crate) policer: Option<PolicerState>,
     pub(crate) loss: LossModel,
