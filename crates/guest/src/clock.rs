@@ -4,8 +4,10 @@ use crate::realise::Kernel;
 use nix::time::{clock_gettime, ClockId};
 use std::io::{Error, Result};
 
-/// When the first packet may leave, on the kernel's clock: everything is set up by then.
-const BEGIN_NS: u64 = 5_000_000_000;
+/// When the first packet may leave, on the kernel's clock: everything is set up by then, and the
+/// ticks, which begin at INITIAL_JIFFIES (300 s before they overflow), are a multiple of 2^15. So
+/// the wheel of timers has its coarse boundaries (kernel/time/timer.c) where the simulator has them.
+const BEGIN_NS: u64 = 5_088_000_000;
 const SOON_NS: u64 = 1_000_000_000;
 
 /// The run's clock.

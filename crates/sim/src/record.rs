@@ -108,7 +108,7 @@ fn sample_row(at: Time, spec: &Flow, flow: &FlowState) -> SampleRow {
         lost_packets: i64::from(sender.lost_out),
         reordering_packets: i64::from(sender.reordering),
         srtt_ns: i64::from(sender.rtt.srtt_us8 >> 3) * 1000,
-        rttvar_ns: i64::from(sender.rtt.rttvar_us4 >> 2) * 1000,
+        rttvar_ns: i64::from(sender.rtt.mdev_us4 >> 2) * 1000,
         rtt_min_ns: if minimum == u32::MAX { -1 } else { i64::from(minimum) * 1000 },
         rto_ns: (sender.tick.to_us(sender.rto_jiffies()) * 1000) as i64,
         pacing_bps: if paced { (sender.window.pacing_rate * 8) as i64 } else { -1 },

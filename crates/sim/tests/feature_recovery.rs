@@ -4,7 +4,7 @@ mod lab;
 
 use dumbbell_model::scenario::{Algorithm, Change, Loss, Pipe, Reordering, Scenario};
 use dumbbell_model::{Span, TcpOptions};
-use lab::{mbps, one_flow, run, scripted, segments, serial, ten_ms, with, Run, BULK};
+use lab::{delay, mbps, one_flow, run, scripted, segments, serial, ten_ms, with, Run, BULK};
 
 const MS: i64 = 1_000_000;
 
@@ -25,6 +25,18 @@ fn the_timeout_is_200_ms_beyond_the_round_trip_and_doubles() {
         assert!(rto <= waited && waited <= rto * 9 / 8 + MS, "{rto} {waited}");
         rto *= 2;
     }
+}
+
+/// Rounded up to a tick first, and then doubled (`icsk_rto`).
+#[test]
+fn the_timeout_doubles_in_ticks() {
+    let pipe = scripted(delay(Span::from_us(10_300)), "f", 1..=5);
+    let mut scenario = one_flow(10_000, Algorithm::Cubic, segments(1), pipe);
+    scenario.sampling.interval = Span::from_ms(50);
+    let run = run(&with(&scenario, |o| o.tcp_early_retrans = 0));
+    let mut rtos: Vec<i64> = run.samples("f", "rto_ns").iter().map(|&(_, rto)| rto / MS).collect();
+    rtos.dedup();
+    assert_eq!(rtos[..5], [221, 442, 884, 1768, 3536]);
 }
 
 #[test]

@@ -337,10 +337,9 @@ impl Sender {
         }
     }
 
-    /// RTO with back-off, in ticks.
+    /// RTO with back-off, in ticks (`icsk_rto`: ticks are doubled, `tcp_retransmit_timer`).
     pub(crate) fn rto_jiffies(&self) -> u64 {
-        let us = self.rtt.rto_us << self.backoff.min(20);
-        self.tick.us(us.min(RTO_MAX_US))
+        (self.tick.us(self.rtt.rto_us) << self.backoff.min(20)).min(self.tick.us(RTO_MAX_US))
     }
 }
 

@@ -5,7 +5,8 @@
 use super::ecn::ReceiverEcn;
 use super::reassembly::Reassembly;
 use super::receiver_window::SLOW_READ_INTERVAL;
-use super::wheel::Tick;
+use super::rtt::RttState;
+use super::wheel::{Tick, Timer};
 use dumbbell_model::scenario::Sink;
 use dumbbell_model::{Span, TcpOptions, Time};
 use dumbbell_packet::tcp::{Flags, SACK_BLOCKS_MAX};
@@ -37,7 +38,7 @@ pub(super) struct AckState {
     pub(super) ato: u64,
     /// Tick at which the delayed ACK is due.
     pub(super) timer: Option<u64>,
-    pub(super) fires: Option<Time>,
+    pub(super) wheel: Timer,
     pub(super) last_data: u64,
     /// Estimate of the sender's segment size.
     pub(super) rcv_mss: u64,
@@ -51,7 +52,9 @@ pub(crate) struct Receiver {
     pub(super) now: Time,
     /// Segments to put on the wire, in order.
     pub(crate) out: Vec<Segment>,
+    /// When the first SYN-ACK was sent (`snt_synack`), and whether another was (`num_retrans`).
     pub(super) syn_ack_at: Option<Time>,
+    pub(super) syn_ack_again: bool,
     pub(super) established: bool,
     pub(super) advmss: u64,
     pub(super) wscale: u32,
@@ -83,6 +86,8 @@ pub(crate) struct Receiver {
     pub(super) last_tsecr_ms: u32,
     /// Handshake RTT × 8, microseconds.
     pub(super) srtt_us8: u64,
+    /// Its RTO (`icsk_rto`) in ticks: it sends no data, and has the one of the handshake.
+    pub(super) rto: u64,
     pub(super) rcv_rtt_us8: u64,
     pub(super) space_time: Time,
     pub(super) space_seq: u64,
@@ -109,6 +114,7 @@ impl Receiver {
             now: Time::ZERO,
             out: Vec::new(),
             syn_ack_at: None,
+            syn_ack_again: false,
             established: false,
             advmss: u64::from(options.mtu_bytes - header),
             wscale: 0,
@@ -135,6 +141,7 @@ impl Receiver {
             ts_recent_ms: 0,
             last_tsecr_ms: 0,
             srtt_us8: 0,
+            rto: 0,
             rcv_rtt_us8: 0,
             space_time: Time::ZERO,
             space_seq: 0,
@@ -158,7 +165,7 @@ impl Receiver {
             return;
         }
         if !self.established {
-            self.establish();
+            self.establish(segment);
         }
         if let Some(fin_at) = self.fin_at {
             if self.finished && segment.ack > 0 && segment.payload_bytes == 0 && !segment.flags.fin
@@ -248,8 +255,10 @@ impl Receiver {
             if self.syn_ack_at.is_none() {
                 // The answer to a SYN sent again echoes the first (`tcp_check_req`).
                 self.ts_recent_ms = segment.tsval_ms;
+                self.syn_ack_at = Some(self.now);
+            } else {
+                self.syn_ack_again = true;
             }
-            self.syn_ack_at = Some(self.now);
         }
         let window_bytes = self.rcv_wnd.min(u64::from(u32::MAX)) as u32;
         let header = self.header();
@@ -257,12 +266,29 @@ impl Receiver {
         self.out.push(Segment { flags, window_bytes, ..header });
     }
 
-    /// The handshake is complete (`tcp_init_buffer_space`).
-    pub(super) fn establish(&mut self) {
-        self.established = true;
-        if let Some(sent) = self.syn_ack_at {
-            self.srtt_us8 = self.now.since(sent).as_us().max(1) << 3;
+    /// RTT of the SYN-ACK: of one that was sent again only timestamps tell it
+    /// (`tcp_synack_rtt_meas`, `tcp_ack_update_rtt`). What completes the handshake may be data that
+    /// waited long in a queue.
+    fn handshake_rtt_us(&self, segment: &Segment) -> Option<u64> {
+        let sent = self.syn_ack_at?;
+        if !self.syn_ack_again {
+            return Some(self.now.since(sent).as_us().max(1));
         }
+        let now_ms = (self.now.as_us() / 1000) as u32;
+        let delta_ms = u64::from(now_ms.wrapping_sub(segment.tsecr_ms).max(1));
+        self.options.tcp_timestamps.then_some(1000 * delta_ms)
+    }
+
+    /// The handshake is complete (`tcp_init_buffer_space`).
+    pub(super) fn establish(&mut self, segment: &Segment) {
+        self.established = true;
+        let mut rtt = RttState::new(&self.options);
+        match self.handshake_rtt_us(segment) {
+            Some(us) => rtt.estimate(us, 0, 0),
+            None => rtt.no_sample_of_syn(),
+        }
+        self.srtt_us8 = u64::from(rtt.srtt_us8);
+        self.rto = self.tick.us(rtt.rto_us);
         let full = self.win_from_space(self.rcvbuf);
         if self.window_clamp >= full {
             self.window_clamp = full;
@@ -384,7 +410,7 @@ impl Receiver {
         self.measure_rtt(segment);
         let now = self.tick.jiffies(self.now);
         let ato_min = self.tick.ms(ATO_MIN_MS);
-        let rto = self.tick.us((self.srtt_us8 >> 3) + 200_000);
+        let rto = self.rto;
         if self.ack.ato == 0 {
             self.incr_quickack(MAX_QUICKACKS);
             self.ack.ato = ato_min;
@@ -431,8 +457,7 @@ impl Receiver {
                 self.send_ack();
             }
         }
-        if self.ack.fires.is_some_and(|at| at <= now) {
-            self.ack.fires = None;
+        if self.ack.wheel.take_due(now) {
             self.delayed_ack_timeout();
         }
         if self.read_at.is_some_and(|at| at <= now) {
@@ -446,11 +471,16 @@ impl Receiver {
 
     /// When [`Self::on_timeout`] must be called next.
     pub(crate) fn next_deadline(&self) -> Time {
-        [self.compressed_timer, self.ack.fires, self.read_at, self.fin_timer.map(|(at, _)| at)]
-            .into_iter()
-            .flatten()
-            .min()
-            .unwrap_or(Time::NEVER)
+        [
+            self.compressed_timer,
+            self.ack.wheel.fires,
+            self.read_at,
+            self.fin_timer.map(|(at, _)| at),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+        .unwrap_or(Time::NEVER)
     }
 
     pub(super) fn send_fin(&mut self, tries: u32) {

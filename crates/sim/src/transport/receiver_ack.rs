@@ -98,7 +98,7 @@ impl Receiver {
             timeout = timeout.min(due);
         }
         self.ack.timer = Some(timeout);
-        self.ack.fires = Some(self.tick.fires_at(self.now, timeout));
+        self.ack.wheel.set(self.tick, self.now, timeout);
     }
 
     pub(super) fn delayed_ack_timeout(&mut self) {
@@ -108,14 +108,13 @@ impl Receiver {
         }
         let Some(due) = self.ack.timer else { return };
         if due > self.tick.jiffies(self.now) {
-            self.ack.fires = Some(self.tick.fires_at(self.now, due));
+            self.ack.wheel.set(self.tick, self.now, due);
             return;
         }
         self.ack.timer = None;
         if self.ack.scheduled {
             // The application sends nothing the ACK could ride on: wait longer next time.
-            let rto = self.tick.us((self.srtt_us8 >> 3) + 200_000);
-            self.ack.ato = (self.ack.ato << 1).min(rto);
+            self.ack.ato = (self.ack.ato << 1).min(self.rto);
             self.send_ack();
         }
     }
@@ -153,7 +152,6 @@ impl Receiver {
         self.ack.scheduled = false;
         self.ack.now = false;
         self.ack.pushed = 0;
-        self.ack.timer = None;
-        self.ack.fires = None;
+        self.ack.timer = None; // It stays on the wheel (INET_CSK_CLEAR_TIMERS is not defined).
     }
 }

@@ -13,7 +13,7 @@ pub(crate) struct RttState {
     /// Smoothed RTT × 8, microseconds.
     pub(crate) srtt_us8: u32,
     /// Mean deviation × 4.
-    mdev_us4: u32,
+    pub(crate) mdev_us4: u32,
     mdev_max_us4: u32,
     pub(crate) rttvar_us4: u32,
     /// End of the round over which the deviation's maximum is taken.

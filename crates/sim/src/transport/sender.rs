@@ -9,7 +9,7 @@ use super::rack::Rack;
 use super::rate::RateState;
 use super::rtt::RttState;
 use super::rtx_queue::{RtxQueue, SegmentId};
-use super::wheel::Tick;
+use super::wheel::{Tick, Timer};
 use super::write_queue::WriteQueue;
 use dumbbell_cc::{CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::rng::Rng;
@@ -166,7 +166,7 @@ pub(crate) struct Sender {
     pub(crate) pending: Pending,
     /// Tick at which the pending timer is due (`icsk_timeout`).
     pub(crate) timeout: u64,
-    pub(crate) timer_fires: Option<Time>,
+    pub(crate) timer: Timer,
     pub(crate) backoff: u32,
     pub(crate) retransmits: u32,
     pub(crate) probes_out: u32,
@@ -284,7 +284,7 @@ impl Sender {
             ts_recent_ms: 0,
             pending: Pending::None,
             timeout: 0,
-            timer_fires: None,
+            timer: Timer::default(),
             backoff: 0,
             retransmits: 0,
             probes_out: 0,
@@ -429,8 +429,7 @@ impl Sender {
     /// One of the timers may be due; a call too many does nothing.
     pub(crate) fn on_timeout(&mut self, now: Time) {
         self.now = now;
-        if self.timer_fires.is_some_and(|at| at <= now) {
-            self.timer_fires = None;
+        if self.timer.take_due(now) {
             self.on_write_timer();
         }
         self.release_fq();
@@ -451,7 +450,7 @@ impl Sender {
     pub(crate) fn next_deadline(&self) -> Time {
         let fq = self.fq_queue.front().map(|(leaves, _)| *leaves);
         let timers =
-            [self.timer_fires, self.pacing_timer, self.small_queue_timer, self.source_at, fq];
+            [self.timer.fires, self.pacing_timer, self.small_queue_timer, self.source_at, fq];
         timers.into_iter().flatten().min().unwrap_or(Time::NEVER)
     }
 

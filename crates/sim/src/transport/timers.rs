@@ -11,18 +11,21 @@ impl Sender {
     pub(crate) fn set_timer(&mut self, pending: Pending, jiffies: u64) {
         self.pending = pending;
         self.timeout = self.jiffies() + jiffies.min(self.tick.us(RTO_MAX_US));
-        self.timer_fires = Some(self.tick.fires_at(self.now, self.timeout));
+        self.timer.set(self.tick, self.now, self.timeout);
     }
 
+    /// The kernel's timer stays on the wheel (INET_CSK_CLEAR_TIMERS is not defined).
     pub(crate) fn clear_timer(&mut self) {
         self.pending = Pending::None;
-        self.timer_fires = None;
     }
 
     /// `tcp_write_timer_handler`.
     pub(crate) fn on_write_timer(&mut self) {
+        if self.pending == Pending::None {
+            return;
+        }
         if self.timeout > self.jiffies() {
-            self.timer_fires = Some(self.tick.fires_at(self.now, self.timeout));
+            self.timer.set(self.tick, self.now, self.timeout);
             return;
         }
         if let Phase::SynSent { first, tries, timeout } = self.phase {

@@ -57,6 +57,34 @@ impl Tick {
     }
 }
 
+/// A timer on the wheel (`struct timer_list`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Timer {
+    /// Tick for which it was set.
+    expires: u64,
+    /// When it fires; `None`: it is not set.
+    pub(crate) fires: Option<Time>,
+}
+
+impl Timer {
+    /// `mod_timer`: set again for the tick for which it is set already, it keeps its bucket, coarse
+    /// as that may be for a time that has come near.
+    pub(crate) fn set(&mut self, tick: Tick, now: Time, expires: u64) {
+        if self.fires.is_none() || self.expires != expires {
+            *self = Self { expires, fires: Some(tick.fires_at(now, expires)) };
+        }
+    }
+
+    /// True once when it fires.
+    pub(crate) fn take_due(&mut self, now: Time) -> bool {
+        let due = self.fires.is_some_and(|at| at <= now);
+        if due {
+            self.fires = None;
+        }
+        due
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,5 +102,23 @@ mod tests {
         // 504 ticks away: level 2, granularity 64.
         assert_eq!(tick.fires_at(ms(0), 503), ms(504));
         assert_eq!(tick.fires_at(ms(0), 504), ms(512));
+    }
+
+    #[test]
+    fn a_timer_set_again_for_the_same_tick_keeps_its_coarse_bucket() {
+        let tick = Tick::new(1000);
+        let ms = |ms: u64| Time::from_ps(ms * 1_000_000_000);
+        let mut timer = Timer::default();
+        timer.set(tick, ms(100), 301);
+        assert_eq!(timer.fires, Some(ms(304)));
+        timer.set(tick, ms(290), 301);
+        assert_eq!(timer.fires, Some(ms(304)));
+        // For another tick it takes the bucket of that.
+        timer.set(tick, ms(290), 300);
+        assert_eq!(timer.fires, Some(ms(301)));
+        assert!(!timer.take_due(ms(300)));
+        assert!(timer.take_due(ms(301)) && !timer.take_due(ms(301)));
+        timer.set(tick, ms(301), 340);
+        assert_eq!(timer.fires, Some(ms(341)));
     }
 }
