@@ -56,3 +56,51 @@ def test_a_tap_sees_the_same_round_trips_on_both(node: str, link: str, tmp_path:
     behind = (node, link) in (("r2", "bottleneck"), ("d1", "r2-d1"))
     assert (means[0] > 30) == waits
     assert (means[0] < 10) == behind
+
+
+#: Time-outs that double, a tail loss probe; or lone segments, and what the receiver makes of gaps.
+TIMERS = """\
+dumbbell: 1
+name: timers
+template:
+  dumbbell:
+    rtt: 200.3 ms
+    forward: {rate: 10 Mbit/s, buffer: 100 packets, loss: {scripted: [{flow: f, nth: [LOST]}]}}
+flows:
+  - {name: f, from: s1, to: d1, tcp: {congestion_control: cubic, TRAFFIC}}
+taps: [{name: t, at: s1, link: s1-r1}]
+sampling: {packets: {to: 20 s}}
+duration: 20 s
+"""
+
+ALONE = "source: {periodic: {chunk: 1448 bytes, interval: GAP}}, sink: {lowat: 30 kB}"
+
+
+@pytest.mark.parametrize(
+    ("traffic", "lost", "until_ms"),
+    [
+        # The tail of the first window, the probe, and the head twice again.
+        ("source: bulk", "9, 10, 11, 12, 13", 2000),
+        ("source: bulk", "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13", 5800),
+        # Below the receiver's RTO of three round trips an ACK waits; above it, it is quick.
+        (ALONE.replace("GAP", "500 ms"), "1000", 20_000),
+        (ALONE.replace("GAP", "700 ms"), "1000", 20_000),
+    ],
+)
+def test_timers_fire_at_the_same_time(
+    traffic: str, lost: str, until_ms: int, tmp_path: Path
+) -> None:
+    """The wheel's boundaries, the RTO of the sender and the receiver's, delayed ACKs."""
+    file = tmp_path / "e.yaml"
+    file.write_text(TIMERS.replace("TRAFFIC", traffic).replace("LOST", lost), encoding="utf-8")
+    columns = ("direction", "seq_bytes", "payload_bytes", "ack_bytes", "sack_ranges_bytes")
+    packets = [
+        dumbbell.run(file, engine=engine)
+        .packets.sort("time_ns", maintain_order=True)
+        .filter(pl.col("time_ns") < until_ms * 1e6)
+        for engine in ("sim", "linux")
+    ]
+    ours, theirs = packets
+    assert len(ours) > 15
+    assert ours.select(columns).rows() == theirs.select(columns).rows()
+    assert ((theirs["time_ns"] - ours["time_ns"]).abs() < 1e6).all()

@@ -193,8 +193,7 @@ impl Sender {
             let payload_bytes = left.min(mss) as u32;
             left -= u64::from(payload_bytes);
             let mut segment = Sent::new(self.snd_nxt, payload_bytes, fin && index == segments);
-            // Linux pushes units, to end coalescing at the receiver, and what was marked.
-            segment.push = (push || segments > 1) && index == segments;
+            segment.push = push && index == segments;
             segment.sent_ns = self.last_sent_ns;
             segment.overhead_bytes = overhead as u16;
             self.sent_overhead_bytes += overhead;
@@ -202,6 +201,9 @@ impl Sender {
             let end = segment.end();
             let id = self.queue.push(segment);
             self.queue.list_newest(id);
+            // A unit of several is pushed, to end coalescing at the receiver; its segments sent
+            // again one by one are not (`__tcp_transmit_skb`).
+            segment.push |= segments > 1 && index == segments;
             self.emit(&segment, Cause::New);
             self.snd_nxt = end;
             self.packets_out += 1;

@@ -381,6 +381,9 @@ impl Sender {
         }
         self.cwnd_stamp = self.jiffies();
         self.expand_sndbuf();
+        if !self.cc.controls_rate() {
+            self.update_pacing_rate(); // Of the SYN's RTT (`tcp_ack`): it bounds the first units.
+        }
         let conn = self.conn();
         self.cc.init(&conn, &mut self.window);
         let ack = self.segment_header();
