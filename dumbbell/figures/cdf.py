@@ -9,6 +9,7 @@ import polars as pl
 
 from dumbbell.figures.factor import series_name, words
 from dumbbell.figures.figure import Figure, as_spec
+from dumbbell.figures.theme import dashes, legend_columns
 from dumbbell.metrics import Tables
 from dumbbell.metrics.load import load_windows
 
@@ -54,6 +55,9 @@ def cdf(
     )
     levels = list(factors.get(series, loaded[series].unique(maintain_order=True)))
     names = [series_name(level) for level in levels]
+    scale = alt.Scale(domain=names)
+    legend = alt.Legend(title=None, columns=legend_columns(names))
+    dash = alt.Scale(domain=names, range=dashes(len(names)))
     rows = [
         row for level in levels for row in _curve(loaded.filter(pl.col(series) == level), level)
     ]
@@ -63,7 +67,8 @@ def cdf(
         .encode(
             x=alt.X("ms:Q", title="Round trip (ms)", scale=alt.Scale(type="log", nice=False)),
             y=alt.Y("share:Q", title="Share of the probes", scale=alt.Scale(domain=[0, 1])),
-            color=alt.Color("series:N", scale=alt.Scale(domain=names), sort=names, title=None),
+            color=alt.Color("series:N", scale=scale, sort=names, legend=legend),
+            strokeDash=alt.StrokeDash("series:N", scale=dash, sort=names, legend=legend),
             tooltip=[
                 alt.Tooltip("series:N", title=words(series)),
                 alt.Tooltip("ms:Q", title="within (ms)", format=",.4~g"),

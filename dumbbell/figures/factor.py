@@ -11,7 +11,7 @@ import altair as alt
 import polars as pl
 
 from dumbbell.figures.figure import Figure, as_spec
-from dumbbell.figures.theme import NAMES
+from dumbbell.figures.theme import NAMES, label_angle
 from dumbbell.metrics import Metric, Tables, metric_named, summary
 from dumbbell.metrics.levels import Scale, scale_of
 
@@ -162,7 +162,7 @@ def _rows(shown: Shown, metric: Metric) -> list[dict[str, Any]]:
 def _x(shown: Shown) -> alt.X:
     title = words(shown.x)
     if shown.scale is None:
-        axis = alt.Axis(labelAngle=0)
+        axis = alt.Axis(labelAngle=label_angle(shown.x_levels), labelOverlap=False)
         return alt.X("x:N", title=sentence(title), sort=shown.x_levels, axis=axis)
     unit = f" ({shown.scale.unit})" if shown.scale.unit else ""
     values = list(shown.scale.values.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +14,13 @@ _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif
 NAMES = {"reno": "Reno", "bic": "BIC", "cubic": "CUBIC", "bbr": "BBR", "udp": "UDP"}
 #: Shapes of points, in the order of the colours: colour is never the only difference.
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+#: How lines are broken each time the colours have been used up.
+_DASHES = ([1, 0], [6, 3], [2, 2])
+#: Pixels of a letter of a label, and what else an entry of a legend takes, roughly.
+_LETTER = 7
+_ENTRY = 34
+#: Pixels in which labels have to find room.
+_ROOM = 600
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,24 @@ THEMES: dict[ThemeName, Theme] = {
         series=("#63b3f2", "#f0ad3d", "#3fcf9f", "#ee8fc8", "#a3a5ff", "#aab4c0"),
     ),
 }
+
+
+def dashes(series: int) -> list[list[int]]:
+    """How the lines of so many series are broken, so that none looks like another."""
+    colours = len(THEMES["light"].series)
+    return [_DASHES[i // colours % len(_DASHES)] for i in range(series)]
+
+
+def legend_columns(names: Sequence[str]) -> int:
+    """Entries of a legend side by side; 0 where one row holds them all."""
+    entry = max(map(len, names), default=0) * _LETTER + _ENTRY
+    fits = sum(len(name) * _LETTER + _ENTRY for name in names) <= _ROOM
+    return 0 if fits else max(1, _ROOM // entry)
+
+
+def label_angle(labels: Sequence[str]) -> int:
+    """Degrees by which the labels of an axis are turned: 0 where they have room side by side."""
+    return 0 if max(map(len, labels), default=0) * _LETTER * len(labels) <= _ROOM else -35
 
 
 def config(name: ThemeName) -> dict[str, Any]:
