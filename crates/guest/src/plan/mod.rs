@@ -18,7 +18,7 @@ use dumbbell_model::scenario::{NeighbourDiscovery, NodeKind, Scenario, Traffic};
 use dumbbell_model::{ScenarioError, Span};
 use dumbbell_packet::wire;
 pub(crate) use dumbbell_packet::wire::address;
-use options::tcp_sysctls;
+use options::{options_to_hosts, tcp_sysctls};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The namespace through which links pass whose shaper may not sit on their interface.
@@ -130,6 +130,7 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64) -> Result<Plan, ScenarioError
     if scenario.flows.len() > FLOWS_MAX {
         return refuse("flows", "more than 10 000 flows");
     }
+    let scenario = &options_to_hosts(scenario)?;
     let numbers: BTreeMap<&str, usize> =
         scenario.nodes.iter().enumerate().map(|(i, node)| (node.name.as_str(), i)).collect();
     let index = |name: &str| numbers.get(name).copied().unwrap_or(0);

@@ -1,10 +1,40 @@
 //! TCP options of a host as sysctls, attributes of routes, and options of the kernel's modules.
 
 use super::{refuse, Planner};
+use dumbbell_model::scenario::{Scenario, Traffic};
 use dumbbell_model::{ScenarioError, TcpOptions};
+use std::collections::BTreeMap;
 
 /// Ticks per second of the kernel that is built (kernel/patches).
 const HZ: u32 = 1000;
+
+/// The scenario with what flows say of their ends as options of the hosts: a namespace has one set
+/// of sysctls, so all flows that end at a host must agree.
+pub(super) fn options_to_hosts(scenario: &Scenario) -> Result<Scenario, ScenarioError> {
+    let mut merged = scenario.clone();
+    let hosts = scenario.nodes.iter().filter_map(|node| Some((&node.name, node.tcp.as_ref()?)));
+    let hosts: BTreeMap<_, _> = hosts.collect();
+    let mut wanted: BTreeMap<&String, &TcpOptions> = BTreeMap::new();
+    for (i, flow) in scenario.flows.iter().enumerate() {
+        let Traffic::Tcp(tcp) = &flow.traffic else { continue };
+        let ends = [("sender", &flow.from, &tcp.sender), ("receiver", &flow.to, &tcp.receiver)];
+        for (end, host, own) in ends {
+            let Some(options) = own.as_ref().or_else(|| hosts.get(host).copied()) else { continue };
+            if *wanted.entry(host).or_insert(options) != options {
+                return refuse(
+                    format!("flows[{i}].traffic.tcp.{end}"),
+                    &format!("flows with different options of TCP at one host ({host})"),
+                );
+            }
+        }
+    }
+    for node in &mut merged.nodes {
+        if let Some(options) = wanted.get(&node.name) {
+            node.tcp = Some((*options).clone());
+        }
+    }
+    Ok(merged)
+}
 
 impl Planner<'_> {
     /// CUBIC's options are the kernel's, so all hosts must want the same.

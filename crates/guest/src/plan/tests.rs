@@ -1,5 +1,5 @@
 use super::{plan, Plan, WIRES};
-use dumbbell_model::scenario::{Scenario, Shaper, SprayPolicy, SprayWhat};
+use dumbbell_model::scenario::{Scenario, Shaper, SprayPolicy, SprayWhat, Traffic};
 use dumbbell_model::Queue;
 use dumbbell_model::{Rate, Span};
 
@@ -111,4 +111,26 @@ fn what_is_refused_names_its_field() {
         tcp.cubic_hystart = !tcp.cubic_hystart;
     }
     assert!(refused(&scenario).ends_with(".cubic_hystart"));
+}
+
+#[test]
+fn options_of_flows_are_their_hosts_or_refused() {
+    let mut scenario = two_paths();
+    let own = |scenario: &mut Scenario, flow: usize, sack: bool| {
+        let end = scenario.flows[flow].to.clone();
+        let options =
+            scenario.nodes.iter().find(|node| node.name == end).and_then(|n| n.tcp.clone());
+        let Some(mut options) = options else { panic!("no host") };
+        options.tcp_sack = sack;
+        let Traffic::Tcp(tcp) = &mut scenario.flows[flow].traffic else { panic!("no TCP") };
+        tcp.receiver = Some(options);
+    };
+    own(&mut scenario, 0, false);
+    let host = node(&scenario, &scenario.flows[0].to.clone());
+    let sysctls = &planned(&scenario).namespaces[host].sysctls;
+    assert!(sysctls.contains(&("net/ipv4/tcp_sack".to_owned(), "0".to_owned())));
+    let second = scenario.flows[0].clone();
+    scenario.flows.push(second);
+    own(&mut scenario, 1, true);
+    assert_eq!(refused(&scenario), "flows[1].traffic.tcp.receiver");
 }
