@@ -52,6 +52,9 @@ NsNumber = Annotated[int, sysctl_quantity(TIME)]
 BytesNumber = Annotated[int, sysctl_quantity(SIZE)]
 Memory = Annotated[list[int], Checked(_memory, _SIZES)]
 Profile = Annotated[str, choice(*PROFILES, what="profile")]
+DelayedAck = Annotated[
+    str, choice("adaptive", "every_second", "never", what="policy of delayed ACKs")
+]
 Whole = Annotated[int, whole_number(0, U32)]
 Hz = Annotated[int, whole_number(100, 1000)]
 WindowScale = Annotated[int, whole_number(-31, 31)]
@@ -72,6 +75,8 @@ class TcpOptionsSpec(Strict):
     initrwnd: Whole | None = None
     ssthresh: Whole | None = None
     rto_min: PositiveTime | None = None
+    rto_initial: PositiveTime | None = None
+    delayed_ack: DelayedAck | None = None
     tcp_sack: Flag | None = None
     tcp_dsack: Flag | None = None
     tcp_timestamps: Flag | None = None
@@ -80,6 +85,10 @@ class TcpOptionsSpec(Strict):
     tcp_reordering: Whole | None = None
     tcp_max_reordering: Whole | None = None
     tcp_recovery: Whole | None = None
+    tcp_fack: Flag | None = None
+    forward_retransmit: Flag | None = None
+    rate_halving: Flag | None = None
+    tcp_abc: Annotated[int, whole_number(0, 2)] | None = None
     tcp_early_retrans: Whole | None = None
     tcp_frto: Whole | None = None
     tcp_comp_sack_nr: Whole | None = None
@@ -101,25 +110,30 @@ class TcpOptionsSpec(Strict):
     cubic_hystart: Flag | None = None
     cubic_fast_convergence: Flag | None = None
     cubic_tcp_friendliness: Flag | None = None
+    hystart_plus_plus: Flag | None = None
 
     def over(self, base: dict[str, Any]) -> dict[str, Any]:
         """A complete set, as the scenario names it, with these options in place of its own.
 
-        A profile written here replaces the whole set first. Without SACK there is no DSACK, as in
-        Linux, unless the file asks for it.
+        A profile written here replaces the whole set first. Without SACK there is neither DSACK nor
+        FACK, as in Linux, unless the file asks for it.
         """
         given = self.given()
         options = dict(base if self.profile is None else PROFILES[self.profile])
         for name, value in given.items():
             if name in TcpOptionsSpec.model_fields and name != "profile":
                 options[SCENARIO_NAMES.get(name, name)] = value
-        if given.get("tcp_sack") is False and "tcp_dsack" not in given:
-            options["tcp_dsack"] = False
+        if given.get("tcp_sack") is False:
+            options.update({name: False for name in _NEED_SACK if name not in given})
         return options
 
 
+#: What Linux does only with SACK.
+_NEED_SACK = ("tcp_dsack", "tcp_fack")
+
 SCENARIO_NAMES = {
     "mtu": "mtu_bytes",
+    "rto_initial": "rto_initial_ns",
     "rto_min": "rto_min_ns",
     "rx_segment": "rx_segment_bytes",
 }

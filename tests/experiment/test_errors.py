@@ -212,8 +212,17 @@ MISTAKES = {
     "unknown sysctl": (
         BASE + "hosts: {defaults: {tcp_sak: 1}}\n",
         "e.yaml:8: hosts.defaults.tcp_sak: unknown field; did you mean tcp_sack?; allowed: "
-        "profile, hz, mtu, gso, initcwnd, initrwnd, ssthresh, rto_min, tcp_sack, "
-        "tcp_dsack, tcp_timestamps, tcp_window_scaling and 26 more",
+        "profile, hz, mtu, gso, initcwnd, initrwnd, ssthresh, rto_min, rto_initial, "
+        "delayed_ack, tcp_sack, tcp_dsack and 33 more",
+    ),
+    "FACK without SACK": (
+        BASE + "hosts: {defaults: {tcp_sack: 0, tcp_fack: 1, tcp_recovery: 0}}\n",
+        "e.yaml:8: hosts.defaults.tcp_fack: FACK needs tcp_sack",
+    ),
+    "FACK beside RACK": (
+        BASE + "hosts: {defaults: {tcp_fack: 1}}\n",
+        "e.yaml:8: hosts.defaults.tcp_fack: RACK (tcp_recovery 1) takes the place of FACK; set "
+        "tcp_recovery to 0",
     ),
     "sysctls at odds": (
         BASE + "hosts: {defaults: {tcp_sack: 0, tcp_dsack: 1}}\n",
@@ -222,7 +231,7 @@ MISTAKES = {
     "unknown profile": (
         BASE + "hosts: {s1: {profile: linux-6}}\n",
         "e.yaml:8: hosts.s1.profile: unknown profile; found linux-6; did you mean linux-6.1?; "
-        "allowed: linux-4.15, linux-6.1",
+        "allowed: linux-2.6.26, linux-4.15, linux-6.1",
     ),
     "missing trace": (
         BASE + "links: [{name: s1-r1, shaper: {trace: {file: no.trace}}, buffer: 9 packets}]\n",

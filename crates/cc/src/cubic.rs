@@ -6,6 +6,7 @@
 //! time in 1024ths of a second; products wrap as Linux's do, which shows only beyond about
 //! 2.4 million packets or 347 s from the plateau (16.7 million packets above it).
 
+use crate::hystart_plus_plus::HystartPlusPlus;
 use crate::{AckSample, CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::TcpOptions;
 
@@ -284,17 +285,20 @@ pub struct Cubic {
     tcp_friendliness: bool,
     growth: Growth,
     hystart: Hystart,
+    /// In place of HyStart.
+    plus_plus: Option<HystartPlusPlus>,
 }
 
 impl Cubic {
     /// A connection that has seen nothing, with the switches `cubic_*` of the options.
     pub fn new(options: &TcpOptions) -> Self {
         Self {
-            hystart_on: options.cubic_hystart,
+            hystart_on: options.cubic_hystart && !options.hystart_plus_plus,
             fast_convergence: options.cubic_fast_convergence,
             tcp_friendliness: options.cubic_tcp_friendliness,
             growth: Growth::default(),
             hystart: Hystart::default(),
+            plus_plus: options.hystart_plus_plus.then(HystartPlusPlus::new),
         }
     }
 
@@ -333,6 +337,9 @@ impl CongestionControl for Cubic {
             return;
         }
         if window.in_slow_start() {
+            if let Some(plus_plus) = &mut self.plus_plus {
+                acked = plus_plus.growth(acked);
+            }
             acked = window.slow_start(acked);
             if acked == 0 {
                 return;
@@ -354,6 +361,9 @@ impl CongestionControl for Cubic {
         let rtt_us = u32::try_from(sample.rtt_us).unwrap_or(u32::MAX).clamp(1, i32::MAX as u32);
         let min_delay_us = self.growth.min_delay_us.map_or(rtt_us, |least| least.min(rtt_us));
         self.growth.min_delay_us = Some(min_delay_us);
+        if let Some(plus_plus) = &mut self.plus_plus {
+            plus_plus.update(conn, window, rtt_us);
+        }
         if self.hystart_on && !self.hystart.found && window.in_slow_start() {
             self.hystart.update(conn, window, rtt_us, min_delay_us);
         }

@@ -9,6 +9,7 @@
 pub mod bbr;
 pub mod bic;
 pub mod cubic;
+pub mod hystart_plus_plus;
 pub mod minmax;
 pub mod reno;
 
@@ -197,6 +198,17 @@ pub trait CongestionControl: Send {
         2
     }
 
+    /// Least window of a reduction by rate halving (`min_cwnd` before Linux 3.2).
+    fn min_cwnd(&self, window: &Window) -> u32 {
+        window.ssthresh
+    }
+
+    /// Above the threshold it grows by a window's worth of bytes where bytes are counted (RFC 3465
+    /// §2.1); else by ACKs.
+    fn counts_bytes(&self) -> bool {
+        false
+    }
+
     /// Name of the algorithm's own phase, for samples and tests.
     fn phase(&self) -> &'static str {
         ""
@@ -206,7 +218,7 @@ pub trait CongestionControl: Send {
 /// A new instance of the algorithm.
 pub fn new(algorithm: Algorithm, options: &TcpOptions) -> Box<dyn CongestionControl> {
     match algorithm {
-        Algorithm::Reno => Box::new(reno::Reno),
+        Algorithm::Reno => Box::new(reno::Reno::new(options)),
         Algorithm::Bic => Box::new(bic::Bic::new()),
         Algorithm::Cubic => Box::new(cubic::Cubic::new(options)),
         Algorithm::Bbr => Box::new(bbr::Bbr::new()),

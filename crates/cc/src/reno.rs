@@ -1,14 +1,25 @@
 //! Reno: RFC 5681 with appropriate byte counting (RFC 3465, counted in packets), as Linux's
 //! tcp_reno_* in tcp_cong.c. Fast recovery itself is the connection's business (PRR, RFC 6937).
 
-use crate::{CongestionControl, Conn, Window};
+use crate::hystart_plus_plus::HystartPlusPlus;
+use crate::{AckSample, CongestionControl, Conn, Window};
+use dumbbell_model::TcpOptions;
 
 /// Least slow-start threshold, packets (RFC 5681 §3.1, equation 4: two segments).
 const MIN_SSTHRESH: u32 = 2;
 
-/// The algorithm without a state of its own: all it needs is in [`Window`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reno;
+/// The algorithm. All it needs is in [`Window`], but for HyStart++ where that is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Reno {
+    plus_plus: Option<HystartPlusPlus>,
+}
+
+impl Reno {
+    /// A connection that has seen nothing.
+    pub fn new(options: &TcpOptions) -> Self {
+        Self { plus_plus: options.hystart_plus_plus.then(HystartPlusPlus::new) }
+    }
+}
 
 impl CongestionControl for Reno {
     fn name(&self) -> &'static str {
@@ -28,6 +39,9 @@ impl CongestionControl for Reno {
         }
         // RFC 5681 §3.1: slow start up to the threshold; what is left over counts below.
         if window.in_slow_start() {
+            if let Some(plus_plus) = &mut self.plus_plus {
+                acked = plus_plus.growth(acked);
+            }
             acked = window.slow_start(acked);
             if acked == 0 {
                 return;
@@ -36,12 +50,27 @@ impl CongestionControl for Reno {
         // RFC 5681 §3.1, equation 3: one packet per window of ACKed packets.
         window.additive_increase(window.cwnd, acked);
     }
+
+    fn pkts_acked(&mut self, conn: &Conn, window: &mut Window, sample: &AckSample) {
+        if let (Some(plus_plus), Ok(rtt_us)) = (&mut self.plus_plus, sample.rtt_us.try_into()) {
+            plus_plus.update(conn, window, rtt_us);
+        }
+    }
+
+    /// `tcp_reno_min_cwnd`.
+    fn min_cwnd(&self, window: &Window) -> u32 {
+        window.ssthresh / 2
+    }
+
+    fn counts_bytes(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{AckSample, CaEvent, CaState};
+    use crate::{CaEvent, CaState};
     use proptest::prelude::*;
 
     /// A connection at `now_ms`: full window, mss 1000, no RTT sample yet.
@@ -199,7 +228,7 @@ pub(crate) mod tests {
         fn operations_keep_the_window_in_bounds(
             clamp in 1..1_000_000u32, operations in operations(),
         ) {
-            check_operations(&mut Reno, clamp, &operations);
+            check_operations(&mut Reno::default(), clamp, &operations);
         }
 
         /// RFC 5681 §3.1: one packet per RTT, however the ACKs are cut.
@@ -210,7 +239,7 @@ pub(crate) mod tests {
             while left > 0 {
                 prop_assert_eq!(window.cwnd, cwnd);
                 let acked = left.min(stretch);
-                Reno.cong_avoid(&conn(0), &mut window, acked);
+                Reno::default().cong_avoid(&conn(0), &mut window, acked);
                 left -= acked;
             }
             prop_assert_eq!((window.cwnd, window.cwnd_cnt), (cwnd + 1, 0));
@@ -219,22 +248,22 @@ pub(crate) mod tests {
 
     #[test]
     fn threshold_is_half_the_window_and_at_least_two() {
-        let threshold = |cwnd| Reno.ssthresh(&conn(0), &mut Window::new(cwnd));
+        let threshold = |cwnd| Reno::default().ssthresh(&conn(0), &mut Window::new(cwnd));
         assert_eq!([1, 2, 3, 4, 5, 6, 7, 100, 101].map(threshold), [2, 2, 2, 2, 2, 3, 3, 50, 50]);
     }
 
     #[test]
     fn slow_start_doubles_and_stops_at_the_threshold() {
         let mut window = Window { ssthresh: 21, ..Window::new(10) };
-        Reno.cong_avoid(&conn(0), &mut window, 10);
+        Reno::default().cong_avoid(&conn(0), &mut window, 10);
         assert_eq!((window.cwnd, window.cwnd_cnt), (20, 0));
         assert!(window.in_slow_start(), "one below the threshold");
         // One of five ACKed packets reaches the threshold, four count towards the next increase.
-        Reno.cong_avoid(&conn(0), &mut window, 5);
+        Reno::default().cong_avoid(&conn(0), &mut window, 5);
         assert_eq!((window.cwnd, window.cwnd_cnt), (21, 4));
-        Reno.cong_avoid(&conn(0), &mut window, 16);
+        Reno::default().cong_avoid(&conn(0), &mut window, 16);
         assert_eq!((window.cwnd, window.cwnd_cnt), (21, 20), "one ACK before");
-        Reno.cong_avoid(&conn(0), &mut window, 1);
+        Reno::default().cong_avoid(&conn(0), &mut window, 1);
         assert_eq!((window.cwnd, window.cwnd_cnt), (22, 0));
     }
 
@@ -243,7 +272,7 @@ pub(crate) mod tests {
         let idle = Conn { cwnd_limited: false, ..conn(0) };
         for mut window in [Window::new(10), avoiding(10)] {
             let before = window;
-            Reno.cong_avoid(&idle, &mut window, 100);
+            Reno::default().cong_avoid(&idle, &mut window, 100);
             assert_eq!(window, before);
         }
     }
@@ -251,6 +280,9 @@ pub(crate) mod tests {
     #[test]
     fn undo_restores_the_larger_window() {
         let conn = Conn { prior_cwnd: 20, ..conn(0) };
-        assert_eq!([19, 20, 21].map(|c| Reno.undo_cwnd(&conn, &mut Window::new(c))), [20, 20, 21]);
+        assert_eq!(
+            [19, 20, 21].map(|c| Reno::default().undo_cwnd(&conn, &mut Window::new(c))),
+            [20, 20, 21]
+        );
     }
 }

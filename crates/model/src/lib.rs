@@ -16,6 +16,6 @@ mod validate_queue;
 
 pub use queue::{Framing, Queue};
 pub use scenario::Scenario;
-pub use tcp_options::TcpOptions;
+pub use tcp_options::{DelayedAck, TcpOptions};
 pub use units::{Rate, Span, Time};
 pub use validate::ScenarioError;

@@ -27,6 +27,12 @@ pub struct TcpOptions {
     /// Lower bound of the RTO (route attribute rto_min).
     #[serde(rename = "rto_min_ns")]
     pub rto_min: Span,
+    /// RTO before the first sample (RFC 6298 §2.1): 1 s; 3 s before Linux 3.1 (TCP_TIMEOUT_INIT).
+    #[serde(rename = "rto_initial_ns", default = "one_second")]
+    pub rto_initial: Span,
+    /// When data in order is acknowledged.
+    #[serde(default)]
+    pub delayed_ack: DelayedAck,
     /// RFC 2018.
     pub tcp_sack: bool,
     /// RFC 2883.
@@ -44,6 +50,23 @@ pub struct TcpOptions {
     pub tcp_max_reordering: u32,
     /// Bits of RACK: 1 on, 2 static window, 4 no duplicate-ACK threshold. 0: RFC 6675.
     pub tcp_recovery: u32,
+    /// FACK (Mathis & Mahdavi 1996), as Linux had it before 4.15: all below the highest SACK is
+    /// taken to have left the network.
+    #[serde(default)]
+    pub tcp_fack: bool,
+    /// In Recovery, where no new data may be sent, holes that are not marked lost are sent again
+    /// (RFC 6675 §4, NextSeg rule 3; Linux before 4.15).
+    #[serde(default)]
+    pub forward_retransmit: bool,
+    /// The window falls by one packet with every second ACK (Linux before 3.2) in place of
+    /// proportional rate reduction (RFC 6937).
+    #[serde(default)]
+    pub rate_halving: bool,
+    /// What an ACK counts for when the window grows. `None`: the packets it acknowledges. 0: one,
+    /// 1 and 2: the bytes, at most so many segments in slow start (RFC 3465), as the sysctl of
+    /// Linux before 3.9.
+    #[serde(default)]
+    pub tcp_abc: Option<u32>,
     /// 3: tail loss probes; 0: none.
     pub tcp_early_retrans: u32,
     /// 2: F-RTO (RFC 5682); 0: off.
@@ -91,6 +114,27 @@ pub struct TcpOptions {
     pub cubic_fast_convergence: bool,
     /// CUBIC: Reno-friendly region (RFC 9438 §4.3).
     pub cubic_tcp_friendliness: bool,
+    /// HyStart++ (RFC 9406) for Reno, and for CUBIC in place of HyStart. Linux has none.
+    #[serde(default)]
+    pub hystart_plus_plus: bool,
+}
+
+/// When the receiver acknowledges data in order (RFC 1122 §4.2.3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DelayedAck {
+    /// As Linux: at once in the sender's slow start (quick ACKs), else every second segment, or
+    /// after a time between 40 and 200 ms that adapts to the arrivals.
+    #[default]
+    Adaptive,
+    /// Every second segment, or after that time, without quick ACKs.
+    EverySecond,
+    /// Every segment (route attribute quickack).
+    Never,
+}
+
+fn one_second() -> Span {
+    Span::from_ms(1000)
 }
 
 /// What Linux does by itself.
@@ -116,10 +160,12 @@ impl TcpOptions {
     }
 }
 
-/// Name and JSON of every profile. Both have a 1000 Hz tick; buffers are those of a machine with
+/// Name and JSON of every profile; `docs/profiles.md` has the source of each value of linux-2.6.26.
+/// The others have a 1000 Hz tick; buffers are those of a machine with
 /// ample memory. 4.15 had no SACK compression (added in 4.18), a smaller default receive buffer
 /// (`tcp_rmem[1]` grew in 4.20) and a smaller `tcp_limit_output_bytes` (1 MB since 5.0).
 pub const PROFILES: &[(&str, &str)] = &[
+    ("linux-2.6.26", include_str!("../profiles/linux-2.6.26.json")),
     ("linux-4.15", include_str!("../profiles/linux-4.15.json")),
     ("linux-6.1", include_str!("../profiles/linux-6.1.json")),
 ];

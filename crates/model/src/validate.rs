@@ -359,6 +359,21 @@ fn check_tcp(at: &str, o: &TcpOptions) -> Result<(), ScenarioError> {
     if o.tcp_dsack && !o.tcp_sack {
         return error(format!("{at}.tcp_dsack"), "DSACK needs tcp_sack");
     }
+    if o.tcp_fack && !o.tcp_sack {
+        return error(format!("{at}.tcp_fack"), "FACK needs tcp_sack");
+    }
+    if o.tcp_fack && o.tcp_recovery & 1 != 0 {
+        return error(
+            format!("{at}.tcp_fack"),
+            "RACK (tcp_recovery 1) takes the place of FACK; set tcp_recovery to 0",
+        );
+    }
+    if o.tcp_abc.is_some_and(|limit| limit > 2) {
+        return error(format!("{at}.tcp_abc"), "0, 1 or 2 is needed");
+    }
+    if o.rto_initial.is_zero() || o.rto_initial > Span::from_ms(120_000) {
+        return error(format!("{at}.rto_initial_ns"), "above 0 and at most 120 s is needed");
+    }
     if o.rto_min.is_zero() {
         return error(format!("{at}.rto_min_ns"), "must be above 0");
     }

@@ -2,7 +2,7 @@
 
 use super::{refuse, Planner};
 use dumbbell_model::scenario::{Scenario, Traffic};
-use dumbbell_model::{ScenarioError, TcpOptions};
+use dumbbell_model::{DelayedAck, ScenarioError, Span, TcpOptions};
 use std::collections::BTreeMap;
 
 /// Ticks per second of the kernel that is built (kernel/patches).
@@ -74,6 +74,9 @@ pub(super) fn route_options(tcp: &TcpOptions) -> String {
     if tcp.ssthresh > 0 {
         extra += &format!(" ssthresh {}", tcp.ssthresh);
     }
+    if tcp.delayed_ack == DelayedAck::Never {
+        extra += " quickack 1";
+    }
     let rto_ms = tcp.rto_min.as_us() / 1000;
     if rto_ms != 200 {
         extra += &format!(" rto_min {rto_ms}ms");
@@ -87,6 +90,19 @@ pub(super) fn tcp_sysctls(
 ) -> Result<Vec<(String, String)>, ScenarioError> {
     if tcp.hz != HZ {
         return refuse(format!("{field}.hz"), "the kernel is built with 1000 ticks per second");
+    }
+    for (name, asked) in [
+        ("tcp_fack", tcp.tcp_fack),
+        ("forward_retransmit", tcp.forward_retransmit),
+        ("rate_halving", tcp.rate_halving),
+        ("tcp_abc", tcp.tcp_abc.is_some()),
+        ("hystart_plus_plus", tcp.hystart_plus_plus),
+        ("rto_initial_ns", tcp.rto_initial != Span::from_ms(1000)),
+        ("delayed_ack", tcp.delayed_ack == DelayedAck::EverySecond),
+    ] {
+        if asked {
+            return refuse(format!("{field}.{name}"), "current kernels do not have it");
+        }
     }
     let flag = |on: bool| u8::from(on).to_string();
     let triple = |sizes: [u64; 3]| format!("{} {} {}", sizes[0], sizes[1], sizes[2]);

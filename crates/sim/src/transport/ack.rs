@@ -26,6 +26,7 @@ impl Sender {
         if ack.ack > prior_una {
             flags.snd_una_advanced = true;
             self.retransmits = 0;
+            self.abc_count(ack.ack - prior_una);
         }
         let delivered = self.delivered;
         let lost = self.lost;
@@ -285,12 +286,17 @@ impl Sender {
             self.take_app_limited();
             return;
         }
-        if self.in_cwnd_reduction() {
+        if self.in_cwnd_reduction() && self.options.rate_halving {
+            self.cwnd_down(flags);
+        } else if self.in_cwnd_reduction() {
             let lost = building.sample.losses > 0;
             self.cwnd_reduction(acked_sacked, lost, flags.snd_una_advanced);
         } else if self.may_raise_cwnd(flags) {
-            let conn = self.conn();
-            self.cc.cong_avoid(&conn, &mut self.window, acked_sacked);
+            let acked = self.growth_of(acked_sacked);
+            if acked > 0 {
+                let conn = self.conn();
+                self.cc.cong_avoid(&conn, &mut self.window, acked);
+            }
             self.cwnd_stamp = self.jiffies();
         }
         self.update_pacing_rate();

@@ -1,10 +1,13 @@
 //! TCP's two ends as Linux has them.
 
+mod abc;
 pub(crate) mod ack;
 pub(crate) mod ecn;
+mod fack;
 pub(crate) mod output;
 pub(crate) mod rack;
 pub(crate) mod rate;
+mod rate_halving;
 pub(crate) mod reassembly;
 pub(crate) mod receiver;
 mod receiver_ack;

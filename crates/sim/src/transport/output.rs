@@ -513,6 +513,9 @@ impl Sender {
             }
             id += 1;
         }
+        if self.options.forward_retransmit && self.options.tcp_sack {
+            self.forward_retransmit();
+        }
         if rearm {
             let rto = self.rto_jiffies();
             self.set_timer(Pending::Retransmit, rto);

@@ -1,7 +1,7 @@
 //! When the receiver acknowledges: delayed ACKs (RFC 1122 §4.2.3.2), quick ACKs, SACK compression.
 
 use super::receiver::{Receiver, ATO_MIN_MS};
-use dumbbell_model::Span;
+use dumbbell_model::{DelayedAck, Span};
 use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::Segment;
 
@@ -10,6 +10,9 @@ const DUPACKS_UNCOMPRESSED: u32 = 3;
 
 impl Receiver {
     pub(super) fn incr_quickack(&mut self, most: u32) {
+        if self.options.delayed_ack == DelayedAck::EverySecond {
+            return;
+        }
         let quick = (self.rcv_wnd / (2 * self.ack.rcv_mss)) as u32;
         let quick = if quick == 0 { 2 } else { quick }.min(most);
         self.ack.quick = self.ack.quick.max(quick);
@@ -23,6 +26,10 @@ impl Receiver {
     /// Is an ACK due? (`__tcp_ack_snd_check`; RFC 1122 §4.2.3.2, RFC 5681 §4.2)
     pub(super) fn ack_check(&mut self) {
         if !self.ack.scheduled && !self.ack.now {
+            return;
+        }
+        if self.options.delayed_ack == DelayedAck::Never {
+            self.send_ack();
             return;
         }
         let second_segment = self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss

@@ -135,6 +135,8 @@ impl Sender {
         }
         if !self.options.tcp_sack {
             self.newreno_mark_lost(flags.snd_una_advanced);
+        } else if self.fack {
+            self.fack_mark_lost_retransmissions();
         } else if self.is_rack() {
             let retrans_out = self.retrans_out;
             if self.rack_mark_lost() {
@@ -148,6 +150,9 @@ impl Sender {
 
     /// `tcp_time_to_recover`.
     fn time_to_recover(&self) -> bool {
+        if self.fack {
+            return self.lost_out > 0 || self.fackets_out() > self.reordering;
+        }
         self.lost_out > 0 || (!self.is_rack() && self.sacked_out + 1 > self.reordering)
     }
 
@@ -160,7 +165,9 @@ impl Sender {
         if !self.options.tcp_sack {
             return;
         }
-        if self.sacked_out >= self.reordering {
+        if self.fack {
+            self.fack_update_scoreboard();
+        } else if self.sacked_out >= self.reordering {
             self.mark_head_lost(self.sacked_out - self.reordering, false);
         } else if fast_rexmit {
             self.mark_head_lost(1, true);
@@ -239,6 +246,7 @@ impl Sender {
         self.high_seq = self.snd_nxt;
         self.tlp_high_seq = None;
         self.window.cwnd_cnt = 0;
+        self.bytes_acked = 0;
         self.prior_cwnd = self.window.cwnd;
         self.prr_delivered = 0;
         self.prr_out = 0;
@@ -286,7 +294,11 @@ impl Sender {
         if self.window.ssthresh < INFINITE_SSTHRESH
             && (self.state == CaState::Cwr || self.undo_marker.is_some())
         {
-            self.window.cwnd = self.window.ssthresh;
+            self.window.cwnd = if self.options.rate_halving {
+                self.window.cwnd.min(self.window.ssthresh) // tcp_complete_cwr before 3.2
+            } else {
+                self.window.ssthresh
+            };
             self.cwnd_stamp = self.jiffies();
         }
         self.cwnd_event(CaEvent::CompleteCwr);
@@ -327,6 +339,7 @@ impl Sender {
             self.window.ssthresh = self.window.ssthresh.max(self.prior_ssthresh);
             self.ecn_withdraw_cwr();
         }
+        self.moderate_cwnd();
         self.cwnd_stamp = self.jiffies();
         self.undo_marker = None;
         self.rack.advanced = true;
@@ -425,6 +438,7 @@ impl Sender {
         }
         if self.state != CaState::Cwr {
             self.try_keep_open();
+            self.moderate_cwnd();
         }
     }
 
@@ -498,6 +512,7 @@ impl Sender {
         }
         self.window.cwnd = self.in_flight() + 1;
         self.window.cwnd_cnt = 0;
+        self.bytes_acked = 0;
         self.cwnd_stamp = self.jiffies();
         if self.state <= CaState::Disorder && self.sacked_out >= self.options.tcp_reordering {
             // So many duplicate ACKs and yet a time-out: reordering was overestimated.

@@ -31,12 +31,12 @@ impl RttState {
         let window_jiffies = u64::from(options.tcp_min_rtt_wlen) * u64::from(options.hz);
         Self {
             srtt_us8: 0,
-            mdev_us4: 1_000_000, // TCP_TIMEOUT_INIT
+            mdev_us4: options.rto_initial.as_us() as u32, // TCP_TIMEOUT_INIT
             mdev_max_us4: 0,
             rttvar_us4: 0,
             round_seq: 0,
             rto_min_us: options.rto_min.as_us() as u32,
-            rto_us: 1_000_000,
+            rto_us: options.rto_initial.as_us(),
             minimum: WindowedMin::new(window_jiffies, 0, u32::MAX),
             least_us: None,
         }

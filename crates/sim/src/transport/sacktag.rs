@@ -291,6 +291,7 @@ impl Sender {
         let metric = fack - low_seq;
         let mss = u64::from(self.mss);
         if metric > u64::from(self.reordering) * mss {
+            self.disable_fack();
             self.reordering = (metric.div_ceil(mss) as u32).min(self.options.tcp_max_reordering);
         }
         self.reord_seen += 1;

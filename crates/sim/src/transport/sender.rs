@@ -123,6 +123,10 @@ pub(crate) struct Sender {
     pub(crate) sack_cache: Vec<SackBlock>,
     pub(crate) retransmit_hint: Option<SegmentId>,
     pub(crate) lost_hint: Option<(SegmentId, u32)>,
+    /// FACK is on: it was asked for, and no reordering was seen.
+    pub(super) fack: bool,
+    /// Bytes acknowledged that have not moved the window yet (ABC).
+    pub(super) bytes_acked: u64,
     pub(crate) reordering: u32,
     pub(crate) reord_seen: u32,
     pub(crate) delivered: u64,
@@ -253,6 +257,8 @@ impl Sender {
             sack_cache: Vec::with_capacity(4),
             retransmit_hint: None,
             lost_hint: None,
+            fack: options.tcp_fack && options.tcp_sack,
+            bytes_acked: 0,
             reordering: options.tcp_reordering,
             reord_seen: 0,
             delivered: 0,
@@ -307,7 +313,7 @@ impl Sender {
     /// Opens the connection.
     pub(crate) fn start(&mut self, now: Time) {
         self.now = now;
-        let timeout = self.tick.ms(1000); // TCP_TIMEOUT_INIT, RFC 6298 §2.1
+        let timeout = self.tick.us(self.options.rto_initial.as_us()); // RFC 6298 §2.1
         self.phase = Phase::SynSent { first: now, tries: 1, timeout };
         self.send_syn(timeout, 1);
     }

@@ -1,0 +1,88 @@
+//! Forward acknowledgement (Mathis & Mahdavi, SIGCOMM 1996) as Linux had it before 4.15: whatever
+//! lies below the highest SACK, less the reordering degree, has left the network. With it went the
+//! detection of lost retransmissions, and retransmission ahead of marks.
+
+use super::sender::{Retransmission, Sender};
+use dumbbell_cc::CaState;
+
+impl Sender {
+    /// Packets from the first unacknowledged one to the highest SACK (`tp->fackets_out`).
+    pub(super) fn fackets_out(&self) -> u32 {
+        if self.sacked_out == 0 {
+            return 0;
+        }
+        let above = self.queue.find(self.highest_sack_seq().saturating_sub(1)) + 1;
+        (above.min(self.queue.end_id()) - self.queue.front_id()) as u32
+    }
+
+    /// Reordering was seen: holes are no longer losses (`tcp_disable_fack`).
+    pub(super) fn disable_fack(&mut self) {
+        if self.fack {
+            self.fack = false;
+            self.lost_hint = None;
+        }
+    }
+
+    /// `tcp_update_scoreboard`, its branch for FACK.
+    pub(super) fn fack_update_scoreboard(&mut self) {
+        let lost = self.fackets_out().saturating_sub(self.reordering).max(1);
+        let front = self.queue.front_id();
+        let end = (front + u64::from(lost)).min(self.queue.end_id());
+        let begin = self.lost_hint.map_or(front, |(hint, _)| hint.max(front));
+        for id in begin..end {
+            if !self.queue.get(id).lost {
+                self.mark_lost(id);
+            }
+        }
+        self.lost_hint = Some((end.max(begin), 0));
+    }
+
+    /// What was sent after a retransmission is SACKed, the retransmission is not: it is lost too
+    /// (`tcp_mark_lost_retrans`).
+    pub(super) fn fack_mark_lost_retransmissions(&mut self) {
+        if self.retrans_out == 0 || self.sacked_out == 0 || self.state != CaState::Recovery {
+            return;
+        }
+        let above = self.queue.find(self.highest_sack_seq().saturating_sub(1));
+        if above >= self.queue.end_id() || self.queue.get(above).ever_retransmitted {
+            return;
+        }
+        let received_ns = self.queue.get(above).sent_ns;
+        for id in self.queue.front_id()..above {
+            let segment = self.queue.get_mut(id);
+            if segment.retransmitted && !segment.sacked && segment.sent_ns < received_ns {
+                segment.retransmitted = false;
+                self.retrans_out -= 1;
+                self.mark_lost(id);
+                self.retransmit_hint = self.retransmit_hint.map(|hint| hint.min(id)).or(Some(id));
+            }
+        }
+    }
+
+    /// Nothing is marked lost that could be sent, and no new data may be: holes below the highest
+    /// SACK are sent again (RFC 6675 §4, NextSeg rule 3; `tcp_xmit_retransmit_queue` before 4.15).
+    pub(super) fn forward_retransmit(&mut self) {
+        if self.state != CaState::Recovery || self.sacked_out == 0 || self.may_send_now() {
+            return;
+        }
+        let above = self.queue.find(self.highest_sack_seq().saturating_sub(1));
+        for id in self.queue.front_id()..above.min(self.queue.end_id()) {
+            if self.window.cwnd <= self.in_flight() {
+                return;
+            }
+            let segment = self.queue.get(id);
+            let tagged = segment.sacked || segment.lost || segment.retransmitted;
+            if !tagged && !self.retransmit(id, Retransmission::Fast, false) {
+                return;
+            }
+        }
+    }
+
+    /// `tcp_may_send_now`: there is data, and both windows take it.
+    fn may_send_now(&self) -> bool {
+        let next = self.write_seq.saturating_sub(self.snd_nxt).min(u64::from(self.mss));
+        self.has_unsent()
+            && self.in_flight() < self.window.cwnd
+            && self.snd_nxt + next <= self.snd_una + self.snd_wnd
+    }
+}

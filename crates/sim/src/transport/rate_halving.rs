@@ -1,0 +1,33 @@
+//! Rate halving (Mathis, Semke & Mahdavi 1999) as Linux reduced its window before 3.2: one packet less
+//! with every second ACK, in place of proportional rate reduction (RFC 6937).
+
+use super::sacktag::AckFlags;
+use super::sender::Sender;
+
+/// Packets that may leave at once after an episode (`tcp_max_burst`).
+const MAX_BURST: u32 = 3;
+
+impl Sender {
+    /// `tcp_cwnd_down`.
+    pub(super) fn cwnd_down(&mut self, flags: &AckFlags) {
+        let progress = flags.forward_progress() || flags.snd_una_advanced || flags.dsacking;
+        if !progress && (self.options.tcp_sack || flags.not_dup()) {
+            return;
+        }
+        let decrease = self.window.cwnd_cnt + 1;
+        self.window.cwnd_cnt = decrease & 1;
+        if self.window.cwnd > self.cc.min_cwnd(&self.window) {
+            self.window.cwnd -= decrease >> 1;
+        }
+        self.window.cwnd = self.window.cwnd.min(self.in_flight() + 1);
+        self.cwnd_stamp = self.jiffies();
+    }
+
+    /// No burst after an episode (`tcp_moderate_cwnd`).
+    pub(super) fn moderate_cwnd(&mut self) {
+        if self.options.rate_halving {
+            self.window.cwnd = self.window.cwnd.min(self.in_flight() + MAX_BURST).max(1);
+            self.cwnd_stamp = self.jiffies();
+        }
+    }
+}
