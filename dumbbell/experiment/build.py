@@ -272,6 +272,7 @@ class _Builder:
         self.flow_names.add(name)
         flow: dict[str, Any] = {
             "name": name,
+            "group": spec.group or "",
             "from": filled(spec.from_),
             "to": filled(spec.to),
             "start_ns": spec.start,

@@ -121,6 +121,7 @@ class FlowSpec(Strict):
     """
 
     name: Name | None = None
+    group: Name | None = None
     from_: Annotated[Name, Field(alias="from")]
     to: Name
     start: Time = 0

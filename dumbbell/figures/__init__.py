@@ -1,8 +1,8 @@
 """Figures: one chart specification gives interactive HTML, SVG and PNG.
 
 `plot(results, "goodput").save("goodput.html")`. Kinds: `cdf`, `goodput`, `ladder`, `rrul`, `rtt`,
-`sojourn`, `window`, and the name of any metric (`plot(results, "sack_blocks")`), which is drawn
-against a factor.
+`runs`, `sojourn`, `window`, and the name of any metric (`plot(results, "sack_blocks")`), which is
+drawn against a factor.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dumbbell.figures.goodput import goodput
 from dumbbell.figures.ladder import ladder
 from dumbbell.figures.rrul import rrul
 from dumbbell.figures.rtt import rtt
+from dumbbell.figures.runs import runs
 from dumbbell.figures.sojourn import sojourn
 from dumbbell.figures.window import window
 from dumbbell.metrics import METRICS, Tables
@@ -28,6 +29,7 @@ KINDS: dict[str, Callable[..., Figure]] = {
     "rrul": rrul,
     "rtt": rtt,
     "sojourn": sojourn,
+    "runs": runs,
     "window": window,
 }
 

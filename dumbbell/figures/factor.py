@@ -50,6 +50,7 @@ def metric_against_factor(
     by: str | None = None,
     where: Mapping[str, str] | None = None,
     flow: str | None = None,
+    over: str | None = None,
     title: str | None = None,
     extras: Extras | None = None,
 ) -> Figure:
@@ -57,10 +58,11 @@ def metric_against_factor(
 
     `x`: the factor on the axis (by default the first whose levels are numbers); `by`: the factor
     or column that makes series (by default the other one that varies). `where` fixes the levels of
-    the remaining factors. Raises `ValueError` where that leaves several values for a point.
+    the remaining factors; the levels of a factor `over` are averaged within each repeat. Raises
+    `ValueError` where that leaves several values for a point.
     """
     measured = metric_named(metric)
-    shown = choose(results, measured, x=x, by=by, where=where or {}, flow=flow)
+    shown = choose(results, measured, x=x, by=by, where=where or {}, flow=flow, over=over)
     extra = extras or Extras()
     layers = [*_measured(shown, measured, extra), *_published(shown, measured, extra)]
     layers += _lines(shown, measured, extra)
@@ -77,9 +79,13 @@ def choose(
     by: str | None,
     where: Mapping[str, str],
     flow: str | None,
+    over: str | None = None,
 ) -> Shown:
     """The cells of a chart. Raises `ValueError` for unknown names and open factors."""
-    frame = summary(results, metric).filter(pl.col("count") > 0)
+    cell = [*results.experiment.factors, *metric.of]
+    if over is not None and over not in cell:
+        raise ValueError(f"no factor {over!r}; there are {', '.join(cell)}")
+    frame = summary(results, metric, [c for c in cell if c != over]).filter(pl.col("count") > 0)
     chosen = dict(where) | ({"flow": flow} if flow is not None else {})
     for column, level in chosen.items():
         if column not in frame.columns:
@@ -87,7 +93,8 @@ def choose(
         frame = frame.filter(pl.col(column) == level)
     if frame.is_empty():
         raise ValueError(f"nothing measured for {metric.name} where {chosen or 'anything'}")
-    columns = [*results.experiment.factors, *(c for c in ("flow", "pipe") if c in metric.of)]
+    named = (*results.experiment.factors, "flow", "group", "pipe")
+    columns = [c for c in named if c in frame.columns]
     varying = [c for c in columns if frame[c].n_unique() > 1]
     levels = {c: _in_order(results, frame, c) for c in columns}
     if x is None:
@@ -218,7 +225,7 @@ def _published(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
     rows = [
         {
             "x": _point(shown, row["x"]),
-            "series": series_name(row["series"]),
+            "series": series_name(row["series"]) if shown.by else metric.label,
             "mean": row["value"],
             "what": "published",
         }

@@ -11,7 +11,19 @@ ThemeName = Literal["light", "dark"]
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 #: How algorithms are written.
-NAMES = {"reno": "Reno", "bic": "BIC", "cubic": "CUBIC", "bbr": "BBR", "udp": "UDP"}
+NAMES = {
+    "reno": "Reno",
+    "newreno": "NewReno",
+    "bic": "BIC",
+    "cubic": "CUBIC",
+    "bbr": "BBR",
+    "udp": "UDP",
+    "sack": "SACK",
+    "fack": "FACK",
+    "abc": "ABC",
+    "sack-abc": "SACK + ABC",
+    "fack-abc": "FACK + ABC",
+}
 #: Shapes of points, in the order of the colours: colour is never the only difference.
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 #: How lines are broken each time the colours have been used up.

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from dumbbell.metrics import (
     fairness,
     goodput,
+    groups,
     latency,
     load,
     loss,
@@ -45,6 +46,7 @@ SUBJECTS: dict[str, tuple[Metric, ...]] = {
     "Loss": loss.METRICS,
     "Congestion window": window.METRICS,
     "Fairness": fairness.METRICS,
+    "Groups of connections": groups.METRICS,
     "Load": load.METRICS,
     "Latency under load": latency.METRICS,
 }

@@ -45,6 +45,11 @@ class Tables(Protocol):
         ...
 
     @property
+    def transfers(self) -> pl.DataFrame:
+        """One row per finished application transfer, per run."""
+        ...
+
+    @property
     def samples(self) -> pl.DataFrame:
         """State of each TCP sender over time; empty unless it is kept."""
         ...

@@ -126,11 +126,9 @@ def summary(tables: Tables, metric: Metric, by: Sequence[str] | None = None) -> 
     if not cell:
         measured = measured.with_columns(pl.lit("all").alias("cell"))
     key = cell or ["cell"]
-    # Several things per run (flows, pipes) that fall into one cell are averaged within the run
-    # first: the repeat is the unit that is resampled.
-    per_run = measured.group_by([*key, "run", "repeat"], maintain_order=True).agg(
-        pl.col("value").mean()
-    )
+    # What falls into one cell (flows, pipes, levels that `by` leaves out) is averaged within the
+    # repeat first: the repeat is the unit that is resampled.
+    per_run = measured.group_by([*key, "repeat"], maintain_order=True).agg(pl.col("value").mean())
     rows = []
     for names, group in per_run.group_by(key, maintain_order=True):
         found = interval(group.sort("repeat")["value"].to_numpy())

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from dumbbell.figures.theme import NAMES
 from dumbbell.report.markup import Markup, details, joined, table, tag
-from dumbbell.studies.display import cause_outcome, measured, reference_lines
+from dumbbell.studies.display import cause_outcome, measured, reference_lines, single_runs
 from dumbbell.studies.numbers import number
 from dumbbell.studies.result import StudyResult
 from dumbbell.studies.verdicts import Case, CauseResult, ClaimResult, Verdict
@@ -52,6 +52,9 @@ def _claim(result: ClaimResult) -> Markup:
     place = _where(result.deciding)
     if place and len(result.cases) > 1:
         values.append(tag("span", f"at {place}, the case that decides"))
+    runs = single_runs(result.deciding)
+    if runs:
+        values.append(tag("span", runs))
     if result.repeats_short:
         values.append(tag("span", f"{result.repeats_short} repeats would settle it"))
     if result.claim.source:
@@ -106,17 +109,20 @@ def _published(case: Case) -> str:
 
 def _cases(result: ClaimResult) -> Markup:
     unit = f" ({result.claim.unit})" if result.claim.unit else ""
-    head = ["case", f"measured{unit}", "95 % from", "to", "published", "verdict"]
+    single = result.claim.expect.single_run
+    ends = ["runs from", "to"] if single else ["95 % from", "to"]
+    head = ["case", f"measured{unit}", *ends, "published", "verdict"]
     rows = []
     for case in result.cases:
         found = case.measured.interval
+        low, high = (found.low, found.high) if case.runs is None else case.runs
         verdict = tag("span", str(case.verdict), class_=verdict_class(case.verdict))
         rows.append(
             [
                 _where(case),
                 number(found.mean),
-                number(found.low),
-                number(found.high),
+                number(low),
+                number(high),
                 _published(case),
                 verdict,
             ]
@@ -135,6 +141,8 @@ def _strip(result: ClaimResult) -> Markup:
         room = expect.tolerance_around(case.published)
         marks = [case.published]
         band = (case.published - room, case.published + room)
+    elif expect.single_run and case.runs and isinstance(case.published, (int, float)):
+        marks, band = [case.published], case.runs
     elif expect.between is not None:
         marks = list(expect.between)
         band = (marks[0], marks[1])

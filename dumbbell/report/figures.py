@@ -66,16 +66,30 @@ def study_figure(study: Study, figure: Figure, results: Tables) -> Drawn:
 def _extras(study: Study, figure: Figure) -> Extras:
     published = figure.published
     line = [{"value": published["bound"]}] if "bound" in published else []
-    points = []
-    if "points" in published:
-        table = published["points"]
-        (key,) = study.tables[table].rows
-        points = [
-            {
-                "x": published["at"],
-                "series": row[key],
-                "value": float(row[published["column"]]),
-            }
-            for row in study.published(table)
-        ]
+    points: list[dict[str, Any]] = []
+    if "table" in published:
+        points = _points(study, published, figure.options)
     return Extras(published=points, line=line, line_label=str(published.get("label", "")))
+
+
+def _points(
+    study: Study, published: Mapping[str, Any], options: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Published values by place and series; rows that share both (a factor `over`) are averaged.
+
+    A factor that the table has no column for is where `at` says.
+    """
+    column_of = {factor: key for key, factor in study.tables[published["table"]].rows.items()}
+    found: dict[tuple[str, str], list[float]] = {}
+    by = options.get("by")
+    factors = list(by) if isinstance(by, list) else [options.get("x"), by]
+    for row in study.published(published["table"]):
+        ends = [
+            row[column_of[factor]] if factor in column_of else str(published.get("at", ""))
+            for factor in factors
+        ]
+        found.setdefault((ends[0], ends[1]), []).append(float(row[published["column"]]))
+    return [
+        {"x": x, "series": series, "value": sum(values) / len(values)}
+        for (x, series), values in found.items()
+    ]

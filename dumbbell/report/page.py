@@ -19,6 +19,7 @@ from dumbbell.report.markup import Markup, details, joined, table, tag
 from dumbbell.report.provenance import method_section, provenance_section
 from dumbbell.report.tables import agreement_section, study_table
 from dumbbell.report.topology import topology
+from dumbbell.studies.definition import metrics_in
 from dumbbell.studies.numbers import with_error
 from dumbbell.studies.result import StudyResult
 
@@ -66,7 +67,8 @@ def study_page(result: StudyResult, figures: Mapping[str, Begun] | None = None) 
             tag("h2", "Agreement", id="agreement"),
             agreement_section(result.agreement, title),
         ]
-    metrics = dict.fromkeys(c.metric for t in study.tables.values() for c in t.columns.values())
+    quantities = [one for t in study.tables.values() for one in t.columns.values()]
+    metrics = dict.fromkeys(name for one in quantities for name in metrics_in(one))
     titles = {study.parts[part].title: results for part, results in result.parts.items()}
     body += _closing(list(metrics), titles)
     body.append(tag("h3", "Sources"))

@@ -9,7 +9,7 @@ from dumbbell.report.markup import Markup, details, joined, table, tag
 from dumbbell.studies.definition import Study
 from dumbbell.studies.display import heading
 from dumbbell.studies.numbers import number, with_error
-from dumbbell.studies.tables import Row
+from dumbbell.studies.tables import Row, outside_single_runs
 
 _OPEN_ROWS = 12
 
@@ -26,7 +26,8 @@ def study_table(study: Study, name: str, rows: list[Row]) -> Markup:
         note = tag("span", "published", class_="pub")
         label = tag("span", heading(column))
         if column not in plain:
-            label = tag("span", METRICS[study.tables[name].columns[column].metric].axis)
+            metric = study.tables[name].columns[column].metric
+            label = tag("span", METRICS[metric].axis if metric else heading(column))
         if column in plain:
             head.append(joined([label, tag("br"), note]) if published else label)
         if column in ours:
@@ -43,11 +44,20 @@ def _cells(row: Row, columns: list[str], plain: list[str], ours: list[str]) -> l
     cells: list[Markup] = []
     for column in columns:
         if column in plain:
-            value = NAMES.get(row[column], row[column])
-            cells.append(tag("span", number(value), class_="pub" if column in ours else None))
+            cells.append(_plain(row, column, published=column in ours))
         if column in ours:
             cells.append(_measured(row, column))
     return cells
+
+
+def _plain(row: Row, column: str, *, published: bool) -> Markup:
+    value = NAMES.get(row[column], row[column])
+    if not published:
+        return tag("span", number(value))
+    if outside_single_runs(row, column):
+        title = "outside the central 95 % of our single runs"
+        return tag("span", f"{number(value)} ✗", class_="pub differs", title=title)
+    return tag("span", number(value), class_="pub")
 
 
 def _measured(row: Row, column: str) -> Markup:
@@ -56,6 +66,9 @@ def _measured(row: Row, column: str) -> Markup:
         return tag("b", number(value))
     shown, sign, half = with_error(value, max(high - value, value - low)).partition(" ± ")
     title = f"95 % interval {number(low)} to {number(high)}"
+    if row.get(f"{column}_runs_low") is not None:
+        ends = (number(row[f"{column}_runs_{end}"]) for end in ("low", "high"))
+        title += f"; single runs {' to '.join(ends)}"
     error = [tag("span", f" ± {half}", class_="plusminus")] if sign else []
     return tag("span", tag("b", shown), *error, title=title)
 

@@ -14,7 +14,7 @@ from ruamel.yaml.error import YAMLError
 
 from dumbbell.agreement import CELL
 from dumbbell.errors import DumbbellError
-from dumbbell.metrics import METRICS, metric_named
+from dumbbell.metrics import metric_named
 from dumbbell.metrics.levels import levels_with
 
 
@@ -68,6 +68,9 @@ class Quantity(_Strict):
 class Expectation(_Strict):
     """What a claim says of its quantity: near the published value, within bounds, or a pattern.
 
+    `single_run`: what was published is one run; it lies in the central 95 % of our single runs
+    (with several cases: in ranges that hold all of them together in 95 %).
+
     `near`: the published value lies in the interval widened by `tolerance` (absolute, or a share
     as `"3 %"` of the published value). `above`, `below`, `between`: holds in at least 95 % of
     resamples, in all cases at once. `opposite`: the value that the claim denies, if not simply
@@ -75,6 +78,7 @@ class Expectation(_Strict):
     """
 
     near: bool = False
+    single_run: bool = False
     tolerance: float | str = 0.0
     opposite: float | None = None
     above: float | None = None
@@ -83,9 +87,9 @@ class Expectation(_Strict):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Expectation:
-        given = [self.near, self.above is not None, self.below is not None]
+        given = [self.near, self.single_run, self.above is not None, self.below is not None]
         if sum(given) + (self.between is not None) != 1:
-            raise ValueError("an expectation is one of near, above, below, between")
+            raise ValueError("an expectation is one of near, single_run, above, below, between")
         self.tolerance_around(1.0)
         return self
 
@@ -155,7 +159,7 @@ class Claim(_Strict):
             raise ValueError(
                 f"claim {self.id}: {len(self.each)} cases, {len(self.published)} published values"
             )
-        if self.expect.near and self.published is None:
+        if (self.expect.near or self.expect.single_run) and self.published is None:
             raise ValueError(f"claim {self.id}: near what? It has no published value")
         return self
 
@@ -174,21 +178,13 @@ class PublishedColumns(_Strict):
     over: str | None = None
 
 
-class Column(_Strict):
-    """A measured column of a table: a metric where these levels hold."""
-
-    metric: str
-    where: Where = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _known(self) -> Column:
-        metric_named(self.metric)
-        return self
-
-    @property
-    def unit(self) -> str:
-        """Unit of the metric."""
-        return METRICS[self.metric].unit
+def metrics_in(quantity: Quantity) -> list[str]:
+    """The metrics that a quantity is made of."""
+    if quantity.metric is not None:
+        return [quantity.metric]
+    kinds = ("ratio", "difference", "sum", "lowest", "highest", "mean")
+    operands = (one for kind in kinds for one in getattr(quantity, kind) or ())
+    return [name for one in operands for name in metrics_in(one)]
 
 
 class Table(_Strict):
@@ -199,7 +195,8 @@ class Table(_Strict):
     published: str | None = None
     #: Key columns and the factors they hold.
     rows: dict[str, str]
-    columns: dict[str, Column]
+    #: What is measured for each column; a row adds the levels of its keys.
+    columns: dict[str, Quantity]
 
 
 class Figure(_Strict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from rich.box import SIMPLE_HEAD
@@ -12,9 +13,10 @@ from rich.text import Text
 from dumbbell.studies.agreement_display import AgreementTable, agreement_line
 from dumbbell.studies.definition import Study
 from dumbbell.studies.numbers import number, with_error
+from dumbbell.studies.quantities import ENOUGH_RUNS
 from dumbbell.studies.result import StudyResult
-from dumbbell.studies.tables import Row
-from dumbbell.studies.verdicts import CauseResult, ClaimResult, Verdict
+from dumbbell.studies.tables import Row, outside_single_runs
+from dumbbell.studies.verdicts import Case, CauseResult, ClaimResult, Verdict
 
 _STYLE = {
     Verdict.REPRODUCED: ("✓", "green"),
@@ -54,6 +56,8 @@ def study_table(study: Study, name: str, rows: list[Row]) -> RichTable:
     columns = [*plain, *(c for c in ours if c not in plain)]
     if set(plain) - set(keys):
         title += "; published in brackets"
+    if any(outside_single_runs(row, column) for row in rows for column in ours):
+        title += ", ✗ outside the central 95 % of our single runs"
     table = RichTable(title=title, title_justify="left", title_style="bold")
     table.box, table.padding, table.pad_edge = SIMPLE_HEAD, (0, 1, 0, 0), False
     for column in columns:
@@ -69,7 +73,8 @@ def _cell(row: Row, column: str, plain: list[str], ours: list[str]) -> Text:
         return Text(_digits(number(row[column])))
     text = Text(_digits(_with_interval(row, column)), "bold")
     if column in plain:
-        text.append(f"\n({_digits(number(row[column]))})", "not bold dim")
+        sign = " ✗" if outside_single_runs(row, column) else ""
+        text.append(f"\n({_digits(number(row[column]))}{sign})", "not bold dim")
     return text
 
 
@@ -104,6 +109,9 @@ def claims_table(claims: list[ClaimResult]) -> RichTable:
         where = ", ".join(found["where"].values())
         if where and len(result.cases) > 1:
             text.append(f" ({where} decides)", "dim")
+        runs = single_runs(result.deciding)
+        if runs:
+            text.append(f"\n{runs}", "dim")
         if result.note:
             text.append(f"\n{result.note}", "dim")
         for line in reference_lines(result):
@@ -114,6 +122,15 @@ def claims_table(claims: list[ClaimResult]) -> RichTable:
             text.append(f" {cause_outcome(cause)}", "" if cause.shown else "dim")
         table.add_row(Text(f"{sign} {result.claim.id}", style), text)
     return table
+
+
+def single_runs(case: Case) -> str:
+    """What one run alone would have shown, in words; empty where that is not known."""
+    if case.runs is not None:
+        return f"single runs: {number(case.runs[0])} to {number(case.runs[1])}"
+    if math.isfinite(case.share_of_runs) and len(case.measured.runs) >= ENOUGH_RUNS:
+        return f"one run alone shows it in {case.share_of_runs:.0%} of {len(case.measured.runs)}"
+    return ""
 
 
 def reference_lines(result: ClaimResult) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
@@ -12,19 +12,32 @@ import numpy.typing as npt
 import polars as pl
 
 from dumbbell.metrics import METRICS, Tables
-from dumbbell.metrics.statistics import DRAWS, Interval, bootstrap_means, percentiles
+from dumbbell.metrics.statistics import (
+    CONFIDENCE,
+    DRAWS,
+    Interval,
+    bootstrap_means,
+    percentiles,
+)
 from dumbbell.studies.definition import Quantity, StudyError
 
 Floats = npt.NDArray[np.float64]
 
+#: Repeats from which on the range of single runs means something.
+ENOUGH_RUNS = 20
+
 
 @dataclass(frozen=True)
 class Drawn:
-    """A quantity: its value from the means over repeats, its draws, and the fewest repeats used."""
+    """A quantity: its value from the means over repeats, its draws, and the fewest repeats used.
+
+    `runs`: what each repeat alone would have shown, in order; empty where that is not known.
+    """
 
     value: float
     draws: Floats
     count: int
+    runs: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
     def interval(self) -> Interval:
@@ -32,6 +45,11 @@ class Drawn:
         if self.count < 2 or not np.isfinite(self.draws).all():
             return Interval(self.value, float("nan"), float("nan"), self.count)
         return Interval(self.value, *percentiles(self.draws), self.count)
+
+    def single_runs(self, confidence: float = CONFIDENCE) -> tuple[float, float] | None:
+        """The central range of what single repeats show; None with fewer than `ENOUGH_RUNS`."""
+        known = self.runs[np.isfinite(self.runs)]
+        return percentiles(known, confidence) if known.size >= ENOUGH_RUNS else None
 
 
 class Source(Protocol):
@@ -62,7 +80,7 @@ class Cells:
         names = self._measured[metric].columns
         for column in where:
             # A metric of whole runs stands beside those of its flows.
-            if column not in (*names, "flow", "pipe", "kind"):
+            if column not in (*names, "flow", "group", "pipe", "kind"):
                 raise StudyError(f"no factor {column!r}; there are {names[1:-1]}")
         columns = tuple(column for column in where if column in names)
         rows = self._by(metric, columns).get(tuple(where[column] for column in columns))
@@ -71,10 +89,11 @@ class Cells:
         for factor in self._results.experiment.factors:
             if factor not in where and len({row[names.index(factor)] for row in rows}) > 1:
                 raise StudyError(f"{metric} where {dict(where)}: which {factor}?")
-        values = _by_repeat(rows, names.index("repeat"), names.index("value"))
+        runs = _by_repeat(rows, names.index("repeat"), names.index("value"))
+        values = runs[~np.isnan(runs)]
         if values.size == 0:
             return Drawn(float("nan"), np.full(DRAWS, np.nan), 0)
-        return Drawn(float(values.mean()), bootstrap_means(values), int(values.size))
+        return Drawn(float(values.mean()), bootstrap_means(values), int(values.size), runs)
 
     def _by(self, metric: str, columns: tuple[str, ...]) -> Mapping[Row, list[Row]]:
         """Rows of the metric by the levels of some columns: divided once, looked up many times."""
@@ -89,13 +108,11 @@ class Cells:
 
 
 def _by_repeat(rows: list[Row], repeat: int, value: int) -> Floats:
-    """One value per repeat, in order; what was measured several times in one is averaged, NaN is
-    left out."""
+    """One value per repeat, in order; what was measured several times in one is averaged."""
     found: dict[Any, list[Any]] = {}
     for row in rows:
         found.setdefault(row[repeat], []).append(row[value])
-    values = np.array([sum(found[key]) / len(found[key]) for key in sorted(found)], np.float64)
-    return values[~np.isnan(values)]
+    return np.array([sum(found[key]) / len(found[key]) for key in sorted(found)], np.float64)
 
 
 Combine = Callable[[list[Floats]], Floats]
@@ -127,7 +144,16 @@ def _constant(number: float | str, case: Mapping[str, str]) -> Drawn:
         value = float(level)
     except ValueError:
         raise StudyError(f"{number!r} is no number in the case {dict(case)}") from None
-    return Drawn(value, np.full(DRAWS, value), _ENDLESS)
+    return Drawn(value, np.full(DRAWS, value), _ENDLESS, np.array([value]))
+
+
+def _paired(combine: Combine, drawn: list[Drawn]) -> Floats:
+    """What each repeat alone shows, where all have the same repeats (a constant fits any)."""
+    sizes = {one.runs.size for one in drawn} - {1}
+    if len(sizes) != 1:
+        return np.empty(0)
+    shape = sizes.pop()
+    return combine([np.broadcast_to(one.runs, (shape,)) for one in drawn])
 
 
 def evaluate(
@@ -156,5 +182,6 @@ def evaluate(
                 return None
             value = combine([np.array([one.value]) for one in drawn])
             draws = combine([one.draws for one in drawn])
-            return Drawn(float(value[0]), draws, min(one.count for one in drawn))
+            count = min(one.count for one in drawn)
+            return Drawn(float(value[0]), draws, count, _paired(combine, drawn))
     raise AssertionError("a quantity has exactly one kind")

@@ -55,7 +55,7 @@ def evaluate_study(
     """
     cells = {part: Cells(results) for part, results in parts.items()}
     tables = {
-        name: build_table(study, name, parts[table.part], cells[table.part])
+        name: build_table(study, name, parts[table.part], cells)
         for name, table in study.tables.items()
         if table.part in parts
     }

@@ -77,10 +77,13 @@ def _changed(study: Study, part: str) -> dict[str, str | list[str]]:
     one = study.parts[part]
     if not one.is_variant:
         return {}
-    # Metrics come from probes; of all other tables over time only figures do.
     text = (study.folder / one.experiment).read_text(encoding="utf-8")
-    kept = "[probes]" if re.search(r"\bprobes\b", text) else "[]"
-    return {**one.set, "name": _part_name(study, part), "sampling.keep": kept}
+    changed: dict[str, str | list[str]] = {**one.set, "name": _part_name(study, part)}
+    if re.search(r"^sampling:", text, re.MULTILINE):
+        # Metrics come from probes; of all other tables over time only figures do.
+        kept = "[probes]" if re.search(r"\bprobes\b", text) else "[]"
+        changed["sampling.keep"] = kept
+    return changed
 
 
 def _part_name(study: Study, part: str) -> str:

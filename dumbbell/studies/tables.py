@@ -8,14 +8,17 @@ from typing import Any
 from dumbbell.metrics import Tables
 from dumbbell.metrics.levels import number_of
 from dumbbell.studies.definition import Study, Table
-from dumbbell.studies.quantities import Cells
+from dumbbell.studies.quantities import Source, evaluate
 from dumbbell.studies.verdicts import finite
 
 Row = dict[str, Any]
 
 
-def build_table(study: Study, name: str, results: Tables, cells: Cells) -> list[Row]:
+def build_table(study: Study, name: str, results: Tables, cells: Mapping[str, Source]) -> list[Row]:
     """The rows of a table: key columns, then each column with `_measured`, `_low`, `_high`.
+
+    `_runs_low`, `_runs_high` are the central 95 % of what single repeats show, where there are
+    enough of them.
 
     Columns are named and ordered as in the published file; where nothing is published the plain
     column is left out. Cells that were not run have null. A key whose name carries a unit
@@ -40,14 +43,14 @@ def _combinations(table: Table, results: Tables) -> list[dict[str, str]]:
     return sorted(rows, key=lambda row: [order[factor].get(row[factor], 0) for factor in factors])
 
 
-def _own_row(table: Table, where: Mapping[str, str], cells: Cells) -> Row | None:
+def _own_row(table: Table, where: Mapping[str, str], cells: Mapping[str, Source]) -> Row | None:
     row: Row = {column: _key(column, where[factor]) for column, factor in table.rows.items()}
     for name in table.columns:
         row |= _measured(table, name, where, cells)
     return row
 
 
-def _published_row(table: Table, published: Mapping[str, str], cells: Cells) -> Row:
+def _published_row(table: Table, published: Mapping[str, str], cells: Mapping[str, Source]) -> Row:
     where = {factor: published[column] for column, factor in table.rows.items()}
     row: Row = {}
     for column, text in published.items():
@@ -57,15 +60,29 @@ def _published_row(table: Table, published: Mapping[str, str], cells: Cells) -> 
     return row
 
 
-def _measured(table: Table, name: str, where: Mapping[str, str], cells: Cells) -> Row:
-    column = table.columns[name]
-    drawn = cells.drawn(column.metric, {**where, **column.where})
+def _measured(
+    table: Table, name: str, where: Mapping[str, str], cells: Mapping[str, Source]
+) -> Row:
+    drawn = evaluate(table.columns[name], where, table.part, cells)
     found = drawn.interval if drawn is not None else None
-    return {
+    row: Row = {
         f"{name}_measured": finite(found.mean) if found else None,
         f"{name}_low": finite(found.low) if found else None,
         f"{name}_high": finite(found.high) if found else None,
     }
+    runs = drawn.single_runs() if drawn is not None else None
+    if runs is not None:
+        row |= {f"{name}_runs_low": finite(runs[0]), f"{name}_runs_high": finite(runs[1])}
+    return row
+
+
+def outside_single_runs(row: Row, column: str) -> bool:
+    """Whether the published number of a column is none that one of our runs would show."""
+    low, high = row.get(f"{column}_runs_low"), row.get(f"{column}_runs_high")
+    value = row.get(column)
+    if low is None or high is None or not isinstance(value, float):
+        return False
+    return not low <= value <= high
 
 
 def _key(column: str, level: str) -> str | float:

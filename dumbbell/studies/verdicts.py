@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -52,6 +52,10 @@ class Case:
     distance: float
     #: From the mean to where the verdict would be another.
     margin: float = math.nan
+    #: What single runs show: the range that decides, for a claim of a single run.
+    runs: tuple[float, float] | None = None
+    #: Share of single repeats that would have shown what the claim says.
+    share_of_runs: float = math.nan
 
     @property
     def repeats_needed(self) -> int | None:
@@ -82,6 +86,9 @@ class Case:
             if isinstance(self.published, tuple)
             else self.published,
             "share_of_draws": round(self.share, 4),
+            "share_of_runs": finite(self.share_of_runs),
+            "runs_low": self.runs and finite(self.runs[0]),
+            "runs_high": self.runs and finite(self.runs[1]),
             "repeats_needed": self.repeats_needed,
         }
 
@@ -165,12 +172,18 @@ def judge(study: Study, claim: Claim, cells: Mapping[str, Source]) -> ClaimResul
             found.append((where, _published(study, claim, number, where), drawn))
     if not found:
         return None
-    cases = [case_of(claim.expect, where, published, drawn) for where, published, drawn in found]
+    cases = [
+        case_of(claim.expect, where, published, drawn, of_cases=len(found))
+        for where, published, drawn in found
+    ]
     note = ""
     if len(cases) < len(claim.each):
         note = f"{len(cases)} of {len(claim.each)} cases were run"
     if min(case.measured.count for case in cases) < 2:
         note = "; ".join(filter(None, [note, "fewer than two repeats give no interval"]))
+    if claim.expect.single_run and len(cases) > 1:
+        inside = sum(case.verdict is Verdict.REPRODUCED for case in cases)
+        note = "; ".join(filter(None, [note, f"{inside} of {len(cases)} lie where single runs do"]))
     verdict = _combined(claim, cases)
     if claim.inconsistent:
         verdict = Verdict.INCONSISTENT
@@ -191,7 +204,11 @@ def _without(study: Study, claim: Claim, cause: Cause, cells: Mapping[str, Sourc
 
 def _combined(claim: Claim, cases: list[Case]) -> Verdict:
     verdicts = {case.verdict for case in cases}
-    if claim.expect.near or min(case.measured.count for case in cases) < 2:
+    if (
+        claim.expect.near
+        or claim.expect.single_run
+        or min(case.measured.count for case in cases) < 2
+    ):
         for worst in (Verdict.NOT_REPRODUCED, Verdict.WITHIN_NOISE):
             if worst in verdicts:
                 return worst
@@ -206,11 +223,20 @@ def _by_share(share: float) -> Verdict:
     return Verdict.NOT_REPRODUCED if share <= 1 - CERTAIN else Verdict.WITHIN_NOISE
 
 
-def case_of(expect: Expectation, where: dict[str, str], published: Published, drawn: Drawn) -> Case:
-    """One case, judged."""
-    if expect.near:
+def case_of(
+    expect: Expectation,
+    where: dict[str, str],
+    published: Published,
+    drawn: Drawn,
+    *,
+    of_cases: int = 1,
+) -> Case:
+    """One case, judged; `of_cases`: how many are judged together."""
+    if expect.near or expect.single_run:
         if not isinstance(published, (int, float)):
             raise StudyError(f"near needs one published number in case {where}")
+        if expect.single_run:
+            return _single_run(where, float(published), drawn, of_cases)
         return _near(expect, where, float(published), drawn)
     low, high = _bounds(expect)
     share = float(_holds(expect, drawn.draws).mean())
@@ -218,7 +244,27 @@ def case_of(expect: Expectation, where: dict[str, str], published: Published, dr
     margin = max(low - drawn.value, drawn.value - high)
     distance = (1 - share) * 1e6 + margin / (1 + abs(drawn.value))
     edge = min(abs(drawn.value - bound) for bound in (low, high))
-    return Case(where, published, drawn, verdict, share, distance, edge)
+    known = drawn.runs[np.isfinite(drawn.runs)]
+    of_runs = float(_holds(expect, known).mean()) if known.size else math.nan
+    found = Case(where, published, drawn, verdict, share, distance, edge)
+    return replace(found, share_of_runs=of_runs)
+
+
+def _single_run(where: dict[str, str], published: float, drawn: Drawn, of_cases: int) -> Case:
+    """A published run among ours: in ranges that hold all cases together with 95 %.
+
+    Bonferroni: each case may be wrong with a share of what all together may.
+    """
+    runs = drawn.single_runs(1 - (1 - CERTAIN) / of_cases)
+    if runs is None:
+        return Case(where, published, drawn, Verdict.WITHIN_NOISE, math.nan, math.inf)
+    low, high = runs
+    inside = low <= published <= high
+    middle = float(np.median(drawn.runs[np.isfinite(drawn.runs)]))
+    half = (high - middle) if published > middle else (middle - low)
+    distance = abs(published - middle) / (half or 1.0)
+    verdict = Verdict.REPRODUCED if inside else Verdict.NOT_REPRODUCED
+    return Case(where, published, drawn, verdict, float(inside), distance, runs=runs)
 
 
 def _bounds(expect: Expectation) -> tuple[float, float]:

@@ -180,6 +180,7 @@ impl<'a> Recorder<'a> {
                     if let (Phase::Finished { .. }, Some(last)) = (flow.phase, flow.last_delivery) {
                         transfers.push(TransferRow {
                             flow: spec.name.clone(),
+                            group: spec.group.clone(),
                             start_ns: flow.start,
                             end_ns: last,
                             transfer_bytes: row.delivered_bytes,
@@ -320,6 +321,7 @@ impl Sums {
 fn bare(spec: &scenario::Flow) -> FlowRow {
     FlowRow {
         flow: spec.name.clone(),
+        group: spec.group.clone(),
         from_host: spec.from.clone(),
         to_host: spec.to.clone(),
         start_ns: NEVER,

@@ -327,6 +327,9 @@ pub struct Route {
 pub struct Flow {
     /// Unique name.
     pub name: String,
+    /// What it belongs to, for whom results are added up; empty: to nothing. Part of no decision.
+    #[serde(default)]
+    pub group: String,
     /// Name of the sending host.
     pub from: String,
     /// Name of the receiving host.

@@ -108,6 +108,7 @@ table! {
     /// One row per flow.
     FlowRow, FLOWS, "flows", {
         flow: String = "Name of the flow.",
+        group: String = "What it belongs to; empty: to nothing.",
         kind: String = "tcp, udp or ping.",
         congestion_control: String = "The sender's algorithm; empty unless tcp.",
         codec: String = "What a voice flow carries: g711; empty for all others.",
@@ -284,6 +285,7 @@ table! {
     /// One row per finished application transfer.
     TransferRow, TRANSFERS, "transfers", {
         flow: String = "Name of the flow.",
+        group: String = "What it belongs to; empty: to nothing.",
         start_ns: i64 = "The application wrote the first byte.",
         end_ns: i64 = "The last byte arrived at the receiving application.",
         transfer_bytes: i64 = "Payload.",

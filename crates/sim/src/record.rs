@@ -247,6 +247,7 @@ impl World<'_> {
     fn flow_row(&self, index: usize, spec: &Flow, flow: &FlowState) -> FlowRow {
         let mut row = FlowRow {
             flow: spec.name.clone(),
+            group: spec.group.clone(),
             from_host: spec.from.clone(),
             to_host: spec.to.clone(),
             start_ns: ns(flow.start),
@@ -364,6 +365,7 @@ fn transfer_row(spec: &Flow, flow: &FlowState) -> Option<TransferRow> {
     let Phase::Finished(_) = tcp.sender.phase else { return None };
     Some(TransferRow {
         flow: spec.name.clone(),
+        group: spec.group.clone(),
         start_ns: ns(flow.start),
         end_ns: tcp.receiver.last_delivery.map_or(-1, ns),
         transfer_bytes: flow.delivered_bytes() as i64,

@@ -275,6 +275,7 @@ pub(crate) fn with(scenario: &Scenario, change: impl Fn(&mut TcpOptions)) -> Sce
 fn flow(name: &str, pair: usize, traffic: Traffic) -> Flow {
     Flow {
         name: name.into(),
+        group: String::new(),
         from: format!("a{pair}"),
         to: format!("b{pair}"),
         start: Span::ZERO,

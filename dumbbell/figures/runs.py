@@ -1,0 +1,117 @@
+"""What single runs show: every repeat of every cell, and where a published run lies among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from dumbbell.figures.factor import Extras, series_name, words
+from dumbbell.figures.figure import Figure, as_spec
+from dumbbell.metrics import Tables, metric_named
+from dumbbell.metrics.statistics import percentiles
+
+#: Ratio of the ends above which an axis is logarithmic.
+_WIDE = 20
+#: Pixels of a line of ticks, and of the rest.
+_LINE, _FOOT = 26, 30
+
+
+def runs(
+    results: Tables,
+    *,
+    metric: str,
+    by: Sequence[str] | str | None = None,
+    where: Mapping[str, str] | None = None,
+    title: str | None = None,
+    extras: Extras | None = None,
+) -> Figure:
+    """Every repeat as a tick, one line per cell, with median and central 95 %.
+
+    `by`: the factors that name a line (all that vary, if not given). Published values are crosses;
+    their `x` and `series` are the first and second of `by`. Raises `ValueError` for unknown names
+    and where several values fall on one run.
+    """
+    measured = metric_named(metric)
+    frame = measured.measure(results).filter(pl.col("value").is_not_nan())
+    for column, level in (where or {}).items():
+        if column not in frame.columns:
+            raise ValueError(f"no factor {column!r}; there are {', '.join(frame.columns)}")
+        frame = frame.filter(pl.col(column) == level)
+    if frame.is_empty():
+        raise ValueError(f"nothing measured for {metric} where {dict(where or {}) or 'anything'}")
+    known = (*results.experiment.factors, "flow", "group", "pipe")
+    varying = [c for c in known if c in frame.columns and frame[c].n_unique() > 1]
+    named = [by] if isinstance(by, str) else list(by or varying)
+    # A factor that goes with those named is not open.
+    lines = frame.n_unique(named) if named else 1
+    left = [c for c in varying if c not in named and frame.n_unique([*named, c]) > lines]
+    if left:
+        raise ValueError(f"several values for each run: fix {', '.join(map(words, left))} by where")
+    levels = frame.select(named).unique(maintain_order=True).rows() if named else [()]
+    groups = {
+        _name(level): frame.filter(
+            *(pl.col(c) == one for c, one in zip(named, level, strict=True))
+        )["value"].to_list()
+        for level in levels
+    }
+    published = {
+        _name([row["x"], row["series"]][: len(named)]): float(row["value"])
+        for row in (extras.published if extras else ())
+    }
+    heading = title or f"{measured.label}: single runs"
+    chart = _chart(groups, published, measured.axis)
+    count = max(map(len, groups.values()))
+    text = f"{measured.label} of {count} single runs each for {'; '.join(groups)}."
+    return Figure(heading, text, as_spec(chart), height=_FOOT + _LINE * len(groups))
+
+
+def _name(levels: Sequence[str]) -> str:
+    return ", ".join(map(series_name, levels)) or "all"
+
+
+def _chart(groups: Mapping[str, list[float]], published: Mapping[str, float], axis: str) -> Any:
+    """The layers: ranges, ticks of runs, medians, crosses of what was published."""
+    ticks: list[dict[str, Any]] = []
+    ranges: list[dict[str, Any]] = []
+    for name, values in groups.items():
+        low, high = percentiles(values)
+        middle = float(np.median(values))
+        ticks += [{"cell": name, "value": float(f"{value:.4g}")} for value in sorted(values)]
+        ranges.append(
+            {"cell": name, "low": low, "high": high, "median": middle, "runs": len(values)}
+        )
+    crosses = [{"cell": name, "value": published[name]} for name in groups if name in published]
+    everything = [row["value"] for row in (*ticks, *crosses)]
+    wide = min(everything) > 0 and max(everything) > _WIDE * min(everything)
+    scale = alt.Scale(type="log" if wide else "linear", zero=False, nice=True)
+    order = list(groups)
+    y = alt.Y("cell:N", sort=order, title=None, axis=alt.Axis(labelLimit=260))
+    x = alt.X("value:Q", title=axis, scale=scale)
+    tip = [
+        alt.Tooltip("cell:N", title="runs of"),
+        alt.Tooltip("median:Q", title="median", format=",.4~g"),
+        alt.Tooltip("low:Q", title="central 95 % from", format=",.4~g"),
+        alt.Tooltip("high:Q", title="to", format=",.4~g"),
+        alt.Tooltip("runs:Q", title="runs"),
+    ]
+    bars = alt.Chart(alt.InlineData(values=ranges)).encode(y=y, tooltip=tip)
+    layers = [
+        bars.mark_bar(height=13, opacity=0.22).encode(
+            x=alt.X("low:Q", title=axis, scale=scale), x2="high:Q"
+        ),
+        alt.Chart(alt.InlineData(values=ticks))
+        .mark_tick(thickness=1, size=11, opacity=0.35)
+        .encode(x=x, y=y),
+        bars.mark_tick(thickness=3, size=18).encode(x=alt.X("median:Q", title=axis, scale=scale)),
+    ]
+    if crosses:
+        mark = alt.Chart(alt.InlineData(values=crosses)).mark_point(
+            style=["published", "lost"], shape="M-1,-1L1,1M-1,1L1,-1", size=110, opacity=1
+        )
+        hint = [alt.Tooltip("cell:N", title="published, for"), alt.Tooltip("value:Q", title=axis)]
+        layers.append(mark.encode(x=x, y=y, tooltip=hint))
+    return alt.layer(*layers)

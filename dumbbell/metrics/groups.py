@@ -1,0 +1,137 @@
+"""What the connections of a group come to: a page's objects of one size, say.
+
+Flows name their group (`group:`); flows without one are in none.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from dumbbell.metrics.definition import Metric, Tables, keys, known
+
+_TIME_S = (pl.col("end_ns") - pl.col("start_ns")) / 1e9
+_SPAN_S = (pl.col("end_ns").max() - pl.col("start_ns").min()) / 1e9
+_WINDOW = "each connection from start_ns to end_ns; NaN if one of the group is not finished"
+
+
+def _connections(tables: Tables) -> pl.DataFrame:
+    """The TCP flows that are in a group, with `finished`: everything was sent and acknowledged."""
+    done = tables.transfers.select("run", "flow", pl.lit(value=True).alias("finished"))
+    grouped = (pl.col("kind") == "tcp") & (pl.col("group") != "")
+    return (
+        tables.flows.filter(grouped)
+        .join(done, on=["run", "flow"], how="left", maintain_order="left")
+        .with_columns(pl.col("finished").fill_null(value=False))
+    )
+
+
+def _of_run(tables: Tables, value: pl.Expr) -> pl.DataFrame:
+    return _over(tables, keys(tables), value, needs_all=True)
+
+
+def _of_group(tables: Tables, value: pl.Expr, *, needs_all: bool) -> pl.DataFrame:
+    return _over(tables, [*keys(tables), "group"], value, needs_all=needs_all)
+
+
+def _over(tables: Tables, columns: list[str], value: pl.Expr, *, needs_all: bool) -> pl.DataFrame:
+    """`value` over the connections that are alike in these columns."""
+    known = pl.col("finished").all() if needs_all else pl.lit(value=True)
+    return (
+        _connections(tables)
+        .group_by(columns, maintain_order=True)
+        .agg(pl.when(known).then(value.cast(pl.Float64)).otherwise(float("nan")).alias("value"))
+    )
+
+
+TIME = Metric(
+    name="group_time_s",
+    label="Time of a group's connections",
+    unit="s",
+    formula="Σ over the TCP flows of the group: (end_ns − start_ns) / 10⁹",
+    place="the sender: from its SYN until all is acknowledged",
+    window=_WINDOW,
+    source="Wireshark's duration of a conversation, added up; what study 2 calls transfer time",
+    measure=lambda tables: _of_group(tables, _TIME_S.sum(), needs_all=True),
+    of=("group",),
+)
+
+COMPLETION = Metric(
+    name="group_completion_s",
+    label="Completion of a group",
+    unit="s",
+    formula="(latest end_ns − earliest start_ns) / 10⁹ over the TCP flows of the group",
+    place="the sender",
+    window=_WINDOW,
+    source="what a person waits for who has asked for all of them",
+    measure=lambda tables: _of_group(tables, _SPAN_S, needs_all=True),
+    of=("group",),
+)
+
+RATE = Metric(
+    name="group_rate_kbps",
+    label="Rate of a group's connections",
+    unit="kbit/s",
+    formula="mean over the TCP flows of the group: 8 · delivered_bytes / (end_ns − start_ns) · 10⁶",
+    place="the receivers' in-order streams: payload without headers",
+    window=_WINDOW,
+    source="as goodput_mbps, with the handshake's time",
+    measure=lambda tables: _of_group(
+        tables, (pl.col("delivered_bytes") * 8e-3 / _TIME_S).mean(), needs_all=True
+    ),
+    of=("group",),
+)
+
+RETRANSMITTED = Metric(
+    name="group_retransmitted_percent",
+    label="Retransmissions of a group",
+    unit="%",
+    formula="100 · Σ tap_retransmissions / Σ tap_data_packets over the TCP flows of the group",
+    place="the flows' tap; what was lost before it and is sent again counts",
+    window="the whole run",
+    source="as retransmissions_at_tap",
+    measure=lambda tables: _of_group(
+        tables,
+        100 * pl.col("tap_retransmissions").sum() / pl.col("tap_data_packets").sum(),
+        needs_all=False,
+    ),
+    of=("group",),
+    bounds=(0.0, 100.0),
+)
+
+TIMEOUTS = Metric(
+    name="group_timeouts",
+    label="Retransmission time-outs of a group",
+    unit="",
+    formula="Σ timeouts over the TCP flows of the group",
+    place="the senders",
+    window="the whole run",
+    source="RFC 6298 §5",
+    measure=lambda tables: _of_group(tables, known("timeouts").sum(), needs_all=False),
+    of=("group",),
+)
+
+PAGE_TIME = Metric(
+    name="groups_time_s",
+    label="Time of all groups' connections",
+    unit="s",
+    formula="Σ of group_time_s over the groups of a run",
+    place=TIME.place,
+    window=_WINDOW,
+    source=TIME.source,
+    measure=lambda tables: _of_run(tables, _TIME_S.sum()),
+    of=(),
+)
+
+PAGE_COMPLETION = Metric(
+    name="groups_completion_s",
+    label="Completion of all groups",
+    unit="s",
+    formula="(latest end_ns − earliest start_ns) / 10⁹ over the TCP flows that are in a group",
+    place=COMPLETION.place,
+    window=_WINDOW,
+    source=COMPLETION.source,
+    measure=lambda tables: _of_run(tables, _SPAN_S),
+    of=(),
+)
+
+METRICS = (PAGE_TIME, PAGE_COMPLETION, TIME, COMPLETION, RATE, RETRANSMITTED, TIMEOUTS)
