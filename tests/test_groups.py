@@ -155,7 +155,7 @@ def test_single_runs_are_drawn_with_the_published_one() -> None:
     figure = plot(results, "runs", metric="cwnd_mean", by="cc", extras=extras)
     bars, ticks, _, crosses = (layer["data"]["values"] for layer in figure.spec["layer"])
     assert [row["cell"] for row in bars] == ["Reno", "CUBIC"]
-    assert len(ticks) == 60
+    assert sum(tick["runs"] for tick in ticks) == 60
     assert crosses == [{"cell": "CUBIC", "value": 7.0}]
     assert figure.spec["layer"][1]["encoding"]["x"]["scale"]["type"] == "log"
     assert "<svg" in figure.svg()

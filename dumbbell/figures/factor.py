@@ -241,7 +241,11 @@ def _published(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
     mark = alt.Chart(alt.InlineData(values=rows)).mark_point(
         style="published", shape="M-1,-1L1,1M-1,1L1,-1", size=90, strokeWidth=2.5, opacity=1
     )
-    return [mark.encode(x=_x(shown), y="mean:Q", color=_color(shown), tooltip=tooltip)]
+    drawn = mark.encode(x=_x(shown), y="mean:Q", color=_color(shown), tooltip=tooltip)
+    names = [series_name(level) for level in shown.by_levels]
+    if shown.scale is None and len(names) > 1:
+        drawn = drawn.encode(xOffset=alt.XOffset("series:N", sort=names))
+    return [drawn]
 
 
 def _lines(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -73,6 +74,17 @@ def _name(levels: Sequence[str]) -> str:
     return ", ".join(map(series_name, levels)) or "all"
 
 
+def _ticks(values: Sequence[float]) -> list[dict[str, float]]:
+    """Where runs lie, those that would fall on one another as one tick with their number."""
+    step = 10 ** (math.floor(math.log10(max(max(map(abs, values)), 1e-12))) - 2)
+    found: dict[float, int] = {}
+    for value in sorted(values):
+        fine = step if abs(value) > 20 * step else step / 10
+        place = float(f"{round(value / fine) * fine:.6g}")
+        found[place] = found.get(place, 0) + 1
+    return [{"value": value, "runs": count} for value, count in found.items()]
+
+
 def _chart(groups: Mapping[str, list[float]], published: Mapping[str, float], axis: str) -> Any:
     """The layers: ranges, ticks of runs, medians, crosses of what was published."""
     ticks: list[dict[str, Any]] = []
@@ -80,14 +92,15 @@ def _chart(groups: Mapping[str, list[float]], published: Mapping[str, float], ax
     for name, values in groups.items():
         low, high = percentiles(values)
         middle = float(np.median(values))
-        ticks += [{"cell": name, "value": float(f"{value:.4g}")} for value in sorted(values)]
+        ticks += [{"cell": name, **tick} for tick in _ticks(values)]
         ranges.append(
             {"cell": name, "low": low, "high": high, "median": middle, "runs": len(values)}
         )
     crosses = [{"cell": name, "value": published[name]} for name in groups if name in published]
     everything = [row["value"] for row in (*ticks, *crosses)]
     wide = min(everything) > 0 and max(everything) > _WIDE * min(everything)
-    scale = alt.Scale(type="log" if wide else "linear", zero=False, nice=True)
+    scale = alt.Scale(type="log" if wide else "linear", zero=False, nice=not wide)
+    shade = alt.Scale(type="sqrt", domain=[1, max(row["runs"] for row in ticks)], range=[0.3, 1])
     order = list(groups)
     y = alt.Y("cell:N", sort=order, title=None, axis=alt.Axis(labelLimit=260))
     x = alt.X("value:Q", title=axis, scale=scale)
@@ -104,8 +117,8 @@ def _chart(groups: Mapping[str, list[float]], published: Mapping[str, float], ax
             x=alt.X("low:Q", title=axis, scale=scale), x2="high:Q"
         ),
         alt.Chart(alt.InlineData(values=ticks))
-        .mark_tick(thickness=1, size=11, opacity=0.35)
-        .encode(x=x, y=y),
+        .mark_tick(thickness=1.2, size=11)
+        .encode(x=x, y=y, opacity=alt.Opacity("runs:Q", scale=shade, legend=None)),
         bars.mark_tick(thickness=3, size=18).encode(x=alt.X("median:Q", title=axis, scale=scale)),
     ]
     if crosses:

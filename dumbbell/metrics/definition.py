@@ -107,7 +107,7 @@ class Metric:
     @property
     def axis(self) -> str:
         """Label with unit, as on an axis: `Goodput (Mbit/s)`; not twice where it names it."""
-        named = not self.unit or self.unit in self.label
+        named = not self.unit or self.unit in self.label.split()
         return self.label if named else f"{self.label} ({self.unit})"
 
 

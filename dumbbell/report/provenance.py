@@ -5,8 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
+import polars as pl
+
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.report.markup import Markup, details, joined, table, tag
+
+#: Runs of an experiment above which its cells are listed in their place.
+_MOST_RUNS = 1000
 
 
 def method_section(metrics: Iterable[str]) -> Markup:
@@ -32,8 +37,9 @@ def method_section(metrics: Iterable[str]) -> Markup:
         "A claim is reproduced if the published value lies in our interval widened by the "
         "tolerance that the study file fixed beforehand, or if its ordering holds in at least 95 % "
         "of resamples in all cases at once; not reproduced if it does not; within noise if our "
-        "interval cannot tell it from its opposite; inconsistent in the source if the source "
-        "contradicts itself. Numbers beside a verdict are of the case that decides."
+        "interval cannot tell it from its opposite; where a number was published of one run, it is "
+        "reproduced if it lies in the central 95 % of our single runs; inconsistent in the source "
+        "if the source contradicts itself. Numbers beside a verdict are of the case that decides."
     )
     return joined(
         [
@@ -46,8 +52,11 @@ def method_section(metrics: Iterable[str]) -> Markup:
 
 def digest_of(results: Tables) -> str:
     """One digest for all runs of an experiment, whatever their order."""
-    digests = sorted(results.runs["digest"].to_list())
-    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+    return _joint(results.runs["digest"].to_list())
+
+
+def _joint(digests: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
 def provenance_section(parts: Mapping[str, Tables]) -> Markup:
@@ -67,15 +76,29 @@ def _experiment(title: str, results: Tables) -> Markup:
         "Digest of all runs": tag("code", digest_of(results)),
     }
     listed = tag("dl", *(tag(n, v) for k, x in facts.items() for n, v in (("dt", k), ("dd", x))))
-    factors = list(results.experiment.factors)
-    head = [*factors, "repeat", "seed", "run", "digest"]
-    rows = [
-        [*values[:-1], tag("code", str(values[-1])[:16])]
-        for values in runs.select(*factors, "repeat", "seed", "run", "digest").iter_rows()
-    ]
-    for row in rows:
-        row[-2] = tag("code", str(row[-2])[:16])
-    every = details("Every run with its digest", table(head, rows, left=len(factors)))
+    every = _runs(results) if runs.height <= _MOST_RUNS else _cells(results)
     return joined(
         [tag("h3", title), Markup(listed.replace("<dl>", '<dl class="facts">', 1)), every]
     )
+
+
+def _runs(results: Tables) -> Markup:
+    """Every run in a row."""
+    factors = list(results.experiment.factors)
+    head = [*factors, "repeat", "seed", "run", "digest"]
+    rows = [
+        [*values[:-2], *(tag("code", str(value)[:16]) for value in values[-2:])]
+        for values in results.runs.select(*factors, "repeat", "seed", "run", "digest").iter_rows()
+    ]
+    return details("Every run with its digest", table(head, rows, left=len(factors)))
+
+
+def _cells(results: Tables) -> Markup:
+    """Every cell in a row, where there are too many runs for a page; a store lists them."""
+    factors = list(results.experiment.factors)
+    cells = results.runs.group_by(factors, maintain_order=True).agg(
+        pl.len(), pl.col("seed").min().alias("from"), pl.col("seed").max().alias("to"), "digest"
+    )
+    rows = [[*values[:-1], tag("code", _joint(values[-1])[:16])] for values in cells.iter_rows()]
+    head = [*factors, "runs", "seeds from", "to", "digest of all"]
+    return details("Every cell with the digest of its runs", table(head, rows, left=len(factors)))
