@@ -68,10 +68,13 @@ impl Sender {
                 return;
             }
             let segment = self.queue.get(id);
-            let tagged = segment.sacked || segment.lost || segment.retransmitted;
-            if !tagged && !self.retransmit(id, Retransmission::Fast, false) {
+            if segment.sacked || segment.lost || segment.retransmitted {
+                continue;
+            }
+            if !self.retransmit(id, Retransmission::Fast, false) {
                 return;
             }
+            self.prr_out += 1;
         }
     }
 
