@@ -61,21 +61,25 @@ fn fack_marks_all_that_lies_three_segments_below_the_highest_sack() {
 
 /// A retransmission is lost too: of 20 segments the first, and the 23rd packet, which is segment 1
 /// again after two segments of limited transmit (RFC 3042). What was sent after it is SACKed a round
-/// trip later; then FACK sends it once more (`tcp_mark_lost_retrans`), and plain SACK (RFC 6675 §5.1
-/// has no rule for it) waits for the time-out.
+/// trip later; then FACK sends it once more (`tcp_mark_lost_retrans`), RACK likewise, since what was
+/// sent later was delivered (RFC 8985 §6.2 step 5, no window in recovery before reordering is seen),
+/// and plain SACK (RFC 6675 §5.1 has no rule for it) waits for the time-out.
 #[test]
-fn fack_finds_a_lost_retransmission_that_plain_sack_leaves_to_the_timeout() {
+fn fack_and_rack_find_a_lost_retransmission_that_plain_sack_leaves_to_the_timeout() {
     let scenario = wired(Algorithm::Reno, BULK, [1, 23], |o| {
         (o.initcwnd, o.ssthresh, o.rate_halving) = (20, 20, true);
     });
     let plain = run(&scenario);
     let fack = run(&with(&scenario, fack));
-    assert_eq!((plain.flow("f", "timeouts"), fack.flow("f", "timeouts")), (1, 0));
+    let rack = run(&with(&scenario, |o| o.tcp_recovery = 1));
+    assert_eq!([&plain, &fack, &rack].map(|run| run.flow("f", "timeouts")), [1, 0, 0]);
     // The third SACK starts recovery, the fifth lets segment 23 go (one for two ACKs). It is alone
     // on the wire, and its SACK comes 20 ms and its frame later.
     let third = FIRST_ACK_NS + 2 * FULL_NS;
     let next_sack = FIRST_ACK_NS + 4 * FULL_NS + FULL_NS + 20 * MS;
-    assert_eq!(fack.resent()[..2], [(third, 1), (next_sack, 1)]);
+    for run in [&fack, &rack] {
+        assert_eq!(run.resent()[..2], [(third, 1), (next_sack, 1)]);
+    }
     assert_eq!(plain.resent()[0], (third, 1));
     // Sent at the third SACK; the time-out is 200 ms beyond the round trip.
     assert!(plain.resent()[1].0 > third + 220 * MS);

@@ -1,6 +1,6 @@
 //! What a flow's sender put on its link and which ACKs came back, segment by segment.
 
-use super::{one_flow, scripted, serial, Run, SEGMENT_BYTES};
+use super::{one_flow, scripted, serial, Run};
 use dumbbell_model::scenario::{Algorithm, Pipe, Scenario, Source, Stretch};
 use dumbbell_model::{Rate, Span, TcpOptions};
 
@@ -96,12 +96,17 @@ impl Run {
         out.filter(|packet| packet.4.contains("syn")).map(|packet| packet.0).collect()
     }
 
+    /// Payload of the first data packet: a full segment, with timestamps or without.
+    fn segment_bytes(&self) -> i64 {
+        self.packets("out").iter().map(|packet| packet.2).find(|bytes| *bytes > 0).unwrap_or(1)
+    }
+
     /// Data segments in the order in which they left.
     pub(crate) fn sent(&self) -> Vec<Sent> {
-        let mut next = 1;
+        let (mut next, bytes) = (1, self.segment_bytes());
         let out = self.packets("out").into_iter().filter(|packet| packet.2 > 0);
         out.map(|(at_ns, seq, ..)| {
-            let segment = seq / SEGMENT_BYTES as i64 + 1;
+            let segment = seq / bytes + 1;
             let again = segment < next;
             next = next.max(segment + 1);
             Sent { at_ns, segment, again }
@@ -117,10 +122,10 @@ impl Run {
 
     /// ACKs of data, in the order in which they came; the FIN of the other side is none.
     pub(crate) fn acked(&self) -> Vec<Acked> {
+        let bytes = self.segment_bytes();
         let back = self.packets("back").into_iter();
         let acks = back.filter(|packet| !packet.4.contains("syn") && !packet.4.contains("fin"));
-        acks.map(|(at_ns, _, _, ack, _)| Acked { at_ns, segments: ack / SEGMENT_BYTES as i64 })
-            .collect()
+        acks.map(|(at_ns, _, _, ack, _)| Acked { at_ns, segments: ack / bytes }).collect()
     }
 
     /// State and window at every sample of the only flow: time, state, window.
