@@ -6,7 +6,7 @@ mod lab;
 use dumbbell_model::scenario::{Algorithm, Change, Loss, Scenario, Source};
 use dumbbell_model::{DelayedAck, Span, TcpOptions};
 use lab::trace::{over, wired};
-use lab::{mbps, run, segments, serial, tcp_of, ten_ms, Run, BULK, SEGMENT_BYTES};
+use lab::{mbps, run, scripted, segments, serial, tcp_of, ten_ms, Run, BULK, SEGMENT_BYTES};
 
 const MS: i64 = 1_000_000;
 
@@ -203,4 +203,20 @@ fn cubic_counts_acks_above_its_threshold() {
         run.samples("f", "cwnd_packets")
     };
     assert_eq!(windows(1), windows(0));
+}
+
+/// RFC 3465 §2.3: after a time-out an ACK counts for one segment at most, whatever the limit. All of
+/// ten are lost; 1 is sent again at 248 ms (20 + 220, on the wheel 31 · 8), and acknowledged after
+/// 40 ms (299 = the end of the tick 258 + 40), at 309 ms: a window of 2. The ACK of 2 and 3 at 329 ms
+/// makes it 3, where packets count 4.
+#[test]
+fn after_a_timeout_an_ack_counts_for_one_segment() {
+    let runs = four(|abc| {
+        reads_late(over(Algorithm::Reno, BULK, scripted(ten_ms(), "f", 1..=10), |o| {
+            (o.tcp_abc, o.delayed_ack) = (abc, DelayedAck::EverySecond);
+        }))
+    });
+    for (run, window) in runs.iter().zip([4, 3, 3, 3]) {
+        assert_eq!([308, 310, 328, 330].map(|ms| run.window_after(ms * MS)), [1, 2, 2, window]);
+    }
 }
