@@ -3,9 +3,9 @@
 
 mod lab;
 
-use dumbbell_model::scenario::{Algorithm, Change, Pipe, Source};
+use dumbbell_model::scenario::{Algorithm, Change, Loss, Pipe, Scenario, Source};
 use dumbbell_model::{Span, TcpOptions};
-use lab::trace::over;
+use lab::trace::{kept, over};
 use lab::{delay, mbps, run, serial, ten_ms, Run, BULK, SEGMENT_BYTES};
 
 const MS: i64 = 1_000_000;
@@ -14,7 +14,11 @@ const NO_THRESHOLD: i64 = 0x7fff_ffff;
 
 /// Data leaves from 100 ms on, over 100 ms there and back; what leaves from 200 ms on takes 20 ms
 /// more, until a moment.
-fn rise(algorithm: Algorithm, until_ms: Option<u64>, change: impl Fn(&mut TcpOptions)) -> Run {
+fn rising(
+    algorithm: Algorithm,
+    until_ms: Option<u64>,
+    change: impl Fn(&mut TcpOptions),
+) -> Scenario {
     let to = |at_us, ms| Change {
         at: Span::from_us(at_us),
         rate_bps: None,
@@ -24,10 +28,18 @@ fn rise(algorithm: Algorithm, until_ms: Option<u64>, change: impl Fn(&mut TcpOpt
     let mut changes = vec![to(199_500, 110)];
     changes.extend(until_ms.map(|ms| to(1000 * ms - 500, 90)));
     let pipe = Pipe { changes, ..delay(Span::from_ms(90)) };
-    run(&over(algorithm, BULK, pipe, |o| {
+    over(algorithm, BULK, pipe, |o| {
         o.tcp_wmem = [4096, 1_000_000, 4_000_000];
         change(o);
-    }))
+    })
+}
+
+fn rise(algorithm: Algorithm, until_ms: Option<u64>, change: impl Fn(&mut TcpOptions)) -> Run {
+    run(&rising(algorithm, until_ms, change))
+}
+
+fn loss_from(at_ms: u64, loss: Loss) -> Change {
+    Change { at: Span::from_ms(at_ms), rate_bps: None, delay: None, loss: Some(loss) }
 }
 
 fn plus_plus(o: &mut TcpOptions) {
@@ -66,6 +78,38 @@ fn slow_start_resumes_when_the_rise_was_passing() {
     assert_eq!(run.sample_at("f", "ssthresh_packets", Span::from_ms(530)), NO_THRESHOLD);
     let plain = rise(Algorithm::Reno, Some(320), |_| ());
     assert_eq!(windows(&plain, [200, 320, 420, 520]), [20, 40, 80, 160]);
+}
+
+/// RFC 9406 §4.3: only the first slow start is examined. All that leaves from 500 to 700 ms is lost,
+/// in a round that grew by a quarter; after the time-out the window doubles every 120 ms as ever.
+#[test]
+fn slow_start_after_a_loss_is_a_plain_one() {
+    let mut scenario = rising(Algorithm::Reno, None, plus_plus);
+    let changes = &mut scenario.links[0].forward.changes;
+    changes.push(loss_from(500, Loss::Independent { probability: 1.0 }));
+    changes.push(loss_from(700, Loss::None));
+    scenario.duration = Span::from_ms(1600);
+    let run = run(&kept(scenario));
+    let (sent_ns, _) = run.resent()[0];
+    let rounds = [60, 180, 300, 420].map(|ms| run.window_after(sent_ns + ms * MS));
+    assert_eq!((rounds, run.flow("f", "timeouts")), ([1, 2, 4, 8], 1));
+}
+
+/// RFC 9406 §4.2, §4.3: an ACK counts for eight segments at most (L), a burst that is not paced. Ten
+/// segments leave a link of 10 Mbit/s, 1.2112 ms each; the ACKs of the first nine are lost, the tenth
+/// leaves the receiver at 42.22 and arrives at 52.22 ms. Slow start alone counts ten.
+#[test]
+fn an_ack_for_ten_segments_counts_for_eight_with_hystart_plus_plus() {
+    let window = |on: bool| {
+        let pipe = serial(mbps(10), Span::from_ms(10), 1000);
+        let mut scenario = over(Algorithm::Reno, BULK, pipe, |o| o.hystart_plus_plus = on);
+        let lost = Loss::Independent { probability: 1.0 };
+        scenario.links[0].backward.changes = vec![loss_from(25, lost), loss_from(42, Loss::None)];
+        let run = run(&scenario);
+        assert_eq!(run.acked()[0].segments, 10);
+        run.window_after(53 * MS)
+    };
+    assert_eq!((window(true), window(false)), (18, 20));
 }
 
 /// Ha & Rhee 2011, §4.2: HyStart does not wait. Linux gathers eight samples and looks at the ninth
