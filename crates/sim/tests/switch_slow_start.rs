@@ -28,10 +28,15 @@ fn rising(
     let mut changes = vec![to(199_500, 110)];
     changes.extend(until_ms.map(|ms| to(1000 * ms - 500, 90)));
     let pipe = Pipe { changes, ..delay(Span::from_ms(90)) };
-    over(algorithm, BULK, pipe, |o| {
+    every_ms(over(algorithm, BULK, pipe, |o| {
         o.tcp_wmem = [4096, 1_000_000, 4_000_000];
         change(o);
-    })
+    }))
+}
+
+fn every_ms(mut scenario: Scenario) -> Scenario {
+    scenario.sampling.interval = Span::from_ms(1);
+    scenario
 }
 
 fn rise(algorithm: Algorithm, until_ms: Option<u64>, change: impl Fn(&mut TcpOptions)) -> Run {
@@ -128,9 +133,8 @@ fn hystart_ends_slow_start_at_once() {
 fn hystart_plus_plus_leaves_slow_start_before_a_long_queue_is_full() {
     let losses = |change: fn(&mut TcpOptions)| {
         let pipe = serial(mbps(20), Span::from_ms(20), 1000);
-        let mut scenario = over(Algorithm::Reno, BULK, pipe, change);
+        let mut scenario = every_ms(over(Algorithm::Reno, BULK, pipe, change));
         scenario.duration = Span::from_s(3);
-        scenario.sampling.interval = Span::from_ms(1);
         scenario.sampling.packets = None;
         let run = run(&scenario);
         (
@@ -151,10 +155,10 @@ fn idle(interval_ms: u64, change: impl Fn(&mut TcpOptions)) -> [i64; 2] {
         interval: Span::from_ms(interval_ms),
         bytes: None,
     };
-    let run = run(&over(Algorithm::Reno, source, ten_ms(), |o| {
+    let run = run(&every_ms(over(Algorithm::Reno, source, ten_ms(), |o| {
         o.tcp_wmem = [4096, 1_000_000, 4_000_000];
         change(o);
-    }));
+    })));
     windows(&run, [150, 20 + interval_ms as i64 + 5])
 }
 
