@@ -3,10 +3,10 @@
 
 mod lab;
 
-use dumbbell_model::scenario::Algorithm;
-use dumbbell_model::TcpOptions;
+use dumbbell_model::scenario::{Algorithm, Source};
+use dumbbell_model::{Span, TcpOptions};
 use lab::trace::{wired, FIRST_ACK_NS, FULL_NS};
-use lab::{run, Run, BULK};
+use lab::{run, Run, BULK, SEGMENT_BYTES};
 
 const MS: i64 = 1_000_000;
 
@@ -102,4 +102,23 @@ fn rate_halving_follows_the_flight_down_when_much_is_lost() {
 fn rate_halving_ends_where_it_came_to_and_proportional_reduction_at_the_threshold() {
     assert_eq!(around_the_end(&twelve_of_twenty(|o| o.rate_halving = true)), (5, 6));
     assert_eq!(around_the_end(&twelve_of_twenty(|_| ())).1, 10);
+}
+
+/// RFC 6937 §3: at the end the window is ssthresh, however little is in flight. Of twenty segments, all
+/// there are, the first 17 are lost, and all are sent again. The ACK before the last delivers 3 + 16
+/// of 3 + 17 and leaves one in flight; it advances, 17 are sent, so that max(19 − 17, 1) + 1 = 3 more
+/// could go: a window of 4. The last one makes it 10.
+#[test]
+fn proportional_reduction_ends_at_the_threshold_with_little_in_flight() {
+    let source = Source::Periodic {
+        chunk_bytes: 20 * SEGMENT_BYTES,
+        interval: Span::from_s(5),
+        bytes: None,
+    };
+    let run = run(&wired(Algorithm::Reno, source, 1..=17, |o| {
+        (o.initcwnd, o.ssthresh, o.tcp_fack) = (20, 20, true);
+        o.tcp_wmem = [4096, 1_000_000, 4_000_000];
+    }));
+    assert_eq!((run.flow("f", "retransmitted_packets"), run.flow("f", "timeouts")), (17, 0));
+    assert_eq!(around_the_end(&run), (4, 10));
 }
