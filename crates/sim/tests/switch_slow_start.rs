@@ -166,7 +166,8 @@ fn idle(interval_ms: u64, change: impl Fn(&mut TcpOptions)) -> [i64; 2] {
 /// last segment left, not below the initial window (RFC 5681 §4.1 goes there at once). 10, 20 and 40
 /// segments leave at 20, 40 and 60 ms, and their ACKs open the window to 80. Idle for 160, 260, 510,
 /// 760 and 860 ms: 0, 1, 2, 3 and 3 time-outs. From 5: 5, 10, 20 and 35 until 80 ms, then 75; idle
-/// for 740 ms: 37, 18, 9.
+/// for 740 ms: 37, 18, 9. From 12: 12, 24 and 34, each of which left when the window was full, so that
+/// their ACKs count: 82; idle for 760 ms: 41, 20, and 12 in place of 10.
 #[test]
 fn an_idle_connections_window_is_halved_for_each_timeout() {
     for (interval_ms, window) in [(200, 80), (300, 40), (550, 20), (800, 10), (900, 10)] {
@@ -174,4 +175,5 @@ fn an_idle_connections_window_is_halved_for_each_timeout() {
         assert_eq!(idle(interval_ms, |o| o.tcp_slow_start_after_idle = false), [80, 80]);
     }
     assert_eq!(idle(800, |o| o.initcwnd = 5), [75, 9]);
+    assert_eq!(idle(800, |o| o.initcwnd = 12), [82, 12]);
 }
