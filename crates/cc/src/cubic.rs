@@ -338,7 +338,7 @@ impl CongestionControl for Cubic {
         }
         if window.in_slow_start() {
             if let Some(plus_plus) = &mut self.plus_plus {
-                acked = plus_plus.growth(acked);
+                acked = plus_plus.growth(window, acked);
             }
             acked = window.slow_start(acked);
             if acked == 0 {

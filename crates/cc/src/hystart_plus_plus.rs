@@ -9,6 +9,8 @@ const MAX_RTT_THRESH_US: u32 = 16_000;
 const MIN_RTT_DIVISOR: u32 = 8;
 /// Samples of a round before its minimum counts.
 const N_RTT_SAMPLE: u32 = 8;
+/// L: most segments for which an ACK counts, unless they are paced.
+const BURST_LIMIT: u32 = 8;
 /// CSS grows by a quarter of slow start, …
 const CSS_GROWTH_DIVISOR: u32 = 4;
 /// … for so many rounds, the one in which it began included.
@@ -94,8 +96,13 @@ impl HystartPlusPlus {
         }
     }
 
-    /// Packets by which `acked` ones let the window grow in slow start.
-    pub fn growth(&mut self, acked: u32) -> u32 {
+    /// Packets by which `acked` ones let the window grow in slow start (§4.2). Later slow starts are
+    /// plain ones (§4.3).
+    pub fn growth(&mut self, window: &Window, acked: u32) -> u32 {
+        if window.ssthresh != INFINITE_SSTHRESH {
+            return acked;
+        }
+        let acked = if window.pacing { acked } else { acked.min(BURST_LIMIT) };
         match &mut self.phase {
             Phase::SlowStart => acked,
             Phase::Conservative { left, .. } => {
@@ -138,7 +145,7 @@ mod tests {
             let (mut state, mut at, mut window) = start();
             round(&mut state, &mut at, &mut window, 80_000, 8);
             round(&mut state, &mut at, &mut window, 80_000 + rise_us, 8);
-            assert_eq!(state.growth(8) == 2, slow, "{rise_us}");
+            assert_eq!(state.growth(&window, 8) == 2, slow, "{rise_us}");
         }
     }
 
@@ -149,7 +156,7 @@ mod tests {
                 let (mut state, mut at, mut window) = start();
                 round(&mut state, &mut at, &mut window, base_us, 8);
                 round(&mut state, &mut at, &mut window, base_us + rise_us - less, 8);
-                assert_eq!(state.growth(4) == 1, slow);
+                assert_eq!(state.growth(&window, 4) == 1, slow);
             }
         }
     }
@@ -159,7 +166,7 @@ mod tests {
         let (mut state, mut at, mut window) = start();
         round(&mut state, &mut at, &mut window, 80_000, 8);
         round(&mut state, &mut at, &mut window, 200_000, 7);
-        assert_eq!(state.growth(4), 4);
+        assert_eq!(state.growth(&window, 4), 4);
     }
 
     #[test]
@@ -177,7 +184,7 @@ mod tests {
         round(&mut state, &mut at, &mut window, 80_000, 8);
         round(&mut state, &mut at, &mut window, 100_000, 8);
         round(&mut state, &mut at, &mut window, 99_000, 8);
-        assert_eq!(state.growth(4), 4);
+        assert_eq!(state.growth(&window, 4), 4);
     }
 
     #[test]
@@ -186,6 +193,6 @@ mod tests {
         window.ssthresh = 100;
         round(&mut state, &mut at, &mut window, 80_000, 8);
         round(&mut state, &mut at, &mut window, 200_000, 8);
-        assert_eq!(state.growth(4), 4);
+        assert_eq!(state.growth(&window, 4), 4);
     }
 }

@@ -40,7 +40,7 @@ impl CongestionControl for Reno {
         // RFC 5681 §3.1: slow start up to the threshold; what is left over counts below.
         if window.in_slow_start() {
             if let Some(plus_plus) = &mut self.plus_plus {
-                acked = plus_plus.growth(acked);
+                acked = plus_plus.growth(window, acked);
             }
             acked = window.slow_start(acked);
             if acked == 0 {

@@ -104,7 +104,8 @@ pub struct TcpOptions {
     pub tcp_min_rtt_wlen: u32,
     /// Least segments per pacing burst.
     pub tcp_min_tso_segs: u32,
-    /// Unanswered retransmissions before a connection is given up.
+    /// Unanswered retransmissions before a connection is given up, as a time: that of so many, the
+    /// first after 200 ms and each after twice as long (`tcp_model_timeout`).
     pub tcp_retries2: u32,
     /// Unanswered SYNs before a connection is given up.
     pub tcp_syn_retries: u32,

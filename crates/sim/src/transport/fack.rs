@@ -37,20 +37,17 @@ impl Sender {
         self.lost_hint = Some((end.max(begin), 0));
     }
 
-    /// What was sent after a retransmission is SACKed, the retransmission is not: it is lost too
+    /// New data sent after a retransmission is SACKed, the retransmission is not: it is lost too
     /// (`tcp_mark_lost_retrans`).
     pub(super) fn fack_mark_lost_retransmissions(&mut self) {
         if self.retrans_out == 0 || self.sacked_out == 0 || self.state != CaState::Recovery {
             return;
         }
-        let above = self.queue.find(self.highest_sack_seq().saturating_sub(1));
-        if above >= self.queue.end_id() || self.queue.get(above).ever_retransmitted {
-            return;
-        }
-        let received_ns = self.queue.get(above).sent_ns;
+        let received = self.highest_sack_seq();
+        let above = self.queue.find(received.saturating_sub(1)).min(self.queue.end_id());
         for id in self.queue.front_id()..above {
             let segment = self.queue.get_mut(id);
-            if segment.retransmitted && !segment.sacked && segment.sent_ns < received_ns {
+            if segment.retransmitted && !segment.sacked && segment.resent_below < received {
                 segment.retransmitted = false;
                 self.retrans_out -= 1;
                 self.mark_lost(id);
@@ -71,10 +68,13 @@ impl Sender {
                 return;
             }
             let segment = self.queue.get(id);
-            let tagged = segment.sacked || segment.lost || segment.retransmitted;
-            if !tagged && !self.retransmit(id, Retransmission::Fast, false) {
+            if segment.sacked || segment.lost || segment.retransmitted {
+                continue;
+            }
+            if !self.retransmit(id, Retransmission::Fast, false) {
                 return;
             }
+            self.prr_out += 1;
         }
     }
 

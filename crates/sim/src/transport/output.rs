@@ -454,9 +454,11 @@ impl Sender {
         same_unit: bool,
     ) -> bool {
         let sent = self.retransmit_raw(id, why, same_unit);
+        let snd_nxt = self.snd_nxt;
         let segment = self.queue.get_mut(id);
         if sent {
             segment.retransmitted = true;
+            segment.resent_below = snd_nxt;
             self.retrans_out += 1;
         }
         let stamp_ms = (segment.sent_ns / 1_000_000) as u32;

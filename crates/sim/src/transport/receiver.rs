@@ -318,14 +318,12 @@ impl Receiver {
         if end <= self.rcv_nxt {
             self.duplicate_packets += 1;
             self.set_dsack(SackBlock { start: seq, end });
-            self.enter_quickack(MAX_QUICKACKS);
-            self.ack.scheduled = true;
+            self.acknowledge_at_once();
             return;
         }
         if seq > self.rcv_nxt {
             if seq >= self.rcv_nxt + self.receive_window() {
-                self.enter_quickack(MAX_QUICKACKS);
-                self.ack.scheduled = true;
+                self.acknowledge_at_once();
                 return;
             }
             self.queue_out_of_order(SackBlock { start: seq, end });
@@ -335,8 +333,7 @@ impl Receiver {
             self.set_dsack(SackBlock { start: seq, end: self.rcv_nxt });
         }
         if self.receive_window() == 0 {
-            self.enter_quickack(MAX_QUICKACKS);
-            self.ack.scheduled = true;
+            self.acknowledge_at_once();
             return;
         }
         self.rcv_nxt = end;
@@ -366,6 +363,13 @@ impl Receiver {
             self.finished = true;
             self.fin_timer = Some((self.now, 0));
         }
+    }
+
+    /// Duplicates and what lies outside the window (RFC 9293 §3.10.7.4), whatever the policy.
+    fn acknowledge_at_once(&mut self) {
+        self.enter_quickack(MAX_QUICKACKS);
+        self.ack.scheduled = true;
+        self.ack.now = true;
     }
 
     /// `tcp_data_queue_ofo`.

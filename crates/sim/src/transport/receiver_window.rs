@@ -2,7 +2,7 @@
 //! (dynamic right-sizing, Feng & Fisk 2001), how the application reads.
 
 use super::receiver::{Receiver, SEGMENT_OVERHEAD_BYTES};
-use dumbbell_model::Span;
+use dumbbell_model::{DelayedAck, Span};
 
 /// Memory of an out-of-order segment at least.
 const OUT_OF_ORDER_SEGMENT_BYTES: u64 = 2304;
@@ -41,7 +41,9 @@ impl Receiver {
             }
         }
         self.rcv_ssthresh += room.min((2 * self.advmss).max(2 * length));
-        self.ack.quick |= 1;
+        if self.options.delayed_ack != DelayedAck::EverySecond {
+            self.ack.quick |= 1;
+        }
     }
 
     /// Share of a buffer that is window (`tcp_win_from_space`).

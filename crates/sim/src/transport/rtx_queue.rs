@@ -24,6 +24,8 @@ pub(crate) struct Sent {
     pub(crate) retransmitted: bool,
     /// Ever retransmitted (`TCPCB_EVER_RETRANS`).
     pub(crate) ever_retransmitted: bool,
+    /// `snd_nxt` when it was last retransmitted (`ack_seq`): what lies above was sent later.
+    pub(crate) resent_below: u64,
     /// Was sent while limited by the application.
     pub(crate) app_limited: bool,
     /// Delivery state of the connection when it was sent; `None` once it counted in a rate sample.
@@ -50,6 +52,7 @@ impl Sent {
             lost: false,
             retransmitted: false,
             ever_retransmitted: false,
+            resent_below: 0,
             app_limited: false,
             delivered_us: None,
             delivered: 0,

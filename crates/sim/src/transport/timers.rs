@@ -6,6 +6,9 @@ use super::sender::{Pending, Phase, Retransmission, Sender};
 use dumbbell_cc::CaState;
 use dumbbell_packet::Segment;
 
+/// TCP_RTO_MIN, milliseconds.
+const RTO_MIN_MS: u64 = 200;
+
 impl Sender {
     /// Sets the shared timer, in ticks from now (`inet_csk_reset_xmit_timer`).
     pub(crate) fn set_timer(&mut self, pending: Pending, jiffies: u64) {
@@ -52,7 +55,7 @@ impl Sender {
         if self.packets_out == 0 {
             return;
         }
-        if self.retransmits >= self.options.tcp_retries2 {
+        if self.retransmits_timed_out() {
             self.phase = Phase::GivenUp(self.now);
             return;
         }
@@ -64,6 +67,18 @@ impl Sender {
         self.backoff += 1;
         let rto = self.rto_jiffies();
         self.set_timer(Pending::Retransmit, rto);
+    }
+
+    /// The first retransmission is as long ago as `tcp_retries2` doublings of 200 ms take, whatever
+    /// the RTO is (RFC 1122 §4.2.3.5; `retransmits_timed_out`, `tcp_model_timeout`).
+    fn retransmits_timed_out(&self) -> bool {
+        let stamp_ms = self.retrans_stamp_ms.filter(|_| self.retransmits > 0);
+        let Some(stamp_ms) = stamp_ms else { return false };
+        let most = (RTO_MAX_US / 1000 / RTO_MIN_MS).ilog2();
+        let retries = self.options.tcp_retries2;
+        let at_most = u64::from(retries.saturating_sub(most)) * (RTO_MAX_US / 1000);
+        let timeout_ms = ((2 << retries.min(most)) - 1) * RTO_MIN_MS + at_most;
+        u64::from((self.now_ms() as u32).wrapping_sub(stamp_ms)) >= timeout_ms
     }
 
     /// RFC 6298 §5.3 (`tcp_rearm_rto`).

@@ -1,6 +1,8 @@
 //! Builders of small scenarios, and access to the columns of result tables by name.
 #![allow(dead_code)] // Every test file uses its own part.
 
+pub(crate) mod trace;
+
 use dumbbell_model::queue::{Framing, Queue};
 use dumbbell_model::scenario::{
     Algorithm, EchoProtocol, Flow, Link, Loss, Node, NodeKind, Ping, Pipe, Sampling, Scenario,
