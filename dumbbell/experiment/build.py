@@ -12,6 +12,7 @@ from dumbbell.experiment.document import DEFAULTS, ExperimentFile
 from dumbbell.experiment.fields import Jitter
 from dumbbell.experiment.network import LinkSpec, PipeSpec, RouterSpec, SpraySpec
 from dumbbell.experiment.options import DEFAULT_PROFILE, PROFILES, HostSpec
+from dumbbell.experiment.pages import PageSpec
 from dumbbell.experiment.pipes import BuildError, Pending, fill, fixed_delay_ns, pipe
 from dumbbell.experiment.routing import Network, Pipe, RoutingError
 from dumbbell.experiment.source import Loc
@@ -65,6 +66,7 @@ class _Builder:
         self.routes: list[dict[str, Any]] = []
         self.flows: list[dict[str, Any]] = []
         self.flow_names: set[str] = set()
+        self.sessions: list[dict[str, Any]] = []
         self.pending: dict[Pipe, Pending] = {}
         self.jitters: list[tuple[dict[str, Any], Jitter]] = []
 
@@ -73,6 +75,7 @@ class _Builder:
         self.add_links()
         self.add_routes()
         self.add_flows()
+        self.add_pages()
         rtt_ns = self.complete()
         sampling, discovery = self.file.sampling, self.file.neighbour_discovery
         scenario = {
@@ -83,6 +86,7 @@ class _Builder:
             "links": self.links,
             "routes": self.routes,
             "flows": self.flows,
+            "sessions": self.sessions,
             "taps": self.taps(),
             "sampling": {
                 "interval_ns": sampling.interval,
@@ -308,6 +312,45 @@ class _Builder:
                 }
             }
         self.flows.append(flow)
+
+    def add_pages(self) -> None:
+        for i, page in enumerate(self.file.pages):
+            at: Loc = ("pages", i)
+            self.origins["sessions", i] = at
+            session, connections = page.session()
+            if any(other["name"] == page.name for other in self.sessions):
+                raise BuildError(f"two pages are named {page.name}", (*at, "name"))
+            self.sessions.append(session)
+            for name, server in connections:
+                self.origins["flows", len(self.flows)] = at
+                if name in self.flow_names:
+                    raise BuildError(f"two flows are named {name}", at)
+                self.flow_names.add(name)
+                self.flows.append(self.connection(page, name, server))
+
+    @staticmethod
+    def connection(page: PageSpec, name: str, server: str) -> dict[str, Any]:
+        """A flow that carries a page's answers."""
+        algorithm = page.congestion_control
+        tcp = {
+            "congestion_control": algorithm,
+            "fq": algorithm in PACED_BY_FQ if page.fq is None else page.fq,
+            "source": "session",
+            "sink": {"lowat_bytes": 1, "rate_bps": None},
+            "sender": None,
+            "receiver": None,
+        }
+        return {
+            "name": name,
+            "group": "",
+            "from": server,
+            "to": page.client,
+            "start_ns": 0,
+            "stop_ns": None,
+            "start_jitter_ns": 0,
+            "dscp": 0,
+            "traffic": {"tcp": tcp},
+        }
 
     def tcp(self, spec: TcpSpec, flow: dict[str, Any]) -> dict[str, Any]:
         source: dict[str, Any] = {"bulk": {"bytes": spec.bytes, "refill_ns": 0}}

@@ -26,6 +26,7 @@ from dumbbell.experiment.network import (
     TapSpec,
 )
 from dumbbell.experiment.options import HostSpec
+from dumbbell.experiment.pages import PageSpec
 from dumbbell.experiment.templates import TemplateSpec
 from dumbbell.experiment.traffic import FlowSpec
 from dumbbell.experiment.workloads import WorkloadSpec
@@ -93,6 +94,7 @@ class ExperimentFile(Strict):
     routes: list[RouteSpec] = Field(default=[], max_length=MAX_ITEMS)
     workload: WorkloadSpec | None = None
     flows: list[FlowSpec] = Field(default=[], max_length=MAX_ITEMS)
+    pages: list[PageSpec] = Field(default=[], max_length=MAX_ITEMS)
     taps: list[TapSpec] = Field(default=[], max_length=MAX_ITEMS)
     sampling: Sampling = SamplingSpec()
     neighbour_discovery: NeighbourDiscovery = None
@@ -104,6 +106,7 @@ class ExperimentFile(Strict):
 
     @model_validator(mode="after")
     def _traffic(self) -> Self:
-        if not self.flows and self.workload is None:
-            raise problem("there is no traffic", field="flows", allowed=("flows", "workload"))
+        if not self.flows and not self.pages and self.workload is None:
+            kinds = ("flows", "pages", "workload")
+            raise problem("there is no traffic", field="flows", allowed=kinds)
         return self

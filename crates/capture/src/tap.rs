@@ -5,6 +5,7 @@ use crate::segment::{Flags, Segment};
 use dumbbell_model::scenario;
 use dumbbell_model::tables::FlowRow;
 use dumbbell_model::Time;
+use dumbbell_packet::tcp::Syn;
 use dumbbell_packet::{Body, Packet, Tap};
 
 /// A flow's connection at the first tap that saw it.
@@ -70,33 +71,28 @@ impl Tap for Taps {
         };
         self.proved.clear();
         let side = usize::from(!packet.outward);
-        tapped.connection.packet(
-            side,
-            &passing,
-            &header(segment, packet.outward),
-            &mut self.proved,
-        );
+        tapped.connection.packet(side, &passing, &header(segment), &mut self.proved);
     }
 }
 
 /// A segment of the simulator as it stands on the wire, with initial sequence numbers of -1: streams
 /// begin at 0.
-fn header(segment: &dumbbell_packet::Segment, outward: bool) -> Segment {
+fn header(segment: &dumbbell_packet::Segment) -> Segment {
     let flags = segment.flags;
-    let opens = flags.syn && outward;
+    let opens = flags.syn == Syn::Opens;
     let bits = u8::from(flags.fin)
-        | u8::from(flags.syn) << 1
+        | u8::from(flags.is_syn()) << 1
         | u8::from(flags.psh) << 3
         | u8::from(!opens) << 4
         | u8::from(flags.ece) << 6
         | u8::from(flags.cwr) << 7;
     let mut header = Segment {
-        sequence: if flags.syn { u32::MAX } else { segment.seq as u32 },
+        sequence: if flags.is_syn() { u32::MAX } else { segment.seq as u32 },
         acknowledgement: segment.ack as u32,
         flags: Flags(bits),
         window: segment.window_bytes.min(u32::from(u16::MAX)) as u16,
         payload_bytes: segment.payload_bytes,
-        sack_permitted: flags.syn,
+        sack_permitted: flags.is_syn(),
         timestamps: segment.timestamps.then_some((segment.tsval_ms, segment.tsecr_ms)),
         sack_count: segment.sack_count,
         ..Segment::default()

@@ -4,7 +4,7 @@ use crate::plan::address;
 use crate::udp::fragments;
 use dumbbell_model::scenario::{EchoProtocol, Scenario, Traffic};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, UDP_HEADER_BYTES};
-use dumbbell_packet::tcp::Flags;
+use dumbbell_packet::tcp::{Flags, Syn};
 pub(crate) use dumbbell_packet::wire::{CLIENT_PORT, SERVER_PORT};
 use dumbbell_packet::{Body, Packet, SackBlock, Segment};
 
@@ -183,7 +183,17 @@ fn segment(tcp: &Header<'_>, bytes: u32, stream: &mut Stream, side: usize) -> Se
     let mut segment = Segment {
         seq: if syn { 0 } else { stream.offset(side, tcp.word(4)) },
         payload_bytes: bytes.saturating_sub(header),
-        flags: Flags { syn, fin: flag(1), psh: flag(8), ece: flag(64), cwr: flag(128) },
+        flags: Flags {
+            syn: match (syn, flag(16)) {
+                (false, _) => Syn::No,
+                (true, false) => Syn::Opens,
+                (true, true) => Syn::Answers,
+            },
+            fin: flag(1),
+            psh: flag(8),
+            ece: flag(64),
+            cwr: flag(128),
+        },
         ..Segment::default()
     };
     if flag(16) {
@@ -217,7 +227,9 @@ fn options(
             kind => (kind, usize::from(tcp.byte(at + 1)).max(2)),
         };
         match kind {
-            3 if segment.flags.syn => stream.shifts[side] = u32::from(tcp.byte(at + 2)).min(14),
+            3 if segment.flags.is_syn() => {
+                stream.shifts[side] = u32::from(tcp.byte(at + 2)).min(14);
+            }
             5 => {
                 let blocks = ((length - 2) / 8).min(segment.sack.len());
                 for (index, block) in segment.sack.iter_mut().enumerate().take(blocks) {

@@ -18,11 +18,13 @@ mod realise;
 mod record;
 mod run;
 mod scripted;
+mod sessions;
 mod supervise;
 mod sys;
 mod taps;
 mod tcp;
 mod udp;
+mod web;
 mod xstats;
 
 use dumbbell_model::{digest::digest, ipc, Scenario, ScenarioError};

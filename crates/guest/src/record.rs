@@ -6,6 +6,7 @@ use crate::plan::Plan;
 use crate::run::{App, Watch};
 use crate::tcp::{name_of, Phase, TcpFlow};
 use crate::udp::{fragments, UdpFlow};
+use crate::web::{self, WebFlow};
 use crate::xstats::Own;
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::{self, Algorithm, Codec, Loss, Scenario, Shaper, Traffic};
@@ -129,25 +130,34 @@ impl<'a> Recorder<'a> {
     /// Takes a sample of every flow and queue.
     pub(crate) fn sample(&mut self, now: i64, apps: &[App], watch: &Watch) -> Result<()> {
         for (number, app) in apps.iter().enumerate() {
-            let App::Tcp(flow) = app else {
-                if let (App::Udp(flow), true) = (app, self.scenario.sampling.samples) {
-                    self.samples.push(udp_sample(now, &self.scenario.flows[number].name, flow));
+            let name = &self.scenario.flows[number].name;
+            let (sender, received, algorithm) = match app {
+                App::Udp(flow) => {
+                    if self.scenario.sampling.samples {
+                        self.samples.push(udp_sample(now, name, flow));
+                    }
+                    continue;
                 }
-                continue;
+                App::Tcp(flow) if matches!(flow.phase, Phase::Writing | Phase::Closing) => {
+                    let received = match (&flow.receiver, &flow.received) {
+                        (Some(receiver), _) => TcpInfo::of(receiver.as_fd())?.bytes_received(),
+                        (None, Some(last)) => last.bytes_received(),
+                        (None, None) => 0,
+                    };
+                    (flow.sender.as_fd(), received, flow.spec.congestion_control)
+                }
+                App::Web(flow) => match (flow.phase, &flow.server.socket) {
+                    (web::Phase::Open | web::Phase::Closing, Some(server)) => {
+                        (server.as_fd(), flow.client.read_bytes, flow.spec.congestion_control)
+                    }
+                    _ => continue,
+                },
+                App::Tcp(_) | App::Ping(_) => continue,
             };
-            if !matches!(flow.phase, Phase::Writing | Phase::Closing) {
-                continue;
-            }
-            let info = TcpInfo::of(flow.sender.as_fd())?;
+            let info = TcpInfo::of(sender)?;
             self.sums[number].add(&info);
             if self.scenario.sampling.samples {
-                let received = match (&flow.receiver, &flow.received) {
-                    (Some(receiver), _) => TcpInfo::of(receiver.as_fd())?.bytes_received(),
-                    (None, Some(last)) => last.bytes_received(),
-                    (None, None) => 0,
-                };
-                let name = &self.scenario.flows[number].name;
-                self.samples.push(sample_row(now, name, flow, &info, received));
+                self.samples.push(sample_row(now, name, algorithm, &info, received));
             }
         }
         if self.scenario.sampling.queues {
@@ -168,7 +178,14 @@ impl<'a> Recorder<'a> {
     }
 
     /// The totals at the end.
-    pub(crate) fn finish(self, end: i64, apps: &[App], watch: &Watch) -> Result<Rows> {
+    /// `objects`: what sessions have loaded.
+    pub(crate) fn finish(
+        self,
+        end: i64,
+        apps: &[App],
+        watch: &Watch,
+        objects: Vec<TransferRow>,
+    ) -> Result<Rows> {
         let mut flows = Vec::with_capacity(apps.len());
         let mut transfers = Vec::new();
         for (number, app) in apps.iter().enumerate() {
@@ -181,12 +198,17 @@ impl<'a> Recorder<'a> {
                         transfers.push(TransferRow {
                             flow: spec.name.clone(),
                             group: spec.group.clone(),
+                            session: String::new(),
+                            object: String::new(),
+                            request_ns: NEVER,
+                            first_byte_ns: NEVER,
                             start_ns: flow.start,
                             end_ns: last,
                             transfer_bytes: row.delivered_bytes,
                         });
                     }
                 }
+                App::Web(flow) => fill_web(&mut row, flow, &self.sums[number], end)?,
                 App::Udp(flow) => fill_udp(&mut row, flow),
                 App::Ping(flow) => {
                     row.kind = "ping".to_owned();
@@ -203,6 +225,7 @@ impl<'a> Recorder<'a> {
             }
             flows.push(row);
         }
+        transfers.extend(objects);
         let found = counters(watch, true)?;
         if let [only] = flows.as_mut_slice() {
             // Whatever was dropped was its.
@@ -368,6 +391,32 @@ fn fill_tcp(row: &mut FlowRow, flow: &TcpFlow, sums: &Sums, end: i64) -> Result<
         row.delivered_bytes = received.bytes_received().saturating_sub(fin) as i64;
         row.received_packets = i64::from(received.segments_in());
     }
+    fill_sender(row, &info, sums);
+    Ok(())
+}
+
+fn fill_web(row: &mut FlowRow, flow: &WebFlow, sums: &Sums, end: i64) -> Result<()> {
+    row.kind = "tcp".to_owned();
+    row.congestion_control = name_of(flow.spec.congestion_control).to_owned();
+    row.start_ns = flow.start.unwrap_or(NEVER);
+    row.established_ns = flow.established.unwrap_or(NEVER);
+    row.last_delivery_ns = flow.last_delivery.unwrap_or(NEVER);
+    row.end_ns = match flow.phase {
+        web::Phase::Finished { at } => at,
+        _ => end,
+    };
+    row.delivered_bytes = flow.client.read_bytes as i64;
+    if let (Some(client), Some(_)) = (&flow.client.socket, flow.start) {
+        row.received_packets = i64::from(TcpInfo::of(client.as_fd())?.segments_in());
+    }
+    if let Some(server) = &flow.server.socket {
+        fill_sender(row, &TcpInfo::of(server.as_fd())?, sums);
+    }
+    Ok(())
+}
+
+/// What the kernel says of the socket that sends.
+fn fill_sender(row: &mut FlowRow, info: &TcpInfo, sums: &Sums) {
     let segments = u64::from(info.segments_out());
     row.sent_packets = segments as i64;
     row.sent_bytes = (info.bytes_sent() + segments * HEADERS_BYTES) as i64;
@@ -379,7 +428,6 @@ fn fill_tcp(row: &mut FlowRow, flow: &TcpFlow, sums: &Sums, end: i64) -> Result<
     row.cwnd_mean_packets = mean(sums.cwnd, sums.samples, 1.0);
     row.in_flight_mean_packets = mean(sums.in_flight, sums.samples, 1.0);
     row.srtt_mean_ns = mean(sums.srtt_us, sums.samples, 1000.0);
-    Ok(())
 }
 
 fn fill_udp(row: &mut FlowRow, flow: &UdpFlow) {
@@ -414,8 +462,14 @@ fn udp_sample(now: i64, name: &str, flow: &UdpFlow) -> SampleRow {
     }
 }
 
-fn sample_row(now: i64, name: &str, flow: &TcpFlow, info: &TcpInfo, received: u64) -> SampleRow {
-    let paced = flow.spec.congestion_control == Algorithm::Bbr && info.pacing_rate() != u64::MAX;
+fn sample_row(
+    now: i64,
+    name: &str,
+    algorithm: Algorithm,
+    info: &TcpInfo,
+    received: u64,
+) -> SampleRow {
+    let paced = algorithm == Algorithm::Bbr && info.pacing_rate() != u64::MAX;
     let least = info.min_rtt_us();
     SampleRow {
         time_ns: now,

@@ -6,13 +6,15 @@ use crate::ping::{self, PingFlow};
 use crate::plan::{address, Plan};
 use crate::realise::{Kernel, World};
 use crate::record::Recorder;
+use crate::sessions::{self, Session};
 use crate::sys::{interface_index, RETIRE_MS};
 use crate::taps::Rings;
-use crate::tcp::{self, Ends, TcpFlow};
+use crate::tcp::{self, Ends, Side, TcpFlow};
 use crate::udp::{self, UdpFlow};
+use crate::web::{self, WebFlow};
 use dumbbell_capture::Taps;
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{Scenario, Traffic};
+use dumbbell_model::scenario::{Scenario, Source, Traffic};
 use dumbbell_model::tables::Table;
 use dumbbell_packet::TapPackets;
 use nix::poll::{ppoll, PollFd, PollFlags};
@@ -30,6 +32,7 @@ pub(crate) enum App {
     Tcp(Box<TcpFlow>),
     Udp(UdpFlow),
     Ping(PingFlow),
+    Web(Box<WebFlow>),
 }
 
 impl App {
@@ -38,6 +41,7 @@ impl App {
             Self::Tcp(flow) => flow.next(),
             Self::Udp(flow) => flow.next(),
             Self::Ping(flow) => flow.next(),
+            Self::Web(flow) => flow.next(),
         }
     }
 
@@ -46,6 +50,7 @@ impl App {
             Self::Tcp(flow) => flow.turn(now),
             Self::Udp(flow) => flow.turn(now),
             Self::Ping(flow) => flow.turn(now),
+            Self::Web(flow) => flow.turn(now),
         }
     }
 }
@@ -74,6 +79,7 @@ pub(crate) fn run(
 ) -> Result<Output> {
     let end = scenario.duration.as_ns() as i64;
     let mut apps = applications(scenario, world, seed)?;
+    let mut sessions = sessions::sessions(scenario, seed);
     let mut taps = Taps::new(scenario.flows.len());
     let mut kept = TapPackets::new(scenario.sampling.packets);
     let mut rings = Rings::open(scenario, plan, world)?;
@@ -91,6 +97,9 @@ pub(crate) fn run(
         }
         for app in &mut apps {
             app.turn(now)?;
+        }
+        for session in &mut sessions {
+            session.turn(now, &mut apps)?;
         }
         if now >= sample_at {
             recorder.sample(sample_at, &apps, &watch)?;
@@ -110,6 +119,7 @@ pub(crate) fn run(
         let change_at = changes.peek().map(|change| change.at.as_ns() as i64);
         let due =
             apps.iter().filter_map(App::next).chain(change_at).chain([sample_at, drain_at, end]);
+        let due = due.chain(sessions.iter().filter_map(Session::next));
         let next = due.min().unwrap_or(end);
         // Nothing that was done since `now` has taken time, but for steps of the clock.
         wait(&mut apps, next - now)?;
@@ -118,10 +128,11 @@ pub(crate) fn run(
         match app {
             App::Tcp(flow) => flow.finish(end)?,
             App::Udp(flow) => flow.read(end)?,
-            App::Ping(_) => {}
+            App::Ping(_) | App::Web(_) => {}
         }
     }
-    let rows = recorder.finish(end, &apps, &watch)?;
+    let objects = sessions.iter().flat_map(|session| session.visit.transfers()).collect();
+    let rows = recorder.finish(end, &apps, &watch, objects)?;
     // A block that is not full is handed over when its time is out.
     wait(&mut [], i64::from(RETIRE_MS) * 2_100_000)?;
     rings.drain(&clock, &mut taps, &mut kept);
@@ -139,6 +150,9 @@ fn wait(apps: &mut [App], ns: i64) -> Result<()> {
             App::Tcp(flow) => flow.waits(),
             App::Udp(flow) => flow.waits().into_iter().collect(),
             App::Ping(flow) => flow.waits(),
+            App::Web(flow) => {
+                flow.waits().into_iter().map(|(fd, wanted)| (Side::Sender, fd, wanted)).collect()
+            }
         };
         for (side, fd, wanted) in waits {
             fds.push(PollFd::new(fd, PollFlags::from_bits_truncate(wanted)));
@@ -153,8 +167,10 @@ fn wait(apps: &mut [App], ns: i64) -> Result<()> {
     let happened = fds.iter().map(|fd| fd.any().unwrap_or(true));
     let happened: Vec<_> = happened.zip(whose).filter(|(any, _)| *any).collect();
     for (_, (number, side)) in happened {
-        if let App::Tcp(flow) = &mut apps[number] {
-            flow.happened(side);
+        match &mut apps[number] {
+            App::Tcp(flow) => flow.happened(side),
+            App::Web(flow) => flow.happened(),
+            App::Udp(_) | App::Ping(_) => {}
         }
     }
     Ok(())
@@ -172,6 +188,12 @@ fn applications(scenario: &Scenario, world: &World, seed: u64) -> Result<Vec<App
         let start = flow.start.as_ns() as i64 + (jitter / 1000) as i64;
         let stop = flow.stop.map_or(i64::MAX, |stop| stop.as_ns() as i64);
         let app = match &flow.traffic {
+            Traffic::Tcp(spec) if spec.source == Source::Session => {
+                world.enter(from)?;
+                let listener = web::listen(ends, spec)?;
+                world.enter(to)?;
+                App::Web(Box::new(WebFlow::new(ends, (**spec).clone(), listener)?))
+            }
             Traffic::Tcp(spec) => {
                 world.enter(to)?;
                 let listener = tcp::listen(ends)?;

@@ -264,6 +264,7 @@ impl TcpFlow {
                 let due = self.next_write.unwrap_or(now);
                 self.next_write = Some(due + interval.as_ns() as i64);
             }
+            Source::Session => {} // `web` carries it.
         }
     }
 
@@ -284,6 +285,7 @@ impl TcpFlow {
         }
         let total = match self.spec.source {
             Source::Bulk { bytes, .. } | Source::Periodic { bytes, .. } => bytes,
+            Source::Session => None,
         };
         if total.is_some_and(|total| self.written >= total) {
             self.close()?;

@@ -8,11 +8,13 @@ pub mod paths;
 pub mod queue;
 pub mod rng;
 pub mod scenario;
+pub mod session;
 pub mod tables;
 pub mod tcp_options;
 pub mod units;
 pub mod validate;
 mod validate_queue;
+mod validate_session;
 
 pub use queue::{Framing, Queue};
 pub use scenario::Scenario;

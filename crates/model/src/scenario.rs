@@ -4,6 +4,7 @@
 //! Enumerations are written `"name"` or `{"name": {…}}`. Field names end in their unit.
 
 use crate::queue::{Framing, Queue};
+pub use crate::session::{Exchange, Object, Origin, Protocol, Session};
 use crate::tcp_options::TcpOptions;
 use crate::units::{Rate, Span};
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,9 @@ pub struct Scenario {
     pub routes: Vec<Route>,
     /// Traffic.
     pub flows: Vec<Flow>,
+    /// Pages that are loaded over flows whose source is `session`.
+    #[serde(default)]
+    pub sessions: Vec<Session>,
     /// Where packets are looked at.
     pub taps: Vec<Tap>,
     /// What is recorded over time.
@@ -417,6 +421,8 @@ pub enum Source {
         /// Total; `null`: until the flow stops.
         bytes: Option<u64>,
     },
+    /// Answers what a session asks, which opens the connection from the other side.
+    Session,
 }
 
 /// The receiving application.

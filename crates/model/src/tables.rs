@@ -282,12 +282,16 @@ table! {
 }
 
 table! {
-    /// One row per finished application transfer.
+    /// One row per finished application transfer, and per object of a session, which may not have arrived.
     TransferRow, TRANSFERS, "transfers", {
         flow: String = "Name of the flow.",
         group: String = "What it belongs to; empty: to nothing.",
-        start_ns: i64 = "The application wrote the first byte.",
-        end_ns: i64 = "The last byte arrived at the receiving application.",
+        session: String = "Name of the session; empty: it is none's.",
+        object: String = "Name of a session's object; empty: it is none.",
+        start_ns: i64 = "The application wrote the first byte; an object: it was wanted; -1: it never was.",
+        request_ns: i64 = "The client sent its request; -1: there is none.",
+        first_byte_ns: i64 = "The first bytes of the answer arrived at the client; -1: none has, or nothing was asked.",
+        end_ns: i64 = "The last byte arrived at the receiving application; an object: -1 if it has not arrived.",
         transfer_bytes: i64 = "Payload.",
     }
 }

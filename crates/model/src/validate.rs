@@ -129,6 +129,7 @@ impl Scenario {
         for (i, flow) in self.flows.iter().enumerate() {
             self.check_flow(&format!("flows[{i}]"), flow)?;
         }
+        self.check_sessions()?;
         for (i, tap) in self.taps.iter().enumerate() {
             let at = format!("taps[{i}]");
             self.node(&tap.node)
@@ -309,6 +310,7 @@ impl Scenario {
                         above_zero(&at, "interval_ns", interval.as_ns())?;
                         above_zero(&at, "bytes", bytes.unwrap_or(1))
                     }
+                    Source::Session => Ok(()), // Checked with its session.
                 }
             }
             Traffic::Udp(udp) => {

@@ -67,7 +67,7 @@ impl Tap for TapPackets {
 fn flags(segment: &Segment) -> String {
     let flags = segment.flags;
     let named = [
-        (flags.syn, "syn"),
+        (flags.is_syn(), "syn"),
         (flags.fin, "fin"),
         (flags.psh, "psh"),
         (flags.ece, "ece"),

@@ -24,11 +24,23 @@ pub struct SackBlock {
     pub end: u64,
 }
 
+/// Whether a segment is a SYN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Syn {
+    /// It is not.
+    #[default]
+    No,
+    /// Of who opens: there is nothing to acknowledge yet.
+    Opens,
+    /// The answer to it.
+    Answers,
+}
+
 /// Flags, as in the header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     /// Synchronise.
-    pub syn: bool,
+    pub syn: Syn,
     /// No more data.
     pub fin: bool,
     /// Push.
@@ -37,6 +49,13 @@ pub struct Flags {
     pub ece: bool,
     /// The window was reduced for that.
     pub cwr: bool,
+}
+
+impl Flags {
+    /// A SYN, or the answer to one.
+    pub fn is_syn(&self) -> bool {
+        self.syn != Syn::No
+    }
 }
 
 /// Why a segment was sent: the sender's knowledge, not part of any header.
@@ -95,7 +114,7 @@ impl Segment {
     /// Length of the Ethernet frame without FCS: 1514 for 1448 bytes with timestamps, 66 for a
     /// plain ACK with timestamps.
     pub fn frame_bytes(&self) -> u32 {
-        let options = if self.flags.syn {
+        let options = if self.flags.is_syn() {
             SYN_OPTIONS_BYTES
         } else {
             let timestamps = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
@@ -121,7 +140,8 @@ mod tests {
         assert_eq!(segment.frame_bytes(), 94);
         let data = Segment { timestamps: true, payload_bytes: 1448, ..Segment::default() };
         assert_eq!(data.frame_bytes(), 1514);
-        let syn = Segment { flags: Flags { syn: true, ..Flags::default() }, ..Segment::default() };
+        let syn =
+            Segment { flags: Flags { syn: Syn::Opens, ..Flags::default() }, ..Segment::default() };
         assert_eq!(syn.frame_bytes(), 74);
     }
 }

@@ -2,7 +2,7 @@
 //! ICMP echo (RFC 792), with lengths and checksums; payload is zeros.
 
 use crate::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
-use crate::tcp::{SYN_OPTIONS_BYTES, TCP_HEADER_BYTES};
+use crate::tcp::{Syn, SYN_OPTIONS_BYTES, TCP_HEADER_BYTES};
 use crate::{Body, Packet, Segment};
 
 /// Flow `f` goes to this port plus `f`, and comes from [`CLIENT_PORT`] plus `f`.
@@ -135,8 +135,8 @@ fn tcp(segment: &Segment, headers: &FlowHeaders, side: usize, out: &mut Vec<u8>)
     let options_bytes = segment.frame_bytes()
         - segment.payload_bytes
         - (ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES + TCP_HEADER_BYTES);
-    let syn = segment.flags.syn;
-    let opens = syn && side == 0;
+    let syn = segment.flags.is_syn();
+    let opens = segment.flags.syn == Syn::Opens;
     let at = |side: usize, offset: u64| headers.initial[side].wrapping_add(1 + offset as u32);
     let sequence = if syn { headers.initial[side] } else { at(side, segment.seq) };
     let acknowledgement = if opens { 0 } else { at(1 - side, segment.ack) };
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_syn_is_as_linux_sends_it() {
-        let flags = Flags { syn: true, ..Flags::default() };
+        let flags = Flags { syn: Syn::Opens, ..Flags::default() };
         let segment =
             Segment { flags, timestamps: true, window_bytes: 65_535, ..Segment::default() };
         let bytes = of_segment(true, segment);

@@ -2,6 +2,7 @@
 
 use crate::datagram::{PingState, UdpSink, UdpSource};
 use crate::reorder::Reorder;
+use crate::transport::endpoint::End;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use dumbbell_model::Time;
@@ -13,10 +14,37 @@ pub(crate) enum Ends {
     Ping(PingState),
 }
 
-/// The two halves of a TCP connection.
+/// The ends of a TCP connection: who sends the flow's data, who gets it.
 pub(crate) struct TcpEnds {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
+    /// The halves of the other direction, where data goes both ways.
+    pub(crate) requests: Option<Box<Requests>>,
+}
+
+/// The direction of a session's requests: from where the flow goes to.
+pub(crate) struct Requests {
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    /// Number of the session, and of the connection in it.
+    pub(crate) session: usize,
+    pub(crate) connection: usize,
+    /// The client was told that it is connected.
+    pub(crate) connected: bool,
+}
+
+impl TcpEnds {
+    /// The end that answers requests: where the flow comes from.
+    pub(crate) fn server(&mut self) -> Option<End<'_>> {
+        let requests = self.requests.as_mut()?;
+        Some(End { sender: &mut self.sender, receiver: &mut requests.receiver })
+    }
+
+    /// The end that makes them.
+    pub(crate) fn client(&mut self) -> Option<End<'_>> {
+        let requests = self.requests.as_mut()?;
+        Some(End { sender: &mut requests.sender, receiver: &mut self.receiver })
+    }
 }
 
 /// Sums over samples of a sender's state.

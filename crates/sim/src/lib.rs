@@ -16,6 +16,7 @@ mod record;
 mod reorder;
 mod resolve;
 mod route;
+mod sessions;
 mod setup;
 mod shaper;
 mod transport;

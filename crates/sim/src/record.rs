@@ -202,6 +202,7 @@ impl World<'_> {
             .iter()
             .zip(&self.flows)
             .filter_map(|(spec, flow)| transfer_row(spec, flow))
+            .chain(self.sessions.iter().flat_map(|session| session.visit.transfers()))
             .collect();
         for drop in &mut self.recorder.drops {
             // A packet of no flow is ARP's.
@@ -250,7 +251,7 @@ impl World<'_> {
             group: spec.group.clone(),
             from_host: spec.from.clone(),
             to_host: spec.to.clone(),
-            start_ns: ns(flow.start),
+            start_ns: if flow.start == Time::NEVER { -1 } else { ns(flow.start) },
             established_ns: ns(flow.start),
             last_delivery_ns: -1,
             end_ns: ns(flow.stop.unwrap_or(self.end)),
@@ -362,11 +363,18 @@ fn pipe_row(pipe: &Pipe, rate: Option<Rate>, duration_ps: f64) -> PipeRow {
 
 fn transfer_row(spec: &Flow, flow: &FlowState) -> Option<TransferRow> {
     let Ends::Tcp(tcp) = &flow.ends else { return None };
+    if tcp.requests.is_some() {
+        return None; // Its objects are transfers.
+    }
     let Phase::Finished(_) = tcp.sender.phase else { return None };
     Some(TransferRow {
         flow: spec.name.clone(),
         group: spec.group.clone(),
+        session: String::new(),
+        object: String::new(),
         start_ns: ns(flow.start),
+        request_ns: -1,
+        first_byte_ns: -1,
         end_ns: tcp.receiver.last_delivery.map_or(-1, ns),
         transfer_bytes: flow.delivered_bytes() as i64,
     })

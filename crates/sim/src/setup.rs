@@ -4,7 +4,7 @@ use crate::arena::Arena;
 use crate::capture::Capture;
 use crate::datagram::{PingState, UdpSink, UdpSource};
 use crate::events::EventQueue;
-use crate::flow::{Ends, FlowState, TcpEnds, WindowSums};
+use crate::flow::{Ends, FlowState, Requests, TcpEnds, WindowSums};
 use crate::loss::{LossModel, PolicerState};
 use crate::neighbour::Neighbours;
 use crate::pipe::{Pipe, PipeParts, Shaper};
@@ -12,19 +12,23 @@ use crate::qdisc::Qdisc;
 use crate::record::Recorder;
 use crate::reorder::Reorder;
 use crate::route::Routes;
+use crate::sessions::{connection_of, sessions};
 use crate::shaper::{DeliveryTrace, TokenBucket};
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use crate::world::{World, FLOW_SOURCES, PIPE_SOURCES};
 use dumbbell_capture::Taps;
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{self, Link, Peak, Scenario, Traffic};
+use dumbbell_model::scenario::{self, Link, Peak, Scenario, Sink, Traffic};
 use dumbbell_model::{ScenarioError, Span, TcpOptions, Time};
 use dumbbell_packet::TapPackets;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What a wire below a discipline lets pass at once.
 const FULL_FRAME_BYTES: u32 = 1514;
+
+/// How servers read requests.
+const ALL_AT_ONCE: Sink = Sink { lowat_bytes: 1, rate_bps: None };
 
 /// Builds the world.
 pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, ScenarioError> {
@@ -47,7 +51,8 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
     let targets = scenario.flows.iter().map(|f| [target(&f.to), target(&f.from)]).collect();
     let flows: Vec<FlowState> =
         scenario.flows.iter().map(|f| flow(scenario, &nodes, f, seed)).collect();
-    let sources = pipes.len() * PIPE_SOURCES + flows.len() * FLOW_SOURCES + 2;
+    let sessions = sessions(scenario, seed);
+    let sources = pipes.len() * PIPE_SOURCES + flows.len() * FLOW_SOURCES + 2 + sessions.len();
     let recorder = Recorder::new(scenario.sampling);
     let neighbours = scenario.neighbour_discovery.map(|spec| {
         let names = pipes.iter().map(|pipe: &Pipe| pipe.name.clone()).collect();
@@ -69,6 +74,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         pipes,
         routes,
         flows,
+        sessions,
         reassembly: BTreeMap::new(),
         recorder,
         outbox: VecDeque::new(),
@@ -170,7 +176,15 @@ fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64
             let mut sender = Sender::new(tcp.congestion_control, &sending, tcp.source, tcp.fq, rng);
             sender.host_link_queues = nodes.serial.contains(spec.from.as_str());
             let receiver = Receiver::new(&receiving, tcp.sink);
-            Ends::Tcp(Box::new(TcpEnds { sender, receiver }))
+            let requests = connection_of(scenario, &spec.name).map(|(session, connection)| {
+                let rng = Rng::named(seed, &format!("flow/{}/requests", spec.name));
+                let mut sender =
+                    Sender::new(tcp.congestion_control, &receiving, tcp.source, tcp.fq, rng);
+                sender.host_link_queues = nodes.serial.contains(spec.to.as_str());
+                let receiver = Receiver::new(&sending, ALL_AT_ONCE);
+                Box::new(Requests { sender, receiver, session, connection, connected: false })
+            });
+            Ends::Tcp(Box::new(TcpEnds { sender, receiver, requests }))
         }
         Traffic::Udp(udp) => {
             let source = UdpSource::new(*udp, start, until, scenario.sampling.probes);
@@ -178,10 +192,12 @@ fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64
         }
         Traffic::Ping(ping) => Ends::Ping(PingState::new(*ping, start, until)),
     };
+    // A session opens its connections when it needs them.
+    let waits = matches!(&ends, Ends::Tcp(tcp) if tcp.requests.is_some());
     FlowState {
         ends,
         dscp: spec.dscp,
-        start,
+        start: if waits { Time::NEVER } else { start },
         stop: stop.filter(|stop| *stop > start && *stop < end),
         sent: [0; 2],
         sent_bytes: 0,

@@ -10,6 +10,7 @@ use crate::neighbour::Neighbours;
 use crate::pipe::{Offered, Pipe, Release};
 use crate::record::Recorder;
 use crate::route::Routes;
+use crate::sessions::SessionState;
 use crate::{Monitor, RunError};
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::NodeKind;
@@ -30,6 +31,9 @@ const SENDER: usize = 0;
 const RECEIVER: usize = 1;
 const START_STOP: usize = 2;
 const TRAFFIC: usize = 3;
+/// Of a connection with data both ways: the halves of the other direction.
+const REQUEST_SENDER: usize = START_STOP;
+const REQUEST_RECEIVER: usize = TRAFFIC;
 
 /// Events between two looks at the monitor.
 const MONITOR_EVENTS: u64 = 1 << 14;
@@ -43,6 +47,7 @@ pub(crate) struct World<'a> {
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) routes: Routes,
     pub(crate) flows: Vec<FlowState>,
+    pub(crate) sessions: Vec<SessionState>,
     /// Nodes where a flow's packets go, outward and back.
     pub(crate) targets: Vec<[u32; 2]>,
     pub(crate) taps: Taps,
@@ -103,6 +108,8 @@ impl World<'_> {
             self.sample();
         } else if source == self.neighbour_source() {
             self.neighbour_timeout();
+        } else if source > self.neighbour_source() {
+            self.session_event(source);
         } else {
             let number = number - base;
             self.flow_event(number / FLOW_SOURCES, number % FLOW_SOURCES, source);
@@ -260,26 +267,33 @@ impl World<'_> {
         let node = self.targets[flow as usize][usize::from(outward)] as usize;
         let ecn_field = match (&state.ends, &body) {
             (Ends::Tcp(tcp), Body::Tcp(segment)) if outward => tcp.sender.ecn_field(segment),
+            (Ends::Tcp(tcp), Body::Tcp(segment)) => {
+                tcp.requests.as_ref().map_or(0, |requests| requests.sender.ecn_field(segment))
+            }
             _ => 0,
         };
         let tos = state.dscp << 2 | ecn_field;
         let packet = self.arena.insert(Packet { number, flow, frame_bytes, outward, tos, body });
         let leaves = self.forward(packet, node);
-        if outward {
-            self.tell_sender(flow, &body, leaves);
-        }
+        self.tell_sender(flow, outward, &body, leaves);
     }
 
     /// Small queues: the sender's own link says when a segment will have left it.
-    fn tell_sender(&mut self, flow: u32, body: &Body, leaves: Option<Time>) {
-        let source = (self.flow_base() + flow as usize * FLOW_SOURCES + SENDER) as Source;
+    fn tell_sender(&mut self, flow: u32, outward: bool, body: &Body, leaves: Option<Time>) {
+        let kind = if outward { SENDER } else { REQUEST_SENDER };
+        let source = (self.flow_base() + flow as usize * FLOW_SOURCES + kind) as Source;
         let Ends::Tcp(tcp) = &mut self.flows[flow as usize].ends else { return };
         let Body::Tcp(segment) = body else { return };
-        if !tcp.sender.host_link_queues || segment.payload_bytes == 0 {
+        let sender = match &mut tcp.requests {
+            _ if outward => &mut tcp.sender,
+            Some(requests) => &mut requests.sender,
+            None => return,
+        };
+        if !sender.host_link_queues || segment.payload_bytes == 0 {
             return;
         }
-        tcp.sender.host_queued(leaves);
-        let deadline = tcp.sender.next_deadline();
+        sender.host_queued(leaves);
+        let deadline = sender.next_deadline();
         if deadline != Time::NEVER && self.events.at(source).is_none_or(|at| deadline < at) {
             self.events.set(source, deadline);
         }
@@ -384,6 +398,18 @@ impl World<'_> {
             }
         }
         match (&mut flow.ends, &packet.body) {
+            (Ends::Tcp(tcp), Body::Tcp(segment)) if tcp.requests.is_some() => {
+                let before = tcp.receiver.duplicate_packets;
+                let end = if packet.outward { tcp.client() } else { tcp.server() };
+                if let Some(mut end) = end {
+                    end.on_segment(now, segment, handle.tos & 3);
+                }
+                if let Some(capture) = self.capture.as_mut().filter(|_| packet.outward) {
+                    capture.arrived(packet, tcp.receiver.duplicate_packets > before);
+                }
+                self.session_turn(handle.flow);
+                self.collect(handle.flow);
+            }
             (Ends::Tcp(tcp), Body::Tcp(segment)) => {
                 if packet.outward {
                     let before = tcp.receiver.duplicate_packets;
@@ -435,15 +461,24 @@ impl World<'_> {
     }
 
     /// Takes what the ends of a TCP flow want to send, and sets their timers.
-    fn collect(&mut self, flow: u32) {
+    pub(crate) fn collect(&mut self, flow: u32) {
         let base = self.flow_base() + flow as usize * FLOW_SOURCES;
         let Ends::Tcp(tcp) = &mut self.flows[flow as usize].ends else { return };
         let out =
             |segment: Segment, outward| (flow, outward, segment.frame_bytes(), Body::Tcp(segment));
         self.outbox.extend(tcp.sender.out.drain(..).map(|s| out(s, true)));
         self.outbox.extend(tcp.receiver.out.drain(..).map(|s| out(s, false)));
-        let deadlines =
-            [(SENDER, tcp.sender.next_deadline()), (RECEIVER, tcp.receiver.next_deadline())];
+        let mut deadlines = [
+            (SENDER, tcp.sender.next_deadline()),
+            (RECEIVER, tcp.receiver.next_deadline()),
+            (REQUEST_SENDER, Time::NEVER),
+            (REQUEST_RECEIVER, Time::NEVER),
+        ];
+        if let Some(requests) = &mut tcp.requests {
+            self.outbox.extend(requests.sender.out.drain(..).map(|s| out(s, false)));
+            deadlines[REQUEST_SENDER].1 = requests.sender.next_deadline();
+            deadlines[REQUEST_RECEIVER].1 = requests.receiver.next_deadline();
+        }
         for (kind, deadline) in deadlines {
             // A timer that moved later is left where it is: it wakes once in vain.
             let source = (base + kind) as Source;
@@ -458,6 +493,24 @@ impl World<'_> {
         let now = self.now;
         let state = &mut self.flows[flow];
         match (&mut state.ends, kind) {
+            (Ends::Tcp(tcp), _) if tcp.requests.is_some() => {
+                let end = match kind {
+                    SENDER | REQUEST_RECEIVER => tcp.server(),
+                    _ => tcp.client(),
+                };
+                if let Some(mut end) = end {
+                    if matches!(kind, SENDER | REQUEST_SENDER) {
+                        end.send(now, |sender| {
+                            sender.on_timeout(now);
+                            sender.run_source();
+                        });
+                    } else {
+                        end.receive(|receiver| receiver.on_timeout(now));
+                    }
+                }
+                self.session_turn(flow as u32);
+                self.collect(flow as u32);
+            }
             (Ends::Tcp(tcp), SENDER) => {
                 tcp.sender.on_timeout(now);
                 tcp.sender.run_source();
@@ -506,6 +559,7 @@ impl World<'_> {
         for (index, flow) in self.flows.iter().enumerate() {
             let source = base + index * FLOW_SOURCES;
             match &flow.ends {
+                Ends::Tcp(tcp) if tcp.requests.is_some() => {}
                 Ends::Tcp(_) => self.events.set((source + START_STOP) as Source, flow.start),
                 Ends::Udp { source: udp, .. } => {
                     if let Some(at) = udp.next_at() {
@@ -520,6 +574,7 @@ impl World<'_> {
             }
         }
         self.events.set(self.sample_source(), Time::ZERO + self.scenario.sampling.interval);
+        self.begin_sessions();
     }
 
     fn sample(&mut self) {

@@ -13,7 +13,7 @@ impl Sender {
     /// `tcp_ack`.
     pub(crate) fn on_ack(&mut self, ack: &Segment) {
         let prior_una = self.snd_una;
-        let mut flags = AckFlags::default();
+        let mut flags = AckFlags { data: ack.payload_bytes > 0, ..AckFlags::default() };
         let mut tagging = Tagging::default();
         self.tsecr_ms = ack.tsecr_ms;
         if ack.ack > self.snd_nxt {
@@ -103,10 +103,14 @@ impl Sender {
     }
 
     /// RFC 9293 §3.10.7.4 window update; true if the ACK counts as one (`tcp_ack_update_window`).
-    /// The peer sends no data, so its sequence number says nothing.
     fn update_window(&mut self, ack: &Segment, prior_una: u64) -> bool {
         let window = u64::from(ack.window_bytes);
-        let newer = ack.ack > prior_una || window > self.snd_wnd;
+        let later = ack.seq > self.window_seq;
+        let newer =
+            ack.ack > prior_una || later || (ack.seq == self.window_seq && window > self.snd_wnd);
+        if newer {
+            self.window_seq = ack.seq;
+        }
         if newer && self.snd_wnd != window {
             self.snd_wnd = window;
             self.slow_start_after_idle_check();

@@ -4,7 +4,7 @@
 use super::receiver::Receiver;
 use super::sender::Sender;
 use dumbbell_cc::CaState;
-use dumbbell_packet::tcp::Flags;
+use dumbbell_packet::tcp::{Flags, Syn};
 use dumbbell_packet::{Cause, Segment};
 
 /// The ECN field of a packet (RFC 3168 §5): not capable.
@@ -41,7 +41,7 @@ impl Sender {
     /// RFC 3168 §6.1.1: the SYN asks, but not when it is sent again (tcp_ecn_fallback).
     pub(super) fn ecn_syn(&self, tries: u32) -> Flags {
         let asks = self.options.tcp_ecn == 1 && tries == 1;
-        Flags { syn: true, ece: asks, cwr: asks, ..Flags::default() }
+        Flags { syn: Syn::Opens, ece: asks, cwr: asks, ..Flags::default() }
     }
 
     /// The answer to it.
@@ -69,7 +69,7 @@ impl Sender {
 
     /// The ACK echoes a mark (`tcp_ecn_rcv_ecn_echo`).
     pub(super) fn ecn_echoed(&self, ack: &Segment) -> bool {
-        self.ecn.on && ack.flags.ece && !ack.flags.syn
+        self.ecn.on && ack.flags.ece && !ack.flags.is_syn()
     }
 
     /// The window is reduced for whatever reason (`tcp_ecn_queue_cwr`).
@@ -98,7 +98,7 @@ impl Receiver {
     pub(super) fn ecn_syn(&mut self, segment: &Segment) -> Flags {
         let asks = segment.flags.ece && segment.flags.cwr;
         self.ecn.on = asks && self.options.tcp_ecn > 0;
-        Flags { syn: true, ece: self.ecn.on, ..Flags::default() }
+        Flags { syn: Syn::Answers, ece: self.ecn.on, ..Flags::default() }
     }
 
     /// The sender has reduced its window (`tcp_ecn_accept_cwr`).

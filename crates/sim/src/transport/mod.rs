@@ -3,6 +3,7 @@
 mod abc;
 pub(crate) mod ack;
 pub(crate) mod ecn;
+pub(crate) mod endpoint;
 mod fack;
 pub(crate) mod output;
 pub(crate) mod rack;

@@ -4,7 +4,9 @@
 use super::rtx_queue::{SegmentId, Sent};
 use super::sender::{Pending, Retransmission, Sender};
 use dumbbell_cc::{CaEvent, CaState};
+use dumbbell_model::scenario::Source;
 use dumbbell_model::Time;
+use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::{Cause, Segment};
 
@@ -116,8 +118,9 @@ impl Sender {
         self.packets_out == 0 && self.has_unsent()
     }
 
+    /// Servers and browsers set TCP_NODELAY.
     fn nagle_holds(&self) -> bool {
-        self.packets_out > 0 && self.small_seq > self.snd_una
+        self.source != Source::Session && self.packets_out > 0 && self.small_seq > self.snd_una
     }
 
     /// Segments that leave as one unit: about a millisecond at the pacing rate, more for close
@@ -249,10 +252,15 @@ impl Sender {
             seq,
             payload_bytes,
             tsval_ms: (self.last_sent_ns / NS_PER_MS) as u32,
-            flags: Flags { fin: sent.fin, psh: sent.push, ..Flags::default() },
+            flags: Flags { fin: sent.fin, psh: sent.push, ..header.flags },
             cause,
             ..header
         };
+        if segment.frame_bytes() > ETHERNET_HEADER_BYTES + self.options.mtu_bytes {
+            segment.sack_count = 0; // There is no room beside so much data.
+        }
+        self.sent_since.any = true;
+        self.sent_since.data |= payload_bytes > 0;
         self.ecn_send(&mut segment);
         let leaves = Time::from_ns(self.last_sent_ns);
         if self.fq && (leaves > self.now || !self.fq_queue.is_empty()) {

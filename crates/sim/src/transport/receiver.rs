@@ -6,6 +6,7 @@ use super::ecn::ReceiverEcn;
 use super::reassembly::Reassembly;
 use super::receiver_window::SLOW_READ_INTERVAL;
 use super::rtt::RttState;
+use super::sender::Sender;
 use super::wheel::{Tick, Timer};
 use dumbbell_model::scenario::Sink;
 use dumbbell_model::{Span, TcpOptions, Time};
@@ -40,6 +41,8 @@ pub(super) struct AckState {
     pub(super) timer: Option<u64>,
     pub(super) wheel: Timer,
     pub(super) last_data: u64,
+    /// The application answers what it gets: ACKs ride on its answers (`pingpong`).
+    pub(super) interactive: bool,
     /// Estimate of the sender's segment size.
     pub(super) rcv_mss: u64,
 }
@@ -48,6 +51,8 @@ pub(super) struct AckState {
 pub(crate) struct Receiver {
     pub(super) options: TcpOptions,
     pub(super) sink: Sink,
+    /// Where this side sends data too, how far it is: the sequence number of pure ACKs.
+    pub(super) snd_nxt: Option<u64>,
     pub(super) tick: Tick,
     pub(super) now: Time,
     /// Segments to put on the wire, in order.
@@ -110,6 +115,7 @@ impl Receiver {
         Self {
             options: options.clone(),
             sink,
+            snd_nxt: None,
             tick: Tick::new(options.hz),
             now: Time::ZERO,
             out: Vec::new(),
@@ -160,7 +166,7 @@ impl Receiver {
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, ecn_field: u8) {
         self.now = now;
         self.ecn_field = ecn_field;
-        if segment.flags.syn {
+        if segment.flags.is_syn() {
             self.on_syn(segment);
             return;
         }
@@ -175,20 +181,25 @@ impl Receiver {
             }
             debug_assert!(fin_at >= self.copied_seq || self.finished);
         }
-        if self.paws_rejects(segment) {
-            return;
-        }
-        if !self.acceptable(segment) {
-            self.send_duplicate_ack(segment);
-            return;
-        }
-        self.replace_ts_recent(segment);
-        if segment.payload_bytes == 0 && !segment.flags.fin {
+        if !self.admits(segment) || (segment.payload_bytes == 0 && !segment.flags.fin) {
             return;
         }
         self.data_queue(segment);
         self.ack_check();
         self.read_available();
+    }
+
+    /// Whether it is of this connection and of now (`tcp_validate_incoming`).
+    pub(super) fn admits(&mut self, segment: &Segment) -> bool {
+        if self.paws_rejects(segment) {
+            return false;
+        }
+        if !self.acceptable(segment) {
+            self.send_duplicate_ack(segment);
+            return false;
+        }
+        self.replace_ts_recent(segment);
+        true
     }
 
     /// RFC 7323 §5: a segment whose timestamp is older than the last one in order is refused, and
@@ -237,21 +248,64 @@ impl Receiver {
         }
     }
 
+    /// Data goes both ways, and this side opens: what its SYN offers (`tcp_connect_init`).
+    pub(super) fn open(&mut self, now: Time) {
+        self.now = now;
+        self.snd_nxt = Some(0);
+        self.select_initial_window();
+    }
+
+    /// A segment arrives at a side that sends data too.
+    pub(super) fn arrives(&mut self, now: Time, ecn_field: u8) {
+        self.now = now;
+        self.ecn_field = ecn_field;
+        self.snd_nxt.get_or_insert(0);
+    }
+
+    /// The answer to our SYN (`tcp_rcv_synsent_state_process`).
+    pub(super) fn opened(&mut self, segment: &Segment) {
+        self.ts_recent_ms = segment.tsval_ms;
+        self.established = true;
+        self.init_buffer_space();
+    }
+
+    /// The handshake is complete, if there was one. RTT of the SYN-ACK in microseconds, if known.
+    pub(super) fn accept(&mut self, segment: &Segment) -> Option<Option<u64>> {
+        self.syn_ack_at?;
+        let rtt_us = self.handshake_rtt_us(segment);
+        self.establish(segment);
+        Some(rtt_us)
+    }
+
+    /// How far the other half of this side is: its sequence numbers and timers are shared.
+    pub(super) fn follow(&mut self, sender: &Sender) {
+        self.snd_nxt = Some(sender.snd_nxt);
+        if sender.rtt.srtt_us8 > 0 {
+            self.srtt_us8 = u64::from(sender.rtt.srtt_us8);
+            self.rto = sender.rto_jiffies();
+        }
+    }
+
     /// `tcp_select_initial_window`.
+    fn select_initial_window(&mut self) {
+        let space = self.win_from_space(self.rcvbuf);
+        let space = if space > self.advmss { space / self.advmss * self.advmss } else { space };
+        self.rcv_wnd = space.min(65_535);
+        if self.options.initrwnd > 0 {
+            let wanted = u64::from(self.options.initrwnd) * self.advmss;
+            self.rcv_wnd = self.rcv_wnd.min(wanted);
+        }
+        if self.options.tcp_window_scaling {
+            self.wscale = u32::from(self.options.window_scale());
+        }
+        self.window_clamp = 65_535 << self.wscale;
+        self.rcv_ssthresh = self.rcv_wnd;
+    }
+
+    /// The other side opens.
     pub(super) fn on_syn(&mut self, segment: &Segment) {
         if !self.established {
-            let space = self.win_from_space(self.rcvbuf);
-            let space = if space > self.advmss { space / self.advmss * self.advmss } else { space };
-            self.rcv_wnd = space.min(65_535);
-            if self.options.initrwnd > 0 {
-                let wanted = u64::from(self.options.initrwnd) * self.advmss;
-                self.rcv_wnd = self.rcv_wnd.min(wanted);
-            }
-            if self.options.tcp_window_scaling {
-                self.wscale = u32::from(self.options.window_scale());
-            }
-            self.window_clamp = 65_535 << self.wscale;
-            self.rcv_ssthresh = self.rcv_wnd;
+            self.select_initial_window();
             if self.syn_ack_at.is_none() {
                 // The answer to a SYN sent again echoes the first (`tcp_check_req`).
                 self.ts_recent_ms = segment.tsval_ms;
@@ -279,7 +333,7 @@ impl Receiver {
         self.options.tcp_timestamps.then_some(1000 * delta_ms)
     }
 
-    /// The handshake is complete (`tcp_init_buffer_space`).
+    /// The handshake is complete.
     pub(super) fn establish(&mut self, segment: &Segment) {
         self.established = true;
         let mut rtt = RttState::new(&self.options);
@@ -289,6 +343,12 @@ impl Receiver {
         }
         self.srtt_us8 = u64::from(rtt.srtt_us8);
         self.rto = self.tick.us(rtt.rto_us);
+        self.init_buffer_space();
+    }
+
+    /// `tcp_init_buffer_space`.
+    fn init_buffer_space(&mut self) {
+        self.ack.last_data = self.tick.jiffies(self.now);
         let full = self.win_from_space(self.rcvbuf);
         if self.window_clamp >= full {
             self.window_clamp = full;
@@ -358,6 +418,13 @@ impl Receiver {
 
     /// Everything has arrived: close our side too.
     pub(super) fn finish(&mut self) {
+        if self.snd_nxt.is_some() {
+            // The other half closes when the application does (`tcp_fin`).
+            self.finished = true;
+            self.ack.scheduled = true;
+            self.ack.interactive = true;
+            return;
+        }
         self.ack.now = true;
         if !self.finished {
             self.finished = true;
@@ -450,6 +517,16 @@ impl Receiver {
         let scaled = sample_us << 3;
         self.rcv_rtt_us8 =
             if old == 0 || scaled < old { scaled } else { old - (old >> 3) + sample_us };
+    }
+
+    /// The last FIN is acknowledged at once (`tcp_fin` in FIN_WAIT1 and FIN_WAIT2).
+    pub(super) fn closes(&mut self, we_have_closed: bool) {
+        self.ack.now |= self.finished && we_have_closed;
+    }
+
+    /// What the application has read, the FIN not counted, and whether that was all.
+    pub(crate) fn read_so_far(&self) -> (u64, bool) {
+        (self.copied_seq - u64::from(self.finished), self.finished)
     }
 
     /// A timer may be due; a call too many does nothing.

@@ -20,7 +20,13 @@ impl Receiver {
 
     pub(super) fn enter_quickack(&mut self, most: u32) {
         self.incr_quickack(most);
+        self.ack.interactive = false;
         self.ack.ato = self.tick.ms(ATO_MIN_MS);
+    }
+
+    /// Whether the application answers.
+    pub(super) fn sends_quick(&self) -> bool {
+        self.ack.quick > 0 && !self.ack.interactive
     }
 
     /// Is an ACK due? (`__tcp_ack_snd_check`; RFC 1122 §4.2.3.2, RFC 5681 §4.2)
@@ -35,7 +41,7 @@ impl Receiver {
         let second_segment = self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss
             && (self.rcv_nxt - self.copied_seq < self.sink.lowat_bytes
                 || self.select_window() >= self.rcv_wnd);
-        if second_segment || self.ack.quick > 0 || self.ack.now {
+        if second_segment || self.sends_quick() || self.ack.now {
             self.send_ack();
             return;
         }
@@ -120,14 +126,20 @@ impl Receiver {
         }
         self.ack.timer = None;
         if self.ack.scheduled {
-            // The application sends nothing the ACK could ride on: wait longer next time.
-            self.ack.ato = (self.ack.ato << 1).min(self.rto);
+            if self.ack.interactive {
+                self.ack.interactive = false;
+                self.ack.ato = self.tick.ms(ATO_MIN_MS);
+            } else {
+                // The application sends nothing the ACK could ride on: wait longer next time.
+                self.ack.ato = (self.ack.ato << 1).min(self.rto);
+            }
             self.send_ack();
         }
     }
 
     pub(super) fn header(&self) -> Segment {
         Segment {
+            seq: self.snd_nxt.unwrap_or(0),
             ack: self.rcv_nxt,
             timestamps: self.options.tcp_timestamps,
             tsval_ms: (self.now.as_us() / 1000) as u32,
@@ -144,7 +156,33 @@ impl Receiver {
         let mut segment = Segment { window_bytes, ..self.header() };
         self.fill_sack(&mut segment);
         self.out.push(segment);
-        // tcp_event_ack_sent
+        self.ack_sent();
+    }
+
+    /// What a segment with data says that the other half sends now; nothing changes.
+    pub(super) fn carried(&self) -> Segment {
+        let window = if self.established { self.offered_window() } else { self.rcv_wnd };
+        let mut segment = Segment { window_bytes: window as u32, ..self.header() };
+        self.fill_sack(&mut segment);
+        segment
+    }
+
+    /// It was sent, with data or without.
+    pub(super) fn carried_ack(&mut self, data: bool) {
+        if self.established {
+            self.select_and_set_window();
+            self.ack_sent();
+        }
+        // tcp_event_data_sent
+        let since = self.tick.jiffies(self.now) - self.ack.last_data;
+        if data && since < self.ack.ato {
+            self.ack.interactive = true;
+        }
+    }
+
+    /// `tcp_event_ack_sent`.
+    fn ack_sent(&mut self) {
+        self.dsack = None;
         self.compressed = 0;
         self.compressed_timer = None;
         if self.ack.quick > 0 {

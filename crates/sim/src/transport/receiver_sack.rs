@@ -77,14 +77,14 @@ impl Receiver {
     }
 
     /// DSACK first, then the most recent blocks, as many as fit (RFC 2883 §4).
-    pub(super) fn fill_sack(&mut self, segment: &mut Segment) {
+    pub(super) fn fill_sack(&self, segment: &mut Segment) {
         if !self.options.tcp_sack {
             return;
         }
         let most =
             if self.options.tcp_timestamps { SACK_BLOCKS_WITH_TIMESTAMPS } else { SACK_BLOCKS_MAX };
         let held = self.sacks[..self.sack_count].iter().copied();
-        let blocks = self.dsack.take().into_iter().chain(held).take(most);
+        let blocks = self.dsack.into_iter().chain(held).take(most);
         for block in blocks {
             segment.sack[usize::from(segment.sack_count)] = block;
             segment.sack_count += 1;

@@ -108,15 +108,26 @@ impl Receiver {
                 self.ack.quick = 0;
             }
         }
-        let unit = 1u64 << self.wscale;
-        let current = self.receive_window();
-        let mut window = self.select_window();
-        if window < current {
-            window = current.div_ceil(unit) * unit;
-        }
-        self.rcv_wnd = window;
+        let offered = self.offered_window();
+        self.rcv_wnd = self.next_window();
         self.rcv_wup = self.rcv_nxt;
-        window.min(65_535 << self.wscale) / unit * unit
+        offered
+    }
+
+    /// What the next ACK offers, as the header can say it.
+    pub(super) fn offered_window(&self) -> u64 {
+        let unit = 1u64 << self.wscale;
+        self.next_window().min(65_535 << self.wscale) / unit * unit
+    }
+
+    fn next_window(&self) -> u64 {
+        let unit = 1u64 << self.wscale;
+        let (current, window) = (self.receive_window(), self.select_window());
+        if window < current {
+            current.div_ceil(unit) * unit
+        } else {
+            window
+        }
     }
 
     /// The application reads what waits once it is enough (`tcp_recvmsg`).
@@ -148,7 +159,8 @@ impl Receiver {
         self.copied_seq += bytes;
         self.adjust_space();
         // The application has read everything, up to the end of what the sender wrote in one go.
-        let emptied = self.ack.pushed > 0 && self.memory() == 0;
+        let small = self.ack.pushed > u8::from(self.ack.interactive);
+        let emptied = small && self.memory() == 0;
         let overdue = self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss;
         let mut due = self.ack.scheduled && (overdue || emptied);
         if !due && !self.finished {

@@ -2,9 +2,10 @@
 //! points. Behaviour is split over the files beside this one by subject; each names the Linux
 //! function it corresponds to.
 //!
-//! The peer's data direction is empty, so acknowledgements are pure.
+//! Where the peer sends data too, `endpoint` joins this half with the receiving one.
 
 use super::ecn::SenderEcn;
+use super::endpoint::SentSince;
 use super::rack::Rack;
 use super::rate::RateState;
 use super::rtt::RttState;
@@ -98,6 +99,8 @@ pub(crate) struct Sender {
     /// End of what was marked to be handed over.
     pub(super) pushed_seq: u64,
     pub(crate) snd_wnd: u64,
+    /// Sequence number of the segment that told it (`snd_wl1`).
+    pub(super) window_seq: u64,
     pub(crate) max_window: u64,
     pub(crate) fin: bool,
     pub(crate) mss: u32,
@@ -107,6 +110,8 @@ pub(crate) struct Sender {
     // Application and send buffer.
     pub(crate) source: Source,
     pub(crate) written_bytes: u64,
+    /// What a session has asked for so far.
+    pub(crate) allowed_bytes: u64,
     pub(crate) stopped: bool,
     pub(crate) no_space: bool,
     pub(crate) sndbuf: u64,
@@ -191,6 +196,10 @@ pub(crate) struct Sender {
     pub(crate) fq: bool,
     pub(crate) fq_queue: VecDeque<(Time, Segment)>,
 
+    /// What every segment says of the other direction.
+    carried: Segment,
+    pub(super) sent_since: SentSince,
+
     pub(crate) ecn: SenderEcn,
     pub(crate) counters: Counters,
     pub(crate) established_at: Option<Time>,
@@ -199,6 +208,9 @@ pub(crate) struct Sender {
 /// Memory of one full segment in the send buffer: payload and about this much around it
 /// (`struct sk_buff`, shared info, headers).
 pub(crate) const SEGMENT_OVERHEAD_BYTES: u64 = 1280;
+
+/// What a sender offers to a peer that sends nothing.
+const WINDOW_OF_NO_DATA: u32 = 64_240;
 
 /// From the end of the handshake to the application's first write. However short, it puts the
 /// first data behind the handshake's ACK in the order of events, as on a real host.
@@ -237,6 +249,7 @@ impl Sender {
             write_queue: WriteQueue::default(),
             pushed_seq: 0,
             snd_wnd: 0,
+            window_seq: 0,
             max_window: 0,
             fin: false,
             mss: options.mtu_bytes - header,
@@ -244,6 +257,7 @@ impl Sender {
             queue: RtxQueue::default(),
             source,
             written_bytes: 0,
+            allowed_bytes: 0,
             stopped: false,
             no_space: false,
             sndbuf: options.tcp_wmem[1],
@@ -304,6 +318,8 @@ impl Sender {
             host_link_queues: false,
             fq,
             fq_queue: VecDeque::new(),
+            carried: Segment { window_bytes: WINDOW_OF_NO_DATA, ..Segment::default() },
+            sent_since: SentSince::default(),
             ecn: SenderEcn::default(),
             counters: Counters::default(),
             established_at: None,
@@ -323,7 +339,7 @@ impl Sender {
             flags: self.ecn_syn(tries),
             timestamps: self.options.tcp_timestamps,
             tsval_ms: self.now_ms() as u32,
-            window_bytes: 64_240,
+            window_bytes: self.carried.window_bytes,
             ..Segment::default()
         });
         self.set_timer(Pending::Retransmit, timeout);
@@ -336,7 +352,7 @@ impl Sender {
             self.ts_recent_ms = segment.tsval_ms;
         }
         match self.phase {
-            Phase::SynSent { first, tries, .. } if segment.flags.syn => {
+            Phase::SynSent { first, tries, .. } if segment.flags.is_syn() => {
                 self.on_syn_ack(segment, first, tries);
             }
             Phase::Established => self.on_established(segment),
@@ -346,7 +362,7 @@ impl Sender {
     }
 
     fn on_established(&mut self, segment: &Segment) {
-        if segment.flags.syn {
+        if segment.flags.is_syn() {
             return; // The SYN-ACK once more: our ACK of it was lost.
         }
         self.on_ack(segment);
@@ -354,6 +370,11 @@ impl Sender {
         if segment.flags.fin {
             self.acknowledge_fin(segment);
         }
+        self.check_finished();
+    }
+
+    /// Everything is acknowledged, the FIN too.
+    fn check_finished(&mut self) {
         if self.fin && self.snd_una > self.write_seq {
             self.phase = Phase::Finished(self.now);
             self.clear_timer();
@@ -365,25 +386,36 @@ impl Sender {
         self.out.push(Segment { seq: self.snd_nxt, ack: segment.end(), ..ack });
     }
 
-    fn on_syn_ack(&mut self, segment: &Segment, first: Time, tries: u32) {
-        self.phase = Phase::Established;
+    pub(super) fn on_syn_ack(&mut self, segment: &Segment, first: Time, tries: u32) {
         self.ecn_syn_ack(segment);
-        self.established_at = Some(self.now);
         self.clear_timer();
-        self.delivered = 1; // The SYN counts.
-        self.rate.delivered_us = self.now.as_us();
-        self.snd_wnd = u64::from(segment.window_bytes);
-        self.max_window = self.snd_wnd;
-        match self.syn_rtt_us(segment, first, tries) {
-            Some(us) => self.rtt.sample(us, 0, 0, self.jiffies()),
-            None => self.rtt.no_sample_of_syn(),
-        }
+        let rtt_us = self.syn_rtt_us(segment, first, tries);
         // The SYN was sent again, and more than once (`tcp_init_transfer`), and that was needed: the
         // answer is not to the first (`tcp_try_undo_spurious_syn`).
         let answers_first =
             self.options.tcp_timestamps && segment.tsecr_ms == (first.as_us() / 1000) as u32;
         if tries > 2 && !answers_first {
             self.window.cwnd = 1;
+        }
+        self.established(segment, rtt_us);
+        let ack = self.segment_header();
+        self.sent_since.any = true;
+        self.out.push(ack);
+        self.source_at = Some(self.now + WAKE_UP);
+    }
+
+    /// `tcp_init_transfer` and around it. `rtt_us`: of the handshake.
+    fn established(&mut self, segment: &Segment, rtt_us: Option<u64>) {
+        self.phase = Phase::Established;
+        self.established_at = Some(self.now);
+        self.delivered = 1; // The SYN counts.
+        self.rate.delivered_us = self.now.as_us();
+        self.snd_wnd = u64::from(segment.window_bytes);
+        self.window_seq = segment.seq;
+        self.max_window = self.snd_wnd;
+        match rtt_us {
+            Some(us) => self.rtt.sample(us, 0, 0, self.jiffies()),
+            None => self.rtt.no_sample_of_syn(),
         }
         self.cwnd_stamp = self.jiffies();
         self.expand_sndbuf();
@@ -392,9 +424,6 @@ impl Sender {
         }
         let conn = self.conn();
         self.cc.init(&conn, &mut self.window);
-        let ack = self.segment_header();
-        self.out.push(ack);
-        self.source_at = Some(self.now + WAKE_UP);
     }
 
     /// RTT of the SYN: of one that was sent again only timestamps tell it (`tcp_ack_update_rtt`).
@@ -564,8 +593,48 @@ impl Sender {
             timestamps: self.options.tcp_timestamps,
             tsval_ms: self.now_ms() as u32,
             tsecr_ms: self.ts_recent_ms,
-            window_bytes: 64_240,
-            ..Segment::default()
+            ..self.carried
         }
+    }
+
+    /// What the segments that follow say of the other direction: `ack`, `window_bytes`, `sack`,
+    /// `tsecr_ms` and the flag ECE of this one.
+    pub(super) fn carry(&mut self, acknowledgement: Segment) {
+        self.ts_recent_ms = acknowledgement.tsecr_ms;
+        self.carried = acknowledgement;
+        self.sent_since = SentSince::default();
+    }
+
+    /// What was sent since then.
+    pub(super) fn sent(&self) -> SentSince {
+        self.sent_since
+    }
+
+    /// The peer opened the connection, and this is the first that it says afterwards
+    /// (`tcp_rcv_state_process` in SYN_RECV). `rtt_us`: of the SYN-ACK.
+    pub(super) fn accept(&mut self, now: Time, segment: &Segment, rtt_us: Option<u64>) {
+        self.now = now;
+        self.established(segment, rtt_us);
+        self.last_send = self.jiffies();
+    }
+
+    /// An acknowledgement that may come with data.
+    pub(super) fn on_ack_of_both(&mut self, now: Time, segment: &Segment) {
+        self.now = now;
+        self.on_ack(segment);
+        self.check_finished();
+    }
+
+    /// So much more is to be written.
+    pub(crate) fn allow(&mut self, now: Time, bytes: u64) {
+        self.allowed_bytes += bytes;
+        if self.phase == Phase::Established && self.source_at.is_none() {
+            self.on_source(now);
+        }
+    }
+
+    /// All that a session has asked for so far is written.
+    pub(crate) fn wrote_all(&self) -> bool {
+        self.phase == Phase::Established && self.written_bytes == self.allowed_bytes
     }
 }

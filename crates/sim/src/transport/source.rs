@@ -64,12 +64,16 @@ impl Sender {
         if self.phase != Phase::Established || self.stopped || self.no_space || waking {
             return;
         }
-        if let Source::Bulk { refill, bytes } = self.source {
-            let more = bytes.is_none_or(|bytes| self.written_bytes < bytes);
-            if refill.is_zero() && more {
-                self.fill_from_source();
-                self.push_pending();
+        let more = match self.source {
+            Source::Bulk { refill, bytes } => {
+                refill.is_zero() && bytes.is_none_or(|bytes| self.written_bytes < bytes)
             }
+            Source::Session => self.written_bytes < self.allowed_bytes,
+            Source::Periodic { .. } => false,
+        };
+        if more {
+            self.fill_from_source();
+            self.push_pending();
         }
     }
 
@@ -91,6 +95,7 @@ impl Sender {
                     self.source_at = Some(self.now + refill);
                 }
             }
+            Source::Session => self.write(self.allowed_bytes - self.written_bytes),
             Source::Periodic { chunk_bytes, interval, bytes } => {
                 let left = bytes.map_or(u64::MAX, |bytes| bytes - self.written_bytes);
                 self.write(chunk_bytes.min(left));

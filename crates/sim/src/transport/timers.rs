@@ -188,6 +188,7 @@ impl Sender {
             self.send_fitting(room);
         } else {
             let header = self.segment_header();
+            self.sent_since.any = true;
             self.out.push(Segment { seq: self.snd_una.saturating_sub(1), ..header });
         }
         if self.packets_out > 0 {

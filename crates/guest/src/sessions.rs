@@ -1,0 +1,85 @@
+//! Sessions on the kernel: what happens on their connections is told to the visit, and what it asks
+//! for is done.
+
+use crate::run::App;
+use crate::web::WebFlow;
+use dumbbell_model::rng::Rng;
+use dumbbell_model::scenario::Scenario;
+use dumbbell_model::{Span, Time};
+use dumbbell_web::{Command, Visit};
+use std::collections::VecDeque;
+use std::io::Result;
+
+/// A session at run time.
+pub(crate) struct Session {
+    pub(crate) visit: Visit,
+    flows: Vec<usize>,
+}
+
+/// The sessions of a scenario.
+pub(crate) fn sessions(scenario: &Scenario, seed: u64) -> Vec<Session> {
+    let number = |name: &String| scenario.flows.iter().position(|flow| flow.name == *name);
+    let state = |session: &dumbbell_model::scenario::Session| {
+        // The same draw as the simulator's.
+        let name = format!("session/{}/start", session.name);
+        let jitter = Rng::named(seed, &name).below(session.start_jitter.as_ps());
+        let start = Time::ZERO + session.start + Span::from_ps(jitter);
+        let visit = Visit::new(session, start);
+        let flows = visit.connections().iter().filter_map(number).collect();
+        Session { visit, flows }
+    };
+    scenario.sessions.iter().map(state).collect()
+}
+
+impl Session {
+    /// When something is due without an event.
+    pub(crate) fn next(&self) -> Option<i64> {
+        self.visit.next_at().map(|at| at.as_ns() as i64)
+    }
+
+    /// Tells the visit what has happened, and does what it asks for, until nothing is left.
+    pub(crate) fn turn(&mut self, now: i64, apps: &mut [App]) -> Result<()> {
+        let at = Time::from_ns(now.max(0) as u64);
+        let mut commands = VecDeque::from(self.visit.wake(at));
+        for (connection, &flow) in self.flows.iter().enumerate() {
+            let App::Web(web) = &mut apps[flow] else { continue };
+            if web.take_connected() {
+                commands.extend(self.visit.connected(at, connection));
+            }
+            commands.extend(self.visit.server_read(at, connection, web.server.read_bytes));
+            commands.extend(self.visit.client_read(at, connection, web.client.read_bytes));
+        }
+        while let Some(command) = commands.pop_front() {
+            self.obey(now, command, apps)?;
+        }
+        for (connection, &flow) in self.flows.iter().enumerate() {
+            if let App::Web(web) = &mut apps[flow] {
+                write_answers(&mut self.visit, connection, web)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn obey(&self, now: i64, command: Command, apps: &mut [App]) -> Result<()> {
+        let (Command::Open { connection }
+        | Command::Ask { connection, .. }
+        | Command::Answer { connection }
+        | Command::Close { connection }) = command;
+        let App::Web(web) = &mut apps[self.flows[connection]] else { return Ok(()) };
+        match command {
+            Command::Open { .. } => web.open(now),
+            Command::Ask { bytes, .. } => web.ask(bytes),
+            Command::Answer { .. } => Ok(()), // Written below.
+            Command::Close { .. } => web.close(),
+        }
+    }
+}
+
+/// The server writes while there is room, and something to write.
+fn write_answers(visit: &mut Visit, connection: usize, web: &mut WebFlow) -> Result<()> {
+    while web.wrote_all() {
+        let Some(bytes) = visit.write(connection) else { break };
+        web.answer(bytes)?;
+    }
+    Ok(())
+}

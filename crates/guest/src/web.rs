@@ -1,0 +1,284 @@
+//! A session's connection: the socket of its server, and that of its client, which opens it.
+
+use crate::frame::{CLIENT_PORT, SERVER_PORT};
+use crate::info::TcpInfo;
+use crate::sys;
+use crate::tcp::{name_of, Ends};
+use dumbbell_model::scenario::Tcp;
+use std::io::{Error, ErrorKind, Result};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+static ZEROS: [u8; 65536] = [0; 65536];
+const READ_BYTES: usize = 1 << 20;
+/// How often a closing connection is looked at.
+const CLOSING_LOOK_NS: i64 = 200_000;
+
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Not needed yet.
+    Waiting,
+    Connecting,
+    /// The client is connected.
+    Open,
+    /// The server has closed too, and waits for the last ACK.
+    Closing,
+    Finished {
+        at: i64,
+    },
+}
+
+/// One socket, and what its application does with it.
+pub(crate) struct Side {
+    pub(crate) socket: Option<OwnedFd>,
+    unwritten: u64,
+    pub(crate) read_bytes: u64,
+    pub(crate) ended: bool,
+    closes: bool,
+}
+
+impl Side {
+    fn new(socket: Option<OwnedFd>) -> Self {
+        Self { socket, unwritten: 0, read_bytes: 0, ended: false, closes: false }
+    }
+
+    /// Writes what there is and what fits, then closes if that is wanted.
+    fn write(&mut self) -> Result<()> {
+        let Some(socket) = &self.socket else { return Ok(()) };
+        while self.unwritten > 0 {
+            let most = self.unwritten.min(ZEROS.len() as u64) as usize;
+            match sys::send(socket.as_fd(), &ZEROS[..most]) {
+                Ok(sent) => self.unwritten -= sent as u64,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if gone(&error) => self.unwritten = 0,
+                Err(error) => return Err(error),
+            }
+        }
+        if std::mem::take(&mut self.closes) {
+            match sys::shutdown_write(socket.as_fd()) {
+                Err(error) if !gone(&error) => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all there is; true if there was something, the end included.
+    fn read(&mut self) -> Result<bool> {
+        let Some(socket) = &self.socket else { return Ok(false) };
+        let mut some = false;
+        while !self.ended {
+            match sys::discard(socket.as_fd(), READ_BYTES) {
+                Ok(0) => self.ended = true,
+                Ok(count) => self.read_bytes += count as u64,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(some),
+                Err(error) if gone(&error) => self.ended = true,
+                Err(error) => return Err(error),
+            }
+            some = true;
+        }
+        Ok(some)
+    }
+
+    fn waits(&self) -> Option<(BorrowedFd<'_>, i16)> {
+        let reads = if self.ended { 0 } else { libc::POLLIN };
+        let writes = if self.unwritten > 0 { libc::POLLOUT } else { 0 };
+        let socket = self.socket.as_ref()?;
+        (reads | writes != 0).then_some((socket.as_fd(), reads | writes))
+    }
+}
+
+fn gone(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::NotConnected
+    )
+}
+
+/// A connection between a client and a server.
+pub(crate) struct WebFlow {
+    pub(crate) spec: Tcp,
+    pub(crate) phase: Phase,
+    pub(crate) start: Option<i64>,
+    pub(crate) established: Option<i64>,
+    pub(crate) last_delivery: Option<i64>,
+    listener: OwnedFd,
+    target: libc::sockaddr_in,
+    dscp: u8,
+    pub(crate) server: Side,
+    pub(crate) client: Side,
+    /// Something may be read, written, accepted.
+    ready: bool,
+    look_again: Option<i64>,
+    /// The client has been connected since this was asked last.
+    connected: bool,
+}
+
+/// A socket that asks for the algorithm and sends at once.
+fn socket(spec: &Tcp) -> Result<OwnedFd> {
+    let socket = sys::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
+    let name = name_of(spec.congestion_control);
+    let level = libc::IPPROTO_TCP;
+    sys::set_option_bytes(socket.as_fd(), level, libc::TCP_CONGESTION, name.as_bytes())
+        .map_err(|error| Error::other(format!("congestion control {name}: {error}")))?;
+    sys::set_option(socket.as_fd(), level, libc::TCP_NODELAY, 1)?;
+    Ok(socket)
+}
+
+/// The server's listening socket; to be called in its namespace. Its ports are those of its side.
+pub(crate) fn listen(ends: Ends, spec: &Tcp) -> Result<OwnedFd> {
+    let listener = socket(spec)?;
+    sys::set_option(listener.as_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
+    sys::bind(listener.as_fd(), &sys::inet(ends.from, CLIENT_PORT + ends.flow as u16))?;
+    sys::set_dscp(listener.as_fd(), ends.dscp)?;
+    sys::listen(listener.as_fd())?;
+    Ok(listener)
+}
+
+impl WebFlow {
+    /// A connection; to be called in the client's namespace.
+    pub(crate) fn new(ends: Ends, spec: Tcp, listener: OwnedFd) -> Result<Self> {
+        let client = socket(&spec)?;
+        sys::bind(client.as_fd(), &sys::inet(ends.to, SERVER_PORT + ends.flow as u16))?;
+        sys::set_dscp(client.as_fd(), ends.dscp)?;
+        Ok(Self {
+            spec,
+            phase: Phase::Waiting,
+            start: None,
+            established: None,
+            last_delivery: None,
+            listener,
+            target: sys::inet(ends.from, CLIENT_PORT + ends.flow as u16),
+            dscp: ends.dscp,
+            server: Side::new(None),
+            client: Side::new(Some(client)),
+            ready: false,
+            look_again: None,
+            connected: false,
+        })
+    }
+
+    pub(crate) fn waits(&self) -> Vec<(BorrowedFd<'_>, i16)> {
+        let mut found = Vec::with_capacity(3);
+        if matches!(self.phase, Phase::Waiting | Phase::Finished { .. }) {
+            return found;
+        }
+        if self.server.socket.is_none() {
+            found.push((self.listener.as_fd(), libc::POLLIN));
+        }
+        match (self.phase, &self.client.socket) {
+            (Phase::Connecting, Some(client)) => found.push((client.as_fd(), libc::POLLOUT)),
+            _ => found.extend(self.client.waits()),
+        }
+        found.extend(self.server.waits());
+        found
+    }
+
+    /// When this connection wants to be looked at without an event. Nothing tells when the server's
+    /// last ACK has come: a socket that is closed both ways hangs up at once.
+    pub(crate) fn next(&self) -> Option<i64> {
+        self.look_again
+    }
+
+    pub(crate) fn happened(&mut self) {
+        self.ready = true;
+    }
+
+    /// Does what can be done.
+    pub(crate) fn turn(&mut self, now: i64) -> Result<()> {
+        let due = self.look_again.is_some_and(|at| at <= now);
+        if !std::mem::take(&mut self.ready) && !due {
+            return Ok(());
+        }
+        self.accept(now)?;
+        if self.phase == Phase::Connecting {
+            self.connect(now)?;
+        }
+        self.server.read()?;
+        if self.phase != Phase::Connecting && self.client.read()? {
+            self.last_delivery = Some(now);
+        }
+        self.server.write()?;
+        self.client.write()?;
+        if self.server.ended && self.phase == Phase::Open {
+            self.phase = Phase::Closing;
+            self.server.closes = true;
+            self.server.write()?;
+        }
+        if let (Phase::Closing, Some(server)) = (self.phase, &self.server.socket) {
+            // 7: TCP_CLOSE, 6: TCP_TIME_WAIT, 5: TCP_FIN_WAIT2.
+            if matches!(TcpInfo::of(server.as_fd())?.state(), 5..=7) {
+                self.phase = Phase::Finished { at: now };
+            }
+        }
+        let closing = self.phase == Phase::Closing;
+        self.look_again = closing.then_some(now + CLOSING_LOOK_NS);
+        Ok(())
+    }
+
+    fn accept(&mut self, now: i64) -> Result<()> {
+        if self.server.socket.is_some() || self.phase == Phase::Waiting {
+            return Ok(());
+        }
+        match sys::accept(self.listener.as_fd()) {
+            Ok(server) => {
+                sys::set_option(server.as_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+                sys::set_dscp(server.as_fd(), self.dscp)?;
+                self.established = Some(now);
+                self.server.socket = Some(server);
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn connect(&mut self, now: i64) -> Result<()> {
+        let Some(client) = &self.client.socket else { return Ok(()) };
+        let mut pending = [0; 4];
+        sys::get_option(client.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR, &mut pending)?;
+        if i32::from_ne_bytes(pending) != 0 {
+            self.phase = Phase::Finished { at: now }; // Given up: nobody answers.
+        } else if TcpInfo::of(client.as_fd())?.state() == 1 {
+            self.phase = Phase::Open;
+            self.connected = true;
+        }
+        Ok(())
+    }
+
+    /// Whether the client has become connected since this was asked last.
+    pub(crate) fn take_connected(&mut self) -> bool {
+        std::mem::take(&mut self.connected)
+    }
+
+    /// The client opens the connection.
+    pub(crate) fn open(&mut self, now: i64) -> Result<()> {
+        let Some(client) = &self.client.socket else { return Ok(()) };
+        self.start = Some(now);
+        self.phase = Phase::Connecting;
+        sys::connect(client.as_fd(), &self.target)
+    }
+
+    /// The client writes a request.
+    pub(crate) fn ask(&mut self, bytes: u64) -> Result<()> {
+        self.client.unwritten += bytes;
+        self.client.write()
+    }
+
+    /// Whether the server has written all that it had to.
+    pub(crate) fn wrote_all(&self) -> bool {
+        self.server.socket.is_some() && self.server.unwritten == 0
+    }
+
+    /// The server writes an answer, or a part of one.
+    pub(crate) fn answer(&mut self, bytes: u64) -> Result<()> {
+        self.server.unwritten += bytes;
+        self.server.write()
+    }
+
+    /// The client closes.
+    pub(crate) fn close(&mut self) -> Result<()> {
+        self.client.closes = true;
+        self.client.write()
+    }
+}

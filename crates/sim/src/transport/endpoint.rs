@@ -1,0 +1,92 @@
+//! A host's end of a connection with data both ways: both halves, which share segments. What one
+//! half sends carries the other's acknowledgement (`tcp_transmit_skb`), what arrives is looked at by
+//! both (`tcp_rcv_established`).
+
+use super::receiver::Receiver;
+use super::sender::{Phase, Sender};
+use dumbbell_model::Time;
+use dumbbell_packet::Segment;
+
+/// Both halves of an end. What is to be sent gathers in the sender's `out`, in order.
+pub(crate) struct End<'a> {
+    pub(crate) sender: &'a mut Sender,
+    pub(crate) receiver: &'a mut Receiver,
+}
+
+impl End<'_> {
+    /// Opens the connection from here.
+    pub(crate) fn open(&mut self, now: Time) {
+        self.receiver.open(now);
+        self.send(now, |sender| sender.start(now));
+    }
+
+    /// A segment of the other side arrived.
+    pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, ecn_field: u8) {
+        self.receiver.arrives(now, ecn_field);
+        match (self.sender.phase, segment.flags.is_syn()) {
+            (Phase::Closed, true) => return self.receive(|receiver| receiver.on_syn(segment)),
+            (Phase::SynSent { first, tries, .. }, true) => {
+                self.receiver.opened(segment);
+                return self.send(now, |sender| {
+                    sender.now = now;
+                    sender.on_syn_ack(segment, first, tries);
+                });
+            }
+            (Phase::SynSent { .. }, false) | (_, true) => return,
+            (Phase::Closed, false) => {
+                let Some(rtt) = self.receiver.accept(segment) else { return };
+                self.sender.accept(now, segment, rtt);
+            }
+            _ => {}
+        }
+        let mut admitted = false;
+        self.receive(|receiver| admitted = receiver.admits(segment));
+        if !admitted {
+            return;
+        }
+        if self.sender.phase == Phase::Established {
+            self.send(now, |sender| sender.on_ack_of_both(now, segment));
+        }
+        let data = segment.payload_bytes > 0 || segment.flags.fin;
+        if data {
+            let closing = self.sender.fin;
+            self.receive(|receiver| {
+                receiver.data_queue(segment);
+                receiver.closes(closing);
+            });
+        }
+        if self.sender.phase == Phase::Established {
+            self.send(now, Sender::data_snd_check);
+        }
+        if data {
+            self.receive(Receiver::ack_check);
+            self.receive(Receiver::read_available);
+        }
+    }
+
+    /// The receiving half acts, after what was sent so far.
+    pub(crate) fn receive(&mut self, act: impl FnOnce(&mut Receiver)) {
+        self.receiver.follow(self.sender);
+        act(self.receiver);
+        self.sender.out.append(&mut self.receiver.out);
+    }
+
+    /// The sending half acts. What it sends acknowledges.
+    pub(crate) fn send(&mut self, now: Time, act: impl FnOnce(&mut Sender)) {
+        self.receiver.now = now;
+        self.sender.carry(self.receiver.carried());
+        act(self.sender);
+        let sent = self.sender.sent();
+        if sent.any {
+            self.receiver.carried_ack(sent.data);
+        }
+    }
+}
+
+/// What a half has sent since it was asked last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SentSince {
+    pub(crate) any: bool,
+    /// Some of it with data.
+    pub(crate) data: bool,
+}
