@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass
+from dumbbell.capture.together import is_client
 from dumbbell.errors import DumbbellError
 
 #: Of a workload, as study 2's.
@@ -240,11 +241,6 @@ def _payload(end: dict[str, Any]) -> int:
 
 
 def _transfer(ends: Sequence[dict[str, Any]]) -> Transfer:
-    def is_client(end: dict[str, Any]) -> bool:
-        if end["opened_it"] is not None:
-            return bool(end["opened_it"])
-        return bool(end["from_port"] > end["to_port"])
-
     heavier = max(ends, key=lambda end: (_payload(end), not is_client(end)))
     rtts = (heavier["handshake_rtt_ns"], heavier["syn_rtt_ns"])
     rtt = next((one for one in rtts if one is not None and 0 < one <= _RTT_MAX_NS), None)
