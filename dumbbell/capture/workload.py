@@ -14,7 +14,6 @@ from dumbbell.errors import DumbbellError
 
 #: Of a workload, as study 2's.
 CONNECTIONS = 17
-CONNECTIONS_MAX = 20_000
 #: What is assumed where a capture does not tell: round trip (ns) and rate (bit/s).
 RTT_ASSUMED_NS = 50_000_000
 RATE_ASSUMED_BPS = 10_000_000

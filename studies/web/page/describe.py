@@ -121,7 +121,7 @@ def _setup(facts: dict[str, Any]) -> list[str]:
         f"{facts['objects']} objects, {facts['object_bytes'] / 1e6:.3g} MB together, and the page"
         f" that names them, on {facts['host_names']} host names.",
         f"{facts['browser'].partition(' built')[0]}, {facts['server']},"
-        f" Linux {facts['kernel'].partition('-')[0]} with its defaults.",
+        f" Linux {facts['kernel']} with its defaults.",
         f"The line as tc has it: {facts['rate']} both ways, queues of {facts['buffer']};"
         f" {facts['rtt_ms']:g} ms round trip; no room for"
         f" {facts['dropped_at_bottleneck']} packets.",

@@ -141,7 +141,7 @@ def _load(wanted: argparse.Namespace, folder: Path) -> None:
             _fetch(hosts[0], things)
         _write_connections(output / "curl.csv", _logged(log)[len(requests) :])
     facts = {
-        "kernel": platform.release(),
+        "kernel": platform.release().partition("-")[0],
         "browser": run(["chromium", "--version"], 60).strip(),
         "server": _nginx_version(nginx),
         "rate": wanted.rate,
