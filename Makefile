@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport VIRTUAL_ENV
 unexport CONDA_PREFIX
 
-.PHONY: help build kernel demo test lint format bench bench-capture bench-queues lock clean
+.PHONY: help build kernel demo test lint format bench bench-capture bench-queues page-load lock clean
 
 help:
 	@echo "make build   set up .venv and build everything into it"
@@ -23,6 +23,7 @@ help:
 	@echo "make format  rewrite sources in the agreed format"
 	@echo "make bench   speed and memory of the simulator, beside its peers"
 	@echo "make bench-capture  the same of dumbbell capture, beside tshark and tcptrace"
+	@echo "make page-load   a browser's page load, captured and described (root, Debian's nginx, chromium)"
 	@echo "make bench-queues   what a packet costs by the discipline of its queue"
 
 $(VENV)/.ready: requirements.lock scripts/setup.sh
@@ -71,6 +72,11 @@ bench-capture: build
 
 bench-queues: build
 	$(BIN)/python benchmarks/queues.py
+
+# What is found stays in page-load/; describe.py with that folder renews docs/page-load.md.
+page-load: build
+	$(BIN)/python studies/web/page/load.py -o page-load
+	$(BIN)/dumbbell capture page-load/page.pcap
 
 # Renews the lock file from the newest versions that pyproject.toml allows.
 lock:

@@ -6,19 +6,20 @@ mend; 130 stopped by Ctrl-C.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from dumbbell.capture_cli import CaptureCommand
+from dumbbell.console import err, out
+from dumbbell.console import guarded as _guarded
+from dumbbell.console import say as _say
 from dumbbell.errors import DumbbellError
+from dumbbell.workload_cli import workload_app
 
 if TYPE_CHECKING:
     from dumbbell.compare import Comparison
@@ -35,9 +36,7 @@ study_app = typer.Typer(help="Published studies, run again.", no_args_is_help=Tr
 app.add_typer(study_app, name="study")
 kernel_app = typer.Typer(help="Linux kernels to run experiments on.", no_args_is_help=True)
 app.add_typer(kernel_app, name="kernel")
-
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+app.add_typer(workload_app, name="workload")
 
 File = Annotated[Path, typer.Argument(help="Experiment file (YAML).")]
 Set = Annotated[
@@ -54,28 +53,6 @@ Captures = Annotated[
 ]
 EngineName = Annotated[str, typer.Option(help="What executes the runs.")]
 DEFAULT_STORE = Path("store")
-
-
-@contextlib.contextmanager
-def _guarded() -> Iterator[None]:
-    """Turns errors into one message and an exit code."""
-    from dumbbell.execution import Interrupted
-
-    try:
-        yield
-    except Interrupted as error:
-        _say(f"dumbbell: {error}")
-        raise typer.Exit(130) from None
-    except DumbbellError as error:
-        _say(f"dumbbell: {error}")
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        _say("dumbbell: stopped")
-        raise typer.Exit(130) from None
-
-
-def _say(message: str) -> None:
-    err.print(message, markup=False, soft_wrap=True)
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from dumbbell import _core
 from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass, classified
+from dumbbell.capture.together import together
 from dumbbell.errors import DumbbellError
 
 __all__ = ["CaptureError", "packets", "survey"]
@@ -34,7 +35,8 @@ def survey(path: str | Path, classes: Iterable[SizeClass] = DEFAULT_CLASSES) -> 
         `interfaces`, `conversations` (one row per pair of hosts, and per pair of ends of TCP and
         UDP; `a` is the side that was seen first; bytes are lengths of frames on the wire),
         `connections` (one row per TCP connection, interface and direction: what its data did and
-        how the other side acknowledged it), `classes`, `lengths` (frames by length, in
+        how the other side acknowledged it), `together` (what they have in common: round trips of
+        handshakes, requests, acknowledgements), `classes`, `lengths` (frames by length, in
         Wireshark's bins), `rates` (packets and bytes over time), `pings`. A TCP connection between
         the ports of an earlier one is a conversation of its own. A UDP datagram in fragments
         counts once, with the frame that completes it.
@@ -46,6 +48,7 @@ def survey(path: str | Path, classes: Iterable[SizeClass] = DEFAULT_CLASSES) -> 
     found["file"] = {"name": str(path), **_totals(found["file"])}
     found["lengths"] = [_shared(row, found["file"]) for row in found["lengths"]]
     found["classes"] = classified(found["conversations"], classes)
+    found["together"] = together(found["connections"])
     return found
 
 

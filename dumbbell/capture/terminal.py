@@ -30,6 +30,7 @@ def shown(found: dict[str, Any]) -> RenderableType:
     tables += [_conversations(found["conversations"], name) for name in ("tcp", "udp", "ip")]
     if any(row["connections"] for row in found["classes"]):
         tables.append(_classes(found["classes"]))
+    tables.append(_together(found["together"]))
     tables += _connections(found["connections"])
     tables.append(_pings(found["pings"]))
     return Group(*lines, *(table for table in tables if table.row_count))
@@ -114,7 +115,7 @@ def _rate(rates: dict[str, Any]) -> list[Text]:
         return []
     per_bar = -(-len(bits) // _BARS_MAX)
     groups = [bits[at : at + per_bar] for at in range(0, len(bits), per_bar)]
-    means = [sum(group) / len(group) for group in groups]
+    means = [sum(group) / per_bar for group in groups]
     most = max(means)
     if most == 0:
         return []
@@ -146,6 +147,49 @@ def _classes(rows: list[dict[str, Any]]) -> Table:
         cells = (str(row["connections"]), f"{row['share']:.2%}", _bytes(row["bytes"]))
         _add(table, row["class"], f"{row['from_bytes']}–{end}", *cells)
     return table
+
+
+def _together(found: dict[str, Any]) -> Table:
+    """What connections have in common."""
+    table = Table(
+        title="TCP connections together",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_header=False,
+    )
+    table.add_column("", overflow="fold")
+    table.add_column("", overflow="fold")
+    for name, words in (("syn_rtt_ns", "SYN to SYN/ACK"), ("handshake_rtt_ns", "handshake")):
+        times = found[name]
+        if times["connections"]:
+            least, middle, most = (_milliseconds(times[one]) for one in ("min", "median", "max"))
+            known = f"{times['connections']} connections: "
+            _add(table, words, f"{known}{least} to {most}, median {middle}")
+    if found["requests"]:
+        counts = [f"{one['requests']} in {one['connections']}" for one in found["requests"][:SHOWN]]
+        rest = ", …" if len(found["requests"]) > SHOWN else ""
+        _add(table, "requests", f"{', '.join(counts)}{rest} connections")
+        persistent = f"{found['persistent_connections']} of {found['connections']} connections"
+        _add(table, "more than one", persistent)
+    for one in found["acknowledges"]:
+        if not one["streams"]:
+            continue
+        acks = [one[f"acks_of_{segments}"] for segments in _SEGMENTS]
+        covered = ", ".join(
+            f"{_share(count, sum(acks))} of {words}"
+            for count, words in zip(acks, _SEGMENTS.values(), strict=True)
+        )
+        ways = ", ".join(f"{way} {count}" for way, count in one["streams"].items())
+        _add(table, f"{one['by']}'s ACKs", f"{sum(acks)}: {covered}")
+        _add(table, "by streams", ways)
+    return table
+
+
+_SEGMENTS = {"one_segment": "one segment", "two_segments": "two", "more_segments": "more"}
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "–"
 
 
 def _connections(rows: list[dict[str, Any]]) -> list[Table]:

@@ -1,0 +1,81 @@
+"""TCP connections of a capture taken together: round trips, requests, how ends acknowledge."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+#: Ends of a connection: who opened it, and who answered.
+ENDS = ("client", "server")
+
+
+def is_client(row: dict[str, Any]) -> bool:
+    """Did the sender of this direction open the connection? Unknown: has it the higher port?"""
+    if row["opened_it"] is not None:
+        return bool(row["opened_it"])
+    return bool(row["from_port"] > row["to_port"])
+
+
+def together(connections: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """What connections have in common; of one that several interfaces saw, the first counts.
+
+    Args:
+        connections: The table of `survey`, a row per interface and direction.
+
+    Returns:
+        `connections`: those with payload. `syn_rtt_ns`, `handshake_rtt_ns`: of how many
+        `connections` it is known, `min`, `median`, `max`. `requests`: how many connections had so
+        many, a turn of the client being one. `persistent_connections`: those with more than one.
+        `acknowledges`: for the client and the server, ACKs by how many segments they covered
+        first, `segments_one_by_one` (from the beginning), and streams by what prevails.
+    """
+    pairs = _pairs(connections)
+    carrying = [pair for pair in pairs if any(row["unique_bytes"] for row in pair)]
+    requests = Counter(turns for pair in carrying if (turns := _requests(pair)))
+    return {
+        "connections": len(carrying),
+        **{name: _spread([pair[0][name] for pair in pairs]) for name in _TIMES},
+        "requests": [{"requests": n, "connections": requests[n]} for n in sorted(requests)],
+        "persistent_connections": sum(count for n, count in requests.items() if n > 1),
+        "acknowledges": [_acknowledges(carrying, by) for by in ENDS],
+    }
+
+
+_TIMES = ("syn_rtt_ns", "handshake_rtt_ns")
+_ACKS = ("acks_of_one_segment", "acks_of_two_segments", "acks_of_more_segments")
+
+
+def _pairs(rows: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Both directions of each connection."""
+    first: dict[int, int] = {}
+    pairs: dict[int, list[dict[str, Any]]] = {}
+    for row in rows:
+        if first.setdefault(row["conversation"], row["connection"]) == row["connection"]:
+            pairs.setdefault(row["conversation"], []).append(row)
+    return list(pairs.values())
+
+
+def _requests(pair: Sequence[dict[str, Any]]) -> int:
+    return sum(row["turns"] for row in pair if is_client(row))
+
+
+def _spread(times: Sequence[int | None]) -> dict[str, Any]:
+    known = [time for time in times if time is not None]
+    if not known:
+        return {"connections": 0, "min": None, "median": None, "max": None}
+    middle = statistics.median(known)
+    return {"connections": len(known), "min": min(known), "median": middle, "max": max(known)}
+
+
+def _acknowledges(pairs: Iterable[Sequence[dict[str, Any]]], by: str) -> dict[str, Any]:
+    """How one end acknowledges the data of the other."""
+    rows = [row for pair in pairs for row in pair if is_client(row) is (by == "server")]
+    ways = Counter(row["acknowledges"] for row in rows if row["acknowledges"] is not None)
+    return {
+        "by": by,
+        **{name: sum(row[name] for row in rows) for name in _ACKS},
+        "segments_one_by_one": sum(row["quick_acks"] for row in rows),
+        "streams": dict(ways.most_common()),
+    }

@@ -1,0 +1,315 @@
+"""A workload from a capture: so many connections of such sizes, as study 2 made its Table 3."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass
+from dumbbell.capture.together import is_client
+from dumbbell.errors import DumbbellError
+
+#: Of a workload, as study 2's.
+CONNECTIONS = 17
+#: What is assumed where a capture does not tell: round trip (ns) and rate (bit/s).
+RTT_ASSUMED_NS = 50_000_000
+RATE_ASSUMED_BPS = 10_000_000
+#: Round trips and times of starts beyond these (ns) are a clock's, not a network's.
+_RTT_MAX_NS = 60 * 10**9
+_SPREAD_MAX_NS = 3600 * 10**9
+#: The busiest time of a capture is looked for in stretches of at least this (ns).
+_BUSY_NS = 100_000_000
+_SIZES: dict[str, Callable[[Sequence[int]], float]] = {
+    "mean": statistics.fmean,
+    "median": statistics.median,
+}
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A connection of a capture, by its heavier direction.
+
+    Attributes:
+        payload_bytes: Payload of that direction, each byte once.
+        is_upload: Was it sent by the side that opened the connection?
+        start_ns: Stamp of its first packet; None in a capture without stamps.
+        rtt_ns: Round trip of its handshake; None if that is not seen.
+    """
+
+    payload_bytes: int
+    is_upload: bool
+    start_ns: int | None
+    rtt_ns: int | None
+
+
+@dataclass(frozen=True)
+class Class:
+    """A class of sizes, captured and derived.
+
+    Attributes:
+        name: Of the class.
+        from_bytes, to_bytes: Its least and greatest payload; the latter None if there is no bound.
+        captured: Its connections in the capture.
+        captured_bytes: Their payload.
+        derived: Its connections in the workload.
+    """
+
+    name: str
+    from_bytes: int
+    to_bytes: int | None
+    captured: int
+    captured_bytes: int
+    derived: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """Connections of the workload that are alike.
+
+    Attributes:
+        class_: The name of their class.
+        is_upload: Does the client send?
+        connections: How many.
+        payload_bytes: Of each.
+        start_ns, spread_ns: They begin at a uniform random time from the first on, in the second.
+    """
+
+    class_: str
+    is_upload: bool
+    connections: int
+    payload_bytes: int
+    start_ns: int
+    spread_ns: int
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What was derived.
+
+    Attributes:
+        classes: By size, the smallest first; those that do not occur have no connections.
+        groups: What the workload consists of.
+        rtt_ns: Of the path without queues.
+        rate_bps: Of the bottleneck.
+        notes: What was assumed, left out or mended, for people.
+    """
+
+    classes: tuple[Class, ...]
+    groups: tuple[Group, ...]
+    rtt_ns: int
+    rate_bps: int
+    notes: tuple[str, ...]
+
+
+def derive(
+    found: dict[str, Any],
+    *,
+    classes: Iterable[SizeClass] = DEFAULT_CLASSES,
+    connections: int = CONNECTIONS,
+    size: str = "mean",
+    rtt_ns: int | None = None,
+    rate_bps: int | None = None,
+) -> Workload:
+    """A workload in the proportions of a capture.
+
+    A connection's size is the payload of its heavier direction. The numbers per class are those of
+    the capture scaled to `connections`, rounded by largest remainders, and at least one of each
+    class that occurs.
+
+    Args:
+        found: What `dumbbell.capture.survey` returned.
+        classes: Of sizes, the smallest first.
+        connections: Of the workload, in all.
+        size: What stands for the sizes of a class: `mean` or `median`, rounded to 1000 bytes.
+        rtt_ns: Base round trip; None: the median of the handshakes.
+        rate_bps: Of the bottleneck; None: what the capture's busiest time carried.
+
+    Raises:
+        DumbbellError: No connection carries payload, or there are more classes than `connections`.
+    """
+    notes = _state_of(found["file"])
+    transfers, said = _transfers(found["connections"])
+    notes += said
+    if not transfers:
+        file = found["file"]
+        what = f"no TCP connection with payload among its {file['packets']} packets"
+        raise DumbbellError(": ".join((file["name"], "no workload can be derived", what, *notes)))
+    rows = _classes(transfers, tuple(classes), connections)
+    begin = min((one.start_ns for one in transfers if one.start_ns is not None), default=None)
+    if begin is None:
+        notes.append("the capture has no times: all connections start at once")
+    groups = []
+    for row in reversed(rows):
+        mine = [one for one in transfers if _is_in(row, one.payload_bytes)]
+        parts = [[one for one in mine if one.is_upload is upload] for upload in (False, True)]
+        for part, number in zip(parts, shares([len(p) for p in parts], row.derived), strict=True):
+            if number:
+                groups.append(_group(row.name, part, number, size, begin))
+    if max(group.start_ns + group.spread_ns for group in groups) == _SPREAD_MAX_NS:
+        notes.append("starts are spread over more than an hour: those of the workload over one")
+    rtt, said = _rtt(transfers) if rtt_ns is None else (rtt_ns, [])
+    notes += said
+    rate, said = _rate(found) if rate_bps is None else (rate_bps, [])
+    notes += said
+    return Workload(tuple(rows), tuple(groups), rtt, rate, tuple(notes))
+
+
+def shares(weights: Sequence[int], total: int, least: int = 0) -> list[int]:
+    """A total divided in proportion to weights, by largest remainders.
+
+    Every weight above 0 gets at least `least`, taken from those furthest above their share.
+    """
+    everything = sum(weights)
+    if everything == 0:
+        return [0 for _ in weights]
+    quotas = [Fraction(weight * total, everything) for weight in weights]
+    parts = [int(quota) for quota in quotas]
+    order = sorted(range(len(weights)), key=lambda place: (parts[place] - quotas[place], place))
+    for place in order[: total - sum(parts)]:
+        parts[place] += 1
+    for place, weight in enumerate(weights):
+        while weight and parts[place] < least:
+            above = [n for n in range(len(parts)) if parts[n] > least]
+            richest = max(above, key=lambda n: (parts[n] - quotas[n], parts[n]))
+            parts[richest] -= 1
+            parts[place] += 1
+    return parts
+
+
+def rounded(payload_bytes: float) -> int:
+    """A size as a workload has it: whole thousands of bytes, below one whole hundreds, not 0."""
+    step = 1000 if payload_bytes >= 1000 else 100
+    return max(step, step * round(payload_bytes / step))
+
+
+def _state_of(file: dict[str, Any]) -> list[str]:
+    """What of the file is missing."""
+    notes = []
+    if file["broken"]:
+        notes.append(f"the capture breaks off ({file['broken']}): what follows is missing")
+    elif file["problem_count"]:
+        notes.append(f"{file['problem_count']} records of the capture could not be read")
+    if file["tcp_packets_not_read"]:
+        notes.append(
+            f"{file['tcp_packets_not_read']} TCP packets are cut off in their headers: not counted"
+        )
+    return notes
+
+
+def _transfers(rows: Iterable[dict[str, Any]]) -> tuple[list[Transfer], list[str]]:
+    """Connections with payload; of one that several interfaces saw, where most of it was seen."""
+    connections: dict[int, list[dict[str, Any]]] = {}
+    for row in rows:
+        connections.setdefault(row["connection"], []).append(row)
+    best: dict[int, list[dict[str, Any]]] = {}
+    for ends in connections.values():
+        kept = best.get(ends[0]["conversation"])
+        if kept is None or _seen(ends) > _seen(kept):
+            best[ends[0]["conversation"]] = ends
+    carrying = [ends for ends in best.values() if any(map(_payload, ends))]
+    empty = len(best) - len(carrying)
+    guessed = sum(ends[0]["opened_it"] is None for ends in carrying)
+    unseen = sum(max(ends, key=_payload)["unseen_bytes"] > 0 for ends in carrying)
+    notes = []
+    if len(best) < len(connections):
+        notes.append(
+            f"{len(connections) - len(best)} connections are seen at a second interface: once each"
+        )
+    if empty:
+        notes.append(f"{empty} connections carry no payload: left out")
+    if unseen:
+        notes.append(
+            f"{unseen} connections: data is acknowledged that the capture does not show; counted"
+        )
+    if guessed:
+        notes.append(
+            f"{guessed} connections were open before: the end with the lower port is the server"
+        )
+    return [_transfer(ends) for ends in carrying], notes
+
+
+def _seen(ends: Sequence[dict[str, Any]]) -> int:
+    return sum(int(end["unique_bytes"]) for end in ends)
+
+
+def _payload(end: dict[str, Any]) -> int:
+    return int(end["unique_bytes"]) + int(end["unseen_bytes"])
+
+
+def _transfer(ends: Sequence[dict[str, Any]]) -> Transfer:
+    heavier = max(ends, key=lambda end: (_payload(end), not is_client(end)))
+    rtts = (heavier["handshake_rtt_ns"], heavier["syn_rtt_ns"])
+    rtt = next((one for one in rtts if one is not None and 0 < one <= _RTT_MAX_NS), None)
+    return Transfer(_payload(heavier), is_client(heavier), heavier["first_ns"], rtt)
+
+
+def _classes(
+    transfers: Sequence[Transfer], classes: Sequence[SizeClass], connections: int
+) -> list[Class]:
+    rows, start = [], 0
+    for one in classes:
+        end = None if one.below_bytes is None else one.below_bytes - 1
+        rows.append(Class(one.name, start, end, 0, 0, 0))
+        start = one.below_bytes or start
+    sizes = [[t.payload_bytes for t in transfers if _is_in(row, t.payload_bytes)] for row in rows]
+    occurring = sum(map(bool, sizes))
+    if connections < occurring:
+        raise DumbbellError(
+            f"--connections {connections}: {occurring} classes occur, and one of each is needed"
+        )
+    derived = shares([len(one) for one in sizes], connections, least=1)
+    return [
+        Class(row.name, row.from_bytes, row.to_bytes, len(one), sum(one), number)
+        for row, one, number in zip(rows, sizes, derived, strict=True)
+    ]
+
+
+def _is_in(row: Class, payload_bytes: int) -> bool:
+    return row.from_bytes <= payload_bytes and (
+        row.to_bytes is None or payload_bytes <= row.to_bytes
+    )
+
+
+def _group(name: str, part: Sequence[Transfer], number: int, size: str, begin: int | None) -> Group:
+    starts = [0]
+    if begin is not None:
+        starts = [one.start_ns - begin for one in part if one.start_ns is not None] or [0]
+    first, last = (min(time, _SPREAD_MAX_NS) for time in (min(starts), max(starts)))
+    each = rounded(_SIZES[size]([one.payload_bytes for one in part]))
+    return Group(name, part[0].is_upload, number, each, first, last - first)
+
+
+def _rtt(transfers: Sequence[Transfer]) -> tuple[int, list[str]]:
+    known = [one.rtt_ns for one in transfers if one.rtt_ns is not None]
+    if not known:
+        assumed = RTT_ASSUMED_NS / 1e6
+        text = f"RTT unknown: no handshake in the capture; {assumed:g} ms assumed, set --rtt"
+        return RTT_ASSUMED_NS, [text]
+    median = round(statistics.median(known))
+    text = (
+        f"RTT {median / 1e6:.3g} ms: the median of {len(known)} handshakes, queues included;"
+        f" the smallest took {min(known) / 1e6:.3g} ms"
+    )
+    return median, [text]
+
+
+def _rate(found: dict[str, Any]) -> tuple[int, list[str]]:
+    """What the busiest tenth of a second carried: the line is as fast, or faster."""
+    rates = found["rates"]
+    width, counts = rates["width_ns"], rates["bytes"]
+    if not width or found["file"]["duration_s"] is None:
+        assumed = RATE_ASSUMED_BPS / 1e6
+        text = f"rate unknown: the capture has no times; {assumed:g} Mbit/s assumed, set --rate"
+        return RATE_ASSUMED_BPS, [text]
+    many = -(-_BUSY_NS // width)
+    most = max(sum(counts[at : at + many]) for at in range(0, max(1, len(counts)), many))
+    bps = 8 * most * 10**9 // (many * width)
+    digits = max(0, len(str(bps)) - 3)
+    bps = max(10_000, round(bps, -digits))
+    return bps, [
+        f"rate {bps / 1e6:g} Mbit/s: the capture's busiest {many * width / 1e9:g} s, both ways"
+        " together; the line may be faster, set --rate"
+    ]

@@ -1,0 +1,137 @@
+"""The verbs of `dumbbell workload`."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dumbbell.capture_cli import PRINTED, is_capture
+from dumbbell.console import err, guarded, out, say
+from dumbbell.errors import DumbbellError
+
+if TYPE_CHECKING:
+    from dumbbell.experiment.units import Family
+
+workload_app = typer.Typer(help="Workloads: experiments made of captures.", no_args_is_help=True)
+
+#: Where an experiment goes unless told otherwise: only where nothing stands.
+_DEFAULT = Path("workload.yaml")
+_CONNECTIONS_MAX = 20_000
+
+
+class Size(StrEnum):
+    """What stands for the sizes of a class."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+
+
+@workload_app.callback()
+def _group() -> None:
+    """Workloads: experiments made of captures."""  # Without it, typer takes a lone verb's place.
+
+
+@workload_app.command("from-capture")
+def from_capture(
+    file: Annotated[
+        str,
+        typer.Argument(help="A capture (pcap, pcapng, also compressed); - reads standard input."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="The experiment; - prints it [default: workload.yaml]"),
+    ] = None,
+    connections: Annotated[
+        int, typer.Option(min=1, max=_CONNECTIONS_MAX, help="Connections of the workload, in all.")
+    ] = 17,
+    size: Annotated[Size, typer.Option(help="Of each connection of a class.")] = Size.MEAN,
+    classes: Annotated[
+        list[str] | None,
+        typer.Option("--class", help="Class by payload, 'small<10 kB'; the last may be a name."),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(help="Of the bottleneck, '4 Mbit/s' [default: the capture's busiest time]"),
+    ] = None,
+    rtt: Annotated[
+        str | None,
+        typer.Option(help="Without queues, '50 ms' [default: the median of the handshakes]"),
+    ] = None,
+    buffer: Annotated[str, typer.Option(help="Room at the bottleneck.")] = "50 packets",
+    congestion_control: Annotated[
+        str, typer.Option("--congestion-control", metavar="NAME", help="Of all connections.")
+    ] = "cubic",
+) -> None:
+    """Make an experiment of connections in the numbers and sizes of a capture's."""
+    with guarded():
+        from dumbbell.capture import survey
+        from dumbbell.capture.classes import DEFAULT_CLASSES, parse_classes
+        from dumbbell.capture.workload import derive
+        from dumbbell.capture.workload_file import experiment, table
+        from dumbbell.experiment.load import load_text
+        from dumbbell.experiment.units import RATE, TIME
+
+        target = _target(output)
+        chosen = parse_classes(classes) if classes else DEFAULT_CLASSES
+        rate_bps, rtt_ns = _quantity("--rate", rate, RATE), _quantity("--rtt", rtt, TIME)
+        workload = derive(
+            survey(file, chosen),
+            classes=chosen,
+            connections=connections,
+            size=size.value,
+            rtt_ns=rtt_ns,
+            rate_bps=rate_bps,
+        )
+        origin = "standard input" if file == PRINTED else Path(file).name
+        text = experiment(workload, origin, buffer=buffer, congestion_control=congestion_control)
+        load_text(text, target)
+        is_printed = str(target) == PRINTED
+        (err if is_printed else out).print(table(workload))
+        for note in workload.notes:
+            say(f"  {note}")
+        if is_printed:
+            sys.stdout.write(text)
+            return
+        _write(target, text)
+        say(f"Written: {target}; run it with: dumbbell run {target}")
+
+
+def _quantity(option: str, text: str | None, family: Family) -> int | None:
+    """What was given, in the family's base unit, above 0."""
+    from dumbbell.experiment import units
+
+    if text is None:
+        return None
+    try:
+        number = units.whole(text, family)
+    except units.QuantityError as error:
+        likely = ", ".join(error.allowed)
+        raise DumbbellError(
+            f"{option} {text}: {error.message}" + (f"; units: {likely}" if likely else "")
+        ) from None
+    if number <= 0:
+        raise DumbbellError(f"{option} {text}: a {family.name} above 0 is needed")
+    return number
+
+
+def _target(output: Path | None) -> Path:
+    """Where the experiment goes; nothing is lost there unless it was named."""
+    if output is None:
+        if _DEFAULT.exists():
+            raise DumbbellError(f"{_DEFAULT} is there already: say with -o where to write")
+        return _DEFAULT
+    if is_capture(output):
+        raise DumbbellError(f"-o {output}: a capture stands there and would be lost")
+    return output
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DumbbellError(f"{path}: cannot be written: {error.strerror or error}") from None
