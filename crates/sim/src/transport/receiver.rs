@@ -252,7 +252,9 @@ impl Receiver {
     pub(super) fn open(&mut self, now: Time) {
         self.now = now;
         self.snd_nxt = Some(0);
-        self.select_initial_window();
+        // Whether there will be timestamps is not known yet.
+        let mss = u64::from(self.options.mtu_bytes) - 40;
+        self.select_initial_window(mss);
     }
 
     /// A segment arrives at a side that sends data too.
@@ -287,12 +289,12 @@ impl Receiver {
     }
 
     /// `tcp_select_initial_window`.
-    fn select_initial_window(&mut self) {
+    fn select_initial_window(&mut self, mss: u64) {
         let space = self.win_from_space(self.rcvbuf);
-        let space = if space > self.advmss { space / self.advmss * self.advmss } else { space };
+        let space = if space > mss { space / mss * mss } else { space };
         self.rcv_wnd = space.min(65_535);
         if self.options.initrwnd > 0 {
-            let wanted = u64::from(self.options.initrwnd) * self.advmss;
+            let wanted = u64::from(self.options.initrwnd) * mss;
             self.rcv_wnd = self.rcv_wnd.min(wanted);
         }
         if self.options.tcp_window_scaling {
@@ -305,7 +307,7 @@ impl Receiver {
     /// The other side opens.
     pub(super) fn on_syn(&mut self, segment: &Segment) {
         if !self.established {
-            self.select_initial_window();
+            self.select_initial_window(self.advmss);
             if self.syn_ack_at.is_none() {
                 // The answer to a SYN sent again echoes the first (`tcp_check_req`).
                 self.ts_recent_ms = segment.tsval_ms;
