@@ -17,7 +17,7 @@ import dumbbell
 from dumbbell.results import Results
 
 #: Guests have memory for the packet rings of so many taps.
-CASES_PER_GUEST = 18
+CASES_PER_GUEST = 12
 TOLERANCE_NS = 1_000_000
 DURATION_S = 8
 
