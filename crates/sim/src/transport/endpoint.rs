@@ -32,12 +32,14 @@ impl End<'_> {
                     sender.on_syn_ack(segment, first, tries);
                 });
             }
+            (Phase::Established, true) => return self.send(now, Sender::challenge),
             (Phase::SynSent { .. }, false) | (_, true) => return,
-            (Phase::Closed, false) => {
-                let Some(rtt) = self.receiver.accept(segment) else { return };
-                self.sender.accept(now, segment, rtt);
-            }
             _ => {}
+        }
+        let handshake = self.sender.phase == Phase::Closed;
+        if handshake {
+            let Some(rtt) = self.receiver.accept(segment) else { return };
+            self.sender.accept(now, segment, rtt);
         }
         let mut admitted = false;
         self.receive(|receiver| admitted = receiver.admits(segment));
@@ -46,6 +48,9 @@ impl End<'_> {
         }
         if self.sender.phase == Phase::Established {
             self.send(now, |sender| sender.on_ack_of_both(now, segment));
+        }
+        if !handshake {
+            self.receiver.measure_rtt_by_timestamp(segment);
         }
         let data = segment.payload_bytes > 0 || segment.flags.fin;
         if data {

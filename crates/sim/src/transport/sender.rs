@@ -8,6 +8,7 @@ use super::ecn::SenderEcn;
 use super::endpoint::SentSince;
 use super::rack::Rack;
 use super::rate::RateState;
+use super::receiver::INVALID_RATE_LIMIT;
 use super::rtt::RttState;
 use super::rtx_queue::{RtxQueue, SegmentId};
 use super::wheel::{Tick, Timer};
@@ -200,6 +201,7 @@ pub(crate) struct Sender {
     carried: Segment,
     pub(super) sent_since: SentSince,
 
+    challenged_at: Option<Time>,
     pub(crate) ecn: SenderEcn,
     pub(crate) counters: Counters,
     pub(crate) established_at: Option<Time>,
@@ -320,6 +322,7 @@ impl Sender {
             fq_queue: VecDeque::new(),
             carried: Segment { window_bytes: WINDOW_OF_NO_DATA, ..Segment::default() },
             sent_since: SentSince::default(),
+            challenged_at: None,
             ecn: SenderEcn::default(),
             counters: Counters::default(),
             established_at: None,
@@ -363,6 +366,7 @@ impl Sender {
 
     fn on_established(&mut self, segment: &Segment) {
         if segment.flags.is_syn() {
+            self.challenge();
             return; // The SYN-ACK once more: our ACK of it was lost.
         }
         self.on_ack(segment);
@@ -378,6 +382,18 @@ impl Sender {
         if self.fin && self.snd_una > self.write_seq {
             self.phase = Phase::Finished(self.now);
             self.clear_timer();
+        }
+    }
+
+    /// Answers what should not have come, seldom (RFC 5961 §4; `tcp_send_challenge_ack`,
+    /// `tcp_oow_rate_limited`).
+    pub(super) fn challenge(&mut self) {
+        let since = self.challenged_at.map(|at| self.now.since(at));
+        if since.is_none_or(|since| since >= INVALID_RATE_LIMIT) {
+            self.challenged_at = Some(self.now);
+            let ack = self.segment_header();
+            self.sent_since.any = true;
+            self.out.push(ack);
         }
     }
 
@@ -441,7 +457,6 @@ impl Sender {
         self.source_at = None;
         if self.phase == Phase::Established {
             self.fill_from_source();
-            self.push_pending();
             self.check_space();
         }
     }

@@ -33,15 +33,21 @@ impl WriteQueue {
         self.buffers.len() <= 1
     }
 
+    /// Bytes of the last buffer; 0 if there is none.
+    pub(crate) fn tail_bytes(&self) -> u64 {
+        self.buffers.back().map_or(0, |last| last.bytes)
+    }
+
     /// Bytes that the last buffer still takes, if one is to hold `goal`.
     pub(crate) fn tail_room_bytes(&self, goal: u64) -> u64 {
         self.buffers.back().map_or(0, |last| goal.saturating_sub(last.bytes))
     }
 
-    /// Fills the last buffer up.
-    pub(crate) fn append(&mut self, bytes: u64) {
+    /// Fills the last buffer up. What an earlier call wrote is no longer the end of anything
+    /// (`tcp_sendmsg_locked`).
+    pub(crate) fn append(&mut self, bytes: u64, first_of_call: bool) {
         if let Some(last) = self.buffers.back_mut().filter(|_| bytes > 0) {
-            *last = Buffer { bytes: last.bytes + bytes, push: false };
+            *last = Buffer { bytes: last.bytes + bytes, push: last.push && !first_of_call };
         }
     }
 
