@@ -67,6 +67,9 @@ impl End<'_> {
             self.receive(Receiver::ack_check);
             self.receive(Receiver::read_available);
         }
+        if !self.sender.wrote_all() {
+            self.send(now, Sender::run_source);
+        }
     }
 
     /// The receiving half acts, after what was sent so far.

@@ -331,7 +331,11 @@ impl Sender {
     /// TCP small queues: about a millisecond of data, at least two segments, in the host's own
     /// queue; twice that for retransmissions (`tcp_small_queue_check`).
     fn small_queue_blocked(&mut self, factor: u32) -> bool {
-        self.leave_host_queue();
+        while self.host_queue.front().is_some_and(|(leaves, _)| *leaves <= self.now) {
+            if let Some((_, bytes)) = self.host_queue.pop_front() {
+                self.host_queue_bytes -= bytes;
+            }
+        }
         let mut limit = (2 * self.segment_memory()).max(self.window.pacing_rate >> PACING_SHIFT);
         if !self.window.pacing {
             limit = limit.min(self.options.tcp_limit_output_bytes);
@@ -339,23 +343,9 @@ impl Sender {
         if self.host_queue_bytes <= limit << factor || self.queue.len() <= 1 {
             return false;
         }
-        self.wait_for_host_queue();
-        true
-    }
-
-    /// What has left the host's own queue by now.
-    pub(super) fn leave_host_queue(&mut self) {
-        while self.host_queue.front().is_some_and(|(leaves, _)| *leaves <= self.now) {
-            if let Some((_, bytes)) = self.host_queue.pop_front() {
-                self.host_queue_bytes -= bytes;
-            }
-        }
-    }
-
-    /// Wakes when the next segment has left it (`tcp_wfree`).
-    pub(super) fn wait_for_host_queue(&mut self) {
         self.small_queue_timer = self.host_queue.front().map(|(leaves, _)| *leaves);
         self.throttled = self.small_queue_timer.is_none();
+        true
     }
 
     /// A segment went into the host's queue; when it leaves is not known yet.

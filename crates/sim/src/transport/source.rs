@@ -147,28 +147,9 @@ impl Sender {
         self.written_bytes += written;
         if written > 0 {
             self.mark_push();
-            if self.no_space {
-                self.push(Push::Forced);
-            } else if !self.autocorks() {
-                self.push(Push::Pending);
-            }
+            self.push(if self.no_space { Push::Forced } else { Push::Pending });
         }
         written
-    }
-
-    /// A buffer that is not full waits while the host's own queue holds more than it, to be sent
-    /// with what is written until then (`tcp_should_autocork`; `tcp_wfree` sends it).
-    fn autocorks(&mut self) -> bool {
-        let tail_bytes = self.write_queue.tail_bytes();
-        self.leave_host_queue();
-        let waits = tail_bytes > 0
-            && tail_bytes < self.size_goal()
-            && self.packets_out > 0
-            && self.host_queue_bytes > tail_bytes + SEGMENT_OVERHEAD_BYTES;
-        if waits {
-            self.wait_for_host_queue();
-        }
-        waits
     }
 
     /// The last buffer is full and more is to be written: what is out of half of the receiver's

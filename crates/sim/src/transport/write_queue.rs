@@ -33,11 +33,6 @@ impl WriteQueue {
         self.buffers.len() <= 1
     }
 
-    /// Bytes of the last buffer; 0 if there is none.
-    pub(crate) fn tail_bytes(&self) -> u64 {
-        self.buffers.back().map_or(0, |last| last.bytes)
-    }
-
     /// Bytes that the last buffer still takes, if one is to hold `goal`.
     pub(crate) fn tail_room_bytes(&self, goal: u64) -> u64 {
         self.buffers.back().map_or(0, |last| goal.saturating_sub(last.bytes))
