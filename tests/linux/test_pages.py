@@ -35,7 +35,7 @@ factors:
   points:
     - {protocol: http/1.1, tls: none, cc: cubic}
     - {protocol: http/1.1, tls: "1.2", cc: reno}
-    - {protocol: http/1.1, tls: "1.3", cc: bbr}
+    - {protocol: http/1.1, tls: "1.3", cc: reno}
     - {protocol: http/2, tls: "1.2", cc: reno}
     - {protocol: http/2, tls: "1.3", cc: cubic}
     - {protocol: http/2, tls: "1.3", cc: bbr}
