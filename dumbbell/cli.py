@@ -105,7 +105,7 @@ def run(
     """Run an experiment; runs that the store holds are not run again."""
     with _guarded():
         import dumbbell
-        from dumbbell import load_summary, summary
+        from dumbbell import load_summary, page_summary, summary
         from dumbbell.execution.progress import RichProgress, use_progress
 
         with use_progress(RichProgress(err)):
@@ -121,6 +121,8 @@ def run(
                 per_tap=per_tap,
             )
         out.print(summary.table(results))
+        for one in page_summary.tables(results):
+            out.print(one)
         under_load = load_summary.table(results)
         if under_load is not None:
             out.print(under_load)

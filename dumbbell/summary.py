@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from rich.table import Table
 
-from dumbbell import load_summary
+from dumbbell import load_summary, page_summary
 from dumbbell.metrics import METRICS, summary
 from dumbbell.results import Results
 from dumbbell.studies.numbers import number, with_error
@@ -99,5 +99,9 @@ def to_json(results: Results) -> dict[str, Any]:
         "engine": "+".join(versions),
         "versions": versions,
         "claims": [],
-        "tables": {"flows": rows(results), **({"load": loaded} if loaded else {})},
+        "tables": {
+            "flows": rows(results),
+            **page_summary.to_json(results),
+            **({"load": loaded} if loaded else {}),
+        },
     }

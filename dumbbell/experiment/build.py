@@ -431,7 +431,9 @@ class _Builder:
         for i, flow in enumerate(self.flows):
             for end in ("from", "to"):
                 if flow[end] not in hosts:
-                    at = (*self.origins["flows", i], end)
+                    at = self.origins["flows", i]
+                    field = {"from": "server", "to": "client"}[end] if at[0] == "pages" else end
+                    at = (*at, field)
                     raise BuildError(f"no host {flow[end]}", at, None, _suggested(flow[end], hosts))
         for i, node in enumerate(self.nodes):
             if node["name"] not in joined:

@@ -15,6 +15,7 @@ from dumbbell.metrics import (
     latency,
     load,
     loss,
+    pages,
     reordering,
     retransmissions,
     rtt,
@@ -47,6 +48,7 @@ SUBJECTS: dict[str, tuple[Metric, ...]] = {
     "Congestion window": window.METRICS,
     "Fairness": fairness.METRICS,
     "Groups of connections": groups.METRICS,
+    "Pages": pages.METRICS,
     "Load": load.METRICS,
     "Latency under load": latency.METRICS,
 }

@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 
 import polars as pl
 
-from dumbbell import load_summary
+from dumbbell import load_summary, page_summary
 from dumbbell.figures import page_scripts, plot
 from dumbbell.figures.figure import script_safe
 from dumbbell.metrics import METRICS, Tables, summary
@@ -85,6 +85,7 @@ def experiment_page(results: Tables) -> str:
         tag("h2", "Network", id="testbed"),
         *_topologies(parts),
         tag("h2", "Results", id="results"),
+        *_pages(results),
         *_under_load(results),
         _plain_table(results),
         *_plain_figures(results),
@@ -215,6 +216,26 @@ def _mean(value: Mapping[str, float] | None) -> str:
         return "–"
     half = max(value["high"] - value["mean"], value["mean"] - value["low"])
     return with_error(value["mean"], half if half == half else 0.0)
+
+
+def _pages(results: Tables) -> list[Markup]:
+    """Pages and groups of connections, each cell in a row."""
+    factors = list(results.experiment.factors)
+    shown = []
+    for name, rows in page_summary.to_json(results).items():
+        title, key, columns = page_summary.TABLES[name]
+        head = [*factors, "page" if key == "session" else key]
+        head += [heading.replace("\n", " ") for heading, _ in columns.values()]
+        cells = [
+            [
+                *(row[factor] for factor in factors),
+                row[key],
+                *(load_summary.text(row, column) for column in columns),
+            ]
+            for row in rows[:_MOST_ROWS]
+        ]
+        shown += [tag("h3", title), table(head, cells, left=len(factors) + 1)]
+    return shown
 
 
 def _under_load(results: Tables) -> list[Markup]:

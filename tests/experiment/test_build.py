@@ -92,6 +92,23 @@ links:
       queue: {fq_pie: {limit: 8 packets, target: 20 ms, tupdate: 10 ms, alpha: 3, beta: 30,
                        ecn: true, bytemode: true, flows: 7, quantum: 9014 bytes, ecn_prob: 20}}
 routes: [{at: r, to: b, via: [rs2, rs1]}]
+pages:
+  - name: page
+    client: b
+    server: a
+    start: 1 s
+    start_jitter: 5 ms
+    protocol: http/1.1
+    connections: 2
+    tls: "1.2"
+    lookup: 3 ms
+    congestion_control: bbr
+    fq: false
+    request: 300 bytes
+    objects:
+      - {name: index, size: 10 KB, service: 7 ms}
+      - {name: "image{i}", count: 2, size: 1 KB, request: 301 bytes, server: a, after: index,
+         delay: 9 ms, group: images}
 flows:
   - name: t
     from: a
@@ -292,6 +309,27 @@ def check_flows(found: dict[str, Any]) -> None:
     assert found["links"][3]["forward"]["queue"]["drop_tail"]["limit_bytes"] == bdp
 
 
+def test_a_page_is_a_session_over_its_connections() -> None:
+    found = scenario(EVERYTHING)
+    connections = [flow for flow in found["flows"] if flow["name"].startswith("page-")]
+    assert [flow["name"] for flow in connections] == ["page-a-1", "page-a-2"]
+    assert {(flow["from"], flow["to"]) for flow in connections} == {("a", "b")}
+    tcp = connections[0]["traffic"]["tcp"]
+    assert (tcp["source"], tcp["congestion_control"], tcp["fq"]) == ("session", "bbr", False)
+    (session,) = found["sessions"]
+    assert (session["start_ns"], session["start_jitter_ns"]) == (10**9, 5_000_000)
+    (origin,) = session["origins"]
+    assert origin["connections"] == ["page-a-1", "page-a-2"]
+    assert (origin["protocol"], origin["lookup_ns"]) == ("http1", 3_000_000)
+    assert len(origin["setup"]) == 2
+    index, image, last = session["objects"]
+    assert (index["after"], index["service_ns"], index["group"]) == ([], 7_000_000, "")
+    assert (image["name"], last["name"], last["after"]) == ("image1", "image2", [0])
+    assert (image["delay_ns"], image["group"]) == (9_000_000, "images")
+    assert image["exchange"] == {"request_bytes": 301, "response_bytes": 1024}
+    assert index["exchange"] == {"request_bytes": 300, "response_bytes": 10_240}
+
+
 def test_every_option_of_a_profile_can_be_written() -> None:
     renamed = {new: old for old, new in SCENARIO_NAMES.items()}
     for text in _core.profiles().values():
@@ -320,7 +358,8 @@ def test_everything_is_everything() -> None:
             _core.validate(text.replace(f'"{name}":', f'"{name}?":', 1))
         known |= set(re.findall(r"`(\w+)`", raised.value.message.partition("expected ")[2]))
     assert len(known) > 100
-    assert known <= written | {"none"}
+    # Variants without fields stand as values.
+    assert known <= written | {"none", "session"}
 
 
 DEFAULTS = """

@@ -16,8 +16,8 @@ MISTAKES = {
     "unknown field": (
         with_("duration", "durration"),
         "e.yaml:7: durration: unknown field; did you mean duration?; allowed: dumbbell, name, "
-        "description, template, hosts, routers, switches, links, routes, workload, flows, taps "
-        "and 7 more",
+        "description, template, hosts, routers, switches, links, routes, workload, flows, pages "
+        "and 8 more",
     ),
     "missing field": (
         with_("duration: 100 s\n", ""),
@@ -51,6 +51,26 @@ MISTAKES = {
     "packets without a tap": (
         BASE + "sampling: {packets: {to: 1 s}}\n",
         "e.yaml:8: sampling.packets: packets are kept at taps; there is none",
+    ),
+    "an object that waits for one below it": (
+        BASE + "pages: [{name: p, client: d1, server: s1, objects: [\n"
+        "  {name: a, size: 1 KB, after: b}, {name: b, size: 1 KB}]}]\n",
+        "e.yaml:8: pages[0].objects: an object waits for those above it; there is none of this name; "
+        "found b",
+    ),
+    "two objects of one name": (
+        BASE + "pages: [{name: p, client: d1, server: s1, objects: [\n"
+        "  {name: a, size: 1 KB, count: 2}]}]\n",
+        "e.yaml:8: pages[0].objects: two objects are named a; with count, write {i} in the name",
+    ),
+    "several connections of HTTP/2": (
+        BASE + "pages: [{name: p, client: d1, server: s1, protocol: http/2, connections: 3,\n"
+        "  objects: [{name: a, size: 1 KB}]}]\n",
+        "e.yaml:8: pages[0].connections: HTTP/2 uses one connection to a server",
+    ),
+    "a page from nowhere": (
+        BASE + "pages: [{name: p, client: d1, server: s9, objects: [{name: a, size: 1 KB}]}]\n",
+        "e.yaml:8: pages[0].server: no host s9; allowed: d1, d2, s1, s2",
     ),
     "nothing": (
         with_("10 Mbit/s", "0 Mbit/s"),
