@@ -55,8 +55,8 @@ MISTAKES = {
     "an object that waits for one below it": (
         BASE + "pages: [{name: p, client: d1, server: s1, objects: [\n"
         "  {name: a, size: 1 KB, after: b}, {name: b, size: 1 KB}]}]\n",
-        "e.yaml:8: pages[0].objects: an object waits for those above it; there is none of this name; "
-        "found b",
+        "e.yaml:8: pages[0].objects: an object waits for those above it; there is none of this "
+        "name; found b",
     ),
     "two objects of one name": (
         BASE + "pages: [{name: p, client: d1, server: s1, objects: [\n"
