@@ -1,4 +1,4 @@
-"""What `dumbbell run` shows of pages, and of groups of connections: times in each cell."""
+"""What `dumbbell run` shows of pages, arrivals, groups of connections: times in each cell."""
 
 from __future__ import annotations
 
@@ -19,6 +19,17 @@ TABLES: dict[str, tuple[str, str, dict[str, tuple[str, str]]]] = {
             "page_load_s": ("loaded in\ns", "page_load_s"),
             "object_ms": ("an object\nms", "object_time_ms"),
             "ttfb_ms": ("first byte\nms", "ttfb_ms"),
+        },
+    ),
+    "arrivals": (
+        "Arrivals",
+        "arrivals",
+        {
+            "flows": ("flows", "fct_count"),
+            "fct_ms": ("completion\nms", "fct_mean_ms"),
+            "median_ms": ("median\nms", "fct_median_ms"),
+            "p99_ms": ("99 % in\nms", "fct_p99_ms"),
+            "slowdown": ("slowdown", "fct_slowdown"),
         },
     ),
     "groups": (

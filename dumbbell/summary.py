@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -10,6 +11,7 @@ from rich.table import Table
 
 from dumbbell import load_summary, page_summary
 from dumbbell.metrics import METRICS, summary
+from dumbbell.metrics.arrivals import processes
 from dumbbell.results import Results
 from dumbbell.studies.numbers import number, with_error
 
@@ -33,6 +35,7 @@ _ENDS = ("mean", "low", "high")
 def rows(results: Results) -> list[dict[str, Any]]:
     """One row per cell and flow: factors, flow, each quantity with `_low` and `_high` (95 %)."""
     keys = [*results.experiment.factors, "flow"]
+    results = _without_arrivals(results)
     frame = results.flows.select([*keys, "kind", "congestion_control"]).unique(
         subset=keys, maintain_order=True
     )
@@ -58,6 +61,16 @@ def rows(results: Results) -> list[dict[str, Any]]:
         for chosen, end in zip(goodput, ("", "_low", "_high"), strict=True)
     )
     return frame.to_dicts()
+
+
+def _without_arrivals(results: Results) -> Results:
+    """Without the flows of arrivals, of which there may be thousands: they have a table."""
+    names = processes(results)
+    if not names:
+        return results
+    process = pl.col("flow").str.replace(r"\.\d+$", "")
+    arrived = pl.col("flow").str.contains(r"\.\d+$") & process.is_in(names)
+    return replace(results, flows=results.flows.filter(~arrived))
 
 
 def table(results: Results) -> Table:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import nearest_name
+from dumbbell.experiment.arrivals import ArrivalsSpec
 from dumbbell.experiment.document import DEFAULTS, ExperimentFile
 from dumbbell.experiment.fields import Jitter
 from dumbbell.experiment.network import LinkSpec, PipeSpec, RouterSpec, SpraySpec
@@ -67,6 +68,7 @@ class _Builder:
         self.flows: list[dict[str, Any]] = []
         self.flow_names: set[str] = set()
         self.sessions: list[dict[str, Any]] = []
+        self.processes: list[dict[str, Any]] = []
         self.pending: dict[Pipe, Pending] = {}
         self.jitters: list[tuple[dict[str, Any], Jitter]] = []
 
@@ -76,6 +78,7 @@ class _Builder:
         self.add_routes()
         self.add_flows()
         self.add_pages()
+        self.processes = [self.arrivals(i, spec) for i, spec in enumerate(self.file.arrivals)]
         rtt_ns = self.complete()
         sampling, discovery = self.file.sampling, self.file.neighbour_discovery
         scenario = {
@@ -86,6 +89,7 @@ class _Builder:
             "links": self.links,
             "routes": self.routes,
             "flows": self.flows,
+            "arrivals": self.processes,
             "sessions": self.sessions,
             "taps": self.taps(),
             "sampling": {
@@ -313,6 +317,27 @@ class _Builder:
             }
         self.flows.append(flow)
 
+    def arrivals(self, i: int, spec: ArrivalsSpec) -> dict[str, Any]:
+        self.origins["arrivals", i] = ("arrivals", i)
+        tcp = TcpSpec(
+            congestion_control=spec.tcp.congestion_control,
+            fq=spec.tcp.fq,
+            sender=spec.tcp.sender,
+            receiver=spec.tcp.receiver,
+        )
+        ends = {"from": spec.from_, "to": spec.to}
+        return {
+            "name": spec.name,
+            "group": spec.group or "",
+            **ends,
+            "start_ns": spec.start,
+            "stop_ns": spec.stop,
+            "dscp": spec.dscp,
+            "per_second": spec.flows_per_second(),
+            "size": spec.size.scenario(),
+            "tcp": self.tcp(tcp, ends),
+        }
+
     def add_pages(self) -> None:
         for i, page in enumerate(self.file.pages):
             at: Loc = ("pages", i)
@@ -352,7 +377,7 @@ class _Builder:
             "traffic": {"tcp": tcp},
         }
 
-    def tcp(self, spec: TcpSpec, flow: dict[str, Any]) -> dict[str, Any]:
+    def tcp(self, spec: TcpSpec, flow: Mapping[str, Any]) -> dict[str, Any]:
         source: dict[str, Any] = {"bulk": {"bytes": spec.bytes, "refill_ns": 0}}
         if spec.source is not None and spec.source.bulk is not None:
             bulk = spec.source.bulk
@@ -389,12 +414,12 @@ class _Builder:
         )
         rtt_ns: dict[str, int] = {}
         through: dict[Pipe, int] = {}
-        for i, flow in enumerate(self.flows):
+        for key, flow in self.with_ends():
             try:
                 there = network.way(flow["from"], flow["to"])
                 back = network.way(flow["to"], flow["from"])
             except RoutingError as error:
-                at = self.origins["flows", i]
+                at = self.origins[key]
                 if error.route is not None:
                     at = self.origins["routes", error.route]
                 raise BuildError(error.message, at) from None
@@ -410,6 +435,13 @@ class _Builder:
             base = rtt_ns[flow["name"]]
             flow["start_jitter_ns"] = jitter.time_ns if multiple is None else int(base * multiple)
         return rtt_ns
+
+    def with_ends(self) -> Iterator[tuple[Loc, dict[str, Any]]]:
+        """Flows and arrivals, with their places in the scenario."""
+        for i, flow in enumerate(self.flows):
+            yield ("flows", i), flow
+        for i, process in enumerate(self.processes):
+            yield ("arrivals", i), process
 
     def explicit(self) -> dict[tuple[str, str], tuple[int, list[int]]]:
         numbers = {link["name"]: i for i, link in enumerate(self.links)}
@@ -428,10 +460,10 @@ class _Builder:
                     at = (*self.origins["links", i], "between")
                     raise BuildError(f"no node {end}", at, None, _suggested(end, known))
         hosts = {node["name"] for node in self.nodes if node["kind"] == "host"}
-        for i, flow in enumerate(self.flows):
+        for key, flow in self.with_ends():
             for end in ("from", "to"):
                 if flow[end] not in hosts:
-                    at = self.origins["flows", i]
+                    at = self.origins[key]
                     field = {"from": "server", "to": "client"}[end] if at[0] == "pages" else end
                     at = (*at, field)
                     raise BuildError(f"no host {flow[end]}", at, None, _suggested(flow[end], hosts))

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from dumbbell.experiment.arrivals import ArrivalsSpec
 from dumbbell.experiment.expect import ExpectSpec
 from dumbbell.experiment.fields import (
     Checked,
@@ -94,6 +95,7 @@ class ExperimentFile(Strict):
     routes: list[RouteSpec] = Field(default=[], max_length=MAX_ITEMS)
     workload: WorkloadSpec | None = None
     flows: list[FlowSpec] = Field(default=[], max_length=MAX_ITEMS)
+    arrivals: list[ArrivalsSpec] = Field(default=[], max_length=MAX_ITEMS)
     pages: list[PageSpec] = Field(default=[], max_length=MAX_ITEMS)
     taps: list[TapSpec] = Field(default=[], max_length=MAX_ITEMS)
     sampling: Sampling = SamplingSpec()
@@ -106,7 +108,7 @@ class ExperimentFile(Strict):
 
     @model_validator(mode="after")
     def _traffic(self) -> Self:
-        if not self.flows and not self.pages and self.workload is None:
-            kinds = ("flows", "pages", "workload")
+        if not (self.flows or self.arrivals or self.pages or self.workload):
+            kinds = ("flows", "arrivals", "pages", "workload")
             raise problem("there is no traffic", field="flows", allowed=kinds)
         return self

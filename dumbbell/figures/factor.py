@@ -93,7 +93,7 @@ def choose(
         frame = frame.filter(pl.col(column) == level)
     if frame.is_empty():
         raise ValueError(f"nothing measured for {metric.name} where {chosen or 'anything'}")
-    named = (*results.experiment.factors, "flow", "session", "group", "pipe")
+    named = (*results.experiment.factors, "flow", "session", "group", "arrivals", "pipe")
     columns = [c for c in named if c in frame.columns]
     varying = [c for c in columns if frame[c].n_unique() > 1]
     levels = {c: _in_order(results, frame, c) for c in columns}

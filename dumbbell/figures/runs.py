@@ -44,7 +44,7 @@ def runs(
         frame = frame.filter(pl.col(column) == level)
     if frame.is_empty():
         raise ValueError(f"nothing measured for {metric} where {dict(where or {}) or 'anything'}")
-    known = (*results.experiment.factors, "flow", "session", "group", "pipe")
+    known = (*results.experiment.factors, "flow", "session", "group", "arrivals", "pipe")
     varying = [c for c in known if c in frame.columns and frame[c].n_unique() > 1]
     named = [by] if isinstance(by, str) else list(by or varying)
     # A factor that goes with those named is not open.

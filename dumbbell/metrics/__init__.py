@@ -9,6 +9,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from dumbbell.metrics import (
+    arrivals,
     fairness,
     goodput,
     groups,
@@ -49,6 +50,7 @@ SUBJECTS: dict[str, tuple[Metric, ...]] = {
     "Fairness": fairness.METRICS,
     "Groups of connections": groups.METRICS,
     "Pages": pages.METRICS,
+    "Arrivals": arrivals.METRICS,
     "Load": load.METRICS,
     "Latency under load": latency.METRICS,
 }

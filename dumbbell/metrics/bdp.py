@@ -51,8 +51,7 @@ def flow_limits(scenario: str | Mapping[str, Any], flow: str) -> FlowLimits:
     `KeyError` for an unknown flow and `ValueError` if no path joins its ends.
     """
     spec: Mapping[str, Any] = json.loads(scenario) if isinstance(scenario, str) else scenario
-    traffic = {entry["name"]: entry for entry in spec["flows"]}
-    ends = traffic[flow]
+    ends = _ends(spec, flow)
     out = paths_between(spec, ends["from"], ends["to"])
     back = paths_between(spec, ends["to"], ends["from"])
     if not out or not back:
@@ -65,6 +64,20 @@ def flow_limits(scenario: str | Mapping[str, Any], flow: str) -> FlowLimits:
         paths=len(out),
         buffer_packets=sum(map(_room, narrowest.values())),
     )
+
+
+def _ends(spec: Mapping[str, Any], flow: str) -> Mapping[str, Any]:
+    """The flow, or the arrivals that it is one of (`web.17`)."""
+    for entry in spec["flows"]:
+        if entry["name"] == flow:
+            found: Mapping[str, Any] = entry
+            return found
+    process = flow.rpartition(".")[0]
+    for one in spec.get("arrivals", ()):
+        if one["name"] == process:
+            arrivals: Mapping[str, Any] = one
+            return arrivals
+    raise KeyError(flow)
 
 
 Pipe = Mapping[str, Any]

@@ -80,7 +80,7 @@ class Cells:
         names = self._measured[metric].columns
         for column in where:
             # A metric of whole runs stands beside those of its flows.
-            if column not in (*names, "flow", "group", "session", "pipe", "kind"):
+            if column not in (*names, "flow", "group", "session", "arrivals", "pipe", "kind"):
                 raise StudyError(f"no factor {column!r}; there are {names[1:-1]}")
         columns = tuple(column for column in where if column in names)
         rows = self._by(metric, columns).get(tuple(where[column] for column in columns))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,6 +93,16 @@ links:
       queue: {fq_pie: {limit: 8 packets, target: 20 ms, tupdate: 10 ms, alpha: 3, beta: 30,
                        ecn: true, bytemode: true, flows: 7, quantum: 9014 bytes, ecn_prob: 20}}
 routes: [{at: r, to: b, via: [rs2, rs1]}]
+arrivals:
+  - {name: fixed, group: short, from: a, to: b, start: 1 s, stop: 2 s, dscp: 8, load: 8 Mbit/s,
+     size: 1000 bytes, tcp: {congestion_control: bbr, fq: false, sender: {initcwnd: 4}}}
+  - {name: exp, from: a, to: b, per_second: 5, size: {exponential: 10 KB}, tcp: cubic}
+  - {name: log, from: a, to: b, per_second: 5, size: {lognormal: {median: 1 KB, sigma: 1.5}},
+     tcp: cubic}
+  - {name: par, from: a, to: b, per_second: 5, tcp: reno,
+     size: {pareto: {shape: 1.2, min: 1 KB, max: 1 MB}}}
+  - {name: emp, from: a, to: b, per_second: 5, tcp: reno,
+     size: {empirical: [{size: 1 KB, upto: 50 %}, {size: 9 KB, upto: 100 %}]}}
 pages:
   - name: page
     client: b
@@ -307,6 +318,34 @@ def check_flows(found: dict[str, Any]) -> None:
     }  # fmt: skip
     bdp = 10**9 * rtt_ns // (8 * 10**9)
     assert found["links"][3]["forward"]["queue"]["drop_tail"]["limit_bytes"] == bdp
+
+
+def test_arrivals_carry_their_load_in_flows_of_the_mean_size() -> None:
+    fixed, exponential, *_, empirical = scenario(EVERYTHING)["arrivals"]
+    assert fixed["per_second"] == 8_000_000 / 8 / 1000
+    assert (fixed["group"], fixed["dscp"]) == ("short", 8)
+    assert (fixed["start_ns"], fixed["stop_ns"]) == (10**9, 2 * 10**9)
+    assert fixed["tcp"]["sender"]["initcwnd"] == 4
+    assert exponential["size"] == {"exponential": {"mean_bytes": 10_240}}
+    assert empirical["size"] == {"empirical": {"points": [[1024, 0.5], [9216, 1.0]]}}
+
+
+@pytest.mark.parametrize(
+    ("size", "mean"),
+    [
+        ("2000 bytes", 2000),
+        ("{exponential: 1 KB}", 1024),
+        ("{lognormal: {median: 1000 bytes, sigma: 1}}", 1000 * math.exp(0.5)),
+        # a / (a − 1) · m for a tail that is hardly cut off.
+        ("{pareto: {shape: 3, min: 1000 bytes, max: 1 GB}}", 1500),
+        ("{empirical: [{size: 1000 bytes, upto: 50 %}, {size: 3000 bytes, upto: 100 %}]}", 1500),
+    ],
+)
+def test_a_load_becomes_flows_by_the_mean_of_sizes(size: str, mean: float) -> None:
+    text = DEFAULTS.replace("BUFFER", "1 BDP")
+    text += f"arrivals: [{{name: w, from: s1, to: d1, load: 1 Mbit/s, tcp: cubic, size: {size}}}]\n"
+    (arrivals,) = scenario(text)["arrivals"]
+    assert arrivals["per_second"] == pytest.approx(1e6 / 8 / mean, rel=1e-5)
 
 
 def test_a_page_is_a_session_over_its_connections() -> None:

@@ -16,8 +16,8 @@ MISTAKES = {
     "unknown field": (
         with_("duration", "durration"),
         "e.yaml:7: durration: unknown field; did you mean duration?; allowed: dumbbell, name, "
-        "description, template, hosts, routers, switches, links, routes, workload, flows, pages "
-        "and 8 more",
+        "description, template, hosts, routers, switches, links, routes, workload, flows, arrivals "
+        "and 9 more",
     ),
     "missing field": (
         with_("duration: 100 s\n", ""),
@@ -67,6 +67,16 @@ MISTAKES = {
         BASE + "pages: [{name: p, client: d1, server: s1, protocol: http/2, connections: 3,\n"
         "  objects: [{name: a, size: 1 KB}]}]\n",
         "e.yaml:8: pages[0].connections: HTTP/2 uses one connection to a server",
+    ),
+    "arrivals without a rate": (
+        BASE + "arrivals: [{name: w, from: s1, to: d1, size: 1 KB, tcp: cubic}]\n",
+        "e.yaml:8: arrivals[0]: exactly one of these is needed; found none; allowed: per_second, "
+        "load",
+    ),
+    "a tail that ends where it begins": (
+        BASE + "arrivals: [{name: w, from: s1, to: d1, per_second: 1, tcp: cubic,\n"
+        "  size: {pareto: {shape: 1, min: 2 KB, max: 1 KB}}}]\n",
+        "e.yaml:9: arrivals[0].size.pareto.max: not above the least",
     ),
     "a page from nowhere": (
         BASE + "pages: [{name: p, client: d1, server: s9, objects: [{name: a, size: 1 KB}]}]\n",

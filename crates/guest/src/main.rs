@@ -144,6 +144,7 @@ fn realise(kernel: Kernel) -> Result<(), Failure> {
     let text = fs::read_to_string(format!("{OUT}/scenario.json"))?;
     let seed: u64 = fs::read_to_string(format!("{OUT}/seed"))?.trim().parse()?;
     let scenario = Scenario::from_json(&text).map_err(Failure::Scenario)?;
+    let scenario = scenario.drawn(seed).into_owned();
     let plan = plan::plan(&scenario, seed).map_err(Failure::Scenario)?;
     let world = realise::World::build(&plan, kernel)?;
     let progress = |now_ns| say(&format!("@{now_ns}"));

@@ -1,6 +1,7 @@
 //! The contract between the parts of Dumbbell: units, the [`Scenario`], TCP options, the result
 //! tables with the meaning of every column, the digest. It imports nothing of ours.
 
+pub mod arrivals;
 pub mod digest;
 #[cfg(feature = "ipc")]
 pub mod ipc;
@@ -13,6 +14,7 @@ pub mod tables;
 pub mod tcp_options;
 pub mod units;
 pub mod validate;
+mod validate_arrivals;
 mod validate_queue;
 mod validate_session;
 

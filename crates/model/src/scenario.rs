@@ -3,6 +3,7 @@
 //!
 //! Enumerations are written `"name"` or `{"name": {…}}`. Field names end in their unit.
 
+pub use crate::arrivals::{Arrivals, Size};
 use crate::queue::{Framing, Queue};
 pub use crate::session::{Exchange, Object, Origin, Protocol, Session};
 use crate::tcp_options::TcpOptions;
@@ -31,6 +32,9 @@ pub struct Scenario {
     pub routes: Vec<Route>,
     /// Traffic.
     pub flows: Vec<Flow>,
+    /// Flows that arrive at random.
+    #[serde(default)]
+    pub arrivals: Vec<Arrivals>,
     /// Pages that are loaded over flows whose source is `session`.
     #[serde(default)]
     pub sessions: Vec<Session>,

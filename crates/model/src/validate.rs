@@ -129,6 +129,7 @@ impl Scenario {
         for (i, flow) in self.flows.iter().enumerate() {
             self.check_flow(&format!("flows[{i}]"), flow)?;
         }
+        self.check_arrivals()?;
         self.check_sessions()?;
         for (i, tap) in self.taps.iter().enumerate() {
             let at = format!("taps[{i}]");

@@ -4,7 +4,7 @@ use crate::datagram::{PingState, UdpSink, UdpSource};
 use crate::reorder::Reorder;
 use crate::transport::endpoint::End;
 use crate::transport::receiver::Receiver;
-use crate::transport::sender::Sender;
+use crate::transport::sender::{Phase, Sender};
 use dumbbell_model::Time;
 
 /// What the flow carries.
@@ -87,10 +87,13 @@ impl FlowState {
         }
     }
 
-    /// A sample of the sender's window for the flow's means.
-    pub(crate) fn sample_window(&mut self) {
+    /// A sample of the sender's window for the flow's means; false if there will be no other.
+    pub(crate) fn sample_window(&mut self) -> bool {
         if let Ends::Tcp(tcp) = &self.ends {
             let sender = &tcp.sender;
+            if matches!(sender.phase, Phase::Finished(_) | Phase::GivenUp(_)) {
+                return false;
+            }
             if sender.established_at.is_some() && sender.is_open() {
                 let sums = &mut self.windows;
                 sums.samples += 1;
@@ -100,5 +103,6 @@ impl FlowState {
                 sums.srtt_us8 += u64::from(sender.rtt.srtt_us8);
             }
         }
+        true
     }
 }

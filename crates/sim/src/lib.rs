@@ -68,6 +68,8 @@ pub trait Monitor: Sync {
 /// See [`RunError`].
 pub fn run(scenario: &Scenario, seed: u64, monitor: &dyn Monitor) -> Result<Output, RunError> {
     scenario.validate()?;
+    let drawn = scenario.drawn(seed);
+    let scenario = drawn.as_ref();
     let mut world = setup::world(scenario, seed)?;
     world.begin();
     world.run(monitor)?;

@@ -121,6 +121,7 @@ impl World<'_> {
             }
             if let Command::Open { .. } = command {
                 self.flows[flow as usize].start = now;
+                self.active.push(flow);
             }
             self.collect(flow);
         }

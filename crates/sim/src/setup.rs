@@ -74,6 +74,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         pipes,
         routes,
         flows,
+        active: Vec::new(),
         sessions,
         reassembly: BTreeMap::new(),
         recorder,

@@ -47,6 +47,8 @@ pub(crate) struct World<'a> {
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) routes: Routes,
     pub(crate) flows: Vec<FlowState>,
+    /// TCP flows that have begun and are not over.
+    pub(crate) active: Vec<u32>,
     pub(crate) sessions: Vec<SessionState>,
     /// Nodes where a flow's packets go, outward and back.
     pub(crate) targets: Vec<[u32; 2]>,
@@ -522,6 +524,7 @@ impl World<'_> {
             }
             (Ends::Tcp(tcp), START_STOP) => {
                 if now == state.start {
+                    self.active.push(flow as u32);
                     tcp.sender.start(now);
                     if let Some(stop) = state.stop {
                         self.events.set(source, stop);
@@ -578,9 +581,8 @@ impl World<'_> {
     }
 
     fn sample(&mut self) {
-        for flow in &mut self.flows {
-            flow.sample_window();
-        }
+        let flows = &mut self.flows;
+        self.active.retain(|&flow| flows[flow as usize].sample_window());
         self.recorder.sample(self.now, &self.scenario.flows, &self.flows, &mut self.pipes);
         let next = self.now + self.scenario.sampling.interval;
         self.events.set(self.sample_source(), next);

@@ -215,6 +215,7 @@ fn scenario(duration: Span, nodes: Vec<Node>, links: Vec<Link>) -> Scenario {
         links,
         routes: Vec::new(),
         flows: Vec::new(),
+        arrivals: Vec::new(),
         sessions: Vec::new(),
         taps: vec![Tap { name: "tap".into(), node: "a0".into(), link: "a0".into() }],
         sampling: Sampling {

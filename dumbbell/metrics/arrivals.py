@@ -1,0 +1,118 @@
+"""Flow completion times of flows that arrive at random."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+
+from dumbbell.metrics.bdp import FRAME_BYTES, TCP_OVERHEAD_BYTES, flow_limits
+from dumbbell.metrics.definition import Metric, Tables, keys
+
+_WINDOW = "each flow that is finished by the end of the run; those under way then are left out"
+
+
+def processes(tables: Tables) -> list[str]:
+    """Names of the arrivals of an experiment: their flows are `name.1`, `name.2`, …"""
+    names: dict[str, None] = {}
+    for scenario in tables.runs["scenario"].unique(maintain_order=True):
+        names |= dict.fromkeys(one["name"] for one in json.loads(scenario).get("arrivals", ()))
+    return list(names)
+
+
+def _finished(tables: Tables) -> pl.DataFrame:
+    """Their transfers, with the name of the process and the seconds that each took."""
+    process = pl.col("flow").str.replace(r"\.\d+$", "")
+    return (
+        tables.transfers.filter((pl.col("session") == "") & pl.col("flow").str.contains(r"\.\d+$"))
+        .with_columns(process.alias("arrivals"))
+        .filter(pl.col("arrivals").is_in(processes(tables)))
+        .with_columns(((pl.col("end_ns") - pl.col("start_ns")) / 1e9).alias("took_s"))
+    )
+
+
+def _over(tables: Tables, value: pl.Expr) -> pl.DataFrame:
+    columns = [*keys(tables), "arrivals"]
+    return (
+        _finished(tables)
+        .group_by(columns, maintain_order=True)
+        .agg(value.cast(pl.Float64).alias("value"))
+    )
+
+
+def _measure_slowdown(tables: Tables) -> pl.DataFrame:
+    """The time of each over that in an empty network, for each process."""
+    columns = [*keys(tables), "arrivals"]
+    found = _finished(tables)
+    scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
+    alone: dict[tuple[str, str], tuple[float, float]] = {}
+    rows = []
+    for run, name in found.select("run", "arrivals").unique(maintain_order=True).iter_rows():
+        key = (scenarios[run], name)
+        if key not in alone:
+            limits = flow_limits(scenarios[run], f"{name}.1")
+            alone[key] = (limits.base_rtt_s, limits.rate_bps)
+        rows.append((run, name, *alone[key]))
+    schema = {"run": pl.String, "arrivals": pl.String, "rtt_s": pl.Float64, "rate_bps": pl.Float64}
+    known = pl.DataFrame(rows, schema=schema, orient="row")
+    full = 8 * FRAME_BYTES / (FRAME_BYTES - TCP_OVERHEAD_BYTES)
+    least_s = pl.col("rtt_s") + pl.col("transfer_bytes") * full / pl.col("rate_bps")
+    return (
+        found.join(known, on=["run", "arrivals"], how="left", maintain_order="left")
+        .group_by(columns, maintain_order=True)
+        .agg((pl.col("took_s") / least_s).mean().alias("value"))
+    )
+
+
+def _metric(name: str, label: str, unit: str, formula: str, value: pl.Expr) -> Metric:
+    return Metric(
+        name=name,
+        label=label,
+        unit=unit,
+        formula=formula,
+        place="from the sender's SYN to the last byte at the receiving application (transfers)",
+        window=_WINDOW,
+        source="flow completion time: Dukkipati and McKeown, CCR 36(1), 2006",
+        measure=lambda tables: _over(tables, value),
+        of=("arrivals",),
+    )
+
+
+COUNT = _metric("fct_count", "Finished flows", "flows", "number of finished flows", pl.len())
+MEAN = _metric(
+    "fct_mean_ms",
+    "Flow completion time",
+    "ms",
+    "mean of (end_ns − start_ns) / 10⁶",
+    pl.col("took_s").mean() * 1e3,
+)
+MEDIAN = _metric(
+    "fct_median_ms",
+    "Median flow completion time",
+    "ms",
+    "median of (end_ns − start_ns) / 10⁶",
+    pl.col("took_s").median() * 1e3,
+)
+P99 = _metric(
+    "fct_p99_ms",
+    "Flow completion time, 99 %",
+    "ms",
+    "99th percentile of (end_ns − start_ns) / 10⁶, nearest rank",
+    pl.col("took_s").quantile(0.99, "higher") * 1e3,
+)
+SLOWDOWN = Metric(
+    name="fct_slowdown",
+    label="Slowdown of flows",
+    unit="",
+    formula="mean of (end_ns − start_ns) / (base RTT + transfer_bytes · 8 · 1514 / 1448 / rate); "
+    "rate and base RTT of their path, as below",
+    place=MEAN.place,
+    window=_WINDOW,
+    source="flow completion time over that in an empty network: Alizadeh et al., pFabric, SIGCOMM "
+    "2013, §5; with the handshake it is never below 1",
+    measure=_measure_slowdown,
+    of=("arrivals",),
+    bounds=(1.0, float("inf")),
+)
+
+METRICS = (COUNT, MEAN, MEDIAN, P99, SLOWDOWN)
