@@ -4,14 +4,16 @@ mod lab;
 
 use dumbbell_model::scenario::{Algorithm, Change, Loss, Pipe, Reordering, Scenario};
 use dumbbell_model::{Span, TcpOptions};
-use lab::{delay, mbps, one_flow, run, scripted, segments, serial, ten_ms, with, Run, BULK};
+use lab::{
+    delay, left_open, mbps, one_flow, run, scripted, segments, serial, ten_ms, with, Run, BULK,
+};
 
 const MS: i64 = 1_000_000;
 
 #[test]
 fn the_timeout_is_200_ms_beyond_the_round_trip_and_doubles() {
     let lossy = scripted(ten_ms(), "f", 1..=6);
-    let scenario = with(&one_flow(30_000, Algorithm::Cubic, segments(1), lossy), |o| {
+    let scenario = with(&one_flow(30_000, Algorithm::Cubic, left_open(1), lossy), |o| {
         o.tcp_early_retrans = 0;
     });
     let run = run(&scenario);
@@ -31,7 +33,7 @@ fn the_timeout_is_200_ms_beyond_the_round_trip_and_doubles() {
 #[test]
 fn the_timeout_doubles_in_ticks() {
     let pipe = scripted(delay(Span::from_us(10_300)), "f", 1..=5);
-    let mut scenario = one_flow(10_000, Algorithm::Cubic, segments(1), pipe);
+    let mut scenario = one_flow(10_000, Algorithm::Cubic, left_open(1), pipe);
     scenario.sampling.interval = Span::from_ms(50);
     let run = run(&with(&scenario, |o| o.tcp_early_retrans = 0));
     let mut rtos: Vec<i64> = run.samples("f", "rto_ns").iter().map(|&(_, rto)| rto / MS).collect();
@@ -41,7 +43,7 @@ fn the_timeout_doubles_in_ticks() {
 
 #[test]
 fn a_connection_without_answers_is_given_up() {
-    let mut scenario = one_flow(100_000, Algorithm::Reno, segments(10), ten_ms());
+    let mut scenario = one_flow(100_000, Algorithm::Reno, left_open(10), ten_ms());
     scenario.links[0].forward.loss = Loss::Independent { probability: 1.0 };
     let syns = |retries| {
         let run = run(&with(&scenario, |o| o.tcp_syn_retries = retries));
@@ -78,15 +80,15 @@ fn rack_repairs_what_too_few_duplicates_report() {
 #[test]
 fn a_tail_loss_probe_comes_after_two_round_trips() {
     let lossy = scripted(ten_ms(), "f", [9, 10]);
-    let scenario = one_flow(3000, Algorithm::Reno, segments(10), lossy);
+    let scenario = one_flow(3000, Algorithm::Reno, left_open(10), lossy);
     let probe = run(&scenario);
     let without = run(&with(&scenario, |o| o.tcp_early_retrans = 0));
     assert_eq!(probe.flow("f", "probe_retransmitted_packets"), 1);
     assert_eq!((probe.flow("f", "timeouts"), without.flow("f", "timeouts")), (0, 1));
     // ACKs at 40 ms; the probe 2·20 + 2 ms later; its SACK a round trip later finds segment 9.
-    let end = probe.transfer_end("f");
+    let end = probe.flow("f", "last_delivery_ns");
     assert!((112 * MS..=118 * MS).contains(&end), "{end}");
-    assert!(without.transfer_end("f") > 250 * MS);
+    assert!(without.flow("f", "last_delivery_ns") > 250 * MS);
 }
 
 #[test]

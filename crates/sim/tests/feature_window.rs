@@ -137,13 +137,13 @@ fn thick_buffers_keep_the_window_from_opening() {
 #[test]
 fn the_send_buffer_bounds_what_is_sent_and_written() {
     let free = long_fat(|_| ());
-    let bound = long_fat(|o| o.tcp_wmem = [4096, 16_384, 262_144]);
+    let bound = long_fat(|o| o.tcp_wmem = [4096, 16_384, 65_536]);
     assert!(bound < free / 2.0, "{bound} {free}");
-    // Payload in the buffer is less than the buffer.
-    assert!(bound <= 262_144.0 * 8.0 / 0.02, "{bound}");
+    // More than the buffer in a round trip: its last unit is filled up again whenever a part of
+    // it was sent. Linux 6.1 itself carries 74 and 143 Mbit/s here, the start included.
+    assert!(bound > 65_536.0 * 8.0 / 0.02, "{bound}");
     let larger = long_fat(|o| o.tcp_wmem = [4096, 16_384, 524_288]);
-    // Room is given back a third at a time, so that the ratio is not exactly that of the buffers.
-    assert!((1.5..=2.2).contains(&(larger / bound)), "{larger} {bound}");
+    assert!((1.5..=2.4).contains(&(larger / bound)), "{larger} {bound}");
 }
 
 #[test]

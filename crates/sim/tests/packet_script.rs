@@ -4,7 +4,9 @@ mod lab;
 
 use dumbbell_model::scenario::{Algorithm, Pipe, Scenario, Source};
 use dumbbell_model::Span;
-use lab::{delay, dumbbell, mbps, run, scripted, segments, serial, tcp, with, SEGMENT_BYTES};
+use lab::{
+    delay, dumbbell, left_open, mbps, run, scripted, segments, serial, tcp, with, SEGMENT_BYTES,
+};
 
 const MS: i64 = 1_000_000;
 /// Serialisation at 10 Mbit/s, nanoseconds per byte.
@@ -39,25 +41,26 @@ fn ten_segments_leave_the_wire_one_after_the_other() {
     let run = run(&over(segments(10), ten_mbit()));
     let established = 20 * MS + SYN * BYTE_NS;
     // The handshake's ACK is on the wire first; the data waits behind it.
-    let end = established + ACK * BYTE_NS + 10 * FULL * BYTE_NS + 10 * MS;
+    // The FIN follows: the application closes after its last write, and that was sent already.
+    let end = established + ACK * BYTE_NS + (10 * FULL + ACK) * BYTE_NS + 10 * MS;
     assert_eq!(run.transfer_end("f"), end);
     assert_eq!(run.flow("f", "last_delivery_ns"), end);
-    // The last segment carries the FIN; its ACK comes back at once.
+    // The ACK of the FIN comes back at once.
     assert_eq!(run.flow("f", "end_ns"), end + 10 * MS);
-    assert_eq!(run.flow("f", "data_packets"), 10);
-    // SYN, ACK, ten segments, and the ACK of the other side's FIN.
-    assert_eq!(run.flow("f", "sent_packets"), 13);
-    assert_eq!(run.flow("f", "sent_bytes"), SYN + ACK + 10 * FULL + ACK);
+    // SYN, ACK, ten segments, FIN, and the ACK of the other side's FIN.
+    assert_eq!(run.flow("f", "sent_packets"), 14);
+    assert_eq!(run.flow("f", "sent_bytes"), SYN + ACK + 10 * FULL + ACK + ACK);
     // Round trips at the sender's tap: the first segment's and the last one's.
     assert_eq!(run.flow("f", "tap_rtt_samples"), 10);
-    assert_eq!(run.flow("f", "tap_rtt_max_ns"), end + 10 * MS - established - WAKE_UP);
+    let data = end - ACK * BYTE_NS; // Without the FIN.
+    assert_eq!(run.flow("f", "tap_rtt_max_ns"), data + 10 * MS - established - WAKE_UP);
 }
 
 #[test]
 fn a_small_segment_is_its_bytes_longer_than_an_ack() {
     let run = run(&over(Source::Bulk { bytes: Some(100), refill: Span::ZERO }, ten_mbit()));
     let established = 20 * MS + SYN * BYTE_NS;
-    let end = established + (ACK + ACK + 100) * BYTE_NS + 10 * MS;
+    let end = established + (ACK + ACK + 100 + ACK) * BYTE_NS + 10 * MS; // Its FIN follows.
     assert_eq!(run.transfer_end("f"), end);
     assert_eq!(run.flow("f", "delivered_bytes"), 100);
 }
@@ -103,16 +106,16 @@ fn a_fast_retransmission_comes_with_the_third_duplicate() {
 
 #[test]
 fn a_lost_only_segment_comes_again_after_220_ms() {
-    let scenario = over(segments(1), scripted(delay(Span::from_ms(10)), "f", [1]));
+    let scenario = over(left_open(1), scripted(delay(Span::from_ms(10)), "f", [1]));
     let timed_out = run(&with(&scenario, |o| o.tcp_early_retrans = 0));
     // Sent at 20 ms, RTO 220 ms on a wheel of 8 ms at that distance, 10 ms to the receiver.
-    let end = timed_out.transfer_end("f");
+    let end = timed_out.flow("f", "last_delivery_ns");
     assert!((250 * MS..=258 * MS).contains(&end), "{end}");
     assert_eq!(timed_out.flow("f", "timeout_retransmitted_packets"), 1);
     // With one segment out the probe waits as long (RFC 8985 §7.2 with Linux's 200 ms).
     let probed = run(&scenario);
     assert_eq!(probed.flow("f", "probe_retransmitted_packets"), 1);
-    assert_eq!(probed.transfer_end("f"), end);
+    assert_eq!(probed.flow("f", "last_delivery_ns"), end);
 }
 
 #[test]

@@ -98,6 +98,10 @@ impl Receiver {
     pub(super) fn ecn_syn(&mut self, segment: &Segment) -> Flags {
         let asks = segment.flags.ece && segment.flags.cwr;
         self.ecn.on = asks && self.options.tcp_ecn > 0;
+        self.ecn_syn_ack_flags()
+    }
+
+    pub(super) fn ecn_syn_ack_flags(&self) -> Flags {
         Flags { syn: true, ece: self.ecn.on, ..Flags::default() }
     }
 

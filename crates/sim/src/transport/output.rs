@@ -18,6 +18,19 @@ pub(crate) const GSO_MAX_BYTES: u64 = 65_536 - 1 - 320;
 const TSO_RTT_LOG: u32 = 9;
 const NS_PER_MS: u64 = 1_000_000;
 
+/// What of the write queue goes out (`push_one` and `nonagle` of `tcp_write_xmit`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Push {
+    /// What the windows allow; a small segment may wait for the one before (Nagle).
+    Pending,
+    /// What the windows allow.
+    Forced,
+    /// One unit within the windows.
+    One,
+    /// One segment, whatever the congestion window says.
+    Probe,
+}
+
 /// Whether a unit waits to become fuller.
 enum Defer {
     No,
@@ -36,14 +49,20 @@ impl Sender {
 
     /// `__tcp_push_pending_frames`.
     pub(crate) fn push_pending(&mut self) {
-        if self.has_unsent() && self.write_xmit(false) {
+        self.push(Push::Pending);
+    }
+
+    /// The same, as `push` says.
+    pub(super) fn push(&mut self, push: Push) {
+        if self.has_unsent() && self.write_xmit(push) {
             self.check_probe_timer();
         }
     }
 
-    /// `tcp_write_xmit`. With `probe`, exactly one segment whatever the window says. True if
-    /// nothing is out and nothing could be sent.
-    pub(crate) fn write_xmit(&mut self, probe: bool) -> bool {
+    /// `tcp_write_xmit`. True if nothing is out and nothing could be sent.
+    pub(crate) fn write_xmit(&mut self, push: Push) -> bool {
+        let probe = push == Push::Probe;
+        let one = probe || push == Push::One;
         let mut sent = 0;
         let mut limited = false;
         let burst_segments = if probe { 1 } else { self.burst_segments() };
@@ -52,20 +71,22 @@ impl Sender {
                 break;
             }
             let in_flight = self.in_flight();
-            if in_flight >= self.window.cwnd && !probe {
+            let mss = u64::from(self.mss);
+            let head = self.write_queue.head_bytes();
+            // The last segment, with the FIN, does not wait for the window (tcp_cwnd_test).
+            let closes = self.fin && self.write_queue.head_is_tail() && head <= mss;
+            if in_flight >= self.window.cwnd && !probe && !closes {
                 break;
             }
             // At least two bursts to a window (tcp_cwnd_test).
             let room = self.window.cwnd.saturating_sub(in_flight).max(1);
             let quota = room.min((self.window.cwnd >> 1).max(1)).min(burst_segments);
-            let mss = u64::from(self.mss);
-            let head = self.write_queue.head_bytes();
             let first = head.min(mss) + u64::from(self.fin && head == 0);
             let window_end = self.snd_una + self.snd_wnd;
             if self.snd_nxt + first > window_end {
                 break;
             }
-            if head > mss && !probe {
+            if head > mss && !one {
                 match self.defers(burst_segments, head) {
                     Defer::No => {}
                     Defer::CongestionWindow => {
@@ -83,7 +104,12 @@ impl Sender {
             if tail || (head > mss && most > window) {
                 length = length.min(window);
                 let partial = length % mss;
-                if partial > 0 && length < most && !last && !probe && self.nagle_holds() {
+                if partial > 0
+                    && length < most
+                    && !last
+                    && push == Push::Pending
+                    && self.nagle_holds()
+                {
                     length -= partial; // Minshall: one small segment at a time.
                     if length == 0 {
                         break;
@@ -96,7 +122,7 @@ impl Sender {
             }
             let fits = self.snd_nxt + length < window_end;
             sent += self.send_burst(length, last && fits);
-            if probe || (last && !fits) {
+            if one || (last && !fits) {
                 break;
             }
         }
@@ -194,6 +220,7 @@ impl Sender {
             left -= u64::from(payload_bytes);
             let mut segment = Sent::new(self.snd_nxt, payload_bytes, fin && index == segments);
             segment.push = push && index == segments;
+            segment.joined = index > 1;
             segment.sent_ns = self.last_sent_ns;
             segment.overhead_bytes = overhead as u16;
             self.sent_overhead_bytes += overhead;
@@ -343,7 +370,7 @@ impl Sender {
             self.xmit_retransmit_queue();
         }
         if self.has_unsent() {
-            self.write_xmit(false);
+            self.write_xmit(Push::Pending);
         }
         self.check_space();
     }
@@ -440,10 +467,18 @@ impl Sender {
         segment.sent_ns = self.last_sent_ns;
         self.rate_segment_sent(&mut segment);
         segment.ever_retransmitted = true;
+        segment.joined &= same_unit;
         self.queue.replace(id, segment);
         self.queue.list_newest(id);
         self.emit(&segment, why.cause());
         true
+    }
+
+    /// A segment is cut from those behind it in its buffer (`tcp_fragment`).
+    pub(crate) fn split_after(&mut self, id: SegmentId) {
+        if id + 1 < self.queue.end_id() {
+            self.queue.get_mut(id + 1).joined = false;
+        }
     }
 
     /// `tcp_retransmit_skb`.
@@ -482,14 +517,15 @@ impl Sender {
         } else {
             Retransmission::Fast
         };
-        let mut unit_ns = None;
+        let most = self.burst_segments();
+        let mut unit = 0;
         while id < self.queue.end_id() {
-            // Segments that were sent as one unit are sent again as one.
-            let same_unit = unit_ns == Some(self.queue.get(id).sent_ns);
+            // Segments of one buffer are sent again as one unit.
+            let same_unit = (1..most).contains(&unit) && self.queue.get(id).joined;
             if !same_unit && self.pacing_blocked() {
                 break;
             }
-            unit_ns = None;
+            let before = std::mem::take(&mut unit);
             if !hole_seen {
                 self.retransmit_hint = Some(id);
             }
@@ -502,7 +538,7 @@ impl Sender {
                     hole_seen = true;
                 }
             } else if !segment.sacked && !segment.retransmitted {
-                unit_ns = (self.options.gso && !same_unit).then_some(segment.sent_ns);
+                unit = if same_unit { before + 1 } else { 1 };
                 if self.small_queue_blocked(1) || !self.retransmit(id, why, same_unit) {
                     break;
                 }

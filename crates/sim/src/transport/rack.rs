@@ -174,7 +174,9 @@ impl Sender {
         let enough = self.state < CaState::Recovery && self.sacked_out >= self.reordering;
         let partial = self.state == CaState::Recovery && advanced;
         if (enough || partial) && self.queue.front().is_some_and(|head| !head.lost) {
-            self.mark_lost(self.queue.front_id());
+            let head = self.queue.front_id();
+            self.split_after(head);
+            self.mark_lost(head);
         }
     }
 }

@@ -7,6 +7,8 @@ use dumbbell_packet::SackBlock;
 pub(crate) struct Reassembly {
     ranges: Vec<SackBlock>,
     bytes: u64,
+    /// The same bytes in the buffers that hold them, in ascending order.
+    buffers: Vec<SackBlock>,
 }
 
 impl Reassembly {
@@ -24,8 +26,52 @@ impl Reassembly {
         self.ranges.len()
     }
 
-    /// Inserts a segment; returns what of it was there already, if anything (RFC 2883).
-    pub(crate) fn insert(&mut self, new: SackBlock) -> Option<SackBlock> {
+    /// Buffers that hold them.
+    pub(crate) fn buffers(&self) -> usize {
+        self.buffers.len()
+    }
+
+    /// A segment goes into the buffer that ends where it starts, if that has room below `most`
+    /// bytes, else into one of its own (`tcp_ooo_try_coalesce`). True: of its own.
+    pub(crate) fn needs_buffer(&self, new: SackBlock, most: u64) -> bool {
+        let at = self.buffers.partition_point(|buffer| buffer.end < new.start);
+        !self.buffers.get(at).is_some_and(|b| b.end == new.start && new.end - b.start <= most)
+    }
+
+    /// Puts a segment into buffers; what is there already stays where it is.
+    fn fill_buffers(&mut self, new: SackBlock, most: u64) {
+        let mut start = new.start;
+        let mut at = self.buffers.partition_point(|buffer| buffer.end <= start);
+        while start < new.end {
+            let next = self.buffers.get(at).copied();
+            let end = next.map_or(new.end, |next| next.start.min(new.end));
+            if start < end {
+                let before = at.checked_sub(1).and_then(|before| self.buffers.get_mut(before));
+                match before.filter(|b| b.end == start && end - b.start <= most) {
+                    Some(before) => before.end = end,
+                    None => {
+                        self.buffers.insert(at, SackBlock { start, end });
+                        at += 1;
+                    }
+                }
+            }
+            start = next.map_or(new.end, |next| next.end);
+            at += 1;
+        }
+    }
+
+    /// Takes out the first buffer if it starts at or below `next`, and returns what of it lies
+    /// above.
+    pub(crate) fn take_buffer(&mut self, next: u64) -> Option<u64> {
+        let first = *self.buffers.first().filter(|first| first.start <= next)?;
+        self.buffers.remove(0);
+        Some(first.end.saturating_sub(next))
+    }
+
+    /// Inserts a segment; returns what of it was there already, if anything (RFC 2883). A buffer
+    /// holds `most` bytes.
+    pub(crate) fn insert(&mut self, new: SackBlock, most: u64) -> Option<SackBlock> {
+        self.fill_buffers(new, most);
         // The first range that ends at or after the segment's start, and all it touches.
         let first = self.ranges.partition_point(|range| range.end < new.start);
         let mut end = first;
@@ -87,16 +133,24 @@ mod tests {
                 if start <= next {
                     next = next.max(new.end);
                     let (after, _) = reassembly.advance(next);
+                    let mut taken = next;
+                    while let Some(bytes) = reassembly.take_buffer(taken) {
+                        taken += bytes;
+                    }
+                    prop_assert_eq!(taken, after);
                     while held.contains(&next) { next += 1; }
                     held = held.split_off(&next);
                     prop_assert_eq!(after, next);
                 } else {
                     let known = (new.start..new.end).filter(|b| held.contains(b)).count();
-                    let overlap = reassembly.insert(new);
+                    let overlap = reassembly.insert(new, 7);
                     prop_assert_eq!(overlap.is_some(), known > 0);
                     held.extend(new.start..new.end);
                 }
                 prop_assert_eq!(reassembly.bytes(), held.len() as u64);
+                let buffered = reassembly.buffers.iter().map(|b| b.end - b.start).sum::<u64>();
+                prop_assert_eq!(buffered, held.len() as u64);
+                prop_assert!(reassembly.buffers.windows(2).all(|w| w[0].end <= w[1].start));
                 prop_assert!(reassembly.ranges.windows(2).all(|w| w[0].end < w[1].start));
             }
         }

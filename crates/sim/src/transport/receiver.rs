@@ -5,12 +5,13 @@
 use super::ecn::ReceiverEcn;
 use super::reassembly::Reassembly;
 use super::receiver_window::SLOW_READ_INTERVAL;
-use super::rtt::RttState;
+use super::rtt::{RttState, RTO_MAX_US};
 use super::wheel::{Tick, Timer};
 use dumbbell_model::scenario::Sink;
 use dumbbell_model::{Span, TcpOptions, Time};
 use dumbbell_packet::tcp::{Flags, SACK_BLOCKS_MAX};
 use dumbbell_packet::{SackBlock, Segment};
+use std::collections::VecDeque;
 
 /// TCP_MAX_QUICKACKS.
 pub(super) const MAX_QUICKACKS: u32 = 16;
@@ -20,8 +21,10 @@ pub(super) const ATO_MIN_MS: u64 = 40;
 pub(super) const SEGMENT_OVERHEAD_BYTES: u64 = 1280;
 /// A timestamp may be this much older than the last one (TCP_PAWS_WINDOW).
 const PAWS_WINDOW_MS: i32 = 1;
+/// `net.ipv4.tcp_synack_retries`.
+const SYN_ACK_RETRIES: u32 = 5;
 /// `net.ipv4.tcp_invalid_ratelimit`.
-const INVALID_RATE_LIMIT: Span = Span::from_ms(500);
+pub(super) const INVALID_RATE_LIMIT: Span = Span::from_ms(500);
 
 /// ACKs owed (`icsk_ack`).
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,6 +58,9 @@ pub(crate) struct Receiver {
     /// When the first SYN-ACK was sent (`snt_synack`), and whether another was (`num_retrans`).
     pub(super) syn_ack_at: Option<Time>,
     pub(super) syn_ack_again: bool,
+    /// Sends it again until the handshake is complete, and how often it fired (`rsk_timer`).
+    syn_ack_timer: Timer,
+    syn_ack_timeouts: u32,
     pub(super) established: bool,
     pub(super) advmss: u64,
     pub(super) wscale: u32,
@@ -66,6 +72,8 @@ pub(crate) struct Receiver {
     pub(super) window_clamp: u64,
     pub(super) rcvbuf: u64,
     pub(super) copied_seq: u64,
+    /// Buffers that wait to be read, in bytes.
+    pub(super) unread_buffers: VecDeque<u64>,
     pub(super) reassembly: Reassembly,
     pub(super) fin_at: Option<u64>,
     pub(super) finished: bool,
@@ -89,6 +97,9 @@ pub(crate) struct Receiver {
     /// Its RTO (`icsk_rto`) in ticks: it sends no data, and has the one of the handshake.
     pub(super) rto: u64,
     pub(super) rcv_rtt_us8: u64,
+    /// When, and below which byte, the present window's measurement began (`rcv_rtt_est`).
+    rcv_rtt_since: Option<Time>,
+    rcv_rtt_seq: u64,
     pub(super) space_time: Time,
     pub(super) space_seq: u64,
     pub(super) space_bytes: u64,
@@ -115,6 +126,8 @@ impl Receiver {
             out: Vec::new(),
             syn_ack_at: None,
             syn_ack_again: false,
+            syn_ack_timer: Timer::default(),
+            syn_ack_timeouts: 0,
             established: false,
             advmss: u64::from(options.mtu_bytes - header),
             wscale: 0,
@@ -125,6 +138,7 @@ impl Receiver {
             window_clamp: 0,
             rcvbuf: options.tcp_rmem[1],
             copied_seq: 0,
+            unread_buffers: VecDeque::new(),
             reassembly: Reassembly::default(),
             fin_at: None,
             finished: false,
@@ -143,6 +157,8 @@ impl Receiver {
             srtt_us8: 0,
             rto: 0,
             rcv_rtt_us8: 0,
+            rcv_rtt_since: None,
+            rcv_rtt_seq: 0,
             space_time: Time::ZERO,
             space_seq: 0,
             space_bytes: 0,
@@ -164,7 +180,8 @@ impl Receiver {
             self.on_syn(segment);
             return;
         }
-        if !self.established {
+        let handshake = !self.established;
+        if handshake {
             self.establish(segment);
         }
         if let Some(fin_at) = self.fin_at {
@@ -183,6 +200,9 @@ impl Receiver {
             return;
         }
         self.replace_ts_recent(segment);
+        if !handshake {
+            self.measure_rtt_by_timestamp(segment);
+        }
         if segment.payload_bytes == 0 && !segment.flags.fin {
             return;
         }
@@ -259,10 +279,32 @@ impl Receiver {
             } else {
                 self.syn_ack_again = true;
             }
+            self.set_syn_ack_timer();
         }
+        let flags = self.ecn_syn(segment);
+        self.send_syn_ack(flags);
+    }
+
+    /// It fires a time-out from now, doubled as often as it fired (`reqsk_timeout`).
+    fn set_syn_ack_timer(&mut self) {
+        let timeout = self.tick.us(self.options.rto_initial.as_us()) << self.syn_ack_timeouts;
+        let due = self.tick.jiffies(self.now) + timeout.min(self.tick.us(RTO_MAX_US));
+        self.syn_ack_timer.set(self.tick, self.now, due);
+    }
+
+    /// `reqsk_timer_handler`.
+    fn syn_ack_timeout(&mut self) {
+        if self.syn_ack_timeouts < SYN_ACK_RETRIES {
+            self.syn_ack_timeouts += 1;
+            self.syn_ack_again = true;
+            self.set_syn_ack_timer();
+            self.send_syn_ack(self.ecn_syn_ack_flags());
+        }
+    }
+
+    fn send_syn_ack(&mut self, flags: Flags) {
         let window_bytes = self.rcv_wnd.min(u64::from(u32::MAX)) as u32;
         let header = self.header();
-        let flags = self.ecn_syn(segment);
         self.out.push(Segment { flags, window_bytes, ..header });
     }
 
@@ -282,6 +324,7 @@ impl Receiver {
     /// The handshake is complete (`tcp_init_buffer_space`).
     pub(super) fn establish(&mut self, segment: &Segment) {
         self.established = true;
+        self.syn_ack_timer = Timer::default();
         let mut rtt = RttState::new(&self.options);
         match self.handshake_rtt_us(segment) {
             Some(us) => rtt.estimate(us, 0, 0),
@@ -336,11 +379,16 @@ impl Receiver {
             self.acknowledge_at_once();
             return;
         }
+        self.queue_unread(end - self.rcv_nxt);
         self.rcv_nxt = end;
         self.data_received(segment);
         if !self.reassembly.is_empty() {
             let (next, duplicate) = self.reassembly.advance(self.rcv_nxt);
-            self.rcv_nxt = next;
+            while let Some(bytes) = self.reassembly.take_buffer(self.rcv_nxt) {
+                self.queue_unread(bytes);
+                self.rcv_nxt += bytes;
+            }
+            debug_assert_eq!(self.rcv_nxt, next);
             if let Some(block) = duplicate {
                 self.set_dsack(block);
             }
@@ -380,7 +428,13 @@ impl Receiver {
         }
         self.ack.scheduled = true;
         let first = self.reassembly.is_empty();
-        if let Some(duplicate) = self.reassembly.insert(block) {
+        // A buffer of its own is charged after the window grows, a merged one before.
+        let most = self.merged_most();
+        let own_buffer = self.merges_well() && self.reassembly.needs_buffer(block, most);
+        if own_buffer && self.options.tcp_sack {
+            self.grow_window(block.end - block.start);
+        }
+        if let Some(duplicate) = self.reassembly.insert(block, most) {
             if duplicate == block {
                 self.duplicate_packets += 1;
             }
@@ -395,7 +449,9 @@ impl Receiver {
         } else {
             self.new_sack(block);
         }
-        self.grow_window(block.end - block.start);
+        if !own_buffer {
+            self.grow_window(block.end - block.start);
+        }
     }
 
     /// `tcp_event_data_recv`.
@@ -411,7 +467,7 @@ impl Receiver {
         } else {
             self.ack.pushed = (self.ack.pushed + 1).min(2);
         }
-        self.measure_rtt(segment);
+        self.measure_rtt_by_window();
         let now = self.tick.jiffies(self.now);
         let ato_min = self.tick.ms(ATO_MIN_MS);
         let rto = self.rto;
@@ -435,21 +491,37 @@ impl Receiver {
         }
     }
 
-    /// The receiver's RTT from echoed timestamps (`tcp_rcv_rtt_measure_ts`).
-    pub(super) fn measure_rtt(&mut self, segment: &Segment) {
-        if segment.tsecr_ms == self.last_tsecr_ms || segment.tsecr_ms == 0 {
+    /// The receiver's RTT from echoed timestamps, of every segment within the window
+    /// (`tcp_rcv_rtt_measure_ts`).
+    fn measure_rtt_by_timestamp(&mut self, segment: &Segment) {
+        if !self.options.tcp_timestamps || segment.tsecr_ms == self.last_tsecr_ms {
             return;
         }
         self.last_tsecr_ms = segment.tsecr_ms;
-        if u64::from(segment.payload_bytes) < self.ack.rcv_mss {
+        if segment.end() - segment.seq < self.ack.rcv_mss {
             return;
         }
         let now_ms = (self.now.as_us() / 1000) as u32;
         let sample_us = u64::from(now_ms.wrapping_sub(segment.tsecr_ms).max(1)) * 1000;
-        let old = self.rcv_rtt_us8;
-        let scaled = sample_us << 3;
+        let (old, scaled) = (self.rcv_rtt_us8, sample_us << 3);
         self.rcv_rtt_us8 =
             if old == 0 || scaled < old { scaled } else { old - (old >> 3) + sample_us };
+    }
+
+    /// The receiver's RTT, at most: the time in which a window arrived. All it has without
+    /// timestamps (`tcp_rcv_rtt_measure`).
+    fn measure_rtt_by_window(&mut self) {
+        if let Some(since) = self.rcv_rtt_since {
+            if self.rcv_nxt < self.rcv_rtt_seq {
+                return;
+            }
+            let scaled = (self.now.as_us() - since.as_us()).max(1) << 3;
+            if self.rcv_rtt_us8 == 0 || scaled < self.rcv_rtt_us8 {
+                self.rcv_rtt_us8 = scaled;
+            }
+        }
+        self.rcv_rtt_seq = self.rcv_nxt + self.rcv_wnd;
+        self.rcv_rtt_since = Some(self.now);
     }
 
     /// A timer may be due; a call too many does nothing.
@@ -460,6 +532,9 @@ impl Receiver {
             if self.compressed > 0 {
                 self.send_ack();
             }
+        }
+        if self.syn_ack_timer.take_due(now) {
+            self.syn_ack_timeout();
         }
         if self.ack.wheel.take_due(now) {
             self.delayed_ack_timeout();
@@ -478,6 +553,7 @@ impl Receiver {
         [
             self.compressed_timer,
             self.ack.wheel.fires,
+            self.syn_ack_timer.fires,
             self.read_at,
             self.fin_timer.map(|(at, _)| at),
         ]

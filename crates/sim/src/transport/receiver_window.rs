@@ -6,6 +6,10 @@ use dumbbell_model::{DelayedAck, Span};
 
 /// Memory of an out-of-order segment at least.
 const OUT_OF_ORDER_SEGMENT_BYTES: u64 = 2304;
+/// `struct skb_shared_info`: a segment that takes as much beside its payload was not merged.
+const SHARED_INFO_BYTES: u64 = 320;
+/// Segments that one buffer can hold (MAX_SKB_FRAGS).
+const MERGED_SEGMENTS: u64 = 17;
 /// How often a rate-limited application reads.
 pub(super) const SLOW_READ_INTERVAL: Span = Span::from_ms(10);
 
@@ -56,14 +60,43 @@ impl Receiver {
         }
     }
 
+    /// Is the memory of a segment that of its payload, once it is merged with the one before
+    /// (`tcp_try_coalesce`)?
+    pub(super) fn merges_well(&self) -> bool {
+        u64::from(self.options.rx_segment_bytes) < self.advmss + SHARED_INFO_BYTES
+    }
+
     /// Memory in use (`sk_rmem_alloc`): in-order segments merge well, out-of-order ranges each
-    /// keep a buffer of their own.
+    /// keep a buffer of their own, or more where they are long.
     pub(super) fn memory(&self) -> u64 {
         let unread = self.rcv_nxt - self.copied_seq;
         let per_segment = u64::from(self.options.rx_segment_bytes);
-        unread * per_segment / self.advmss
+        let in_order = unread * per_segment / self.advmss;
+        if self.merges_well() {
+            let buffers = self.unread_buffers.len() + self.reassembly.buffers();
+            return in_order
+                + self.reassembly.bytes() * per_segment / self.advmss
+                + buffers as u64 * SEGMENT_OVERHEAD_BYTES;
+        }
+        in_order
             + self.reassembly.bytes() * per_segment.max(OUT_OF_ORDER_SEGMENT_BYTES) / self.advmss
             + self.reassembly.ranges() as u64 * SEGMENT_OVERHEAD_BYTES
+    }
+
+    /// Most bytes in one buffer.
+    pub(super) fn merged_most(&self) -> u64 {
+        MERGED_SEGMENTS * self.advmss
+    }
+
+    /// So many bytes more wait to be read. They come in one buffer, which merges with the last
+    /// one as a whole or not at all (`tcp_queue_rcv`, `tcp_ofo_queue`).
+    pub(super) fn queue_unread(&mut self, bytes: u64) {
+        let most = self.merged_most();
+        match self.unread_buffers.back_mut() {
+            Some(last) if *last + bytes <= most => *last += bytes,
+            _ if bytes > 0 => self.unread_buffers.push_back(bytes),
+            _ => {}
+        }
     }
 
     pub(super) fn space(&self) -> u64 {
@@ -145,8 +178,22 @@ impl Receiver {
     /// Reading: buffer autotuning, then an ACK if it is overdue or the window has doubled
     /// (`tcp_cleanup_rbuf`).
     pub(super) fn read(&mut self, bytes: u64) {
-        self.copied_seq += bytes;
-        self.adjust_space();
+        let mut left = bytes;
+        while let Some(front) = self.unread_buffers.front_mut().filter(|_| left > 0) {
+            let piece = left.min(*front);
+            *front -= piece;
+            left -= piece;
+            self.copied_seq += piece;
+            if *front == 0 {
+                self.unread_buffers.pop_front();
+            }
+            if self.merges_well() {
+                self.adjust_space(); // After each buffer (`tcp_recvmsg_locked`).
+            }
+        }
+        if !self.merges_well() {
+            self.adjust_space();
+        }
         // The application has read everything, up to the end of what the sender wrote in one go.
         let emptied = self.ack.pushed > 0 && self.memory() == 0;
         let overdue = self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss;

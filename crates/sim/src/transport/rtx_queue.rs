@@ -16,6 +16,8 @@ pub(crate) struct Sent {
     pub(crate) fin: bool,
     /// Carries PSH: the end of what was written in one go.
     pub(crate) push: bool,
+    /// Lies in one buffer with the segment before.
+    pub(crate) joined: bool,
     /// SACKed (`TCPCB_SACKED_ACKED`).
     pub(crate) sacked: bool,
     /// Marked lost (`TCPCB_LOST`).
@@ -48,6 +50,7 @@ impl Sent {
             payload_bytes,
             fin,
             push: false,
+            joined: false,
             sacked: false,
             lost: false,
             retransmitted: false,

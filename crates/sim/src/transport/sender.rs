@@ -7,6 +7,7 @@
 use super::ecn::SenderEcn;
 use super::rack::Rack;
 use super::rate::RateState;
+use super::receiver::INVALID_RATE_LIMIT;
 use super::rtt::RttState;
 use super::rtx_queue::{RtxQueue, SegmentId};
 use super::wheel::{Tick, Timer};
@@ -191,6 +192,7 @@ pub(crate) struct Sender {
     pub(crate) fq: bool,
     pub(crate) fq_queue: VecDeque<(Time, Segment)>,
 
+    challenged_at: Option<Time>,
     pub(crate) ecn: SenderEcn,
     pub(crate) counters: Counters,
     pub(crate) established_at: Option<Time>,
@@ -304,6 +306,7 @@ impl Sender {
             host_link_queues: false,
             fq,
             fq_queue: VecDeque::new(),
+            challenged_at: None,
             ecn: SenderEcn::default(),
             counters: Counters::default(),
             established_at: None,
@@ -347,6 +350,7 @@ impl Sender {
 
     fn on_established(&mut self, segment: &Segment) {
         if segment.flags.syn {
+            self.challenge();
             return; // The SYN-ACK once more: our ACK of it was lost.
         }
         self.on_ack(segment);
@@ -357,6 +361,17 @@ impl Sender {
         if self.fin && self.snd_una > self.write_seq {
             self.phase = Phase::Finished(self.now);
             self.clear_timer();
+        }
+    }
+
+    /// Answers what should not have come, seldom (RFC 5961 §4; `tcp_send_challenge_ack`,
+    /// `tcp_oow_rate_limited`).
+    fn challenge(&mut self) {
+        let since = self.challenged_at.map(|at| self.now.since(at));
+        if since.is_none_or(|since| since >= INVALID_RATE_LIMIT) {
+            self.challenged_at = Some(self.now);
+            let ack = self.segment_header();
+            self.out.push(ack);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The application's side of the sender: writing, send buffer and its autotuning
 //! (`tcp_sndbuf_expand`, `tcp_check_space`).
 
-use super::output::GSO_MAX_BYTES;
+use super::output::{Push, GSO_MAX_BYTES};
 use super::sender::{Phase, Sender, SEGMENT_OVERHEAD_BYTES};
 use dumbbell_model::scenario::Source;
 
@@ -119,26 +119,45 @@ impl Sender {
     /// One call of `tcp_sendmsg_locked`. Returns the bytes it took.
     fn write_piece(&mut self, wanted: u64) -> u64 {
         let goal = self.size_goal();
-        let mut written = wanted.min(self.write_queue.tail_room_bytes(goal));
-        self.write_queue.append(written);
-        self.write_seq += written;
-        // A buffer is begun while the memory is below the limit, and then filled.
-        while written < wanted && self.queued_memory() < self.sndbuf {
-            let bytes = goal.min(wanted - written);
-            self.write_queue.begin(bytes);
+        let mut written = 0;
+        while written < wanted {
+            let room = self.write_queue.tail_room_bytes(goal).min(wanted - written);
+            let bytes = if room > 0 {
+                self.write_queue.append(room, written == 0);
+                room
+            } else if self.queued_memory() < self.sndbuf {
+                // A buffer is begun while the memory is below the limit, and then filled.
+                let bytes = goal.min(wanted - written);
+                self.write_queue.begin(bytes);
+                bytes
+            } else {
+                self.no_space = true;
+                break;
+            };
             written += bytes;
             self.write_seq += bytes;
-            // forced_push: more than half of the receiver's window.
-            if self.write_seq > self.pushed_seq + (self.max_window >> 1) {
-                self.mark_push();
+            if written < wanted {
+                self.push_full_buffer();
             }
         }
+        self.written_bytes += written;
         if written > 0 {
             self.mark_push();
+            self.push(if self.no_space { Push::Forced } else { Push::Pending });
         }
-        self.no_space = written < wanted;
-        self.written_bytes += written;
         written
+    }
+
+    /// The last buffer is full and more is to be written: what is out of half of the receiver's
+    /// window is sent (`forced_push`), otherwise one unit, where nothing else waits. What left the
+    /// buffer is filled up again.
+    fn push_full_buffer(&mut self) {
+        if self.write_seq > self.pushed_seq + (self.max_window >> 1) {
+            self.mark_push();
+            self.push(Push::Forced);
+        } else if self.write_queue.head_is_tail() {
+            self.push(Push::One); // tcp_push_one
+        }
     }
 
     fn mark_push(&mut self) {
@@ -149,7 +168,7 @@ impl Sender {
     /// Sends a segment smaller than usual into a small window.
     pub(crate) fn send_fitting(&mut self, room: u32) {
         let mss = core::mem::replace(&mut self.mss, room);
-        self.write_xmit(true);
+        self.write_xmit(Push::Probe);
         self.mss = mss;
     }
 }

@@ -1,6 +1,7 @@
 //! The write timer: retransmission (RFC 6298 §5), tail loss probe (RFC 8985 §7), reordering
 //! window, zero-window probe (RFC 9293 §3.8.6.1). One timer serves all (`icsk_retransmit_timer`).
 
+use super::output::Push;
 use super::rtt::RTO_MAX_US;
 use super::sender::{Pending, Phase, Retransmission, Sender};
 use dumbbell_cc::CaState;
@@ -63,6 +64,7 @@ impl Sender {
         self.enter_loss();
         self.retransmits += 1;
         let head = self.queue.front_id();
+        self.split_after(head);
         self.retransmit(head, Retransmission::Timeout, false);
         self.backoff += 1;
         let rto = self.rto_jiffies();
@@ -144,7 +146,7 @@ impl Sender {
             let unsent = self.write_seq.saturating_sub(self.snd_nxt).min(u64::from(self.mss));
             let probed = if self.has_unsent() && self.snd_nxt + unsent <= window_end {
                 let before = self.packets_out;
-                self.write_xmit(true);
+                self.write_xmit(Push::Probe);
                 self.packets_out > before
             } else if self.queue.is_empty() {
                 self.pending = Pending::None;

@@ -38,10 +38,11 @@ impl WriteQueue {
         self.buffers.back().map_or(0, |last| goal.saturating_sub(last.bytes))
     }
 
-    /// Fills the last buffer up.
-    pub(crate) fn append(&mut self, bytes: u64) {
+    /// Fills the last buffer up. What an earlier call wrote is no longer the end of anything
+    /// (`tcp_sendmsg_locked`).
+    pub(crate) fn append(&mut self, bytes: u64, first_of_call: bool) {
         if let Some(last) = self.buffers.back_mut().filter(|_| bytes > 0) {
-            *last = Buffer { bytes: last.bytes + bytes, push: false };
+            *last = Buffer { bytes: last.bytes + bytes, push: last.push && !first_of_call };
         }
     }
 

@@ -320,6 +320,12 @@ pub(crate) fn segments(count: u64) -> Source {
     Source::Bulk { bytes: Some(count * SEGMENT_BYTES), refill: Span::ZERO }
 }
 
+/// So many full segments; the connection stays open, and no FIN of its own follows them.
+pub(crate) fn left_open(count: u64) -> Source {
+    let chunk_bytes = count * SEGMENT_BYTES;
+    Source::Periodic { chunk_bytes, interval: Span::from_s(1000), bytes: None }
+}
+
 /// The TCP part of a flow.
 pub(crate) fn tcp_of(flow: &mut Flow) -> &mut Tcp {
     match &mut flow.traffic {
