@@ -58,6 +58,8 @@ pub(crate) struct World<'a> {
     pub(crate) inbox: VecDeque<(Handle, usize)>,
     pub(crate) packets: u64,
     pub(crate) processed: u64,
+    /// Timers of the wheel that were set.
+    pub(crate) timers_set: u64,
 }
 
 impl World<'_> {
@@ -442,13 +444,19 @@ impl World<'_> {
             |segment: Segment, outward| (flow, outward, segment.frame_bytes(), Body::Tcp(segment));
         self.outbox.extend(tcp.sender.out.drain(..).map(|s| out(s, true)));
         self.outbox.extend(tcp.receiver.out.drain(..).map(|s| out(s, false)));
-        let deadlines =
-            [(SENDER, tcp.sender.next_deadline()), (RECEIVER, tcp.receiver.next_deadline())];
-        for (kind, deadline) in deadlines {
+        let set = &mut self.timers_set;
+        let deadlines = [
+            (SENDER, tcp.sender.next_deadline(), tcp.sender.wheel_turn(set)),
+            (RECEIVER, tcp.receiver.next_deadline(), tcp.receiver.wheel_turn(set)),
+        ];
+        for (kind, deadline, wheel) in deadlines {
             // A timer that moved later is left where it is: it wakes once in vain.
             let source = (base + kind) as Source;
-            if deadline != Time::NEVER && self.events.at(source).is_none_or(|at| deadline < at) {
-                self.events.set(source, deadline);
+            let before = self.events.at(source).unwrap_or(Time::NEVER);
+            match wheel.filter(|(at, _)| *at <= deadline) {
+                Some((at, turn)) if at <= before => self.events.set_wheel(source, at, turn),
+                None if deadline < before => self.events.set(source, deadline),
+                _ => {}
             }
         }
     }

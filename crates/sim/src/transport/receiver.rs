@@ -7,6 +7,7 @@ use super::reassembly::Reassembly;
 use super::receiver_window::SLOW_READ_INTERVAL;
 use super::rtt::{RttState, RTO_MAX_US};
 use super::wheel::{Tick, Timer};
+use crate::events::Turn;
 use dumbbell_model::scenario::Sink;
 use dumbbell_model::{Span, TcpOptions, Time};
 use dumbbell_packet::tcp::{Flags, SACK_BLOCKS_MAX};
@@ -561,6 +562,12 @@ impl Receiver {
         .flatten()
         .min()
         .unwrap_or(Time::NEVER)
+    }
+
+    /// The same of its timers on the wheel, and the turn there.
+    pub(crate) fn wheel_turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
+        let turns = [self.syn_ack_timer.turn(set), self.ack.wheel.turn(set)];
+        turns.into_iter().flatten().min()
     }
 
     pub(super) fn send_fin(&mut self, tries: u32) {
