@@ -453,10 +453,16 @@ impl Sender {
         why: Retransmission,
         same_unit: bool,
     ) -> bool {
-        let mut segment = *self.queue.get(id);
+        let segment = self.queue.get(id);
         if segment.seq >= self.snd_una + self.snd_wnd && segment.seq != self.snd_una {
             return false;
         }
+        if !same_unit {
+            while self.collapses(id) {
+                self.collapse(id);
+            }
+        }
+        let mut segment = *self.queue.get(id);
         self.counters.retransmitted += 1;
         match why {
             Retransmission::Fast => self.counters.fast += 1,
@@ -472,6 +478,40 @@ impl Sender {
         self.queue.list_newest(id);
         self.emit(&segment, why.cause());
         true
+    }
+
+    /// A segment that is sent again takes the one behind it along: both are buffers of their own,
+    /// and fit into one segment (`tcp_retrans_try_collapse`). So a FIN that was sent alone goes with
+    /// the data before it.
+    fn collapses(&self, id: SegmentId) -> bool {
+        let [next_id, after_id] = [id + 1, id + 2];
+        if next_id >= self.queue.end_id() {
+            return false;
+        }
+        let (segment, next) = (self.queue.get(id), self.queue.get(next_id));
+        let alone = after_id >= self.queue.end_id() || !self.queue.get(after_id).joined;
+        let window_end = self.snd_una + self.snd_wnd;
+        let most = window_end.saturating_sub(segment.seq).min(u64::from(self.mss)) as u32;
+        !(next.joined || segment.sacked || next.sacked)
+            && alone
+            && segment.payload_bytes < most
+            && segment.payload_bytes + next.payload_bytes <= most
+            && next.end() <= window_end
+    }
+
+    /// `tcp_collapse_retrans`.
+    fn collapse(&mut self, id: SegmentId) {
+        let gone = *self.queue.get(id + 1);
+        self.queue.absorb_next(id);
+        self.sent_overhead_bytes -= u64::from(gone.overhead_bytes);
+        self.packets_out -= 1; // tcp_adjust_pcount
+        self.retrans_out -= u32::from(gone.retransmitted);
+        self.lost_out -= u32::from(gone.lost);
+        if !self.options.tcp_sack {
+            self.sacked_out = self.sacked_out.saturating_sub(1);
+        }
+        self.lost_hint = None;
+        self.retransmit_hint = self.retransmit_hint.map(|hint| hint - u64::from(hint > id));
     }
 
     /// A segment is cut from those behind it in its buffer (`tcp_fragment`).

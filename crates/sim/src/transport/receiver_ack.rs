@@ -35,7 +35,7 @@ impl Receiver {
         let second_segment = self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss
             && (self.rcv_nxt - self.copied_seq < self.sink.lowat_bytes
                 || self.select_window() >= self.rcv_wnd);
-        if second_segment || self.ack.quick > 0 || self.ack.now {
+        if second_segment || (self.ack.quick > 0 && !self.finished) || self.ack.now {
             self.send_ack();
             return;
         }
@@ -140,8 +140,15 @@ impl Receiver {
 
     /// `tcp_send_ack`.
     pub(super) fn send_ack(&mut self) {
+        self.send(Flags::default());
+    }
+
+    /// An ACK, and what it rides on.
+    pub(super) fn send(&mut self, flags: Flags) {
         let window_bytes = self.select_and_set_window() as u32;
-        let mut segment = Segment { window_bytes, ..self.header() };
+        let header = self.header();
+        let flags = Flags { fin: flags.fin, ..header.flags };
+        let mut segment = Segment { window_bytes, flags, ..header };
         self.fill_sack(&mut segment);
         self.out.push(segment);
         // tcp_event_ack_sent

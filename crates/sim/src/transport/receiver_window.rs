@@ -195,7 +195,10 @@ impl Receiver {
             self.adjust_space();
         }
         // The application has read everything, up to the end of what the sender wrote in one go.
-        let emptied = self.ack.pushed > 0 && self.memory() == 0;
+        // Once it is the end, it takes two such pieces, and more than the FIN.
+        let copied = bytes > u64::from(self.finished);
+        let pushed = self.ack.pushed > u8::from(self.finished);
+        let emptied = copied && pushed && self.memory() == 0;
         let overdue = self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss;
         let mut due = self.ack.scheduled && (overdue || emptied);
         if !due && !self.finished {
