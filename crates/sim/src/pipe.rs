@@ -52,6 +52,11 @@ pub(crate) enum Offered {
     Dropped(DropReason),
 }
 
+/// A wire that is busy until then takes a packet at once. At that very instant it does not yet.
+fn free(busy_until: Time, now: Time) -> bool {
+    busy_until < now || now == Time::ZERO
+}
+
 /// One direction of a link. What a mere delay needs comes first, in two cache lines: with a
 /// thousand access links, memory is what a packet costs.
 #[repr(C)]
@@ -176,7 +181,7 @@ impl Pipe {
                 return self.dropped(reason);
             }
         }
-        self.settle(now);
+        self.settle_before(now);
         if self.is_full(now, bytes) {
             return self.dropped(DropReason::Overflow);
         }
@@ -204,10 +209,18 @@ impl Pipe {
 
     /// Packets of a serial link whose sending has begun wait no longer.
     pub(crate) fn settle(&mut self, now: Time) {
+        self.settle_before(now + Span::from_ps(1));
+    }
+
+    /// The same, but for those whose sending begins right now: one that arrives at the instant at
+    /// which another leaves comes first, and finds no room where that was the last (`netem_dequeue`
+    /// of the link's delay hands over to the queue before this is asked for a packet). Where links
+    /// of one rate follow each other such ties are the rule.
+    fn settle_before(&mut self, now: Time) {
         if !matches!(self.shaper, Shaper::Serial { .. }) {
             return;
         }
-        while let Some(head) = self.waiting.front().filter(|head| head.start <= now).copied() {
+        while let Some(head) = self.waiting.front().filter(|head| head.start < now).copied() {
             self.waiting.pop_front();
             self.waiting_bytes -= u64::from(head.packet.frame_bytes);
             self.stats.leaves(head.start.since(head.arrived));
@@ -217,7 +230,8 @@ impl Pipe {
     fn is_full(&self, now: Time, bytes: u32) -> bool {
         match self.queue {
             Queue::DropTail { limit_packets, limit_bytes } => {
-                if matches!(self.shaper, Shaper::Serial { busy_until, .. } if busy_until <= now) {
+                if matches!(self.shaper, Shaper::Serial { busy_until, .. } if free(busy_until, now))
+                {
                     return false; // The wire is free: no room is needed.
                 }
                 limit_packets.is_some_and(|limit| self.waiting.len() as u64 >= limit)
@@ -242,6 +256,7 @@ impl Pipe {
                 Offered::Kept(None)
             }
             Shaper::Serial { rate, busy_until, remainder } => {
+                let waits = !free(*busy_until, now);
                 let start = if *busy_until > now {
                     *busy_until
                 } else {
@@ -252,7 +267,7 @@ impl Pipe {
                 *remainder = rest;
                 *busy_until = start + span;
                 let end = *busy_until;
-                if start > now {
+                if waits {
                     self.enqueue(Waiting { packet, arrived: now, start });
                 } else {
                     self.stats.leaves(Span::ZERO);

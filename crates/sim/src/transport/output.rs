@@ -296,6 +296,18 @@ impl Sender {
         }
     }
 
+    /// So many segments before this one were sent again as a unit: if several, the last is pushed
+    /// (`__tcp_transmit_skb`). What was in their buffer behind them gets its own (`tcp_fragment`).
+    fn end_unit(&mut self, next: SegmentId, segments: u32) {
+        if segments > 0 && next < self.queue.end_id() {
+            self.queue.get_mut(next).joined = false;
+        }
+        let queued = self.fq_queue.back_mut().map(|(_, segment)| segment);
+        if let Some(last) = queued.or(self.out.last_mut()).filter(|_| segments > 1) {
+            last.flags.psh = true;
+        }
+    }
+
     /// fq lets go what is due; room in it wakes TCP (`tcp_wfree`).
     pub(crate) fn release_fq(&mut self) {
         while self.fq_queue.front().is_some_and(|(leaves, _)| *leaves <= self.now) {
@@ -562,26 +574,27 @@ impl Sender {
         while id < self.queue.end_id() {
             // Segments of one buffer are sent again as one unit.
             let same_unit = (1..most).contains(&unit) && self.queue.get(id).joined;
-            if !same_unit && self.pacing_blocked() {
-                break;
+            if !same_unit {
+                self.end_unit(id, std::mem::take(&mut unit));
+                if self.pacing_blocked() {
+                    break;
+                }
             }
-            let before = std::mem::take(&mut unit);
             if !hole_seen {
                 self.retransmit_hint = Some(id);
             }
             if self.window.cwnd <= self.in_flight() || self.retrans_out >= self.lost_out {
                 break;
             }
-            let segment = self.queue.get(id);
-            if !segment.lost {
-                if !segment.retransmitted && !segment.sacked {
-                    hole_seen = true;
-                }
-            } else if !segment.sacked && !segment.retransmitted {
-                unit = if same_unit { before + 1 } else { 1 };
+            let segment = *self.queue.get(id);
+            if !segment.lost || segment.sacked || segment.retransmitted {
+                hole_seen |= !segment.lost && !segment.retransmitted && !segment.sacked;
+                self.end_unit(id, std::mem::take(&mut unit));
+            } else {
                 if self.small_queue_blocked(1) || !self.retransmit(id, why, same_unit) {
                     break;
                 }
+                unit += 1;
                 if self.in_cwnd_reduction() {
                     self.prr_out += 1;
                 }
@@ -591,6 +604,7 @@ impl Sender {
             }
             id += 1;
         }
+        self.end_unit(id, unit);
         if self.options.forward_retransmit && self.options.tcp_sack {
             self.forward_retransmit();
         }

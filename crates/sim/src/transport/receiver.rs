@@ -83,7 +83,7 @@ pub(crate) struct Receiver {
     /// When the application closes our side.
     close_at: Option<Time>,
     /// Our FIN was sent so often, and is sent again when the timer fires.
-    fins: u32,
+    pub(super) fins: u32,
     fin_timer: Timer,
 
     pub(super) ack: AckState,

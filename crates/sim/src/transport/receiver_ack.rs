@@ -128,6 +128,7 @@ impl Receiver {
 
     pub(super) fn header(&self) -> Segment {
         Segment {
+            seq: u64::from(self.fins > 0),
             ack: self.rcv_nxt,
             timestamps: self.options.tcp_timestamps,
             tsval_ms: (self.now.as_us() / 1000) as u32,
@@ -147,8 +148,9 @@ impl Receiver {
     pub(super) fn send(&mut self, flags: Flags) {
         let window_bytes = self.select_and_set_window() as u32;
         let header = self.header();
+        let seq = header.seq - u64::from(flags.fin);
         let flags = Flags { fin: flags.fin, ..header.flags };
-        let mut segment = Segment { window_bytes, flags, ..header };
+        let mut segment = Segment { seq, window_bytes, flags, ..header };
         self.fill_sack(&mut segment);
         self.out.push(segment);
         // tcp_event_ack_sent
