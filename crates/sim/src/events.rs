@@ -3,7 +3,8 @@
 //!
 //! The order is total: by time; at one instant, by when the event was set, first set first, as
 //! Linux's timers of high resolution fire (and as two packets of one burst leave parallel shapers).
-//! Before them come timers of the wheel, which bring their own order.
+//! Before them come timers of the wheel, which bring their own order; behind them arrivals over
+//! serial links.
 
 use dumbbell_model::Time;
 
@@ -20,6 +21,8 @@ type Entry = (Time, u64);
 const SOURCE_BITS: u32 = 24;
 /// Of turns that are not the wheel's.
 const LATER: u64 = 1 << 63;
+/// Of turns that a draw decides.
+const DRAWN: u64 = LATER | 1 << 62;
 
 fn owner(entry: Entry) -> usize {
     (entry.1 & ((1 << SOURCE_BITS) - 1)) as usize
@@ -60,6 +63,16 @@ impl EventQueue {
         self.set += 1;
         if self.at(source) != Some(at) {
             self.put(source, at, LATER | self.set << SOURCE_BITS);
+        }
+    }
+
+    /// The same for what a draw of four bits decides, behind all that is set without; of equal
+    /// draws the first set is first.
+    pub(crate) fn set_drawn(&mut self, source: Source, at: Time, draw: u8) {
+        self.set += 1;
+        if self.at(source) != Some(at) {
+            let set = self.set << SOURCE_BITS & (1 << 58) - 1;
+            self.put(source, at, DRAWN | u64::from(draw & 15) << 58 | set);
         }
     }
 

@@ -54,7 +54,7 @@ pub(crate) enum Offered {
 
 /// A wire that is busy until then takes a packet at once. At that very instant it does not yet.
 fn free(busy_until: Time, now: Time) -> bool {
-    busy_until < now || now == Time::ZERO
+    busy_until < now || busy_until == Time::ZERO
 }
 
 /// One direction of a link. What a mere delay needs comes first, in two cache lines: with a
@@ -89,6 +89,9 @@ pub(crate) struct Pipe {
 
     waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
+    /// When packets that followed each other without a gap on a serial wire began to be sent: the
+    /// first is that of the head of the line, or over.
+    trains: VecDeque<Time>,
     /// What decides what leaves, if more than order does.
     qdisc: Option<Qdisc>,
     /// What it did and was not told yet.
@@ -144,6 +147,7 @@ impl Pipe {
             tap_far: None,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
+            trains: VecDeque::new(),
             qdisc: parts.qdisc,
             verdicts: Verdicts::default(),
             line: VecDeque::new(),
@@ -270,6 +274,7 @@ impl Pipe {
                 if waits {
                     self.enqueue(Waiting { packet, arrived: now, start });
                 } else {
+                    self.trains.push_back(start);
                     self.stats.leaves(Span::ZERO);
                 }
                 self.depart(start, end, packet);
@@ -442,6 +447,20 @@ impl Pipe {
     /// When the next packet in propagation arrives.
     pub(crate) fn line_event(&self) -> Option<Time> {
         self.line.front().map(|head| head.arrival)
+    }
+
+    /// Which of two packets that arrive at a node at the same instant over different serial links
+    /// is first. Links of one rate make trains that lock to each other, and one link would win
+    /// every time. Of real machines and of the kernel's engine the last nanoseconds decide, the
+    /// same way for as long as both trains last: a draw from when each began. Trains that began
+    /// together keep the order in which they were sent.
+    pub(crate) fn draw(&mut self) -> Option<u8> {
+        let head = self.line.front()?;
+        while self.trains.get(1).is_some_and(|began| *began <= head.start) {
+            self.trains.pop_front();
+        }
+        let began = self.trains.front()?.as_ps();
+        Some((began.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60) as u8)
     }
 
     /// When the packet that arrives next left the queue.

@@ -218,8 +218,11 @@ impl World<'_> {
     }
 
     fn schedule_line(&mut self, pipe: usize) {
-        let at = self.pipes[pipe].line_event();
-        self.set(pipe * PIPE_SOURCES + LINE, at);
+        let source = pipe * PIPE_SOURCES + LINE;
+        match (self.pipes[pipe].line_event(), self.pipes[pipe].draw()) {
+            (Some(at), Some(draw)) => self.events.set_drawn(source as Source, at, draw),
+            (at, _) => self.set(source, at),
+        }
     }
 
     /// Sets all events of a pipe.
