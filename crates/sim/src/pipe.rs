@@ -52,6 +52,13 @@ pub(crate) enum Offered {
     Dropped(DropReason),
 }
 
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbours are far apart.
+fn mix(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
 /// A wire that is busy until then takes a packet at once. At that very instant it does not yet.
 fn free(busy_until: Time, now: Time) -> bool {
     busy_until < now || busy_until == Time::ZERO
@@ -459,8 +466,7 @@ impl Pipe {
         while self.trains.get(1).is_some_and(|began| *began <= head.start) {
             self.trains.pop_front();
         }
-        let began = self.trains.front()?.as_ps();
-        Some((began.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60) as u8)
+        Some((mix(self.trains.front()?.as_ps()) >> 60) as u8)
     }
 
     /// When the packet that arrives next left the queue.
@@ -652,4 +658,91 @@ pub(crate) enum Release {
     Arrived(Handle),
     /// At the far end, but damaged.
     Damaged(Handle),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_model::scenario;
+
+    fn serial_of(limit_packets: u64) -> Pipe {
+        let rate = Rate::from_bps(1_000_000);
+        let parts = PipeParts {
+            name: "link".to_owned(),
+            to: 0,
+            policer: None,
+            loss: LossModel::None,
+            shaper: Shaper::Serial { rate, busy_until: Time::ZERO, remainder: 0 },
+            jitter: Span::ZERO,
+            rng: Rng::named(1, "link"),
+            qdisc: None,
+        };
+        let spec = scenario::Pipe {
+            policer: None,
+            loss: scenario::Loss::None,
+            corruption: 0.0,
+            duplication: 0.0,
+            queue: Queue::DropTail { limit_packets: Some(limit_packets), limit_bytes: None },
+            shaper: scenario::Shaper::Serial { rate_bps: rate },
+            framing: Framing::default(),
+            delay: Span::from_ms(5),
+            jitter: Span::ZERO,
+            reordering: None,
+            ack_aggregation: None,
+            changes: Vec::new(),
+        };
+        Pipe::new(parts, &spec)
+    }
+
+    /// Offers a full frame, 12.112 ms on the wire; true: it is taken.
+    fn takes(pipe: &mut Pipe, at: Time) -> bool {
+        let packet = Handle { id: 0, flow: 0, frame_bytes: 1514, outward: true, tos: 0 };
+        !matches!(pipe.offer(at, packet, &Arena::default()), Offered::Dropped(_))
+    }
+
+    const FRAME_US: u64 = 12_112;
+
+    #[test]
+    fn what_arrives_when_another_leaves_finds_the_queue_as_before() {
+        for (late_ps, taken) in [(0, false), (1, true)] {
+            let mut pipe = serial_of(2);
+            // One on the wire and two behind it, all at the very beginning.
+            assert_eq!([(); 4].map(|()| takes(&mut pipe, Time::ZERO)), [true, true, true, false]);
+            let leaves = Time::ZERO + Span::from_us(FRAME_US) + Span::from_ps(late_ps);
+            assert_eq!(takes(&mut pipe, leaves), taken);
+        }
+        // With nothing behind the one that leaves, two find room beside it and the third does not.
+        let mut pipe = serial_of(2);
+        let leaves = Time::ZERO + Span::from_us(FRAME_US);
+        assert!(takes(&mut pipe, Time::ZERO));
+        assert_eq!([(); 3].map(|()| takes(&mut pipe, leaves)), [true, true, false]);
+    }
+
+    #[test]
+    fn a_draw_holds_for_a_train() {
+        let began = |us: u64| Time::ZERO + Span::from_us(us);
+        let mut draws = Vec::new();
+        for start in 1..20 {
+            let [mut one, mut other] = [serial_of(9), serial_of(9)];
+            for pipe in [&mut one, &mut other] {
+                assert!(takes(pipe, began(start)) && takes(pipe, began(start + 7000)));
+                // After a gap: another train.
+                assert!(takes(pipe, began(start + 3 * FRAME_US)));
+            }
+            // Trains that began together draw alike.
+            assert_eq!(one.draw(), other.draw());
+            let mut of_one = Vec::new();
+            for nth in 0..3 {
+                of_one.extend(one.draw());
+                let arrives = began(start + (nth + 1 + u64::from(nth == 2)) * FRAME_US + 5000);
+                assert!(matches!(one.arrive(arrives), Release::Arrived(_)));
+            }
+            assert_eq!(of_one[0], of_one[1]);
+            assert_eq!(one.draw(), None);
+            draws.extend([of_one[0], of_one[2]]);
+        }
+        draws.sort_unstable();
+        draws.dedup();
+        assert!(draws.len() > 8, "{draws:?}");
+    }
 }
