@@ -71,7 +71,7 @@ impl EventQueue {
     pub(crate) fn set_drawn(&mut self, source: Source, at: Time, draw: u8) {
         self.set += 1;
         if self.at(source) != Some(at) {
-            let set = self.set << SOURCE_BITS & (1 << 58) - 1;
+            let set = (self.set << SOURCE_BITS) & ((1 << 58) - 1);
             self.put(source, at, DRAWN | u64::from(draw & 15) << 58 | set);
         }
     }
