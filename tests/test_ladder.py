@@ -50,7 +50,7 @@ def test_unequal_paths_show_the_textbook_case(study: Results) -> None:
 
 
 def test_equal_paths_swap_the_segments_of_a_pair(study: Results) -> None:
-    figure = plot(study, "ladder", where={"setup": "equal"}, start_ms=36000, end_ms=36012)
+    figure = plot(study, "ladder", where={"setup": "equal"}, start_ms=6000, end_ms=6012)
     assert "ACK 9 SACK 10 · ACK 11" in labels(figure)
     assert all(0 <= line["y"] <= line["Y"] <= 12 for line in lines(figure))
     assert "SACK" in figure.description and "<svg" in figure.svg()
@@ -108,6 +108,6 @@ def test_refused(name: str) -> None:
 def test_several_runs_are_refused(study: Results, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="several runs or flows for one ladder: fix setup, stret"):
         plot(study, "ladder")
-    plot(study, "ladder", where={"setup": "equal"}, start_ms=36000, end_ms=36005).save(
+    plot(study, "ladder", where={"setup": "equal"}, start_ms=6000, end_ms=6005).save(
         tmp_path / "ladder.svg"
     )
