@@ -2,7 +2,9 @@
 //! a sender's timers, an application), so its size does not grow with packets in flight.
 //!
 //! The order is total: by time; at one instant, by when the event was set, first set first, as
-//! Linux's timers of equal expiry fire (and as two packets of one burst leave parallel shapers).
+//! Linux's timers of high resolution fire (and as two packets of one burst leave parallel shapers).
+//! Before them come timers of the wheel, which bring their own order; behind them arrivals over
+//! serial links.
 
 use dumbbell_model::Time;
 
@@ -17,9 +19,28 @@ pub(crate) type Source = u32;
 type Entry = (Time, u64);
 
 const SOURCE_BITS: u32 = 24;
+/// Of turns that are not the wheel's.
+const LATER: u64 = 1 << 63;
+/// Of turns that a draw decides.
+const DRAWN: u64 = LATER | 1 << 62;
 
 fn owner(entry: Entry) -> usize {
     (entry.1 & ((1 << SOURCE_BITS) - 1)) as usize
+}
+
+/// The turn of a timer of the wheel among those that fire with it: the coarser level first
+/// (`__run_timers`), within a level the last set first (`enqueue_timer` puts it at the head).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Turn(u64);
+
+impl Turn {
+    const SET_BITS: u32 = 35;
+
+    /// Of a timer on this level (0 to 15), the `set`th that was set.
+    pub(crate) fn new(level: u32, set: u64) -> Self {
+        let last = (1 << Self::SET_BITS) - 1;
+        Self(u64::from(15 - level) << Self::SET_BITS | (last - set % last))
+    }
 }
 
 /// Pending events, one per source at most.
@@ -39,20 +60,38 @@ impl EventQueue {
     /// The source's event is at `at` from now on, wherever it was before. Setting it to where it
     /// is keeps its turn.
     pub(crate) fn set(&mut self, source: Source, at: Time) {
-        let index = self.position[source as usize];
         self.set += 1;
-        let entry = (at, (self.set << SOURCE_BITS) | u64::from(source));
+        if self.at(source) != Some(at) {
+            self.put(source, at, LATER | self.set << SOURCE_BITS);
+        }
+    }
+
+    /// The same for what a draw of four bits decides, behind all that is set without; of equal
+    /// draws the first set is first.
+    pub(crate) fn set_drawn(&mut self, source: Source, at: Time, draw: u8) {
+        self.set += 1;
+        if self.at(source) != Some(at) {
+            let set = (self.set << SOURCE_BITS) & ((1 << 58) - 1);
+            self.put(source, at, DRAWN | u64::from(draw & 15) << 58 | set);
+        }
+    }
+
+    /// The same for a timer of the wheel, with its turn among those of the same time.
+    pub(crate) fn set_wheel(&mut self, source: Source, at: Time, turn: Turn) {
+        self.put(source, at, turn.0 << SOURCE_BITS);
+    }
+
+    fn put(&mut self, source: Source, at: Time, turn: u64) {
+        let index = self.position[source as usize];
+        let entry = (at, turn | u64::from(source));
         if index == ABSENT {
             self.heap.push(entry);
             self.sift_up(self.heap.len() - 1);
         } else {
             let index = index as usize;
-            let before = self.heap[index].0;
-            if before == at {
-                return;
-            }
+            let before = self.heap[index];
             self.heap[index] = entry;
-            if at < before {
+            if entry < before {
                 self.sift_up(index);
             } else {
                 self.sift_down(index);

@@ -52,6 +52,18 @@ pub(crate) enum Offered {
     Dropped(DropReason),
 }
 
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbours are far apart.
+fn mix(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
+/// A wire that is busy until then takes a packet at once. At that very instant it does not yet.
+fn free(busy_until: Time, now: Time) -> bool {
+    busy_until < now || busy_until == Time::ZERO
+}
+
 /// One direction of a link. What a mere delay needs comes first, in two cache lines: with a
 /// thousand access links, memory is what a packet costs.
 #[repr(C)]
@@ -84,6 +96,9 @@ pub(crate) struct Pipe {
 
     waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
+    /// When packets that followed each other without a gap on a serial wire began to be sent: the
+    /// first is that of the head of the line, or over.
+    trains: VecDeque<Time>,
     /// What decides what leaves, if more than order does.
     qdisc: Option<Qdisc>,
     /// What it did and was not told yet.
@@ -139,6 +154,7 @@ impl Pipe {
             tap_far: None,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
+            trains: VecDeque::new(),
             qdisc: parts.qdisc,
             verdicts: Verdicts::default(),
             line: VecDeque::new(),
@@ -176,7 +192,7 @@ impl Pipe {
                 return self.dropped(reason);
             }
         }
-        self.settle(now);
+        self.settle_before(now);
         if self.is_full(now, bytes) {
             return self.dropped(DropReason::Overflow);
         }
@@ -204,10 +220,18 @@ impl Pipe {
 
     /// Packets of a serial link whose sending has begun wait no longer.
     pub(crate) fn settle(&mut self, now: Time) {
+        self.settle_before(now + Span::from_ps(1));
+    }
+
+    /// The same, but for those whose sending begins right now: one that arrives at the instant at
+    /// which another leaves comes first, and finds no room where that was the last (`netem_dequeue`
+    /// of the link's delay hands over to the queue before this is asked for a packet). Where links
+    /// of one rate follow each other such ties are the rule.
+    fn settle_before(&mut self, now: Time) {
         if !matches!(self.shaper, Shaper::Serial { .. }) {
             return;
         }
-        while let Some(head) = self.waiting.front().filter(|head| head.start <= now).copied() {
+        while let Some(head) = self.waiting.front().filter(|head| head.start < now).copied() {
             self.waiting.pop_front();
             self.waiting_bytes -= u64::from(head.packet.frame_bytes);
             self.stats.leaves(head.start.since(head.arrived));
@@ -217,7 +241,8 @@ impl Pipe {
     fn is_full(&self, now: Time, bytes: u32) -> bool {
         match self.queue {
             Queue::DropTail { limit_packets, limit_bytes } => {
-                if matches!(self.shaper, Shaper::Serial { busy_until, .. } if busy_until <= now) {
+                if matches!(self.shaper, Shaper::Serial { busy_until, .. } if free(busy_until, now))
+                {
                     return false; // The wire is free: no room is needed.
                 }
                 limit_packets.is_some_and(|limit| self.waiting.len() as u64 >= limit)
@@ -242,6 +267,7 @@ impl Pipe {
                 Offered::Kept(None)
             }
             Shaper::Serial { rate, busy_until, remainder } => {
+                let waits = !free(*busy_until, now);
                 let start = if *busy_until > now {
                     *busy_until
                 } else {
@@ -252,9 +278,10 @@ impl Pipe {
                 *remainder = rest;
                 *busy_until = start + span;
                 let end = *busy_until;
-                if start > now {
+                if waits {
                     self.enqueue(Waiting { packet, arrived: now, start });
                 } else {
+                    self.trains.push_back(start);
                     self.stats.leaves(Span::ZERO);
                 }
                 self.depart(start, end, packet);
@@ -427,6 +454,19 @@ impl Pipe {
     /// When the next packet in propagation arrives.
     pub(crate) fn line_event(&self) -> Option<Time> {
         self.line.front().map(|head| head.arrival)
+    }
+
+    /// Which of two packets that arrive at a node at the same instant over different serial links
+    /// is first. Links of one rate make trains that lock to each other, and one link would win
+    /// every time. Of real machines and of the kernel's engine the last nanoseconds decide, the
+    /// same way for as long as both trains last: a draw from when each began. Trains that began
+    /// together keep the order in which they were sent.
+    pub(crate) fn draw(&mut self) -> Option<u8> {
+        let head = self.line.front()?;
+        while self.trains.get(1).is_some_and(|began| *began <= head.start) {
+            self.trains.pop_front();
+        }
+        Some((mix(self.trains.front()?.as_ps()) >> 60) as u8)
     }
 
     /// When the packet that arrives next left the queue.
@@ -618,4 +658,91 @@ pub(crate) enum Release {
     Arrived(Handle),
     /// At the far end, but damaged.
     Damaged(Handle),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_model::scenario;
+
+    fn serial_of(limit_packets: u64) -> Pipe {
+        let rate = Rate::from_bps(1_000_000);
+        let parts = PipeParts {
+            name: "link".to_owned(),
+            to: 0,
+            policer: None,
+            loss: LossModel::None,
+            shaper: Shaper::Serial { rate, busy_until: Time::ZERO, remainder: 0 },
+            jitter: Span::ZERO,
+            rng: Rng::named(1, "link"),
+            qdisc: None,
+        };
+        let spec = scenario::Pipe {
+            policer: None,
+            loss: scenario::Loss::None,
+            corruption: 0.0,
+            duplication: 0.0,
+            queue: Queue::DropTail { limit_packets: Some(limit_packets), limit_bytes: None },
+            shaper: scenario::Shaper::Serial { rate_bps: rate },
+            framing: Framing::default(),
+            delay: Span::from_ms(5),
+            jitter: Span::ZERO,
+            reordering: None,
+            ack_aggregation: None,
+            changes: Vec::new(),
+        };
+        Pipe::new(parts, &spec)
+    }
+
+    /// Offers a full frame, 12.112 ms on the wire; true: it is taken.
+    fn takes(pipe: &mut Pipe, at: Time) -> bool {
+        let packet = Handle { id: 0, flow: 0, frame_bytes: 1514, outward: true, tos: 0 };
+        !matches!(pipe.offer(at, packet, &Arena::default()), Offered::Dropped(_))
+    }
+
+    const FRAME_US: u64 = 12_112;
+
+    #[test]
+    fn what_arrives_when_another_leaves_finds_the_queue_as_before() {
+        for (late_ps, taken) in [(0, false), (1, true)] {
+            let mut pipe = serial_of(2);
+            // One on the wire and two behind it, all at the very beginning.
+            assert_eq!([(); 4].map(|()| takes(&mut pipe, Time::ZERO)), [true, true, true, false]);
+            let leaves = Time::ZERO + Span::from_us(FRAME_US) + Span::from_ps(late_ps);
+            assert_eq!(takes(&mut pipe, leaves), taken);
+        }
+        // With nothing behind the one that leaves, two find room beside it and the third does not.
+        let mut pipe = serial_of(2);
+        let leaves = Time::ZERO + Span::from_us(FRAME_US);
+        assert!(takes(&mut pipe, Time::ZERO));
+        assert_eq!([(); 3].map(|()| takes(&mut pipe, leaves)), [true, true, false]);
+    }
+
+    #[test]
+    fn a_draw_holds_for_a_train() {
+        let began = |us: u64| Time::ZERO + Span::from_us(us);
+        let mut draws = Vec::new();
+        for start in 1..20 {
+            let [mut one, mut other] = [serial_of(9), serial_of(9)];
+            for pipe in [&mut one, &mut other] {
+                assert!(takes(pipe, began(start)) && takes(pipe, began(start + 7000)));
+                // After a gap: another train.
+                assert!(takes(pipe, began(start + 3 * FRAME_US)));
+            }
+            // Trains that began together draw alike.
+            assert_eq!(one.draw(), other.draw());
+            let mut of_one = Vec::new();
+            for nth in 0..3 {
+                of_one.extend(one.draw());
+                let arrives = began(start + (nth + 1 + u64::from(nth == 2)) * FRAME_US + 5000);
+                assert!(matches!(one.arrive(arrives), Release::Arrived(_)));
+            }
+            assert_eq!(of_one[0], of_one[1]);
+            assert_eq!(one.draw(), None);
+            draws.extend([of_one[0], of_one[2]]);
+        }
+        draws.sort_unstable();
+        draws.dedup();
+        assert!(draws.len() > 8, "{draws:?}");
+    }
 }

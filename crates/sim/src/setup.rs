@@ -83,6 +83,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         targets,
         packets: 0,
         processed: 0,
+        timers_set: 0,
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::arena::{Arena, Handle};
 use crate::capture::Capture;
 use crate::events::{EventQueue, Source};
-use crate::flow::{Ends, FlowState};
+use crate::flow::{Ends, FlowState, Requests};
 use crate::ip_fragment::{Fragment, Reassembly};
 use crate::loss::{DropReason, LossModel};
 use crate::neighbour::Neighbours;
@@ -65,6 +65,8 @@ pub(crate) struct World<'a> {
     pub(crate) inbox: VecDeque<(Handle, usize)>,
     pub(crate) packets: u64,
     pub(crate) processed: u64,
+    /// Timers of the wheel that were set.
+    pub(crate) timers_set: u64,
 }
 
 impl World<'_> {
@@ -225,8 +227,11 @@ impl World<'_> {
     }
 
     fn schedule_line(&mut self, pipe: usize) {
-        let at = self.pipes[pipe].line_event();
-        self.set(pipe * PIPE_SOURCES + LINE, at);
+        let source = pipe * PIPE_SOURCES + LINE;
+        match (self.pipes[pipe].line_event(), self.pipes[pipe].draw()) {
+            (Some(at), Some(draw)) => self.events.set_drawn(source as Source, at, draw),
+            (at, _) => self.set(source, at),
+        }
     }
 
     /// Sets all events of a pipe.
@@ -470,22 +475,29 @@ impl World<'_> {
             |segment: Segment, outward| (flow, outward, segment.frame_bytes(), Body::Tcp(segment));
         self.outbox.extend(tcp.sender.out.drain(..).map(|s| out(s, true)));
         self.outbox.extend(tcp.receiver.out.drain(..).map(|s| out(s, false)));
+        let set = &mut self.timers_set;
         let mut deadlines = [
-            (SENDER, tcp.sender.next_deadline()),
-            (RECEIVER, tcp.receiver.next_deadline()),
-            (REQUEST_SENDER, Time::NEVER),
-            (REQUEST_RECEIVER, Time::NEVER),
+            (SENDER, tcp.sender.next_deadline(), tcp.sender.wheel_turn(set)),
+            (RECEIVER, tcp.receiver.next_deadline(), tcp.receiver.wheel_turn(set)),
+            (REQUEST_SENDER, Time::NEVER, None),
+            (REQUEST_RECEIVER, Time::NEVER, None),
         ];
         if let Some(requests) = &mut tcp.requests {
             self.outbox.extend(requests.sender.out.drain(..).map(|s| out(s, false)));
-            deadlines[REQUEST_SENDER].1 = requests.sender.next_deadline();
-            deadlines[REQUEST_RECEIVER].1 = requests.receiver.next_deadline();
+            let Requests { sender, receiver, .. } = &mut **requests;
+            let deadline = (sender.next_deadline(), sender.wheel_turn(set));
+            deadlines[REQUEST_SENDER] = (REQUEST_SENDER, deadline.0, deadline.1);
+            let deadline = (receiver.next_deadline(), receiver.wheel_turn(set));
+            deadlines[REQUEST_RECEIVER] = (REQUEST_RECEIVER, deadline.0, deadline.1);
         }
-        for (kind, deadline) in deadlines {
+        for (kind, deadline, wheel) in deadlines {
             // A timer that moved later is left where it is: it wakes once in vain.
             let source = (base + kind) as Source;
-            if deadline != Time::NEVER && self.events.at(source).is_none_or(|at| deadline < at) {
-                self.events.set(source, deadline);
+            let before = self.events.at(source).unwrap_or(Time::NEVER);
+            match wheel.filter(|(at, _)| *at <= deadline) {
+                Some((at, turn)) if at <= before => self.events.set_wheel(source, at, turn),
+                None if deadline < before => self.events.set(source, deadline),
+                _ => {}
             }
         }
     }

@@ -138,3 +138,25 @@ fn a_remembered_threshold_ends_slow_start() {
     let window = |ms: i64| windows.iter().find(|(time, _)| *time == ms * MS).map(|s| s.1);
     assert_eq!([25, 45, 65, 85].map(window), [Some(10), Some(16), Some(17), Some(18)]);
 }
+
+/// The queue has room for one: behind the handshake's ACK on the wire the first segment waits, the
+/// second, of 100 bytes, and the FIN are dropped. Without SACK, and so without a probe, the time-out
+/// sends both as one segment.
+#[test]
+fn a_fin_goes_with_the_data_before_it_when_both_are_sent_again() {
+    let source = Source::Bulk { bytes: Some(SEGMENT_BYTES + 100), refill: Span::ZERO };
+    let scenario = over(source, serial(mbps(10), Span::from_ms(10), 1));
+    let run = run(&with(&scenario, |o| (o.tcp_sack, o.tcp_dsack) = (false, false)));
+    let dropped: Vec<_> = run.drops("mid/forward").iter().map(|drop| drop.2).collect();
+    assert_eq!(dropped, [SEGMENT_BYTES as i64, SEGMENT_BYTES as i64 + 100]);
+    assert_eq!((run.flow("f", "timeouts"), run.flow("f", "retransmitted_packets")), (1, 1));
+    assert_eq!(run.flow("f", "received_bytes"), SYN + ACK + FULL + (ACK + 100) + ACK);
+}
+
+/// What comes back: the SYN-ACK, an ACK for each segment, and the receiver's FIN, which carries the
+/// ACK of the sender's.
+#[test]
+fn the_receivers_fin_carries_the_ack_of_the_senders() {
+    let run = run(&over(segments(3), ten_mbit()));
+    assert_eq!(run.pipe("mid/backward", "arrived_packets"), 1 + 3 + 1);
+}

@@ -154,9 +154,9 @@ fn an_unmarked_hole_is_sent_again_when_there_is_nothing_else_to_send() {
 
 /// RFC 6937 §3: prr_out counts whatever is sent in recovery, retransmissions by rule 3 too. As above:
 /// slow start went from 10 to 14 with four ACKs, so ssthresh is 7. The third duplicate delivers 1,
-/// sends 5 (out 1); the SACK of 10 delivers 2, sends 9 (out 2); that of the FIN, which left by
-/// itself, delivers 3. The ACK of 5 delivers 4, leaves 9, its retransmission, and what is SACKed: 2 in
-/// flight. It advances without a new loss, so that max(4 − 2, 1) + 1 = 3 more may be sent, below
+/// sends 5 (out 1); the SACK of 10 delivers 2, sends 9 (out 2); that of the FIN, a segment of its own,
+/// delivers 3. The ACK of 5 delivers 4, leaves 9, 10 and the FIN (both SACKed), and 9's retransmission
+/// in flight: 2. It advances without a new loss, so that max(4 − 2, 1) + 1 = 3 more may be sent, below
 /// 7 − 2: a window of 5.
 #[test]
 fn what_rule_3_sends_counts_against_the_reduction() {

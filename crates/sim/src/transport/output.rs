@@ -304,6 +304,18 @@ impl Sender {
         }
     }
 
+    /// So many segments before this one were sent again as a unit: if several, the last is pushed
+    /// (`__tcp_transmit_skb`). What was in their buffer behind them gets its own (`tcp_fragment`).
+    fn end_unit(&mut self, next: SegmentId, segments: u32) {
+        if segments > 0 && next < self.queue.end_id() {
+            self.queue.get_mut(next).joined = false;
+        }
+        let queued = self.fq_queue.back_mut().map(|(_, segment)| segment);
+        if let Some(last) = queued.or(self.out.last_mut()).filter(|_| segments > 1) {
+            last.flags.psh = true;
+        }
+    }
+
     /// fq lets go what is due; room in it wakes TCP (`tcp_wfree`).
     pub(crate) fn release_fq(&mut self) {
         while self.fq_queue.front().is_some_and(|(leaves, _)| *leaves <= self.now) {
@@ -461,10 +473,16 @@ impl Sender {
         why: Retransmission,
         same_unit: bool,
     ) -> bool {
-        let mut segment = *self.queue.get(id);
+        let segment = self.queue.get(id);
         if segment.seq >= self.snd_una + self.snd_wnd && segment.seq != self.snd_una {
             return false;
         }
+        if !same_unit {
+            while self.collapses(id) {
+                self.collapse(id);
+            }
+        }
+        let mut segment = *self.queue.get(id);
         self.counters.retransmitted += 1;
         match why {
             Retransmission::Fast => self.counters.fast += 1,
@@ -480,6 +498,40 @@ impl Sender {
         self.queue.list_newest(id);
         self.emit(&segment, why.cause());
         true
+    }
+
+    /// A segment that is sent again takes the one behind it along: both are buffers of their own,
+    /// and fit into one segment (`tcp_retrans_try_collapse`). So a FIN that was sent alone goes with
+    /// the data before it.
+    fn collapses(&self, id: SegmentId) -> bool {
+        let [next_id, after_id] = [id + 1, id + 2];
+        if next_id >= self.queue.end_id() {
+            return false;
+        }
+        let (segment, next) = (self.queue.get(id), self.queue.get(next_id));
+        let alone = after_id >= self.queue.end_id() || !self.queue.get(after_id).joined;
+        let window_end = self.snd_una + self.snd_wnd;
+        let most = window_end.saturating_sub(segment.seq).min(u64::from(self.mss)) as u32;
+        !(next.joined || segment.sacked || next.sacked)
+            && alone
+            && segment.payload_bytes < most
+            && segment.payload_bytes + next.payload_bytes <= most
+            && next.end() <= window_end
+    }
+
+    /// `tcp_collapse_retrans`.
+    fn collapse(&mut self, id: SegmentId) {
+        let gone = *self.queue.get(id + 1);
+        self.queue.absorb_next(id);
+        self.sent_overhead_bytes -= u64::from(gone.overhead_bytes);
+        self.packets_out -= 1; // tcp_adjust_pcount
+        self.retrans_out -= u32::from(gone.retransmitted);
+        self.lost_out -= u32::from(gone.lost);
+        if !self.options.tcp_sack {
+            self.sacked_out = self.sacked_out.saturating_sub(1);
+        }
+        self.lost_hint = None;
+        self.retransmit_hint = self.retransmit_hint.map(|hint| hint - u64::from(hint > id));
     }
 
     /// A segment is cut from those behind it in its buffer (`tcp_fragment`).
@@ -530,26 +582,27 @@ impl Sender {
         while id < self.queue.end_id() {
             // Segments of one buffer are sent again as one unit.
             let same_unit = (1..most).contains(&unit) && self.queue.get(id).joined;
-            if !same_unit && self.pacing_blocked() {
-                break;
+            if !same_unit {
+                self.end_unit(id, std::mem::take(&mut unit));
+                if self.pacing_blocked() {
+                    break;
+                }
             }
-            let before = std::mem::take(&mut unit);
             if !hole_seen {
                 self.retransmit_hint = Some(id);
             }
             if self.window.cwnd <= self.in_flight() || self.retrans_out >= self.lost_out {
                 break;
             }
-            let segment = self.queue.get(id);
-            if !segment.lost {
-                if !segment.retransmitted && !segment.sacked {
-                    hole_seen = true;
-                }
-            } else if !segment.sacked && !segment.retransmitted {
-                unit = if same_unit { before + 1 } else { 1 };
+            let segment = *self.queue.get(id);
+            if !segment.lost || segment.sacked || segment.retransmitted {
+                hole_seen |= !segment.lost && !segment.retransmitted && !segment.sacked;
+                self.end_unit(id, std::mem::take(&mut unit));
+            } else {
                 if self.small_queue_blocked(1) || !self.retransmit(id, why, same_unit) {
                     break;
                 }
+                unit += 1;
                 if self.in_cwnd_reduction() {
                     self.prr_out += 1;
                 }
@@ -559,6 +612,7 @@ impl Sender {
             }
             id += 1;
         }
+        self.end_unit(id, unit);
         if self.options.forward_retransmit && self.options.tcp_sack {
             self.forward_retransmit();
         }

@@ -8,6 +8,7 @@ use super::receiver_window::SLOW_READ_INTERVAL;
 use super::rtt::{RttState, RTO_MAX_US};
 use super::sender::Sender;
 use super::wheel::{Tick, Timer};
+use crate::events::Turn;
 use dumbbell_model::scenario::Sink;
 use dumbbell_model::{Span, TcpOptions, Time};
 use dumbbell_packet::tcp::{Flags, SACK_BLOCKS_MAX};
@@ -22,6 +23,8 @@ pub(super) const ATO_MIN_MS: u64 = 40;
 pub(super) const SEGMENT_OVERHEAD_BYTES: u64 = 1280;
 /// A timestamp may be this much older than the last one (TCP_PAWS_WINDOW).
 const PAWS_WINDOW_MS: i32 = 1;
+/// Of a FIN whose application is gone (`tcp_orphan_retries`).
+const ORPHAN_RETRIES: u32 = 8;
 /// `net.ipv4.tcp_synack_retries`.
 const SYN_ACK_RETRIES: u32 = 5;
 /// `net.ipv4.tcp_invalid_ratelimit`.
@@ -82,7 +85,11 @@ pub(crate) struct Receiver {
     pub(super) reassembly: Reassembly,
     pub(super) fin_at: Option<u64>,
     pub(super) finished: bool,
-    pub(super) fin_timer: Option<(Time, u32)>,
+    /// When the application closes our side.
+    close_at: Option<Time>,
+    /// Our FIN was sent so often, and is sent again when the timer fires.
+    pub(super) fins: u32,
+    fin_timer: Timer,
 
     pub(super) ack: AckState,
     pub(super) sacks: [SackBlock; SACK_BLOCKS_MAX],
@@ -148,7 +155,9 @@ impl Receiver {
             reassembly: Reassembly::default(),
             fin_at: None,
             finished: false,
-            fin_timer: None,
+            close_at: None,
+            fins: 0,
+            fin_timer: Timer::default(),
             ack: AckState { rcv_mss: 536, ..AckState::default() },
             sacks: Default::default(),
             sack_count: 0,
@@ -193,7 +202,7 @@ impl Receiver {
         if let Some(fin_at) = self.fin_at {
             if self.finished && segment.ack > 0 && segment.payload_bytes == 0 && !segment.flags.fin
             {
-                self.fin_timer = None; // Our FIN is acknowledged.
+                self.fin_timer = Timer::default(); // Our FIN is acknowledged.
                 return;
             }
             debug_assert!(fin_at >= self.copied_seq || self.finished);
@@ -469,19 +478,18 @@ impl Receiver {
         }
     }
 
-    /// Everything has arrived: close our side too.
+    /// Everything has arrived: close our side too. The FIN needs no ACK of its own, and ends quick
+    /// ACKs: our FIN will carry it (`tcp_fin`, `inet_csk_enter_pingpong_mode`).
     pub(super) fn finish(&mut self) {
+        self.ack.scheduled = true;
+        self.ack.interactive = true;
         if self.snd_nxt.is_some() {
-            // The other half closes when the application does (`tcp_fin`).
-            self.finished = true;
-            self.ack.scheduled = true;
-            self.ack.interactive = true;
+            self.finished = true; // The other half closes when the application does.
             return;
         }
-        self.ack.now = true;
         if !self.finished {
             self.finished = true;
-            self.fin_timer = Some((self.now, 0));
+            self.close_at = Some(self.now);
         }
     }
 
@@ -624,9 +632,12 @@ impl Receiver {
         if self.read_at.is_some_and(|at| at <= now) {
             self.read_slowly();
         }
-        if let Some((at, tries)) = self.fin_timer.filter(|(at, _)| *at <= now) {
-            debug_assert!(at <= now);
-            self.send_fin(tries);
+        if self.close_at.is_some_and(|at| at <= now) {
+            self.close_at = None;
+            self.send_fin();
+        }
+        if self.fin_timer.take_due(now) {
+            self.send_fin();
         }
     }
 
@@ -637,7 +648,8 @@ impl Receiver {
             self.ack.wheel.fires,
             self.syn_ack_timer.fires,
             self.read_at,
-            self.fin_timer.map(|(at, _)| at),
+            self.close_at,
+            self.fin_timer.fires,
         ]
         .into_iter()
         .flatten()
@@ -645,10 +657,31 @@ impl Receiver {
         .unwrap_or(Time::NEVER)
     }
 
-    pub(super) fn send_fin(&mut self, tries: u32) {
-        let header = self.header();
+    /// The same of its timers on the wheel, and the turn there.
+    pub(crate) fn wheel_turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
+        let timers = [&mut self.syn_ack_timer, &mut self.ack.wheel, &mut self.fin_timer];
+        let turns = timers.map(|timer| timer.turn(set));
+        turns.into_iter().flatten().min()
+    }
+
+    /// Sends our FIN, with the ACK that is owed, and sets its timer: a tail loss probe, then
+    /// time-outs that double (`tcp_send_fin`, `tcp_schedule_loss_probe`, `tcp_retransmit_timer`).
+    fn send_fin(&mut self) {
+        self.fins += 1;
+        let probes = self.options.tcp_sack && matches!(self.options.tcp_early_retrans, 3 | 4);
+        let timeout = match self.fins {
+            1 if probes && self.srtt_us8 > 0 => {
+                let probe_us = (self.srtt_us8 >> 2) + self.options.rto_min.as_us();
+                self.tick.us(probe_us).min(self.rto)
+            }
+            1 if probes => self.tick.ms(1000).min(self.rto),
+            fins => self.rto << (fins - 1 - u32::from(probes)),
+        };
+        if self.fins <= ORPHAN_RETRIES {
+            let due = self.tick.jiffies(self.now) + timeout.min(self.tick.us(RTO_MAX_US));
+            self.fin_timer.set(self.tick, self.now, due);
+        }
         let fin = Flags { fin: true, ..Flags::default() };
-        self.out.push(Segment { flags: fin, ..header });
-        self.fin_timer = (tries < 8).then(|| (self.now + Span::from_ms(200 << tries), tries + 1));
+        self.send(fin);
     }
 }

@@ -139,7 +139,7 @@ impl Receiver {
 
     pub(super) fn header(&self) -> Segment {
         Segment {
-            seq: self.snd_nxt.unwrap_or(0),
+            seq: self.snd_nxt.unwrap_or(u64::from(self.fins > 0)),
             ack: self.rcv_nxt,
             timestamps: self.options.tcp_timestamps,
             tsval_ms: (self.now.as_us() / 1000) as u32,
@@ -152,8 +152,16 @@ impl Receiver {
 
     /// `tcp_send_ack`.
     pub(super) fn send_ack(&mut self) {
+        self.send(Flags::default());
+    }
+
+    /// An ACK, and what it rides on.
+    pub(super) fn send(&mut self, flags: Flags) {
         let window_bytes = self.select_and_set_window() as u32;
-        let mut segment = Segment { window_bytes, ..self.header() };
+        let header = self.header();
+        let seq = header.seq - u64::from(flags.fin);
+        let flags = Flags { fin: flags.fin, ..header.flags };
+        let mut segment = Segment { seq, window_bytes, flags, ..header };
         self.fill_sack(&mut segment);
         self.out.push(segment);
         self.ack_sent();

@@ -206,8 +206,10 @@ impl Receiver {
             self.adjust_space();
         }
         // The application has read everything, up to the end of what the sender wrote in one go.
+        // Of an application that answers, or once it is the end, two such pieces, and more than the FIN.
+        let copied = bytes > u64::from(self.finished);
         let small = self.ack.pushed > u8::from(self.ack.interactive);
-        let emptied = small && self.memory() == 0;
+        let emptied = copied && small && self.memory() == 0;
         let overdue = self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss;
         let mut due = self.ack.scheduled && (overdue || emptied);
         if !due && !self.finished {

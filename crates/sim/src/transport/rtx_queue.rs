@@ -144,6 +144,23 @@ impl RtxQueue {
         self.base += 1;
     }
 
+    /// The segment takes in the one behind it; the ids of those further behind fall by one.
+    pub(crate) fn absorb_next(&mut self, id: SegmentId) {
+        let gone = id + 1;
+        self.unlist(gone);
+        let Some(next) = self.segments.remove((gone - self.base) as usize) else { return };
+        let kept = self.get_mut(id);
+        kept.payload_bytes += next.payload_bytes;
+        kept.fin |= next.fin;
+        kept.push |= next.push;
+        kept.ever_retransmitted |= next.ever_retransmitted;
+        let moved = |at: SegmentId| if at > gone && at != NONE { at - 1 } else { at };
+        for segment in &mut self.segments {
+            (segment.previous, segment.next) = (moved(segment.previous), moved(segment.next));
+        }
+        (self.oldest, self.newest) = (self.oldest.map(moved), self.newest.map(moved));
+    }
+
     /// First segment that ends after `seq` (`tcp_sacktag_bsearch`); the end if there is none.
     pub(crate) fn find(&self, seq: u64) -> SegmentId {
         // Almost all segments are of one size: the first guess is right.
@@ -226,7 +243,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_list_of_sending_is_a_permutation_and_find_is_exact(
-            operations in prop::collection::vec((0u8..4, 0u64..64, 1u32..3000), 1..200)
+            operations in prop::collection::vec((0u8..5, 0u64..64, 1u32..3000), 1..200)
         ) {
             let mut queue = RtxQueue::default();
             let mut model: Vec<SegmentId> = Vec::new();
@@ -250,6 +267,14 @@ mod tests {
                         let id = queue.front_id();
                         queue.pop();
                         model.retain(|&m| m != id);
+                    }
+                    4 if queue.len() > 1 => {
+                        let id = queue.front_id() + pick % (queue.len() as u64 - 1);
+                        let end = queue.get(id + 1).end();
+                        queue.absorb_next(id);
+                        prop_assert_eq!(queue.get(id).end(), end);
+                        model.retain(|&m| m != id + 1);
+                        model.iter_mut().for_each(|m| *m -= u64::from(*m > id));
                     }
                     _ => {}
                 }

@@ -13,6 +13,7 @@ use super::rtt::RttState;
 use super::rtx_queue::{RtxQueue, SegmentId};
 use super::wheel::{Tick, Timer};
 use super::write_queue::WriteQueue;
+use crate::events::Turn;
 use dumbbell_cc::{CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Algorithm, Source};
@@ -505,6 +506,11 @@ impl Sender {
         let timers =
             [self.timer.fires, self.pacing_timer, self.small_queue_timer, self.source_at, fq];
         timers.into_iter().flatten().min().unwrap_or(Time::NEVER)
+    }
+
+    /// The same of its timer on the wheel, and its turn there.
+    pub(crate) fn wheel_turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
+        self.timer.turn(set)
     }
 
     /// Retransmit the SYN (`tcp_retransmit_timer` in SYN_SENT).

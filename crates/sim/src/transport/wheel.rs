@@ -1,6 +1,7 @@
 //! Linux's timer wheel (kernel/time/timer.c since 4.8): timers fire on tick boundaries, never
 //! early, and the further away the coarser.
 
+use crate::events::Turn;
 use dumbbell_model::Time;
 
 /// Slots per level: 64; each level is 8 times coarser than the one before.
@@ -41,8 +42,9 @@ impl Tick {
         jiffies * self.tick_us
     }
 
-    /// When a timer set at `now` for the tick `expires` fires (`calc_wheel_index`).
-    pub(crate) fn fires_at(self, now: Time, expires: u64) -> Time {
+    /// When a timer set at `now` for the tick `expires` fires, and its level on the wheel
+    /// (`calc_wheel_index`).
+    fn fires_at(self, now: Time, expires: u64) -> (Time, u32) {
         let clock = self.jiffies(now);
         let delta = expires.saturating_sub(clock);
         let mut level = 0;
@@ -53,7 +55,7 @@ impl Tick {
         let expires = expires.max(clock);
         let shift = level * LEVEL_SHIFT;
         let bucket = ((expires >> shift) + 1) << shift;
-        Time::from_ps(bucket.saturating_mul(self.tick_ps))
+        (Time::from_ps(bucket.saturating_mul(self.tick_ps)), level)
     }
 }
 
@@ -64,15 +66,30 @@ pub(crate) struct Timer {
     expires: u64,
     /// When it fires; `None`: it is not set.
     pub(crate) fires: Option<Time>,
+    level: u32,
+    /// Its turn among those of its bucket is to be told ([`Self::turn`]).
+    moved: bool,
+    turn: Option<Turn>,
 }
 
 impl Timer {
     /// `mod_timer`: set again for the tick for which it is set already, it keeps its bucket, coarse
-    /// as that may be for a time that has come near.
+    /// as that may be for a time that has come near; set to the bucket in which it is, its place.
     pub(crate) fn set(&mut self, tick: Tick, now: Time, expires: u64) {
         if self.fires.is_none() || self.expires != expires {
-            *self = Self { expires, fires: Some(tick.fires_at(now, expires)) };
+            let (fires, level) = tick.fires_at(now, expires);
+            self.moved |= self.fires != Some(fires) || self.level != level;
+            (self.expires, self.fires, self.level) = (expires, Some(fires), level);
         }
+    }
+
+    /// When it fires, and its turn then. `set` counts timers as they are set.
+    pub(crate) fn turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
+        if core::mem::take(&mut self.moved) {
+            *set += 1;
+            self.turn = Some(Turn::new(self.level, *set));
+        }
+        self.fires.zip(self.turn)
     }
 
     /// True once when it fires.
@@ -93,15 +110,39 @@ mod tests {
     fn near_timers_fire_one_tick_late_and_far_ones_up_to_their_level() {
         let tick = Tick::new(1000);
         let ms = |ms: u64| Time::from_ps(ms * 1_000_000_000);
-        assert_eq!(tick.fires_at(ms(100), 140), ms(141));
-        assert_eq!(tick.fires_at(ms(100), 162), ms(163));
+        assert_eq!(tick.fires_at(ms(100), 140), (ms(141), 0));
+        assert_eq!(tick.fires_at(ms(100), 162), (ms(163), 0));
         // 63 ticks away: level 1, granularity 8.
-        assert_eq!(tick.fires_at(ms(100), 163), ms(168));
-        assert_eq!(tick.fires_at(ms(100), 300), ms(304));
-        assert_eq!(tick.fires_at(ms(100), 304), ms(312));
+        assert_eq!(tick.fires_at(ms(100), 163), (ms(168), 1));
+        assert_eq!(tick.fires_at(ms(100), 300), (ms(304), 1));
+        assert_eq!(tick.fires_at(ms(100), 304), (ms(312), 1));
         // 504 ticks away: level 2, granularity 64.
-        assert_eq!(tick.fires_at(ms(0), 503), ms(504));
-        assert_eq!(tick.fires_at(ms(0), 504), ms(512));
+        assert_eq!(tick.fires_at(ms(0), 503), (ms(504), 1));
+        assert_eq!(tick.fires_at(ms(0), 504), (ms(512), 2));
+    }
+
+    #[test]
+    fn of_a_tick_the_coarser_level_fires_first_and_of_a_bucket_the_last_set() {
+        let tick = Tick::new(1000);
+        let ms = |ms: u64| Time::from_ps(ms * 1_000_000_000);
+        let mut set = 0;
+        let mut on = |now: u64, expires: u64| {
+            let mut timer = Timer::default();
+            timer.set(tick, ms(now), expires);
+            let turn = timer.turn(&mut set);
+            (timer, turn)
+        };
+        let (_, far) = on(0, 300);
+        let (mut first, near) = on(290, 303);
+        let (_, last) = on(290, 303);
+        assert_eq!(near.map(|(at, _)| at), far.map(|(at, _)| at));
+        assert!(far < last && last < near);
+        // Within its bucket it keeps its place; moved away and back it goes first.
+        first.set(tick, ms(291), 303);
+        assert_eq!(first.turn(&mut set), near);
+        first.set(tick, ms(291), 305);
+        first.set(tick, ms(291), 303);
+        assert!(first.turn(&mut set) < last);
     }
 
     #[test]
