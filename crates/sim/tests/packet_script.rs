@@ -5,8 +5,7 @@ mod lab;
 use dumbbell_model::scenario::{Algorithm, Pipe, Scenario, Source};
 use dumbbell_model::Span;
 use lab::{
-    delay, dumbbell, left_open, mbps, run, scripted, segments, serial, tcp, with,
-    SEGMENT_BYTES,
+    delay, dumbbell, left_open, mbps, run, scripted, segments, serial, tcp, with, SEGMENT_BYTES,
 };
 
 const MS: i64 = 1_000_000;
