@@ -1,6 +1,6 @@
-"""Many transfers that begin together through queues of four packets: what is lost, which timers fire
-in one tick, who is first at a full queue, how connections end. All of it must be as the kernel's for
-two runs to be the same to the last packet."""
+"""Many transfers that begin together through queues of four packets: what is lost, which timers
+fire in one tick, who is first at a full queue, how connections end. All of it must be as the
+kernel's for two runs to be the same to the last packet."""
 
 from __future__ import annotations
 

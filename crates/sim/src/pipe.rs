@@ -462,6 +462,9 @@ impl Pipe {
     /// same way for as long as both trains last: a draw from when each began. Trains that began
     /// together keep the order in which they were sent.
     pub(crate) fn draw(&mut self) -> Option<u8> {
+        if self.mere_delay {
+            return None; // Its two cache lines are enough.
+        }
         let head = self.line.front()?;
         while self.trains.get(1).is_some_and(|began| *began <= head.start) {
             self.trains.pop_front();
