@@ -57,6 +57,9 @@ def _published_row(table: Table, published: Mapping[str, str], cells: Mapping[st
         row[column] = _key(column, text) if column in table.rows else _number(text)
         if column in table.columns:
             row |= _measured(table, column, where, cells)
+    for column in table.columns:
+        if column not in published:
+            row |= _measured(table, column, where, cells)
     return row
 
 
