@@ -16,7 +16,9 @@ from dumbbell.errors import DumbbellError
 if TYPE_CHECKING:
     from dumbbell.experiment.units import Family
 
-workload_app = typer.Typer(help="Workloads: experiments made of captures.", no_args_is_help=True)
+workload_app = typer.Typer(
+    help="Workloads: experiments made of captures and HAR files.", no_args_is_help=True
+)
 
 #: Where an experiment goes unless told otherwise: only where nothing stands.
 _DEFAULT = Path("workload.yaml")
@@ -32,7 +34,7 @@ class Size(StrEnum):
 
 @workload_app.callback()
 def _group() -> None:
-    """Workloads: experiments made of captures."""  # Without it, typer takes a lone verb's place.
+    """Workloads: experiments made of captures and HAR files."""
 
 
 @workload_app.command("from-capture")
@@ -94,6 +96,69 @@ def from_capture(
         for note in workload.notes:
             say(f"  {note}")
         if is_printed:
+            sys.stdout.write(text)
+            return
+        _write(target, text)
+        say(f"Written: {target}; run it with: dumbbell run {target}")
+
+
+class Protocol(StrEnum):
+    """How requests share connections."""
+
+    HTTP1 = "http/1.1"
+    HTTP2 = "http/2"
+
+
+class Tls(StrEnum):
+    """The handshake before the first request."""
+
+    NONE = "none"
+    TLS12 = "1.2"
+    TLS13 = "1.3"
+
+
+@workload_app.command("from-har")
+def from_har(
+    file: Annotated[Path, typer.Argument(help="A HAR file, as a browser saves it.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="The experiment; - prints it [default: workload.yaml]"),
+    ] = None,
+    rate: Annotated[str, typer.Option(help="Of the browser's line.")] = "20 Mbit/s",
+    rtt: Annotated[str, typer.Option(help="To every server, without queues.")] = "40 ms",
+    buffer: Annotated[str, typer.Option(help="Room at the line.")] = "1 BDP",
+    protocol: Annotated[Protocol, typer.Option(help="Of all servers.")] = Protocol.HTTP2,
+    tls: Annotated[Tls, typer.Option(help="Of all servers.")] = Tls.TLS13,
+    congestion_control: Annotated[
+        str, typer.Option("--congestion-control", metavar="NAME", help="Of all connections.")
+    ] = "cubic",
+) -> None:
+    """Make an experiment of the page in a HAR file: its objects, and what waits for what."""
+    with guarded():
+        from dumbbell.experiment.load import load_text
+        from dumbbell.experiment.units import RATE, TIME
+        from dumbbell.har import experiment, read_har
+
+        target = _target(output)
+        rate_bps, rtt_ns = _quantity("--rate", rate, RATE), _quantity("--rtt", rtt, TIME)
+        page = read_har(file)
+        text = experiment(
+            page,
+            file.name,
+            rate_bps=rate_bps or 1,
+            rtt_ns=rtt_ns or 1,
+            buffer=buffer,
+            protocol=protocol.value,
+            tls=tls.value,
+            congestion_control=congestion_control,
+        )
+        load_text(text, target)
+        hosts = len({one.host for one in page.objects})
+        total = sum(one.response_bytes for one in page.objects)
+        say(f"{len(page.objects)} objects of {hosts} servers, {total} bytes")
+        for note in page.notes:
+            say(f"  {note}")
+        if str(target) == PRINTED:
             sys.stdout.write(text)
             return
         _write(target, text)
