@@ -99,7 +99,7 @@ def _chart(groups: Mapping[str, list[float]], published: Mapping[str, float], ax
     crosses = [{"cell": name, "value": published[name]} for name in groups if name in published]
     everything = [row["value"] for row in (*ticks, *crosses)]
     wide = min(everything) > 0 and max(everything) > _WIDE * min(everything)
-    scale = alt.Scale(type="log" if wide else "linear", zero=False, nice=not wide)
+    scale = alt.Scale(type="log" if wide else "linear", zero=False, nice=not wide, padding=12)
     shade = alt.Scale(type="sqrt", domain=[1, max(row["runs"] for row in ticks)], range=[0.3, 1])
     order = list(groups)
     y = alt.Y("cell:N", sort=order, title=None, axis=alt.Axis(labelLimit=260))

@@ -28,7 +28,8 @@ _STYLE = {
 
 def heading(column: str) -> str:
     """The name of a column in words: `goodput_mbps` → `goodput (Mbit/s)`."""
-    known = {"mbps": "(Mbit/s)", "percent": "(%)", "ms": "(ms)", "sack": "SACK", "rtt": "RTT"}
+    known = {"mbps": "(Mbit/s)", "kbps": "(kbit/s)", "percent": "(%)", "ms": "(ms)", "s": "(s)"}
+    known |= {"sack": "SACK", "rtt": "RTT"}
     known |= {"cc": "algorithm", "tcp": "TCP", "udp": "UDP", "cwnd": "window", "acks": "ACKs"}
     return " ".join(known.get(word, word) for word in column.split("_"))
 
