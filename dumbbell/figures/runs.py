@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -76,11 +75,9 @@ def _name(levels: Sequence[str]) -> str:
 
 def _ticks(values: Sequence[float]) -> list[dict[str, float]]:
     """Where runs lie, those that would fall on one another as one tick with their number."""
-    step = 10 ** (math.floor(math.log10(max(max(map(abs, values)), 1e-12))) - 2)
     found: dict[float, int] = {}
     for value in sorted(values):
-        fine = step if abs(value) > 20 * step else step / 10
-        place = float(f"{round(value / fine) * fine:.6g}")
+        place = float(f"{value:.3g}")
         found[place] = found.get(place, 0) + 1
     return [{"value": value, "runs": count} for value, count in found.items()]
 
