@@ -115,7 +115,7 @@ SCENARIOS = [
     Scenario("loss 1 %", forward=LOSS),
     Scenario("loss 1 %, BBR", forward=LOSS, cc="bbr"),
     Scenario("loss 1 %, no SACK", forward=LOSS, options="tcp_sack: false", cc="reno"),
-    Scenario("loss 1 %, no timestamps", forward=LOSS, options="tcp_timestamps: false", seed=2),
+    Scenario("loss 1 %, no timestamps", forward=LOSS, options="tcp_timestamps: false"),
     Scenario("loss in bursts", forward=BURSTS),
     Scenario("loss of ACKs 20 %", backward="{loss: 20 %}"),
     Scenario("loss 5 % both ways", forward="{loss: 5 %}", backward="{loss: 5 %}"),

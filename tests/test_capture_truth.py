@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,12 @@ def test_without_identification_and_where_nothing_else_tells_it_says_less(tmp_pa
         for scores in found.values():
             assert scores["retransmission"].recall >= LEAST
             assert scores["retransmission"].precision >= LEAST
-    # Neither identification nor timestamps: time alone decides.
-    found = truth.run(by_name["loss 1 %, no timestamps"], tmp_path / "time", identified=False)
-    assert all(scores["retransmission"].recall >= 0.95 for scores in found.values())
+    # Neither identification nor timestamps: time alone decides. One run says 0.93 to 0.98.
+    recalls: dict[str, list[float]] = {}
+    for seed in range(1, 9):
+        scenario = replace(by_name["loss 1 %, no timestamps"], seed=seed)
+        found = truth.run(scenario, tmp_path / f"time-{seed}", identified=False)
+        for tap, scores in found.items():
+            recalls.setdefault(tap, []).append(scores["retransmission"].recall)
+    for tap, values in recalls.items():
+        assert sum(values) / len(values) >= 0.95, (tap, values)

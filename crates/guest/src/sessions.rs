@@ -3,10 +3,9 @@
 
 use crate::run::App;
 use crate::web::WebFlow;
-use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::Scenario;
-use dumbbell_model::{Span, Time};
-use dumbbell_web::{Command, Visit};
+use dumbbell_model::Time;
+use dumbbell_web::{Command, Running, Visit};
 use std::collections::VecDeque;
 use std::io::Result;
 
@@ -18,17 +17,8 @@ pub(crate) struct Session {
 
 /// The sessions of a scenario.
 pub(crate) fn sessions(scenario: &Scenario, seed: u64) -> Vec<Session> {
-    let number = |name: &String| scenario.flows.iter().position(|flow| flow.name == *name);
-    let state = |session: &dumbbell_model::scenario::Session| {
-        // The same draw as the simulator's.
-        let name = format!("session/{}/start", session.name);
-        let jitter = Rng::named(seed, &name).below(session.start_jitter.as_ps());
-        let start = Time::ZERO + session.start + Span::from_ps(jitter);
-        let visit = Visit::new(session, start);
-        let flows = visit.connections().iter().filter_map(number).collect();
-        Session { visit, flows }
-    };
-    scenario.sessions.iter().map(state).collect()
+    let session = |Running { visit, flows }| Session { visit, flows };
+    dumbbell_web::visits(scenario, seed).into_iter().map(session).collect()
 }
 
 impl Session {

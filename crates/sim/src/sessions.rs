@@ -4,32 +4,9 @@
 use crate::events::Source;
 use crate::flow::{Ends, FlowState, TcpEnds};
 use crate::world::World;
-use dumbbell_model::rng::Rng;
-use dumbbell_model::{Scenario, Span, Time};
-use dumbbell_web::{Command, Visit};
+use dumbbell_model::Scenario;
+use dumbbell_web::Command;
 use std::collections::VecDeque;
-
-/// A session at run time.
-pub(crate) struct SessionState {
-    pub(crate) visit: Visit,
-    /// Flows of its connections.
-    flows: Vec<u32>,
-}
-
-/// The sessions of a scenario.
-pub(crate) fn sessions(scenario: &Scenario, seed: u64) -> Vec<SessionState> {
-    let number = |name: &String| scenario.flows.iter().position(|flow| flow.name == *name);
-    let state = |session: &dumbbell_model::scenario::Session| {
-        let name = format!("session/{}/start", session.name);
-        let jitter = Rng::named(seed, &name).below(session.start_jitter.as_ps());
-        let start = Time::ZERO + session.start + Span::from_ps(jitter);
-        let visit = Visit::new(session, start);
-        // Validated: every connection is a flow.
-        let flows = visit.connections().iter().filter_map(number).map(|at| at as u32).collect();
-        SessionState { visit, flows }
-    };
-    scenario.sessions.iter().map(state).collect()
-}
 
 /// Session and connection of each flow that belongs to one.
 pub(crate) fn connection_of(scenario: &Scenario, flow: &str) -> Option<(usize, usize)> {
@@ -106,7 +83,7 @@ impl World<'_> {
             | Command::Ask { connection, .. }
             | Command::Answer { connection }
             | Command::Close { connection }) = command;
-            let flow = self.sessions[session].flows[connection];
+            let flow = self.sessions[session].flows[connection] as u32;
             if let Command::Answer { .. } = command {
                 self.write_answers(session, flow, connection);
             } else if let Some(mut client) = ends(&mut self.flows, flow).and_then(TcpEnds::client) {

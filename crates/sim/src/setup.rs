@@ -12,7 +12,7 @@ use crate::qdisc::Qdisc;
 use crate::record::Recorder;
 use crate::reorder::Reorder;
 use crate::route::Routes;
-use crate::sessions::{connection_of, sessions};
+use crate::sessions::connection_of;
 use crate::shaper::{DeliveryTrace, TokenBucket};
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
@@ -51,7 +51,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
     let targets = scenario.flows.iter().map(|f| [target(&f.to), target(&f.from)]).collect();
     let flows: Vec<FlowState> =
         scenario.flows.iter().map(|f| flow(scenario, &nodes, f, seed)).collect();
-    let sessions = sessions(scenario, seed);
+    let sessions = dumbbell_web::visits(scenario, seed);
     let sources = pipes.len() * PIPE_SOURCES + flows.len() * FLOW_SOURCES + 2 + sessions.len();
     let recorder = Recorder::new(scenario.sampling);
     let neighbours = scenario.neighbour_discovery.map(|spec| {

@@ -10,13 +10,13 @@ use crate::neighbour::Neighbours;
 use crate::pipe::{Offered, Pipe, Release};
 use crate::record::Recorder;
 use crate::route::Routes;
-use crate::sessions::SessionState;
 use crate::{Monitor, RunError};
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::NodeKind;
 use dumbbell_model::{Scenario, Time};
 use dumbbell_packet::frame::NO_FLOW;
 use dumbbell_packet::{Body, Packet, Segment, Tap, TapPackets};
+use dumbbell_web::Running;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Events of a pipe: source `PIPE_SOURCES · pipe + …`.
@@ -49,7 +49,7 @@ pub(crate) struct World<'a> {
     pub(crate) flows: Vec<FlowState>,
     /// TCP flows that have begun and are not over.
     pub(crate) active: Vec<u32>,
-    pub(crate) sessions: Vec<SessionState>,
+    pub(crate) sessions: Vec<Running>,
     /// Nodes where a flow's packets go, outward and back.
     pub(crate) targets: Vec<[u32; 2]>,
     pub(crate) taps: Taps,

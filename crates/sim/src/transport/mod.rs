@@ -5,6 +5,7 @@ pub(crate) mod ack;
 pub(crate) mod ecn;
 pub(crate) mod endpoint;
 mod fack;
+mod handshake;
 pub(crate) mod output;
 pub(crate) mod rack;
 pub(crate) mod rate;

@@ -4,8 +4,7 @@
 
 use super::ecn::ReceiverEcn;
 use super::reassembly::Reassembly;
-use super::receiver_window::SLOW_READ_INTERVAL;
-use super::rtt::{RttState, RTO_MAX_US};
+use super::rtt::RTO_MAX_US;
 use super::sender::Sender;
 use super::wheel::{Tick, Timer};
 use crate::events::Turn;
@@ -25,8 +24,6 @@ pub(super) const SEGMENT_OVERHEAD_BYTES: u64 = 1280;
 const PAWS_WINDOW_MS: i32 = 1;
 /// Of a FIN whose application is gone (`tcp_orphan_retries`).
 const ORPHAN_RETRIES: u32 = 8;
-/// `net.ipv4.tcp_synack_retries`.
-const SYN_ACK_RETRIES: u32 = 5;
 /// `net.ipv4.tcp_invalid_ratelimit`.
 pub(super) const INVALID_RATE_LIMIT: Span = Span::from_ms(500);
 
@@ -67,8 +64,8 @@ pub(crate) struct Receiver {
     pub(super) syn_ack_at: Option<Time>,
     pub(super) syn_ack_again: bool,
     /// Sends it again until the handshake is complete, and how often it fired (`rsk_timer`).
-    syn_ack_timer: Timer,
-    syn_ack_timeouts: u32,
+    pub(super) syn_ack_timer: Timer,
+    pub(super) syn_ack_timeouts: u32,
     pub(super) established: bool,
     pub(super) advmss: u64,
     pub(super) wscale: u32,
@@ -280,35 +277,11 @@ impl Receiver {
         }
     }
 
-    /// Data goes both ways, and this side opens: what its SYN offers (`tcp_connect_init`).
-    pub(super) fn open(&mut self, now: Time) {
-        self.now = now;
-        self.snd_nxt = Some(0);
-        // Whether there will be timestamps is not known yet.
-        let mss = u64::from(self.options.mtu_bytes) - 40;
-        self.select_initial_window(mss);
-    }
-
     /// A segment arrives at a side that sends data too.
     pub(super) fn arrives(&mut self, now: Time, ecn_field: u8) {
         self.now = now;
         self.ecn_field = ecn_field;
         self.snd_nxt.get_or_insert(0);
-    }
-
-    /// The answer to our SYN (`tcp_rcv_synsent_state_process`).
-    pub(super) fn opened(&mut self, segment: &Segment) {
-        self.ts_recent_ms = segment.tsval_ms;
-        self.established = true;
-        self.init_buffer_space();
-    }
-
-    /// The handshake is complete, if there was one. RTT of the SYN-ACK in microseconds, if known.
-    pub(super) fn accept(&mut self, segment: &Segment) -> Option<Option<u64>> {
-        self.syn_ack_at?;
-        let rtt_us = self.handshake_rtt_us(segment);
-        self.establish(segment);
-        Some(rtt_us)
     }
 
     /// How far the other half of this side is: its sequence numbers and timers are shared.
@@ -317,110 +290,6 @@ impl Receiver {
         if sender.rtt.srtt_us8 > 0 {
             self.srtt_us8 = u64::from(sender.rtt.srtt_us8);
             self.rto = sender.rto_jiffies();
-        }
-    }
-
-    /// `tcp_select_initial_window`.
-    fn select_initial_window(&mut self, mss: u64) {
-        let space = self.win_from_space(self.rcvbuf);
-        let space = if space > mss { space / mss * mss } else { space };
-        self.rcv_wnd = space.min(65_535);
-        if self.options.initrwnd > 0 {
-            let wanted = u64::from(self.options.initrwnd) * mss;
-            self.rcv_wnd = self.rcv_wnd.min(wanted);
-        }
-        if self.options.tcp_window_scaling {
-            self.wscale = u32::from(self.options.window_scale());
-        }
-        self.window_clamp = 65_535 << self.wscale;
-        self.rcv_ssthresh = self.rcv_wnd;
-    }
-
-    /// The other side opens.
-    pub(super) fn on_syn(&mut self, segment: &Segment) {
-        if !self.established {
-            self.select_initial_window(self.advmss);
-            if self.syn_ack_at.is_none() {
-                // The answer to a SYN sent again echoes the first (`tcp_check_req`).
-                self.ts_recent_ms = segment.tsval_ms;
-                self.syn_ack_at = Some(self.now);
-            } else {
-                self.syn_ack_again = true;
-            }
-            self.set_syn_ack_timer();
-        }
-        let flags = self.ecn_syn(segment);
-        self.send_syn_ack(flags);
-    }
-
-    /// It fires a time-out from now, doubled as often as it fired (`reqsk_timeout`).
-    fn set_syn_ack_timer(&mut self) {
-        let timeout = self.tick.us(self.options.rto_initial.as_us()) << self.syn_ack_timeouts;
-        let due = self.tick.jiffies(self.now) + timeout.min(self.tick.us(RTO_MAX_US));
-        self.syn_ack_timer.set(self.tick, self.now, due);
-    }
-
-    /// `reqsk_timer_handler`.
-    fn syn_ack_timeout(&mut self) {
-        if self.syn_ack_timeouts < SYN_ACK_RETRIES {
-            self.syn_ack_timeouts += 1;
-            self.syn_ack_again = true;
-            self.set_syn_ack_timer();
-            self.send_syn_ack(self.ecn_syn_ack_flags());
-        }
-    }
-
-    fn send_syn_ack(&mut self, flags: Flags) {
-        let window_bytes = self.rcv_wnd.min(u64::from(u32::MAX)) as u32;
-        let header = self.header();
-        self.out.push(Segment { flags, window_bytes, ..header });
-    }
-
-    /// RTT of the SYN-ACK: of one that was sent again only timestamps tell it
-    /// (`tcp_synack_rtt_meas`, `tcp_ack_update_rtt`). What completes the handshake may be data that
-    /// waited long in a queue.
-    fn handshake_rtt_us(&self, segment: &Segment) -> Option<u64> {
-        let sent = self.syn_ack_at?;
-        if !self.syn_ack_again {
-            return Some(self.now.since(sent).as_us().max(1));
-        }
-        let now_ms = (self.now.as_us() / 1000) as u32;
-        let delta_ms = u64::from(now_ms.wrapping_sub(segment.tsecr_ms).max(1));
-        self.options.tcp_timestamps.then_some(1000 * delta_ms)
-    }
-
-    /// The handshake is complete.
-    pub(super) fn establish(&mut self, segment: &Segment) {
-        self.established = true;
-        self.syn_ack_timer = Timer::default();
-        let mut rtt = RttState::new(&self.options);
-        match self.handshake_rtt_us(segment) {
-            Some(us) => rtt.estimate(us, 0, 0),
-            None => rtt.no_sample_of_syn(),
-        }
-        self.srtt_us8 = u64::from(rtt.srtt_us8);
-        self.rto = self.tick.us(rtt.rto_us);
-        self.init_buffer_space();
-    }
-
-    /// `tcp_init_buffer_space`.
-    fn init_buffer_space(&mut self) {
-        self.ack.last_data = self.tick.jiffies(self.now);
-        let full = self.win_from_space(self.rcvbuf);
-        if self.window_clamp >= full {
-            self.window_clamp = full;
-        }
-        if self.window_clamp > 2 * self.advmss && self.window_clamp + self.advmss > full {
-            self.window_clamp = (2 * self.advmss).max(full - self.advmss);
-        }
-        self.rcv_ssthresh = self.rcv_ssthresh.min(self.window_clamp);
-        self.space_time = self.now;
-        self.space_bytes = self.rcv_ssthresh.min(self.rcv_wnd).min(10 * self.advmss);
-        if self.sink.lowat_bytes > 1 {
-            self.set_lowat();
-        }
-        if self.sink.rate_bps.is_some() {
-            self.read_at = Some(self.now + SLOW_READ_INTERVAL);
         }
     }
 

@@ -17,7 +17,7 @@ use crate::events::Turn;
 use dumbbell_cc::{CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Algorithm, Source};
-use dumbbell_model::{Span, TcpOptions, Time};
+use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::{Cause, SackBlock, Segment};
 use std::collections::VecDeque;
 
@@ -199,7 +199,7 @@ pub(crate) struct Sender {
     pub(crate) fq_queue: VecDeque<(Time, Segment)>,
 
     /// What every segment says of the other direction.
-    carried: Segment,
+    pub(super) carried: Segment,
     pub(super) sent_since: SentSince,
 
     challenged_at: Option<Time>,
@@ -214,10 +214,6 @@ pub(crate) const SEGMENT_OVERHEAD_BYTES: u64 = 1280;
 
 /// What a sender offers to a peer that sends nothing.
 const WINDOW_OF_NO_DATA: u32 = 64_240;
-
-/// From the end of the handshake to the application's first write. However short, it puts the
-/// first data behind the handshake's ACK in the order of events, as on a real host.
-const WAKE_UP: Span = Span::from_us(1);
 
 /// Before the algorithm's own start (`tcp_init_metrics`).
 fn initial_window(options: &TcpOptions, pacing: bool) -> Window {
@@ -330,25 +326,6 @@ impl Sender {
         }
     }
 
-    /// Opens the connection.
-    pub(crate) fn start(&mut self, now: Time) {
-        self.now = now;
-        let timeout = self.tick.us(self.options.rto_initial.as_us()); // RFC 6298 §2.1
-        self.phase = Phase::SynSent { first: now, tries: 1, timeout };
-        self.send_syn(timeout, 1);
-    }
-
-    fn send_syn(&mut self, timeout: u64, tries: u32) {
-        self.out.push(Segment {
-            flags: self.ecn_syn(tries),
-            timestamps: self.options.tcp_timestamps,
-            tsval_ms: self.now_ms() as u32,
-            window_bytes: self.carried.window_bytes,
-            ..Segment::default()
-        });
-        self.set_timer(Pending::Retransmit, timeout);
-    }
-
     /// A segment arrived from the other side.
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment) {
         self.now = now;
@@ -401,55 +378,6 @@ impl Sender {
     fn acknowledge_fin(&mut self, segment: &Segment) {
         let ack = self.segment_header();
         self.out.push(Segment { seq: self.snd_nxt, ack: segment.end(), ..ack });
-    }
-
-    pub(super) fn on_syn_ack(&mut self, segment: &Segment, first: Time, tries: u32) {
-        self.ecn_syn_ack(segment);
-        self.clear_timer();
-        let rtt_us = self.syn_rtt_us(segment, first, tries);
-        // The SYN was sent again, and more than once (`tcp_init_transfer`), and that was needed: the
-        // answer is not to the first (`tcp_try_undo_spurious_syn`).
-        let answers_first =
-            self.options.tcp_timestamps && segment.tsecr_ms == (first.as_us() / 1000) as u32;
-        if tries > 2 && !answers_first {
-            self.window.cwnd = 1;
-        }
-        self.established(segment, rtt_us);
-        let ack = self.segment_header();
-        self.sent_since.any = true;
-        self.out.push(ack);
-        self.source_at = Some(self.now + WAKE_UP);
-    }
-
-    /// `tcp_init_transfer` and around it. `rtt_us`: of the handshake.
-    fn established(&mut self, segment: &Segment, rtt_us: Option<u64>) {
-        self.phase = Phase::Established;
-        self.established_at = Some(self.now);
-        self.delivered = 1; // The SYN counts.
-        self.rate.delivered_us = self.now.as_us();
-        self.snd_wnd = u64::from(segment.window_bytes);
-        self.window_seq = segment.seq;
-        self.max_window = self.snd_wnd;
-        match rtt_us {
-            Some(us) => self.rtt.sample(us, 0, 0, self.jiffies()),
-            None => self.rtt.no_sample_of_syn(),
-        }
-        self.cwnd_stamp = self.jiffies();
-        self.expand_sndbuf();
-        if !self.cc.controls_rate() {
-            self.update_pacing_rate(); // Of the SYN's RTT (`tcp_ack`): it bounds the first units.
-        }
-        let conn = self.conn();
-        self.cc.init(&conn, &mut self.window);
-    }
-
-    /// RTT of the SYN: of one that was sent again only timestamps tell it (`tcp_ack_update_rtt`).
-    fn syn_rtt_us(&self, segment: &Segment, first: Time, tries: u32) -> Option<u64> {
-        if tries == 1 {
-            return Some(self.now.since(first).as_us().max(1));
-        }
-        let delta_ms = (self.now_ms() as u32).wrapping_sub(segment.tsecr_ms).max(1);
-        self.options.tcp_timestamps.then(|| 1000 * u64::from(delta_ms))
     }
 
     /// The source may write, or no longer.
@@ -511,18 +439,6 @@ impl Sender {
     /// The same of its timer on the wheel, and its turn there.
     pub(crate) fn wheel_turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
         self.timer.turn(set)
-    }
-
-    /// Retransmit the SYN (`tcp_retransmit_timer` in SYN_SENT).
-    pub(crate) fn on_syn_timeout(&mut self, first: Time, tries: u32, timeout: u64) {
-        if tries > self.options.tcp_syn_retries {
-            self.phase = Phase::GivenUp(self.now);
-            return;
-        }
-        let timeout = timeout * 2;
-        self.counters.timeouts += 1;
-        self.phase = Phase::SynSent { first, tries: tries + 1, timeout };
-        self.send_syn(timeout, tries + 1);
     }
 
     /// Established and not yet over.
@@ -629,14 +545,6 @@ impl Sender {
     /// What was sent since then.
     pub(super) fn sent(&self) -> SentSince {
         self.sent_since
-    }
-
-    /// The peer opened the connection, and this is the first that it says afterwards
-    /// (`tcp_rcv_state_process` in SYN_RECV). `rtt_us`: of the SYN-ACK.
-    pub(super) fn accept(&mut self, now: Time, segment: &Segment, rtt_us: Option<u64>) {
-        self.now = now;
-        self.established(segment, rtt_us);
-        self.last_send = self.jiffies();
     }
 
     /// An acknowledgement that may come with data.

@@ -1,0 +1,238 @@
+//! The three-way handshake (RFC 9293 §3.5) of both halves: SYN and SYN-ACK with their timers, what each
+//! side learns of the other, and the state that a connection begins with.
+
+use super::receiver::Receiver;
+use super::receiver_window::SLOW_READ_INTERVAL;
+use super::rtt::{RttState, RTO_MAX_US};
+use super::sender::{Pending, Phase, Sender};
+use super::wheel::Timer;
+use dumbbell_model::{Span, Time};
+use dumbbell_packet::tcp::Flags;
+use dumbbell_packet::Segment;
+
+/// From the end of the handshake to the application's first write. However short, it puts the
+/// first data behind the handshake's ACK in the order of events, as on a real host.
+const WAKE_UP: Span = Span::from_us(1);
+
+/// `net.ipv4.tcp_synack_retries`.
+const SYN_ACK_RETRIES: u32 = 5;
+
+impl Sender {
+    /// Opens the connection.
+    pub(crate) fn start(&mut self, now: Time) {
+        self.now = now;
+        let timeout = self.tick.us(self.options.rto_initial.as_us()); // RFC 6298 §2.1
+        self.phase = Phase::SynSent { first: now, tries: 1, timeout };
+        self.send_syn(timeout, 1);
+    }
+
+    fn send_syn(&mut self, timeout: u64, tries: u32) {
+        self.out.push(Segment {
+            flags: self.ecn_syn(tries),
+            timestamps: self.options.tcp_timestamps,
+            tsval_ms: self.now_ms() as u32,
+            window_bytes: self.carried.window_bytes,
+            ..Segment::default()
+        });
+        self.set_timer(Pending::Retransmit, timeout);
+    }
+
+    pub(super) fn on_syn_ack(&mut self, segment: &Segment, first: Time, tries: u32) {
+        self.ecn_syn_ack(segment);
+        self.clear_timer();
+        let rtt_us = self.syn_rtt_us(segment, first, tries);
+        // The SYN was sent again, and more than once (`tcp_init_transfer`), and that was needed: the
+        // answer is not to the first (`tcp_try_undo_spurious_syn`).
+        let answers_first =
+            self.options.tcp_timestamps && segment.tsecr_ms == (first.as_us() / 1000) as u32;
+        if tries > 2 && !answers_first {
+            self.window.cwnd = 1;
+        }
+        self.established(segment, rtt_us);
+        let ack = self.segment_header();
+        self.sent_since.any = true;
+        self.out.push(ack);
+        self.source_at = Some(self.now + WAKE_UP);
+    }
+
+    /// `tcp_init_transfer` and around it. `rtt_us`: of the handshake.
+    fn established(&mut self, segment: &Segment, rtt_us: Option<u64>) {
+        self.phase = Phase::Established;
+        self.established_at = Some(self.now);
+        self.delivered = 1; // The SYN counts.
+        self.rate.delivered_us = self.now.as_us();
+        self.snd_wnd = u64::from(segment.window_bytes);
+        self.window_seq = segment.seq;
+        self.max_window = self.snd_wnd;
+        match rtt_us {
+            Some(us) => self.rtt.sample(us, 0, 0, self.jiffies()),
+            None => self.rtt.no_sample_of_syn(),
+        }
+        self.cwnd_stamp = self.jiffies();
+        self.expand_sndbuf();
+        if !self.cc.controls_rate() {
+            self.update_pacing_rate(); // Of the SYN's RTT (`tcp_ack`): it bounds the first units.
+        }
+        let conn = self.conn();
+        self.cc.init(&conn, &mut self.window);
+    }
+
+    /// RTT of the SYN: of one that was sent again only timestamps tell it (`tcp_ack_update_rtt`).
+    fn syn_rtt_us(&self, segment: &Segment, first: Time, tries: u32) -> Option<u64> {
+        if tries == 1 {
+            return Some(self.now.since(first).as_us().max(1));
+        }
+        let delta_ms = (self.now_ms() as u32).wrapping_sub(segment.tsecr_ms).max(1);
+        self.options.tcp_timestamps.then(|| 1000 * u64::from(delta_ms))
+    }
+
+    /// The peer opened the connection, and this is the first that it says afterwards
+    /// (`tcp_rcv_state_process` in SYN_RECV). `rtt_us`: of the SYN-ACK.
+    pub(super) fn accept(&mut self, now: Time, segment: &Segment, rtt_us: Option<u64>) {
+        self.now = now;
+        self.established(segment, rtt_us);
+        self.last_send = self.jiffies();
+    }
+
+    /// Retransmit the SYN (`tcp_retransmit_timer` in SYN_SENT).
+    pub(crate) fn on_syn_timeout(&mut self, first: Time, tries: u32, timeout: u64) {
+        if tries > self.options.tcp_syn_retries {
+            self.phase = Phase::GivenUp(self.now);
+            return;
+        }
+        let timeout = timeout * 2;
+        self.counters.timeouts += 1;
+        self.phase = Phase::SynSent { first, tries: tries + 1, timeout };
+        self.send_syn(timeout, tries + 1);
+    }
+}
+
+impl Receiver {
+    /// Data goes both ways, and this side opens: what its SYN offers (`tcp_connect_init`).
+    pub(super) fn open(&mut self, now: Time) {
+        self.now = now;
+        self.snd_nxt = Some(0);
+        // Whether there will be timestamps is not known yet.
+        let mss = u64::from(self.options.mtu_bytes) - 40;
+        self.select_initial_window(mss);
+    }
+
+    /// The answer to our SYN (`tcp_rcv_synsent_state_process`).
+    pub(super) fn opened(&mut self, segment: &Segment) {
+        self.ts_recent_ms = segment.tsval_ms;
+        self.established = true;
+        self.init_buffer_space();
+    }
+
+    /// The handshake is complete, if there was one. RTT of the SYN-ACK in microseconds, if known.
+    pub(super) fn accept(&mut self, segment: &Segment) -> Option<Option<u64>> {
+        self.syn_ack_at?;
+        let rtt_us = self.handshake_rtt_us(segment);
+        self.establish(segment);
+        Some(rtt_us)
+    }
+
+    /// `tcp_select_initial_window`.
+    fn select_initial_window(&mut self, mss: u64) {
+        let space = self.win_from_space(self.rcvbuf);
+        let space = if space > mss { space / mss * mss } else { space };
+        self.rcv_wnd = space.min(65_535);
+        if self.options.initrwnd > 0 {
+            let wanted = u64::from(self.options.initrwnd) * mss;
+            self.rcv_wnd = self.rcv_wnd.min(wanted);
+        }
+        if self.options.tcp_window_scaling {
+            self.wscale = u32::from(self.options.window_scale());
+        }
+        self.window_clamp = 65_535 << self.wscale;
+        self.rcv_ssthresh = self.rcv_wnd;
+    }
+
+    /// The other side opens.
+    pub(super) fn on_syn(&mut self, segment: &Segment) {
+        if !self.established {
+            self.select_initial_window(self.advmss);
+            if self.syn_ack_at.is_none() {
+                // The answer to a SYN sent again echoes the first (`tcp_check_req`).
+                self.ts_recent_ms = segment.tsval_ms;
+                self.syn_ack_at = Some(self.now);
+            } else {
+                self.syn_ack_again = true;
+            }
+            self.set_syn_ack_timer();
+        }
+        let flags = self.ecn_syn(segment);
+        self.send_syn_ack(flags);
+    }
+
+    /// It fires a time-out from now, doubled as often as it fired (`reqsk_timeout`).
+    fn set_syn_ack_timer(&mut self) {
+        let timeout = self.tick.us(self.options.rto_initial.as_us()) << self.syn_ack_timeouts;
+        let due = self.tick.jiffies(self.now) + timeout.min(self.tick.us(RTO_MAX_US));
+        self.syn_ack_timer.set(self.tick, self.now, due);
+    }
+
+    /// `reqsk_timer_handler`.
+    pub(super) fn syn_ack_timeout(&mut self) {
+        if self.syn_ack_timeouts < SYN_ACK_RETRIES {
+            self.syn_ack_timeouts += 1;
+            self.syn_ack_again = true;
+            self.set_syn_ack_timer();
+            self.send_syn_ack(self.ecn_syn_ack_flags());
+        }
+    }
+
+    fn send_syn_ack(&mut self, flags: Flags) {
+        let window_bytes = self.rcv_wnd.min(u64::from(u32::MAX)) as u32;
+        let header = self.header();
+        self.out.push(Segment { flags, window_bytes, ..header });
+    }
+
+    /// RTT of the SYN-ACK: of one that was sent again only timestamps tell it
+    /// (`tcp_synack_rtt_meas`, `tcp_ack_update_rtt`). What completes the handshake may be data that
+    /// waited long in a queue.
+    fn handshake_rtt_us(&self, segment: &Segment) -> Option<u64> {
+        let sent = self.syn_ack_at?;
+        if !self.syn_ack_again {
+            return Some(self.now.since(sent).as_us().max(1));
+        }
+        let now_ms = (self.now.as_us() / 1000) as u32;
+        let delta_ms = u64::from(now_ms.wrapping_sub(segment.tsecr_ms).max(1));
+        self.options.tcp_timestamps.then_some(1000 * delta_ms)
+    }
+
+    /// The handshake is complete.
+    pub(super) fn establish(&mut self, segment: &Segment) {
+        self.established = true;
+        self.syn_ack_timer = Timer::default();
+        let mut rtt = RttState::new(&self.options);
+        match self.handshake_rtt_us(segment) {
+            Some(us) => rtt.estimate(us, 0, 0),
+            None => rtt.no_sample_of_syn(),
+        }
+        self.srtt_us8 = u64::from(rtt.srtt_us8);
+        self.rto = self.tick.us(rtt.rto_us);
+        self.init_buffer_space();
+    }
+
+    /// `tcp_init_buffer_space`.
+    fn init_buffer_space(&mut self) {
+        self.ack.last_data = self.tick.jiffies(self.now);
+        let full = self.win_from_space(self.rcvbuf);
+        if self.window_clamp >= full {
+            self.window_clamp = full;
+        }
+        if self.window_clamp > 2 * self.advmss && self.window_clamp + self.advmss > full {
+            self.window_clamp = (2 * self.advmss).max(full - self.advmss);
+        }
+        self.rcv_ssthresh = self.rcv_ssthresh.min(self.window_clamp);
+        self.space_time = self.now;
+        self.space_bytes = self.rcv_ssthresh.min(self.rcv_wnd).min(10 * self.advmss);
+        if self.sink.lowat_bytes > 1 {
+            self.set_lowat();
+        }
+        if self.sink.rate_bps.is_some() {
+            self.read_at = Some(self.now + SLOW_READ_INTERVAL);
+        }
+    }
+}
