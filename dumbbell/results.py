@@ -45,6 +45,7 @@ class Results:
         packets: One row per packet and tap; empty unless the experiment keeps a stretch.
         probes: One row per echo request and datagram; empty unless the experiment keeps them.
         transfers: One row per finished application transfer.
+        connections: One row per Multipath TCP connection.
         runs: One row per run: engine, engine_version, digest, wall_s, packets, events, scenario
             (JSON text).
     """
@@ -58,4 +59,5 @@ class Results:
     packets: pl.DataFrame
     probes: pl.DataFrame
     transfers: pl.DataFrame
+    connections: pl.DataFrame
     runs: pl.DataFrame

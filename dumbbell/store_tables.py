@@ -14,7 +14,7 @@ import polars as pl
 from dumbbell import _core
 from dumbbell.journal import Entry
 
-SMALL = ("flows", "pipes", "transfers")
+SMALL = ("flows", "pipes", "transfers", "connections")
 """Tables that many runs share a segment for."""
 LARGE = ("samples", "queues", "drops", "packets", "probes")
 """Tables that are files of their own."""

@@ -11,6 +11,7 @@ from dumbbell.errors import nearest_name
 from dumbbell.experiment.arrivals import ArrivalsSpec
 from dumbbell.experiment.document import DEFAULTS, ExperimentFile
 from dumbbell.experiment.fields import Jitter
+from dumbbell.experiment.multipath import Between, Ends, subflows
 from dumbbell.experiment.network import LinkSpec, PipeSpec, RouterSpec, SpraySpec
 from dumbbell.experiment.options import DEFAULT_PROFILE, PROFILES, HostSpec
 from dumbbell.experiment.pages import PageSpec
@@ -18,7 +19,14 @@ from dumbbell.experiment.pipes import BuildError, Pending, fill, fixed_delay_ns,
 from dumbbell.experiment.routing import Network, Pipe, RoutingError
 from dumbbell.experiment.source import Loc
 from dumbbell.experiment.templates import Topology
-from dumbbell.experiment.traffic import CODECS, RTP_HEADER_BYTES, FlowSpec, TcpSpec
+from dumbbell.experiment.traffic import (
+    CODECS,
+    RTP_HEADER_BYTES,
+    FlowSpec,
+    MptcpSpec,
+    StreamSpec,
+    TcpSpec,
+)
 
 SCENARIO_VERSION = 1
 PACED_BY_FQ = {"bbr"}
@@ -69,6 +77,8 @@ class _Builder:
         self.flow_names: set[str] = set()
         self.sessions: list[dict[str, Any]] = []
         self.processes: list[dict[str, Any]] = []
+        self.connections: list[dict[str, Any]] = []
+        self.interfaces: dict[str, Between] = {}
         self.pending: dict[Pipe, Pending] = {}
         self.jitters: list[tuple[dict[str, Any], Jitter]] = []
 
@@ -91,6 +101,7 @@ class _Builder:
             "flows": self.flows,
             "arrivals": self.processes,
             "sessions": self.sessions,
+            "connections": self.connections,
             "taps": self.taps(),
             "sampling": {
                 "interval_ns": sampling.interval,
@@ -291,6 +302,9 @@ class _Builder:
         }
         if spec.start_jitter is not None:
             self.jitters.append((flow, spec.start_jitter))
+        if spec.mptcp is not None:
+            self.add_connection(spec.mptcp, flow)
+            return
         if spec.tcp is not None:
             flow["traffic"] = {"tcp": self.tcp(spec.tcp, flow)}
         elif spec.udp is not None:
@@ -316,6 +330,51 @@ class _Builder:
                 }
             }
         self.flows.append(flow)
+
+    def add_connection(self, spec: MptcpSpec, flow: dict[str, Any]) -> None:
+        """A multipath connection: a flow per subflow."""
+        here = self.origins["flows", len(self.flows)]
+        at = (*here, "mptcp")
+        names = [str(link["name"]) for link in self.links]
+        ends = Ends(flow["from"], flow["to"])
+        self.check_hosts(flow, here)
+        found = subflows(spec, ends, self.network(), names, at)
+        tcp = self.transport(spec, spec.congestion_control, "subflow", flow)
+        parts = []
+        self.origins["connections", len(self.connections)] = at
+        for i, between in enumerate(found):
+            name = f"{flow['name']}/{i + 1}"
+            if name in self.flow_names:
+                raise BuildError(f"two flows are named {name}", (*here, "name"))
+            self.flow_names.add(name)
+            start = flow["start_ns"] if between.spec.start is None else between.spec.start
+            part = {**flow, "name": name, "start_ns": start, "stop_ns": between.spec.stop}
+            self.origins["flows", len(self.flows)] = at
+            self.flows.append({**part, "traffic": {"tcp": tcp}})
+            self.interfaces[name] = between
+            parts.append(
+                {
+                    "flow": name,
+                    "local": names[between.local],
+                    "remote": names[between.remote],
+                    "backup": between.spec.backup,
+                }
+            )
+            if self.jitters and self.jitters[-1][0] is flow:
+                # Only the first begins at random: the others follow it.
+                self.jitters[-1] = (self.flows[-1], self.jitters[-1][1])
+        self.connections.append(
+            {
+                "name": flow["name"],
+                "group": flow["group"],
+                "scheduler": spec.scheduler,
+                "subflows": parts,
+                "source": self.source(spec),
+                "sink": {"lowat_bytes": spec.sink.lowat, "rate_bps": spec.sink.rate},
+                "stop_ns": flow["stop_ns"],
+                "opportunistic": spec.opportunistic,
+            }
+        )
 
     def arrivals(self, i: int, spec: ArrivalsSpec) -> dict[str, Any]:
         self.origins["arrivals", i] = ("arrivals", i)
@@ -378,6 +437,11 @@ class _Builder:
         }
 
     def tcp(self, spec: TcpSpec, flow: Mapping[str, Any]) -> dict[str, Any]:
+        return self.transport(spec, spec.congestion_control, self.source(spec), flow)
+
+    @staticmethod
+    def source(spec: StreamSpec) -> dict[str, Any]:
+        """What the sending application writes."""
         source: dict[str, Any] = {"bulk": {"bytes": spec.bytes, "refill_ns": 0}}
         if spec.source is not None and spec.source.bulk is not None:
             bulk = spec.source.bulk
@@ -386,8 +450,17 @@ class _Builder:
             periodic = spec.source.periodic
             fields = {"chunk_bytes": periodic.chunk, "interval_ns": periodic.interval}
             source = {"periodic": {**fields, "bytes": periodic.bytes}}
+        return source
+
+    def transport(
+        self,
+        spec: StreamSpec,
+        algorithm: str,
+        source: dict[str, Any] | str,
+        flow: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """A connection's transport."""
         default = PROFILES[DEFAULT_PROFILE]
-        algorithm = spec.congestion_control
         sender, receiver = spec.sender, spec.receiver
         return {
             "congestion_control": algorithm,
@@ -400,9 +473,9 @@ class _Builder:
 
     # What needs the whole network
 
-    def complete(self) -> dict[str, int]:
-        self.check_ends()
-        network = Network(
+    def network(self) -> Network:
+        """The graph."""
+        return Network(
             hosts=frozenset(n["name"] for n in self.nodes if n["kind"] == "host"),
             sprays=frozenset(n["name"] for n in self.nodes if n["spray"] is not None),
             links=[(link["a"], link["b"]) for link in self.links],
@@ -412,12 +485,18 @@ class _Builder:
             ],
             routes=self.explicit(),
         )
+
+    def complete(self) -> dict[str, int]:
+        self.check_ends()
+        network = self.network()
         rtt_ns: dict[str, int] = {}
         through: dict[Pipe, int] = {}
         for key, flow in self.with_ends():
             try:
-                there = network.way(flow["from"], flow["to"])
-                back = network.way(flow["to"], flow["from"])
+                between = self.interfaces.get(flow["name"])
+                local, remote = (between.local, between.remote) if between else (None, None)
+                there = network.way(flow["from"], flow["to"], local, remote)
+                back = network.way(flow["to"], flow["from"], remote, local)
             except RoutingError as error:
                 at = self.origins[key]
                 if error.route is not None:
@@ -459,17 +538,20 @@ class _Builder:
                 if end not in known:
                     at = (*self.origins["links", i], "between")
                     raise BuildError(f"no node {end}", at, None, _suggested(end, known))
-        hosts = {node["name"] for node in self.nodes if node["kind"] == "host"}
         for key, flow in self.with_ends():
-            for end in ("from", "to"):
-                if flow[end] not in hosts:
-                    at = self.origins[key]
-                    field = {"from": "server", "to": "client"}[end] if at[0] == "pages" else end
-                    at = (*at, field)
-                    raise BuildError(f"no host {flow[end]}", at, None, _suggested(flow[end], hosts))
+            self.check_hosts(flow, self.origins[key])
         for i, node in enumerate(self.nodes):
             if node["name"] not in joined:
                 raise BuildError(f"no link joins {node['name']}", self.origins["nodes", i])
+
+    def check_hosts(self, flow: Mapping[str, Any], at: Loc) -> None:
+        """The ends of a flow are hosts. `at`: where it stands in the file."""
+        hosts = {node["name"] for node in self.nodes if node["kind"] == "host"}
+        for end in ("from", "to"):
+            if flow[end] not in hosts:
+                field = {"from": "server", "to": "client"}[end] if at[0] == "pages" else end
+                here = (*at, field)
+                raise BuildError(f"no host {flow[end]}", here, None, _suggested(flow[end], hosts))
 
 
 def _suggested(name: str, known: set[str]) -> tuple[str, ...]:

@@ -107,6 +107,7 @@ class TcpOptionsSpec(Strict):
     tcp_min_tso_segs: Whole | None = None
     tcp_retries2: Whole | None = None
     tcp_syn_retries: Whole | None = None
+    mptcp_enabled: Flag | None = None
     cubic_hystart: Flag | None = None
     cubic_fast_convergence: Flag | None = None
     cubic_tcp_friendliness: Flag | None = None

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 Direction = int
 Pipe = tuple[int, Direction]
 """A link's index and its direction: 0 forward, 1 backward."""
+Interface = tuple[str, int | None]
+"""A host and the index of the link by which it is reached; None: any."""
 
 
 class RoutingError(Exception):
@@ -58,7 +60,7 @@ class Network:
     routes: Mapping[tuple[str, str], tuple[int, Sequence[int]]]
     _at: dict[str, list[Pipe]] = field(default_factory=dict)
     _core: dict[str, list[str]] = field(default_factory=dict)
-    _distances: dict[str, dict[str, int]] = field(default_factory=dict)
+    _distances: dict[Interface, dict[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for i, (a, b) in enumerate(self.links):
@@ -73,29 +75,44 @@ class Network:
         a, b = self.links[pipe[0]]
         return b if pipe[1] == 0 else a
 
-    def next_hops(self, node: str, to: str) -> list[Pipe]:
-        """The pipes a packet for host `to` may take from `node`, in order of the links."""
+    def links_of(self, node: str) -> list[int]:
+        """Indices of the links that touch a node, in order."""
+        return [pipe[0] for pipe in self._at.get(node, [])]
+
+    def next_hops(self, node: str, to: str, last: int | None = None) -> list[Pipe]:
+        """The pipes a packet for host `to` may take from `node`, in order of the links.
+
+        `last`: the link by which it is to arrive there, where that matters.
+        """
         explicit = self.routes.get((node, to))
-        here = self._at.get(node, [])
+        here = [
+            pipe
+            for pipe in self._at.get(node, [])
+            if self.leads_to(pipe) != to or last is None or pipe[0] == last
+        ]
         if explicit is not None:
             directions = dict(here)
-            return [(i, directions[i]) for i in explicit[1] if i in directions]
-        distances = self._to(to)
+            found = [(i, directions[i]) for i in explicit[1] if i in directions]
+            if found or last is None:
+                return found
+        distances = self._to(to, last)
         ahead = [(distances.get(self.leads_to(pipe)), pipe) for pipe in here]
         known = [distance for distance, _ in ahead if distance is not None]
         if not known:
             return []
         return [pipe for distance, pipe in ahead if distance == min(known)]
 
-    def _to(self, to: str) -> dict[str, int]:
+    def _to(self, to: str, last: int | None) -> dict[str, int]:
         """Hops to `to` from itself and from every node that forwards."""
-        known = self._distances.get(to)
+        known = self._distances.get((to, last))
         if known is not None:
             return known
         distances = {to: 0}
         waiting = deque[str]()
         for pipe in self._at.get(to, []):
             near = self.leads_to(pipe)
+            if last is not None and pipe[0] != last:
+                continue
             if near not in self.hosts and near not in distances:
                 distances[near] = 1
                 waiting.append(near)
@@ -105,11 +122,17 @@ class Network:
                 if near not in distances:
                     distances[near] = distances[node] + 1
                     waiting.append(near)
-        self._distances[to] = distances
+        self._distances[to, last] = distances
         return distances
 
-    def way(self, source: str, to: str) -> Way:
+    def way(self, source: str, to: str, first: int | None = None, last: int | None = None) -> Way:
         """The pipes from one host to another and the longest delay over them.
+
+        Args:
+            source: Name of the one.
+            to: Name of the other.
+            first: The link by which it leaves, where that is fixed.
+            last: The link by which it arrives, where that is fixed.
 
         Raises:
             RoutingError: There is no way, or it leads in a circle.
@@ -125,7 +148,9 @@ class Network:
                     continue
                 if node in path:
                     raise self._loop(path, node, to)
-                hops = self._used(node, source, to)
+                hops = self._used(node, source, to, last)
+                if node == source and first is not None:
+                    hops = [pipe for pipe in self._at.get(node, []) if pipe[0] == first]
                 path.append(node)
                 stack.append((node, hops))
                 stack.extend((self.leads_to(pipe), None) for pipe in reversed(hops))
@@ -137,13 +162,13 @@ class Network:
             )
         return Way(pipes, longest[source])
 
-    def _used(self, node: str, source: str, to: str) -> list[Pipe]:
+    def _used(self, node: str, source: str, to: str, last: int | None) -> list[Pipe]:
         route = self.routes.get((node, to))
         at_fault = None if route is None else route[0]
         if node in self.hosts and node != source:
             message = f"the way from {source} to {to} leads to {node}, a host, which never forwards"
             raise RoutingError(message, node)
-        hops = self.next_hops(node, to)
+        hops = self.next_hops(node, to, last)
         if not hops:
             raise RoutingError(f"there is no way from {source} to {to}", node, at_fault)
         return hops if node in self.sprays else hops[:1]

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from dumbbell.experiment.fields import (
+    Checked,
     Flag,
     Name,
     PositiveSize,
@@ -27,7 +28,22 @@ from dumbbell.experiment.options import TcpOptionsSpec
 from dumbbell.experiment.queues import Codepoint
 
 ALGORITHMS = ("reno", "bic", "cubic", "bbr")
-Algorithm = Annotated[str, choice(*ALGORITHMS, what="congestion control")]
+#: Those that look at all subflows of a connection.
+COUPLED = ("lia", "olia", "balia", "wvegas")
+
+
+def _single_path(value: object) -> str:
+    if value in COUPLED:
+        message = (
+            f"{value} couples the subflows of a multipath connection (mptcp:); tcp has one path"
+        )
+        raise problem(message, found=value, allowed=ALGORITHMS)
+    return _KNOWN.read(value)  # type: ignore[no-any-return]
+
+
+_KNOWN = choice(*ALGORITHMS, what="congestion control")
+Algorithm = Annotated[str, Checked(_single_path, _KNOWN.schema)]
+SubflowAlgorithm = Annotated[str, choice(*ALGORITHMS, *COUPLED, what="congestion control")]
 
 
 class BulkSpec(Strict):
@@ -68,10 +84,9 @@ class SinkSpec(Strict):
     rate: Rate | None = None
 
 
-class TcpSpec(Strict):
-    """A TCP connection and the applications at its ends."""
+class StreamSpec(Strict):
+    """What a connection carries, and how its hosts speak TCP."""
 
-    congestion_control: Algorithm
     fq: Flag | None = None
     bytes: PositiveSize | None = None
     source: Annotated[SourceSpec, Short(_source, {"const": "bulk"})] | None = None
@@ -84,6 +99,50 @@ class TcpSpec(Strict):
         if self.bytes is not None and self.source is not None:
             raise problem("bytes and source exclude each other", field="bytes")
         return self
+
+
+class TcpSpec(StreamSpec):
+    """A TCP connection and the applications at its ends."""
+
+    congestion_control: Algorithm
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_path(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            for name in ("scheduler", "path_manager", "subflows"):
+                if name in data:
+                    message = f"{name} is for the subflows of mptcp; a tcp flow has one path"
+                    raise problem(message, found=data[name], field=name)
+        return data
+
+
+class SubflowSpec(Strict):
+    """A subflow of a multipath connection: the interfaces it runs between, and when."""
+
+    local: Name | None = None
+    remote: Name | None = None
+    backup: Flag = False
+    start: Time | None = None
+    stop: Time | None = None
+
+
+SCHEDULERS = ("default", "lowest_rtt", "round_robin", "redundant", "blest", "ecf")
+PATH_MANAGERS = ("fullmesh", "ndiffports")
+
+
+class MptcpSpec(StreamSpec):
+    """A Multipath TCP connection (RFC 8684) and the applications at its ends.
+
+    `fullmesh`: a subflow between every interface of the one host and every interface of the other
+    that it can reach. `ndiffports`: `subflows` of them between the first interfaces.
+    """
+
+    congestion_control: SubflowAlgorithm
+    scheduler: Annotated[str, choice(*SCHEDULERS, what="scheduler")] = "default"
+    path_manager: Annotated[str, choice(*PATH_MANAGERS, what="path manager")] = "fullmesh"
+    subflows: Annotated[int, whole_number(1, 64)] | list[SubflowSpec] | None = None
+    opportunistic: Flag = False
 
 
 class UdpSpec(Strict):
@@ -130,11 +189,14 @@ class FlowSpec(Strict):
     dscp: Codepoint = 0
     count: Annotated[int, whole_number(1, 20_000)] | None = None
     tcp: Annotated[TcpSpec, short_text("congestion_control", enum=list(ALGORITHMS))] | None = None
+    mptcp: (
+        Annotated[MptcpSpec, short_text("congestion_control", enum=[*ALGORITHMS, *COUPLED])] | None
+    ) = None
     udp: Annotated[UdpSpec, short_text("rate", examples=["10 Mbit/s"])] | None = None
     ping: Annotated[PingSpec, short_text("interval", examples=["1 s"])] | None = None
     voice: Annotated[VoiceSpec, short_text("codec", enum=list(CODECS))] | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        exactly_one(self, ("tcp", "udp", "ping", "voice"))
+        exactly_one(self, ("tcp", "mptcp", "udp", "ping", "voice"))
         return self

@@ -60,6 +60,11 @@ class Tables(Protocol):
         ...
 
     @property
+    def connections(self) -> pl.DataFrame:
+        """One row per Multipath TCP connection."""
+        ...
+
+    @property
     def packets(self) -> pl.DataFrame:
         """One row per packet and tap; empty unless they are kept."""
         ...
@@ -116,7 +121,11 @@ def keys(tables: Tables) -> list[str]:
     return ["run", *tables.experiment.factors, "repeat", "seed"]
 
 
-def per_flow(value: pl.Expr, kinds: tuple[str, ...] = ("tcp", "udp", "ping")) -> Measurement:
+#: Kinds of flows that are TCP: a connection, one over several subflows, one of these.
+TCP = ("tcp", "mptcp", "subflow")
+
+
+def per_flow(value: pl.Expr, kinds: tuple[str, ...] = (*TCP, "udp", "ping")) -> Measurement:
     """A measurement that evaluates `value` in each row of `flows` of these kinds; NaN elsewhere."""
 
     def measure(tables: Tables) -> pl.DataFrame:

@@ -17,7 +17,7 @@ def load_windows(tables: Tables) -> pl.DataFrame:
 
     `first_start_ns` is when the first TCP flow starts: before it the line is idle.
     """
-    tcp = pl.col("kind") == "tcp"
+    tcp = pl.col("kind").is_in(["tcp", "mptcp"])
     found = tables.flows.group_by("run").agg(
         pl.col("start_ns").filter(tcp).max().alias("load_start_ns"),
         pl.col("end_ns").filter(tcp).min().alias("load_end_ns"),
@@ -43,7 +43,7 @@ def _direction(tables: Tables, end: str) -> pl.DataFrame:
     window_s = (pl.col("load_end_ns") - pl.col("load_start_ns")) / 1e9
     rate = ratio(pl.col("delivered_bytes") * 8e-6, window_s)
     carried = (
-        tables.flows.filter(pl.col("kind") == "tcp")
+        tables.flows.filter(pl.col("kind").is_in(["tcp", "mptcp"]))
         .join(clients, on=["run", end], how="semi")
         .join(load_windows(tables), on="run")
         .group_by("run")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics.definition import Metric, known, per_flow, ratio
+from dumbbell.metrics.definition import TCP, Metric, known, per_flow, ratio
 
 _PLACE = "arrival at the receiving host"
 _RUN = "the whole run"
@@ -19,7 +19,7 @@ REORDERED_RATIO = Metric(
     place=_PLACE,
     window=_RUN,
     source="RFC 4737 §3 (Type-P-Reordered), §4.1 (ratio)",
-    measure=per_flow(ratio(known("reordered_packets"), known("received_packets")), ("tcp", "udp")),
+    measure=per_flow(ratio(known("reordered_packets"), known("received_packets")), (*TCP, "udp")),
     bounds=(0.0, 1.0),
 )
 
@@ -36,7 +36,7 @@ EXTENT_MEAN = Metric(
         pl.when(pl.col("reordered_packets") > 0)
         .then(pl.col("reordering_extent_mean_packets"))
         .otherwise(float("nan")),
-        ("tcp", "udp"),
+        (*TCP, "udp"),
     ),
 )
 
@@ -48,7 +48,7 @@ EXTENT_MAX = Metric(
     place=_PLACE,
     window=_RUN,
     source="RFC 4737 §4.2.1",
-    measure=per_flow(known("reordering_extent_max_packets"), ("tcp", "udp")),
+    measure=per_flow(known("reordering_extent_max_packets"), (*TCP, "udp")),
 )
 
 DEGREE = Metric(
@@ -60,7 +60,7 @@ DEGREE = Metric(
     place="the sender",
     window="the end of the run",
     source="Linux tcp_reordering and tcp_max_reordering; RFC 4653 for the idea",
-    measure=per_flow(known("reordering_packets"), ("tcp",)),
+    measure=per_flow(known("reordering_packets"), TCP),
 )
 
 METRICS = (REORDERED_RATIO, EXTENT_MEAN, EXTENT_MAX, DEGREE)

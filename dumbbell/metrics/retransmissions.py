@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics.definition import Metric, known, per_flow, ratio
+from dumbbell.metrics.definition import TCP, Metric, known, per_flow, ratio
 
 _RUN = "the whole run"
 _SENDER = "the sender"
@@ -19,7 +19,7 @@ def _count(name: str, label: str, column: str, formula: str, source: str) -> Met
         place=_SENDER,
         window=_RUN,
         source=source,
-        measure=per_flow(known(column), ("tcp",)),
+        measure=per_flow(known(column), TCP),
     )
 
 
@@ -32,7 +32,7 @@ AT_TAP = Metric(
     place="the flow's tap; what was lost before it and is sent again counts",
     window=_RUN,
     source="RFC 4898 tcpEStatsPerfSegsRetrans, inferred at a tap",
-    measure=per_flow(pl.col("tap_retransmissions"), ("tcp",)),
+    measure=per_flow(pl.col("tap_retransmissions"), TCP),
 )
 
 TOTAL = _count(

@@ -6,13 +6,19 @@
 //! is to behave as Linux does; each file cites RFC or paper at every step and says where Linux's
 //! constant differs.
 
+pub mod balia;
 pub mod bbr;
 pub mod bic;
+pub mod coupled;
 pub mod cubic;
 pub mod hystart_plus_plus;
+pub mod lia;
 pub mod minmax;
+pub mod olia;
 pub mod reno;
+pub mod wvegas;
 
+use coupled::Subflow;
 use dumbbell_model::scenario::Algorithm;
 use dumbbell_model::TcpOptions;
 
@@ -209,6 +215,10 @@ pub trait CongestionControl: Send {
         false
     }
 
+    /// The subflows of the connection that this one, number `me`, belongs to. Told before the hooks
+    /// of each ACK, if the algorithm is coupled (`Algorithm::is_coupled`).
+    fn subflows(&mut self, _all: &[Subflow], _me: usize) {}
+
     /// Name of the algorithm's own phase, for samples and tests.
     fn phase(&self) -> &'static str {
         ""
@@ -222,6 +232,10 @@ pub fn new(algorithm: Algorithm, options: &TcpOptions) -> Box<dyn CongestionCont
         Algorithm::Bic => Box::new(bic::Bic::new()),
         Algorithm::Cubic => Box::new(cubic::Cubic::new(options)),
         Algorithm::Bbr => Box::new(bbr::Bbr::new()),
+        Algorithm::Lia => Box::new(lia::Lia::default()),
+        Algorithm::Olia => Box::new(olia::Olia::default()),
+        Algorithm::Balia => Box::new(balia::Balia::default()),
+        Algorithm::Wvegas => Box::new(wvegas::Wvegas::default()),
     }
 }
 

@@ -7,6 +7,7 @@ use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, UDP_HEADER_BYTES};
 use dumbbell_packet::tcp::{Flags, Syn};
 pub(crate) use dumbbell_packet::wire::{CLIENT_PORT, SERVER_PORT};
 use dumbbell_packet::{Body, Packet, SackBlock, Segment};
+use std::collections::BTreeMap;
 
 const ICMP: u8 = 1;
 const TCP: u8 = 6;
@@ -20,6 +21,8 @@ pub(crate) struct Stream {
     ends: [u32; 2],
     /// IP packets of a datagram, for UDP.
     fragments: u32,
+    /// Whose port the receiver has: subflows have that of the first.
+    server: u16,
     /// Datagrams are echoed.
     echo: bool,
     /// Initial sequence number and highest offset so far, outwards and back.
@@ -38,10 +41,20 @@ pub(crate) fn streams(scenario: &Scenario) -> Vec<Stream> {
         |from: &str, to: &str| [from, to].map(|name| u32::from_be_bytes(address(index(name))));
     let stream =
         |protocol, fragments, ends| Stream { protocol, fragments, ends, ..Stream::default() };
-    let flows = scenario.flows.iter().map(|flow| {
+    let number = |name: &str| scenario.flows.iter().position(|other| other.name == name);
+    let first: BTreeMap<&str, usize> = scenario
+        .connections
+        .iter()
+        .flat_map(|connection| {
+            let first = number(connection.first()).unwrap_or(0);
+            connection.subflows.iter().map(move |subflow| (subflow.flow.as_str(), first))
+        })
+        .collect();
+    let flows = scenario.flows.iter().enumerate().map(|(number, flow)| {
+        let server = first.get(flow.name.as_str()).copied().unwrap_or(number) as u16;
         let ends = ends(&flow.from, &flow.to);
         match &flow.traffic {
-            Traffic::Tcp(_) => stream(TCP, 1, ends),
+            Traffic::Tcp(_) => Stream { server, ..stream(TCP, 1, ends) },
             Traffic::Udp(spec) => stream(UDP, fragments(spec) as u32, ends),
             Traffic::Ping(spec) => match spec.protocol {
                 EchoProtocol::Icmp => stream(ICMP, 1, ends),
@@ -110,7 +123,8 @@ pub(crate) fn packet(bytes: &[u8], frame_bytes: u32, streams: &mut [Stream]) -> 
     let carried_bytes = u32::from(ip.short(2)).saturating_sub(ip_header as u32);
     let offset_bytes = u32::from(ip.short(6) & 0x1fff) * 8;
     let (flow, outward) = match (ip.byte(9), offset_bytes) {
-        (TCP, 0) | (UDP, 0) => flow_of_ports(carried.short(0), carried.short(2))?,
+        (TCP, 0) => flow_of_client(streams, carried.short(0), carried.short(2))?,
+        (UDP, 0) => flow_of_ports(carried.short(0), carried.short(2))?,
         (UDP, _) => flow_of_hosts(streams, &ip)?,
         // Our echo requests have the number of their flow plus 1 as identifier.
         (ICMP, 0) => (carried.short(4).checked_sub(1)?, carried.byte(0) == 8),
@@ -149,7 +163,17 @@ pub(crate) fn packet(bytes: &[u8], frame_bytes: u32, streams: &mut [Stream]) -> 
     Some(Packet { number, flow: u32::from(flow), frame_bytes, outward, tos, body })
 }
 
-/// Whose segment or datagram it is, and which way it goes.
+/// Whose segment it is, by the client's port, and which way it goes.
+fn flow_of_client(streams: &[Stream], from: u16, to: u16) -> Option<(u16, bool)> {
+    let of = |client: u16, server: u16| {
+        let flow = client.checked_sub(CLIENT_PORT)?;
+        let stream = streams.get(usize::from(flow))?;
+        (server == SERVER_PORT + stream.server).then_some(flow)
+    };
+    of(from, to).map(|flow| (flow, true)).or_else(|| of(to, from).map(|flow| (flow, false)))
+}
+
+/// Whose datagram it is, and which way it goes.
 fn flow_of_ports(from: u16, to: u16) -> Option<(u16, bool)> {
     match (from.checked_sub(CLIENT_PORT), from.checked_sub(SERVER_PORT)) {
         (Some(flow), _) if to == SERVER_PORT + flow => Some((flow, true)),

@@ -30,6 +30,14 @@ impl TcpInfo {
         Ok(Self { bytes })
     }
 
+    /// From a copy of the structure.
+    pub(crate) fn of_bytes(copy: &[u8]) -> Self {
+        let mut bytes = [0; 256];
+        let length = copy.len().min(bytes.len());
+        bytes[..length].copy_from_slice(&copy[..length]);
+        Self { bytes }
+    }
+
     fields! {
         /// TCP_ESTABLISHED is 1.
         state: u8 = 0;

@@ -70,7 +70,7 @@ pub(crate) fn long(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// The content of an attribute among others.
-fn attribute(mut bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+pub(crate) fn attribute(mut bytes: &[u8], wanted: u16) -> Option<&[u8]> {
     while bytes.len() >= 4 {
         let length = usize::from(short(bytes, 0)).clamp(4, bytes.len());
         if bytes.get(2..4).map(|kind| u16::from_ne_bytes([kind[0], kind[1]]) & 0x3fff)

@@ -11,7 +11,8 @@ use crate::xstats::Own;
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::{self, Algorithm, Codec, Loss, Scenario, Shaper, Traffic};
 use dumbbell_model::tables::{
-    DropRow, FlowRow, PacketRow, PipeRow, ProbeRow, QueueRow, SampleRow, Table, TransferRow,
+    ConnectionRow, DropRow, FlowRow, PacketRow, PipeRow, ProbeRow, QueueRow, SampleRow, Table,
+    TransferRow,
 };
 use dumbbell_model::Queue;
 use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
@@ -23,13 +24,13 @@ use std::os::fd::AsFd;
 const HEADERS_BYTES: u64 = 66;
 /// Frame of a datagram's packet without its payload.
 const UDP_HEADERS_BYTES: u64 = ETHERNET_HEADER_BYTES as u64 + 28;
-const NEVER: i64 = -1;
+pub(crate) const NEVER: i64 = -1;
 /// Handles that a plan gives.
 const HANDLES_MAX: u32 = 0x7fff;
 
 /// Sums of what is sampled, of one flow.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+pub(crate) struct Sums {
     samples: u64,
     cwnd: u64,
     cwnd_max: u32,
@@ -40,10 +41,10 @@ struct Sums {
 
 /// Samples while the run goes on.
 pub(crate) struct Recorder<'a> {
-    scenario: &'a Scenario,
+    pub(crate) scenario: &'a Scenario,
     plan: &'a Plan,
-    sums: Vec<Sums>,
-    samples: Vec<SampleRow>,
+    pub(crate) sums: Vec<Sums>,
+    pub(crate) samples: Vec<SampleRow>,
     queues: Vec<QueueRow>,
 }
 
@@ -55,6 +56,7 @@ pub(crate) struct Rows {
     samples: Vec<SampleRow>,
     queues: Vec<QueueRow>,
     probes: Vec<ProbeRow>,
+    connections: (Vec<FlowRow>, Vec<ConnectionRow>),
 }
 
 impl Rows {
@@ -68,6 +70,8 @@ impl Rows {
         for (number, row) in self.flows.iter_mut().enumerate() {
             taps.fill(row, number, named);
         }
+        let (rows, connections) = self.connections;
+        self.flows.splice(0..0, rows);
         vec![
             FlowRow::table(&self.flows),
             PipeRow::table(&self.pipes),
@@ -77,6 +81,7 @@ impl Rows {
             DropRow::table(&[]),
             PacketRow::table(packets),
             ProbeRow::table(&self.probes),
+            ConnectionRow::table(&connections),
         ]
     }
 }
@@ -152,7 +157,11 @@ impl<'a> Recorder<'a> {
                     }
                     _ => continue,
                 },
-                App::Tcp(_) | App::Ping(_) => continue,
+                App::Mptcp(flow) => {
+                    self.sample_connection(now, flow);
+                    continue;
+                }
+                App::Tcp(_) | App::Ping(_) | App::Subflow => continue,
             };
             let info = TcpInfo::of(sender)?;
             self.sums[number].add(&info);
@@ -209,6 +218,7 @@ impl<'a> Recorder<'a> {
                     }
                 }
                 App::Web(flow) => fill_web(&mut row, flow, &self.sums[number], end)?,
+                App::Mptcp(_) | App::Subflow => {} // Below, all of a connection at once.
                 App::Udp(flow) => fill_udp(&mut row, flow),
                 App::Ping(flow) => {
                     row.kind = "ping".to_owned();
@@ -225,6 +235,7 @@ impl<'a> Recorder<'a> {
             }
             flows.push(row);
         }
+        let connections = self.connections(apps, end, &mut flows, &mut transfers);
         transfers.extend(objects);
         let found = counters(watch, true)?;
         if let [only] = flows.as_mut_slice() {
@@ -236,7 +247,8 @@ impl<'a> Recorder<'a> {
         let pipes =
             (0..self.plan.places.len()).map(|pipe| self.pipe_row(pipe, &found, watch)).collect();
         let probes = self.probes(apps);
-        Ok(Rows { flows, pipes, transfers, samples: self.samples, queues: self.queues, probes })
+        let (samples, queues) = (self.samples, self.queues);
+        Ok(Rows { flows, pipes, transfers, samples, queues, probes, connections })
     }
 
     fn probes(&self, apps: &[App]) -> Vec<ProbeRow> {
@@ -328,7 +340,7 @@ fn drops(pipe: &scenario::Pipe, outer: u32, inner: u32, stages: usize) -> (i64, 
 }
 
 impl Sums {
-    fn add(&mut self, info: &TcpInfo) {
+    pub(crate) fn add(&mut self, info: &TcpInfo) {
         self.samples += 1;
         self.cwnd += u64::from(info.cwnd());
         self.cwnd_max = self.cwnd_max.max(info.cwnd());
@@ -341,7 +353,7 @@ impl Sums {
     }
 }
 
-fn bare(spec: &scenario::Flow) -> FlowRow {
+pub(crate) fn bare(spec: &scenario::Flow) -> FlowRow {
     FlowRow {
         flow: spec.name.clone(),
         group: spec.group.clone(),
@@ -416,7 +428,7 @@ fn fill_web(row: &mut FlowRow, flow: &WebFlow, sums: &Sums, end: i64) -> Result<
 }
 
 /// What the kernel says of the socket that sends.
-fn fill_sender(row: &mut FlowRow, info: &TcpInfo, sums: &Sums) {
+pub(crate) fn fill_sender(row: &mut FlowRow, info: &TcpInfo, sums: &Sums) {
     let segments = u64::from(info.segments_out());
     row.sent_packets = segments as i64;
     row.sent_bytes = (info.bytes_sent() + segments * HEADERS_BYTES) as i64;
@@ -462,7 +474,7 @@ fn udp_sample(now: i64, name: &str, flow: &UdpFlow) -> SampleRow {
     }
 }
 
-fn sample_row(
+pub(crate) fn sample_row(
     now: i64,
     name: &str,
     algorithm: Algorithm,

@@ -1,6 +1,7 @@
 //! The run: one loop that starts flows, moves their applications, samples, changes links.
 
 use crate::clock::Clock;
+use crate::mptcp::{self, MptcpFlow, Place};
 use crate::netlink::Netlink;
 use crate::ping::{self, PingFlow};
 use crate::plan::{address, Plan};
@@ -13,9 +14,11 @@ use crate::tcp::{self, Ends, Side, TcpFlow};
 use crate::udp::{self, UdpFlow};
 use crate::web::{self, WebFlow};
 use dumbbell_capture::Taps;
+use dumbbell_model::paths::addresses;
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{Scenario, Source, Traffic};
+use dumbbell_model::scenario::{Connection, Scenario, Source, Subflow, Traffic};
 use dumbbell_model::tables::Table;
+use dumbbell_packet::wire::interface_address;
 use dumbbell_packet::TapPackets;
 use nix::poll::{ppoll, PollFd, PollFlags};
 use nix::sys::time::TimeSpec;
@@ -33,6 +36,10 @@ pub(crate) enum App {
     Udp(UdpFlow),
     Ping(PingFlow),
     Web(Box<WebFlow>),
+    /// Stands in the place of its first subflow.
+    Mptcp(Box<MptcpFlow>),
+    /// The place of its other subflows.
+    Subflow,
 }
 
 impl App {
@@ -42,6 +49,8 @@ impl App {
             Self::Udp(flow) => flow.next(),
             Self::Ping(flow) => flow.next(),
             Self::Web(flow) => flow.next(),
+            Self::Mptcp(flow) => flow.next(),
+            Self::Subflow => None,
         }
     }
 
@@ -51,6 +60,8 @@ impl App {
             Self::Udp(flow) => flow.turn(now),
             Self::Ping(flow) => flow.turn(now),
             Self::Web(flow) => flow.turn(now),
+            Self::Mptcp(flow) => flow.turn(now),
+            Self::Subflow => Ok(()),
         }
     }
 }
@@ -102,6 +113,11 @@ pub(crate) fn run(
             session.turn(now, &mut apps)?;
         }
         if now >= sample_at {
+            for app in &mut apps {
+                if let App::Mptcp(flow) = app {
+                    flow.look()?;
+                }
+            }
             recorder.sample(sample_at, &apps, &watch)?;
             sample_at += interval;
         }
@@ -128,7 +144,8 @@ pub(crate) fn run(
         match app {
             App::Tcp(flow) => flow.finish(end)?,
             App::Udp(flow) => flow.read(end)?,
-            App::Ping(_) | App::Web(_) => {}
+            App::Mptcp(flow) => flow.finish(end)?,
+            App::Ping(_) | App::Web(_) | App::Subflow => {}
         }
     }
     let objects = sessions.iter().flat_map(|session| session.visit.transfers()).collect();
@@ -150,6 +167,8 @@ fn wait(apps: &mut [App], ns: i64) -> Result<()> {
             App::Tcp(flow) => flow.waits(),
             App::Udp(flow) => flow.waits().into_iter().collect(),
             App::Ping(flow) => flow.waits(),
+            App::Mptcp(flow) => flow.waits(),
+            App::Subflow => Vec::new(),
             App::Web(flow) => {
                 flow.waits().into_iter().map(|(fd, wanted)| (Side::Sender, fd, wanted)).collect()
             }
@@ -169,8 +188,9 @@ fn wait(apps: &mut [App], ns: i64) -> Result<()> {
     for (_, (number, side)) in happened {
         match &mut apps[number] {
             App::Tcp(flow) => flow.happened(side),
+            App::Mptcp(flow) => flow.happened(side),
             App::Web(flow) => flow.happened(),
-            App::Udp(_) | App::Ping(_) => {}
+            App::Udp(_) | App::Ping(_) | App::Subflow => {}
         }
     }
     Ok(())
@@ -193,6 +213,22 @@ fn applications(scenario: &Scenario, world: &World, seed: u64) -> Result<Vec<App
                 let listener = web::listen(ends, spec)?;
                 world.enter(to)?;
                 App::Web(Box::new(WebFlow::new(ends, (**spec).clone(), listener)?))
+            }
+            Traffic::Tcp(spec) if spec.source == Source::Subflow => {
+                let opens =
+                    scenario.connections.iter().find(|connection| connection.first() == flow.name);
+                match opens {
+                    Some(connection) => {
+                        let places = places(scenario, connection, start);
+                        world.enter(to)?;
+                        let listener = mptcp::listen(places[0], flow.dscp)?;
+                        world.enter(from)?;
+                        let (own, tcp) = (connection.clone(), (**spec).clone());
+                        let flow = MptcpFlow::new(own, tcp, flow.dscp, &places, listener)?;
+                        App::Mptcp(Box::new(flow))
+                    }
+                    None => App::Subflow,
+                }
             }
             Traffic::Tcp(spec) => {
                 world.enter(to)?;
@@ -219,6 +255,27 @@ fn applications(scenario: &Scenario, world: &World, seed: u64) -> Result<Vec<App
     }
     world.leave()?;
     Ok(apps)
+}
+
+/// Where a connection's subflows run. `start`: of the first.
+fn places(scenario: &Scenario, connection: &Connection, start: i64) -> Vec<Place> {
+    let index = |name: &str| scenario.nodes.iter().position(|node| node.name == name).unwrap_or(0);
+    let ends: Vec<_> = scenario.links.iter().map(|l| (index(&l.a), index(&l.b))).collect();
+    let addresses = addresses(scenario);
+    let place = |(number, subflow): (usize, &Subflow)| {
+        let flow = scenario.flows.iter().position(|f| f.name == subflow.flow).unwrap_or(0);
+        let [from, to] = addresses[flow].map(|at| interface_address(at.pipe(&ends).unwrap_or(0)));
+        let spec = &scenario.flows[flow];
+        let own = spec.start.as_ns() as i64;
+        Place {
+            flow,
+            from,
+            to,
+            start: if number == 0 { start } else { own },
+            stop: spec.stop.map_or(i64::MAX, |stop| stop.as_ns() as i64),
+        }
+    };
+    connection.subflows.iter().enumerate().map(place).collect()
 }
 
 fn open_watch(plan: &Plan, world: &World) -> Result<Watch> {

@@ -9,16 +9,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 /// What is written: its content does not matter.
-static ZEROS: [u8; 65536] = [0; 65536];
+pub(crate) static ZEROS: [u8; 65536] = [0; 65536];
 /// Most that is read at once.
-const READ_BYTES: usize = 1 << 20;
+pub(crate) const READ_BYTES: usize = 1 << 20;
 /// Of the thread that reads.
 const STACK_BYTES: usize = 65_536;
 /// A reader with a rate reads this often.
-const PACED_READ_NS: i64 = 10_000_000;
+pub(crate) const PACED_READ_NS: i64 = 10_000_000;
 
 /// Reads in a thread of its own; the stream that is returned ends when the connection does.
-fn read_at_once(receiver: OwnedFd) -> Result<UnixStream> {
+pub(crate) fn read_at_once(receiver: OwnedFd) -> Result<UnixStream> {
     let (here, there) = UnixStream::pair()?;
     let read = move || {
         sys::discard_all(receiver.as_fd());
@@ -70,6 +70,8 @@ pub(crate) struct TcpFlow {
 pub(crate) enum Side {
     Sender,
     Receiver,
+    /// The path manager of Multipath TCP.
+    Manager,
 }
 
 /// The name by which Linux knows an algorithm.
@@ -79,6 +81,10 @@ pub(crate) fn name_of(algorithm: Algorithm) -> &'static str {
         Algorithm::Bic => "bic",
         Algorithm::Cubic => "cubic",
         Algorithm::Bbr => "bbr",
+        Algorithm::Lia => "lia",
+        Algorithm::Olia => "olia",
+        Algorithm::Balia => "balia",
+        Algorithm::Wvegas => "wvegas",
     }
 }
 
@@ -188,6 +194,7 @@ impl TcpFlow {
         match side {
             Side::Sender => self.sender_ready = true,
             Side::Receiver => self.receiver_ready = true,
+            Side::Manager => {}
         }
     }
 
@@ -264,7 +271,7 @@ impl TcpFlow {
                 let due = self.next_write.unwrap_or(now);
                 self.next_write = Some(due + interval.as_ns() as i64);
             }
-            Source::Session => {} // `web` carries it.
+            Source::Session | Source::Subflow => {} // `web` or `mptcp` carries it.
         }
     }
 
@@ -285,7 +292,7 @@ impl TcpFlow {
         }
         let total = match self.spec.source {
             Source::Bulk { bytes, .. } | Source::Periodic { bytes, .. } => bytes,
-            Source::Session => None,
+            Source::Session | Source::Subflow => None,
         };
         if total.is_some_and(|total| self.written >= total) {
             self.close()?;

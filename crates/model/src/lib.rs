@@ -5,6 +5,7 @@ pub mod arrivals;
 pub mod digest;
 #[cfg(feature = "ipc")]
 pub mod ipc;
+pub mod multipath;
 pub mod paths;
 pub mod queue;
 pub mod rng;
@@ -15,6 +16,7 @@ pub mod tcp_options;
 pub mod units;
 pub mod validate;
 mod validate_arrivals;
+mod validate_multipath;
 mod validate_queue;
 mod validate_session;
 

@@ -2,7 +2,55 @@
 //! their index in the scenario; pipe `2 l` is link `l` forward, `2 l + 1` backward.
 
 use crate::scenario::{NodeKind, Scenario};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Where packets go: to a host, or to one of its interfaces. Subflows of Multipath TCP run between
+/// interfaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Address {
+    /// The host.
+    pub node: usize,
+    /// The link of the interface; `None`: any.
+    pub link: Option<usize>,
+}
+
+impl Address {
+    /// A packet to this address may take this pipe, as far as the last hop is concerned.
+    pub fn admits(&self, pipe: usize, ends: &[(usize, usize)]) -> bool {
+        far_end(pipe, ends) != self.node || self.link.is_none_or(|link| pipe / 2 == link)
+    }
+}
+
+impl Address {
+    /// The pipe that leaves its interface, if it is one.
+    pub fn pipe(&self, ends: &[(usize, usize)]) -> Option<usize> {
+        self.link.map(|link| 2 * link + usize::from(ends[link].0 != self.node))
+    }
+}
+
+/// Addresses of every flow: where it comes from, and where it goes to. All names were validated.
+pub fn addresses(scenario: &Scenario) -> Vec<[Address; 2]> {
+    let nodes: BTreeMap<&str, usize> =
+        scenario.nodes.iter().enumerate().map(|(i, node)| (node.name.as_str(), i)).collect();
+    let subflows: BTreeMap<&str, [usize; 2]> = scenario
+        .connections
+        .iter()
+        .flat_map(|connection| &connection.subflows)
+        .map(|subflow| {
+            let link = |name: &str| scenario.links.iter().position(|l| l.name == name).unwrap_or(0);
+            (subflow.flow.as_str(), [link(&subflow.local), link(&subflow.remote)])
+        })
+        .collect();
+    let flows = scenario.flows.iter().map(|flow| {
+        let links = subflows.get(flow.name.as_str());
+        let ends = [&flow.from, &flow.to].map(|name| nodes.get(name.as_str()).copied());
+        std::array::from_fn(|side| Address {
+            node: ends[side].unwrap_or(0),
+            link: links.map(|links| links[side]),
+        })
+    });
+    flows.collect()
+}
 
 /// The node where a pipe begins; `ends` are the nodes of each link, `a` first.
 pub fn near_end(pipe: usize, ends: &[(usize, usize)]) -> usize {
@@ -30,17 +78,20 @@ pub fn distances(
     scenario: &Scenario,
     ends: &[(usize, usize)],
     leaving_of: &[Vec<usize>],
-    to: usize,
+    to: Address,
 ) -> Vec<u32> {
     let mut distance = vec![u32::MAX; scenario.nodes.len()];
-    distance[to] = 0;
-    let mut reached = VecDeque::from([to]);
+    distance[to.node] = 0;
+    let mut reached = VecDeque::from([to.node]);
     while let Some(node) = reached.pop_front() {
-        if node != to && scenario.nodes[node].kind == NodeKind::Host {
+        if node != to.node && scenario.nodes[node].kind == NodeKind::Host {
             continue;
         }
         for &pipe in &leaving_of[node] {
             let before = far_end(pipe, ends);
+            if !to.admits(pipe ^ 1, ends) {
+                continue;
+            }
             if distance[before] == u32::MAX {
                 distance[before] = distance[node] + 1;
                 reached.push_back(before);
@@ -57,15 +108,18 @@ pub fn nearer(
     leaving: &[usize],
     distance: &[u32],
     node: usize,
-    to: usize,
+    to: Address,
 ) -> Vec<usize> {
-    let forwards = |next: usize| next == to || scenario.nodes[next].kind != NodeKind::Host;
+    let forwards = |next: usize| next == to.node || scenario.nodes[next].kind != NodeKind::Host;
     let mut pipes: Vec<usize> = leaving
         .iter()
         .copied()
         .filter(|&pipe| {
             let next = far_end(pipe, ends);
-            forwards(next) && distance[next] < u32::MAX && distance[next] + 1 == distance[node]
+            forwards(next)
+                && to.admits(pipe, ends)
+                && distance[next] < u32::MAX
+                && distance[next] + 1 == distance[node]
         })
         .collect();
     pipes.sort_unstable();

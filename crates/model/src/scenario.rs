@@ -4,6 +4,7 @@
 //! Enumerations are written `"name"` or `{"name": {…}}`. Field names end in their unit.
 
 pub use crate::arrivals::{Arrivals, Size};
+pub use crate::multipath::{Connection, Scheduler, Subflow};
 use crate::queue::{Framing, Queue};
 pub use crate::session::{Exchange, Object, Origin, Protocol, Session};
 use crate::tcp_options::TcpOptions;
@@ -38,6 +39,9 @@ pub struct Scenario {
     /// Pages that are loaded over flows whose source is `session`.
     #[serde(default)]
     pub sessions: Vec<Session>,
+    /// Multipath TCP over flows whose source is `subflow`.
+    #[serde(default)]
+    pub connections: Vec<Connection>,
     /// Where packets are looked at.
     pub taps: Vec<Tap>,
     /// What is recorded over time.
@@ -401,6 +405,21 @@ pub enum Algorithm {
     Cubic,
     /// BBR v1, Cardwell et al. 2016; Linux's tcp_bbr.c.
     Bbr,
+    /// Linked increases, RFC 6356. Coupled: for subflows only, as those below.
+    Lia,
+    /// Opportunistic linked increases, Khalili et al. 2013.
+    Olia,
+    /// Balanced linked adaptation, Peng et al. 2016.
+    Balia,
+    /// Weighted Vegas, Cao, Xu, Fu 2012.
+    Wvegas,
+}
+
+impl Algorithm {
+    /// Looks at all subflows of a connection.
+    pub fn is_coupled(self) -> bool {
+        matches!(self, Self::Lia | Self::Olia | Self::Balia | Self::Wvegas)
+    }
 }
 
 /// The sending application.
@@ -427,6 +446,8 @@ pub enum Source {
     },
     /// Answers what a session asks, which opens the connection from the other side.
     Session,
+    /// Carries what the scheduler of a Multipath TCP connection gives it.
+    Subflow,
 }
 
 /// The receiving application.

@@ -109,7 +109,8 @@ table! {
     FlowRow, FLOWS, "flows", {
         flow: String = "Name of the flow.",
         group: String = "What it belongs to; empty: to nothing.",
-        kind: String = "tcp, udp or ping.",
+        kind: String = "tcp, udp, ping; mptcp: a connection over several subflows; subflow: one of these.",
+        connection: String = "The connection it is a subflow of; empty: of none.",
         congestion_control: String = "The sender's algorithm; empty unless tcp.",
         codec: String = "What a voice flow carries: g711; empty for all others.",
         from_host: String = "Sending host.",
@@ -296,9 +297,29 @@ table! {
     }
 }
 
+table! {
+    /// One row per Multipath TCP connection: what only the connection as a whole has.
+    ConnectionRow, CONNECTIONS, "connections", {
+        connection: String = "Name of the connection, as of its row in flows.",
+        scheduler: String = "Who decides which subflow carries what.",
+        subflows: i64 = "Subflows that carried data.",
+        fell_back: i64 = "1: one end does not speak Multipath TCP, and this was plain TCP; -1: unknown.",
+        written_bytes: i64 = "Payload that the application has written; -1 if unknown.",
+        acked_bytes: i64 = "Of that, acknowledged at the level of the connection; -1 if unknown.",
+        delivered_bytes: i64 = "Unique payload that arrived in order.",
+        carried_bytes: i64 = "Payload that arrived in order on the subflows, each counted by itself: copies count.",
+        duplicate_bytes: i64 = "Payload that arrived once more, on the same or another subflow; -1 if unknown.",
+        reinjected_bytes: i64 = "Payload given to a subflow although another had been given it; -1 if unknown.",
+        beyond_window_bytes: i64 = "Payload thrown away because it lay beyond the connection's window; -1 if unknown.",
+        penalties: i64 = "Halvings of the window of a subflow that held up others; -1 if unknown.",
+        out_of_order_max_bytes: i64 = "Most payload that waited for earlier bytes of other subflows; -1 if unknown.",
+        blocked_ns: i64 = "Time in which some payload waited so; -1 if unknown.",
+    }
+}
+
 /// All tables, in the order of the digest.
 pub static ALL: &[&TableSpec] =
-    &[&FLOWS, &PIPES, &TRANSFERS, &SAMPLES, &QUEUES, &DROPS, &PACKETS, &PROBES];
+    &[&FLOWS, &PIPES, &TRANSFERS, &SAMPLES, &QUEUES, &DROPS, &PACKETS, &PROBES, &CONNECTIONS];
 
 #[cfg(test)]
 mod tests {

@@ -109,6 +109,9 @@ pub struct TcpOptions {
     pub tcp_retries2: u32,
     /// Unanswered SYNs before a connection is given up.
     pub tcp_syn_retries: u32,
+    /// Multipath TCP (net.mptcp.enabled; since Linux 5.6). A host without falls back to TCP.
+    #[serde(default = "yes")]
+    pub mptcp_enabled: bool,
     /// CUBIC: HyStart (Ha & Rhee 2011).
     pub cubic_hystart: bool,
     /// CUBIC: fast convergence (RFC 9438 §4.7).
@@ -132,6 +135,10 @@ pub enum DelayedAck {
     EverySecond,
     /// Every segment (route attribute quickack).
     Never,
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn one_second() -> Span {

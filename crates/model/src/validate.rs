@@ -131,6 +131,7 @@ impl Scenario {
         }
         self.check_arrivals()?;
         self.check_sessions()?;
+        self.check_connections()?;
         for (i, tap) in self.taps.iter().enumerate() {
             let at = format!("taps[{i}]");
             self.node(&tap.node)
@@ -311,7 +312,8 @@ impl Scenario {
                         above_zero(&at, "interval_ns", interval.as_ns())?;
                         above_zero(&at, "bytes", bytes.unwrap_or(1))
                     }
-                    Source::Session => Ok(()), // Checked with its session.
+                    // Checked with what they belong to.
+                    Source::Session | Source::Subflow => Ok(()),
                 }
             }
             Traffic::Udp(udp) => {

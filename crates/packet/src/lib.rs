@@ -2,13 +2,17 @@
 //! and the [`Tap`] through which anyone may look at them.
 
 pub mod frame;
+pub mod mptcp;
 pub mod pcapng;
 pub mod tap;
 pub mod tap_packets;
 pub mod tcp;
 pub mod wire;
+mod wire_mptcp;
 
 pub use frame::{Body, Packet};
+pub use mptcp::Multipath;
 pub use tap::Tap;
 pub use tap_packets::TapPackets;
 pub use tcp::{Cause, SackBlock, Segment};
+pub use wire_mptcp::MultipathHeaders;

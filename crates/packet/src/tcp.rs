@@ -96,7 +96,8 @@ pub struct Segment {
     pub sack_count: u8,
     /// Why it was sent.
     pub cause: Cause,
-    /// SACK blocks; a DSACK comes first.
+    /// SACK blocks; a DSACK comes first. The last one's place is also Multipath TCP's
+    /// ([`Segment::multipath`]).
     pub sack: [SackBlock; SACK_BLOCKS_MAX],
 }
 
@@ -124,7 +125,10 @@ impl Segment {
             };
             timestamps + sack
         };
-        ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES + TCP_HEADER_BYTES + options + self.payload_bytes
+        let multipath =
+            self.multipath().map_or(0, |option| option.bytes(self.flags.syn == Syn::Answers));
+        let headers = ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES + TCP_HEADER_BYTES;
+        headers + options + multipath + self.payload_bytes
     }
 }
 

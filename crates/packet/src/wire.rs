@@ -3,7 +3,7 @@
 
 use crate::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
 use crate::tcp::{Syn, SYN_OPTIONS_BYTES, TCP_HEADER_BYTES};
-use crate::{Body, Packet, Segment};
+use crate::{Body, MultipathHeaders, Packet, Segment};
 
 /// Flow `f` goes to this port plus `f`, and comes from [`CLIENT_PORT`] plus `f`.
 pub const SERVER_PORT: u16 = 5001;
@@ -22,6 +22,13 @@ pub fn address(node: usize) -> [u8; 4] {
     [10, (number >> 16) as u8, (number >> 8) as u8, number as u8]
 }
 
+/// The IPv4 address of the interface at a pipe's near end, where interfaces have their own: subflows of
+/// Multipath TCP run between them.
+pub fn interface_address(pipe: usize) -> [u8; 4] {
+    let number = pipe as u32 + 1;
+    [10, 128 | (number >> 16) as u8, (number >> 8) as u8, number as u8]
+}
+
 /// The link address of a pipe's near end.
 pub fn mac(pipe: usize) -> [u8; 6] {
     let link = pipe / 2;
@@ -33,8 +40,13 @@ pub fn mac(pipe: usize) -> [u8; 6] {
 pub struct FlowHeaders {
     /// Addresses of source and destination.
     pub addresses: [[u8; 4]; 2],
-    /// Number of the flow, in its ports.
+    /// Number of the flow, in its client's port, and of the one in its server's: subflows of Multipath
+    /// TCP go to the port of the first.
     pub flow: u16,
+    /// See above.
+    pub server: u16,
+    /// Of a subflow of Multipath TCP.
+    pub multipath: Option<MultipathHeaders>,
     /// Initial sequence numbers, outwards and back.
     pub initial: [u32; 2],
     /// Maximum segment size that source and destination announce.
@@ -148,7 +160,7 @@ fn tcp(segment: &Segment, headers: &FlowHeaders, side: usize, out: &mut Vec<u8>)
         | u8::from(!opens) << 4;
     let shift = if syn { 0 } else { headers.window_scale.map_or(0, |scale| scale[side]) };
     let window = (segment.window_bytes >> shift).min(u32::from(u16::MAX)) as u16;
-    out.extend(ports(headers.flow, side).iter().flat_map(|port| port.to_be_bytes()));
+    out.extend(ports(headers, side).iter().flat_map(|port| port.to_be_bytes()));
     out.extend(sequence.to_be_bytes());
     out.extend(acknowledgement.to_be_bytes());
     out.extend([((TCP_HEADER_BYTES + options_bytes) as u8 / 4) << 4, flags]);
@@ -177,6 +189,9 @@ fn tcp(segment: &Segment, headers: &FlowHeaders, side: usize, out: &mut Vec<u8>)
             }
         }
     }
+    if let (Some(multipath), Some(option)) = (&headers.multipath, segment.multipath()) {
+        multipath.write(option, segment, side, out);
+    }
 }
 
 /// A UDP header (RFC 768) over zeros.
@@ -189,7 +204,7 @@ fn udp(
 ) {
     let start = out.len();
     let length = (payload_bytes + UDP_HEADER_BYTES) as u16;
-    out.extend(ports(headers.flow, side).iter().flat_map(|port| port.to_be_bytes()));
+    out.extend(ports(headers, side).iter().flat_map(|port| port.to_be_bytes()));
     out.extend(length.to_be_bytes());
     out.extend([0, 0]);
     let sum = checksum(&out[start..], pseudo_header(from, to, UDP, length));
@@ -207,8 +222,9 @@ fn timestamps(segment: &Segment, out: &mut Vec<u8>) {
     }
 }
 
-fn ports(flow: u16, side: usize) -> [u16; 2] {
-    let outward = [CLIENT_PORT.wrapping_add(flow), SERVER_PORT.wrapping_add(flow)];
+fn ports(headers: &FlowHeaders, side: usize) -> [u16; 2] {
+    let (client, server) = (headers.flow, headers.server);
+    let outward = [CLIENT_PORT.wrapping_add(client), SERVER_PORT.wrapping_add(server)];
     [outward[side], outward[1 - side]]
 }
 
@@ -252,6 +268,8 @@ mod tests {
         udp_echo: false,
         addresses: [[10, 0, 0, 1], [10, 0, 0, 2]],
         flow: 3,
+        server: 3,
+        multipath: None,
         initial: [u32::MAX - 10, 7],
         mss: [1460, 1460],
         window_scale: Some([7, 8]),

@@ -2,13 +2,16 @@
 //! whether it was overtaken or copied on the way, whether that was needless, and where and
 //! why a packet was dropped later.
 
+use crate::flow::SubflowOf;
+use crate::multipath::turn::subflow_of;
+use dumbbell_model::paths::addresses;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{EchoProtocol, Flow, Scenario, Traffic};
 use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::frame::IPV4_HEADER_BYTES;
 use dumbbell_packet::pcapng::Recording;
 use dumbbell_packet::wire::{self, FlowHeaders};
-use dumbbell_packet::{Body, Cause, Packet};
+use dumbbell_packet::{Body, Cause, MultipathHeaders, Packet};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,11 +55,26 @@ impl Capture {
         seed: u64,
     ) -> Self {
         let node = |name: &str| scenario.nodes.iter().position(|n| n.name == name).unwrap_or(0);
-        let headers = scenario.flows.iter().enumerate().map(|(number, flow)| {
+        let ends: Vec<_> = scenario.links.iter().map(|l| (node(&l.a), node(&l.b))).collect();
+        let hosts = addresses(scenario).into_iter().map(|ends_of| {
+            ends_of.map(|at| match at.pipe(&ends) {
+                Some(pipe) => wire::interface_address(pipe),
+                None => wire::address(at.node),
+            })
+        });
+        let first = |of: SubflowOf| {
+            let name = scenario.connections[of.connection as usize].first();
+            scenario.flows.iter().position(|flow| flow.name == name).unwrap_or(0)
+        };
+        let flows = scenario.flows.iter().zip(hosts).enumerate();
+        let headers = flows.map(|(number, (flow, hosts))| {
+            let subflow = subflow_of(scenario, &flow.name);
             let mut initial = Rng::named(seed, &format!("flow/{}/isn", flow.name));
             let headers = FlowHeaders {
-                addresses: [&flow.from, &flow.to].map(|name| wire::address(node(name))),
+                addresses: hosts,
                 flow: number as u16,
+                server: subflow.map_or(number, first) as u16,
+                multipath: subflow.map(|of| multipath(scenario, of, seed)),
                 initial: [initial.next_u64() as u32, initial.next_u64() as u32],
                 ..FlowHeaders::default()
             };
@@ -173,6 +191,18 @@ impl Capture {
         let overtaken = number < *highest;
         *highest = number.max(*highest);
         overtaken.then_some("overtaken")
+    }
+}
+
+/// Keys of a connection and nonces of a subflow, drawn by name.
+fn multipath(scenario: &Scenario, of: SubflowOf, seed: u64) -> MultipathHeaders {
+    let name = &scenario.connections[of.connection as usize].name;
+    let mut keys = Rng::named(seed, &format!("connection/{name}/keys"));
+    let mut nonces = Rng::named(seed, &format!("connection/{name}/nonces/{}", of.number));
+    MultipathHeaders {
+        keys: [keys.next_u64(), keys.next_u64()],
+        nonces: [nonces.next_u64() as u32, nonces.next_u64() as u32],
+        address_id: of.number as u8,
     }
 }
 

@@ -20,6 +20,15 @@ pub(crate) struct TcpEnds {
     pub(crate) receiver: Receiver,
     /// The halves of the other direction, where data goes both ways.
     pub(crate) requests: Option<Box<Requests>>,
+    /// Where this is a subflow of Multipath TCP.
+    pub(crate) subflow: Option<SubflowOf>,
+}
+
+/// Whose subflow, and the how-manieth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SubflowOf {
+    pub(crate) connection: u32,
+    pub(crate) number: u32,
 }
 
 /// The direction of a session's requests: from where the flow goes to.

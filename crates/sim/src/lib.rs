@@ -8,6 +8,7 @@ mod events;
 mod flow;
 mod ip_fragment;
 mod loss;
+mod multipath;
 mod neighbour;
 mod pipe;
 mod pipe_stats;

@@ -2,13 +2,15 @@
 
 use crate::flow::{Ends, FlowState, TcpEnds};
 use crate::loss::DropReason;
+use crate::multipath::Connection;
 use crate::pipe::Pipe;
 use crate::transport::sender::Phase;
 use crate::world::World;
 use dumbbell_cc::CaState;
-use dumbbell_model::scenario::{Flow, Sampling, Traffic, Udp};
+use dumbbell_model::scenario::{Flow, Sampling, Scenario, Traffic, Udp};
 use dumbbell_model::tables::{
-    DropRow, FlowRow, PacketRow, PipeRow, ProbeRow, QueueRow, SampleRow, Table, TransferRow,
+    ConnectionRow, DropRow, FlowRow, PacketRow, PipeRow, ProbeRow, QueueRow, SampleRow, Table,
+    TransferRow,
 };
 use dumbbell_model::{Rate, Time};
 use dumbbell_packet::{Body, Packet};
@@ -21,7 +23,7 @@ pub(crate) struct Recorder {
     drops: Vec<DropRow>,
 }
 
-fn ns(at: Time) -> i64 {
+pub(crate) fn ns(at: Time) -> i64 {
     at.as_ns() as i64
 }
 
@@ -60,16 +62,24 @@ impl Recorder {
     pub(crate) fn sample(
         &mut self,
         at: Time,
-        specs: &[Flow],
+        scenario: &Scenario,
         flows: &[FlowState],
+        connections: &[Connection],
         pipes: &mut [Pipe],
     ) {
+        let (specs, names) = (&scenario.flows, &scenario.connections);
         if self.sampling.samples {
             for (spec, flow) in specs.iter().zip(flows) {
                 if flow.start <= at {
                     self.samples.push(sample_row(at, spec, flow));
                 }
             }
+            self.samples.extend(
+                connections
+                    .iter()
+                    .zip(names)
+                    .filter_map(|(connection, spec)| connection.sample(at, &spec.name, flows)),
+            );
         }
         if self.sampling.queues {
             for pipe in pipes.iter_mut().filter(|pipe| pipe.has_queue()) {
@@ -180,7 +190,7 @@ fn mean(sum: f64, count: u64) -> f64 {
 impl World<'_> {
     /// All tables, in the order of the digest.
     pub(crate) fn tables(&mut self) -> Vec<Table> {
-        let flows: Vec<FlowRow> = self
+        let mut flows: Vec<FlowRow> = self
             .scenario
             .flows
             .iter()
@@ -188,6 +198,7 @@ impl World<'_> {
             .enumerate()
             .map(|(i, (spec, flow))| self.flow_row(i, spec, flow))
             .collect();
+        self.add_connections(&mut flows);
         let seconds = self.end.as_ps() as f64;
         let links = self.scenario.links.iter().flat_map(|link| [&link.forward, &link.backward]);
         let pipes: Vec<PipeRow> = self
@@ -203,6 +214,7 @@ impl World<'_> {
             .zip(&self.flows)
             .filter_map(|(spec, flow)| transfer_row(spec, flow))
             .chain(self.sessions.iter().flat_map(|session| session.visit.transfers()))
+            .chain(self.connection_transfers())
             .collect();
         for drop in &mut self.recorder.drops {
             // A packet of no flow is ARP's.
@@ -218,6 +230,7 @@ impl World<'_> {
             DropRow::table(&self.recorder.drops),
             PacketRow::table(&self.tap_packets.rows(self.scenario)),
             ProbeRow::table(&self.probes()),
+            ConnectionRow::table(&self.connection_rows()),
         ]
     }
 
@@ -283,6 +296,10 @@ impl World<'_> {
                     format!("{:?}", traffic.congestion_control).to_lowercase()
                 );
                 fill_tcp(&mut row, tcp, flow, self.end);
+                if let Some(of) = tcp.subflow {
+                    row.kind = "subflow".to_owned();
+                    row.connection = self.scenario.connections[of.connection as usize].name.clone();
+                }
             }
             (Ends::Udp { sink, .. }, traffic) => {
                 row.kind = "udp".to_owned();
@@ -363,8 +380,8 @@ fn pipe_row(pipe: &Pipe, rate: Option<Rate>, duration_ps: f64) -> PipeRow {
 
 fn transfer_row(spec: &Flow, flow: &FlowState) -> Option<TransferRow> {
     let Ends::Tcp(tcp) = &flow.ends else { return None };
-    if tcp.requests.is_some() {
-        return None; // Its objects are transfers.
+    if tcp.requests.is_some() || tcp.subflow.is_some() {
+        return None; // Its objects are transfers, or its connection is.
     }
     let Phase::Finished(_) = tcp.sender.phase else { return None };
     Some(TransferRow {

@@ -19,8 +19,11 @@ impl World<'_> {
         chosen: usize,
     ) -> Option<usize> {
         let ways = self.routes.ways(node, destination);
-        let start = ways.iter().position(|&way| way == chosen).unwrap_or(0);
-        let order: Vec<usize> = ways[start..].iter().chain(&ways[..start]).copied().collect();
+        // A subflow leaves its host by one interface only.
+        let order: Vec<usize> = match ways.iter().position(|&way| way == chosen) {
+            Some(start) => ways[start..].iter().chain(&ways[..start]).copied().collect(),
+            None => vec![chosen],
+        };
         let sprays = self.scenario.nodes[node].spray.is_some();
         let mut wait_at = None;
         for way in order {

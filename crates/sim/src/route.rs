@@ -1,6 +1,6 @@
 //! Next hops: explicit routes, else all shortest paths by number of hops; packet spraying.
 
-use dumbbell_model::paths::{distances, far_end, leaving, nearer};
+use dumbbell_model::paths::{addresses, distances, far_end, leaving, nearer, Address};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{NodeKind, Route, Scenario, SprayPolicy, SprayWhat};
 use dumbbell_model::ScenarioError;
@@ -24,6 +24,12 @@ struct Spraying {
 
 /// Where packets go, for every node and destination.
 pub(crate) struct Routes {
+    /// Destinations by number: every node, then the interfaces that subflows run to.
+    interfaces: Vec<Address>,
+    /// Source and destination of every flow, by number.
+    ends_of: Vec<[u32; 2]>,
+    /// The pipe by which a flow leaves its source, and its destination, where that is fixed.
+    origins: Vec<[Option<usize>; 2]>,
     /// Group by node and destination, for the hosts at the ends of flows; [`NO_WAY`]: none. A row
     /// of one element holds for all destinations: that of a node with one link.
     group_of: Vec<Vec<u32>>,
@@ -40,7 +46,20 @@ impl Routes {
         let index = |name: &str| numbers.get(name).copied().unwrap_or(0);
         let ends: Vec<(usize, usize)> =
             scenario.links.iter().map(|l| (index(&l.a), index(&l.b))).collect();
+        let flows = addresses(scenario);
+        let mut interfaces: Vec<Address> =
+            flows.iter().flatten().copied().filter(|to| to.link.is_some()).collect();
+        interfaces.sort_unstable();
+        interfaces.dedup();
+        let destinations = nodes.len() + interfaces.len();
+        let number = |to: Address| match interfaces.binary_search(&to) {
+            Ok(place) => nodes.len() + place,
+            Err(_) => to.node,
+        };
         let mut routes = Self {
+            ends_of: flows.iter().map(|ends| ends.map(|end| number(end) as u32)).collect(),
+            origins: flows.iter().map(|two| two.map(|at| at.pipe(&ends))).collect(),
+            interfaces: Vec::new(),
             group_of: Vec::with_capacity(nodes.len()),
             groups: Vec::new(),
             spraying: Vec::new(),
@@ -74,28 +93,31 @@ impl Routes {
                 vec![group_number(node, leaving.clone(), &mut routes.groups)]
             } else {
                 branching.push(node);
-                vec![NO_WAY; nodes.len()]
+                vec![NO_WAY; destinations]
             });
         }
-        let mut wanted: Vec<usize> =
-            scenario.flows.iter().flat_map(|f| [index(&f.from), index(&f.to)]).collect();
+        let mut wanted: Vec<Address> = flows.iter().flatten().copied().collect();
         wanted.sort_unstable();
         wanted.dedup();
         for to in wanted {
             let distance = distances(scenario, &ends, &leaving_of, to);
-            for &from in branching.iter().filter(|&&from| from != to) {
-                let route = explicit.iter().find(|(at, dest, _)| *at == from && *dest == to);
-                let pipes: Vec<usize> = match route {
-                    Some((_, _, route)) => {
-                        route.via.iter().map(|name| leaving(scenario, name, from, &ends)).collect()
-                    }
-                    None => nearer(scenario, &ends, &leaving_of[from], &distance, from, to),
-                };
+            for &from in branching.iter().filter(|&&from| from != to.node) {
+                let route = explicit.iter().find(|(at, dest, _)| *at == from && *dest == to.node);
+                let named = route.into_iter().flat_map(|(_, _, route)| &route.via);
+                let mut pipes: Vec<usize> = named
+                    .map(|name| leaving(scenario, name, from, &ends))
+                    .filter(|&pipe| to.admits(pipe, &ends))
+                    .collect();
+                if pipes.is_empty() {
+                    pipes = nearer(scenario, &ends, &leaving_of[from], &distance, from, to);
+                }
                 if !pipes.is_empty() {
-                    routes.group_of[from][to] = group_number(from, pipes, &mut routes.groups);
+                    routes.group_of[from][number(to)] =
+                        group_number(from, pipes, &mut routes.groups);
                 }
             }
         }
+        routes.interfaces = interfaces;
         routes.check(scenario, &ends)?;
         Ok(routes)
     }
@@ -108,17 +130,35 @@ impl Routes {
 
     /// Every flow must have a way there and back, without a loop.
     fn check(&self, scenario: &Scenario, ends: &[(usize, usize)]) -> Result<(), ScenarioError> {
-        let numbers: BTreeMap<&str, usize> =
-            scenario.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
-        let index = |name: &str| numbers.get(name).copied().unwrap_or(0);
-        for (i, flow) in scenario.flows.iter().enumerate() {
-            for (from, to) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
-                let mut trail = vec![index(from)];
-                self.walk(&mut trail, index(to), scenario, ends)
+        for (i, &[source, destination]) in self.ends_of.iter().enumerate() {
+            let ways = [(source, destination, 0), (destination, source, 1)];
+            for (from, to, side) in ways {
+                let mut trail = vec![self.node(scenario, from)];
+                if let Some(pipe) = self.origins[i][side] {
+                    trail.push(far_end(pipe, ends));
+                }
+                self.walk(&mut trail, to as usize, scenario, ends)
                     .map_err(|message| ScenarioError { path: format!("flows[{i}]"), message })?;
             }
         }
         Ok(())
+    }
+
+    /// The node of a destination.
+    fn node(&self, scenario: &Scenario, destination: u32) -> usize {
+        let at = destination as usize;
+        let interface = at.checked_sub(scenario.nodes.len());
+        interface.and_then(|at| self.interfaces.get(at)).map_or(at, |to| to.node)
+    }
+
+    /// Where packets of a flow go, out or back, by number of the destination.
+    pub(crate) fn destination(&self, flow: u32, outward: bool) -> usize {
+        self.ends_of[flow as usize][usize::from(outward)] as usize
+    }
+
+    /// The pipe by which a packet of this flow leaves its host, where that is fixed.
+    pub(crate) fn origin(&self, flow: u32, outward: bool) -> Option<usize> {
+        self.origins[flow as usize][usize::from(!outward)]
     }
 
     /// Follows all branches from the end of the trail.
@@ -129,8 +169,9 @@ impl Routes {
         scenario: &Scenario,
         ends: &[(usize, usize)],
     ) -> Result<(), String> {
-        let here = *trail.last().unwrap_or(&to);
-        if here == to {
+        let target = self.node(scenario, to as u32);
+        let here = *trail.last().unwrap_or(&target);
+        if here == target {
             return Ok(());
         }
         let name = |node: usize| scenario.nodes[node].name.as_str();
@@ -138,19 +179,19 @@ impl Routes {
             return Err(format!(
                 "the route from {} to {} leads to host {}",
                 name(trail[0]),
-                name(to),
+                name(target),
                 name(here)
             ));
         }
         let Some(group) = self.group(here, to) else {
-            return Err(format!("no route from {} to {}", name(here), name(to)));
+            return Err(format!("no route from {} to {}", name(here), name(target)));
         };
         for &pipe in &self.groups[group].pipes {
             let next = far_end(pipe, ends);
             if trail.contains(&next) {
                 let mut way: Vec<_> = trail.iter().map(|&n| name(n)).collect();
                 way.push(name(next));
-                return Err(format!("the routes to {} loop: {}", name(to), way.join(" → ")));
+                return Err(format!("the routes to {} loop: {}", name(target), way.join(" → ")));
             }
             trail.push(next);
             self.walk(trail, to, scenario, ends)?;

@@ -6,6 +6,7 @@ use crate::datagram::{PingState, UdpSink, UdpSource};
 use crate::events::EventQueue;
 use crate::flow::{Ends, FlowState, Requests, TcpEnds, WindowSums};
 use crate::loss::{LossModel, PolicerState};
+use crate::multipath::turn::{connections, role, subflow_of};
 use crate::neighbour::Neighbours;
 use crate::pipe::{Pipe, PipeParts, Shaper};
 use crate::qdisc::Qdisc;
@@ -52,7 +53,8 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
     let flows: Vec<FlowState> =
         scenario.flows.iter().map(|f| flow(scenario, &nodes, f, seed)).collect();
     let sessions = dumbbell_web::visits(scenario, seed);
-    let sources = pipes.len() * PIPE_SOURCES + flows.len() * FLOW_SOURCES + 2 + sessions.len();
+    let own = sessions.len() + scenario.connections.len();
+    let sources = pipes.len() * PIPE_SOURCES + flows.len() * FLOW_SOURCES + 2 + own;
     let recorder = Recorder::new(scenario.sampling);
     let neighbours = scenario.neighbour_discovery.map(|spec| {
         let names = pipes.iter().map(|pipe: &Pipe| pipe.name.clone()).collect();
@@ -76,6 +78,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         flows,
         active: Vec::new(),
         sessions,
+        connections: connections(scenario, |flow| options(scenario, &nodes, flow)),
         reassembly: BTreeMap::new(),
         recorder,
         outbox: VecDeque::new(),
@@ -177,7 +180,14 @@ fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64
             let rng = Rng::named(seed, &format!("flow/{}/cc", spec.name));
             let mut sender = Sender::new(tcp.congestion_control, &sending, tcp.source, tcp.fq, rng);
             sender.host_link_queues = nodes.serial.contains(spec.from.as_str());
-            let receiver = Receiver::new(&receiving, tcp.sink);
+            let mut receiver = Receiver::new(&receiving, tcp.sink);
+            let subflow = subflow_of(scenario, &spec.name);
+            if let Some(of) = subflow {
+                let role = role(scenario, of);
+                sender.make_subflow(role, !sending.mptcp_enabled);
+                let both = sending.mptcp_enabled && receiving.mptcp_enabled;
+                receiver.make_subflow(role, !both);
+            }
             let requests = connection_of(scenario, &spec.name).map(|(session, connection)| {
                 let rng = Rng::named(seed, &format!("flow/{}/requests", spec.name));
                 let mut sender =
@@ -186,7 +196,7 @@ fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64
                 let receiver = Receiver::new(&sending, ALL_AT_ONCE);
                 Box::new(Requests { sender, receiver, session, connection, connected: false })
             });
-            Ends::Tcp(Box::new(TcpEnds { sender, receiver, requests }))
+            Ends::Tcp(Box::new(TcpEnds { sender, receiver, requests, subflow }))
         }
         Traffic::Udp(udp) => {
             let source = UdpSource::new(*udp, start, until, scenario.sampling.probes);

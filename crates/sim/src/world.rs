@@ -6,6 +6,7 @@ use crate::events::{EventQueue, Source};
 use crate::flow::{Ends, FlowState, Requests};
 use crate::ip_fragment::{Fragment, Reassembly};
 use crate::loss::{DropReason, LossModel};
+use crate::multipath::Connection;
 use crate::neighbour::Neighbours;
 use crate::pipe::{Offered, Pipe, Release};
 use crate::record::Recorder;
@@ -50,6 +51,7 @@ pub(crate) struct World<'a> {
     /// TCP flows that have begun and are not over.
     pub(crate) active: Vec<u32>,
     pub(crate) sessions: Vec<Running>,
+    pub(crate) connections: Vec<Connection>,
     /// Nodes where a flow's packets go, outward and back.
     pub(crate) targets: Vec<[u32; 2]>,
     pub(crate) taps: Taps,
@@ -112,6 +114,8 @@ impl World<'_> {
             self.sample();
         } else if source == self.neighbour_source() {
             self.neighbour_timeout();
+        } else if source > self.neighbour_source() + self.sessions.len() as Source {
+            self.connection_event(source);
         } else if source > self.neighbour_source() {
             self.session_event(source);
         } else {
@@ -281,7 +285,10 @@ impl World<'_> {
         };
         let tos = state.dscp << 2 | ecn_field;
         let packet = self.arena.insert(Packet { number, flow, frame_bytes, outward, tos, body });
-        let leaves = self.forward(packet, node);
+        let leaves = match self.routes.origin(flow, outward) {
+            Some(pipe) => self.take(packet, node, pipe),
+            None => self.forward(packet, node),
+        };
         self.tell_sender(flow, outward, &body, leaves);
     }
 
@@ -323,12 +330,19 @@ impl World<'_> {
 
     /// Offers a packet to the next pipe. Returns when it will have left the node, if known.
     fn forward(&mut self, packet: Handle, node: usize) -> Option<Time> {
-        let target = self.target(packet);
+        let destination = self.routes.destination(packet.flow, packet.outward);
         // Every flow's routes were checked before the run.
         let has_payload = || self.arena.get(packet).payload_bytes() > 0;
-        let mut pipe = self.routes.next_pipe(node, target, packet.flow, has_payload)?;
+        let pipe = self.routes.next_pipe(node, destination, packet.flow, has_payload)?;
+        self.take(packet, node, pipe)
+    }
+
+    /// Offers a packet to a pipe, once the address of who is behind it is known.
+    fn take(&mut self, packet: Handle, node: usize, pipe: usize) -> Option<Time> {
+        let mut pipe = pipe;
         if self.neighbours.is_some() && self.scenario.nodes[node].kind != NodeKind::Switch {
-            pipe = self.resolved(packet, node, target, pipe)?;
+            let destination = self.routes.destination(packet.flow, packet.outward);
+            pipe = self.resolved(packet, node, destination, pipe)?;
         }
         self.enter(pipe, packet)
     }
@@ -416,6 +430,14 @@ impl World<'_> {
                 }
                 self.session_turn(handle.flow);
                 self.collect(handle.flow);
+            }
+            (Ends::Tcp(tcp), &Body::Tcp(segment)) if tcp.subflow.is_some() => {
+                let (outward, of) = (packet.outward, tcp.subflow);
+                let Some(of) = of else { return };
+                let had = self.at_subflow(handle.flow, of, outward, &segment, handle.tos & 3);
+                if let Some(capture) = self.capture.as_mut().filter(|_| outward) {
+                    capture.arrived(self.arena.get(handle), had);
+                }
             }
             (Ends::Tcp(tcp), Body::Tcp(segment)) => {
                 if packet.outward {
@@ -505,6 +527,21 @@ impl World<'_> {
     fn flow_event(&mut self, flow: usize, kind: usize, source: Source) {
         self.events.clear(source);
         let now = self.now;
+        if let Some(of) = self.subflow(flow as u32) {
+            match kind {
+                SENDER => self.subflow_sender_event(of),
+                RECEIVER => self.subflow_receiver_event(of),
+                START_STOP => {
+                    let state = &self.flows[flow];
+                    if let Some(stop) = state.stop.filter(|_| now == state.start) {
+                        self.events.set(source, stop);
+                    }
+                    self.subflow_starts_or_stops(flow as u32, of);
+                }
+                _ => self.stop_connection(of.connection),
+            }
+            return;
+        }
         let state = &mut self.flows[flow];
         match (&mut state.ends, kind) {
             (Ends::Tcp(tcp), _) if tcp.requests.is_some() => {
@@ -588,6 +625,13 @@ impl World<'_> {
                 }
             }
         }
+        for connection in &self.scenario.connections {
+            let first = self.scenario.flows.iter().position(|f| f.name == connection.first());
+            if let (Some(stop), Some(first)) = (connection.stop, first) {
+                let source = base + first * FLOW_SOURCES + TRAFFIC;
+                self.events.set(source as Source, Time::ZERO + stop);
+            }
+        }
         self.events.set(self.sample_source(), Time::ZERO + self.scenario.sampling.interval);
         self.begin_sessions();
     }
@@ -595,7 +639,8 @@ impl World<'_> {
     fn sample(&mut self) {
         let flows = &mut self.flows;
         self.active.retain(|&flow| flows[flow as usize].sample_window());
-        self.recorder.sample(self.now, &self.scenario.flows, &self.flows, &mut self.pipes);
+        let (flows, connections) = (&self.flows, &self.connections);
+        self.recorder.sample(self.now, self.scenario, flows, connections, &mut self.pipes);
         let next = self.now + self.scenario.sampling.interval;
         self.events.set(self.sample_source(), next);
     }
@@ -622,6 +667,6 @@ impl World<'_> {
                 self.arena.alive()
             )));
         }
-        Ok(())
+        self.check_connections().map_err(RunError::Conservation)
     }
 }

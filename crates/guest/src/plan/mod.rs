@@ -7,6 +7,7 @@
 //! interface itself (hosts, whose TCP would feel it; the slaves of TEQL; hosts with fq), the link
 //! passes the namespace `wires`, and sits there.
 
+mod multipath;
 mod options;
 mod routes;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use dumbbell_model::scenario::{NeighbourDiscovery, NodeKind, Scenario, Traffic};
 use dumbbell_model::{ScenarioError, Span};
 use dumbbell_packet::wire;
 pub(crate) use dumbbell_packet::wire::address;
+use multipath::check_connections;
 use options::{options_to_hosts, tcp_sysctls};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -140,12 +142,14 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64) -> Result<Plan, ScenarioError
         leaving_of[a].push(2 * link);
         leaving_of[b].push(2 * link + 1);
     }
+    check_connections(scenario)?;
     let mut planner = Planner { scenario, ends, leaving_of, plan: Plan::default(), teqls: 0 };
     planner.nodes()?;
     let ways = planner.ways(&index)?;
     let slaves = planner.teql_slaves(&ways)?;
     planner.links(&slaves)?;
     planner.routes(&ways, seed)?;
+    planner.interfaces(&ways)?;
     planner.plan.changes.sort_by_key(|change| change.at);
     Ok(planner.plan)
 }
@@ -180,6 +184,7 @@ impl Planner<'_> {
                 // time-out; over a wire only addresses and ports arrive, and they do not change.
                 sysctls.push(("net/core/txrehash".to_owned(), "0".to_owned()));
                 sysctls.extend(tcp_sysctls(tcp, &format!("{field}.tcp"))?);
+                sysctls.extend(self.mptcp_sysctls(&node.name, tcp));
                 self.cubic(tcp, &format!("{field}.tcp"))?;
             }
             let mut up = vec!["link set lo up".to_owned()];

@@ -2,29 +2,33 @@
 //! neighbours that make packets take them.
 
 use super::{attach, device, dotted, mac, options::route_options, refuse, Planner};
-use dumbbell_model::paths::{distances, far_end, leaving, nearer};
+use dumbbell_model::paths::{addresses, distances, far_end, leaving, nearer, Address};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Node, NodeKind, Spray, SprayPolicy, SprayWhat};
 use dumbbell_model::ScenarioError;
+use dumbbell_packet::wire::interface_address;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Mark and routing table of packets without payload, where they go another way.
 const BARE: u32 = 100;
 
-/// The pipes by which a node reaches a host, by node and host.
-pub(super) type Ways = BTreeMap<(usize, usize), Vec<usize>>;
+/// The first routing table of those for packets from an interface of a host.
+const FROM_INTERFACE: usize = 1000;
+
+/// The pipes by which a node reaches an address, by node and address.
+pub(super) type Ways = BTreeMap<(usize, Address), Vec<usize>>;
 
 impl Planner<'_> {
     /// For the hosts at the ends of flows.
     pub(super) fn ways(&self, index: &impl Fn(&str) -> usize) -> Result<Ways, ScenarioError> {
-        let mut wanted: Vec<usize> =
-            self.scenario.flows.iter().flat_map(|f| [index(&f.from), index(&f.to)]).collect();
+        let flows = addresses(self.scenario);
+        let mut wanted: Vec<Address> = flows.iter().flatten().copied().collect();
         wanted.sort_unstable();
         wanted.dedup();
         let mut ways = Ways::new();
         for &to in &wanted {
             let distance = distances(self.scenario, &self.ends, &self.leaving_of, to);
-            for from in (0..self.scenario.nodes.len()).filter(|&from| from != to) {
+            for from in (0..self.scenario.nodes.len()).filter(|&from| from != to.node) {
                 let leaving_here = &self.leaving_of[from];
                 let found = nearer(self.scenario, &self.ends, leaving_here, &distance, from, to);
                 if !found.is_empty() {
@@ -39,12 +43,20 @@ impl Planner<'_> {
             }
             let pipes: Vec<_> =
                 route.via.iter().map(|name| leaving(self.scenario, name, at, &self.ends)).collect();
-            ways.insert((at, index(&route.to)), pipes);
+            let to = index(&route.to);
+            let host = Address { node: to, link: None };
+            for to in wanted.iter().filter(|one| one.node == to).chain([&host]) {
+                let admitted = pipes.iter().copied().filter(|&pipe| to.admits(pipe, &self.ends));
+                let admitted: Vec<_> = admitted.collect();
+                if !admitted.is_empty() {
+                    ways.insert((at, *to), admitted);
+                }
+            }
         }
-        for (i, flow) in self.scenario.flows.iter().enumerate() {
-            for (from, to) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
-                if !ways.contains_key(&(index(from), index(to))) {
-                    let message = format!("no route from {from} to {to}");
+        for (i, (flow, ends)) in self.scenario.flows.iter().zip(&flows).enumerate() {
+            for (from, to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+                if !ways.contains_key(&(from.node, to)) && from.pipe(&self.ends).is_none() {
+                    let message = format!("no route between {} and {}", flow.from, flow.to);
                     return Err(ScenarioError { path: format!("flows[{i}]"), message });
                 }
             }
@@ -53,7 +65,7 @@ impl Planner<'_> {
     }
 
     /// The next node that is no switch, beyond a pipe towards a host, and the pipe that enters it.
-    fn next(&self, ways: &Ways, pipe: usize, to: usize) -> Option<(usize, usize)> {
+    fn next(&self, ways: &Ways, pipe: usize, to: Address) -> Option<(usize, usize)> {
         let mut pipe = pipe;
         for _ in 0..=self.scenario.nodes.len() {
             let node = far_end(pipe, &self.ends);
@@ -105,11 +117,14 @@ impl Planner<'_> {
             if node.kind == NodeKind::Switch {
                 continue; // A bridge learns.
             }
+            if to.link.is_some() && node.kind == NodeKind::Host {
+                continue; // Interfaces are reached from interfaces.
+            }
             let field = || format!("nodes[{at}]");
             let Some((next, _)) = self.next(ways, pipes[0], to) else {
                 return refuse(field(), "switches that lead nowhere");
             };
-            let target = dotted(to);
+            let target = self.dotted(to);
             let extra = node.tcp.as_ref().map(route_options).unwrap_or_default();
             let source = if node.kind == NodeKind::Host {
                 format!(" src {}", dotted(at))
@@ -183,6 +198,49 @@ impl Planner<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A host's interfaces that subflows run from: their addresses, and by which of them packets from
+    /// each leave.
+    pub(super) fn interfaces(&mut self, ways: &Ways) -> Result<(), ScenarioError> {
+        let flows = addresses(self.scenario);
+        let mut pairs: BTreeSet<(Address, Address)> = BTreeSet::new();
+        for ends in flows.iter().filter(|ends| ends[0].link.is_some()) {
+            pairs.extend([(ends[0], ends[1]), (ends[1], ends[0])]);
+        }
+        for (from, to) in pairs {
+            let Some(pipe) = from.pipe(&self.ends) else { continue };
+            let Some((next, last)) = self.next(ways, pipe, to) else {
+                return refuse(format!("nodes[{}]", from.node), "switches that lead nowhere");
+            };
+            let (own, target, next_address) = (self.dotted(from), self.dotted(to), dotted(next));
+            let (table, device) = (FROM_INTERFACE + pipe, device(pipe));
+            let extra = self.scenario.nodes[from.node].tcp.as_ref().map(route_options);
+            let extra = extra.unwrap_or_default();
+            let here = &mut self.plan.namespaces[from.node];
+            let address = format!("addr add {own}/32 dev lo");
+            if !here.up.contains(&address) {
+                here.up.push(address);
+                here.routes.push(format!("rule add from {own} lookup {table}"));
+                if self.scenario.neighbour_discovery.is_none() {
+                    here.routes.push(format!(
+                        "neigh replace {next_address} lladdr {} dev {device} nud permanent",
+                        mac(last ^ 1),
+                    ));
+                }
+            }
+            here.routes.push(format!(
+                "route add {target} via {next_address} dev {device} onlink{extra} table {table}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn dotted(&self, to: Address) -> String {
+        match to.pipe(&self.ends) {
+            Some(pipe) => interface_address(pipe).map(|byte| byte.to_string()).join("."),
+            None => dotted(to.node),
+        }
     }
 
     /// Packets without payload get a routing table of their own at a router: those shorter than

@@ -27,19 +27,24 @@ impl Sender {
     }
 
     fn send_syn(&mut self, timeout: u64, tries: u32) {
-        self.out.push(Segment {
+        let syn = Segment {
             flags: self.ecn_syn(tries),
             timestamps: self.options.tcp_timestamps,
             tsval_ms: self.now_ms() as u32,
             window_bytes: self.carried.window_bytes,
             ..Segment::default()
-        });
+        };
+        self.out.push(syn.with_multipath(self.multipath_of_syn()));
         self.set_timer(Pending::Retransmit, timeout);
     }
 
     pub(super) fn on_syn_ack(&mut self, segment: &Segment, first: Time, tries: u32) {
         self.ecn_syn_ack(segment);
         self.clear_timer();
+        if !self.multipath_answered(segment) {
+            self.phase = Phase::GivenUp(self.now);
+            return;
+        }
         let rtt_us = self.syn_rtt_us(segment, first, tries);
         // The SYN was sent again, and more than once (`tcp_init_transfer`), and that was needed: the
         // answer is not to the first (`tcp_try_undo_spurious_syn`).
@@ -185,7 +190,8 @@ impl Receiver {
     fn send_syn_ack(&mut self, flags: Flags) {
         let window_bytes = self.rcv_wnd.min(u64::from(u32::MAX)) as u32;
         let header = self.header();
-        self.out.push(Segment { flags, window_bytes, ..header });
+        let segment = Segment { flags, window_bytes, ..header };
+        self.out.push(segment.with_multipath(self.multipath_of_syn_ack()));
     }
 
     /// RTT of the SYN-ACK: of one that was sent again only timestamps tell it

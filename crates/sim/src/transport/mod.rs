@@ -21,6 +21,7 @@ pub(crate) mod rtx_queue;
 pub(crate) mod sacktag;
 pub(crate) mod sender;
 pub(crate) mod source;
+pub(crate) mod subflow;
 pub(crate) mod timers;
 pub(crate) mod wheel;
 mod write_queue;

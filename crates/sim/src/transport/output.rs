@@ -283,6 +283,9 @@ impl Sender {
             cause,
             ..header
         };
+        if payload_bytes > 0 && self.subflow.is_some() {
+            segment = segment.with_multipath(self.multipath_of_data(seq, payload_bytes));
+        }
         if segment.frame_bytes() > ETHERNET_HEADER_BYTES + self.options.mtu_bytes {
             segment.sack_count = 0; // There is no room beside so much data.
         }
@@ -505,7 +508,8 @@ impl Sender {
     /// the data before it.
     fn collapses(&self, id: SegmentId) -> bool {
         let [next_id, after_id] = [id + 1, id + 2];
-        if next_id >= self.queue.end_id() {
+        // What is mapped apart stays apart (`mptcp_skb_can_collapse`).
+        if next_id >= self.queue.end_id() || self.subflow.is_some() {
             return false;
         }
         let (segment, next) = (self.queue.get(id), self.queue.get(next_id));

@@ -6,6 +6,7 @@ use super::ecn::ReceiverEcn;
 use super::reassembly::Reassembly;
 use super::rtt::RTO_MAX_US;
 use super::sender::Sender;
+use super::subflow::ReceivingSubflow;
 use super::wheel::{Tick, Timer};
 use crate::events::Turn;
 use dumbbell_model::scenario::Sink;
@@ -114,6 +115,8 @@ pub(crate) struct Receiver {
     pub(super) space_bytes: u64,
     pub(super) read_at: Option<Time>,
 
+    /// Where this is a subflow of Multipath TCP.
+    pub(crate) subflow: Option<Box<ReceivingSubflow>>,
     pub(super) ecn: ReceiverEcn,
     /// Of the segment being processed.
     pub(super) ecn_field: u8,
@@ -175,6 +178,7 @@ impl Receiver {
             space_seq: 0,
             space_bytes: 0,
             read_at: None,
+            subflow: None,
             ecn: ReceiverEcn::default(),
             ecn_field: 0,
             duplicate_packets: 0,
@@ -186,11 +190,19 @@ impl Receiver {
     /// A segment of the sender arrived.
     /// `ecn_field`: of its IP header (RFC 3168 §5).
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, ecn_field: u8) {
+        if self.on_segment_first(now, segment, ecn_field) {
+            self.ack_check();
+            self.read_available();
+        }
+    }
+
+    /// The same as far as data that arrived in order waits to be read, told by `true`.
+    pub(crate) fn on_segment_first(&mut self, now: Time, segment: &Segment, ecn_field: u8) -> bool {
         self.now = now;
         self.ecn_field = ecn_field;
         if segment.flags.is_syn() {
             self.on_syn(segment);
-            return;
+            return false;
         }
         let handshake = !self.established;
         if handshake {
@@ -200,22 +212,23 @@ impl Receiver {
             if self.finished && segment.ack > 0 && segment.payload_bytes == 0 && !segment.flags.fin
             {
                 self.fin_timer = Timer::default(); // Our FIN is acknowledged.
-                return;
+                return false;
             }
             debug_assert!(fin_at >= self.copied_seq || self.finished);
         }
+        self.answer_join(segment);
         if !self.admits(segment) {
-            return;
+            return false;
         }
         if !handshake {
             self.measure_rtt_by_timestamp(segment);
         }
         if segment.payload_bytes == 0 && !segment.flags.fin {
-            return;
+            return false;
         }
+        self.take_mapping(segment);
         self.data_queue(segment);
-        self.ack_check();
-        self.read_available();
+        true
     }
 
     /// Whether it is of this connection and of now (`tcp_validate_incoming`).

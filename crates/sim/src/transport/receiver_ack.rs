@@ -30,7 +30,7 @@ impl Receiver {
     }
 
     /// Is an ACK due? (`__tcp_ack_snd_check`; RFC 1122 §4.2.3.2, RFC 5681 §4.2)
-    pub(super) fn ack_check(&mut self) {
+    pub(crate) fn ack_check(&mut self) {
         if !self.ack.scheduled && !self.ack.now {
             return;
         }
@@ -148,11 +148,17 @@ impl Receiver {
             window_bytes: self.rcv_wnd.min(u64::from(u32::MAX)) as u32,
             ..Segment::default()
         }
+        .with_multipath(self.multipath_of_ack())
     }
 
     /// `tcp_send_ack`.
     pub(super) fn send_ack(&mut self) {
         self.send(Flags::default());
+    }
+
+    /// The same, for who is not part of this.
+    pub(crate) fn send_now(&mut self) {
+        self.send_ack();
     }
 
     /// An ACK, and what it rides on.

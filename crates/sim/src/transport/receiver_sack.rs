@@ -81,8 +81,13 @@ impl Receiver {
         if !self.options.tcp_sack {
             return;
         }
-        let most =
-            if self.options.tcp_timestamps { SACK_BLOCKS_WITH_TIMESTAMPS } else { SACK_BLOCKS_MAX };
+        // A data ACK leaves room for two blocks fewer, or one.
+        let most = match (self.options.tcp_timestamps, self.in_use().is_some()) {
+            (true, false) => SACK_BLOCKS_WITH_TIMESTAMPS,
+            (true, true) => 1,
+            (false, false) => SACK_BLOCKS_MAX,
+            (false, true) => SACK_BLOCKS_MAX - 1,
+        };
         let held = self.sacks[..self.sack_count].iter().copied();
         let blocks = self.dsack.into_iter().chain(held).take(most);
         for block in blocks {

@@ -109,8 +109,11 @@ impl Receiver {
 
     /// `__tcp_select_window`: RFC 1122 §4.2.3.3 silly-window avoidance.
     pub(super) fn select_window(&self) -> u64 {
-        let mut free = self.space();
-        let allowed = self.win_from_space(self.rcvbuf);
+        // A subflow offers the connection's room (`mptcp_space`).
+        let (mut free, allowed) = match self.in_use() {
+            Some(subflow) => (subflow.shared.free_bytes, subflow.shared.full_bytes),
+            None => (self.space(), self.win_from_space(self.rcvbuf)),
+        };
         let full = self.window_clamp.min(allowed);
         let mss = self.ack.rcv_mss.min(full);
         let unit = 1 << self.wscale;
@@ -144,6 +147,11 @@ impl Receiver {
         let offered = self.offered_window();
         self.rcv_wnd = self.next_window();
         self.rcv_wup = self.rcv_nxt;
+        if self.in_use().is_some() {
+            self.share_window();
+            let unit = 1u64 << self.wscale;
+            return self.rcv_wnd.min(65_535 << self.wscale) / unit * unit;
+        }
         offered
     }
 
@@ -155,7 +163,9 @@ impl Receiver {
 
     fn next_window(&self) -> u64 {
         let unit = 1u64 << self.wscale;
-        let (current, window) = (self.receive_window(), self.select_window());
+        // Of a subflow, the connection's window is what does not shrink.
+        let current = if self.in_use().is_some() { 0 } else { self.receive_window() };
+        let window = self.select_window();
         if window < current {
             current.div_ceil(unit) * unit
         } else {
@@ -205,6 +215,11 @@ impl Receiver {
         if !self.merges_well() {
             self.adjust_space();
         }
+        self.clean_up(bytes);
+    }
+
+    /// So much was read: an ACK may be due (`tcp_cleanup_rbuf`).
+    pub(crate) fn clean_up(&mut self, bytes: u64) {
         // The application has read everything, up to the end of what the sender wrote in one go.
         // Of an application that answers, or once it is the end, two such pieces, and more than the FIN.
         let copied = bytes > u64::from(self.finished);

@@ -227,6 +227,7 @@ impl Sender {
     /// `tcp_enter_recovery`.
     pub(crate) fn enter_recovery(&mut self, ece: bool) {
         self.counters.recoveries += 1;
+        self.losses.loss(self.snd_una);
         if !self.any_retrans_done() {
             self.retrans_stamp_ms = None;
         }

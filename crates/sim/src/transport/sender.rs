@@ -11,6 +11,7 @@ use super::rate::RateState;
 use super::receiver::INVALID_RATE_LIMIT;
 use super::rtt::RttState;
 use super::rtx_queue::{RtxQueue, SegmentId};
+use super::subflow::{LossIntervals, SendingSubflow};
 use super::wheel::{Tick, Timer};
 use super::write_queue::WriteQueue;
 use crate::events::Turn;
@@ -202,6 +203,9 @@ pub(crate) struct Sender {
     pub(super) carried: Segment,
     pub(super) sent_since: SentSince,
 
+    pub(crate) losses: LossIntervals,
+    /// Where this is a subflow of Multipath TCP.
+    pub(crate) subflow: Option<Box<SendingSubflow>>,
     challenged_at: Option<Time>,
     pub(crate) ecn: SenderEcn,
     pub(crate) counters: Counters,
@@ -319,6 +323,8 @@ impl Sender {
             fq_queue: VecDeque::new(),
             carried: Segment { window_bytes: WINDOW_OF_NO_DATA, ..Segment::default() },
             sent_since: SentSince::default(),
+            losses: LossIntervals::default(),
+            subflow: None,
             challenged_at: None,
             ecn: SenderEcn::default(),
             counters: Counters::default(),
@@ -348,11 +354,36 @@ impl Sender {
             return; // The SYN-ACK once more: our ACK of it was lost.
         }
         self.on_ack(segment);
+        self.on_acked(segment);
+    }
+
+    /// What follows an ACK.
+    fn on_acked(&mut self, segment: &Segment) {
         self.data_snd_check();
         if segment.flags.fin {
             self.acknowledge_fin(segment);
         }
         self.check_finished();
+    }
+
+    /// The same for a subflow, whose connection acts in between, told by `true`.
+    pub(crate) fn on_segment_first(&mut self, now: Time, segment: &Segment) -> bool {
+        if self.phase != Phase::Established || segment.flags.is_syn() {
+            self.on_segment(now, segment);
+            return false;
+        }
+        self.now = now;
+        if segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 >= 0 {
+            self.ts_recent_ms = segment.tsval_ms;
+        }
+        self.on_ack(segment);
+        self.forget_mappings();
+        true
+    }
+
+    /// And after that.
+    pub(crate) fn on_segment_then(&mut self, segment: &Segment) {
+        self.on_acked(segment);
     }
 
     /// Everything is acknowledged, the FIN too.
@@ -414,6 +445,7 @@ impl Sender {
         if self.timer.take_due(now) {
             self.on_write_timer();
         }
+        self.on_third_timer();
         self.release_fq();
         if self.pacing_timer.is_some_and(|at| at <= now) {
             self.pacing_timer = None;
@@ -431,8 +463,14 @@ impl Sender {
     /// When [`Self::on_timeout`] must be called next.
     pub(crate) fn next_deadline(&self) -> Time {
         let fq = self.fq_queue.front().map(|(leaves, _)| *leaves);
-        let timers =
-            [self.timer.fires, self.pacing_timer, self.small_queue_timer, self.source_at, fq];
+        let timers = [
+            self.timer.fires,
+            self.pacing_timer,
+            self.small_queue_timer,
+            self.source_at,
+            fq,
+            self.third_timer_fires(),
+        ];
         timers.into_iter().flatten().min().unwrap_or(Time::NEVER)
     }
 
@@ -532,6 +570,7 @@ impl Sender {
             tsecr_ms: self.ts_recent_ms,
             ..self.carried
         }
+        .with_multipath(self.multipath_of_bare())
     }
 
     /// What the segments that follow say of the other direction: `ack`, `window_bytes`, `sack`,

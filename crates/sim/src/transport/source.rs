@@ -15,7 +15,7 @@ const PIECE_BYTES: u64 = 65_536;
 impl Sender {
     /// Bytes that go into one buffer of the write queue: a unit of segmentation offload, at most
     /// half of the largest window the peer ever offered (`tcp_xmit_size_goal`).
-    fn size_goal(&self) -> u64 {
+    pub(super) fn size_goal(&self) -> u64 {
         let mss = u64::from(self.mss);
         if !self.options.gso {
             return mss;
@@ -25,7 +25,7 @@ impl Sender {
     }
 
     /// Memory of what is written and not acknowledged (`sk_wmem_queued`).
-    fn queued_memory(&self) -> u64 {
+    pub(super) fn queued_memory(&self) -> u64 {
         self.write_seq.saturating_sub(self.snd_una)
             + self.sent_overhead_bytes
             + self.write_queue.buffers() as u64 * SEGMENT_OVERHEAD_BYTES
@@ -52,6 +52,9 @@ impl Sender {
             self.expand_sndbuf();
             self.cwnd_stamp = self.jiffies();
         }
+        if self.subflow.is_some() {
+            return; // The connection's buffer counts.
+        }
         let queued = self.queued_memory();
         if self.sndbuf.saturating_sub(queued) >= queued >> 1 {
             self.no_space = false;
@@ -69,7 +72,7 @@ impl Sender {
                 refill.is_zero() && bytes.is_none_or(|bytes| self.written_bytes < bytes)
             }
             Source::Session => self.written_bytes < self.allowed_bytes,
-            Source::Periodic { .. } => false,
+            Source::Periodic { .. } | Source::Subflow => false,
         };
         if more {
             self.fill_from_source();
@@ -95,6 +98,7 @@ impl Sender {
                 }
             }
             Source::Session => self.write(self.allowed_bytes - self.written_bytes),
+            Source::Subflow => {} // The connection writes.
             Source::Periodic { chunk_bytes, interval, bytes } => {
                 let left = bytes.map_or(u64::MAX, |bytes| bytes - self.written_bytes);
                 self.write(chunk_bytes.min(left));
@@ -164,7 +168,7 @@ impl Sender {
         }
     }
 
-    fn mark_push(&mut self) {
+    pub(super) fn mark_push(&mut self) {
         self.write_queue.mark_push();
         self.pushed_seq = self.write_seq;
     }

@@ -61,6 +61,7 @@ impl Sender {
             return;
         }
         self.counters.timeouts += 1;
+        self.losses.loss(self.snd_una);
         self.enter_loss();
         self.retransmits += 1;
         let head = self.queue.front_id();

@@ -5,9 +5,9 @@ pub(crate) mod trace;
 
 use dumbbell_model::queue::{Framing, Queue};
 use dumbbell_model::scenario::{
-    Algorithm, EchoProtocol, Flow, Link, Loss, Node, NodeKind, Ping, Pipe, Sampling, Scenario,
-    ScriptedDrop, Shaper, Sink, Source, Spray, SprayPolicy, SprayWhat, Tap, Tcp, Traffic, Udp,
-    SCENARIO_VERSION,
+    Algorithm, Connection, EchoProtocol, Flow, Link, Loss, Node, NodeKind, Ping, Pipe, Sampling,
+    Scenario, Scheduler, ScriptedDrop, Shaper, Sink, Source, Spray, SprayPolicy, SprayWhat,
+    Subflow, Tap, Tcp, Traffic, Udp, SCENARIO_VERSION,
 };
 use dumbbell_model::tables::{Column, Table};
 use dumbbell_model::{Rate, Span, TcpOptions, Time};
@@ -217,6 +217,7 @@ fn scenario(duration: Span, nodes: Vec<Node>, links: Vec<Link>) -> Scenario {
         flows: Vec::new(),
         arrivals: Vec::new(),
         sessions: Vec::new(),
+        connections: Vec::new(),
         taps: vec![Tap { name: "tap".into(), node: "a0".into(), link: "a0".into() }],
         sampling: Sampling {
             interval,
@@ -356,4 +357,52 @@ pub(crate) fn ping(name: &str, pair: usize, interval: Span) -> Flow {
 pub(crate) fn near(measured: f64, expected: f64, share: f64) {
     let error = (measured / expected - 1.0).abs();
     assert!(error <= share, "measured {measured}, expected {expected} within {share}");
+}
+
+/// Hosts a0 and b0 joined by paths apart: a0 – r0 – s0 – b0, a0 – r1 – s1 – b0, … The pipes of path i
+/// are the links p0, p1, …; those of the hosts, x0, x1, … and y0, y1, …, take no time.
+pub(crate) fn apart(duration: Span, paths: &[(Pipe, Pipe)]) -> Scenario {
+    let mut nodes = vec![host("a0"), host("b0")];
+    let mut links = Vec::new();
+    for (i, (forward, backward)) in paths.iter().enumerate() {
+        let (r, s) = (format!("r{i}"), format!("s{i}"));
+        links.push(link(&format!("x{i}"), "a0", &r, wire(), wire()));
+        links.push(link(&format!("p{i}"), &r, &s, forward.clone(), backward.clone()));
+        links.push(link(&format!("y{i}"), &s, "b0", wire(), wire()));
+        nodes.extend([router(r), router(s)]);
+    }
+    let mut scenario = scenario(duration, nodes, links);
+    scenario.taps.clear();
+    scenario
+}
+
+/// A Multipath TCP connection `m` from a0 to b0 with a subflow over each of these paths: m/1, m/2, …
+pub(crate) fn multipath(
+    scenario: &mut Scenario,
+    algorithm: Algorithm,
+    scheduler: Scheduler,
+    source: Source,
+    paths: &[usize],
+) {
+    let mut subflows = Vec::new();
+    for (i, path) in paths.iter().enumerate() {
+        let name = format!("m/{}", i + 1);
+        scenario.flows.push(tcp(&name, 0, algorithm, Source::Subflow));
+        subflows.push(Subflow {
+            flow: name,
+            local: format!("x{path}"),
+            remote: format!("y{path}"),
+            backup: false,
+        });
+    }
+    scenario.connections.push(Connection {
+        name: "m".into(),
+        group: String::new(),
+        scheduler,
+        subflows,
+        source,
+        sink: Sink { lowat_bytes: 1, rate_bps: None },
+        stop: None,
+        opportunistic: false,
+    });
 }

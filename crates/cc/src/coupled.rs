@@ -1,0 +1,20 @@
+//! What the coupled algorithms of Multipath TCP see of each other: every subflow of a connection.
+
+/// A subflow, as its siblings see it. A snapshot taken before the hooks of an ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Subflow {
+    /// Established, and not closed: it takes part.
+    pub active: bool,
+    /// Congestion window, packets.
+    pub cwnd: u32,
+    /// In slow start.
+    pub slow_start: bool,
+    /// Payload bytes per segment.
+    pub mss: u32,
+    /// Smoothed RTT times 8, microseconds; 0 before the first sample.
+    pub srtt_us8: u32,
+    /// Bytes acknowledged since the last loss (`l2r` of OLIA).
+    pub since_loss_bytes: u64,
+    /// Bytes acknowledged between the last two losses (`l1r` of OLIA).
+    pub between_losses_bytes: u64,
+}

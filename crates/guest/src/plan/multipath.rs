@@ -1,0 +1,53 @@
+//! Multipath TCP: what the kernel has of it, and what its hosts need.
+
+use super::{refuse, Planner};
+use dumbbell_model::scenario::{Scenario, Scheduler, Traffic};
+use dumbbell_model::{ScenarioError, TcpOptions};
+
+/// Refuses what only the simulator has.
+pub(super) fn check_connections(scenario: &Scenario) -> Result<(), ScenarioError> {
+    for (i, connection) in scenario.connections.iter().enumerate() {
+        if connection.scheduler != Scheduler::Default {
+            let message = format!(
+                "the scheduler {}; Linux has its own only (default)",
+                connection.scheduler.name()
+            );
+            return refuse(format!("connections[{i}].scheduler"), &message);
+        }
+        if connection.opportunistic {
+            let message = "opportunistic retransmission and penalisation";
+            return refuse(format!("connections[{i}].opportunistic"), message);
+        }
+    }
+    for (i, flow) in scenario.flows.iter().enumerate() {
+        if let Traffic::Tcp(tcp) = &flow.traffic {
+            if tcp.congestion_control.is_coupled() {
+                return refuse(
+                    format!("flows[{i}].traffic.tcp.congestion_control"),
+                    "coupled congestion control; each subflow of Linux has an algorithm of its own",
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Planner<'_> {
+    /// Of a host at which a connection ends: it speaks Multipath TCP or not, and leaves its subflows
+    /// to us.
+    pub(super) fn mptcp_sysctls(&self, host: &str, tcp: &TcpOptions) -> Vec<(String, String)> {
+        let mut first = self.scenario.connections.iter().map(|connection| connection.first());
+        let ends_here = first.any(|name| {
+            let mut flows = self.scenario.flows.iter();
+            flows.any(|flow| flow.name == name && (flow.from == host || flow.to == host))
+        });
+        if !ends_here {
+            return Vec::new();
+        }
+        let enabled = u8::from(tcp.mptcp_enabled).to_string();
+        vec![
+            ("net/mptcp/enabled".to_owned(), enabled),
+            ("net/mptcp/pm_type".to_owned(), "1".to_owned()),
+        ]
+    }
+}

@@ -1,0 +1,188 @@
+//! What a segment says of Multipath TCP (RFC 8684 §3). Data sequence numbers are unwrapped: byte
+//! offsets of the connection's stream, its DATA_FIN counted as one after the last byte.
+
+use crate::tcp::{SackBlock, Segment, SACK_BLOCKS_MAX};
+
+/// The option of a segment. Data goes one way: who opens the connection sends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Multipath {
+    /// MP_CAPABLE on a SYN or the answer to one (§3.1).
+    Capable,
+    /// MP_CAPABLE with both keys: on the third segment of the handshake, and on the first data.
+    CapableAck {
+        /// The segment has data, which begins the stream.
+        data: bool,
+    },
+    /// MP_JOIN on a SYN or the answer to one (§3.2).
+    Join {
+        /// The subflow is a backup.
+        backup: bool,
+    },
+    /// MP_JOIN on the third segment of the handshake.
+    JoinAck,
+    /// DSS of the data's receiver (§3.3.2).
+    DataAck {
+        /// Next data byte expected.
+        data_ack: u64,
+        /// The receiver closes, too: its DATA_FIN.
+        fin: bool,
+    },
+    /// DSS of the data's sender without a mapping.
+    NoMapping {
+        /// It has seen the receiver's DATA_FIN.
+        closed: bool,
+    },
+    /// DSS with the mapping of the segment's data (§3.3.1).
+    Mapping {
+        /// Data sequence number of the segment's first byte.
+        dsn: u64,
+        /// The last byte is followed by DATA_FIN (§3.3.3).
+        fin: bool,
+    },
+    /// DSS with DATA_FIN alone.
+    DataFin {
+        /// Its data sequence number.
+        dsn: u64,
+    },
+}
+
+const CAPABLE: u64 = 1;
+const CAPABLE_ACK: u64 = 2;
+const JOIN: u64 = 3;
+const JOIN_ACK: u64 = 4;
+const DATA_ACK: u64 = 5;
+const NO_MAPPING: u64 = 6;
+const MAPPING: u64 = 7;
+const DATA_FIN: u64 = 8;
+/// Set in a code whose variant says yes to its question.
+const YES: u64 = 1 << 8;
+
+impl Multipath {
+    /// As two words, of which the first is never 0.
+    fn words(self) -> [u64; 2] {
+        let yes = |code: u64, yes: bool| code | if yes { YES } else { 0 };
+        match self {
+            Self::Capable => [CAPABLE, 0],
+            Self::CapableAck { data } => [yes(CAPABLE_ACK, data), 0],
+            Self::Join { backup } => [yes(JOIN, backup), 0],
+            Self::JoinAck => [JOIN_ACK, 0],
+            Self::DataAck { data_ack, fin } => [yes(DATA_ACK, fin), data_ack],
+            Self::NoMapping { closed } => [yes(NO_MAPPING, closed), 0],
+            Self::Mapping { dsn, fin } => [yes(MAPPING, fin), dsn],
+            Self::DataFin { dsn } => [DATA_FIN, dsn],
+        }
+    }
+
+    fn of_words([code, value]: [u64; 2]) -> Option<Self> {
+        let yes = code & YES != 0;
+        Some(match code & !YES {
+            CAPABLE => Self::Capable,
+            CAPABLE_ACK => Self::CapableAck { data: yes },
+            JOIN => Self::Join { backup: yes },
+            JOIN_ACK => Self::JoinAck,
+            DATA_ACK => Self::DataAck { data_ack: value, fin: yes },
+            NO_MAPPING => Self::NoMapping { closed: yes },
+            MAPPING => Self::Mapping { dsn: value, fin: yes },
+            DATA_FIN => Self::DataFin { dsn: value },
+            _ => return None,
+        })
+    }
+
+    /// Length of the option with its padding, as Linux writes it: 64-bit data sequence numbers, no
+    /// checksums, data ACKs of 64 bits where the peer sends such numbers. `answers`: on a SYN-ACK.
+    pub fn bytes(self, answers: bool) -> u32 {
+        match self {
+            Self::Capable if answers => 12,
+            Self::Capable => 4,
+            Self::CapableAck { data: false } => 20,
+            Self::CapableAck { data: true } => 24, // 22
+            Self::Join { .. } if answers => 16,
+            Self::Join { .. } => 12,
+            Self::JoinAck => 24,
+            Self::DataAck { fin: false, .. } => 12,
+            Self::DataAck { fin: true, .. } => 28, // 26
+            Self::NoMapping { .. } => 8,
+            Self::Mapping { .. } | Self::DataFin { .. } => 24, // 22
+        }
+    }
+}
+
+/// Room that a mapping takes in every full segment: it makes the MSS so much smaller.
+pub const MAPPING_BYTES: u32 = 24;
+/// Of a pure data ACK.
+pub const DATA_ACK_BYTES: u32 = 12;
+
+impl Segment {
+    /// What it says of Multipath TCP. It lies where the fourth SACK block would: beside such an
+    /// option there is never room for it.
+    pub fn multipath(&self) -> Option<Multipath> {
+        if usize::from(self.sack_count) == SACK_BLOCKS_MAX {
+            return None;
+        }
+        let SackBlock { start, end } = self.sack[SACK_BLOCKS_MAX - 1];
+        Multipath::of_words([start, end])
+    }
+
+    /// The same segment with this option.
+    pub fn with_multipath(mut self, option: Option<Multipath>) -> Self {
+        let [start, end] = option.map_or([0, 0], Multipath::words);
+        self.sack_count = self.sack_count.min(SACK_BLOCKS_MAX as u8 - 1);
+        self.sack[SACK_BLOCKS_MAX - 1] = SackBlock { start, end };
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::{Flags, Syn};
+
+    const ALL: [Multipath; 13] = [
+        Multipath::Capable,
+        Multipath::CapableAck { data: false },
+        Multipath::CapableAck { data: true },
+        Multipath::Join { backup: false },
+        Multipath::Join { backup: true },
+        Multipath::JoinAck,
+        Multipath::DataAck { data_ack: u64::MAX, fin: false },
+        Multipath::DataAck { data_ack: 7, fin: true },
+        Multipath::NoMapping { closed: false },
+        Multipath::NoMapping { closed: true },
+        Multipath::Mapping { dsn: 0, fin: false },
+        Multipath::Mapping { dsn: 1 << 40, fin: true },
+        Multipath::DataFin { dsn: 9 },
+    ];
+
+    #[test]
+    fn a_segment_says_what_it_was_given() {
+        assert_eq!(Segment::default().multipath(), None);
+        for option in ALL {
+            let segment = Segment::default().with_multipath(Some(option));
+            assert_eq!(segment.multipath(), Some(option));
+            assert_eq!(segment.with_multipath(None), Segment::default());
+        }
+    }
+
+    #[test]
+    fn four_sack_blocks_are_no_option() {
+        let block = SackBlock { start: CAPABLE, end: 0 };
+        let segment = Segment { sack_count: 4, sack: [block; 4], ..Segment::default() };
+        assert_eq!(segment.multipath(), None);
+    }
+
+    #[test]
+    fn all_fits_into_the_forty_bytes_of_options() {
+        for option in ALL {
+            let flags = Flags::default();
+            let segment = Segment { timestamps: true, flags, ..Segment::default() };
+            assert!(option.bytes(false) + 12 <= 40, "{option:?}");
+            let frame = segment.with_multipath(Some(option)).frame_bytes();
+            assert_eq!(frame, 66 + option.bytes(false));
+        }
+        for option in [Multipath::Capable, Multipath::Join { backup: false }] {
+            let flags = Flags { syn: Syn::Answers, ..Flags::default() };
+            let segment = Segment { flags, ..Segment::default() }.with_multipath(Some(option));
+            assert_eq!(segment.frame_bytes(), 74 + option.bytes(true));
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! The receiving end of a connection: data in order of its own sequence space, one buffer and one
+//! window for all subflows (net/mptcp/protocol.c).
+
+use super::Subflows;
+use crate::transport::reassembly::Reassembly;
+use crate::transport::receiver::Receiver;
+use crate::transport::subflow::Shared;
+use dumbbell_model::scenario::Sink;
+use dumbbell_model::{Span, TcpOptions, Time};
+use dumbbell_packet::SackBlock;
+
+/// How often a rate-limited application reads.
+const SLOW_READ_INTERVAL: Span = Span::from_ms(10);
+/// Memory around the payload of what could not be merged with its neighbour.
+const BUFFER_OVERHEAD_BYTES: u64 = 1280;
+
+/// Counters for the tables.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    /// Data bytes that arrived although they had arrived before.
+    pub(crate) duplicate_bytes: u64,
+    /// Data bytes beyond the window, thrown away.
+    pub(crate) beyond_window_bytes: u64,
+    /// Most that ever waited for a gap to be filled.
+    pub(crate) out_of_order_max_bytes: u64,
+    /// Time in which something waited so.
+    pub(crate) blocked: Span,
+}
+
+/// The receiving end.
+pub(crate) struct DataReceiver {
+    sink: Sink,
+    options: TcpOptions,
+    pub(crate) ack_seq: u64,
+    /// What the application has read.
+    copied: u64,
+    reassembly: Reassembly,
+    rcvbuf: u64,
+    window_end: u64,
+    last_window: u64,
+    /// Where the stream ends, once that is known.
+    pub(crate) fin_at: Option<u64>,
+    pub(crate) closed: bool,
+    /// The other end knows that this one closes.
+    pub(crate) close_seen: bool,
+
+    /// Measurement of what is read in an RTT (`rcvq_space`).
+    space_time: Time,
+    space_rtt_us8: u64,
+    space_copied: u64,
+    space_bytes: u64,
+    pub(crate) read_at: Option<Time>,
+    blocked_since: Option<Time>,
+    pub(crate) last_delivery: Option<Time>,
+    /// Subflows whose receiver may have sent something.
+    pub(crate) touched: Vec<bool>,
+    pub(crate) counters: Counters,
+}
+
+impl DataReceiver {
+    pub(crate) fn new(sink: Sink, options: &TcpOptions, subflows: usize) -> Self {
+        Self {
+            sink,
+            options: options.clone(),
+            ack_seq: 0,
+            copied: 0,
+            reassembly: Reassembly::default(),
+            rcvbuf: options.tcp_rmem[1],
+            window_end: 0,
+            last_window: 0,
+            fin_at: None,
+            closed: false,
+            close_seen: false,
+            space_time: Time::ZERO,
+            space_rtt_us8: 0,
+            space_copied: 0,
+            space_bytes: 0,
+            read_at: None,
+            blocked_since: None,
+            last_delivery: None,
+            touched: vec![false; subflows],
+            counters: Counters::default(),
+        }
+    }
+
+    fn mss(&self) -> u64 {
+        u64::from(self.options.mtu_bytes - 40 - if self.options.tcp_timestamps { 12 } else { 0 })
+    }
+
+    fn win_from_space(&self, space: u64) -> u64 {
+        let scale = self.options.tcp_adv_win_scale;
+        if scale <= 0 {
+            space >> scale.unsigned_abs()
+        } else {
+            space - (space >> scale)
+        }
+    }
+
+    /// Memory in use (`__mptcp_rmem`): segments that merge with their neighbours.
+    fn memory(&self) -> u64 {
+        let unread = self.ack_seq - self.copied - u64::from(self.closed);
+        let bytes = unread + self.reassembly.bytes();
+        bytes * u64::from(self.options.rx_segment_bytes) / self.mss()
+            + self.reassembly.ranges() as u64 * BUFFER_OVERHEAD_BYTES
+    }
+
+    fn space(&self) -> u64 {
+        self.win_from_space(self.rcvbuf.saturating_sub(self.memory()))
+    }
+
+    /// The first subflow is established (`mptcp_rcv_space_init`).
+    pub(crate) fn begin(&mut self, now: Time, window: u64) {
+        self.space_time = now;
+        self.space_bytes = window.min(10 * self.mss()).max(1);
+        if self.sink.rate_bps.is_some() {
+            self.read_at = Some(now + SLOW_READ_INTERVAL);
+        }
+    }
+
+    /// Lends a subflow's receiver what it may tell of the connection.
+    pub(crate) fn lend(&self, receiver: &mut Receiver) {
+        if let Some(subflow) = &mut receiver.subflow {
+            subflow.shared = Shared {
+                data_ack: self.ack_seq,
+                window_end: self.window_end,
+                free_bytes: self.space(),
+                full_bytes: self.win_from_space(self.rcvbuf),
+                last_window: self.last_window,
+                closes: self.closed && !self.close_seen,
+            };
+        }
+    }
+
+    /// Learns what it has told.
+    pub(crate) fn take_back(&mut self, receiver: &Receiver) {
+        if let Some(subflow) = &receiver.subflow {
+            self.window_end = self.window_end.max(subflow.shared.window_end);
+            self.last_window = subflow.shared.last_window;
+        }
+    }
+
+    /// What arrived in order on a subflow (`__mptcp_move_skbs_from_subflow`).
+    pub(crate) fn take_from(&mut self, now: Time, receiver: &mut Receiver) {
+        while let Some(piece) = receiver.take_piece() {
+            self.arrived(now, piece.dsn, piece.bytes);
+        }
+        self.check_fin();
+    }
+
+    /// Data bytes arrive (`__mptcp_move_skb`, `__mptcp_ofo_queue`).
+    pub(crate) fn arrived(&mut self, now: Time, dsn: u64, bytes: u64) {
+        let end = dsn + bytes;
+        let counters = &mut self.counters;
+        if end <= self.ack_seq {
+            counters.duplicate_bytes += bytes;
+            return;
+        }
+        if dsn > self.ack_seq {
+            if end > self.window_end {
+                counters.beyond_window_bytes += bytes;
+                return;
+            }
+            let before = self.reassembly.bytes();
+            self.reassembly.insert(SackBlock { start: dsn, end }, u64::MAX);
+            let held = self.reassembly.bytes();
+            counters.duplicate_bytes += bytes - (held - before);
+            counters.out_of_order_max_bytes = counters.out_of_order_max_bytes.max(held);
+            self.blocked_since.get_or_insert(now);
+            return;
+        }
+        counters.duplicate_bytes += self.ack_seq - dsn;
+        self.ack_seq = end;
+        if !self.reassembly.is_empty() {
+            let before = self.reassembly.bytes();
+            let (next, _) = self.reassembly.advance(end);
+            while let Some(taken) = self.reassembly.take_buffer(self.ack_seq) {
+                self.ack_seq += taken;
+            }
+            debug_assert_eq!(self.ack_seq, next);
+            let used = next - end;
+            self.counters.duplicate_bytes += before - self.reassembly.bytes() - used;
+            if self.reassembly.is_empty() {
+                let since = self.blocked_since.take().unwrap_or(now);
+                self.counters.blocked = self.counters.blocked + now.since(since);
+            }
+        }
+        self.last_delivery = Some(now);
+    }
+
+    /// Until now, at the end of a run.
+    pub(crate) fn blocked_until(&self, now: Time) -> Span {
+        let open = self.blocked_since.map_or(Span::ZERO, |since| now.since(since));
+        self.counters.blocked + open
+    }
+
+    /// The stream's end is known (DATA_FIN).
+    pub(crate) fn ends_at(&mut self, dsn: u64) {
+        self.fin_at = Some(dsn);
+        self.check_fin();
+    }
+
+    /// Everything has arrived: its end is acknowledged, and this side closes, too.
+    fn check_fin(&mut self) {
+        if !self.closed && self.fin_at == Some(self.ack_seq) {
+            self.ack_seq += 1;
+            self.closed = true;
+        }
+    }
+
+    /// Payload that waits for earlier bytes.
+    pub(crate) fn waiting_bytes(&self) -> u64 {
+        self.reassembly.bytes()
+    }
+
+    /// Payload delivered in order.
+    pub(crate) fn delivered_bytes(&self) -> u64 {
+        self.ack_seq - u64::from(self.closed)
+    }
+
+    /// The application reads what waits, once it is enough (`mptcp_recvmsg`).
+    pub(crate) fn read_available(&mut self, now: Time, subflows: &mut Subflows<'_>) {
+        if self.sink.rate_bps.is_some() {
+            return;
+        }
+        let waiting = self.delivered_bytes() - self.copied;
+        let pressed = self.memory() > self.rcvbuf - (self.rcvbuf >> 3);
+        if waiting > 0 && (waiting >= self.sink.lowat_bytes || pressed || self.closed) {
+            self.read(now, waiting, subflows);
+        }
+    }
+
+    /// A slow application reads.
+    pub(crate) fn read_slowly(&mut self, now: Time, subflows: &mut Subflows<'_>) {
+        let Some(rate) = self.sink.rate_bps else { return };
+        self.read_at = Some(now + SLOW_READ_INTERVAL);
+        let waiting = self.delivered_bytes() - self.copied;
+        let bytes = rate.bytes_in(SLOW_READ_INTERVAL).min(waiting);
+        if bytes > 0 {
+            self.read(now, bytes, subflows);
+        }
+    }
+
+    fn read(&mut self, now: Time, bytes: u64, subflows: &mut Subflows<'_>) {
+        self.copied += bytes;
+        if let Some(rcvbuf) = self.adjust_space(now, bytes, subflows) {
+            self.rcvbuf = rcvbuf;
+            for subflow in 0..subflows.len() {
+                self.with(now, subflow, subflows, |receiver| {
+                    receiver.enlarge_to(rcvbuf);
+                    if receiver.is_open() {
+                        receiver.clean_up(1);
+                    }
+                });
+            }
+        }
+        // mptcp_cleanup_rbuf
+        let space = self.space();
+        let doubled = space > 0 && space >= self.last_window << 1;
+        let emptied = self.memory() == 0;
+        for subflow in 0..subflows.len() {
+            if doubled || subflows.receiver(subflow).could_clean_up(emptied) {
+                self.with(now, subflow, subflows, |receiver| {
+                    if receiver.is_open() {
+                        receiver.clean_up(bytes);
+                    }
+                });
+            }
+        }
+    }
+
+    /// Lets a subflow's receiver act.
+    pub(crate) fn with(
+        &mut self,
+        now: Time,
+        subflow: usize,
+        subflows: &mut Subflows<'_>,
+        act: impl FnOnce(&mut Receiver),
+    ) {
+        let receiver = subflows.receiver(subflow);
+        self.lend(receiver);
+        receiver.set_now(now);
+        act(receiver);
+        self.touched[subflow] |= !receiver.out.is_empty();
+        self.take_back(receiver);
+    }
+
+    /// Dynamic right-sizing with the longest RTT of all subflows (`mptcp_rcv_space_adjust`). Returns
+    /// the buffer's new size, if it grows.
+    fn adjust_space(&mut self, now: Time, copied: u64, subflows: &mut Subflows<'_>) -> Option<u64> {
+        self.space_copied += copied;
+        let elapsed_us = now.since(self.space_time).as_us();
+        if self.space_rtt_us8 > 0 && elapsed_us < self.space_rtt_us8 >> 3 {
+            return None;
+        }
+        let rtts = (0..subflows.len()).map(|subflow| subflows.receiver(subflow).rtt_us8());
+        self.space_rtt_us8 = rtts.max().unwrap_or(0);
+        if self.space_rtt_us8 == 0 || elapsed_us < self.space_rtt_us8 >> 3 {
+            return None;
+        }
+        let mut grown = None;
+        if self.space_copied > self.space_bytes {
+            if self.options.tcp_moderate_rcvbuf {
+                grown = Some(self.wanted_rcvbuf()).filter(|&wanted| wanted > self.rcvbuf);
+            }
+            self.space_bytes = self.space_copied;
+        }
+        self.space_copied = 0;
+        self.space_time = now;
+        grown
+    }
+
+    fn wanted_rcvbuf(&self) -> u64 {
+        let mss = self.mss();
+        let mut window = (self.space_copied << 1) + 16 * mss;
+        let grow = window * (self.space_copied - self.space_bytes) / self.space_bytes;
+        window += grow << 1;
+        let mut per_segment = mss + 320 + 576; // SKB_TRUESIZE(advmss + MAX_TCP_HEADER)
+        while self.win_from_space(per_segment) < mss {
+            per_segment += 128;
+        }
+        (window / mss * per_segment).min(self.options.tcp_rmem[2])
+    }
+}

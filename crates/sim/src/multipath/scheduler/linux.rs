@@ -1,0 +1,117 @@
+//! Linux's scheduler (`mptcp_subflow_get_send` of 6.1, called default): the subflow that will have
+//! sent first what waits on it, for a burst of up to 64 KB.
+
+use super::{Pick, Schedule, Stream, View};
+
+/// MPTCP_SEND_BURST_SIZE: 64 KB less TCP header, its options, IPv6 header and fragment header.
+const BURST_BYTES: u64 = 65_536 - 20 - 40 - 40 - 8;
+
+#[derive(Default)]
+pub(super) struct Linux {
+    /// Who carries the present burst, and what is left of it.
+    last: Option<(usize, i64)>,
+    /// Of each subflow, a mean of its pacing rate (`avg_pacing_rate`).
+    rates: Vec<u64>,
+}
+
+impl Schedule for Linux {
+    fn pick(&mut self, stream: &Stream, subflows: &[View]) -> Option<Pick> {
+        let pick = |subflow| Pick { subflow, from: stream.next, most_bytes: u64::MAX };
+        if let Some((last, burst)) = self.last {
+            if burst > 0 && subflows[last].has_room && subflows[last].active {
+                return Some(pick(last));
+            }
+        }
+        self.rates.resize(subflows.len(), 0);
+        let mut best: [Option<(usize, u64)>; 2] = [None; 2];
+        let mut regular = false;
+        for (i, subflow) in subflows.iter().enumerate().filter(|(_, subflow)| subflow.active) {
+            regular |= !subflow.backup;
+            if self.rates[i] == 0 {
+                self.rates[i] = subflow.pacing_rate;
+            }
+            let pace = u64::from(self.rates[i] as u32);
+            if pace == 0 {
+                continue;
+            }
+            let linger = (subflow.queued_bytes << 32) / pace;
+            let slot = &mut best[usize::from(subflow.backup)];
+            if slot.is_none_or(|(_, least)| linger < least) {
+                *slot = Some((i, linger));
+            }
+        }
+        // A backup only if there is no other.
+        let (chosen, _) = best[usize::from(!regular)]?;
+        let subflow = &subflows[chosen];
+        if !subflow.has_room {
+            return None;
+        }
+        let burst = BURST_BYTES.min(stream.window_end.saturating_sub(stream.next));
+        if burst == 0 {
+            self.last = None;
+            return Some(pick(chosen));
+        }
+        let (queued, rate) = (subflow.queued_bytes, u128::from(subflow.pacing_rate));
+        let sum = u128::from(self.rates[chosen]) * u128::from(queued) + rate * u128::from(burst);
+        self.rates[chosen] = (sum / u128::from(burst + queued)) as u64;
+        self.last = Some((chosen, burst as i64));
+        Some(pick(chosen))
+    }
+
+    fn sent(&mut self, _pick: &Pick, bytes: u64) {
+        if let Some((_, burst)) = &mut self.last {
+            *burst -= bytes as i64;
+        }
+    }
+
+    fn reset(&mut self) {
+        self.last = None;
+    }
+
+    fn fills_buffers(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{path, stream};
+    use super::*;
+
+    #[test]
+    fn it_fills_what_empties_first() {
+        let mut paths = [path(10, 10, 0), path(10, 10, 0)];
+        paths[0].queued_bytes = 40_000;
+        paths[1].queued_bytes = 50_000;
+        paths[1].pacing_rate = 2_000_000; // 25 ms against 40.
+        let pick = Linux::default().pick(&stream(100), &paths);
+        assert_eq!(pick.map(|pick| pick.subflow), Some(1));
+        paths[1].pacing_rate = 1_000_000;
+        let pick = Linux::default().pick(&stream(100), &paths);
+        assert_eq!(pick.map(|pick| pick.subflow), Some(0));
+    }
+
+    #[test]
+    fn a_burst_stays_where_it_began() {
+        let mut scheduler = Linux::default();
+        let mut paths = [path(10, 10, 0), path(10, 10, 0)];
+        let mut order = Vec::new();
+        for _ in 0..120 {
+            let Some(pick) = scheduler.pick(&stream(200), &paths) else { break };
+            scheduler.sent(&pick, 1000);
+            paths[pick.subflow].queued_bytes += 1000;
+            order.push(pick.subflow);
+        }
+        // 65 428 bytes: 66 packets begin within it.
+        assert_eq!(order.iter().take_while(|&&subflow| subflow == 0).count(), 66);
+        assert_eq!(order[66..].iter().take_while(|&&subflow| subflow == 1).count(), 54);
+    }
+
+    #[test]
+    fn no_room_on_the_best_means_to_wait() {
+        let mut paths = [path(10, 10, 0), path(10, 10, 0)];
+        paths[0].has_room = false;
+        paths[1].queued_bytes = 1;
+        assert_eq!(Linux::default().pick(&stream(9), &paths), None);
+    }
+}

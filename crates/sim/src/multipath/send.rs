@@ -1,0 +1,676 @@
+//! The sending end of a connection: the application's writes, what was given to which subflow and what
+//! the other end has (net/mptcp/protocol.c).
+
+use super::scheduler::{self, Pick, Schedule, Stream, View};
+use super::Subflows;
+use crate::transport::sender::{Pending, Phase};
+use crate::transport::wheel::{Tick, Timer};
+use dumbbell_cc::CaState;
+use dumbbell_model::scenario::{Connection, Source};
+use dumbbell_model::{TcpOptions, Time};
+use std::collections::VecDeque;
+
+/// The application writes so much per call.
+const PIECE_BYTES: u64 = 65_536;
+/// A buffer of the connection lies in a page of so much (SKB_FRAG_PAGE_ORDER), with its header.
+const CHUNK_BYTES: u64 = 32_768 - CHUNK_OVERHEAD_BYTES;
+const CHUNK_OVERHEAD_BYTES: u64 = 64;
+/// TCP_RTO_MIN, milliseconds.
+const RTO_MIN_MS: u64 = 200;
+/// Time-outs of the connection without a word from a subflow, above which it is taken to be dead
+/// (`net.mptcp.stale_loss_cnt`).
+const STALE_LOSS_COUNT: u32 = 4;
+
+/// What the connection knows of a subflow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) backup: bool,
+    /// Time-outs of the connection while it had data out, and nothing came (`stale_count`).
+    stale_count: u32,
+    /// It is taken to be dead until something comes.
+    pub(crate) stale: bool,
+    /// When something came last, in ticks, and what that was when the count began.
+    heard: u64,
+    heard_before: u64,
+    /// Its time-outs, of which each is noticed once.
+    timeouts: u64,
+    /// When its window was halved because it held up the others.
+    penalised: Option<Time>,
+    /// Removed, or given up.
+    pub(crate) gone: bool,
+}
+
+/// Counters for the tables.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    /// Data bytes given to a subflow that another one had been given before.
+    pub(crate) reinjected_bytes: u64,
+    /// Halvings of the window of a subflow that held up others.
+    pub(crate) penalties: u64,
+}
+
+/// Who acts: the application, or an ACK on a subflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Context {
+    Process,
+    /// `first`: what comes first goes on this subflow, whoever the scheduler would choose.
+    Ack {
+        subflow: usize,
+        first: bool,
+    },
+}
+
+/// The sending end.
+pub(crate) struct DataSender {
+    tick: Tick,
+    source: Source,
+    scheduler: Box<dyn Schedule>,
+    opportunistic: bool,
+    pub(crate) stopped: bool,
+    /// The application acts when this comes.
+    pub(crate) source_at: Option<Time>,
+
+    /// Bytes the application has written.
+    pub(crate) written: u64,
+    /// What is to be given to a subflow next: `snd_nxt`, but for what is given once more.
+    next: u64,
+    pub(crate) snd_nxt: u64,
+    pub(crate) snd_una: u64,
+    pub(crate) window_end: u64,
+    /// Where the buffers end that are not acknowledged.
+    chunks: VecDeque<u64>,
+    memory: u64,
+    sndbuf: u64,
+    pub(crate) no_space: bool,
+
+    /// The retransmission timer, and for how long it is set.
+    pub(crate) timer: Timer,
+    timer_jiffies: u64,
+    timeouts_of_fin: u32,
+    pub(crate) known: Vec<Known>,
+    /// What is to be sent once more after a subflow's time-out: from, to, not over.
+    reinject: VecDeque<(u64, u64, usize)>,
+    views: Vec<View>,
+    /// Subflows that got something.
+    pub(crate) touched: Vec<bool>,
+    /// The end of the stream was told, and acknowledged.
+    pub(crate) fin_sent: bool,
+    pub(crate) fin_acked: bool,
+    pub(crate) fell_back: bool,
+    pub(crate) counters: Counters,
+}
+
+impl DataSender {
+    pub(crate) fn new(spec: &Connection, options: &TcpOptions) -> Self {
+        let known = |subflow: &dumbbell_model::scenario::Subflow| Known {
+            backup: subflow.backup,
+            ..Known::default()
+        };
+        let tick = Tick::new(options.hz);
+        Self {
+            tick,
+            source: spec.source,
+            scheduler: scheduler::new(spec.scheduler),
+            opportunistic: spec.opportunistic,
+            stopped: false,
+            source_at: None,
+            written: 0,
+            next: 0,
+            snd_nxt: 0,
+            snd_una: 0,
+            window_end: 0,
+            chunks: VecDeque::new(),
+            memory: 0,
+            sndbuf: options.tcp_wmem[1],
+            no_space: false,
+            timer: Timer::default(),
+            timer_jiffies: tick.ms(RTO_MIN_MS),
+            timeouts_of_fin: 0,
+            known: spec.subflows.iter().map(known).collect(),
+            reinject: VecDeque::new(),
+            views: Vec::with_capacity(spec.subflows.len()),
+            touched: vec![false; spec.subflows.len()],
+            fin_sent: false,
+            fin_acked: false,
+            fell_back: false,
+            counters: Counters::default(),
+        }
+    }
+
+    // The application
+
+    /// The application may write.
+    pub(crate) fn on_source(&mut self, now: Time, subflows: &mut Subflows<'_>) {
+        self.source_at = None;
+        if self.stopped {
+            return;
+        }
+        match self.source {
+            Source::Bulk { bytes, refill } => {
+                self.write(now, bytes.map_or(u64::MAX, |all| all - self.written), subflows);
+                if bytes == Some(self.written) {
+                    self.stop(now, subflows);
+                } else if !refill.is_zero() {
+                    self.source_at = Some(now + refill);
+                }
+            }
+            Source::Periodic { chunk_bytes, interval, bytes } => {
+                let left = bytes.map_or(u64::MAX, |all| all - self.written);
+                self.write(now, chunk_bytes.min(left), subflows);
+                if bytes == Some(self.written) {
+                    self.stop(now, subflows);
+                } else {
+                    self.source_at = Some(now + interval);
+                }
+            }
+            Source::Session | Source::Subflow => {}
+        }
+    }
+
+    /// Room may have come: the application that waits for it writes (`mptcp_write_space`).
+    pub(crate) fn write_space(&mut self, now: Time, subflows: &mut Subflows<'_>) {
+        for subflow in 0..subflows.len() {
+            self.sndbuf = self.sndbuf.max(subflows.sender(subflow).memory().1);
+        }
+        if self.no_space && self.sndbuf.saturating_sub(self.memory) >= self.memory >> 1 {
+            self.set_no_space(false, subflows);
+            let at_once = matches!(self.source, Source::Bulk { refill, .. } if refill.is_zero());
+            if at_once {
+                self.on_source(now, subflows);
+            }
+        }
+    }
+
+    /// Subflows enlarge their buffers only while the application waits (`tcp_check_space`).
+    fn set_no_space(&mut self, no_space: bool, subflows: &mut Subflows<'_>) {
+        self.no_space = no_space;
+        for subflow in 0..subflows.len() {
+            subflows.sender(subflow).no_space = no_space;
+        }
+    }
+
+    /// `mptcp_sendmsg`, a piece at a time.
+    fn write(&mut self, now: Time, wanted: u64, subflows: &mut Subflows<'_>) {
+        let mut left = wanted;
+        self.set_no_space(false, subflows);
+        while left > 0 && !self.no_space {
+            let piece = left.min(PIECE_BYTES);
+            let mut copied = 0;
+            while copied < piece {
+                let room = self.tail_room();
+                let room = if room > 0 {
+                    room
+                } else if self.memory < self.sndbuf {
+                    self.chunks.push_back(self.written);
+                    self.memory += CHUNK_OVERHEAD_BYTES;
+                    CHUNK_BYTES
+                } else {
+                    self.set_no_space(true, subflows);
+                    break;
+                };
+                let bytes = room.min(piece - copied);
+                self.written += bytes;
+                self.memory += bytes;
+                if let Some(end) = self.chunks.back_mut() {
+                    *end = self.written;
+                }
+                copied += bytes;
+            }
+            left -= copied;
+            if copied > 0 {
+                self.push(now, Context::Process, subflows);
+            }
+        }
+    }
+
+    /// What the last buffer still takes, if it has anything to send (`mptcp_frag_can_collapse_to`).
+    fn tail_room(&self) -> u64 {
+        let Some(&end) = self.chunks.back().filter(|&&end| end > self.next) else { return 0 };
+        let before = self.chunks.len().checked_sub(2).and_then(|at| self.chunks.get(at));
+        let begins = before.copied().unwrap_or(self.snd_una).max(self.snd_una);
+        CHUNK_BYTES.saturating_sub(end - begins)
+    }
+
+    /// Nothing more will be written.
+    pub(crate) fn stop(&mut self, now: Time, subflows: &mut Subflows<'_>) {
+        self.stopped = true;
+        self.source_at = None;
+        self.check_fin(now, subflows);
+    }
+
+    /// Everything was given to subflows: the stream's end is told on all of them
+    /// (`mptcp_check_send_data_fin`).
+    fn check_fin(&mut self, now: Time, subflows: &mut Subflows<'_>) {
+        if !self.stopped || self.fin_sent || self.next < self.written {
+            return;
+        }
+        self.fin_sent = true;
+        if self.fell_back {
+            subflows.sender(0).stop(now);
+            self.touched[0] = true;
+            return;
+        }
+        self.snd_nxt = self.written + 1;
+        self.send_fin(now, subflows);
+        self.reset_timer(now);
+    }
+
+    fn send_fin(&mut self, now: Time, subflows: &mut Subflows<'_>) {
+        let written = self.written;
+        for subflow in 0..subflows.len() {
+            let sender = subflows.sender(subflow);
+            if let Some(of) = &mut sender.subflow {
+                of.data_fin = Some(written);
+            }
+            if sender.carries_data() {
+                sender.send_bare(now);
+                self.touched[subflow] = true;
+            }
+        }
+    }
+
+    // Giving data to subflows
+
+    fn stream(&self) -> Stream {
+        Stream {
+            una: self.snd_una,
+            next: self.next,
+            written: self.written,
+            window_end: self.window_end,
+        }
+    }
+
+    fn look(&mut self, subflow: usize, subflows: &mut Subflows<'_>) -> View {
+        let Known { backup, stale, gone, .. } = self.known[subflow];
+        let sender = subflows.sender(subflow);
+        let (queued_bytes, sndbuf) = sender.memory();
+        let unsent = sender.write_seq.saturating_sub(sender.snd_nxt);
+        let mss = sender.mss;
+        View {
+            active: sender.carries_data() && !stale && !gone,
+            backup,
+            in_loss: sender.state == CaState::Loss && sender.retransmits > 0,
+            cwnd: sender.window.cwnd,
+            in_flight: sender.in_flight(),
+            unsent: unsent.div_ceil(u64::from(mss)) as u32,
+            mss,
+            srtt_us: sender.rtt.srtt_us8 >> 3,
+            rttvar_us: sender.rtt.mdev_us4 >> 2,
+            queued_bytes,
+            has_room: queued_bytes < sndbuf,
+            pacing_rate: sender.window.pacing_rate,
+        }
+    }
+
+    /// Gives subflows what they may have (`__mptcp_push_pending`, `__mptcp_subflow_push_pending`).
+    /// Returns the subflow that is to go on, where that is another than the one that acts.
+    pub(crate) fn push(
+        &mut self,
+        now: Time,
+        context: Context,
+        subflows: &mut Subflows<'_>,
+    ) -> Option<usize> {
+        let mut writing: Option<usize> = None;
+        let mut delegate = None;
+        let mut pushed = false;
+        self.views.clear();
+        for subflow in 0..subflows.len() {
+            let view = self.look(subflow, subflows);
+            self.views.push(view);
+        }
+        if !self.reinject.is_empty() {
+            pushed |= self.push_reinjections(now, subflows);
+        }
+        let fills = self.scheduler.fills_buffers();
+        let mut first = matches!(context, Context::Ack { first: true, .. });
+        while self.next < self.written || !fills {
+            let stream = self.stream();
+            if self.fell_back && stream.next >= stream.written {
+                break;
+            }
+            let pick = match context {
+                _ if self.fell_back => self.views[0].has_room.then_some(Pick {
+                    subflow: 0,
+                    from: stream.next,
+                    most_bytes: u64::MAX,
+                }),
+                Context::Ack { subflow, .. } if first => {
+                    Some(Pick { subflow, from: stream.next, most_bytes: u64::MAX })
+                }
+                _ => {
+                    self.set_timeout(now, subflows);
+                    self.scheduler.pick(&stream, &self.views)
+                }
+            };
+            let Some(pick) = pick else { break };
+            if pick.from >= stream.written {
+                break;
+            }
+            if let Context::Ack { subflow, .. } = context {
+                if fills && !self.fell_back && pick.subflow != subflow {
+                    delegate = Some(pick.subflow);
+                    break;
+                }
+            }
+            if let Some(before) = writing.filter(|&before| before != pick.subflow) {
+                self.release(now, before, subflows);
+            }
+            writing = Some(pick.subflow);
+            let bytes = self.give(now, &pick, subflows);
+            if bytes == 0 {
+                break;
+            }
+            first = false;
+            pushed = true;
+            self.scheduler.sent(&pick, bytes);
+            self.next = self.next.max(pick.from + bytes);
+            self.snd_nxt = self.snd_nxt.max(self.next);
+            self.views[pick.subflow] = self.look(pick.subflow, subflows);
+        }
+        if let Some(last) = writing {
+            self.release(now, last, subflows);
+        }
+        if pushed {
+            if self.timer.fires.is_none() {
+                self.reset_timer(now);
+            }
+            self.check_fin(now, subflows);
+        }
+        delegate
+    }
+
+    /// `mptcp_push_release`.
+    fn release(&mut self, now: Time, subflow: usize, subflows: &mut Subflows<'_>) {
+        let sender = subflows.sender(subflow);
+        sender.now = now;
+        sender.push_mapped();
+        self.views[subflow] = self.look(subflow, subflows);
+    }
+
+    /// Gives a subflow what fits into one buffer of its own and one of the connection
+    /// (`mptcp_sendmsg_frag`). Returns how much it was.
+    fn give(&mut self, now: Time, pick: &Pick, subflows: &mut Subflows<'_>) -> u64 {
+        let window = self.window_end.saturating_sub(pick.from);
+        let chunk = self.chunks.partition_point(|&end| end <= pick.from);
+        let chunk_end = self.chunks.get(chunk).copied().unwrap_or(self.written);
+        let most = (chunk_end.min(self.written) - pick.from).min(pick.most_bytes);
+        let sender = subflows.sender(pick.subflow);
+        sender.now = now;
+        self.touched[pick.subflow] = true;
+        if self.fell_back {
+            return sender.write_mapped(pick.from, most);
+        }
+        sender.widen_window(window);
+        if window == 0 {
+            self.scheduler.window_full(&self.views);
+            if self.opportunistic {
+                self.unblock(now, pick.subflow, subflows);
+            }
+            // Everything has arrived and nothing is under way: a byte once more asks for the window.
+            if self.snd_una == self.snd_nxt && self.snd_una > 0 {
+                let sender = subflows.sender(pick.subflow);
+                if sender.is_idle() {
+                    sender.write_mapped(self.snd_una - 1, 1);
+                }
+            }
+            return 0;
+        }
+        sender.write_mapped(pick.from, most.min(window))
+    }
+
+    /// The first byte that the receiver misses holds up all that a faster subflow could carry: it is
+    /// sent there, too, and the window of who holds it up is halved, once a round trip (Raiciu et al.
+    /// 2012, §4.2, mechanisms 1 and 2).
+    fn unblock(&mut self, now: Time, fast: usize, subflows: &mut Subflows<'_>) {
+        let una = self.snd_una;
+        let blocks = |subflow: &usize, subflows: &mut Subflows<'_>| {
+            let outstanding = subflows.sender(*subflow).outstanding();
+            outstanding.iter().any(|m| m.dsn <= una && una < m.dsn + m.bytes)
+        };
+        let Some(slow) = (0..subflows.len()).find(|subflow| blocks(subflow, subflows)) else {
+            return;
+        };
+        if slow == fast || (0..subflows.len()).any(|s| s != slow && blocks(&s, subflows)) {
+            return; // It was sent there already.
+        }
+        let sender = subflows.sender(fast);
+        let most = u64::from(sender.mss).min(self.snd_nxt - una);
+        let bytes = sender.write_mapped(una, most);
+        self.counters.reinjected_bytes += bytes;
+        let sender = subflows.sender(slow);
+        let rtt_us = u64::from(sender.rtt.srtt_us8 >> 3);
+        let since = self.known[slow].penalised.map(|at| now.since(at).as_us());
+        if since.is_none_or(|since| since >= rtt_us) {
+            self.known[slow].penalised = Some(now);
+            self.counters.penalties += 1;
+            sender.window.cwnd = (sender.window.cwnd >> 1).max(1);
+            sender.window.ssthresh = sender.window.cwnd.max(2);
+        }
+    }
+
+    // What the other end says
+
+    /// An ACK came on a subflow (`ack_update_msk`). `window`: the subflow's.
+    /// Returns the subflow that is to go on with pushing.
+    pub(crate) fn acked(
+        &mut self,
+        now: Time,
+        subflow: usize,
+        data_ack: u64,
+        window: u64,
+        subflows: &mut Subflows<'_>,
+    ) -> Option<usize> {
+        let una = if data_ack > self.snd_nxt { self.snd_una } else { data_ack.max(self.snd_una) };
+        self.window_end = self.window_end.max(una + window);
+        let mut delegate = None;
+        if self.window_end > self.next {
+            delegate = self.push(now, Context::Ack { subflow, first: false }, subflows);
+        }
+        if una > self.snd_una {
+            self.snd_una = una;
+            self.clean_una(now);
+        }
+        self.fin_acked |= self.fin_sent && self.snd_una > self.written;
+        delegate
+    }
+
+    /// Frees what is acknowledged (`__mptcp_clean_una`).
+    fn clean_una(&mut self, now: Time) {
+        let una = self.snd_una.min(self.written);
+        while self.chunks.front().is_some_and(|&end| end <= una) {
+            self.chunks.pop_front();
+            self.memory = self.memory.saturating_sub(CHUNK_OVERHEAD_BYTES);
+        }
+        let overhead = self.chunks.len() as u64 * CHUNK_OVERHEAD_BYTES;
+        self.memory = self.written - una + overhead;
+        self.next = self.next.max(una);
+        let all = if self.fin_sent { self.written + 1 } else { self.written };
+        if self.snd_una == self.snd_nxt && self.snd_una == all {
+            self.timer = Timer::default();
+        } else {
+            self.reset_timer(now);
+        }
+    }
+
+    /// Something came on a subflow: it lives (`mptcp_subflow_active`).
+    pub(crate) fn heard(&mut self, now: Time, subflow: usize) {
+        let jiffies = self.tick.jiffies(now);
+        let known = &mut self.known[subflow];
+        known.heard = jiffies;
+        known.stale = false;
+    }
+
+    // Time-outs
+
+    fn reset_timer(&mut self, now: Time) {
+        let due = self.tick.jiffies(now) + self.timer_jiffies;
+        self.timer.set(self.tick, now, due);
+    }
+
+    /// The connection's time-out is the longest of its subflows' (`mptcp_set_timeout`).
+    fn set_timeout(&mut self, now: Time, subflows: &mut Subflows<'_>) {
+        let jiffies = self.tick.jiffies(now);
+        let mut longest = 0;
+        for subflow in 0..subflows.len() {
+            let sender = subflows.sender(subflow);
+            if sender.pending != Pending::None && self.known[subflow].stale_count == 0 {
+                longest = longest.max(sender.timeout.saturating_sub(jiffies));
+            }
+        }
+        self.timer_jiffies = if longest > 0 { longest } else { self.tick.ms(RTO_MIN_MS) };
+    }
+
+    /// The connection's retransmission timer (`__mptcp_retrans`): what the receiver misses first goes
+    /// over a subflow that has nothing else to do.
+    pub(crate) fn on_timer(&mut self, now: Time, subflows: &mut Subflows<'_>) {
+        if !self.timer.take_due(now) || self.fell_back || self.fin_acked {
+            return;
+        }
+        let idle = self.idle_subflow(now, subflows);
+        let head_end = self.chunks.front().copied().unwrap_or(self.written).min(self.next);
+        if self.snd_una >= self.written && self.fin_sent {
+            self.timeouts_of_fin += 1;
+            self.timer_jiffies = self.tick.ms(RTO_MIN_MS) << self.timeouts_of_fin.min(9);
+            self.send_fin(now, subflows);
+        } else if let Some(subflow) = idle.filter(|_| head_end > self.snd_una) {
+            let mut from = self.snd_una;
+            let sender = subflows.sender(subflow);
+            sender.now = now;
+            while from < head_end {
+                from += sender.write_mapped(from, head_end - from);
+            }
+            sender.push_mapped();
+            self.touched[subflow] = true;
+            self.counters.reinjected_bytes += head_end - self.snd_una;
+        } else if self.chunks.is_empty() {
+            return;
+        }
+        self.push(now, Context::Process, subflows);
+        if self.timer.fires.is_none() {
+            self.reset_timer(now);
+        }
+    }
+
+    /// A subflow without outstanding data; a backup only where nothing else gets on
+    /// (`mptcp_subflow_get_retrans`). Counts on the way how long the others say nothing.
+    fn idle_subflow(&mut self, now: Time, subflows: &mut Subflows<'_>) -> Option<usize> {
+        let (mut pick, mut backup, mut least_stale) = (None, None, u32::MAX);
+        for subflow in 0..subflows.len() {
+            let sender = subflows.sender(subflow);
+            if !sender.carries_data() || self.known[subflow].gone {
+                continue;
+            }
+            if !sender.is_idle() {
+                self.check_stale(now, subflow, subflows);
+                least_stale = least_stale.min(self.known[subflow].stale_count);
+            } else if self.known[subflow].backup {
+                backup = backup.or(Some(subflow));
+            } else {
+                pick = pick.or(Some(subflow));
+            }
+        }
+        pick.or(backup.filter(|_| least_stale > 1))
+    }
+
+    /// Time-outs of the connection in which a subflow with outstanding data says nothing: after some
+    /// of them it is not used any more, if there is another (`mptcp_pm_subflow_chk_stale`).
+    fn check_stale(&mut self, now: Time, subflow: usize, subflows: &mut Subflows<'_>) {
+        let known = &mut self.known[subflow];
+        if known.stale_count == 0 {
+            known.heard_before = known.heard;
+            known.stale_count = 1;
+            return;
+        }
+        if known.heard_before != known.heard {
+            known.stale_count = 0;
+            known.stale = false;
+            return;
+        }
+        known.stale_count += 1;
+        if known.stale || known.stale_count <= STALE_LOSS_COUNT {
+            return;
+        }
+        let other = (0..subflows.len()).any(|other| {
+            let alive = self.known[other].stale_count < STALE_LOSS_COUNT - 1;
+            other != subflow && alive && self.look(other, subflows).active
+        });
+        if other {
+            self.known[subflow].stale = true;
+            self.send_again_from_una();
+            self.push(now, Context::Process, subflows);
+        }
+    }
+
+    /// All that is not acknowledged is given to subflows anew (`__mptcp_retransmit_pending_data`).
+    fn send_again_from_una(&mut self) {
+        self.counters.reinjected_bytes += self.next - self.snd_una.min(self.next);
+        self.next = self.snd_una.min(self.written);
+        self.scheduler.reset();
+    }
+
+    /// A subflow may have timed out: what it carries is sent over others, too. Linux's scheduler
+    /// leaves that to the connection's own time-out.
+    pub(crate) fn check_timeout(&mut self, now: Time, subflow: usize, subflows: &mut Subflows<'_>) {
+        let sender = subflows.sender(subflow);
+        let timeouts = sender.counters.timeouts;
+        let given_up = matches!(sender.phase, Phase::GivenUp(_));
+        if given_up && !self.known[subflow].gone {
+            self.lose(now, subflow, subflows);
+        }
+        if timeouts == self.known[subflow].timeouts {
+            return;
+        }
+        self.known[subflow].timeouts = timeouts;
+        if self.scheduler.fills_buffers() || subflows.len() == 1 || self.fell_back {
+            return;
+        }
+        for mapping in subflows.sender(subflow).outstanding() {
+            let (from, to) = (mapping.dsn.max(self.snd_una), mapping.dsn + mapping.bytes);
+            let queued = self.reinject.iter().any(|&(start, end, _)| start < to && from < end);
+            if from < to && !queued {
+                self.reinject.push_back((from, to, subflow));
+            }
+        }
+        self.push(now, Context::Process, subflows);
+    }
+
+    fn push_reinjections(&mut self, now: Time, subflows: &mut Subflows<'_>) -> bool {
+        let mut pushed = false;
+        while let Some((from, to, not_over)) = self.reinject.front().copied() {
+            let from = from.max(self.snd_una);
+            if from >= to {
+                self.reinject.pop_front();
+                continue;
+            }
+            let open = (0..self.views.len()).filter(|&subflow| {
+                let view = &self.views[subflow];
+                let room = view.in_flight + view.unsent < view.cwnd && view.has_room;
+                subflow != not_over && view.active && !view.in_loss && room
+            });
+            let Some(subflow) = open.min_by_key(|&subflow| self.views[subflow].srtt_us) else {
+                break;
+            };
+            let sender = subflows.sender(subflow);
+            sender.now = now;
+            let bytes = sender.write_mapped(from, (to - from).min(u64::from(sender.mss)));
+            sender.push_mapped();
+            self.touched[subflow] = true;
+            self.counters.reinjected_bytes += bytes;
+            self.views[subflow] = self.look(subflow, subflows);
+            if let Some(front) = self.reinject.front_mut() {
+                front.0 = from + bytes;
+            }
+            pushed = true;
+        }
+        pushed
+    }
+
+    /// A subflow is gone: what it carried goes over others.
+    pub(crate) fn lose(&mut self, now: Time, subflow: usize, subflows: &mut Subflows<'_>) {
+        self.known[subflow].gone = true;
+        if !self.fell_back && !subflows.sender(subflow).is_idle() {
+            self.send_again_from_una();
+            self.push(now, Context::Process, subflows);
+        }
+    }
+}

@@ -1,0 +1,518 @@
+//! What a sender and a receiver do more where they are a subflow of Multipath TCP (RFC 8684): their
+//! handshake, the mappings of their bytes to the connection's, the window they share. What is decided
+//! for the connection as a whole is in `multipath`.
+
+use super::output::Push;
+use super::receiver::Receiver;
+use super::sender::{Phase, Sender};
+use super::wheel::Timer;
+use dumbbell_model::Time;
+use dumbbell_packet::mptcp::MAPPING_BYTES;
+use dumbbell_packet::tcp::Syn;
+use dumbbell_packet::{Multipath, Segment};
+use std::collections::VecDeque;
+
+/// Bytes of a subflow that are bytes of the connection's stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    /// First byte in the subflow's sequence space.
+    seq: u64,
+    /// The same in the connection's.
+    pub(crate) dsn: u64,
+    pub(crate) bytes: u64,
+}
+
+/// Mappings in order of the subflow's sequence, none of which follows from the one before.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mappings(VecDeque<Mapping>);
+
+impl Mappings {
+    /// These bytes are known from now on, if they were not.
+    pub(crate) fn insert(&mut self, seq: u64, dsn: u64, bytes: u64) {
+        let at = self.0.partition_point(|known| known.seq + known.bytes < seq);
+        match self.0.get_mut(at) {
+            Some(known) if known.seq <= seq && known.dsn + (seq - known.seq) == dsn => {
+                known.bytes = known.bytes.max(seq + bytes - known.seq);
+            }
+            // It ends where this one starts, but the stream goes on elsewhere.
+            Some(known) if known.seq + known.bytes == seq => {
+                self.0.insert(at + 1, Mapping { seq, dsn, bytes });
+            }
+            Some(known) if known.seq <= seq => {} // Known already.
+            _ => self.0.insert(at, Mapping { seq, dsn, bytes }),
+        }
+    }
+
+    /// Where a byte lies in the connection's stream.
+    fn dsn(&self, seq: u64) -> Option<u64> {
+        let at = self.0.partition_point(|known| known.seq + known.bytes <= seq);
+        let known = self.0.get(at).filter(|known| known.seq <= seq)?;
+        Some(known.dsn + (seq - known.seq))
+    }
+
+    /// The data byte after the last.
+    fn end(&self) -> Option<u64> {
+        self.0.back().map(|last| last.dsn + last.bytes)
+    }
+
+    /// The first piece of `from..to` that is one run of the stream.
+    fn piece(&self, from: u64, to: u64) -> Option<Mapping> {
+        let at = self.0.partition_point(|known| known.seq + known.bytes <= from);
+        let known = self.0.get(at).filter(|known| known.seq <= from)?;
+        let end = (known.seq + known.bytes).min(to);
+        let next = self.0.get(at + 1).map_or(end, |next| end.min(next.seq));
+        Some(Mapping { seq: from, dsn: known.dsn + (from - known.seq), bytes: next - from })
+    }
+
+    /// What lies below is not asked for again.
+    fn forget_below(&mut self, seq: u64) {
+        while self.0.front().is_some_and(|first| first.seq + first.bytes <= seq) {
+            self.0.pop_front();
+        }
+    }
+
+    /// All that is mapped from `seq` on.
+    pub(crate) fn from(&self, seq: u64) -> Vec<Mapping> {
+        let end = self.0.back().map_or(seq, |last| last.seq + last.bytes);
+        let mut pieces = Vec::new();
+        let mut at = seq;
+        while let Some(piece) = self.piece(at, end).filter(|piece| piece.bytes > 0) {
+            at += piece.bytes;
+            pieces.push(piece);
+        }
+        pieces
+    }
+}
+
+/// How a subflow begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It opens the connection.
+    Opens,
+    /// It joins one.
+    Joins { backup: bool },
+}
+
+impl Role {
+    fn syn(self) -> Multipath {
+        match self {
+            Self::Opens => Multipath::Capable,
+            Self::Joins { backup } => Multipath::Join { backup },
+        }
+    }
+
+    fn third(self, data: bool) -> Multipath {
+        match self {
+            Self::Opens => Multipath::CapableAck { data },
+            Self::Joins { .. } => Multipath::JoinAck,
+        }
+    }
+}
+
+/// Bytes acknowledged between losses, as OLIA counts them (Khalili et al. 2013, §4.1: l1 and l2).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LossIntervals {
+    /// Acknowledged at the last loss, and at the one before.
+    last: u64,
+    before: u64,
+}
+
+impl LossIntervals {
+    /// A loss, when so much was acknowledged.
+    pub(super) fn loss(&mut self, snd_una: u64) {
+        (self.before, self.last) = (self.last, snd_una);
+    }
+
+    pub(crate) fn since_bytes(&self, snd_una: u64) -> u64 {
+        snd_una - self.last
+    }
+
+    pub(crate) fn between_bytes(&self) -> u64 {
+        self.last - self.before
+    }
+}
+
+/// Of the half that sends data.
+#[derive(Clone, Debug)]
+pub(crate) struct SendingSubflow {
+    pub(crate) role: Role,
+    pub(super) mappings: Mappings,
+    /// The peer has shown that it knows the subflow (`fully_established`).
+    pub(crate) confirmed: bool,
+    /// The peer does not speak Multipath TCP: this is plain TCP (RFC 8684 §3.7).
+    pub(crate) fell_back: bool,
+    /// The third segment of a join is sent again until it is answered.
+    third_timer: Timer,
+    /// Data byte behind which the stream ends, until that is acknowledged.
+    pub(crate) data_fin: Option<u64>,
+    /// The other side has closed, too.
+    pub(crate) peer_closed: bool,
+}
+
+/// What the receiving halves of a connection share, and what they tell of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shared {
+    /// Next data byte expected.
+    pub(crate) data_ack: u64,
+    /// It has been told that data may be sent up to here (`rcv_wnd_sent`).
+    pub(crate) window_end: u64,
+    /// Room in the connection's buffer (`mptcp_space`), and all of it, as window.
+    pub(crate) free_bytes: u64,
+    pub(crate) full_bytes: u64,
+    /// The window the last ACK offered (`old_wspace`).
+    pub(crate) last_window: u64,
+    /// All data has arrived, its end too: this side closes.
+    pub(crate) closes: bool,
+}
+
+/// Of the half that receives data.
+#[derive(Clone, Debug)]
+pub(crate) struct ReceivingSubflow {
+    pub(crate) role: Role,
+    pub(crate) mappings: Mappings,
+    pub(crate) shared: Shared,
+    /// What this subflow told last of the end of the connection's window.
+    window_end: u64,
+    /// This host does not speak Multipath TCP.
+    pub(crate) refuses: bool,
+}
+
+impl Sender {
+    /// Makes it a subflow; `plain`: of a host that speaks TCP only.
+    pub(crate) fn make_subflow(&mut self, role: Role, plain: bool) {
+        self.mss -= if plain { 0 } else { MAPPING_BYTES };
+        self.subflow = Some(Box::new(SendingSubflow {
+            role,
+            mappings: Mappings::default(),
+            confirmed: false,
+            fell_back: plain,
+            third_timer: Timer::default(),
+            data_fin: None,
+            peer_closed: false,
+        }));
+    }
+
+    fn in_use(&self) -> Option<&SendingSubflow> {
+        self.subflow.as_deref().filter(|subflow| !subflow.fell_back)
+    }
+
+    /// Data may be sent on it (`__mptcp_subflow_active`).
+    pub(crate) fn carries_data(&self) -> bool {
+        let joined = self.subflow.as_ref().is_some_and(|subflow| {
+            subflow.role == Role::Opens || subflow.confirmed || subflow.fell_back
+        });
+        self.phase == Phase::Established && !self.fin && joined
+    }
+
+    /// Nothing is written that is not acknowledged (`tcp_rtx_and_write_queues_empty`).
+    pub(crate) fn is_idle(&self) -> bool {
+        self.snd_una >= self.write_seq
+    }
+
+    /// What a SYN says.
+    pub(super) fn multipath_of_syn(&self) -> Option<Multipath> {
+        self.in_use().map(|subflow| subflow.role.syn())
+    }
+
+    /// What a segment without data says.
+    pub(super) fn multipath_of_bare(&self) -> Option<Multipath> {
+        let subflow = self.in_use()?;
+        Some(match subflow.data_fin {
+            _ if !subflow.confirmed => subflow.role.third(false),
+            Some(dsn) => Multipath::DataFin { dsn },
+            None => Multipath::NoMapping { closed: subflow.peer_closed },
+        })
+    }
+
+    /// What a segment with data says.
+    pub(super) fn multipath_of_data(&self, seq: u64, bytes: u32) -> Option<Multipath> {
+        let subflow = self.in_use()?;
+        let first = seq == 0 && subflow.role == Role::Opens;
+        if first && !subflow.confirmed {
+            return Some(Multipath::CapableAck { data: true });
+        }
+        let dsn = subflow.mappings.dsn(seq)?;
+        let fin = subflow.data_fin == Some(dsn + u64::from(bytes));
+        Some(Multipath::Mapping { dsn, fin })
+    }
+
+    /// The answer to the SYN. False: a join was refused.
+    pub(super) fn multipath_answered(&mut self, answer: &Segment) -> bool {
+        let (now, tick) = (self.now, self.tick);
+        let Some(subflow) = &mut self.subflow else { return true };
+        match (subflow.role, answer.multipath()) {
+            _ if subflow.fell_back => {}
+            (Role::Opens, Some(Multipath::Capable)) => {}
+            (Role::Opens, _) => {
+                subflow.fell_back = true;
+                self.mss += MAPPING_BYTES;
+            }
+            (Role::Joins { .. }, Some(Multipath::Join { .. })) => {
+                // schedule_3rdack_retransmission: a second, since there is no RTT yet.
+                subflow.third_timer.set(tick, now, tick.jiffies(now) + tick.ms(1000));
+            }
+            (Role::Joins { .. }, _) => return false,
+        }
+        true
+    }
+
+    /// What an ACK says of the connection: the first that comes confirms the subflow
+    /// (`check_fully_established`). Returns the data ACK, if there is one.
+    pub(crate) fn take_data_ack(&mut self, segment: &Segment) -> Option<(u64, bool)> {
+        let subflow = self.subflow.as_mut()?;
+        if subflow.fell_back {
+            return None;
+        }
+        let Some(Multipath::DataAck { data_ack, fin }) = segment.multipath() else { return None };
+        if segment.flags.syn == Syn::No {
+            subflow.confirmed = true;
+            subflow.third_timer = Timer::default();
+        }
+        Some((data_ack, fin))
+    }
+
+    /// Where the connection's stream is acknowledged where this is plain TCP.
+    pub(crate) fn plain_data_ack(&self) -> Option<u64> {
+        let fell_back = self.subflow.as_ref().is_some_and(|subflow| subflow.fell_back);
+        fell_back.then_some(self.snd_una.min(self.write_seq))
+    }
+
+    /// The third segment of a join is sent again.
+    pub(super) fn on_third_timer(&mut self) {
+        let (now, tick) = (self.now, self.tick);
+        let srtt_us = u64::from(self.rtt.srtt_us8 >> 2); // Twice the RTT.
+        let Some(subflow) = &mut self.subflow else { return };
+        if subflow.third_timer.take_due(now) && !subflow.confirmed {
+            subflow.third_timer.set(tick, now, tick.jiffies(now) + tick.us(srtt_us.max(1000)));
+            let ack = self.segment_header();
+            self.out.push(ack);
+        }
+    }
+
+    pub(super) fn third_timer_fires(&self) -> Option<Time> {
+        self.subflow.as_ref().and_then(|subflow| subflow.third_timer.fires)
+    }
+
+    /// Takes bytes of the connection's stream, as many as go into one buffer. Returns how many.
+    /// (`mptcp_sendmsg_frag`)
+    pub(crate) fn write_mapped(&mut self, dsn: u64, most: u64) -> u64 {
+        let goal = self.size_goal();
+        let write_seq = self.write_seq;
+        let Some(subflow) = &self.subflow else { return 0 };
+        let continues = subflow.mappings.end() == Some(dsn);
+        let room = if continues { self.write_queue.tail_room_bytes(goal) } else { 0 };
+        let bytes = most.min(if room > 0 { room } else { goal });
+        if room > 0 {
+            self.write_queue.append(bytes, true);
+        } else {
+            self.slow_start_after_idle_check(); // tcp_skb_entail
+            self.write_queue.begin(bytes);
+        }
+        if let Some(subflow) = &mut self.subflow {
+            subflow.mappings.insert(write_seq, dsn, bytes);
+        }
+        self.write_seq += bytes;
+        self.written_bytes += bytes;
+        bytes
+    }
+
+    /// What was written goes out (`tcp_push`).
+    pub(crate) fn push_mapped(&mut self) {
+        self.mark_push();
+        self.push(Push::Pending);
+    }
+
+    /// The connection's window reaches further than the subflow knew (`mptcp_check_allowed_size`).
+    pub(crate) fn widen_window(&mut self, bytes: u64) {
+        self.snd_wnd = self.snd_wnd.max(bytes);
+    }
+
+    /// Bytes of the stream that it carries, or has written, and that are not acknowledged here.
+    pub(crate) fn outstanding(&self) -> Vec<Mapping> {
+        self.subflow.as_ref().map_or(Vec::new(), |subflow| subflow.mappings.from(self.snd_una))
+    }
+
+    /// Acknowledged bytes need no mapping.
+    pub(super) fn forget_mappings(&mut self) {
+        let snd_una = self.snd_una;
+        if let Some(subflow) = &mut self.subflow {
+            subflow.mappings.forget_below(snd_una);
+        }
+    }
+
+    /// A segment without data, with all there is to tell (`tcp_send_ack`).
+    pub(crate) fn send_bare(&mut self, now: Time) {
+        self.now = now;
+        let segment = self.segment_header();
+        self.out.push(segment);
+    }
+
+    /// What Linux counts of the send buffer: in use, and its size.
+    pub(crate) fn memory(&self) -> (u64, u64) {
+        (self.queued_memory(), self.sndbuf)
+    }
+}
+
+impl Receiver {
+    /// Makes it a subflow.
+    pub(crate) fn make_subflow(&mut self, role: Role, refuses: bool) {
+        self.subflow = Some(Box::new(ReceivingSubflow {
+            role,
+            mappings: Mappings::default(),
+            shared: Shared::default(),
+            window_end: 0,
+            refuses,
+        }));
+    }
+
+    pub(super) fn in_use(&self) -> Option<&ReceivingSubflow> {
+        self.subflow.as_deref().filter(|subflow| !subflow.refuses)
+    }
+
+    /// What the answer to a SYN says.
+    pub(super) fn multipath_of_syn_ack(&self) -> Option<Multipath> {
+        self.in_use().map(|subflow| subflow.role.syn())
+    }
+
+    /// What an ACK says.
+    pub(super) fn multipath_of_ack(&self) -> Option<Multipath> {
+        let Shared { data_ack, closes, .. } = self.in_use()?.shared;
+        Some(Multipath::DataAck { data_ack, fin: closes })
+    }
+
+    /// Takes note of a mapping, and of the wider window that another subflow has offered since
+    /// (`rwin_update`).
+    pub(crate) fn take_mapping(&mut self, segment: &Segment) {
+        let payload = u64::from(segment.payload_bytes);
+        let window = self.receive_window();
+        let Some(subflow) = &mut self.subflow else { return };
+        let dsn = match segment.multipath() {
+            _ if subflow.refuses => segment.seq,
+            Some(Multipath::Mapping { dsn, .. }) => dsn,
+            Some(Multipath::CapableAck { data: true }) => 0,
+            _ => return,
+        };
+        if payload > 0 {
+            subflow.mappings.insert(segment.seq, dsn, payload);
+            let behind = subflow.shared.window_end.saturating_sub(subflow.window_end);
+            if payload >= window && behind > 0 {
+                self.rcv_wnd += behind;
+                subflow.window_end += behind;
+            }
+        }
+    }
+
+    /// The third segment of a join is answered at once, and once more if it comes again.
+    pub(crate) fn answer_join(&mut self, segment: &Segment) {
+        let joins = self.in_use().is_some_and(|subflow| subflow.role != Role::Opens);
+        if joins && segment.multipath() == Some(Multipath::JoinAck) && segment.payload_bytes == 0 {
+            self.send_ack();
+        }
+    }
+
+    /// What has arrived in order goes to the connection, piece by piece.
+    pub(crate) fn take_piece(&mut self) -> Option<Mapping> {
+        let fin = u64::from(self.finished || self.fin_at == Some(self.rcv_nxt));
+        let end = self.rcv_nxt - fin;
+        let from = self.copied_seq;
+        if from >= end {
+            return None;
+        }
+        let piece = self.subflow.as_ref()?.mappings.piece(from, end)?;
+        self.copied_seq += piece.bytes;
+        self.unread_buffers.clear();
+        let copied_seq = self.copied_seq;
+        if let Some(subflow) = &mut self.subflow {
+            subflow.mappings.forget_below(copied_seq);
+        }
+        Some(piece)
+    }
+
+    /// The window that is offered, once the one of the connection is known: it never shrinks
+    /// (`mptcp_set_rwin`).
+    pub(super) fn share_window(&mut self) {
+        let rcv_wnd = self.rcv_wnd;
+        let Some(subflow) = self.subflow.as_mut().filter(|subflow| !subflow.refuses) else {
+            return;
+        };
+        let shared = &mut subflow.shared;
+        shared.window_end = shared.window_end.max(shared.data_ack + rcv_wnd);
+        subflow.window_end = shared.window_end;
+        shared.last_window = shared.window_end - shared.data_ack;
+        self.rcv_wnd = shared.last_window;
+    }
+
+    /// Payload that arrived in order, and went to the connection.
+    pub(crate) fn in_order_bytes(&self) -> u64 {
+        self.copied_seq
+    }
+
+    /// Established, and its end has not been seen (`tcp_can_send_ack`).
+    pub(crate) fn is_open(&self) -> bool {
+        self.established && !self.finished
+    }
+
+    pub(crate) fn set_now(&mut self, now: Time) {
+        self.now = now;
+    }
+
+    /// The receiver's RTT times 8.
+    pub(crate) fn rtt_us8(&self) -> u64 {
+        self.rcv_rtt_us8
+    }
+
+    /// What it offered at first.
+    pub(crate) fn offered(&self) -> u64 {
+        self.rcv_wnd
+    }
+
+    /// An ACK is owed that the application's reading may bring forward
+    /// (`mptcp_subflow_could_cleanup`).
+    pub(crate) fn could_clean_up(&self, emptied: bool) -> bool {
+        let overdue = self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss;
+        self.ack.scheduled && (overdue || (emptied && self.ack.pushed > 0))
+    }
+
+    /// The connection's buffer grew (`mptcp_rcv_space_adjust`).
+    pub(crate) fn enlarge_to(&mut self, rcvbuf: u64) {
+        self.rcvbuf = rcvbuf;
+        self.window_clamp = self.win_from_space(rcvbuf);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mappings_are_found_by_any_byte() {
+        let mut mappings = Mappings::default();
+        mappings.insert(0, 0, 1000);
+        mappings.insert(1000, 5000, 500);
+        mappings.insert(1500, 5500, 500);
+        assert_eq!(mappings.0.len(), 2);
+        assert_eq!(mappings.dsn(999), Some(999));
+        assert_eq!(mappings.dsn(1000), Some(5000));
+        assert_eq!(mappings.dsn(1999), Some(5999));
+        assert_eq!(mappings.dsn(2000), None);
+        assert_eq!(mappings.piece(600, 1600), Some(Mapping { seq: 600, dsn: 600, bytes: 400 }));
+        let all: Vec<_> = mappings.from(900).iter().map(|m| (m.dsn, m.bytes)).collect();
+        assert_eq!(all, [(900, 100), (5000, 1000)]);
+        mappings.forget_below(1000);
+        assert_eq!(mappings.dsn(999), None);
+        assert_eq!(mappings.dsn(1000), Some(5000));
+    }
+
+    #[test]
+    fn what_arrives_out_of_order_or_twice_maps_alike() {
+        let mut mappings = Mappings::default();
+        mappings.insert(3000, 9000, 1000);
+        mappings.insert(0, 0, 1000);
+        mappings.insert(2000, 8000, 1000);
+        mappings.insert(2000, 8000, 1000);
+        mappings.insert(1000, 1000, 1000);
+        for (seq, dsn) in [(0, 0), (1500, 1500), (2000, 8000), (3999, 9999)] {
+            assert_eq!(mappings.dsn(seq), Some(dsn));
+        }
+    }
+}
