@@ -16,6 +16,7 @@ from dumbbell.metrics import (
     latency,
     load,
     loss,
+    multipath,
     pages,
     reordering,
     retransmissions,
@@ -53,6 +54,7 @@ SUBJECTS: dict[str, tuple[Metric, ...]] = {
     "Arrivals": arrivals.METRICS,
     "Load": load.METRICS,
     "Latency under load": latency.METRICS,
+    "Several paths": multipath.METRICS,
 }
 
 #: Every metric by name.

@@ -15,7 +15,7 @@ _WINDOW = "each connection from start_ns to end_ns; NaN if one of the group is n
 
 
 def _connections(tables: Tables) -> pl.DataFrame:
-    """The TCP and MPTCP flows that are in a group, with `finished`: everything was sent and acknowledged."""
+    """The TCP and MPTCP flows in a group, with `finished`: all was sent and acknowledged."""
     done = tables.transfers.select("run", "flow", pl.lit(value=True).alias("finished"))
     grouped = pl.col("kind").is_in(["tcp", "mptcp"]) & (pl.col("group") != "")
     return (

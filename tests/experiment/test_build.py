@@ -121,6 +121,16 @@ pages:
       - {name: "image{i}", count: 2, size: 1 KB, request: 301 bytes, server: a, after: index,
          delay: 9 ms, group: images}
 flows:
+  - name: m
+    from: a
+    to: b
+    mptcp:
+      congestion_control: olia
+      path_manager: ndiffports
+      scheduler: blest
+      subflows: [{}, {backup: true, start: 1 s}]
+      opportunistic: true
+      bytes: 1 MB
   - name: t
     from: a
     to: b
@@ -398,7 +408,7 @@ def test_everything_is_everything() -> None:
         known |= set(re.findall(r"`(\w+)`", raised.value.message.partition("expected ")[2]))
     assert len(known) > 100
     # Variants without fields stand as values.
-    assert known <= written | {"none", "session"}
+    assert known <= written | {"none", "session", "subflow"}
 
 
 DEFAULTS = """

@@ -30,7 +30,11 @@ impl Blest {
         if stream.una < self.judged_at {
             return;
         }
+        let first = self.judged_at == 0;
         self.judged_at = stream.next.max(stream.una + 1);
+        if first {
+            return;
+        }
         let step = if self.blocked { self.lambda_tenths + 1 } else { self.lambda_tenths - 1 };
         self.lambda_tenths = step.clamp(LAMBDA_MIN, LAMBDA_MAX);
         self.blocked = false;

@@ -1,0 +1,82 @@
+"""What several paths are worth: of connections of Multipath TCP, and of the links they begin with."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from dumbbell.metrics.definition import TCP, Metric, Tables, keys, known, per_flow, ratio
+
+ETHERNET_HEADER_BYTES = 14
+
+_SPAN = (pl.col("end_ns").max() - pl.col("start_ns").filter(pl.col("start_ns") >= 0).min()) / 1e9
+
+
+def _measure_pipe_rate(tables: Tables) -> pl.DataFrame:
+    spans = tables.flows.group_by("run").agg(_SPAN.alias("span_s"))
+    ip_bytes = pl.col("left_bytes") - ETHERNET_HEADER_BYTES * pl.col("left_packets")
+    return tables.pipes.join(spans, on="run", maintain_order="left").select(
+        *keys(tables), "pipe", ratio(ip_bytes * 1e-3, pl.col("span_s")).alias("value")
+    )
+
+
+PIPE_RATE = Metric(
+    name="pipe_ip_kbytes_per_s",
+    label="Carried by a pipe",
+    unit="kB/s",
+    formula="(left_bytes − 14 · left_packets) / 1000 / span: IP packets that arrived at the next "
+    "node, every copy counted",
+    place="each direction of each link, where it ends",
+    window="from the first start_ns to the last end_ns of the run's flows",
+    source="ns-2's event trace: sizes of the `r` lines of a link, added up, over time (study 3)",
+    measure=_measure_pipe_rate,
+    of=("pipe",),
+)
+
+FLOW_LOSS = Metric(
+    name="flow_loss_ratio",
+    label="Loss of a flow",
+    unit="share",
+    formula="dropped_packets / sent_packets; both directions are in the numerator",
+    place="all pipes on the flow's way",
+    window="the whole run",
+    source="study 3: (sent − received) / sent; RFC 7680",
+    measure=per_flow(ratio(known("dropped_packets"), pl.col("sent_packets")), (*TCP, "udp")),
+    bounds=(0.0, 1.0),
+)
+
+
+def _measure_connections(tables: Tables, value: pl.Expr) -> pl.DataFrame:
+    own = tables.connections.select("run", pl.col("connection").alias("flow"), value.alias("value"))
+    return tables.flows.join(own, on=["run", "flow"], maintain_order="left").select(
+        *keys(tables), "flow", "kind", "congestion_control", "value"
+    )
+
+
+def _share_of_carried(column: str) -> pl.Expr:
+    return ratio(known(column), pl.col("carried_bytes"))
+
+
+DUPLICATES = Metric(
+    name="duplicate_share",
+    label="Copies among what arrived",
+    unit="share",
+    formula="duplicate_bytes / carried_bytes of a connection",
+    place="the receiving end of a Multipath TCP connection",
+    window="the whole run",
+    source="RFC 8684 §3.3: data sequence numbers tell copies",
+    measure=lambda tables: _measure_connections(tables, _share_of_carried("duplicate_bytes")),
+    bounds=(0.0, 1.0),
+)
+
+BLOCKED = Metric(
+    name="blocked_ms",
+    label="Time with data waiting for other subflows",
+    unit="ms",
+    formula="blocked_ns / 10⁶ of a connection",
+    place="the receiving end of a Multipath TCP connection",
+    window="the whole run",
+    source="head-of-line blocking, RFC 6182 §3.2",
+    measure=lambda tables: _measure_connections(tables, known("blocked_ns") * 1e-6),
+)
+
+METRICS = (PIPE_RATE, FLOW_LOSS, DUPLICATES, BLOCKED)
