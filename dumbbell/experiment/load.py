@@ -77,7 +77,8 @@ def reserved_names() -> frozenset[str]:
     tables = json.loads(_core.tables())
     columns = {column["name"] for table in tables for column in table["columns"]}
     own = {"run", "repeat", "seed", "engine", "engine_version", "digest", "wall_s", "packets"}
-    return frozenset(columns | own | {"events", "scenario"})
+    of_summaries = {"value", "mean", "low", "high", "count"}
+    return frozenset(columns | own | of_summaries | {"events", "scenario"})
 
 
 def load(

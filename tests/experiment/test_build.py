@@ -128,7 +128,7 @@ flows:
       congestion_control: olia
       path_manager: ndiffports
       scheduler: blest
-      subflows: [{}, {backup: true, start: 1 s}]
+      subflows: [{local: ar}, {local: ar, backup: true, start: 1 s}]
       opportunistic: true
       bytes: 1 MB
   - name: t

@@ -349,8 +349,10 @@ impl MptcpFlow {
             if part.stage == Stage::Wanted && now >= part.from {
                 match self.manager.create(token, part.ends) {
                     Ok(()) => part.stage = Stage::Created,
-                    // Not before the other end has acknowledged something.
+                    // Not before the other end has acknowledged something, and never after a
+                    // fall-back to TCP.
                     Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => {}
+                    Err(_) if self.info.fell_back() => part.stage = Stage::Removed,
                     Err(error) => return Err(error),
                 }
             }
@@ -504,7 +506,14 @@ impl MptcpFlow {
         if self.established.is_none() {
             return Ok(());
         }
-        self.info = Info { token: self.info.token, ..Info::of(self.sender.as_fd())? };
+        match Info::of(self.sender.as_fd()) {
+            Ok(info) => self.info = Info { token: self.info.token, ..info },
+            // It is plain TCP now, and the kernel answers for that.
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+                return self.look_at_tcp();
+            }
+            Err(error) => return Err(error),
+        }
         for (port, info) in subflows(self.sender.as_fd(), 0)? {
             if let Some(part) = self.part(port) {
                 part.sender = Some(info);
@@ -512,7 +521,10 @@ impl MptcpFlow {
         }
         if let Some(receiver) = &self.receiver {
             let fd = receiver.as_fd();
-            let (info, infos) = (Info::of(fd)?, subflows(fd, 1)?);
+            let (info, infos) = match (Info::of(fd), subflows(fd, 1)) {
+                (Ok(info), Ok(infos)) => (info, infos),
+                _ => return self.look_at_tcp(),
+            };
             self.delivered = info.rcv_nxt.wrapping_sub(self.base).min(self.written);
             for (port, info) in infos {
                 if let Some(part) = self.part(port) {
@@ -523,6 +535,21 @@ impl MptcpFlow {
                 let first = self.parts[0].receiver.map_or(0, |info| info.bytes_received());
                 self.delivered = first.min(self.written);
             }
+        }
+        Ok(())
+    }
+
+    /// The same after a fall-back to TCP, of the only subflow.
+    fn look_at_tcp(&mut self) -> Result<()> {
+        self.info.flags |= 1;
+        let first = &mut self.parts[0];
+        let info = TcpInfo::of(self.sender.as_fd())?;
+        self.info.snd_una = self.base.wrapping_add(info.bytes_acked().saturating_sub(1));
+        first.sender = Some(info);
+        if let Some(receiver) = &self.receiver {
+            let info = TcpInfo::of(receiver.as_fd())?;
+            self.delivered = info.bytes_received().min(self.written);
+            first.receiver = Some(info);
         }
         Ok(())
     }

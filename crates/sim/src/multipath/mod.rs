@@ -13,13 +13,14 @@ use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use receive::DataReceiver;
 use send::DataSender;
+use std::sync::Arc;
 
 /// A connection at run time, both its ends.
 pub(crate) struct Connection {
     pub(crate) sender: DataSender,
     pub(crate) receiver: DataReceiver,
     /// Number of the flow of each subflow; the first opens the connection.
-    pub(crate) flows: Vec<u32>,
+    pub(crate) flows: Arc<[u32]>,
     /// When each subflow may be opened was reached, and it was.
     pub(crate) due: Vec<Stage>,
     /// The algorithm looks at all subflows.

@@ -17,6 +17,10 @@ const CHUNK_BYTES: u64 = 32_768 - CHUNK_OVERHEAD_BYTES;
 const CHUNK_OVERHEAD_BYTES: u64 = 64;
 /// TCP_RTO_MIN, milliseconds.
 const RTO_MIN_MS: u64 = 200;
+/// A subflow may have so much more than its window takes, so that TCP makes units of it and defers
+/// them as it does with a full write queue. Without, a subflow sends segment by segment and takes more
+/// than its share from TCP at a drop-tail queue.
+const AHEAD_SEGMENTS: u32 = 2;
 /// Time-outs of the connection without a word from a subflow, above which it is taken to be dead
 /// (`net.mptcp.stale_loss_cnt`).
 const STALE_LOSS_COUNT: u32 = 4;
@@ -292,7 +296,7 @@ impl DataSender {
             in_loss: sender.state == CaState::Loss && sender.retransmits > 0,
             cwnd: sender.window.cwnd,
             in_flight: sender.in_flight(),
-            unsent: unsent.div_ceil(u64::from(mss)) as u32,
+            unsent: (unsent.div_ceil(u64::from(mss)) as u32).saturating_sub(AHEAD_SEGMENTS),
             mss,
             srtt_us: sender.rtt.srtt_us8 >> 3,
             rttvar_us: sender.rtt.mdev_us4 >> 2,

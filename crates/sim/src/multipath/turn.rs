@@ -14,6 +14,7 @@ use dumbbell_cc::coupled;
 use dumbbell_model::scenario::{self, Scenario, Traffic};
 use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::{Multipath, Segment};
+use std::sync::Arc;
 
 /// Connection and subflow of each flow that is one.
 pub(crate) fn subflow_of(scenario: &Scenario, flow: &str) -> Option<SubflowOf> {
@@ -39,7 +40,7 @@ pub(crate) fn connections(
 ) -> Vec<Connection> {
     let build = |spec: &scenario::Connection| {
         let number = |name: &str| scenario.flows.iter().position(|flow| flow.name == name);
-        let flows: Vec<u32> =
+        let flows: Arc<[u32]> =
             spec.subflows.iter().map(|s| number(&s.flow).unwrap_or(0) as u32).collect();
         let first = &scenario.flows[flows[0] as usize];
         let [sending, receiving] = options(first);
@@ -221,9 +222,9 @@ fn parts<'a>(
     connections: &'a mut [Connection],
     flows: &'a mut [FlowState],
     number: u32,
-) -> (&'a mut Connection, Vec<u32>, &'a mut [FlowState]) {
+) -> (&'a mut Connection, Arc<[u32]>, &'a mut [FlowState]) {
     let connection = &mut connections[number as usize];
-    let numbers = connection.flows.clone();
+    let numbers = Arc::clone(&connection.flows);
     (connection, numbers, flows)
 }
 
