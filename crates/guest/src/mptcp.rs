@@ -160,11 +160,18 @@ pub(crate) struct Place {
     pub(crate) stop: i64,
 }
 
-/// What the receiving host has: to be made in its namespace.
-pub(crate) fn listen(first: Place, dscp: u8) -> Result<(OwnedFd, PathManager)> {
+/// A socket of a host that speaks Multipath TCP, or does not.
+fn socket(speaks: bool) -> Result<OwnedFd> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK;
-    let listener = sys::socket(libc::AF_INET, kind, IPPROTO_MPTCP)
-        .map_err(|error| Error::other(format!("Multipath TCP: {error}")))?;
+    let protocol = if speaks { IPPROTO_MPTCP } else { 0 };
+    sys::socket(libc::AF_INET, kind, protocol)
+        .map_err(|error| Error::other(format!("Multipath TCP: {error}")))
+}
+
+/// What the receiving host has: to be made in its namespace.
+/// `speaks`: it speaks Multipath TCP.
+pub(crate) fn listen(first: Place, dscp: u8, speaks: bool) -> Result<(OwnedFd, PathManager)> {
+    let listener = socket(speaks)?;
     sys::set_option(listener.as_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
     // Of any address: subflows come to others than the first.
     sys::bind(listener.as_fd(), &sys::inet([0; 4], SERVER_PORT + first.flow as u16))?;
@@ -181,10 +188,10 @@ impl MptcpFlow {
         dscp: u8,
         places: &[Place],
         (listener, other): (OwnedFd, PathManager),
+        speaks: bool,
     ) -> Result<Self> {
         let first = places[0];
-        let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK;
-        let sender = sys::socket(libc::AF_INET, kind, IPPROTO_MPTCP)?;
+        let sender = socket(speaks)?;
         let name = name_of(tcp.congestion_control);
         let option = libc::TCP_CONGESTION;
         sys::set_option_bytes(sender.as_fd(), libc::IPPROTO_TCP, option, name.as_bytes())
@@ -344,15 +351,20 @@ impl MptcpFlow {
 
     /// Opens subflows whose time has come, as soon as the kernel lets us, and closes them.
     fn manage(&mut self, now: i64) -> Result<()> {
+        if self.info.fell_back() {
+            return Ok(());
+        }
         let token = self.info.token;
         for part in self.parts.iter_mut().skip(1) {
             if part.stage == Stage::Wanted && now >= part.from {
                 match self.manager.create(token, part.ends) {
                     Ok(()) => part.stage = Stage::Created,
-                    // Not before the other end has acknowledged something, and never after a
-                    // fall-back to TCP.
+                    // Not before the other end has acknowledged something.
                     Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => {}
-                    Err(_) if self.info.fell_back() => part.stage = Stage::Removed,
+                    // It is plain TCP, as the kernel has not told us yet.
+                    Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+                        part.stage = Stage::Removed;
+                    }
                     Err(error) => return Err(error),
                 }
             }
@@ -382,7 +394,9 @@ impl MptcpFlow {
         match i32::from_ne_bytes(pending) {
             0 if TcpInfo::of(self.sender.as_fd())?.state() == 1 => {
                 self.established = Some(now);
-                self.info = Info::of(self.sender.as_fd())?;
+                // Of plain TCP there is none.
+                let plain = Info { flags: 1, ..Info::default() };
+                self.info = Info::of(self.sender.as_fd()).unwrap_or(plain);
                 self.base = self.info.write_seq;
                 self.phase = Phase::Writing;
                 self.next_write = Some(now);
@@ -505,6 +519,9 @@ impl MptcpFlow {
     pub(crate) fn look(&mut self) -> Result<()> {
         if self.established.is_none() {
             return Ok(());
+        }
+        if self.info.fell_back() {
+            return self.look_at_tcp();
         }
         match Info::of(self.sender.as_fd()) {
             Ok(info) => self.info = Info { token: self.info.token, ..info },

@@ -221,10 +221,15 @@ fn applications(scenario: &Scenario, world: &World, seed: u64) -> Result<Vec<App
                     Some(connection) => {
                         let places = places(scenario, connection, start);
                         world.enter(to)?;
-                        let listener = mptcp::listen(places[0], flow.dscp)?;
+                        let speaks = |node: usize| {
+                            scenario.nodes[node].tcp.as_ref().is_none_or(|tcp| tcp.mptcp_enabled)
+                        };
+                        let (own_host, other) = (speaks(from), speaks(to));
+                        let listener = mptcp::listen(places[0], flow.dscp, other)?;
                         world.enter(from)?;
                         let (own, tcp) = (connection.clone(), (**spec).clone());
-                        let flow = MptcpFlow::new(own, tcp, flow.dscp, &places, listener)?;
+                        let dscp = flow.dscp;
+                        let flow = MptcpFlow::new(own, tcp, dscp, &places, listener, own_host)?;
                         App::Mptcp(Box::new(flow))
                     }
                     None => App::Subflow,

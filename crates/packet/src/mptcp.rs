@@ -10,8 +10,8 @@ pub enum Multipath {
     Capable,
     /// MP_CAPABLE with both keys: on the third segment of the handshake, and on the first data.
     CapableAck {
-        /// The segment has data, which begins the stream.
-        data: bool,
+        /// So many bytes begin the stream, those of this segment among them; 0: it has no data.
+        mapped_bytes: u16,
     },
     /// MP_JOIN on a SYN or the answer to one (§3.2).
     Join {
@@ -63,7 +63,7 @@ impl Multipath {
         let yes = |code: u64, yes: bool| code | if yes { YES } else { 0 };
         match self {
             Self::Capable => [CAPABLE, 0],
-            Self::CapableAck { data } => [yes(CAPABLE_ACK, data), 0],
+            Self::CapableAck { mapped_bytes } => [CAPABLE_ACK, mapped_bytes.into()],
             Self::Join { backup } => [yes(JOIN, backup), 0],
             Self::JoinAck => [JOIN_ACK, 0],
             Self::DataAck { data_ack, fin } => [yes(DATA_ACK, fin), data_ack],
@@ -77,7 +77,7 @@ impl Multipath {
         let yes = code & YES != 0;
         Some(match code & !YES {
             CAPABLE => Self::Capable,
-            CAPABLE_ACK => Self::CapableAck { data: yes },
+            CAPABLE_ACK => Self::CapableAck { mapped_bytes: value as u16 },
             JOIN => Self::Join { backup: yes },
             JOIN_ACK => Self::JoinAck,
             DATA_ACK => Self::DataAck { data_ack: value, fin: yes },
@@ -94,8 +94,8 @@ impl Multipath {
         match self {
             Self::Capable if answers => 12,
             Self::Capable => 4,
-            Self::CapableAck { data: false } => 20,
-            Self::CapableAck { data: true } => 24, // 22
+            Self::CapableAck { mapped_bytes: 0 } => 20,
+            Self::CapableAck { .. } => 24, // 22
             Self::Join { .. } if answers => 16,
             Self::Join { .. } => 12,
             Self::JoinAck => 24,
@@ -139,8 +139,8 @@ mod tests {
 
     const ALL: [Multipath; 13] = [
         Multipath::Capable,
-        Multipath::CapableAck { data: false },
-        Multipath::CapableAck { data: true },
+        Multipath::CapableAck { mapped_bytes: 0 },
+        Multipath::CapableAck { mapped_bytes: 1424 },
         Multipath::Join { backup: false },
         Multipath::Join { backup: true },
         Multipath::JoinAck,

@@ -95,13 +95,13 @@ impl MultipathHeaders {
                     out.extend(own.to_be_bytes());
                 }
             }
-            Multipath::CapableAck { data } => {
-                begin(out, if data { 22 } else { 20 }, MP_CAPABLE, VERSION);
+            Multipath::CapableAck { mapped_bytes } => {
+                begin(out, if mapped_bytes > 0 { 22 } else { 20 }, MP_CAPABLE, VERSION);
                 out.push(HMAC_SHA256);
                 out.extend(own.to_be_bytes());
                 out.extend(other.to_be_bytes());
-                if data {
-                    out.extend((segment.payload_bytes as u16).to_be_bytes());
+                if mapped_bytes > 0 {
+                    out.extend(mapped_bytes.to_be_bytes());
                 }
             }
             Multipath::Join { backup } => {
@@ -179,8 +179,8 @@ mod tests {
         let cases = [
             (Multipath::Capable, syn(Syn::Opens), 0, 4),
             (Multipath::Capable, syn(Syn::Answers), 1, 12),
-            (Multipath::CapableAck { data: false }, Segment::default(), 0, 20),
-            (Multipath::CapableAck { data: true }, Segment::default(), 0, 24),
+            (Multipath::CapableAck { mapped_bytes: 0 }, Segment::default(), 0, 20),
+            (Multipath::CapableAck { mapped_bytes: 9 }, Segment::default(), 0, 24),
             (Multipath::Join { backup: true }, syn(Syn::Opens), 0, 12),
             (Multipath::Join { backup: false }, syn(Syn::Answers), 1, 16),
             (Multipath::JoinAck, Segment::default(), 0, 24),

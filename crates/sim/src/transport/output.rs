@@ -213,6 +213,7 @@ impl Sender {
     fn send_burst(&mut self, length: u64, fin: bool) -> u32 {
         let mss = u64::from(self.mss);
         let segments = length.div_ceil(mss).max(1) as u32;
+        self.sends_unit(length);
         self.stamp(length, segments, false);
         let overhead = super::sender::SEGMENT_OVERHEAD_BYTES / u64::from(segments);
         let prior_packets = self.packets_out;

@@ -100,9 +100,9 @@ impl Role {
         }
     }
 
-    fn third(self, data: bool) -> Multipath {
+    fn third(self) -> Multipath {
         match self {
-            Self::Opens => Multipath::CapableAck { data },
+            Self::Opens => Multipath::CapableAck { mapped_bytes: 0 },
             Self::Joins { .. } => Multipath::JoinAck,
         }
     }
@@ -136,6 +136,8 @@ impl LossIntervals {
 pub(crate) struct SendingSubflow {
     pub(crate) role: Role,
     pub(super) mappings: Mappings,
+    /// What was sent first in one go.
+    first_unit_bytes: u64,
     /// The peer has shown that it knows the subflow (`fully_established`).
     pub(crate) confirmed: bool,
     /// The peer does not speak Multipath TCP: this is plain TCP (RFC 8684 §3.7).
@@ -183,6 +185,7 @@ impl Sender {
         self.subflow = Some(Box::new(SendingSubflow {
             role,
             mappings: Mappings::default(),
+            first_unit_bytes: 0,
             confirmed: false,
             fell_back: plain,
             third_timer: Timer::default(),
@@ -217,18 +220,28 @@ impl Sender {
     pub(super) fn multipath_of_bare(&self) -> Option<Multipath> {
         let subflow = self.in_use()?;
         Some(match subflow.data_fin {
-            _ if !subflow.confirmed => subflow.role.third(false),
+            _ if !subflow.confirmed => subflow.role.third(),
             Some(dsn) => Multipath::DataFin { dsn },
             None => Multipath::NoMapping { closed: subflow.peer_closed },
         })
     }
 
+    /// A unit of so many bytes is about to be sent.
+    pub(super) fn sends_unit(&mut self, bytes: u64) {
+        if let Some(subflow) = self.subflow.as_mut().filter(|subflow| subflow.first_unit_bytes == 0)
+        {
+            subflow.first_unit_bytes = bytes;
+        }
+    }
+
     /// What a segment with data says.
     pub(super) fn multipath_of_data(&self, seq: u64, bytes: u32) -> Option<Multipath> {
         let subflow = self.in_use()?;
-        let first = seq == 0 && subflow.role == Role::Opens;
+        // All segments of the first unit say where the stream begins, as Linux's do.
+        let first = seq < subflow.first_unit_bytes && subflow.role == Role::Opens;
         if first && !subflow.confirmed {
-            return Some(Multipath::CapableAck { data: true });
+            let mapped_bytes = subflow.first_unit_bytes.min(u64::from(u16::MAX)) as u16;
+            return Some(Multipath::CapableAck { mapped_bytes });
         }
         let dsn = subflow.mappings.dsn(seq)?;
         let fin = subflow.data_fin == Some(dsn + u64::from(bytes));
@@ -388,7 +401,8 @@ impl Receiver {
         let dsn = match segment.multipath() {
             _ if subflow.refuses => segment.seq,
             Some(Multipath::Mapping { dsn, .. }) => dsn,
-            Some(Multipath::CapableAck { data: true }) => 0,
+            // It begins the stream: both sequences agree.
+            Some(Multipath::CapableAck { .. }) => segment.seq,
             _ => return,
         };
         if payload > 0 {
