@@ -141,7 +141,7 @@ MISTAKES = {
     "two kinds of traffic": (
         with_("tcp: bbr", "tcp: bbr, udp: 1 Mbit/s"),
         "e.yaml:6: flows[1]: exactly one of these is needed; found tcp and udp; allowed: tcp, "
-        "udp, ping, voice",
+        "mptcp, udp, ping, voice",
     ),
     "starts after the end": (
         with_("start: 5 s", "start: 100 s"),
@@ -243,7 +243,7 @@ MISTAKES = {
         BASE + "hosts: {defaults: {tcp_sak: 1}}\n",
         "e.yaml:8: hosts.defaults.tcp_sak: unknown field; did you mean tcp_sack?; allowed: "
         "profile, hz, mtu, gso, initcwnd, initrwnd, ssthresh, rto_min, rto_initial, "
-        "delayed_ack, tcp_sack, tcp_dsack and 33 more",
+        "delayed_ack, tcp_sack, tcp_dsack and 34 more",
     ),
     "FACK without SACK": (
         BASE + "hosts: {defaults: {tcp_sack: 0, tcp_fack: 1, tcp_recovery: 0}}\n",
