@@ -13,6 +13,9 @@ TCP_OVERHEAD_BYTES = 14 + 20 + 20 + 12
 FRAME_BYTES = 1514
 
 
+Pipe = Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class FlowLimits:
     """What the network allows a flow, if it had it for itself.
@@ -51,11 +54,13 @@ def flow_limits(scenario: str | Mapping[str, Any], flow: str) -> FlowLimits:
     `KeyError` for an unknown flow and `ValueError` if no path joins its ends.
     """
     spec: Mapping[str, Any] = json.loads(scenario) if isinstance(scenario, str) else scenario
-    ends = _ends(spec, flow)
-    out = paths_between(spec, ends["from"], ends["to"])
-    back = paths_between(spec, ends["to"], ends["from"])
+    out: list[list[Pipe]] = []
+    back: list[list[Pipe]] = []
+    for ends, reachable in _ends(spec, flow):
+        out += paths_between(reachable, ends["from"], ends["to"])
+        back += paths_between(reachable, ends["to"], ends["from"])
     if not out or not back:
-        raise ValueError(f"no path from {ends['from']} to {ends['to']} and back")
+        raise ValueError(f"no path for {flow} and back")
     narrowest = {id(pipe): pipe for pipe in (min(path, key=_rate) for path in out)}
     rtt = max(map(_delay, out)) + max(map(_delay, back))
     return FlowLimits(
@@ -66,21 +71,39 @@ def flow_limits(scenario: str | Mapping[str, Any], flow: str) -> FlowLimits:
     )
 
 
-def _ends(spec: Mapping[str, Any], flow: str) -> Mapping[str, Any]:
-    """The flow, or the arrivals that it is one of (`web.17`)."""
+Spec = Mapping[str, Any]
+
+
+def _ends(spec: Spec, flow: str) -> list[tuple[Spec, Spec]]:
+    """The flow, or the arrivals that it is one of (`web.17`), or all subflows of a connection.
+
+    With each, the part of the scenario that its packets may take.
+    """
+    found: list[tuple[Spec, Spec]] = []
+    for connection in spec.get("connections", ()):
+        for subflow in connection["subflows"]:
+            if flow in (connection["name"], subflow["flow"]):
+                (entry,) = (one for one in spec["flows"] if one["name"] == subflow["flow"])
+                found.append((entry, _between_interfaces(spec, entry, subflow)))
+    if found:
+        return found
     for entry in spec["flows"]:
         if entry["name"] == flow:
-            found: Mapping[str, Any] = entry
-            return found
+            return [(entry, spec)]
     process = flow.rpartition(".")[0]
     for one in spec.get("arrivals", ()):
         if one["name"] == process:
-            arrivals: Mapping[str, Any] = one
-            return arrivals
+            return [(one, spec)]
     raise KeyError(flow)
 
 
-Pipe = Mapping[str, Any]
+def _between_interfaces(spec: Spec, flow: Spec, subflow: Spec) -> Spec:
+    """The network as if its hosts had only the interfaces of a subflow."""
+    hosts, own = {flow["from"], flow["to"]}, {subflow["local"], subflow["remote"]}
+    links = [
+        link for link in spec["links"] if link["name"] in own or not hosts & {link["a"], link["b"]}
+    ]
+    return {**spec, "links": links}
 
 
 def paths_between(spec: Mapping[str, Any], start: str, end: str) -> list[list[Pipe]]:
