@@ -3,8 +3,7 @@
 //!
 //! Rates are in bytes, so subflows may differ in MSS.
 
-use crate::coupled::Subflow;
-use crate::lia::{rate, siblings};
+use crate::coupled::{rate, siblings, Subflow};
 use crate::reno::Reno;
 use crate::{CongestionControl, Conn, Window};
 

@@ -18,3 +18,19 @@ pub struct Subflow {
     /// Bytes acknowledged between the last two losses (`l1r` of OLIA).
     pub between_losses_bytes: u64,
 }
+
+/// Takes part in the sums: open, and with an RTT to divide by.
+pub(crate) fn takes_part(subflow: &&Subflow) -> bool {
+    subflow.active && subflow.srtt_us8 > 0
+}
+
+/// The subflows that take part, without number `me`.
+pub(crate) fn siblings(all: &[Subflow], me: usize) -> impl Iterator<Item = &Subflow> {
+    let others = all.iter().enumerate().filter(move |(number, _)| *number != me);
+    others.map(|(_, subflow)| subflow).filter(takes_part)
+}
+
+/// Rate of a subflow. Bytes per eighth of a microsecond: only ratios matter.
+pub(crate) fn rate(cwnd: u32, mss: u32, srtt_us8: u32) -> f64 {
+    f64::from(cwnd) * f64::from(mss) / f64::from(srtt_us8)
+}

@@ -4,25 +4,9 @@
 //! Where subflows differ in MSS, their windows are compared in bytes, as §3 writes them, and the
 //! result is a packet of the subflow's own MSS.
 
-use crate::coupled::Subflow;
+use crate::coupled::{rate, siblings, Subflow};
 use crate::reno::Reno;
 use crate::{CongestionControl, Conn, Window};
-
-/// Takes part in the sums: open, and with an RTT to divide by.
-pub(crate) fn takes_part(subflow: &&Subflow) -> bool {
-    subflow.active && subflow.srtt_us8 > 0
-}
-
-/// The subflows that take part, without number `me`.
-pub(crate) fn siblings(all: &[Subflow], me: usize) -> impl Iterator<Item = &Subflow> {
-    let others = all.iter().enumerate().filter(move |(number, _)| *number != me);
-    others.map(|(_, subflow)| subflow).filter(takes_part)
-}
-
-/// Rate of a subflow. Bytes per eighth of a microsecond: only ratios matter.
-pub(crate) fn rate(cwnd: u32, mss: u32, srtt_us8: u32) -> f64 {
-    f64::from(cwnd) * f64::from(mss) / f64::from(srtt_us8)
-}
 
 /// What the siblings add to the sums; nothing before they are told. Sums are of f64, whose basic
 /// operations give the same on every processor.
@@ -243,7 +227,7 @@ pub(crate) mod tests {
         /// Equations 1 and 2, literally and in bytes.
         #[test]
         fn grows_by_the_equations(all in any_subflows(), cwnd in 1..10_000u32, rtt_ms in 1..1000u32) {
-            let mut paths: Vec<Subflow> = all.iter().filter(takes_part).copied().collect();
+            let mut paths: Vec<Subflow> = all.iter().filter(crate::coupled::takes_part).copied().collect();
             paths.push(subflow(cwnd, rtt_ms));
             let bytes = |s: &Subflow| f64::from(s.cwnd) * f64::from(s.mss);
             let seconds = |s: &Subflow| f64::from(s.srtt_us8) / 8e6;

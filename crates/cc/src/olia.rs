@@ -4,8 +4,7 @@
 //!
 //! Windows are compared in bytes, so subflows may differ in MSS.
 
-use crate::coupled::Subflow;
-use crate::lia::{rate, siblings, takes_part};
+use crate::coupled::{rate, siblings, takes_part, Subflow};
 use crate::reno::Reno;
 use crate::{CongestionControl, Conn, Window};
 

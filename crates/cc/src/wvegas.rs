@@ -5,8 +5,7 @@
 //! Every subflow is a Vegas that keeps its share of [`TOTAL_ALPHA`] packets queued, by its share of
 //! the connection's rate. So traffic moves to where the queueing delay is less, until it is equal.
 
-use crate::coupled::Subflow;
-use crate::lia::siblings;
+use crate::coupled::{siblings, Subflow};
 use crate::reno::Reno;
 use crate::{AckSample, CaEvent, CaState, CongestionControl, Conn, Window};
 

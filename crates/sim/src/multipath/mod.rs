@@ -1,9 +1,11 @@
 //! Multipath TCP (RFC 8684) above its subflows, as Linux has it (net/mptcp/protocol.c): one stream of
-//! bytes, which `send` gives to subflows as a `scheduler` decides and `receive` puts together again.
+//! bytes, which `send` gives to subflows as a `scheduler` decides (once more, in `reinject`) and `receive` puts
+//! together again.
 //! The subflows themselves are connections of `transport`; `turn` lets the world act on both.
 
 pub(crate) mod receive;
 mod record;
+mod reinject;
 pub(crate) mod scheduler;
 pub(crate) mod send;
 pub(crate) mod turn;

@@ -6,6 +6,7 @@ pub(crate) mod ecn;
 pub(crate) mod endpoint;
 mod fack;
 mod handshake;
+pub(crate) mod mappings;
 pub(crate) mod output;
 pub(crate) mod rack;
 pub(crate) mod rate;

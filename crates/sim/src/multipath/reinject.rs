@@ -1,0 +1,215 @@
+//! What is sent once more, over another subflow: after time-outs of the connection, of a subflow, or where
+//! one holds up the others (net/mptcp/protocol.c, pm.c).
+
+use super::send::{Context, DataSender, RTO_MIN_MS};
+use super::Subflows;
+use crate::transport::sender::{Pending, Phase};
+use dumbbell_model::Time;
+
+/// Time-outs of the connection without a word from a subflow, above which it is taken to be dead
+/// (`net.mptcp.stale_loss_cnt`).
+const STALE_LOSS_COUNT: u32 = 4;
+
+impl DataSender {
+    pub(super) fn reset_timer(&mut self, now: Time) {
+        let due = self.tick.jiffies(now) + self.timer_jiffies;
+        self.timer.set(self.tick, now, due);
+    }
+
+    /// The connection's time-out is the longest of its subflows' (`mptcp_set_timeout`).
+    pub(super) fn set_timeout(&mut self, now: Time, subflows: &mut Subflows<'_>) {
+        let jiffies = self.tick.jiffies(now);
+        let mut longest = 0;
+        for subflow in 0..subflows.len() {
+            let sender = subflows.sender(subflow);
+            if sender.pending != Pending::None && self.known[subflow].stale_count == 0 {
+                longest = longest.max(sender.timeout.saturating_sub(jiffies));
+            }
+        }
+        self.timer_jiffies = if longest > 0 { longest } else { self.tick.ms(RTO_MIN_MS) };
+    }
+
+    /// The connection's retransmission timer (`__mptcp_retrans`): what the receiver misses first goes
+    /// over a subflow that has nothing else to do.
+    pub(crate) fn on_timer(&mut self, now: Time, subflows: &mut Subflows<'_>) {
+        if !self.timer.take_due(now) || self.fell_back || self.fin_acked {
+            return;
+        }
+        let idle = self.idle_subflow(now, subflows);
+        let head_end = self.chunks.front().copied().unwrap_or(self.written).min(self.next);
+        if self.snd_una >= self.written && self.fin_sent {
+            self.timeouts_of_fin += 1;
+            self.timer_jiffies = self.tick.ms(RTO_MIN_MS) << self.timeouts_of_fin.min(9);
+            self.send_fin(now, subflows);
+        } else if let Some(subflow) = idle.filter(|_| head_end > self.snd_una) {
+            let mut from = self.snd_una;
+            let sender = subflows.sender(subflow);
+            sender.now = now;
+            while from < head_end {
+                from += sender.write_mapped(from, head_end - from);
+            }
+            sender.push_mapped();
+            self.touched[subflow] = true;
+            self.counters.reinjected_bytes += head_end - self.snd_una;
+        } else if self.chunks.is_empty() {
+            return;
+        }
+        self.push(now, Context::Process, subflows);
+        if self.timer.fires.is_none() {
+            self.reset_timer(now);
+        }
+    }
+
+    /// A subflow without outstanding data; a backup only where nothing else gets on
+    /// (`mptcp_subflow_get_retrans`). Counts on the way how long the others say nothing.
+    fn idle_subflow(&mut self, now: Time, subflows: &mut Subflows<'_>) -> Option<usize> {
+        let (mut pick, mut backup, mut least_stale) = (None, None, u32::MAX);
+        for subflow in 0..subflows.len() {
+            let sender = subflows.sender(subflow);
+            if !sender.carries_data() || self.known[subflow].gone {
+                continue;
+            }
+            if !sender.is_idle() {
+                self.check_stale(now, subflow, subflows);
+                least_stale = least_stale.min(self.known[subflow].stale_count);
+            } else if self.known[subflow].backup {
+                backup = backup.or(Some(subflow));
+            } else {
+                pick = pick.or(Some(subflow));
+            }
+        }
+        pick.or(backup.filter(|_| least_stale > 1))
+    }
+
+    /// Time-outs of the connection in which a subflow with outstanding data says nothing: after some
+    /// of them it is not used any more, if there is another (`mptcp_pm_subflow_chk_stale`).
+    fn check_stale(&mut self, now: Time, subflow: usize, subflows: &mut Subflows<'_>) {
+        let known = &mut self.known[subflow];
+        if known.stale_count == 0 {
+            known.heard_before = known.heard;
+            known.stale_count = 1;
+            return;
+        }
+        if known.heard_before != known.heard {
+            known.stale_count = 0;
+            known.stale = false;
+            return;
+        }
+        known.stale_count += 1;
+        if known.stale || known.stale_count <= STALE_LOSS_COUNT {
+            return;
+        }
+        let other = (0..subflows.len()).any(|other| {
+            let alive = self.known[other].stale_count < STALE_LOSS_COUNT - 1;
+            other != subflow && alive && self.look(other, subflows).active
+        });
+        if other {
+            self.known[subflow].stale = true;
+            self.send_again_from_una();
+            self.push(now, Context::Process, subflows);
+        }
+    }
+
+    /// All that is not acknowledged is given to subflows anew (`__mptcp_retransmit_pending_data`).
+    fn send_again_from_una(&mut self) {
+        self.counters.reinjected_bytes += self.next - self.snd_una.min(self.next);
+        self.next = self.snd_una.min(self.written);
+        self.scheduler.reset();
+    }
+
+    /// A subflow may have timed out: what it carries is sent over others, too. Linux's scheduler
+    /// leaves that to the connection's own time-out.
+    pub(crate) fn check_timeout(&mut self, now: Time, subflow: usize, subflows: &mut Subflows<'_>) {
+        let sender = subflows.sender(subflow);
+        let timeouts = sender.counters.timeouts;
+        let given_up = matches!(sender.phase, Phase::GivenUp(_));
+        if given_up && !self.known[subflow].gone {
+            self.lose(now, subflow, subflows);
+        }
+        if timeouts == self.known[subflow].timeouts {
+            return;
+        }
+        self.known[subflow].timeouts = timeouts;
+        if self.scheduler.fills_buffers() || subflows.len() == 1 || self.fell_back {
+            return;
+        }
+        for mapping in subflows.sender(subflow).outstanding() {
+            let (from, to) = (mapping.dsn.max(self.snd_una), mapping.dsn + mapping.bytes);
+            let queued = self.reinject.iter().any(|&(start, end, _)| start < to && from < end);
+            if from < to && !queued {
+                self.reinject.push_back((from, to, subflow));
+            }
+        }
+        self.push(now, Context::Process, subflows);
+    }
+
+    pub(super) fn push_reinjections(&mut self, now: Time, subflows: &mut Subflows<'_>) -> bool {
+        let mut pushed = false;
+        while let Some((from, to, not_over)) = self.reinject.front().copied() {
+            let from = from.max(self.snd_una);
+            if from >= to {
+                self.reinject.pop_front();
+                continue;
+            }
+            let open = (0..self.views.len()).filter(|&subflow| {
+                let view = &self.views[subflow];
+                let room = view.in_flight + view.unsent < view.cwnd && view.has_room;
+                subflow != not_over && view.active && !view.in_loss && room
+            });
+            let Some(subflow) = open.min_by_key(|&subflow| self.views[subflow].srtt_us) else {
+                break;
+            };
+            let sender = subflows.sender(subflow);
+            sender.now = now;
+            let bytes = sender.write_mapped(from, (to - from).min(u64::from(sender.mss)));
+            sender.push_mapped();
+            self.touched[subflow] = true;
+            self.counters.reinjected_bytes += bytes;
+            self.views[subflow] = self.look(subflow, subflows);
+            if let Some(front) = self.reinject.front_mut() {
+                front.0 = from + bytes;
+            }
+            pushed = true;
+        }
+        pushed
+    }
+
+    /// A subflow is gone: what it carried goes over others.
+    pub(crate) fn lose(&mut self, now: Time, subflow: usize, subflows: &mut Subflows<'_>) {
+        self.known[subflow].gone = true;
+        if !self.fell_back && !subflows.sender(subflow).is_idle() {
+            self.send_again_from_una();
+            self.push(now, Context::Process, subflows);
+        }
+    }
+
+    /// The first byte that the receiver misses holds up all that a faster subflow could carry: it is
+    /// sent there, too, and the window of who holds it up is halved, once a round trip (Raiciu et al.
+    /// 2012, §4.2, mechanisms 1 and 2).
+    pub(super) fn unblock(&mut self, now: Time, fast: usize, subflows: &mut Subflows<'_>) {
+        let una = self.snd_una;
+        let blocks = |subflow: &usize, subflows: &mut Subflows<'_>| {
+            let outstanding = subflows.sender(*subflow).outstanding();
+            outstanding.iter().any(|m| m.dsn <= una && una < m.dsn + m.bytes)
+        };
+        let Some(slow) = (0..subflows.len()).find(|subflow| blocks(subflow, subflows)) else {
+            return;
+        };
+        if slow == fast || (0..subflows.len()).any(|s| s != slow && blocks(&s, subflows)) {
+            return; // It was sent there already.
+        }
+        let sender = subflows.sender(fast);
+        let most = u64::from(sender.mss).min(self.snd_nxt - una);
+        let bytes = sender.write_mapped(una, most);
+        self.counters.reinjected_bytes += bytes;
+        let sender = subflows.sender(slow);
+        let rtt_us = u64::from(sender.rtt.srtt_us8 >> 3);
+        let since = self.known[slow].penalised.map(|at| now.since(at).as_us());
+        if since.is_none_or(|since| since >= rtt_us) {
+            self.known[slow].penalised = Some(now);
+            self.counters.penalties += 1;
+            sender.window.cwnd = (sender.window.cwnd >> 1).max(1);
+            sender.window.ssthresh = sender.window.cwnd.max(2);
+        }
+    }
+}
