@@ -1,6 +1,9 @@
 //! The packet-level simulator. A [`Scenario`] and a seed go in, result tables come out; nothing
 //! here reads a clock, the environment or randomness of the system.
 
+#[cfg(test)]
+extern crate self as dumbbell_sim;
+
 mod arena;
 mod capture;
 mod datagram;

@@ -8,6 +8,8 @@ mod record;
 mod reinject;
 pub(crate) mod scheduler;
 pub(crate) mod send;
+#[cfg(test)]
+mod tests;
 pub(crate) mod turn;
 
 use crate::flow::{Ends, FlowState, TcpEnds};

@@ -77,6 +77,9 @@ pub(crate) struct SendingSubflow {
     pub(crate) data_fin: Option<u64>,
     /// The other side has closed, too.
     pub(crate) peer_closed: bool,
+    /// What the connection gave it: own sequence number, data sequence number, bytes.
+    #[cfg(test)]
+    pub(crate) written: Vec<(u64, u64, u64)>,
 }
 
 /// What the receiving halves of a connection share, and what they tell of it.
@@ -105,6 +108,9 @@ pub(crate) struct ReceivingSubflow {
     window_end: u64,
     /// This host does not speak Multipath TCP.
     pub(crate) refuses: bool,
+    /// What went to the connection: own sequence number, data sequence number, bytes.
+    #[cfg(test)]
+    pub(crate) taken: Vec<(u64, u64, u64)>,
 }
 
 impl Sender {
@@ -120,6 +126,8 @@ impl Sender {
             third_timer: Timer::default(),
             data_fin: None,
             peer_closed: false,
+            #[cfg(test)]
+            written: Vec::new(),
         }));
     }
 
@@ -251,6 +259,8 @@ impl Sender {
         }
         if let Some(subflow) = &mut self.subflow {
             subflow.mappings.insert(write_seq, dsn, bytes);
+            #[cfg(test)]
+            subflow.written.push((write_seq, dsn, bytes));
         }
         self.write_seq += bytes;
         self.written_bytes += bytes;
@@ -303,6 +313,8 @@ impl Receiver {
             shared: Shared::default(),
             window_end: 0,
             refuses,
+            #[cfg(test)]
+            taken: Vec::new(),
         }));
     }
 
@@ -361,6 +373,10 @@ impl Receiver {
             return None;
         }
         let piece = self.subflow.as_ref()?.mappings.piece(from, end)?;
+        #[cfg(test)]
+        if let Some(subflow) = &mut self.subflow {
+            subflow.taken.push((from, piece.dsn, piece.bytes));
+        }
         self.copied_seq += piece.bytes;
         self.unread_buffers.clear();
         let copied_seq = self.copied_seq;
