@@ -123,7 +123,7 @@ def test_subflows_come_and_go(tmp_path: Path) -> None:
     for engine in ("sim", "linux"):
         found = rows(file, engine)
         second = int(str(found["m/2"]["delivered_bytes"])) * 8e-6
-        # About 9.4 Mbit/s for four seconds, slow start included, and what was written before the end.
+        # About 9.4 Mbit/s for four seconds, slow start included, and what was written before.
         assert 28 < second < 41, (engine, second)
         assert int(str(found["m"]["delivered_bytes"])) * 8e-6 > 85 + 0.7 * second
 

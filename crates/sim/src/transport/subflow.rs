@@ -307,6 +307,11 @@ impl Sender {
 impl Receiver {
     /// Makes it a subflow.
     pub(crate) fn make_subflow(&mut self, role: Role, refuses: bool) {
+        if !refuses {
+            // Its segments are shorter, and so is the memory of each.
+            let bytes = &mut self.options.rx_segment_bytes;
+            *bytes = bytes.saturating_sub(MAPPING_BYTES).max(1);
+        }
         self.subflow = Some(Box::new(ReceivingSubflow {
             role,
             mappings: Mappings::default(),
