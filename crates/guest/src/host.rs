@@ -34,6 +34,10 @@ const fn part(
     Part { name, trial, option, module }
 }
 
+/// What connections over several paths need.
+const MPTCP: &str = "mptcp";
+/// There since user space may manage paths.
+const PATH_MANAGER: &str = "/proc/sys/net/mptcp/pm_type";
 /// The word is also an argument of filters and classes.
 const PRIO: &str = "prio";
 
@@ -121,6 +125,9 @@ pub(crate) fn needs(scenario: &Scenario, plan: &Plan) -> BTreeSet<String> {
             found.insert(format!("tcp:{}", crate::tcp::name_of(tcp.congestion_control)));
         }
     }
+    if !scenario.connections.is_empty() {
+        found.insert(MPTCP.to_owned());
+    }
     found
 }
 
@@ -137,6 +144,10 @@ pub(crate) fn lacks(needs: &[String]) -> Result<Vec<String>> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(refused)?;
     private_mounts()?;
     let mut missing = Vec::new();
+    if needs.iter().any(|need| need == MPTCP) && !Path::new(PATH_MANAGER).exists() {
+        let what = "Multipath TCP with a path manager in user space (CONFIG_MPTCP, Linux 5.19)";
+        missing.push(what.to_owned());
+    }
     let mut miss = |name: &str, option: &str, module: &str| {
         missing.push(format!("{name} (CONFIG_{option}, module {module})"));
     };
