@@ -28,6 +28,7 @@ mod taps;
 mod tcp;
 mod udp;
 mod web;
+mod writer;
 mod xstats;
 
 use dumbbell_model::{digest::digest, ipc, Scenario, ScenarioError};

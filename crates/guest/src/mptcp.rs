@@ -5,8 +5,9 @@ use crate::frame::{CLIENT_PORT, SERVER_PORT};
 use crate::info::TcpInfo;
 use crate::pm::{Endpoint, PathManager};
 use crate::sys;
-use crate::tcp::{name_of, read_at_once, Side, PACED_READ_NS, READ_BYTES, ZEROS};
-use dumbbell_model::scenario::{Connection, Source, Tcp};
+use crate::tcp::{name_of, read_at_once, Side, PACED_READ_NS, READ_BYTES};
+use crate::writer::Writer;
+use dumbbell_model::scenario::{Connection, Tcp};
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -137,9 +138,7 @@ pub(crate) struct MptcpFlow {
     pub(crate) info: Info,
     /// Payload that arrived in order.
     pub(crate) delivered: u64,
-    pub(crate) written: u64,
-    allowed: u64,
-    next_write: Option<i64>,
+    pub(crate) writer: Writer,
     next_read: Option<i64>,
     target: libc::sockaddr_in,
     ready: [bool; 2],
@@ -217,6 +216,7 @@ impl MptcpFlow {
             sender: None,
             receiver: None,
         };
+        let writer = Writer::new(spec.source);
         Ok(Self {
             parts: places.iter().enumerate().map(part).collect(),
             phase: Phase::Waiting,
@@ -232,9 +232,7 @@ impl MptcpFlow {
             base: 0,
             info: Info::default(),
             delivered: 0,
-            written: 0,
-            allowed: 0,
-            next_write: None,
+            writer,
             next_read: None,
             target: sys::inet(first.to, server_port),
             ready: [false; 2],
@@ -259,7 +257,7 @@ impl MptcpFlow {
         });
         // What was due before waits for an event.
         let parts = parts.filter(|&at| at > self.looked);
-        [started, stop, self.next_write, self.next_read].into_iter().flatten().chain(parts).min()
+        [started, stop, self.writer.next, self.next_read].into_iter().flatten().chain(parts).min()
     }
 
     /// Descriptors and events that this connection waits for.
@@ -267,11 +265,12 @@ impl MptcpFlow {
         let mut found = Vec::with_capacity(3);
         let mut push = |side, fd, events| found.push((side, fd, events));
         let sender = self.sender.as_fd();
-        let at_once = matches!(self.spec.source, Source::Bulk { refill, .. } if refill.is_zero());
         match self.phase {
             Phase::Waiting | Phase::Finished { .. } => {}
             Phase::Connecting => push(Side::Sender, sender, libc::POLLOUT),
-            Phase::Writing if at_once => push(Side::Sender, sender, libc::POLLOUT),
+            Phase::Writing if self.writer.writes_at_once() => {
+                push(Side::Sender, sender, libc::POLLOUT);
+            }
             Phase::Writing => {}
             Phase::Closing => push(Side::Sender, sender, 0), // POLLHUP
         }
@@ -315,11 +314,13 @@ impl MptcpFlow {
             }
             Phase::Connecting if sender_ready => self.connected(now)?,
             Phase::Writing => {
-                if self.next_write.is_some_and(|at| now >= at) {
-                    self.allow(now);
-                    self.write()?;
+                let fd = self.sender.as_fd();
+                if self.writer.next.is_some_and(|at| now >= at) {
+                    let all = self.writer.due(now, fd)?;
+                    self.wrote(all)?;
                 } else if sender_ready {
-                    self.write()?;
+                    let all = self.writer.write(fd)?;
+                    self.wrote(all)?;
                 }
                 if self.phase == Phase::Writing && now >= self.stop {
                     self.close()?;
@@ -399,9 +400,8 @@ impl MptcpFlow {
                 self.info = Info::of(self.sender.as_fd()).unwrap_or(plain);
                 self.base = self.info.write_seq;
                 self.phase = Phase::Writing;
-                self.next_write = Some(now);
-                self.allow(now);
-                self.write()
+                let all = self.writer.begin(now, self.sender.as_fd())?;
+                self.wrote(all)
             }
             0 => Ok(()),
             _ => {
@@ -411,49 +411,16 @@ impl MptcpFlow {
         }
     }
 
-    /// What the application may have written by now, and when it may write more.
-    fn allow(&mut self, now: i64) {
-        match self.spec.source {
-            Source::Bulk { bytes, refill } => {
-                self.allowed = bytes.unwrap_or(u64::MAX);
-                self.next_write = (!refill.is_zero()).then(|| now + refill.as_ns() as i64);
-            }
-            Source::Periodic { chunk_bytes, interval, bytes } => {
-                self.allowed = (self.allowed + chunk_bytes).min(bytes.unwrap_or(u64::MAX));
-                let due = self.next_write.unwrap_or(now);
-                self.next_write = Some(due + interval.as_ns() as i64);
-            }
-            Source::Session | Source::Subflow => {}
-        }
-    }
-
-    /// Fills the send buffer.
-    fn write(&mut self) -> Result<()> {
-        while self.written < self.allowed {
-            let most = (self.allowed - self.written).min(ZEROS.len() as u64) as usize;
-            match sys::send(self.sender.as_fd(), &ZEROS[..most]) {
-                Ok(sent) => {
-                    self.written += sent as u64;
-                    if sent < most {
-                        return Ok(()); // full
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => return Err(error),
-            }
-        }
-        let total = match self.spec.source {
-            Source::Bulk { bytes, .. } | Source::Periodic { bytes, .. } => bytes,
-            Source::Session | Source::Subflow => None,
-        };
-        if total.is_some_and(|total| self.written >= total) {
+    /// Goes on writing; at the end it closes.
+    fn wrote(&mut self, all: bool) -> Result<()> {
+        if all {
             self.close()?;
         }
         Ok(())
     }
 
     fn close(&mut self) -> Result<()> {
-        self.next_write = None;
+        self.writer.next = None;
         self.phase = Phase::Closing;
         sys::shutdown_write(self.sender.as_fd())
     }
@@ -542,7 +509,7 @@ impl MptcpFlow {
                 (Ok(info), Ok(infos)) => (info, infos),
                 _ => return self.look_at_tcp(),
             };
-            self.delivered = info.rcv_nxt.wrapping_sub(self.base).min(self.written);
+            self.delivered = info.rcv_nxt.wrapping_sub(self.base).min(self.writer.written);
             for (port, info) in infos {
                 if let Some(part) = self.part(port) {
                     part.receiver = Some(info);
@@ -550,7 +517,7 @@ impl MptcpFlow {
             }
             if info.fell_back() {
                 let first = self.parts[0].receiver.map_or(0, |info| info.bytes_received());
-                self.delivered = first.min(self.written);
+                self.delivered = first.min(self.writer.written);
             }
         }
         Ok(())
@@ -565,7 +532,7 @@ impl MptcpFlow {
         first.sender = Some(info);
         if let Some(receiver) = &self.receiver {
             let info = TcpInfo::of(receiver.as_fd())?;
-            self.delivered = info.bytes_received().min(self.written);
+            self.delivered = info.bytes_received().min(self.writer.written);
             first.receiver = Some(info);
         }
         Ok(())
@@ -577,7 +544,7 @@ impl MptcpFlow {
 
     /// Payload acknowledged at the level of the connection.
     pub(crate) fn acked(&self) -> u64 {
-        self.info.snd_una.wrapping_sub(self.base).min(self.written)
+        self.info.snd_una.wrapping_sub(self.base).min(self.writer.written)
     }
 
     /// At the end of the run.

@@ -3,13 +3,12 @@
 use crate::frame::{CLIENT_PORT, SERVER_PORT};
 use crate::info::TcpInfo;
 use crate::sys;
-use dumbbell_model::scenario::{Algorithm, Source, Tcp};
+use crate::writer::Writer;
+use dumbbell_model::scenario::{Algorithm, Tcp};
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-/// What is written: its content does not matter.
-pub(crate) static ZEROS: [u8; 65536] = [0; 65536];
 /// Most that is read at once.
 pub(crate) const READ_BYTES: usize = 1 << 20;
 /// Of the thread that reads.
@@ -54,9 +53,7 @@ pub(crate) struct TcpFlow {
     pub(crate) receiver: Option<OwnedFd>,
     /// What the kernel said last of the receiver's socket.
     pub(crate) received: Option<TcpInfo>,
-    written: u64,
-    allowed: u64,
-    next_write: Option<i64>,
+    writer: Writer,
     next_read: Option<i64>,
     target: libc::sockaddr_in,
     sender_ready: bool,
@@ -127,6 +124,7 @@ impl TcpFlow {
         .map_err(|error| Error::other(format!("congestion control {name}: {error}")))?;
         sys::bind(sender.as_fd(), &sys::inet(ends.from, CLIENT_PORT + ends.flow as u16))?;
         sys::set_dscp(sender.as_fd(), ends.dscp)?;
+        let writer = Writer::new(spec.source);
         Ok(Self {
             spec,
             phase: Phase::Waiting,
@@ -138,9 +136,7 @@ impl TcpFlow {
             sender,
             receiver: None,
             received: None,
-            written: 0,
-            allowed: 0,
-            next_write: None,
+            writer,
             next_read: None,
             target: sys::inet(ends.to, SERVER_PORT + ends.flow as u16),
             sender_ready: false,
@@ -153,7 +149,7 @@ impl TcpFlow {
     pub(crate) fn next(&self) -> Option<i64> {
         let started = (self.phase == Phase::Waiting).then_some(self.start);
         let stop = matches!(self.phase, Phase::Writing).then_some(self.stop);
-        [started, stop, self.next_write, self.next_read].into_iter().flatten().min()
+        [started, stop, self.writer.next, self.next_read].into_iter().flatten().min()
     }
 
     /// Descriptors and events that this flow waits for.
@@ -164,7 +160,7 @@ impl TcpFlow {
         match self.phase {
             Phase::Waiting | Phase::Finished { .. } => {}
             Phase::Connecting => push(Side::Sender, sender, libc::POLLOUT),
-            Phase::Writing if self.writes_at_once() => {
+            Phase::Writing if self.writer.writes_at_once() => {
                 push(Side::Sender, sender, libc::POLLOUT);
             }
             Phase::Writing => {}
@@ -183,10 +179,6 @@ impl TcpFlow {
             Some(_) | None => {}
         }
         found
-    }
-
-    fn writes_at_once(&self) -> bool {
-        matches!(self.spec.source, Source::Bulk { refill, .. } if refill.is_zero())
     }
 
     /// Something happened on one side.
@@ -209,11 +201,13 @@ impl TcpFlow {
             }
             Phase::Connecting if sender_ready => self.connected(now)?,
             Phase::Writing => {
-                if self.next_write.is_some_and(|at| now >= at) {
-                    self.allow(now);
-                    self.write()?;
+                let fd = self.sender.as_fd();
+                if self.writer.next.is_some_and(|at| now >= at) {
+                    let all = self.writer.due(now, fd)?;
+                    self.wrote(all)?;
                 } else if sender_ready {
-                    self.write()?;
+                    let all = self.writer.write(fd)?;
+                    self.wrote(all)?;
                 }
                 if self.phase == Phase::Writing && now >= self.stop {
                     self.close()?;
@@ -246,9 +240,8 @@ impl TcpFlow {
             0 if TcpInfo::of(self.sender.as_fd())?.state() == 1 => {
                 self.established = Some(now);
                 self.phase = Phase::Writing;
-                self.next_write = Some(now);
-                self.allow(now);
-                self.write()
+                let all = self.writer.begin(now, self.sender.as_fd())?;
+                self.wrote(all)
             }
             0 => Ok(()),
             _ => {
@@ -259,49 +252,16 @@ impl TcpFlow {
         }
     }
 
-    /// What the application may have written by now, and when it may write more.
-    fn allow(&mut self, now: i64) {
-        match self.spec.source {
-            Source::Bulk { bytes, refill } => {
-                self.allowed = bytes.unwrap_or(u64::MAX);
-                self.next_write = (!refill.is_zero()).then(|| now + refill.as_ns() as i64);
-            }
-            Source::Periodic { chunk_bytes, interval, bytes } => {
-                self.allowed = (self.allowed + chunk_bytes).min(bytes.unwrap_or(u64::MAX));
-                let due = self.next_write.unwrap_or(now);
-                self.next_write = Some(due + interval.as_ns() as i64);
-            }
-            Source::Session | Source::Subflow => {} // `web` or `mptcp` carries it.
-        }
-    }
-
-    /// Fills the send buffer.
-    fn write(&mut self) -> Result<()> {
-        while self.written < self.allowed {
-            let most = (self.allowed - self.written).min(ZEROS.len() as u64) as usize;
-            match sys::send(self.sender.as_fd(), &ZEROS[..most]) {
-                Ok(sent) => {
-                    self.written += sent as u64;
-                    if sent < most {
-                        return Ok(()); // full
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => return Err(error),
-            }
-        }
-        let total = match self.spec.source {
-            Source::Bulk { bytes, .. } | Source::Periodic { bytes, .. } => bytes,
-            Source::Session | Source::Subflow => None,
-        };
-        if total.is_some_and(|total| self.written >= total) {
+    /// Goes on writing; at the end it closes.
+    fn wrote(&mut self, all: bool) -> Result<()> {
+        if all {
             self.close()?;
         }
         Ok(())
     }
 
     fn close(&mut self) -> Result<()> {
-        self.next_write = None;
+        self.writer.next = None;
         self.phase = Phase::Closing;
         sys::shutdown_write(self.sender.as_fd())
     }
