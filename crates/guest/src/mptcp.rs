@@ -344,6 +344,13 @@ impl MptcpFlow {
         if matches!(self.phase, Phase::Writing | Phase::Closing) {
             if std::mem::take(&mut self.changed) {
                 self.manager.drain()?;
+                self.look()?;
+                for part in &mut self.parts {
+                    // TCP_ESTABLISHED is 1.
+                    if part.sender.is_some_and(|info| info.state() == 1) {
+                        part.established.get_or_insert(now);
+                    }
+                }
             }
             self.manage(now)?;
         }

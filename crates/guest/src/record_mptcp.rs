@@ -121,7 +121,9 @@ impl Recorder<'_> {
             row.received_packets = i64::from(info.segments_in());
         }
         if let Some(info) = part.sender {
-            row.established_ns = part.established.or(flow.established).unwrap_or(NEVER);
+            let own =
+                if part.flow == flow.parts[0].flow { flow.established } else { part.established };
+            row.established_ns = own.unwrap_or(NEVER);
             fill_sender(row, &info, &self.sums[part.flow]);
         }
     }
