@@ -43,6 +43,7 @@ class Results:
         pipes: Totals of each direction of each link, per run.
         drops: One row per dropped packet; empty unless the experiment keeps it.
         packets: One row per packet and tap; empty unless the experiment keeps a stretch.
+        hops: One row per packet and link that it came to; empty unless the experiment keeps them.
         probes: One row per echo request and datagram; empty unless the experiment keeps them.
         transfers: One row per finished application transfer.
         connections: One row per Multipath TCP connection.
@@ -60,4 +61,5 @@ class Results:
     probes: pl.DataFrame
     transfers: pl.DataFrame
     connections: pl.DataFrame
+    hops: pl.DataFrame
     runs: pl.DataFrame

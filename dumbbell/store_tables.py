@@ -16,7 +16,7 @@ from dumbbell.journal import Entry
 
 SMALL = ("flows", "pipes", "transfers", "connections")
 """Tables that many runs share a segment for."""
-LARGE = ("samples", "queues", "drops", "packets", "probes")
+LARGE = ("samples", "queues", "drops", "packets", "probes", "hops")
 """Tables that are files of their own."""
 
 _KINDS: dict[str, pl.DataType] = {"int": pl.Int64(), "float": pl.Float64(), "text": pl.String()}

@@ -108,6 +108,8 @@ class _Builder:
                 **{table: table in sampling.keep for table in KEPT},
                 "packets": sampling.packets
                 and {"from_ns": sampling.packets.from_, "to_ns": sampling.packets.to},
+                "hops": sampling.hops
+                and {"from_ns": sampling.hops.from_, "to_ns": sampling.hops.to},
                 "capture": sampling.capture and {"snap_bytes": sampling.capture.snap},
             },
             "neighbour_discovery": discovery

@@ -186,12 +186,13 @@ def _cell(levels: Mapping[str, Level], document: ExperimentFile, built: Built) -
     labels = {name: level.label for name, level in levels.items()}
     sampling = document.sampling
     unsampled = None
-    recorded = sampling.keep or sampling.packets or sampling.capture
+    recorded = sampling.keep or sampling.packets or sampling.hops or sampling.capture
     if sampling.repeats is not None and recorded:
         # Probes are no table over time: metrics come from them.
         bare = dict.fromkeys(("samples", "queues", "drops"), False)
         bare["probes"] = "probes" in sampling.keep
-        kept = {"interval_ns": sampling.interval, **bare, "packets": None, "capture": None}
+        none = dict.fromkeys(("packets", "hops", "capture"))
+        kept = {"interval_ns": sampling.interval, **bare, **none}
         unsampled = canonical({**built.scenario, "sampling": kept})
     return Cell(
         labels,

@@ -323,7 +323,7 @@ Kept = Annotated[str, choice("samples", "queues", "drops", "probes", what="table
 
 
 class StretchSpec(Strict):
-    """A stretch of time, in which packets at the taps are kept."""
+    """A stretch of time, in which packets are kept."""
 
     from_: Annotated[Time, Field(alias="from")] = 0
     to: PositiveTime
@@ -350,6 +350,7 @@ class SamplingSpec(Strict):
     interval: PositiveTime = 20_000_000
     keep: list[Kept] = Field(default=[])
     packets: StretchSpec | None = None
+    hops: StretchSpec | None = None
     capture: CaptureField = None
     repeats: Annotated[int, whole_number(1, 100_000)] | None = None
 

@@ -156,7 +156,8 @@ flows:
      ping: {interval: 2 s, payload: 100 bytes, protocol: udp}}
   - {name: v, from: a, to: b, voice: g711}
 taps: [{name: here, at: r, link: ar}, {at: s, link: sb}]
-sampling: {interval: 5 ms, keep: [samples, queues, drops, probes], packets: {from: 1 s, to: 2 s}}
+sampling: {interval: 5 ms, keep: [samples, queues, drops, probes], packets: {from: 1 s, to: 2 s},
+           hops: {from: 1 s, to: 2 s}}
 neighbour_discovery: {reachable: 20 s, probe_delay: 4 s}
 duration: 10 s
 """

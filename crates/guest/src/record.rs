@@ -11,8 +11,8 @@ use crate::xstats::Own;
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::{self, Algorithm, Codec, Loss, Scenario, Shaper, Traffic};
 use dumbbell_model::tables::{
-    ConnectionRow, DropRow, FlowRow, PacketRow, PipeRow, ProbeRow, QueueRow, SampleRow, Table,
-    TransferRow,
+    ConnectionRow, DropRow, FlowRow, HopRow, PacketRow, PipeRow, ProbeRow, QueueRow, SampleRow,
+    Table, TransferRow,
 };
 use dumbbell_model::Queue;
 use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
@@ -82,6 +82,7 @@ impl Rows {
             PacketRow::table(packets),
             ProbeRow::table(&self.probes),
             ConnectionRow::table(&connections),
+            HopRow::table(&[]),
         ]
     }
 }

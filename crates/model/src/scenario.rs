@@ -564,6 +564,9 @@ pub struct Sampling {
     /// Capture what passes the taps.
     #[serde(default)]
     pub capture: Option<Capture>,
+    /// Keep the way of every packet that comes to a link in this stretch of time (the `hops` table).
+    #[serde(default)]
+    pub hops: Option<Stretch>,
 }
 
 /// A capture of all taps.

@@ -272,6 +272,28 @@ table! {
 }
 
 table! {
+    /// One row per packet and direction of a link that it was offered to, within the stretch of time that was asked for. ARP is left out.
+    HopRow, HOPS, "hops", {
+        offered_ns: i64 = "When it came to the link.",
+        leaves_ns: i64 = "When it left the queue: on a serial link its first bit; -1: it never did, or not by the end.",
+        ended_ns: i64 = "When it was at the far end, or was dropped; -1: neither by the end.",
+        pipe: String = "Link and direction: name/forward or name/backward.",
+        dropped: String = "Why it was dropped here, as in drops; empty: it was not.",
+        flow: String = "Whose.",
+        direction: String = "out: from the flow's source; back: to it.",
+        packet_number: i64 = "Number of the packet in its flow and direction, in order of sending: the same at every link.",
+        kind: String = "tcp (with payload), ack (TCP without), udp, ping.",
+        frame_bytes: i64 = "Ethernet frame without FCS.",
+        tos: i64 = "Codepoint (upper six bits) and ECN field (lower two; 3: CE) of the IP header as it left, or was dropped.",
+        seq_bytes: i64 = "First payload byte of its stream (tcp); udp: number of the datagram; ping: of the request.",
+        payload_bytes: i64 = "Payload of the transport layer.",
+        ack_bytes: i64 = "Next byte expected from the other side (tcp); -1 for udp and ping.",
+        tcp_flags: String = "TCP flags that are set: syn, fin, psh, ece, cwr; separated by spaces.",
+        cause: String = "Why a segment was sent again: fast, timeout, probe; again: unknown which; empty: it was not.",
+    }
+}
+
+table! {
     /// One row per echo request (and per datagram of UDP), where `probes` are kept.
     ProbeRow, PROBES, "probes", {
         time_ns: i64 = "When it was sent.",
@@ -318,8 +340,18 @@ table! {
 }
 
 /// All tables, in the order of the digest.
-pub static ALL: &[&TableSpec] =
-    &[&FLOWS, &PIPES, &TRANSFERS, &SAMPLES, &QUEUES, &DROPS, &PACKETS, &PROBES, &CONNECTIONS];
+pub static ALL: &[&TableSpec] = &[
+    &FLOWS,
+    &PIPES,
+    &TRANSFERS,
+    &SAMPLES,
+    &QUEUES,
+    &DROPS,
+    &PACKETS,
+    &PROBES,
+    &CONNECTIONS,
+    &HOPS,
+];
 
 #[cfg(test)]
 mod tests {

@@ -79,6 +79,9 @@ impl Scenario {
                 return error("sampling.packets", "packets are kept at taps; there is none");
             }
         }
+        if self.sampling.hops.is_some_and(|stretch| stretch.from >= stretch.to) {
+            return error("sampling.hops.to_ns", "must be later than where it begins");
+        }
         unique("nodes", self.nodes.iter().map(|n| n.name.as_str()))?;
         unique("links", self.links.iter().map(|l| l.name.as_str()))?;
         unique("flows", self.flows.iter().map(|f| f.name.as_str()))?;

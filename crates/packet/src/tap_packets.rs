@@ -54,7 +54,7 @@ impl Tap for TapPackets {
                 seq_bytes: segment.seq as i64,
                 ack_bytes: segment.ack as i64,
                 sack_ranges_bytes: blocks(segment),
-                tcp_flags: flags(segment),
+                tcp_flags: segment.flags.names(),
                 window_bytes: i64::from(segment.window_bytes),
                 ..row
             },
@@ -62,19 +62,6 @@ impl Tap for TapPackets {
         };
         self.kept.push((interface, packet.flow, row));
     }
-}
-
-fn flags(segment: &Segment) -> String {
-    let flags = segment.flags;
-    let named = [
-        (flags.is_syn(), "syn"),
-        (flags.fin, "fin"),
-        (flags.psh, "psh"),
-        (flags.ece, "ece"),
-        (flags.cwr, "cwr"),
-    ];
-    let set: Vec<_> = named.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
-    set.join(" ")
 }
 
 fn blocks(segment: &Segment) -> String {

@@ -56,6 +56,19 @@ impl Flags {
     pub fn is_syn(&self) -> bool {
         self.syn != Syn::No
     }
+
+    /// The names of those that are set, separated by spaces; ACK is not among them.
+    pub fn names(&self) -> String {
+        let named = [
+            (self.is_syn(), "syn"),
+            (self.fin, "fin"),
+            (self.psh, "psh"),
+            (self.ece, "ece"),
+            (self.cwr, "cwr"),
+        ];
+        let set: Vec<_> = named.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
+        set.join(" ")
+    }
 }
 
 /// Why a segment was sent: the sender's knowledge, not part of any header.

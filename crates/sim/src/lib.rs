@@ -9,6 +9,7 @@ mod capture;
 mod datagram;
 mod events;
 mod flow;
+mod hops;
 mod ip_fragment;
 mod loss;
 mod multipath;

@@ -9,8 +9,8 @@ use crate::world::World;
 use dumbbell_cc::CaState;
 use dumbbell_model::scenario::{Flow, Sampling, Scenario, Traffic, Udp};
 use dumbbell_model::tables::{
-    ConnectionRow, DropRow, FlowRow, PacketRow, PipeRow, ProbeRow, QueueRow, SampleRow, Table,
-    TransferRow,
+    ConnectionRow, DropRow, FlowRow, HopRow, PacketRow, PipeRow, ProbeRow, QueueRow, SampleRow,
+    Table, TransferRow,
 };
 use dumbbell_model::{Rate, Time};
 use dumbbell_packet::{Body, Packet};
@@ -231,7 +231,13 @@ impl World<'_> {
             PacketRow::table(&self.tap_packets.rows(self.scenario)),
             ProbeRow::table(&self.probes()),
             ConnectionRow::table(&self.connection_rows()),
+            HopRow::table(&self.hop_rows()),
         ]
+    }
+
+    fn hop_rows(&self) -> Vec<HopRow> {
+        let name = |pipe: usize| self.pipes[pipe].name.clone();
+        self.hops.as_ref().map_or_else(Vec::new, |hops| hops.rows(self.scenario, name))
     }
 
     fn probes(&self) -> Vec<ProbeRow> {

@@ -5,6 +5,7 @@ use crate::capture::Capture;
 use crate::datagram::{PingState, UdpSink, UdpSource};
 use crate::events::EventQueue;
 use crate::flow::{Ends, FlowState, Requests, TcpEnds, WindowSums};
+use crate::hops::Hops;
 use crate::loss::{LossModel, PolicerState};
 use crate::multipath::turn::{connections, role, subflow_of};
 use crate::neighbour::Neighbours;
@@ -72,6 +73,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
             let options = |flow: &scenario::Flow| options(scenario, &nodes, flow);
             Capture::new(scenario, wanted.snap_bytes, &tapped, options, seed)
         }),
+        hops: scenario.sampling.hops.map(Hops::new),
         neighbours,
         pipes,
         routes,

@@ -4,6 +4,7 @@ use crate::arena::{Arena, Handle};
 use crate::capture::Capture;
 use crate::events::{EventQueue, Source};
 use crate::flow::{Ends, FlowState, Requests};
+use crate::hops::Hops;
 use crate::ip_fragment::{Fragment, Reassembly};
 use crate::loss::{DropReason, LossModel};
 use crate::multipath::Connection;
@@ -57,6 +58,7 @@ pub(crate) struct World<'a> {
     pub(crate) taps: Taps,
     pub(crate) tap_packets: TapPackets,
     pub(crate) capture: Option<Capture>,
+    pub(crate) hops: Option<Hops>,
     pub(crate) neighbours: Option<Neighbours>,
     /// Incomplete datagrams, by receiving host.
     pub(crate) reassembly: BTreeMap<u32, Reassembly>,
@@ -191,12 +193,18 @@ impl World<'_> {
     /// What a capture at the interface sees: the packet as it leaves the queue. It is told only
     /// when the packet has arrived, since until then its departure may change.
     fn at_near_end(&mut self, pipe: usize, left_at: Time, packet: Handle) {
+        if let Some(hops) = &mut self.hops {
+            hops.left(left_at, packet);
+        }
         if let Some(tap) = self.pipes[pipe].tap_near {
             self.at_tap(left_at, tap, true, packet);
         }
     }
 
     fn at_far_end(&mut self, pipe: usize, packet: Handle) {
+        if let Some(hops) = &mut self.hops {
+            hops.arrived(self.now, packet);
+        }
         if let Some(tap) = self.pipes[pipe].tap_far {
             self.at_tap(self.now, tap, false, packet);
         }
@@ -212,10 +220,10 @@ impl World<'_> {
         }
     }
 
-    /// At the end: packets that have left a queue with a tap and are still under way.
+    /// At the end: packets that have left a queue that is looked at and are still under way.
     fn finish_taps(&mut self) {
         for pipe in 0..self.pipes.len() {
-            if self.pipes[pipe].tap_near.is_some() {
+            if self.pipes[pipe].tap_near.is_some() || self.hops.is_some() {
                 for (left_at, packet) in self.pipes[pipe].under_way(self.end) {
                     self.at_near_end(pipe, left_at, packet);
                 }
@@ -357,6 +365,9 @@ impl World<'_> {
     }
 
     fn offer(&mut self, pipe: usize, packet: Handle) -> Option<Time> {
+        if let Some(hops) = &mut self.hops {
+            hops.offered(self.now, pipe, packet, self.arena.get(packet));
+        }
         match self.pipes[pipe].offer(self.now, packet, &self.arena) {
             Offered::Passed => {
                 self.at_near_end(pipe, self.now, packet);
@@ -398,6 +409,9 @@ impl World<'_> {
         if let Some(flow) = self.flows.get_mut(packet.flow as usize) {
             flow.dropped += 1;
         }
+        if let Some(hops) = &mut self.hops {
+            hops.dropped(self.now, pipe, reason, packet, self.arena.get(packet));
+        }
         let (name, packet) = (&self.pipes[pipe].name, self.arena.get(packet));
         self.recorder.drop(self.now, name, reason.name(), packet);
         if let Some(capture) = &mut self.capture {
@@ -408,6 +422,9 @@ impl World<'_> {
     /// A packet arrives at its end.
     fn deliver(&mut self, handle: Handle) {
         self.arena.free(handle);
+        if let Some(hops) = &mut self.hops {
+            hops.gone(handle);
+        }
         let packet = self.arena.get(handle);
         let now = self.now;
         let flow = &mut self.flows[packet.flow as usize];

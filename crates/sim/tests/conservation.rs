@@ -6,11 +6,12 @@ mod lab;
 use dumbbell_model::queue::{self, Band, Framing, Htb, HtbClass, Queue, Turn};
 use dumbbell_model::scenario::{
     AckAggregation, Algorithm, Change, Loss, NeighbourDiscovery, Pipe, Policer, Reordering,
-    Scenario, Shaper, Source, SprayPolicy, SprayWhat, Traffic,
+    Scenario, Shaper, Source, SprayPolicy, SprayWhat, Stretch, Traffic,
 };
 use dumbbell_model::{Rate, Span, TcpOptions};
 use lab::{ping, run_seed, set_options, sprayed, tcp, tcp_of, udp, wire, Run, BULK};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 fn small() -> impl Strategy<Value = f64> {
     prop_oneof![3 => Just(0.0), 2 => 0.0..0.05f64, 1 => 0.0..0.5f64]
@@ -424,14 +425,81 @@ fn check_flows(scenario: &Scenario, run: &Run) {
     }
 }
 
+/// Each hop is one that a pipe counted, and each packet goes on where and when it had arrived.
+fn check_hops(scenario: &Scenario, run: &Run) {
+    let times = ["offered_ns", "leaves_ns", "ended_ns"].map(|column| run.ints("hops", column));
+    let [pipes, dropped] = ["pipe", "dropped"].map(|column| run.texts("hops", column));
+    let mut counted: BTreeMap<(&str, &str), i64> = BTreeMap::new();
+    for (row, (pipe, reason)) in pipes.iter().zip(dropped).enumerate() {
+        let [offered, left, ended] = times.map(|column| column[row]);
+        assert!(left < 0 || offered <= left, "{pipe}: left before it came");
+        assert!(ended < 0 || left.max(offered) <= ended, "{pipe}: ended before it left");
+        let fate = match reason.as_str() {
+            "" if ended < 0 => "remaining",
+            "" => {
+                assert!(left >= 0, "{pipe}: arrived and never left");
+                "left"
+            }
+            reason => {
+                assert!(ended >= 0, "{pipe}: dropped at no time");
+                reason
+            }
+        };
+        *counted.entry((pipe, fate)).or_default() += 1;
+    }
+    // ARP's packets are in the pipes' counts only.
+    if scenario.neighbour_discovery.is_none() {
+        for pipe in run.texts("pipes", "pipe") {
+            let hops = |fate: &str| counted.get(&(pipe, fate)).copied().unwrap_or(0);
+            for fate in ["left", "remaining"] {
+                assert_eq!(hops(fate), run.pipe(pipe, &format!("{fate}_packets")), "{pipe} {fate}");
+            }
+            for reason in ["overflow", "random", "scripted", "policed", "corrupted", "aqm"] {
+                let dropped = run.pipe(pipe, &format!("dropped_{reason}_packets"));
+                assert_eq!(hops(reason), dropped, "{pipe} {reason}");
+            }
+        }
+    }
+    check_ways(scenario, run);
+}
+
+/// Hops of a packet join, where it was not copied: the next begins where and when the last ended.
+fn check_ways(scenario: &Scenario, run: &Run) {
+    let links = scenario.links.iter();
+    if links.flat_map(|l| [&l.forward, &l.backward]).any(|pipe| pipe.duplication > 0.0) {
+        return;
+    }
+    let [flows, directions, pipes] =
+        ["flow", "direction", "pipe"].map(|column| run.texts("hops", column));
+    let numbers = run.ints("hops", "packet_number");
+    let [offered, ended] = ["offered_ns", "ended_ns"].map(|column| run.ints("hops", column));
+    let mut last: BTreeMap<(&str, &str, i64), (i64, &str)> = BTreeMap::new();
+    for row in 0..numbers.len() {
+        let Some((name, direction)) = pipes[row].split_once('/') else { panic!("{}", pipes[row]) };
+        let Some(link) = scenario.links.iter().find(|link| link.name == name) else { panic!() };
+        let [from, to] = match direction {
+            "forward" => [&link.a, &link.b],
+            _ => [&link.b, &link.a],
+        };
+        let packet = (flows[row].as_str(), directions[row].as_str(), numbers[row]);
+        if let Some((before, at)) = last.insert(packet, (ended[row], to)) {
+            assert!(before >= 0 && before <= offered[row], "{packet:?} went on before it arrived");
+            assert_eq!(at, from, "{packet:?} went on from elsewhere");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..<_>::default() })]
 
     #[test]
     fn nothing_is_lost_track_of_and_bounds_hold(scenario in scenario(), seed in 0..1000u64) {
         prop_assert_eq!(scenario.validate(), Ok(()));
-        let run = run_seed(&scenario, seed);
+        let mut looked_at = scenario.clone();
+        looked_at.sampling.hops = Some(Stretch { from: Span::ZERO, to: scenario.duration });
+        let run = run_seed(&looked_at, seed);
         check_pipes(&scenario, &run);
         check_flows(&scenario, &run);
+        check_hops(&scenario, &run);
     }
 }

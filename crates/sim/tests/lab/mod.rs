@@ -227,6 +227,7 @@ fn scenario(duration: Span, nodes: Vec<Node>, links: Vec<Link>) -> Scenario {
             probes: true,
             packets: None,
             capture: None,
+            hops: None,
         },
         neighbour_discovery: None,
     }

@@ -1,0 +1,197 @@
+//! The way of every packet, hop by hop: when it came to a link, left its queue, was at the other end or
+//! was dropped.
+
+use crate::arena::Handle;
+use crate::loss::DropReason;
+use crate::record::ns;
+use dumbbell_model::scenario::{Scenario, Stretch};
+use dumbbell_model::tables::HopRow;
+use dumbbell_model::Time;
+use dumbbell_packet::frame::NO_FLOW;
+use dumbbell_packet::tcp::Flags;
+use dumbbell_packet::{Body, Cause, Packet};
+
+/// No row.
+const NONE: u32 = u32::MAX;
+
+/// What stays the same on a packet's way.
+struct Sent {
+    number: u64,
+    flow: u32,
+    outward: bool,
+    kind: &'static str,
+    frame_bytes: u32,
+    payload_bytes: u32,
+    seq: u64,
+    ack: i64,
+    flags: Flags,
+    cause: Cause,
+}
+
+struct Hop {
+    pipe: u32,
+    packet: u32,
+    offered: Time,
+    left: Option<Time>,
+    ended: Option<Time>,
+    dropped: Option<DropReason>,
+    tos: u8,
+}
+
+/// Rows of a packet under way.
+#[derive(Clone, Copy)]
+struct Under {
+    packet: u32,
+    hop: u32,
+}
+
+/// What is kept.
+pub(crate) struct Hops {
+    stretch: Stretch,
+    packets: Vec<Sent>,
+    hops: Vec<Hop>,
+    /// By place in the arena.
+    under_way: Vec<Under>,
+}
+
+impl Hops {
+    pub(crate) fn new(stretch: Stretch) -> Self {
+        Self { stretch, packets: Vec::new(), hops: Vec::new(), under_way: Vec::new() }
+    }
+
+    /// A packet comes to a link.
+    pub(crate) fn offered(&mut self, at: Time, pipe: usize, handle: Handle, packet: &Packet) {
+        let since = at.since(Time::ZERO);
+        if handle.flow == NO_FLOW || since < self.stretch.from || since >= self.stretch.to {
+            return;
+        }
+        let place = handle.id as usize;
+        if place >= self.under_way.len() {
+            self.under_way.resize(place + 1, Under { packet: NONE, hop: NONE });
+        }
+        let under = &mut self.under_way[place];
+        if under.packet == NONE {
+            under.packet = self.packets.len() as u32;
+            self.packets.push(sent(packet));
+        }
+        under.hop = self.hops.len() as u32;
+        self.hops.push(Hop {
+            pipe: pipe as u32,
+            packet: under.packet,
+            offered: at,
+            left: None,
+            ended: None,
+            dropped: None,
+            tos: handle.tos,
+        });
+    }
+
+    fn hop(&mut self, handle: Handle) -> Option<&mut Hop> {
+        let under = self.under_way.get(handle.id as usize)?;
+        self.hops.get_mut(under.hop as usize)
+    }
+
+    /// It leaves the queue.
+    pub(crate) fn left(&mut self, at: Time, handle: Handle) {
+        if let Some(hop) = self.hop(handle) {
+            hop.left = Some(at);
+            hop.tos = handle.tos;
+        }
+    }
+
+    /// It is at the other end.
+    pub(crate) fn arrived(&mut self, at: Time, handle: Handle) {
+        if let Some(hop) = self.hop(handle) {
+            hop.ended = Some(at);
+        }
+    }
+
+    /// It is dropped: in the link, or ahead of it, where nobody answers to an address.
+    pub(crate) fn dropped(
+        &mut self,
+        at: Time,
+        pipe: usize,
+        reason: DropReason,
+        handle: Handle,
+        packet: &Packet,
+    ) {
+        if self.hop(handle).is_none_or(|hop| hop.ended.is_some()) {
+            self.offered(at, pipe, handle, packet);
+        }
+        if let Some(hop) = self.hop(handle) {
+            (hop.ended, hop.dropped) = (Some(at), Some(reason));
+        }
+        self.gone(handle);
+    }
+
+    /// Its place in the arena is free.
+    pub(crate) fn gone(&mut self, handle: Handle) {
+        if let Some(under) = self.under_way.get_mut(handle.id as usize) {
+            *under = Under { packet: NONE, hop: NONE };
+        }
+    }
+
+    /// The rows, in the order in which packets came to links.
+    pub(crate) fn rows(&self, scenario: &Scenario, pipe: impl Fn(usize) -> String) -> Vec<HopRow> {
+        let known = |at: Option<Time>| at.map_or(-1, ns);
+        let row = |hop: &Hop| {
+            let sent = &self.packets[hop.packet as usize];
+            HopRow {
+                offered_ns: ns(hop.offered),
+                leaves_ns: known(hop.left),
+                ended_ns: known(hop.ended),
+                pipe: pipe(hop.pipe as usize),
+                dropped: hop.dropped.map_or("", DropReason::name).to_owned(),
+                flow: scenario.flows[sent.flow as usize].name.clone(),
+                direction: if sent.outward { "out" } else { "back" }.to_owned(),
+                packet_number: sent.number as i64,
+                kind: sent.kind.to_owned(),
+                frame_bytes: i64::from(sent.frame_bytes),
+                tos: i64::from(hop.tos),
+                seq_bytes: sent.seq as i64,
+                payload_bytes: i64::from(sent.payload_bytes),
+                ack_bytes: sent.ack,
+                tcp_flags: sent.flags.names(),
+                cause: cause(sent.cause).to_owned(),
+            }
+        };
+        self.hops.iter().map(row).collect()
+    }
+}
+
+fn cause(cause: Cause) -> &'static str {
+    match cause {
+        Cause::New => "",
+        Cause::Fast => "fast",
+        Cause::Timeout => "timeout",
+        Cause::Probe => "probe",
+    }
+}
+
+fn sent(packet: &Packet) -> Sent {
+    let base = Sent {
+        number: packet.number,
+        flow: packet.flow,
+        outward: packet.outward,
+        kind: "",
+        frame_bytes: packet.frame_bytes,
+        payload_bytes: packet.payload_bytes(),
+        seq: 0,
+        ack: -1,
+        flags: Flags::default(),
+        cause: Cause::New,
+    };
+    match &packet.body {
+        Body::Tcp(segment) => Sent {
+            kind: if segment.payload_bytes > 0 { "tcp" } else { "ack" },
+            seq: segment.seq,
+            ack: segment.ack as i64,
+            flags: segment.flags,
+            cause: segment.cause,
+            ..base
+        },
+        Body::Udp { datagram, .. } => Sent { kind: "udp", seq: *datagram, ..base },
+        Body::Ping { number, .. } => Sent { kind: "ping", seq: *number, ..base },
+        Body::Arp { .. } => base, // Not kept: it belongs to no flow.
+    }
+}
