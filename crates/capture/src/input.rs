@@ -55,7 +55,7 @@ impl Read for Frames<'_> {
 }
 
 /// A stream with its offset.
-pub(crate) struct Input<'a> {
+pub struct Input<'a> {
     source: Box<dyn Read + 'a>,
     /// Read bytes are those from `start` to `end`; what lies behind is room.
     window: Vec<u8>,
@@ -67,7 +67,10 @@ pub(crate) struct Input<'a> {
 
 impl<'a> Input<'a> {
     /// Decompresses what begins as gzip or zstd does.
-    pub(crate) fn open(source: impl Read + 'a) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// If its beginning cannot be read.
+    pub fn open(source: impl Read + 'a) -> io::Result<Self> {
         let mut plain = Self::of(Box::new(source));
         let begin = plain.peek(4)?;
         let (gzip, zstd) = (begin.starts_with(&GZIP), begin.starts_with(&ZSTD));

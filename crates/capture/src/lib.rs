@@ -10,7 +10,7 @@ pub mod file;
 #[cfg(feature = "files")]
 mod fragments;
 #[cfg(feature = "files")]
-mod input;
+pub mod input;
 #[cfg(feature = "files")]
 mod pcap;
 #[cfg(feature = "files")]

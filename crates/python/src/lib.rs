@@ -3,11 +3,13 @@
 
 mod capture;
 mod capture_packets;
+mod trace;
 
 use dumbbell_model::tables::{Kind, ALL};
 use dumbbell_model::tcp_options::PROFILES;
 use dumbbell_model::{Scenario, ScenarioError as ModelError, Time};
 use dumbbell_sim::RunError;
+use dumbbell_trace::{OpenError, Window};
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -189,6 +191,53 @@ fn packets_of_capture(
     py.detach(|| capture_packets::packets(path, &connections, most)).map_err(capture_error)
 }
 
+/// What an event trace of ns-2 or ns-3 holds: JSON text, and result tables as Arrow IPC streams by name.
+/// `-` is standard input. The monitor counts bytes instead of nanoseconds.
+#[pyfunction]
+#[pyo3(signature = (path, monitor = None))]
+fn trace_summary<'py>(
+    py: Python<'py>,
+    path: &str,
+    monitor: Option<&Bound<'py, Monitor>>,
+) -> PyResult<(String, Bound<'py, PyDict>)> {
+    let shared = monitor.map_or_else(Arc::default, |m| Arc::clone(&m.get().shared));
+    told(py, py.detach(|| trace::summary(path, &shared)))
+}
+
+/// The same about a stretch of a trace, with the way of every packet in it: at most so many hops.
+#[pyfunction]
+#[pyo3(signature = (path, from_ns, to_ns, most, monitor = None))]
+fn trace_hops<'py>(
+    py: Python<'py>,
+    path: &str,
+    from_ns: i64,
+    to_ns: i64,
+    most: usize,
+    monitor: Option<&Bound<'py, Monitor>>,
+) -> PyResult<(String, Bound<'py, PyDict>)> {
+    let shared = monitor.map_or_else(Arc::default, |m| Arc::clone(&m.get().shared));
+    let window = Window { from_ns, to_ns, most };
+    told(py, py.detach(|| trace::hops(path, window, &shared)))
+}
+
+fn told(
+    py: Python<'_>,
+    found: Result<trace::Told, OpenError>,
+) -> PyResult<(String, Bound<'_, PyDict>)> {
+    let (text, tables) = found.map_err(|error| match error {
+        OpenError::Io(error) => error.into(),
+        OpenError::Stopped => Cancelled::new_err("cancelled"),
+        OpenError::Nothing(_) => PyValueError::new_err(error.to_string()),
+    })?;
+    let named = PyDict::new(py);
+    for table in &tables {
+        let stream = dumbbell_model::ipc::stream(table);
+        let stream = stream.map_err(|e| PyException::new_err(e.to_string()))?;
+        named.set_item(table.spec.name, PyBytes::new(py, &stream))?;
+    }
+    Ok((text, named))
+}
+
 fn capture_error(error: capture::Failure) -> PyErr {
     match error {
         capture::Failure::Io(error) => error.into(),
@@ -254,6 +303,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(survey, module)?)?;
     module.add_function(wrap_pyfunction!(packets_of_capture, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_summary, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_hops, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(profiles, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)

@@ -1,0 +1,215 @@
+//! The way of every packet of a stretch of a trace, hop by hop: the table `hops`.
+
+use crate::event::{tcp_flags, Event, Kind, What};
+use crate::links::Place;
+use crate::network::Network;
+use crate::read::{Kept, Reading};
+use dumbbell_model::tables::HopRow;
+use hashbrown::{HashMap, HashSet};
+use std::collections::VecDeque;
+
+/// Packets that are known again at their next link; beyond, those on no link are forgotten.
+const KNOWN_MAX: usize = 1 << 20;
+
+/// What is kept: packets that come to a link from `from_ns` to before `to_ns`, at most so many.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Its beginning.
+    pub from_ns: i64,
+    /// Its end.
+    pub to_ns: i64,
+    /// Most hops that are kept.
+    pub most: usize,
+}
+
+struct Hop {
+    event: Event,
+    number: u64,
+    again: bool,
+    left_ns: i64,
+    ended_ns: i64,
+    dropped: Option<Place>,
+}
+
+#[derive(Default)]
+struct Stream {
+    sent: u64,
+    highest: i64,
+}
+
+/// A packet's number in its stream, and whether it had been sent before.
+#[derive(Clone, Copy)]
+struct Known {
+    stream: u32,
+    number: u64,
+    again: bool,
+}
+
+/// Hops of a window.
+pub struct Hops {
+    window: Window,
+    hops: Vec<Hop>,
+    /// Hops that are not over, by link.
+    open: Vec<VecDeque<u32>>,
+    known: HashMap<u64, Known>,
+    streams: Vec<Stream>,
+    /// Hops that there was no room for.
+    pub left_out: u64,
+}
+
+impl Hops {
+    /// Keeps those of a window.
+    pub fn new(window: Window) -> Self {
+        Self {
+            window,
+            hops: Vec::new(),
+            open: Vec::new(),
+            known: HashMap::new(),
+            streams: Vec::new(),
+            left_out: 0,
+        }
+    }
+
+    /// The number of a packet. The first link that it comes to begins its way.
+    fn known(&mut self, event: &Event) -> Known {
+        if let Some(known) = self.known.get(&event.uid).filter(|one| one.stream == event.stream) {
+            return *known;
+        }
+        let number = event.stream as usize;
+        if number >= self.streams.len() {
+            self.streams.resize_with(number + 1, || Stream { sent: 0, highest: -1 });
+        }
+        let stream = &mut self.streams[number];
+        let again = event.kind == Kind::Data && event.seq <= stream.highest;
+        stream.highest = stream.highest.max(event.seq);
+        let known = Known { stream: event.stream, number: stream.sent, again };
+        stream.sent += 1;
+        if self.known.len() >= KNOWN_MAX {
+            self.forget();
+        }
+        self.known.insert(event.uid, known);
+        known
+    }
+
+    /// Of packets that are on no link nothing needs to be known: they have arrived.
+    #[cold]
+    fn forget(&mut self) {
+        let open = self.open.iter().flatten();
+        let open: HashSet<u64> = open.map(|&hop| self.hops[hop as usize].event.uid).collect();
+        self.known.retain(|uid, _| open.contains(uid));
+    }
+
+    /// The hop of a packet that is on this link.
+    fn open_hop(&mut self, event: &Event) -> Option<(usize, usize)> {
+        let open = self.open.get(event.link as usize)?;
+        let at = open.iter().position(|&hop| self.hops[hop as usize].event.uid == event.uid)?;
+        Some((at, open[at] as usize))
+    }
+
+    fn over(&mut self, event: &Event, dropped: bool) {
+        let Some((at, number)) = self.open_hop(event) else { return };
+        self.open[event.link as usize].remove(at);
+        let hop = &mut self.hops[number];
+        hop.ended_ns = event.time_ns;
+        if dropped {
+            hop.dropped = Some(if hop.left_ns < 0 { Place::Queue } else { Place::Line });
+        }
+    }
+
+    /// The rows, in the order in which packets came to links.
+    pub fn rows(&self, reading: &Reading) -> Vec<HopRow> {
+        let network = &reading.network;
+        let pipes: Vec<_> =
+            (0..network.links.len()).map(|link| network.pipe_name(link as u32)).collect();
+        let flows: Vec<_> =
+            (0..network.flows.len()).map(|flow| network.flow_name(flow as u32)).collect();
+        let row = |hop: &Hop| {
+            let event = &hop.event;
+            let stream = &network.streams[event.stream as usize];
+            HopRow {
+                offered_ns: event.time_ns,
+                leaves_ns: hop.left_ns,
+                ended_ns: hop.ended_ns,
+                pipe: pipes[event.link as usize].clone(),
+                dropped: hop.dropped.map_or("", Place::name).to_owned(),
+                flow: flows[stream.flow as usize].clone(),
+                direction: if stream.outward { "out" } else { "back" }.to_owned(),
+                packet_number: hop.number as i64,
+                kind: kind(event, &stream.kind).to_owned(),
+                frame_bytes: i64::from(event.bytes),
+                tos: i64::from(event.tos),
+                seq_bytes: event.seq,
+                payload_bytes: event.payload_bytes.map_or(-1, i64::from),
+                ack_bytes: event.ack,
+                tcp_flags: flags(event.tcp_flags),
+                cause: if hop.again { "again" } else { "" }.to_owned(),
+            }
+        };
+        self.hops.iter().map(row).collect()
+    }
+}
+
+fn kind(event: &Event, stream: &str) -> &'static str {
+    match event.kind {
+        Kind::Data => "tcp",
+        Kind::Ack => "ack",
+        Kind::Other if matches!(stream, "ping" | "icmp") => "ping",
+        Kind::Other => "udp",
+    }
+}
+
+fn flags(bits: u16) -> String {
+    let named = [
+        (tcp_flags::SYN, "syn"),
+        (tcp_flags::FIN, "fin"),
+        (tcp_flags::PSH, "psh"),
+        (tcp_flags::ECE, "ece"),
+        (tcp_flags::CWR, "cwr"),
+    ];
+    let set: Vec<_> = named.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, n)| *n).collect();
+    set.join(" ")
+}
+
+impl Kept for Hops {
+    fn event(&mut self, _: &Network, event: &Event) {
+        if event.time_ns >= self.window.to_ns && event.what == What::Enqueue {
+            return;
+        }
+        match event.what {
+            What::Enqueue => {
+                // Packets are numbered from the beginning, also of what is not kept.
+                let Known { number, again, .. } = self.known(event);
+                if event.time_ns < self.window.from_ns {
+                    return;
+                }
+                if self.hops.len() >= self.window.most {
+                    self.left_out += 1;
+                    return;
+                }
+                let link = event.link as usize;
+                if link >= self.open.len() {
+                    self.open.resize_with(link + 1, VecDeque::new);
+                }
+                self.open[link].push_back(self.hops.len() as u32);
+                self.hops.push(Hop {
+                    event: *event,
+                    number,
+                    again,
+                    left_ns: -1,
+                    ended_ns: -1,
+                    dropped: None,
+                });
+            }
+            What::Dequeue => {
+                if let Some((_, number)) = self.open_hop(event) {
+                    self.hops[number].left_ns = event.time_ns;
+                }
+            }
+            What::Receive => self.over(event, false),
+            What::Drop => {
+                self.over(event, true);
+                self.known.remove(&event.uid);
+            }
+        }
+    }
+}

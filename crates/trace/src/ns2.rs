@@ -1,0 +1,276 @@
+//! Lines of ns-2's event trace (ns manual §26.4, trace/trace.cc of 2.35):
+//! `event time from to type size flags fid source.port destination.port sequence id`, and with
+//! `show_tcphdr_` after them `ack 0xflags header-length address-length`.
+
+use crate::event::{Event, Kind, What};
+use crate::fields::{hexadecimal, seconds, shown, whole, Fields};
+use crate::network::{Link, Network};
+use crate::problems::Kind as Wrong;
+
+/// IP and TCP headers in ns-2's sizes.
+const HEADERS_BYTES: u32 = 40;
+const FIELDS: [&str; 12] = [
+    "event",
+    "time",
+    "from",
+    "to",
+    "type",
+    "size",
+    "flags",
+    "flow id",
+    "source",
+    "destination",
+    "sequence",
+    "packet id",
+];
+
+/// What a line is.
+pub(crate) enum Said {
+    Event(Event),
+    /// A remark of the simulator, with its time: a link that fails, say.
+    Remark(i64, String),
+    Wrong(Wrong, String),
+}
+
+fn field(number: usize, found: &[u8], allowed: &str) -> Said {
+    let message = format!("field {} ({}) is {}", number + 1, FIELDS[number], shown(found));
+    Said::Wrong(Wrong::Field, format!("{message}; it should be {allowed}"))
+}
+
+/// Reads a line.
+#[inline]
+pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
+    let what = match line {
+        [b'+', b' ', ..] => What::Enqueue,
+        [b'-', b' ', ..] => What::Dequeue,
+        [b'r', b' ', ..] => What::Receive,
+        [b'd', b' ', ..] => What::Drop,
+        _ => return other(line),
+    };
+    let mut fields = Fields::new(&line[2..]);
+    let time = fields.next();
+    let Some(time_ns) = seconds(time) else {
+        if time == b"-t" {
+            return Said::Wrong(Wrong::Nam, nam());
+        }
+        return field(1, time, "seconds");
+    };
+    if time_ns < 0 {
+        return Said::Wrong(Wrong::Negative, format!("the time is negative: {}", shown(time)));
+    }
+    let (from, to) = (fields.next(), fields.next());
+    if from.starts_with(b"_") {
+        return wireless();
+    }
+    let Some(from_number) = whole(from).and_then(|n| u32::try_from(n).ok()) else {
+        return few(line).unwrap_or_else(|| field(2, from, "the number of a node"));
+    };
+    let Some(to_number) = whole(to).and_then(|n| u32::try_from(n).ok()) else {
+        return few(line).unwrap_or_else(|| field(3, to, "the number of a node"));
+    };
+    let kind = fields.next();
+    let size = fields.next();
+    let Some(bytes) = whole(size).and_then(|n| u32::try_from(n).ok()) else {
+        return few(line).unwrap_or_else(|| field(5, size, "a number of bytes"));
+    };
+    let flags = fields.next();
+    let start = fields.start();
+    let fid = fields.next();
+    let (source, destination) = (fields.next(), fields.next());
+    let key = fields.between(start, fields.end());
+    let (seq, id) = (fields.next(), fields.next());
+    let Some(uid) = whole(id).and_then(|n| u64::try_from(n).ok()) else {
+        return few(line).unwrap_or_else(|| field(11, id, "a number from 0"));
+    };
+    let Some(seq) = whole(seq) else { return field(10, seq, "a whole number") };
+    let Some(fid) = whole(fid) else { return field(7, fid, "a whole number") };
+
+    let link = network.link(u64::from(from_number) << 32 | u64::from(to_number), |network| {
+        let (from, to) = (network.node(from), network.node(to));
+        Link { from, to: Some(to) }
+    });
+    let Some(link) = link else {
+        return Said::Wrong(Wrong::TooManyLinks, "more links than are followed".to_owned());
+    };
+    let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
+    let stream = network.stream(key, || (text(kind), fid, [text(source), text(destination)]));
+    let Some(stream) = stream else {
+        return Said::Wrong(Wrong::TooManyFlows, "more flows than are followed".to_owned());
+    };
+    let (mut ack, mut tcp_flags, mut headers) = (-1, 0, None);
+    let extra = fields.next();
+    if !extra.is_empty() {
+        ack = whole(extra).unwrap_or(-1);
+        tcp_flags = hexadecimal(fields.next()).unwrap_or(0);
+        headers = whole(fields.next()).and_then(|n| u32::try_from(n).ok());
+    }
+    let payload = bytes.saturating_sub(headers.unwrap_or(HEADERS_BYTES));
+    Said::Event(Event {
+        what,
+        time_ns,
+        link,
+        stream,
+        uid,
+        bytes,
+        kind: match kind {
+            b"ack" => Kind::Ack,
+            // A connection is opened by a packet of 40 bytes, which FullTcp calls tcp or ack.
+            b"tcp" if payload == 0 => Kind::Ack,
+            b"tcp" => Kind::Data,
+            _ => Kind::Other,
+        },
+        seq,
+        ack,
+        // Packets of other agents have no header of TCP: its length is 0.
+        payload_bytes: headers.is_some_and(|bytes| bytes > 0).then_some(payload),
+        tcp_flags,
+        tos: ecn(flags),
+    })
+}
+
+/// Flags of seven characters: C ECN echo, P priority, -, A window reduced, E congestion experienced, F
+/// fast start, N ECN-capable.
+fn ecn(flags: &[u8]) -> u8 {
+    match flags {
+        [_, _, _, _, b'E', ..] => 3,
+        [_, _, _, _, _, _, b'N', ..] => 2,
+        _ => 0,
+    }
+}
+
+fn nam() -> String {
+    "a line of a nam trace; what is read here is the event trace (trace-all), not namtrace-all"
+        .to_owned()
+}
+
+fn wireless() -> Said {
+    Said::Wrong(
+        Wrong::Wireless,
+        "a line of a wireless trace, which is another format and not read".to_owned(),
+    )
+}
+
+/// If the line has too few fields, says so.
+#[cold]
+fn few(line: &[u8]) -> Option<Said> {
+    let count = line.split(|&byte| byte == b' ').filter(|field| !field.is_empty()).count();
+    (count < FIELDS.len()).then(|| {
+        let message = format!(
+            "{count} fields where {} belong: {} is missing",
+            FIELDS.len(),
+            FIELDS[count.min(FIELDS.len() - 1)]
+        );
+        Said::Wrong(Wrong::FewFields, message)
+    })
+}
+
+/// A line that is no event of a packet on a link.
+#[cold]
+fn other(line: &[u8]) -> Said {
+    if line.iter().any(|byte| !matches!(byte, b'\t' | b' '..=b'~' | 0x80..)) {
+        return Said::Wrong(Wrong::Binary, format!("not text: {}", shown(line)));
+    }
+    let mut fields = Fields::new(line);
+    let (event, time) = (fields.next(), fields.next());
+    match event {
+        b"v" => match seconds(time) {
+            Some(at) if at >= 0 => Said::Remark(at, remark(&line[fields.end()..])),
+            _ => field(1, time, "seconds"),
+        },
+        b"V" | b"n" | b"l" | b"q" | b"a" | b"h" | b"c" if time == b"-t" => {
+            Said::Wrong(Wrong::Nam, nam())
+        }
+        b"s" | b"f" | b"D" | b"M" | b"r" | b"N" => wireless(),
+        _ => Said::Wrong(
+            Wrong::UnknownEvent,
+            format!("it begins with {}; an event is one of + - r d", shown(event)),
+        ),
+    }
+}
+
+/// What a `v` line says, without the wrapping of ns-2's annotations.
+fn remark(rest: &[u8]) -> String {
+    let text = String::from_utf8_lossy(rest);
+    let text = text.trim();
+    let inner = text
+        .strip_prefix("eval {set sim_annotation {")
+        .and_then(|inner| inner.strip_suffix("}}"))
+        .unwrap_or(text);
+    inner.chars().filter(|char| !char.is_control()).take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(line: &str) -> Event {
+        match parse(line.as_bytes(), &mut Network::default()) {
+            Said::Event(event) => event,
+            Said::Wrong(_, message) | Said::Remark(_, message) => panic!("{message}"),
+        }
+    }
+
+    #[test]
+    fn a_line_of_ns_2() {
+        let mut network = Network::default();
+        let line = b"r 1.002336 0 2 cbr 210 ------- 0 0.0 3.1 7 16";
+        let Said::Event(event) = parse(line, &mut network) else { panic!() };
+        assert_eq!((event.what, event.time_ns), (What::Receive, 1_002_336_000));
+        assert_eq!((event.bytes, event.seq, event.uid), (210, 7, 16));
+        assert_eq!((event.kind, event.ack, event.tos), (Kind::Other, -1, 0));
+        assert_eq!(network.pipe_name(event.link), "0-2/forward");
+        assert_eq!(network.flow_name(0), "0: cbr 0.0→3.1");
+    }
+
+    #[test]
+    fn the_tcp_header_and_ecn() {
+        let full = event("+ 1 2 10 tcp 576 ----E-- 2 2.0 3.0 5361 77 1 0x18 40 0");
+        assert_eq!((full.ack, full.tcp_flags, full.payload_bytes), (1, 0x18, Some(536)));
+        assert_eq!((full.kind, full.tos), (Kind::Data, 3));
+        let ack = event("- 1.5 3 2 ack 40 ------N 2 3.0 2.0 1 78 5897 0x10 40 0");
+        assert_eq!((ack.kind, ack.tos, ack.ack), (Kind::Ack, 2, 5897));
+    }
+
+    #[test]
+    fn both_directions_are_one_flow_and_one_link() {
+        let mut network = Network::default();
+        for line in ["+ 0 0 2 tcp 40 ------- 1 0.0 3.0 0 0", "+ 0 2 0 ack 40 ------- 1 3.0 0.0 0 1"]
+        {
+            assert!(matches!(parse(line.as_bytes(), &mut network), Said::Event(_)));
+        }
+        assert_eq!(network.flows.len(), 1);
+        assert_eq!([0, 1].map(|link| network.pipe_name(link)), ["0-2/forward", "0-2/backward"]);
+        assert!(network.streams[0].outward && !network.streams[1].outward);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, kind, part) in [
+            ("+ 1 0 2 cbr 210 ------- 0", Wrong::FewFields, "8 fields where 12 belong: source"),
+            ("+ 1 0 2 cbr x ------- 0 0.0 3.1 7 16", Wrong::Field, "field 6 (size) is 'x'"),
+            ("+ -1 0 2 cbr 210 ------- 0 0.0 3.1 7 16", Wrong::Negative, "-1"),
+            ("+ one 0 2 cbr 210 ------- 0 0.0 3.1 7 16", Wrong::Field, "field 2 (time)"),
+            ("s 0.1 _0_ AGT  --- 0 cbr 512 [0 0 0 0]", Wrong::Wireless, "wireless"),
+            ("r 0.1 _1_ MAC  --- 0 cbr 512 [0 0 0 0]", Wrong::Wireless, "wireless"),
+            ("V -t * -v 1.0a5 -a 0", Wrong::Nam, "nam"),
+            ("+ -t 1 -s 0 -d 2 -p cbr", Wrong::Nam, "nam"),
+            ("\u{0}\u{1}\u{2}", Wrong::Binary, "not text"),
+            ("hello", Wrong::UnknownEvent, "'hello'"),
+        ] {
+            match parse(line.as_bytes(), &mut Network::default()) {
+                Said::Wrong(found, message) => {
+                    assert_eq!(found, kind, "{line}: {message}");
+                    assert!(message.contains(part), "{line}: {message}");
+                }
+                _ => panic!("{line}"),
+            }
+        }
+    }
+
+    #[test]
+    fn remarks_are_kept() {
+        let line = b"v 1 eval {set sim_annotation {1 0 join-group 1073741824}}";
+        let Said::Remark(at, text) = parse(line, &mut Network::default()) else { panic!() };
+        assert_eq!((at, text.as_str()), (1_000_000_000, "1 0 join-group 1073741824"));
+    }
+}

@@ -1,0 +1,170 @@
+//! Reads a trace of either format as a stream of events.
+
+use crate::event::Event;
+use crate::lines::Lines;
+use crate::network::Network;
+use crate::ns2::{self, Said};
+use crate::ns3::{self, Ns3};
+use crate::problems::{Kind, Problem, Problems};
+use dumbbell_capture::input::Input;
+use std::io::{self, Read};
+use thiserror::Error;
+
+/// Remarks that are kept.
+const REMARKS_MAX: usize = 1000;
+/// Bytes between two looks at whether to go on.
+const LOOK_BYTES: u64 = 1 << 22;
+
+/// Takes what a trace says.
+pub trait Kept {
+    /// A packet on a link. Times do not decrease.
+    fn event(&mut self, network: &Network, event: &Event);
+}
+
+/// Which simulator's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// ns-2's event trace.
+    Ns2,
+    /// ns-3's ASCII trace.
+    Ns3,
+}
+
+impl Format {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ns2 => "ns-2",
+            Self::Ns3 => "ns-3",
+        }
+    }
+}
+
+/// Why nothing can be said of a file.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The reader was asked to stop.
+    #[error("stopped")]
+    Stopped,
+    /// No line of it is an event.
+    #[error("no event of an ns-2 or ns-3 trace in it{}", .0.as_ref().map_or_else(
+        || ": it is empty".to_owned(),
+        |problem| format!("; line {}: {}", problem.line, problem.message)
+    ))]
+    Nothing(Option<Problem>),
+}
+
+/// What was read.
+#[derive(Debug)]
+pub struct Reading {
+    /// Which simulator wrote it.
+    pub format: Format,
+    /// Lines, those that were left out included.
+    pub lines: u64,
+    /// Events among them.
+    pub events: u64,
+    /// Bytes, after decompression.
+    pub bytes: u64,
+    /// Time of the first event and of the last.
+    pub times_ns: (i64, i64),
+    /// What ns-2 remarks (`v` lines), the first of them.
+    pub remarks: Vec<(i64, String)>,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+    /// Nodes, links and flows.
+    pub network: Network,
+}
+
+/// Reads a trace, plain or compressed with gzip or zstd. `goes_on` is asked now and then, with the bytes
+/// read.
+///
+/// # Errors
+/// If the file cannot be read, holds no event, or `goes_on` says no. One that breaks off is read to
+/// there, and a problem says so.
+pub fn read(
+    source: impl Read,
+    kept: &mut impl Kept,
+    mut goes_on: impl FnMut(u64) -> bool,
+) -> Result<Reading, OpenError> {
+    let mut lines = Lines::new(Input::open(source)?);
+    let mut network = Network::default();
+    let mut problems = Problems::default();
+    let (mut number, mut events, mut bytes, mut looked) = (0u64, 0u64, 0u64, 0u64);
+    let mut times: Option<(i64, i64)> = None;
+    let mut remarks = Vec::new();
+    let mut ns3: Option<Ns3> = None;
+    loop {
+        let line = match lines.next() {
+            Ok(Some(line)) => line,
+            Ok(None) => break,
+            Err(error) if events > 0 => {
+                let words = || format!("the file breaks off here: {error}");
+                problems.add(Kind::Incomplete, number + 1, words);
+                break;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        number += 1;
+        bytes += line.text.len() as u64 + 1;
+        if bytes - looked >= LOOK_BYTES {
+            looked = bytes;
+            if !goes_on(bytes) {
+                return Err(OpenError::Stopped);
+            }
+        }
+        if line.too_long {
+            problems.add(Kind::TooLong, number, || "longer than any line of a trace".to_owned());
+            continue;
+        }
+        if line.text.is_empty() {
+            continue;
+        }
+        if events == 0 && ns3.is_none() && ns3::looks_alike(line.text) {
+            ns3 = Some(Ns3::default());
+        }
+        let said = match &mut ns3 {
+            Some(ns3) => ns3.parse(line.text, &mut network),
+            None => ns2::parse(line.text, &mut network),
+        };
+        match said {
+            Said::Event(event) => {
+                let (first, last) = times.unwrap_or((event.time_ns, event.time_ns));
+                if event.time_ns < last {
+                    problems.add(Kind::Backwards, number, || {
+                        let back = (last - event.time_ns) as f64 / 1e9;
+                        format!("the time goes back by {back} s: such lines are left out")
+                    });
+                    continue;
+                }
+                times = Some((first, event.time_ns));
+                events += 1;
+                kept.event(&network, &event);
+            }
+            Said::Remark(at, text) => {
+                if remarks.len() < REMARKS_MAX {
+                    remarks.push((at, text));
+                }
+            }
+            Said::Wrong(kind, message) => {
+                let cut = !line.whole && matches!(kind, Kind::FewFields | Kind::Field);
+                let kind = if cut { Kind::Truncated } else { kind };
+                problems.add(kind, number, || {
+                    if cut {
+                        format!("the last line is cut off: {message}")
+                    } else {
+                        message
+                    }
+                });
+            }
+        }
+    }
+    let problems = problems.told();
+    let Some(times_ns) = times else {
+        return Err(OpenError::Nothing(problems.into_iter().next()));
+    };
+    let format = if ns3.is_some() { Format::Ns3 } else { Format::Ns2 };
+    Ok(Reading { format, lines: number, events, bytes, times_ns, remarks, problems, network })
+}

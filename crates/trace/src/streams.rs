@@ -1,0 +1,314 @@
+//! What a direction of a flow did: sent, sent again, dropped, delivered, and how long that took.
+
+use crate::delays::Delays;
+use crate::event::{Event, Kind, What};
+use crate::network::Network;
+use crate::sequence::{Point, Points};
+use hashbrown::HashMap;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Packets under way that are remembered: beyond, the oldest is forgotten.
+const UNDER_WAY_MAX: usize = 1 << 18;
+/// Gaps in what a receiver has that are remembered.
+const GAPS_MAX: usize = 4096;
+
+/// Sequence numbers that have arrived: ranges that do not touch.
+#[derive(Clone, Debug, Default)]
+struct Received {
+    ranges: BTreeMap<i64, i64>,
+}
+
+impl Received {
+    /// Adds a range. Returns how much of it was new.
+    fn add(&mut self, start: i64, end: i64) -> i64 {
+        let (mut low, mut high) = (start, end);
+        let mut had = 0;
+        while let Some((&from, &to)) = self.ranges.range(..=high).next_back() {
+            if to < low {
+                break;
+            }
+            had += (to.min(end) - from.max(start)).max(0);
+            low = low.min(from);
+            high = high.max(to);
+            self.ranges.remove(&from);
+        }
+        if self.ranges.len() >= GAPS_MAX {
+            // The earliest gap is taken as filled.
+            if let (Some((&from, _)), Some(to)) =
+                (self.ranges.iter().next(), self.ranges.values().nth(1).copied())
+            {
+                self.ranges.pop_first();
+                self.ranges.pop_first();
+                self.ranges.insert(from, to);
+            }
+        }
+        self.ranges.insert(low, high);
+        end - start - had
+    }
+}
+
+/// What sequence numbers count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Unknown,
+    Packets,
+    Bytes,
+}
+
+/// Counters of a stream.
+#[derive(Clone, Debug)]
+pub struct StreamCounts {
+    /// Node at which its packets begin.
+    pub from: Option<u32>,
+    /// Node at which they end.
+    pub to: Option<u32>,
+    /// First packet, and last.
+    pub times_ns: Option<(i64, i64)>,
+    /// Packets that began.
+    pub sent_packets: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// With data.
+    pub data_packets: u64,
+    /// Packets of data that had been sent before.
+    pub again_packets: u64,
+    /// Packets that ended where they should.
+    pub received_packets: u64,
+    /// Their bytes.
+    pub received_bytes: u64,
+    /// Of these, without what had arrived before; payload where the trace tells it, else all.
+    pub delivered_bytes: u64,
+    /// When the last of these arrived.
+    pub last_delivery_ns: i64,
+    /// Dropped anywhere.
+    pub dropped_packets: u64,
+    /// From the first link to the end.
+    pub delays: Delays,
+    /// Points of the sequence plot: sent, sent again, dropped.
+    pub(crate) points: [Points; 3],
+    unit: Unit,
+    highest: i64,
+    received: Received,
+    /// A packet that may have ended: who, where, when.
+    perhaps: Option<(Event, u32)>,
+}
+
+impl Default for StreamCounts {
+    fn default() -> Self {
+        Self {
+            from: None,
+            to: None,
+            times_ns: None,
+            sent_packets: 0,
+            sent_bytes: 0,
+            data_packets: 0,
+            again_packets: 0,
+            received_packets: 0,
+            received_bytes: 0,
+            delivered_bytes: 0,
+            last_delivery_ns: -1,
+            dropped_packets: 0,
+            delays: Delays::default(),
+            points: Default::default(),
+            unit: Unit::Unknown,
+            highest: -1,
+            received: Received::default(),
+            perhaps: None,
+        }
+    }
+}
+
+impl StreamCounts {
+    fn end_of(&self, event: &Event) -> i64 {
+        match (self.unit, event.payload_bytes) {
+            (Unit::Bytes, Some(payload)) => event.seq + i64::from(payload),
+            (Unit::Bytes, None) => event.seq + i64::from(event.bytes),
+            _ => event.seq + 1,
+        }
+    }
+
+    /// A packet begins.
+    fn sends(&mut self, event: &Event) {
+        self.sent_packets += 1;
+        self.sent_bytes += u64::from(event.bytes);
+        let at = event.time_ns;
+        self.times_ns = Some((self.times_ns.map_or(at, |(first, _)| first), at));
+        if event.kind == Kind::Ack {
+            return;
+        }
+        self.data_packets += 1;
+        let point = Point { time_ns: at, seq: event.seq };
+        if event.kind == Kind::Data && event.seq <= self.highest {
+            self.again_packets += 1;
+            self.points[1].add(point);
+            return;
+        }
+        if self.unit == Unit::Unknown && self.highest >= 0 {
+            // One-way TCP counts packets, FullTcp bytes.
+            let step = event.seq - self.highest;
+            self.unit = if step == 1 { Unit::Packets } else { Unit::Bytes };
+        }
+        self.highest = event.seq;
+        self.points[0].add(point);
+    }
+
+    /// A packet is at its end.
+    fn delivers(&mut self, event: &Event, began_ns: Option<i64>) {
+        self.received_packets += 1;
+        self.received_bytes += u64::from(event.bytes);
+        if let Some(began_ns) = began_ns {
+            self.delays.add(event.time_ns - began_ns);
+        }
+        let payload = u64::from(event.payload_bytes.unwrap_or(event.bytes));
+        let new = match event.kind {
+            Kind::Ack => 0,
+            Kind::Other => payload,
+            Kind::Data => {
+                let end = self.end_of(event);
+                let new = self.received.add(event.seq, end) as u64;
+                // Of a packet that is counted as one, all is new or nothing.
+                if self.unit == Unit::Bytes {
+                    new.min(payload)
+                } else {
+                    new * payload
+                }
+            }
+        };
+        if new > 0 {
+            self.delivered_bytes += new;
+            self.last_delivery_ns = event.time_ns;
+        }
+    }
+}
+
+/// All streams, and the packets under way.
+#[derive(Debug, Default)]
+pub struct Streams {
+    /// By number.
+    pub counts: Vec<StreamCounts>,
+    /// When packets began.
+    under_way: HashMap<u64, i64>,
+    order: VecDeque<u64>,
+    /// Streams with a packet that may have ended.
+    perhaps: Vec<u32>,
+}
+
+impl Streams {
+    fn begins(&mut self, event: &Event) {
+        self.under_way.insert(event.uid, event.time_ns);
+        self.order.push_back(event.uid);
+        if self.under_way.len() > UNDER_WAY_MAX {
+            while let Some(oldest) = self.order.pop_front() {
+                if self.under_way.remove(&oldest).is_some() {
+                    break;
+                }
+            }
+        }
+        if self.order.len() > 2 * self.under_way.len() + 1024 {
+            let Self { order, under_way, .. } = self;
+            order.retain(|uid| under_way.contains_key(uid));
+        }
+    }
+
+    /// Where a stream ends is told by the first packet that stays where it arrived: a node forwards at
+    /// once.
+    pub(crate) fn settle(&mut self, now_ns: i64) {
+        if self.perhaps.is_empty() {
+            return;
+        }
+        let mut left = std::mem::take(&mut self.perhaps);
+        left.retain(|&stream| {
+            let counts = &mut self.counts[stream as usize];
+            let Some((event, node)) = counts.perhaps else { return false };
+            if event.time_ns == now_ns {
+                return true;
+            }
+            counts.perhaps = None;
+            counts.to = Some(node);
+            let began = self.under_way.remove(&event.uid);
+            counts.delivers(&event, began);
+            false
+        });
+        self.perhaps = left;
+    }
+
+    /// Something happens to a packet.
+    pub(crate) fn event(&mut self, network: &Network, event: &Event) {
+        self.settle(event.time_ns);
+        let number = event.stream as usize;
+        if number >= self.counts.len() {
+            self.counts.resize_with(number + 1, StreamCounts::default);
+        }
+        let counts = &mut self.counts[number];
+        let link = &network.links[event.link as usize];
+        match event.what {
+            What::Enqueue => {
+                if counts.from.is_none() {
+                    // Where ends are called as nodes are, the far end is known at once.
+                    let ends = &network.streams[number].ends;
+                    let node = |end: &String| end.split_once('.').map(|(node, _)| node.to_owned());
+                    let [here, there] = [node(&ends[0]), node(&ends[1])];
+                    let name = &network.nodes[link.from as usize];
+                    if here.as_ref() == Some(name) {
+                        counts.to = there
+                            .and_then(|to| network.nodes.iter().position(|name| *name == to))
+                            .map(|to| to as u32);
+                    }
+                    counts.from = Some(link.from);
+                }
+                if counts.from == Some(link.from) {
+                    counts.sends(event);
+                    self.begins(event);
+                } else if counts.perhaps.is_some_and(|(one, _)| one.uid == event.uid) {
+                    counts.perhaps = None;
+                }
+            }
+            What::Dequeue => {}
+            What::Receive => match (counts.to, link.to) {
+                (Some(end), Some(to)) if end == to => {
+                    let began = self.under_way.remove(&event.uid);
+                    counts.delivers(event, began);
+                }
+                (None, Some(to)) if counts.perhaps.is_none() => {
+                    counts.perhaps = Some((*event, to));
+                    self.perhaps.push(event.stream);
+                }
+                _ => {}
+            },
+            What::Drop => {
+                counts.dropped_packets += 1;
+                if event.kind != Kind::Ack {
+                    counts.points[2].add(Point { time_ns: event.time_ns, seq: event.seq });
+                }
+                self.under_way.remove(&event.uid);
+            }
+        }
+    }
+
+    /// The trace is over.
+    pub(crate) fn end(&mut self) {
+        self.settle(i64::MAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn ranges_count_each_number_once(adds in proptest::collection::vec((0..60i64, 1..9i64), 1..40)) {
+            let mut received = Received::default();
+            let mut there = [false; 80];
+            for (start, length) in adds {
+                let new = there[start as usize..(start + length) as usize]
+                    .iter_mut()
+                    .map(|one| std::mem::replace(one, true))
+                    .filter(|had| !had)
+                    .count();
+                prop_assert_eq!(received.add(start, start + length), new as i64);
+            }
+        }
+    }
+}
