@@ -42,6 +42,7 @@ def run(
     engine: str = "sim",
     captures: str | Path | None = None,
     per_tap: bool = False,
+    traces: str | Path | None = None,
 ) -> Results:
     """Runs an experiment file.
 
@@ -56,6 +57,8 @@ def run(
         captures: Folder for what the experiment captures (`sampling: {capture: true}`), a file per
             run; None: they stay in the store.
         per_tap: A file per run and tap there.
+        traces: Folder for the events of every packet (`sampling: {hops: {to: 10 s}}`) as ns-2's
+            traces, a file per run; None: none is written.
 
     Returns:
         All tables of all runs.
@@ -76,6 +79,10 @@ def run(
         found = kept.results(execute(experiment, chosen, kept, workers=workers))
         if captures is not None:
             write_captures(kept, found, captures, per_tap=per_tap)
+        if traces is not None:
+            from dumbbell.trace.write import write_traces
+
+            write_traces(found, traces)
         return found
 
     chosen = engine_named(engine)
@@ -84,6 +91,10 @@ def run(
         from dumbbell.captures import check_captured
 
         check_captured(experiment, path)
+    if traces is not None:
+        from dumbbell.trace.write import check_kept
+
+        check_kept(experiment, path)
     if store is None:
         with (
             tempfile.TemporaryDirectory(prefix="dumbbell-") as folder,

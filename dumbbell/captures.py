@@ -6,6 +6,7 @@ import json
 import re
 import struct
 from pathlib import Path
+from typing import Any
 
 from dumbbell.errors import ExperimentError, StoreError
 from dumbbell.experiment import Experiment
@@ -29,13 +30,11 @@ def write_captures(
     Raises `StoreError` if they cannot be written.
     """
     written = []
-    factors = list(results.experiment.factors)
     for row in results.runs.iter_rows(named=True):
         kept = store.capture(row["run"])
         if kept is None:
             continue
-        words = [results.experiment.name, *(row[factor] for factor in factors), str(row["repeat"])]
-        name = "-".join(re.sub(r"[^\w.]+", "_", word).strip("_") for word in words)
+        name = run_stem(results, row)
         parts = {name: kept.read_bytes()}
         if per_tap:
             parts = {f"{name}-{tap}": part for tap, part in split_by_tap(parts[name]).items()}
@@ -48,6 +47,13 @@ def write_captures(
                 raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from None
             written.append(path)
     return written
+
+
+def run_stem(results: Results, row: dict[str, Any]) -> str:
+    """What files of a run are called: experiment, levels, repeat."""
+    factors = list(results.experiment.factors)
+    words = [results.experiment.name, *(row[factor] for factor in factors), str(row["repeat"])]
+    return "-".join(re.sub(r"[^\w.]+", "_", word).strip("_") for word in words)
 
 
 def check_captured(experiment: Experiment, path: str | Path) -> None:

@@ -101,6 +101,9 @@ def run(
     per_tap: Annotated[
         bool, typer.Option("--per-tap", help="Captures: a file per run and tap.")
     ] = False,
+    traces: Annotated[
+        Path | None, typer.Option(help="Folder for ns-2 event traces, a file per run.")
+    ] = None,
 ) -> None:
     """Run an experiment; runs that the store holds are not run again."""
     with _guarded():
@@ -119,6 +122,7 @@ def run(
                 store=store,
                 captures=captures,
                 per_tap=per_tap,
+                traces=traces,
             )
         out.print(summary.table(results))
         for one in page_summary.tables(results):
@@ -207,6 +211,27 @@ def capture(
 
         wanted = Wanted(json_file, csv, parquet, html, classes or (), connections or ())
         tell(files, wanted, out)
+
+
+@app.command()
+def trace(
+    file: Annotated[
+        str, typer.Argument(help="Event trace of ns-2 or ns-3, also compressed; - reads stdin.")
+    ],
+    json_file: Annotated[
+        str | None, typer.Option("--json", help="Everything as JSON to a file; - prints it.")
+    ] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Tables as Parquet into a folder.")] = None,
+    html: Annotated[Path | None, typer.Option(help="A page to look at, one file.")] = None,
+    names: Annotated[
+        Path | None, typer.Option(help="What its numbers mean [default: FILE.json].")
+    ] = None,
+) -> None:
+    """Say what an event trace holds: throughput, loss and delay of flows and links."""
+    with _guarded():
+        from dumbbell.trace.command import Wanted, tell
+
+        tell(file, Wanted(json_file, parquet, html, names), out, err)
 
 
 @app.command()

@@ -73,7 +73,7 @@ def study_page(result: StudyResult, figures: Mapping[str, Begun] | None = None) 
     body += _closing(list(metrics), titles)
     body.append(tag("h3", "Sources"))
     body.append(tag("ul", *(tag("li", source) for source in study.sources)))
-    return _page(study.title, joined(body))
+    return whole_page(study.title, joined(body))
 
 
 def experiment_page(results: Tables) -> str:
@@ -91,7 +91,7 @@ def experiment_page(results: Tables) -> str:
         *_plain_figures(results),
         *_closing(list(_PLAIN_METRICS), parts),
     ]
-    return _page(name, joined(body))
+    return whole_page(name, joined(body))
 
 
 def _ran(result: StudyResult) -> str:
@@ -278,7 +278,8 @@ def _plain_figures(results: Tables) -> list[Markup]:
     return drawn
 
 
-def _page(title: str, body: Markup) -> str:
+def whole_page(title: str, body: Markup, name: str = "Dumbbell report") -> str:
+    """A page with its style, its program and that of its figures."""
     here = files("dumbbell.report")
     style = here.joinpath("style.css").read_text(encoding="utf-8")
     script = script_safe(here.joinpath("page.js").read_text(encoding="utf-8"))
@@ -291,7 +292,7 @@ def _page(title: str, body: Markup) -> str:
         Markup('<script>document.documentElement.classList.add("js")</script>'),
     ]
     button = tag("button", "Theme: system", id="theme", type="button", hidden=True)
-    top = tag("header", tag("div", tag("span", "Dumbbell report"), button, class_="top"))
+    top = tag("header", tag("div", tag("span", name), button, class_="top"))
     main = tag("main", tag("h1", title), body)
     scripts = Markup(page_scripts() + f'<script type="module">{script}</script>\n')
     parts = [tag("head", *head), tag("body", top, main, scripts)]

@@ -1,0 +1,123 @@
+"""Event traces of ns-2 and ns-3: read into result tables, and written from runs."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from dumbbell import _core
+from dumbbell._core import Monitor
+from dumbbell.errors import DumbbellError
+from dumbbell.trace.names import Names, read_names, renamed
+
+__all__ = ["Trace", "TraceError", "read_hops", "read_trace"]
+
+#: Told how many bytes were read.
+Told = Callable[[int], None]
+#: Hops that are read at once.
+HOPS_MAX = 3_000_000
+
+
+class TraceError(DumbbellError):
+    """A trace that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What a trace holds.
+
+    Attributes:
+        name: The file.
+        about: `format`, `lines`, `events`, `bytes`, `first_ns`, `last_ns`, `nodes`, `links` (pipe,
+            from, to), `flows`, `problems` (line, lines, message), `remarks` (time_ns, text); of
+            `read_trace` also `delays` (per link: times in the queue and from there to the far end)
+            and `streams` (per direction of a flow: counts, delays from end to end, points of the
+            sequence plot); of `read_hops` also `left_out`.
+        tables: Result tables as the engines fill them, what a trace cannot know being unknown.
+        names: What the run calls its nodes, links and flows, if it is a run's; else None.
+    """
+
+    name: str
+    about: dict[str, Any]
+    tables: dict[str, pl.DataFrame]
+    names: Names | None
+
+
+def read_trace(path: str | Path, *, names: Path | None = None, told: Told | None = None) -> Trace:
+    """Reads a trace of any length: `flows`, `pipes`, `samples`, `queues`, `drops`.
+
+    Args:
+        path: The file, plain, gzip or zstd; `-`: standard input.
+        names: What nodes, links and flows are called, as `dumbbell run --traces` writes it; None:
+            `<path>.json` if it is there.
+        told: Called now and then.
+
+    Raises:
+        TraceError: It cannot be read, or is no trace.
+    """
+    return _read(path, names, told, _core.trace_summary)
+
+
+def read_hops(
+    path: str | Path,
+    *,
+    from_ns: int = 0,
+    to_ns: int = 2**62,
+    most: int = HOPS_MAX,
+    names: Path | None = None,
+    told: Told | None = None,
+) -> Trace:
+    """Reads the way of every packet of a stretch of a trace: the table `hops`.
+
+    Args as of `read_trace`; `most`: hops that are kept, the others are counted (`left_out`).
+
+    Raises:
+        TraceError: It cannot be read, or is no trace.
+    """
+    return _read(
+        path,
+        names,
+        told,
+        lambda name, monitor: _core.trace_hops(name, from_ns, to_ns, most, monitor),
+    )
+
+
+def _read(
+    path: str | Path,
+    names: Path | None,
+    told: Told | None,
+    reading: Callable[[str, Monitor], tuple[str, dict[str, bytes]]],
+) -> Trace:
+    name = str(path)
+    known = read_names(path, names)
+    monitor = Monitor()
+    over = threading.Event()
+
+    def tell() -> None:
+        while told is not None and not over.wait(0.2):
+            told(monitor.progress_ns)
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        text, streams = reading(name, monitor)
+    except OSError as error:
+        raise TraceError(f"{name}: cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise TraceError(f"{name}: {error}") from None
+    finally:
+        over.set()
+        teller.join()
+    tables = {one: pl.read_ipc_stream(io.BytesIO(data)) for one, data in streams.items()}
+    about: dict[str, Any] = json.loads(text)
+    if known is None:
+        return Trace(name, about, tables, None)
+    about, tables = renamed(known, about, tables)
+    return Trace(name, about, tables, known)

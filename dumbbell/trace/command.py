@@ -1,0 +1,103 @@
+"""The verb `trace`: what is asked for, and doing it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+from dumbbell.errors import DumbbellError
+from dumbbell.trace import Told, Trace, read_trace
+
+_PRINTED = "-"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be made of a trace.
+
+    Attributes:
+        json: A file, or `-`: printed.
+        parquet: A folder.
+        html: A file.
+        names: What nodes, links and flows are called; None: the file beside the trace.
+    """
+
+    json: str | None = None
+    parquet: Path | None = None
+    html: Path | None = None
+    names: Path | None = None
+
+
+def tell(file: str, wanted: Wanted, out: Console, err: Console) -> None:
+    """Reads a trace and makes of it what is wanted; the terminal's view unless that is printed.
+
+    Raises:
+        DumbbellError: The trace cannot be read, or a file not be written.
+    """
+    for option, target in (("--json", wanted.json), ("--html", wanted.html)):
+        if target is not None and str(target) == file != _PRINTED:
+            raise DumbbellError(f"{option} {target}: this is the trace, and would be lost")
+    with reading(file, err) as told:
+        trace = read_trace(file, names=wanted.names, told=told)
+    if wanted.json == _PRINTED:
+        sys.stdout.write(_json(trace))
+    else:
+        from dumbbell.trace.terminal import shown
+
+        out.print(shown(trace))
+        if wanted.json is not None:
+            _write(Path(wanted.json), _json(trace))
+    if wanted.parquet is not None:
+        _write_tables(trace, wanted.parquet)
+    if wanted.html is not None:
+        from dumbbell.trace.page import page
+
+        _write(wanted.html, page(trace))
+
+
+@contextlib.contextmanager
+def reading(file: str, err: Console) -> Iterator[Told]:
+    """A bar of the bytes that were read, where a terminal shows it."""
+    path = Path(file)
+    total = path.stat().st_size if path.is_file() else None
+    with contextlib.suppress(OSError), path.open("rb") as stream:
+        if stream.read(4).startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
+            total = None  # What is counted is what it was before it was compressed.
+    columns = (TextColumn("{task.description}", markup=False), BarColumn())
+    with Progress(
+        *columns, DownloadColumn(), TransferSpeedColumn(), console=err, transient=True
+    ) as bar:
+        task = bar.add_task(f"reading {path.name}", total=total)
+        yield lambda bytes_: bar.update(task, completed=bytes_)
+
+
+def _json(trace: Trace) -> str:
+    tables = {
+        name: trace.tables[name].fill_nan(None).to_dicts() for name in ("flows", "pipes", "drops")
+    }
+    found = {"file": trace.name, **trace.about, "tables": tables}
+    return json.dumps(found, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _write_tables(trace: Trace, folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, frame in trace.tables.items():
+            frame.write_parquet(folder / f"{name}.parquet")
+    except OSError as error:
+        raise DumbbellError(f"{folder}: cannot be written: {error.strerror or error}") from None
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DumbbellError(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -1,0 +1,113 @@
+"""What the numbers of a run's trace mean: a small file beside it, `<trace>.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from dumbbell.errors import DumbbellError
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names of a run.
+
+    Attributes:
+        nodes: By number.
+        links: Name, and the numbers of its ends.
+        flows: By number, from 1.
+        scenario: The whole scenario, JSON.
+    """
+
+    nodes: list[str]
+    links: list[tuple[str, int, int]]
+    flows: list[str]
+    scenario: dict[str, Any]
+
+
+def names_of(scenario: Mapping[str, Any]) -> Names:
+    """The names of a scenario in the order of its numbers."""
+    nodes = [node["name"] for node in scenario["nodes"]]
+    number = {name: place for place, name in enumerate(nodes)}
+    links = [(one["name"], number[one["a"]], number[one["b"]]) for one in scenario["links"]]
+    return Names(nodes, links, [flow["name"] for flow in scenario["flows"]], dict(scenario))
+
+
+def write_names(path: Path, names: Names) -> None:
+    """Writes them beside the trace `path`."""
+    path.with_name(path.name + ".json").write_text(
+        json.dumps({"dumbbell_trace": 1, "scenario": names.scenario}) + "\n", encoding="utf-8"
+    )
+
+
+def read_names(trace: str | Path, path: Path | None) -> Names | None:
+    """The names beside a trace, or of a given file.
+
+    Raises `DumbbellError` if the given file, or one that says it is such a file, cannot be used.
+    """
+    beside = Path(f"{trace}.json")
+    if path is None and (str(trace) == "-" or not beside.is_file()):
+        return None
+    chosen = path or beside
+    try:
+        found = json.loads(chosen.read_text(encoding="utf-8"))
+        if path is None and not (isinstance(found, dict) and "dumbbell_trace" in found):
+            return None
+        return names_of(found["scenario"])
+    except OSError as error:
+        raise DumbbellError(f"{chosen}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, KeyError, TypeError):
+        if path is None:
+            return None
+        message = "no names of a trace, as `dumbbell run --traces` writes them"
+        raise DumbbellError(f"{chosen}: {message}") from None
+
+
+def renamed(
+    names: Names, about: dict[str, Any], tables: dict[str, pl.DataFrame]
+) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
+    """A trace with the run's names for its numbers, where they are known."""
+    pipes = _pipes(names, about["links"])
+    flows = {
+        one["flow"]: names.flows[one["fid"] - 1]
+        for one in about["flows"]
+        if 1 <= one["fid"] <= len(names.flows)
+    }
+    nodes = {str(number): name for number, name in enumerate(names.nodes)}
+    told = {
+        **about,
+        "nodes": [nodes.get(node, node) for node in about["nodes"]],
+        "links": [
+            {
+                "pipe": pipes[one["pipe"]],
+                "from": nodes.get(one["from"], one["from"]),
+                "to": nodes.get(one["to"], one["to"]),
+            }
+            for one in about["links"]
+        ],
+        "flows": [{**one, "flow": flows.get(one["flow"], one["flow"])} for one in about["flows"]],
+    }
+    for part, key, by in (("delays", "pipe", pipes), ("streams", "flow", flows)):
+        if part in told:
+            told[part] = [{**one, key: by.get(one[key], one[key])} for one in told[part]]
+    columns = {"pipe": pipes, "flow": flows, "from_host": nodes, "to_host": nodes}
+    return told, {
+        name: frame.with_columns(
+            pl.col(column).replace(by) for column, by in columns.items() if column in frame.columns
+        )
+        for name, frame in tables.items()
+    }
+
+
+def _pipes(names: Names, links: list[dict[str, Any]]) -> dict[str, str]:
+    """The run's name of each pipe; of links between the same nodes the first."""
+    known: dict[tuple[str, str], str] = {}
+    for link, a, b in names.links:
+        known.setdefault((str(a), str(b)), f"{link}/forward")
+        known.setdefault((str(b), str(a)), f"{link}/backward")
+    return {one["pipe"]: known.get((one["from"], str(one["to"])), one["pipe"]) for one in links}

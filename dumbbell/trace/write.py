@@ -1,0 +1,162 @@
+"""The way of every packet of a run as ns-2's event trace.
+
+`event time from to type size flags fid source destination sequence id`, and, as with ns-2's
+`show_tcphdr_`, `ack 0xflags header-length address-length` (ns manual §26.4). Nodes are numbered in
+the order of the experiment, flows from 1; an address is `node.flow`. Sizes are those of frames
+without FCS; sequence numbers of TCP count bytes, as FullTcp's do.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from dumbbell.errors import ExperimentError, StoreError
+from dumbbell.experiment import Experiment
+from dumbbell.results import Results
+from dumbbell.trace.names import names_of, write_names
+
+_FIN, _SYN, _PSH, _ACK, _ECE, _CWR = 0x01, 0x02, 0x08, 0x10, 0x40, 0x80
+
+
+def write_traces(results: Results, folder: str | Path) -> list[Path]:
+    """Writes `<name>-<levels>-<repeat>.tr` of every run that kept its hops, with its names beside.
+
+    Returns the traces. Raises `StoreError` if they cannot be written.
+    """
+    from dumbbell.captures import run_stem
+
+    written = []
+    for row in results.runs.iter_rows(named=True):
+        hops = results.hops.filter(pl.col("run") == row["run"])
+        if hops.is_empty():
+            continue
+        scenario = json.loads(row["scenario"])
+        path = Path(folder) / f"{run_stem(results, row)}.tr"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lines(hops, scenario).write_csv(path, include_header=False, quote_style="never")
+            write_names(path, names_of(scenario))
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from None
+        written.append(path)
+    return written
+
+
+def check_kept(experiment: Experiment, path: str | Path) -> None:
+    """Raises `ExperimentError` if traces are wanted of an experiment that keeps no hops."""
+    if not any(json.loads(cell.scenario)["sampling"].get("hops") for cell in experiment.cells):
+        raise ExperimentError(
+            f"{path}: traces are wanted, but the experiment keeps no packet events: it needs"
+            " `sampling: {hops: {to: 10 s}}`, or as long as it should be"
+        )
+
+
+def lines(hops: pl.DataFrame, scenario: dict[str, Any]) -> pl.DataFrame:
+    """The lines of a trace, in one column, in order of time.
+
+    Args:
+        hops: The table `hops` of one run.
+        scenario: What was run.
+    """
+    names = names_of(scenario)
+    ends = {
+        f"{link}/{way}": (from_, to)
+        for link, a, b in names.links
+        for way, from_, to in (("forward", a, b), ("backward", b, a))
+    }
+    node = {name: number for number, name in enumerate(names.nodes)}
+    hosts = [(node[flow["from"]], node[flow["to"]]) for flow in scenario["flows"]]
+    fids = {name: number for number, name in enumerate(names.flows, start=1)}
+    fid = pl.col("flow").replace_strict(fids, return_dtype=pl.Int64)
+    sources = {name: f"{hosts[fid - 1][0]}.{fid}" for name, fid in fids.items()}
+    sinks = {name: f"{hosts[fid - 1][1]}.{fid}" for name, fid in fids.items()}
+    outward = pl.col("direction") == "out"
+    source = pl.col("flow").replace_strict(sources, return_dtype=pl.String)
+    sink = pl.col("flow").replace_strict(sinks, return_dtype=pl.String)
+    pipe = pl.col("pipe")
+    from_ = pipe.replace_strict({p: f for p, (f, _) in ends.items()}, return_dtype=pl.Int64)
+    to = pipe.replace_strict({p: t for p, (_, t) in ends.items()}, return_dtype=pl.Int64)
+    uid = pl.col("row").min().over("flow", "direction", "packet_number").rank("dense") - 1
+    said = hops.with_row_index("row").select(
+        "row",
+        "offered_ns",
+        "leaves_ns",
+        "ended_ns",
+        is_dropped=pl.col("dropped") != "",
+        rest=pl.format(
+            " {} {} {} {} {} {} {} {} {} {} {} {} {} 0",
+            from_,
+            to,
+            _type(outward),
+            "frame_bytes",
+            _flags(),
+            fid,
+            pl.when(outward).then(source).otherwise(sink),
+            pl.when(outward).then(sink).otherwise(source),
+            "seq_bytes",
+            uid,
+            pl.max_horizontal("ack_bytes", 0),
+            _tcp_flags(),
+            _header_bytes(),
+        ),
+    )
+    came = pl.col("ended_ns") >= 0
+    events = [
+        said.select("row", "rest", time=pl.col("offered_ns"), order=0, event=pl.lit("+")),
+        said.filter(pl.col("leaves_ns") >= 0).select(
+            "row", "rest", time=pl.col("leaves_ns"), order=1, event=pl.lit("-")
+        ),
+        said.filter(came & pl.col("is_dropped")).select(
+            "row", "rest", time=pl.col("ended_ns"), order=2, event=pl.lit("d")
+        ),
+        said.filter(came & ~pl.col("is_dropped")).select(
+            "row", "rest", time=pl.col("ended_ns"), order=3, event=pl.lit("r")
+        ),
+    ]
+    # Rows are in the order in which packets came to links: at one instant a packet arrives before
+    # it goes on.
+    ordered = pl.concat(events).sort("time", "row", "order")
+    seconds = pl.col("time") // 1_000_000_000
+    fraction = (pl.col("time") % 1_000_000_000).cast(pl.String).str.zfill(9)
+    return ordered.select(pl.format("{} {}.{}{}", "event", seconds, fraction, "rest"))
+
+
+def _type(outward: pl.Expr) -> pl.Expr:
+    """As ns-2 calls packets: a connection's are tcp one way, and without data ack the other."""
+    kind = pl.col("kind")
+    tcp = (kind == "tcp") | ((kind == "ack") & outward)
+    other = kind.replace({"udp": "cbr"})
+    return pl.when(tcp).then(pl.lit("tcp")).otherwise(other)
+
+
+def _flags() -> pl.Expr:
+    """C: ECN echo, A: window reduced, E: congestion experienced, N: ECN-capable."""
+    said = pl.col("tcp_flags").str
+    field = pl.col("tos") % 4
+    return pl.format(
+        "{}--{}{}-{}",
+        pl.when(said.contains("ece")).then(pl.lit("C")).otherwise(pl.lit("-")),
+        pl.when(said.contains("cwr")).then(pl.lit("A")).otherwise(pl.lit("-")),
+        pl.when(field == 3).then(pl.lit("E")).otherwise(pl.lit("-")),
+        pl.when(field > 0).then(pl.lit("N")).otherwise(pl.lit("-")),
+    )
+
+
+def _tcp_flags() -> pl.Expr:
+    said = pl.col("tcp_flags").str
+    is_tcp = pl.col("kind").is_in(["tcp", "ack"])
+    opens = said.contains("syn") & (pl.col("direction") == "out")
+    bits = pl.when(is_tcp & ~opens).then(_ACK).otherwise(0)
+    for name, bit in (("fin", _FIN), ("syn", _SYN), ("psh", _PSH), ("ece", _ECE), ("cwr", _CWR)):
+        bits = bits + pl.when(said.contains(name)).then(bit).otherwise(0)
+    text = {bits: f"0x{bits:x}" for bits in range(256)}
+    return bits.replace_strict(text, return_dtype=pl.String)
+
+
+def _header_bytes() -> pl.Expr:
+    """All of the frame that is no payload, so that the payload can be found again."""
+    return pl.col("frame_bytes") - pl.max_horizontal("payload_bytes", 0)
