@@ -37,8 +37,8 @@ def one_run(
     return frame
 
 
-def panels(title: str, description: str, points: Sequence[Point]) -> Figure:
-    """The lines, a panel under each name in order of appearance."""
+def panels(title: str, description: str, points: Sequence[Point], *, dots: bool = False) -> Figure:
+    """The lines, or points by themselves, a panel under each name in order of appearance."""
     order = list(dict.fromkeys(panel for panel, *_ in points))
     lines = list(dict.fromkeys(line for _, line, *_ in points))
     rows: list[dict[str, Any]] = [
@@ -46,9 +46,10 @@ def panels(title: str, description: str, points: Sequence[Point]) -> Figure:
         for panel, line, at, value in points
     ]
     legend = alt.Legend(title=None) if len(lines) > 1 else None
+    base = alt.Chart(alt.InlineData(values=rows))
+    marked = base.mark_circle(size=9, clip=True, opacity=1)
     chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(strokeWidth=1.3, clip=True)
+        (marked if dots else base.mark_line(strokeWidth=1.3, clip=True))
         .encode(
             x=alt.X("s:Q", title="Time (s)", scale=alt.Scale(nice=False, domainMin=0)),
             y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=True)),

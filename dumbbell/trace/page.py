@@ -18,6 +18,8 @@ from dumbbell.trace.terminal import count, problems
 #: Lines of a figure, those with most bytes.
 LINES = 8
 POINTS = 400
+#: Stretches of time over which a rate is a mean.
+STRETCHES = 120
 
 
 def page(trace: Trace) -> str:
@@ -116,7 +118,7 @@ def _figures(trace: Trace) -> list[Figure]:
     points = _sequences(trace.about["streams"])
     if points:
         text = "Sequence numbers sent, sent again and dropped, over time."
-        drawn.append(panels("Sequence numbers", text, points))
+        drawn.append(panels("Sequence numbers", text, points, dots=True))
     return drawn
 
 
@@ -133,7 +135,8 @@ def _series(
 def _rates(frame: pl.DataFrame, by: str, column: str, names: list[str], panel: str) -> list[Point]:
     points: list[Point] = []
     for name in names:
-        rows = frame.filter(pl.col(by) == name).select(
+        of_name = frame.filter(pl.col(by) == name)
+        rows = of_name.gather_every(max(1, of_name.height // STRETCHES)).select(
             "time_ns", bps=pl.col(column).diff() * 8e9 / pl.col("time_ns").diff()
         )
         rows = rows.drop_nulls()
@@ -141,7 +144,7 @@ def _rates(frame: pl.DataFrame, by: str, column: str, names: list[str], panel: s
             mbps = rows["bps"].to_numpy() / 1e6
             times = rows["time_ns"].to_numpy() / 1e9
             points += [
-                (panel, name, float(times[one]), float(mbps[one])) for one in thinned(mbps, POINTS)
+                (panel, name, float(at), float(rate)) for at, rate in zip(times, mbps, strict=True)
             ]
     return points
 
