@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dumbbell.layout import places
 from dumbbell.report.markup import Markup, joined, tag
 
 #: Networks with more nodes are told in words.
@@ -30,13 +31,13 @@ def topology(scenario: str | Mapping[str, Any]) -> Markup:
     if len(spec["nodes"]) > MOST_NODES:
         words = f"{len(spec['nodes'])} nodes, {len(spec['links'])} links: too many to draw."
         return tag("p", words)
-    places = _places(spec)
-    width = max(place.x for place in places.values()) + _MARGIN
-    height = max(place.y for place in places.values()) + _MARGIN
-    middle = (min(p.y for p in places.values()) + max(p.y for p in places.values())) / 2
-    parts = [_link(link, places, middle) for link in spec["links"]]
-    parts += [_tap(tap, spec, places) for tap in spec["taps"]]
-    parts += [_node(node, places[node["name"]]) for node in spec["nodes"]]
+    placed = _places(spec)
+    width = max(place.x for place in placed.values()) + _MARGIN
+    height = max(place.y for place in placed.values()) + _MARGIN
+    middle = (min(p.y for p in placed.values()) + max(p.y for p in placed.values())) / 2
+    parts = [_link(link, placed, middle) for link in spec["links"]]
+    parts += [_tap(tap, spec, placed) for tap in spec["taps"]]
+    parts += [_node(node, placed[node["name"]]) for node in spec["nodes"]]
     names = ", ".join(node["name"] for node in spec["nodes"])
     drawing = tag(
         "svg",
@@ -51,37 +52,15 @@ def topology(scenario: str | Mapping[str, Any]) -> Markup:
 
 
 def _places(spec: Mapping[str, Any]) -> dict[str, _Place]:
-    """Columns by distance from the senders, each spread around the middle."""
-    columns: dict[int, list[str]] = {}
-    for name, distance in _distances(spec).items():
-        columns.setdefault(distance, []).append(name)
-    tallest = max(map(len, columns.values()))
-    middle = _MARGIN + (tallest - 1) * _ROW / 2
-    places = {}
-    for column, names in columns.items():
-        top = middle - (len(names) - 1) * _ROW / 2
-        for row, name in enumerate(names):
-            places[name] = _Place(_MARGIN + column * _COLUMN, top + row * _ROW)
-    return places
-
-
-def _distances(spec: Mapping[str, Any]) -> dict[str, int]:
-    neighbours: dict[str, list[str]] = {node["name"]: [] for node in spec["nodes"]}
-    for link in spec["links"]:
-        neighbours[link["a"]].append(link["b"])
-        neighbours[link["b"]].append(link["a"])
-    first = spec["nodes"][0]["name"]
-    senders = list(dict.fromkeys(flow["from"] for flow in spec["flows"])) or [first]
-    receivers = {flow["to"] for flow in spec["flows"]}
-    edge = [name for name in senders if name not in receivers] or senders[:1]
-    distance = dict.fromkeys(edge, 0)
-    while edge:
-        here = edge.pop(0)
-        for other in neighbours[here]:
-            if other not in distance:
-                distance[other] = distance[here] + 1
-                edge.append(other)
-    return {name: distance.get(name, 0) for name in neighbours}
+    found = places(
+        [node["name"] for node in spec["nodes"]],
+        [(link["a"], link["b"]) for link in spec["links"]],
+        [(flow["from"], flow["to"]) for flow in spec["flows"]],
+    )
+    return {
+        name: _Place(_MARGIN + column * _COLUMN, _MARGIN + row * _ROW)
+        for name, (column, row) in found.items()
+    }
 
 
 def _node(node: Mapping[str, Any], at: _Place) -> Markup:
@@ -102,7 +81,7 @@ def _node(node: Mapping[str, Any], at: _Place) -> Markup:
 def _link(link: Mapping[str, Any], places: Mapping[str, _Place], middle: float) -> Markup:
     a, b = places[link["a"]], places[link["b"]]
     line = tag("line", x1=a.x, y1=a.y, x2=b.x, y2=b.y, class_="link")
-    forward, backward = _pipe_words(link["forward"]), _pipe_words(link["backward"])
+    forward, backward = pipe_words(link["forward"]), pipe_words(link["backward"])
     if places[link["a"]].x > places[link["b"]].x:
         forward, backward = backward, forward
     title = tag("title", f"{link['name']}: → {_all(forward)}; ← {_all(backward)}")
@@ -133,7 +112,7 @@ def _all(words: list[str]) -> str:
     return ", ".join(words) or "no limit, no delay"
 
 
-def _pipe_words(pipe: Mapping[str, Any]) -> list[str]:
+def pipe_words(pipe: Mapping[str, Any]) -> list[str]:
     """What a pipe does to packets, the most important first."""
     words = []
     shaper = pipe["shaper"]

@@ -1,0 +1,130 @@
+"""What is animated, wherever it comes from: a network, flows, and the way of every packet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from dumbbell.layout import places
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node and where it stands: columns and rows of a grid, or a place that was given."""
+
+    name: str
+    kind: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pipe:
+    """A direction of a link.
+
+    Attributes:
+        name: `link/direction`, as in the tables.
+        rate_bps: What it sends bits at; 0: unknown, or none.
+        overhead_bytes: What the line adds to each frame.
+        limit_packets: Room of its queue; 0: unknown, or none.
+        words: What it is, for the drawing.
+    """
+
+    name: str
+    rate_bps: float = 0.0
+    overhead_bytes: int = 0
+    limit_packets: int = 0
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link between two nodes, by their names, with both directions."""
+
+    a: str
+    b: str
+    forward: Pipe
+    backward: Pipe
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A flow: its name, kind, the nodes at its ends; empty: unknown."""
+
+    name: str
+    kind: str
+    from_host: str
+    to_host: str
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All that a page shows.
+
+    Attributes:
+        title: Its heading.
+        from_ns: Beginning.
+        to_ns: End.
+        nodes: With their places.
+        links: Between them.
+        flows: In the order of their colours.
+        hops: The table `hops` of one run.
+        samples: The table `samples`; empty: windows are unknown.
+        counts: What sequence numbers count: bytes or packets.
+        remarks: Of the simulator: ns, text.
+        notes: What a reader should know, a sentence each.
+    """
+
+    title: str
+    from_ns: int
+    to_ns: int
+    nodes: list[Node]
+    links: list[Link]
+    flows: list[Flow]
+    hops: pl.DataFrame
+    samples: pl.DataFrame
+    counts: str = "bytes"
+    remarks: list[tuple[int, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def placed(
+    kinds: Mapping[str, str],
+    links: list[Link],
+    flows: list[Flow],
+    given: Mapping[str, tuple[float, float]] | None = None,
+) -> list[Node]:
+    """Nodes, name → kind, at their places: given ones, or columns from the senders.
+
+    Args:
+        kinds: Host, router, switch, or node where that is unknown.
+        links: Between them.
+        flows: From and to them.
+        given: Places of all of them, in any unit; y grows downwards.
+    """
+    if given:
+        return [Node(name, kind, *given[name]) for name, kind in kinds.items()]
+    grid = places(
+        list(kinds),
+        [(link.a, link.b) for link in links],
+        [(one.from_host, one.to_host) for one in flows if one.from_host in kinds],
+    )
+    return [Node(name, kind, *map(float, grid[name])) for name, kind in kinds.items()]
+
+
+def pipe_of(name: str, spec: Mapping[str, Any]) -> Pipe:
+    """A direction of a link of a scenario."""
+    from dumbbell.report.topology import pipe_words
+
+    shaper = spec["shaper"]
+    rate = 0.0
+    if isinstance(shaper, Mapping):
+        (settings,) = shaper.values()
+        rate = float(settings.get("rate_bps") or 0.0)
+    (limits,) = list(spec["queue"].values())[:1]
+    limit = limits.get("limit_packets") if isinstance(limits, Mapping) else None
+    overhead = int(spec.get("framing", {}).get("overhead_bytes", 0))
+    return Pipe(name, rate, overhead, int(limit or 0), ", ".join(pipe_words(spec)[:3]))

@@ -1,0 +1,230 @@
+// @ts-check
+// The picture of a moment.
+
+const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+/** Colours of flows on light and on dark ground. */
+const PALETTE = [
+  ["#0b6fb8", "#63b3f2"],
+  ["#c05a00", "#ffa14a"],
+  ["#00734f", "#4fd1a1"],
+  ["#a12a7e", "#f08fd0"],
+  ["#6a51c9", "#b5a3ff"],
+  ["#7d6600", "#e0c64a"],
+  ["#00707d", "#5fd0de"],
+  ["#9a3a3a", "#f29a9a"],
+];
+/** @param {number} flow */
+const flowColour = (flow) => PALETTE[flow % PALETTE.length][dark() ? 1 : 0];
+/** Rings of packets that were sent again, by cause. */
+const RINGS = /** @type {Record<string, string[]>} */ ({
+  fast: ["#d99000", "#ffd24a"],
+  timeout: ["#d4000f", "#ff5a5f"],
+  probe: ["#9400d3", "#d28bff"],
+  again: ["#d99000", "#ffd24a"],
+});
+const ink = () =>
+  dark()
+    ? { ground: "#11161c", text: "#e6edf3", faint: "#8b98a6", line: "#3a4653", node: "#1d2630", edge: "#6b7b8c", bad: "#ff6b66" }
+    : { ground: "#ffffff", text: "#1a2330", faint: "#5d6b7b", line: "#c3ccd6", node: "#f3f6f9", edge: "#8b98a6", bad: "#c2251c" };
+
+const NODE = 21;
+const LANE = 7;
+const QUEUE_LENGTH = 88;
+const QUEUE_BREADTH = 13;
+const COLUMN = 250;
+const ROW = 150;
+const MARGIN = { left: 70, right: 70, top: 118, bottom: 128 };
+/** A dropped packet falls so long, in seconds that are seen. */
+const FALL_S = 0.9;
+
+/** Places of nodes in the picture, and its size before it is scaled. */
+const places = (() => {
+  const xs = nodes.map((node) => node.x);
+  const ys = nodes.map((node) => node.y);
+  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  // Columns and rows are whole steps; given places are brought to the same size.
+  const grid = nodes.every((node) => Number.isInteger(node.x) && Number.isInteger(node.y * 2));
+  const across = grid ? COLUMN : (COLUMN * Math.max(2, Math.sqrt(nodes.length))) / Math.max(right - left, bottom - top, 1e-9);
+  const down = grid ? ROW : across;
+  return {
+    at: nodes.map((node) => ({ x: MARGIN.left + (node.x - left) * across, y: MARGIN.top + (node.y - top) * down })),
+    width: MARGIN.left + MARGIN.right + (right - left) * across,
+    height: MARGIN.top + MARGIN.bottom + (bottom - top) * down,
+  };
+})();
+
+/** The lane of each pipe: where it begins and ends, along it, and away from the middle of the link. */
+const lanes = pipes.map((pipe, number) => {
+  const [a, b] = [places.at[pipe.from], places.at[pipe.to]];
+  const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
+  const [ux, uy] = [(b.x - a.x) / length, (b.y - a.y) / length];
+  // To the left of its way: up, for one that goes right.
+  const [nx, ny] = [uy, -ux];
+  // Links between the same two nodes lie beside each other.
+  const same = pipes.filter((other, one) => one < number - (number % 2) && one % 2 === 0 && joins(other, pipe)).length;
+  const aside = same * 34 * (number % 2 ? -1 : 1);
+  const from = { x: a.x + ux * NODE + nx * (LANE + aside), y: a.y + uy * NODE + ny * (LANE + aside) };
+  const to = { x: b.x - ux * NODE + nx * (LANE + aside), y: b.y - uy * NODE + ny * (LANE + aside) };
+  return { from, to, ux, uy, nx, ny, length: Math.max(1, length - 2 * NODE), aside };
+});
+
+/** @param {Pipe} one @param {Pipe} other */
+function joins(one, other) {
+  return (one.from === other.from && one.to === other.to) || (one.from === other.to && one.to === other.from);
+}
+
+/** Most packets that ever wait in each pipe: what its bar is scaled to where its limit is unknown. */
+const mostWaiting = (() => {
+  const most = new Uint32Array(pipes.length);
+  /** @type {number[][]} */
+  const leaving = pipes.map(() => []);
+  const head = new Uint32Array(pipes.length);
+  for (let hop = 0; hop < hopCount; hop++) {
+    const gone = Math.min(leaves[hop], ended[hop]);
+    if (gone <= offered[hop]) continue;
+    const pipe = column.pipe[hop];
+    const queue = leaving[pipe];
+    while (head[pipe] < queue.length && queue[head[pipe]] <= offered[hop]) head[pipe]++;
+    queue.push(gone);
+    most[pipe] = Math.max(most[pipe], queue.length - head[pipe]);
+  }
+  return most;
+})();
+
+/** How high a packet is drawn. @param {number} packet */
+const breadth = (packet) => 4 + 6 * Math.sqrt(Math.min(1, column.bytes[packet] / 1514));
+
+/**
+ * @typedef {{time: number, speed: number, width: number, height: number, followed: number, chosen: number, paused: boolean}} View
+ * @typedef {{x: number, y: number, r: number, hop: number}} Target
+ */
+
+/**
+ * Draws a moment. Returns what was drawn: packets on lines, packets in each queue's bar, drops that
+ * fall, drops so far, and places that can be clicked.
+ * @param {Surface} surface
+ * @param {View} view
+ */
+function draw(surface, view) {
+  const colours = ink();
+  const scale = Math.min(view.width / places.width, view.height / places.height);
+  const left = (view.width - places.width * scale) / 2;
+  const top = (view.height - places.height * scale) / 2;
+  const X = (/** @type {number} */ x) => left + x * scale;
+  const Y = (/** @type {number} */ y) => top + y * scale;
+  const small = Math.max(0.55, Math.min(1.25, scale));
+  /** @type {Target[]} */
+  const targets = [];
+  const hops = hopsAt(view.time);
+  const waiting = waitingAt(hops, view.time);
+  const drawn = { moving: 0, waiting: new Array(pipes.length).fill(0), falling: 0, dropped: dropsUntil(view.time), targets };
+
+  /** A box along a lane. @param {typeof lanes[0]} lane @param {number} x @param {number} y @param {number} half @param {number} high @param {Style} style */
+  const box = (lane, x, y, half, high, style) => {
+    const [ax, ay, bx, by] = [lane.ux * half, lane.uy * half, lane.nx * high, lane.ny * high];
+    surface.shape(
+      [X(x - ax - bx), Y(y - ay - by), X(x + ax - bx), Y(y + ay - by), X(x + ax + bx), Y(y + ay + by), X(x - ax + bx), Y(y - ay + by)],
+      style,
+    );
+  };
+  /** @param {number} packet @returns {Style} */
+  const look = (packet) => {
+    const flow = column.flow[packet];
+    const alpha = view.followed >= 0 && view.followed !== flow ? 0.16 : 1;
+    const cause = header.causes[column.cause[packet]];
+    const ack = column.kind[packet] === ACK;
+    const ring = cause ? RINGS[cause][dark() ? 1 : 0] : undefined;
+    if (packet === view.chosen) return { fill: flowColour(flow), stroke: colours.text, width: 3, alpha: 1 };
+    if (ack) return { fill: colours.ground, stroke: flowColour(flow), width: 1.3, alpha };
+    return { fill: flowColour(flow), stroke: ring, width: ring ? 2.6 : undefined, alpha };
+  };
+
+  for (let number = 0; number < pipes.length; number += 2) {
+    const { aside, nx, ny } = lanes[number];
+    const [a, b] = [places.at[pipes[number].from], places.at[pipes[number].to]];
+    const ends = [X(a.x + nx * aside), Y(a.y + ny * aside), X(b.x + nx * aside), Y(b.y + ny * aside)];
+    surface.shape(ends, { stroke: colours.line, width: 1.5 }, true);
+    const words = pipes[number].words || pipes[number + 1].words;
+    if (words && lanes[number].length * scale > 90) {
+      // Below the line: above it the queue grows.
+      const lane = lanes[number];
+      const drop = lane.nx * 0 + 26 + Math.abs(lane.uy) * 30;
+      const [x, y] = [(a.x + b.x) / 2 + nx * aside, (a.y + b.y) / 2 + ny * aside + drop];
+      surface.text(X(x), Y(y), words, { fill: colours.faint, size: 11 * small });
+    }
+  }
+  for (const hop of hops) {
+    if (leaves[hop] > view.time) continue;
+    const packet = column.packet[hop];
+    const lane = lanes[column.pipe[hop]];
+    const [tail, front] = onLine(hop, view.time);
+    const high = breadth(packet) / 2;
+    const half = Math.max(((front - tail) * lane.length) / 2, column.kind[packet] === ACK ? 2.5 : 4);
+    const middle = Math.min(Math.max(((front + tail) / 2) * lane.length, half), lane.length - half);
+    const [x, y] = [lane.from.x + lane.ux * middle, lane.from.y + lane.uy * middle];
+    box(lane, x, y, half, high, look(packet));
+    drawn.moving++;
+    targets.push({ x: X(x), y: Y(y), r: Math.max(8, Math.min(half, 14) * scale), hop });
+  }
+  for (let number = 0; number < pipes.length; number++) {
+    if (!mostWaiting[number]) continue;
+    const pipe = pipes[number];
+    const lane = lanes[number];
+    const queue = waiting.get(number) ?? [];
+    const room = pipe.limit_packets && pipe.limit_packets <= 4 * mostWaiting[number] ? pipe.limit_packets : mostWaiting[number];
+    const each = QUEUE_LENGTH / Math.max(room, queue.length);
+    // The bar stands on the lane, beside the node, and grows away from the link.
+    const bx = lane.from.x + lane.ux * (QUEUE_BREADTH / 2 + 4) + lane.nx * 9;
+    const by = lane.from.y + lane.uy * (QUEUE_BREADTH / 2 + 4) + lane.ny * 9;
+    const outer = QUEUE_LENGTH / 2;
+    box(lane, bx + lane.nx * outer, by + lane.ny * outer, QUEUE_BREADTH / 2, outer, {
+      stroke: queue.length >= room ? colours.bad : colours.line,
+      width: queue.length >= room ? 1.6 : 1,
+    });
+    queue.forEach((hop, place) => {
+      const packet = column.packet[hop];
+      const at = (place + 0.5) * each;
+      const [x, y] = [bx + lane.nx * at, by + lane.ny * at];
+      box(lane, x, y, QUEUE_BREADTH / 2 - 1, Math.max(0.4, each / 2 - (each > 2 ? 0.5 : 0)), look(packet));
+      targets.push({ x: X(x), y: Y(y), r: Math.max(5, (each * scale) / 2), hop });
+    });
+    drawn.waiting[number] = queue.length;
+    const end = QUEUE_LENGTH + 9;
+    const limit = room === pipe.limit_packets ? `/${room}` : "";
+    surface.text(X(bx + lane.nx * end), Y(by + lane.ny * end), `${queue.length}${limit}`, { fill: colours.text, size: 11 * small });
+  }
+  nodes.forEach((node, number) => {
+    const { x, y } = places.at[number];
+    const style = { fill: colours.node, stroke: colours.edge, width: 1.6 };
+    if (node.kind === "router" || node.kind === "switch") surface.disc(X(x), Y(y), NODE * scale, style);
+    else surface.shape([X(x - NODE), Y(y - NODE * 0.8), X(x + NODE), Y(y - NODE * 0.8), X(x + NODE), Y(y + NODE * 0.8), X(x - NODE), Y(y + NODE * 0.8)], style);
+    const size = Math.min(14, 60 / Math.max(3, String(node.name).length)) * Math.max(0.75, small);
+    surface.text(X(x), Y(y), String(node.name), { fill: colours.text, size, weight: 600 });
+  });
+  // Dropped packets fall from where they were.
+  const fall = FALL_S * 1e9 * view.speed;
+  const recent = [];
+  for (let i = drawn.dropped - 1; i >= 0 && view.time - ended[dropHops[i]] < fall && recent.length < 400; i--) recent.push(dropHops[i]);
+  recent.reverse().forEach((hop, place) => {
+    const lane = lanes[column.pipe[hop]];
+    const packet = column.packet[hop];
+    const far = (view.time - ended[hop]) / fall;
+    const inQueue = leaves[hop] === NEVER;
+    const along = inQueue ? QUEUE_BREADTH + 8 : onLine(hop, ended[hop])[1] * lane.length;
+    const off = inQueue ? Math.min(QUEUE_LENGTH, 60) : 0;
+    const x = lane.from.x + lane.ux * along + lane.nx * off + far * 26;
+    const y = lane.from.y + lane.uy * along + lane.ny * off + far * far * 130;
+    const dim = view.followed >= 0 && view.followed !== column.flow[packet];
+    const style = { fill: flowColour(column.flow[packet]), stroke: colours.bad, width: 2.2, alpha: dim ? 0.15 : 1 - 0.7 * far };
+    box({ ...lane, ux: 1, uy: 0, nx: 0, ny: 1 }, x, y, 6, breadth(packet) / 2, style);
+    drawn.falling++;
+    targets.push({ x: X(x), y: Y(y), r: 10, hop });
+    if (!dim && place >= recent.length - 3) {
+      const name = `✕ ${flows[column.flow[packet]].name}`;
+      surface.text(X(x + 12), Y(y), name, { fill: colours.bad, size: 12 * small, align: "left", weight: 600, alpha: 1 - 0.7 * far });
+    }
+  });
+  surface.text(14, 20, `t = ${seconds(view.time)}`, { fill: colours.text, size: 15, align: "left", weight: 600 });
+  surface.text(14, 40, `${drawn.dropped} dropped so far`, { fill: drawn.dropped ? colours.bad : colours.faint, size: 12, align: "left" });
+  return drawn;
+}
