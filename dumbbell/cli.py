@@ -17,8 +17,10 @@ import typer
 from dumbbell.capture_cli import CaptureCommand
 from dumbbell.console import err, out
 from dumbbell.console import guarded as _guarded
+from dumbbell.console import levels as _levels
 from dumbbell.console import say as _say
 from dumbbell.errors import DumbbellError
+from dumbbell.trace_cli import animate, trace
 from dumbbell.workload_cli import workload_app
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ app.add_typer(study_app, name="study")
 kernel_app = typer.Typer(help="Linux kernels to run experiments on.", no_args_is_help=True)
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(workload_app, name="workload")
+app.command()(trace)
+app.command()(animate)
 
 File = Annotated[Path, typer.Argument(help="Experiment file (YAML).")]
 Set = Annotated[
@@ -75,16 +79,6 @@ def _write_windows(found: Comparison, path: Path) -> None:
 
 def _count(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
-def _levels(chosen: list[str] | None) -> dict[str, list[str]]:
-    levels: dict[str, list[str]] = {}
-    for text in chosen or ():
-        name, equals, level = text.partition("=")
-        if not equals or not name.strip():
-            raise DumbbellError(f"--set {text}: should be FACTOR=LEVEL, as --set cc=cubic")
-        levels.setdefault(name.strip(), []).append(level)
-    return levels
 
 
 @app.command()
@@ -211,27 +205,6 @@ def capture(
 
         wanted = Wanted(json_file, csv, parquet, html, classes or (), connections or ())
         tell(files, wanted, out)
-
-
-@app.command()
-def trace(
-    file: Annotated[
-        str, typer.Argument(help="Event trace of ns-2 or ns-3, also compressed; - reads stdin.")
-    ],
-    json_file: Annotated[
-        str | None, typer.Option("--json", help="Everything as JSON to a file; - prints it.")
-    ] = None,
-    parquet: Annotated[Path | None, typer.Option(help="Tables as Parquet into a folder.")] = None,
-    html: Annotated[Path | None, typer.Option(help="A page to look at, one file.")] = None,
-    names: Annotated[
-        Path | None, typer.Option(help="What its numbers mean [default: FILE.json].")
-    ] = None,
-) -> None:
-    """Say what an event trace holds: throughput, loss and delay of flows and links."""
-    with _guarded():
-        from dumbbell.trace.command import Wanted, tell
-
-        tell(file, Wanted(json_file, parquet, html, names), out, err)
 
 
 @app.command()

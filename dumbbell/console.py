@@ -32,6 +32,17 @@ def guarded() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
+def levels(chosen: list[str] | None) -> dict[str, list[str]]:
+    """`--set` as factor → levels. Raises `DumbbellError` for what is no such pair."""
+    found: dict[str, list[str]] = {}
+    for text in chosen or ():
+        name, equals, level = text.partition("=")
+        if not equals or not name.strip():
+            raise DumbbellError(f"--set {text}: should be FACTOR=LEVEL, as --set cc=cubic")
+        found.setdefault(name.strip(), []).append(level)
+    return found
+
+
 def say(message: str) -> None:
     """To standard error, as it is."""
     err.print(message, markup=False, soft_wrap=True)

@@ -35,7 +35,7 @@ impl LinkType {
 }
 
 /// An IP address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Address {
     /// IPv4.
     V4([u8; 4]),

@@ -20,6 +20,8 @@ pub mod ping;
 pub mod rate;
 pub mod segment;
 #[cfg(feature = "files")]
+pub mod sightings;
+#[cfg(feature = "files")]
 pub mod survey;
 mod tap;
 

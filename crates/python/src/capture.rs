@@ -6,8 +6,10 @@ use dumbbell_capture::connection::stream::Stream;
 use dumbbell_capture::connection::{Closing, Side};
 use dumbbell_capture::file::OpenError;
 use dumbbell_capture::rate::Rates;
+use dumbbell_capture::sightings::Sightings;
 use dumbbell_capture::survey::{Counted, LENGTH_BINS};
 use dumbbell_capture::{CaptureFile, Connection, Conversation, Layer, Survey};
+use dumbbell_model::tables::{PacketRow, Table};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{json, Value};
 use std::fs::File;
@@ -32,6 +34,49 @@ pub(crate) fn open(path: &str) -> Result<CaptureFile<'static>, Failure> {
         OpenError::Io(error) => Failure::Io(error),
         OpenError::Unknown(_) => Failure::Other(error.to_string()),
     })
+}
+
+/// What was seen at the points of some captures: each interface of each file is one.
+pub(crate) fn sightings(
+    files: &[(String, String)],
+    most: usize,
+) -> Result<(String, Table), Failure> {
+    let mut seen = Sightings::default();
+    let mut problems = Vec::new();
+    for (path, name) in files {
+        let mut file = open(path)?;
+        // Interfaces have names only once the file was read so far.
+        let mut points: Vec<u32> = Vec::new();
+        let reading = file.read(|record| {
+            let interface = record.interface as usize;
+            while points.len() <= interface.min(u16::MAX.into()) {
+                let number = points.len();
+                points.push(seen.point(&format!("{name}\u{0}{number}")));
+            }
+            seen.add(points[interface.min(u16::MAX.into())], record, most);
+        });
+        if let Err(error) = reading {
+            problems.push(json!({"file": name, "message": error.to_string()}));
+        }
+        for problem in file.problems() {
+            let message = format!("at byte {}: {}", problem.offset, problem.message);
+            problems.push(json!({"file": name, "message": message}));
+        }
+        seen.rename(points.len(), name, file.interfaces());
+    }
+    let rows = seen.rows();
+    let flows: Vec<_> = seen
+        .flows()
+        .map(|(name, kind, [from, to])| json!({"flow": name, "kind": kind, "from": from, "to": to}))
+        .collect();
+    let about = json!({
+        "points": seen.points(),
+        "flows": flows,
+        "problems": problems,
+        "other": seen.other,
+        "left_out": seen.left_out,
+    });
+    Ok((about.to_string(), PacketRow::table(&rows)))
 }
 
 pub(crate) fn survey(path: &str) -> Result<String, Failure> {

@@ -245,6 +245,18 @@ fn capture_error(error: capture::Failure) -> PyErr {
     }
 }
 
+/// Packets of captures as they were seen at points: JSON text about points and flows, and the table
+/// `packets` as an Arrow IPC stream. `files`: path and name of each; at most so many packets.
+#[pyfunction]
+fn capture_sightings<'py>(
+    py: Python<'py>,
+    files: Vec<(String, String)>,
+    most: usize,
+) -> PyResult<(String, Bound<'py, PyDict>)> {
+    let (text, table) = py.detach(|| capture::sightings(&files, most)).map_err(capture_error)?;
+    told(py, Ok((text, vec![table])))
+}
+
 /// Checks a scenario without running it.
 #[pyfunction]
 fn validate(py: Python<'_>, scenario_json: &str) -> PyResult<()> {
@@ -303,6 +315,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(survey, module)?)?;
     module.add_function(wrap_pyfunction!(packets_of_capture, module)?)?;
+    module.add_function(wrap_pyfunction!(capture_sightings, module)?)?;
     module.add_function(wrap_pyfunction!(trace_summary, module)?)?;
     module.add_function(wrap_pyfunction!(trace_hops, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;

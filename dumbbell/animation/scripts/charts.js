@@ -12,6 +12,7 @@
 function charts(place, seek) {
   /** @type {Chart[]} */
   let made = [];
+  let now = 0;
   const css = (/** @type {string} */ name) => getComputedStyle(root).getPropertyValue(name).trim();
   const pipeByName = new Map(pipes.map((pipe, number) => [pipe.name, number]));
 
@@ -37,6 +38,7 @@ function charts(place, seek) {
         series: [{ label: "s", value: (/** @type {any} */ _, /** @type {number} */ v) => (v === null || v === undefined ? "–" : v.toFixed(3)) }, ...lines],
         cursor: { drag: { x: false, y: false }, y: false },
         legend: { live: true },
+        hooks: { draw: [() => follow()] },
       };
       // @ts-expect-error uPlot is a script of its own
       const plot = new uPlot(options, [chart.time_s, ...chart.lines.map((/** @type {Row} */ line) => line.values)], holder);
@@ -49,11 +51,16 @@ function charts(place, seek) {
       return { plot, mark };
     });
   }
+  /** The line of the time that the picture shows. */
+  function follow() {
+    for (const { plot, mark } of made) mark.style.transform = `translateX(${plot.valToPos(now / 1e9, "x")}px)`;
+  }
   redraw();
   return {
     redraw,
     at(time) {
-      for (const { plot, mark } of made) mark.style.transform = `translateX(${plot.valToPos(time / 1e9, "x")}px)`;
+      now = time;
+      follow();
     },
   };
 }

@@ -112,7 +112,7 @@ function draw(surface, view) {
   const top = (view.height - places.height * scale) / 2;
   const X = (/** @type {number} */ x) => left + x * scale;
   const Y = (/** @type {number} */ y) => top + y * scale;
-  const small = Math.max(0.55, Math.min(1.25, scale));
+  const small = Math.max(0.9, Math.min(1.25, scale));
   /** @type {Target[]} */
   const targets = [];
   const hops = hopsAt(view.time);
@@ -159,7 +159,8 @@ function draw(surface, view) {
     const lane = lanes[column.pipe[hop]];
     const [tail, front] = onLine(hop, view.time);
     const high = breadth(packet) / 2;
-    const half = Math.max(((front - tail) * lane.length) / 2, column.kind[packet] === ACK ? 2.5 : 4);
+    // A little less than it is long, so that packets that follow each other can be told apart.
+    const half = Math.max(((front - tail) * lane.length) / 2 - 0.7, column.kind[packet] === ACK ? 2.5 : 4);
     const middle = Math.min(Math.max(((front + tail) / 2) * lane.length, half), lane.length - half);
     const [x, y] = [lane.from.x + lane.ux * middle, lane.from.y + lane.uy * middle];
     box(lane, x, y, half, high, look(packet));

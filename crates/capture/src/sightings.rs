@@ -1,0 +1,246 @@
+//! Packets as they were seen at some points, and known again from one point to the next: by their ends,
+//! their IP identification and what their transport header says.
+
+use crate::decode::{self, Address, IpPacket, TCP, UDP};
+use crate::file::Record;
+use crate::segment::Segment;
+use dumbbell_model::tables::PacketRow;
+use hashbrown::HashMap;
+
+/// One end: address, port (0 where there are none).
+type End = (Address, u16);
+
+/// What makes a packet known again.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Identity {
+    flow: u32,
+    outward: bool,
+    identification: u32,
+    offset: u32,
+    bytes: u32,
+    transport: [u32; 4],
+}
+
+/// Positions in a stream of TCP, unwrapped.
+#[derive(Clone, Copy, Default)]
+struct Positions {
+    /// Of its first byte on the wire, and the last one that was turned into a position.
+    base: Option<(u32, i64)>,
+}
+
+impl Positions {
+    /// The place of a sequence number, close to the last one.
+    fn of(&mut self, sequence: u32) -> i64 {
+        let (base, last) = *self.base.get_or_insert((sequence, 0));
+        let behind = base.wrapping_add(last as u32);
+        let place = last + i64::from(sequence.wrapping_sub(behind) as i32);
+        self.base = Some((base, last.max(place)));
+        place
+    }
+}
+
+struct Flow {
+    name: String,
+    kind: &'static str,
+    ends: [End; 2],
+    positions: [Positions; 2],
+    sent: [i64; 2],
+}
+
+/// What was seen.
+#[derive(Default)]
+pub struct Sightings {
+    /// Names of the points, in order of appearance.
+    points: Vec<String>,
+    flows: Vec<Flow>,
+    by_ends: HashMap<(u8, End, End), u32>,
+    /// Numbers of the packets of an identity: several, where one is copied or sent again unchanged.
+    known: HashMap<Identity, Vec<i64>>,
+    /// How often an identity was seen at a point.
+    seen: HashMap<(u32, Identity), u32>,
+    rows: Vec<(u32, u32, PacketRow)>,
+    /// Frames without IP, or without a time.
+    pub other: u64,
+    /// Frames beyond the most that are kept.
+    pub left_out: u64,
+}
+
+impl Sightings {
+    /// The number of a point.
+    pub fn point(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.points.iter().position(|point| point == name) {
+            return number as u32;
+        }
+        self.points.push(name.to_owned());
+        (self.points.len() - 1) as u32
+    }
+
+    /// The last so many points are the interfaces of a file: they get their names.
+    pub fn rename(&mut self, last: usize, file: &str, interfaces: &[String]) {
+        let first = self.points.len() - last.min(self.points.len());
+        for number in 0..self.points.len() - first {
+            let name = match interfaces.get(number) {
+                _ if last == 1 => file.to_owned(),
+                Some(name) if !name.is_empty() => name.clone(),
+                _ => format!("{file} {number}"),
+            };
+            let taken = self.points.contains(&name);
+            self.points[first + number] = if taken { format!("{file} {name}") } else { name };
+        }
+    }
+
+    /// A frame at a point; at most `most` are kept.
+    pub fn add(&mut self, point: u32, record: &Record<'_>, most: usize) {
+        let packet = decode::ip_packet(record.link, record.data, record.original_bytes);
+        let (Some(packet), Some(time_ns)) = (packet, record.time_ns) else {
+            self.other += 1;
+            return;
+        };
+        if self.rows.len() >= most {
+            self.left_out += 1;
+            return;
+        }
+        let (number, outward) = self.flow(&packet);
+        let side = usize::from(!outward);
+        let segment = Segment::of(&packet).filter(|_| packet.protocol == TCP);
+        let transport = segment.map_or([packet.above_bytes, 0, 0, 0], |segment| {
+            let stamp = segment.timestamps.map_or(0, |(value, _)| value);
+            let rest = u32::from(segment.flags.0) << 16 | u32::from(segment.window);
+            [segment.sequence, segment.acknowledgement, stamp, rest]
+        });
+        let identity = Identity {
+            flow: number,
+            outward,
+            identification: packet.fragment.map_or_else(
+                || u32::from(packet.identification.unwrap_or(0)),
+                |f| f.identification,
+            ),
+            offset: packet.fragment.map_or(0, |fragment| fragment.offset_bytes),
+            bytes: packet.above_bytes,
+            transport,
+        };
+        let times = self.seen.entry((point, identity)).or_insert(0);
+        let nth = *times as usize;
+        *times += 1;
+        let flow = &mut self.flows[number as usize];
+        let numbers = self.known.entry(identity).or_default();
+        if nth >= numbers.len() {
+            numbers.push(flow.sent[side]);
+            flow.sent[side] += 1;
+        }
+        let row = PacketRow {
+            time_ns,
+            direction: if outward { "out" } else { "back" }.to_owned(),
+            packet_number: numbers[nth],
+            frame_bytes: i64::from(record.original_bytes),
+            tos: i64::from(packet.ecn),
+            seq_bytes: -1,
+            payload_bytes: i64::from(packet.above_bytes.saturating_sub(8)),
+            ack_bytes: -1,
+            window_bytes: -1,
+            ..PacketRow::default()
+        };
+        let row = match segment {
+            Some(segment) => {
+                let seq =
+                    flow.positions[side].of(segment.sequence) - i64::from(!segment.flags.syn());
+                let ack = segment
+                    .flags
+                    .ack()
+                    .then(|| flow.positions[1 - side].of(segment.acknowledgement) - 1);
+                PacketRow {
+                    seq_bytes: seq,
+                    ack_bytes: ack.unwrap_or(-1),
+                    payload_bytes: i64::from(segment.payload_bytes),
+                    window_bytes: i64::from(segment.window),
+                    tcp_flags: flags(&segment),
+                    ..row
+                }
+            }
+            None => row,
+        };
+        self.rows.push((point, number, row));
+    }
+
+    fn flow(&mut self, packet: &IpPacket<'_>) -> (u32, bool) {
+        let (from_port, to_port) = decode::ports(packet).unwrap_or((0, 0));
+        let (from, to) = ((packet.source, from_port), (packet.destination, to_port));
+        if let Some(&number) = self.by_ends.get(&(packet.protocol, from, to)) {
+            return (number, self.flows[number as usize].ends[0] == from);
+        }
+        let number = self.flows.len() as u32;
+        let kind = match packet.protocol {
+            TCP => "tcp",
+            UDP => "udp",
+            1 | 58 => "ping",
+            _ => "ip",
+        };
+        let end = |(address, port): End| match port {
+            0 => address.to_string(),
+            port => format!("{address}:{port}"),
+        };
+        self.flows.push(Flow {
+            name: format!("{kind} {} → {}", end(from), end(to)),
+            kind,
+            ends: [from, to],
+            positions: [Positions::default(); 2],
+            sent: [0; 2],
+        });
+        self.by_ends.insert((packet.protocol, from, to), number);
+        self.by_ends.insert((packet.protocol, to, from), number);
+        (number, true)
+    }
+
+    /// Points, in order of appearance.
+    pub fn points(&self) -> &[String] {
+        &self.points
+    }
+
+    /// Of each flow: name, kind, the addresses at its ends.
+    pub fn flows(&self) -> impl Iterator<Item = (&str, &'static str, [String; 2])> {
+        self.flows.iter().map(|flow| {
+            (flow.name.as_str(), flow.kind, flow.ends.map(|(address, _)| address.to_string()))
+        })
+    }
+
+    /// What was seen, in order of time; a tap is a point.
+    pub fn rows(&mut self) -> Vec<PacketRow> {
+        let named = |(point, flow, row): (u32, u32, PacketRow)| PacketRow {
+            tap: self.points[point as usize].clone(),
+            flow: self.flows[flow as usize].name.clone(),
+            ..row
+        };
+        let mut rows: Vec<_> = std::mem::take(&mut self.rows).into_iter().map(named).collect();
+        rows.sort_by_key(|row| row.time_ns);
+        rows
+    }
+}
+
+fn flags(segment: &Segment) -> String {
+    let flags = segment.flags;
+    let named = [
+        (flags.syn(), "syn"),
+        (flags.fin(), "fin"),
+        (flags.psh(), "psh"),
+        (flags.ece(), "ece"),
+        (flags.cwr(), "cwr"),
+    ];
+    let set: Vec<_> = named.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
+    set.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_go_on_past_the_wrap_and_back() {
+        let mut positions = Positions::default();
+        let start = u32::MAX - 10;
+        for (sequence, place) in
+            [(start, 0), (start.wrapping_add(20), 20), (start, 0), (start.wrapping_add(40), 40)]
+        {
+            assert_eq!(positions.of(sequence), place);
+        }
+    }
+}

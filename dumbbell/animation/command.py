@@ -1,0 +1,259 @@
+"""The verb `animate`: what is asked for, and doing it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import polars as pl
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from dumbbell.animation import export
+from dumbbell.animation.page import page
+from dumbbell.animation.scene import Scene
+from dumbbell.animation.sources import Places, scene_of_run, scene_of_trace
+from dumbbell.console import say
+from dumbbell.errors import DumbbellError, ExperimentError
+from dumbbell.experiment.load import canonical
+from dumbbell.experiment.units import TIME, QuantityError, whole
+from dumbbell.results import Results
+from dumbbell.store import Store
+
+_CAPTURES = (
+    b"\xa1\xb2",
+    b"\xd4\xc3\xb2\xa1",
+    b"\x4d\x3c\xb2\xa1",
+    b"\n\r\r\n",
+)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be made.
+
+    Attributes:
+        output: The page; None: `<first source>.html` beside the caller.
+        set: Factor → levels, of a run.
+        seed: Of an experiment that is run for this.
+        engine: That it is run on.
+        from_: Beginning, with its unit.
+        to: End.
+        names: What the numbers of a trace mean.
+        positions: Where nodes stand, a JSON file.
+        svg: A file, for the moment `at`.
+        frames: A folder for PNG frames.
+        film: A file, MP4 or GIF.
+        at: The moment of the SVG.
+        speed: Virtual seconds per second of a film.
+        fps: Frames per second of a film.
+    """
+
+    output: Path | None = None
+    set: dict[str, list[str]] = field(default_factory=dict)
+    seed: int | None = None
+    engine: str = "sim"
+    from_: str | None = None
+    to: str | None = None
+    names: Path | None = None
+    positions: Path | None = None
+    svg: Path | None = None
+    frames: Path | None = None
+    film: Path | None = None
+    at: str | None = None
+    speed: float | None = None
+    fps: int = 30
+
+
+def animate(sources: Sequence[str], wanted: Wanted, err: Console) -> Path:
+    """Writes the page, and the pictures that are asked for. Returns the page.
+
+    Raises:
+        DumbbellError: Something cannot be read, drawn or written.
+    """
+    window = (_ns(wanted.from_, "--from") or 0, _ns(wanted.to, "--to"))
+    if window[1] is not None and window[1] <= window[0]:
+        raise DumbbellError(f"--to {wanted.to}: should be later than --from {wanted.from_ or '0'}")
+    scene = _scene(sources, wanted, window, err)
+    stem = Path(sources[0]).name.split(".")[0] or "animation"
+    path = wanted.output or Path(f"{stem}.html")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page(scene), encoding="utf-8")
+    except OSError as error:
+        raise DumbbellError(f"{path}: cannot be written: {error.strerror or error}") from None
+    _pictures(path, scene, wanted, err)
+    return path
+
+
+def _ns(text: str | None, option: str) -> int | None:
+    if text is None:
+        return None
+    try:
+        return whole(text, TIME)
+    except QuantityError as error:
+        raise DumbbellError(f"{option} {text}: {error.message}, as 10 s or 250 ms") from None
+
+
+def _scene(
+    sources: Sequence[str], wanted: Wanted, window: tuple[int, int | None], err: Console
+) -> Scene:
+    given = _positions(wanted.positions)
+    first = Path(sources[0])
+    begins = b""
+    with contextlib.suppress(OSError), first.open("rb") as stream:
+        begins = stream.read(4)
+    if begins.startswith(_CAPTURES):
+        from dumbbell.animation.captures import scene_of_captures
+
+        return scene_of_captures(sources, window=window, given=given)
+    if len(sources) > 1:
+        raise DumbbellError(f"{sources[1]}: several files are animated together only as captures")
+    if first.is_dir():
+        from dumbbell import load_results
+
+        return _run_scene(load_results(first), first.name, wanted, window, given)
+    if first.suffix in (".yaml", ".yml"):
+        return _experiment_scene(first, wanted, window, given, err)
+    if not first.exists():
+        raise DumbbellError(f"{first}: there is no such file")
+    from dumbbell.trace.command import reading
+
+    with reading(sources[0], err) as told:
+        return scene_of_trace(first, window=window, names=wanted.names, given=given, told=told)
+
+
+def _positions(path: Path | None) -> Places | None:
+    if path is None:
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return {str(name): (float(x), float(y)) for name, (x, y) in found.items()}
+    except OSError as error:
+        raise DumbbellError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, TypeError, AttributeError):
+        message = 'should be JSON like {"s1": [0, 0], "r1": [100, 40]}'
+        raise DumbbellError(f"{path}: {message}") from None
+
+
+def _experiment_scene(
+    file: Path,
+    wanted: Wanted,
+    window: tuple[int, int | None],
+    given: Places | None,
+    err: Console,
+) -> Scene:
+    """Runs one cell of an experiment, once, keeping what an animation needs."""
+    from dumbbell.engines import engine_named
+    from dumbbell.execution import execute
+    from dumbbell.execution.progress import RichProgress, use_progress
+    from dumbbell.experiment import load
+
+    if wanted.engine != "sim":
+        raise ExperimentError(
+            f"--engine {wanted.engine}: only the simulator tells the way of every packet; run with"
+            " taps and --captures there, and animate the captures"
+        )
+    experiment = load(file, set=wanted.set, seed=wanted.seed, repeats=1)
+    _one_cell([cell.levels for cell in experiment.cells], str(file))
+    cell = experiment.cells[0]
+    looked_at = looking(cell.scenario, window[0], window[1] or cell.duration_ns)
+    cells = [replace(cell, scenario=looked_at, unsampled=None)]
+    with (
+        use_progress(RichProgress(err)),
+        tempfile.TemporaryDirectory(prefix="dumbbell-") as folder,
+        Store(Path(folder), write=True) as kept,
+    ):
+        record = execute(
+            replace(experiment, cells=cells), engine_named(wanted.engine), kept, workers=1
+        )
+        results = kept.results(record)
+    return _run_scene(results, file.stem, wanted, window, given)
+
+
+def looking(scenario: str, from_ns: int, to_ns: int) -> str:
+    """A scenario that keeps the way of every packet and the senders' windows."""
+    spec = json.loads(scenario)
+    interval = spec["sampling"]["interval_ns"]
+    spec["sampling"] = {
+        **spec["sampling"],
+        "interval_ns": min(interval, max(1_000_000, spec["duration_ns"] // 5000)),
+        "samples": True,
+        "queues": False,
+        "hops": {"from_ns": from_ns, "to_ns": to_ns},
+    }
+    return canonical(spec)
+
+
+def _one_cell(levels: Sequence[dict[str, str]], place: str) -> None:
+    if len(levels) == 1:
+        return
+    open_ = {
+        name: list(dict.fromkeys(one[name] for one in levels))
+        for name in levels[0]
+        if len({one[name] for one in levels}) > 1
+    }
+    words = "; ".join(f"{name}: {', '.join(values)}" for name, values in open_.items())
+    raise DumbbellError(
+        f"{place}: {len(levels)} combinations of levels, and one is animated: choose with"
+        f" --set FACTOR=LEVEL ({words})"
+    )
+
+
+def _run_scene(
+    results: Results,
+    title: str,
+    wanted: Wanted,
+    window: tuple[int, int | None],
+    given: Places | None,
+) -> Scene:
+    rows = results.runs
+    for name in results.experiment.factors:
+        if name in wanted.set:
+            rows = rows.filter(pl.col(name).is_in(wanted.set[name]))
+    if rows.is_empty():
+        raise DumbbellError(f"{title}: no run with these levels")
+    factors = list(results.experiment.factors)
+    _one_cell(rows.select(factors).unique(maintain_order=True).to_dicts() or [{}], title)
+    row = rows.sort("repeat").row(0, named=True)
+    words = ", ".join(f"{name} {row[name]}" for name in factors)
+    hops = results.hops.filter(pl.col("run") == row["run"])
+    heading = f"{results.experiment.name}: {words}" if words else results.experiment.name
+    return scene_of_run(results, row, hops, title=heading, window=window, given=given)
+
+
+def _pictures(path: Path, scene: Scene, wanted: Wanted, err: Console) -> None:
+    if wanted.svg is not None:
+        at = _ns(wanted.at, "--at")
+        text = export.svg(path, (at if at is not None else scene.from_ns) / 1e9)
+        try:
+            wanted.svg.write_text(text, encoding="utf-8")
+        except OSError as error:
+            message = f"{wanted.svg}: cannot be written: {error.strerror or error}"
+            raise DumbbellError(message) from None
+        say(f"The moment: {wanted.svg}")
+    if wanted.frames is None and wanted.film is None:
+        return
+    span = (scene.to_ns - scene.from_ns) / 1e9
+    speed = wanted.speed or span / 20
+    stretch = export.Stretch(scene.from_ns / 1e9, scene.to_ns / 1e9, speed, wanted.fps)
+    with _bar(stretch.frames, err) as told:
+        if wanted.frames is not None:
+            export.write_frames(path, wanted.frames, stretch, told)
+        if wanted.film is not None:
+            export.write_film(path, wanted.film, stretch, told)
+    for place in (wanted.frames, wanted.film):
+        if place is not None:
+            say(f"{stretch.frames} frames: {place}")
+
+
+@contextlib.contextmanager
+def _bar(total: int, err: Console) -> Iterator[export.Told]:
+    columns = (TextColumn("frames"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda done: bar.update(task, completed=done)
