@@ -33,45 +33,10 @@ const QUEUE_LENGTH = 88;
 const QUEUE_BREADTH = 13;
 const COLUMN = 250;
 const ROW = 150;
-const MARGIN = { left: 70, right: 70, top: 118, bottom: 128 };
+/** Around all that is drawn; above it there is room for the time. */
+const MARGIN = { left: 40, right: 40, top: 56, bottom: 34 };
 /** A dropped packet falls so long, in seconds that are seen. */
 const FALL_S = 0.9;
-
-/** Places of nodes in the picture, and its size before it is scaled. */
-const places = (() => {
-  const xs = nodes.map((node) => node.x);
-  const ys = nodes.map((node) => node.y);
-  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-  // Columns and rows are whole steps; given places are brought to the same size.
-  const grid = nodes.every((node) => Number.isInteger(node.x) && Number.isInteger(node.y * 2));
-  const across = grid ? COLUMN : (COLUMN * Math.max(2, Math.sqrt(nodes.length))) / Math.max(right - left, bottom - top, 1e-9);
-  const down = grid ? ROW : across;
-  return {
-    at: nodes.map((node) => ({ x: MARGIN.left + (node.x - left) * across, y: MARGIN.top + (node.y - top) * down })),
-    width: MARGIN.left + MARGIN.right + (right - left) * across,
-    height: MARGIN.top + MARGIN.bottom + (bottom - top) * down,
-  };
-})();
-
-/** The lane of each pipe: where it begins and ends, along it, and away from the middle of the link. */
-const lanes = pipes.map((pipe, number) => {
-  const [a, b] = [places.at[pipe.from], places.at[pipe.to]];
-  const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
-  const [ux, uy] = [(b.x - a.x) / length, (b.y - a.y) / length];
-  // To the left of its way: up, for one that goes right.
-  const [nx, ny] = [uy, -ux];
-  // Links between the same two nodes lie beside each other.
-  const same = pipes.filter((other, one) => one < number - (number % 2) && one % 2 === 0 && joins(other, pipe)).length;
-  const aside = same * 34 * (number % 2 ? -1 : 1);
-  const from = { x: a.x + ux * NODE + nx * (LANE + aside), y: a.y + uy * NODE + ny * (LANE + aside) };
-  const to = { x: b.x - ux * NODE + nx * (LANE + aside), y: b.y - uy * NODE + ny * (LANE + aside) };
-  return { from, to, ux, uy, nx, ny, length: Math.max(1, length - 2 * NODE), aside };
-});
-
-/** @param {Pipe} one @param {Pipe} other */
-function joins(one, other) {
-  return (one.from === other.from && one.to === other.to) || (one.from === other.to && one.to === other.from);
-}
 
 /** Most packets that ever wait in each pipe: what its bar is scaled to where its limit is unknown. */
 const mostWaiting = (() => {
@@ -90,6 +55,59 @@ const mostWaiting = (() => {
   }
   return most;
 })();
+
+/** Places of nodes in a plane, before it is moved and scaled into the picture. */
+const plane = (() => {
+  const xs = nodes.map((node) => node.x);
+  const ys = nodes.map((node) => node.y);
+  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  // Columns and rows are whole steps; given places are brought to the same size.
+  const grid = nodes.every((node) => Number.isInteger(node.x) && Number.isInteger(node.y * 2));
+  const across = grid ? COLUMN : (COLUMN * Math.max(2, Math.sqrt(nodes.length))) / Math.max(right - left, bottom - top, 1e-9);
+  const down = grid ? ROW : across;
+  return nodes.map((node) => ({ x: (node.x - left) * across, y: (node.y - top) * down }));
+})();
+
+/** The lane of each pipe: where it begins and ends, along it, and away from the middle of the link. */
+const lanes = pipes.map((pipe, number) => {
+  const [a, b] = [plane[pipe.from], plane[pipe.to]];
+  const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
+  const [ux, uy] = [(b.x - a.x) / length, (b.y - a.y) / length];
+  // To the left of its way: up, for one that goes right.
+  const [nx, ny] = [uy, -ux];
+  // Links between the same two nodes lie beside each other.
+  const same = pipes.filter((other, one) => one < number - (number % 2) && one % 2 === 0 && joins(other, pipe)).length;
+  const aside = same * 34 * (number % 2 ? -1 : 1);
+  const from = { x: a.x + ux * NODE + nx * (LANE + aside), y: a.y + uy * NODE + ny * (LANE + aside) };
+  // Where its queue's bar stands, beside the node, and grows away from the link.
+  const near = QUEUE_BREADTH / 2 + 4;
+  const bar = { x: from.x + ux * near + nx * 9, y: from.y + uy * near + ny * 9 };
+  return { from, bar, ux, uy, nx, ny, length: Math.max(1, length - 2 * NODE), aside };
+});
+
+/** Places of nodes and the size of the picture, before it is scaled. */
+const places = (() => {
+  const bars = lanes.filter((_, number) => mostWaiting[number]).map(({ bar, nx, ny }) => ({ x: bar.x + nx * (QUEUE_LENGTH + 16), y: bar.y + ny * (QUEUE_LENGTH + 16) }));
+  const all = [...plane.flatMap(({ x, y }) => [{ x: x - NODE, y: y - NODE }, { x: x + NODE, y: y + NODE + 20 }]), ...bars];
+  const left = Math.min(...all.map(({ x }) => x)) - MARGIN.left;
+  const top = Math.min(...all.map(({ y }) => y)) - MARGIN.top;
+  const move = (/** @type {{x: number, y: number}} */ place) => {
+    place.x -= left;
+    place.y -= top;
+  };
+  for (const place of plane) move(place);
+  for (const { from, bar } of lanes) [from, bar].forEach(move);
+  return {
+    at: plane,
+    width: Math.max(...all.map(({ x }) => x)) - left + MARGIN.right,
+    height: Math.max(...all.map(({ y }) => y)) - top + MARGIN.bottom,
+  };
+})();
+
+/** @param {Pipe} one @param {Pipe} other */
+function joins(one, other) {
+  return (one.from === other.from && one.to === other.to) || (one.from === other.to && one.to === other.from);
+}
 
 /** How high a packet is drawn. @param {number} packet */
 const breadth = (packet) => 4 + 6 * Math.sqrt(Math.min(1, column.bytes[packet] / 1514));
@@ -146,11 +164,13 @@ function draw(surface, view) {
     surface.shape(ends, { stroke: colours.line, width: 1.5 }, true);
     const words = pipes[number].words || pipes[number + 1].words;
     if (words && lanes[number].length * scale > 90) {
-      // Below the line: above it the queue grows.
+      // Beside the middle of the line: on its other side the queue grows.
       const lane = lanes[number];
-      const drop = lane.nx * 0 + 26 + Math.abs(lane.uy) * 30;
-      const [x, y] = [(a.x + b.x) / 2 + nx * aside, (a.y + b.y) / 2 + ny * aside + drop];
-      surface.text(X(x), Y(y), words, { fill: colours.faint, size: 11 * small });
+      const drop = 24 + Math.abs(lane.uy) * 20;
+      const [x, y] = [X((a.x + b.x) / 2 + nx * aside), Y((a.y + b.y) / 2 + ny * aside + drop)];
+      const [wide, high] = [words.length * 2.9 * small, 8 * small];
+      surface.shape([x - wide, y - high, x + wide, y - high, x + wide, y + high, x - wide, y + high], { fill: colours.ground, alpha: 0.8 });
+      surface.text(x, y, words, { fill: colours.faint, size: 11 * small });
     }
   }
   for (const hop of hops) {
@@ -174,9 +194,7 @@ function draw(surface, view) {
     const queue = waiting.get(number) ?? [];
     const room = pipe.limit_packets && pipe.limit_packets <= 4 * mostWaiting[number] ? pipe.limit_packets : mostWaiting[number];
     const each = QUEUE_LENGTH / Math.max(room, queue.length);
-    // The bar stands on the lane, beside the node, and grows away from the link.
-    const bx = lane.from.x + lane.ux * (QUEUE_BREADTH / 2 + 4) + lane.nx * 9;
-    const by = lane.from.y + lane.uy * (QUEUE_BREADTH / 2 + 4) + lane.ny * 9;
+    const { x: bx, y: by } = lane.bar;
     const outer = QUEUE_LENGTH / 2;
     box(lane, bx + lane.nx * outer, by + lane.ny * outer, QUEUE_BREADTH / 2, outer, {
       stroke: queue.length >= room ? colours.bad : colours.line,

@@ -95,7 +95,8 @@ function go(way) {
   state.way = way;
   play.textContent = way === 1 ? "⏸" : "▶";
   back.textContent = way === -1 ? "⏸" : "◀";
-  if (way) requestAnimationFrame((now) => frame(now, now));
+  cancelAnimationFrame(pending);
+  if (way) pending = requestAnimationFrame((now) => frame(now, now));
 }
 /** @param {number} time */
 function seek(time) {
@@ -116,6 +117,8 @@ function follow(flow) {
   show();
 }
 
+/** The next frame that is asked for. */
+let pending = 0;
 /** Frames that were shown while it played, and since when. */
 const shown = { frames: 0, since: 0 };
 let lastPanels = 0;
@@ -129,7 +132,7 @@ function frame(now, before) {
   const over = state.time === (state.way > 0 ? header.to_ns : header.from_ns);
   show(now);
   if (over && now !== before) go(0);
-  else requestAnimationFrame((later) => frame(later, now));
+  else pending = requestAnimationFrame((later) => frame(later, now));
 }
 
 /** Everything that depends on the time; panels of text a few times a second. @param {number} now */
