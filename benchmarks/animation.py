@@ -1,7 +1,7 @@
 """How soon a page of an animation opens in headless Chromium, and how fast it plays.
 
-Run from the project's root: `.venv/bin/python benchmarks/animation.py [PAGE]`. Without a page, one of
-200 000 packets is made first, and the times of making it and of study 3's are told too.
+Run from the project's root: `.venv/bin/python benchmarks/animation.py [PAGE]`. Without a page, one
+of 200 000 packets is made first, and the times of making it and of study 3's are told too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ for (const speed of [0.01, 0.1, 1]) {
   animation.go(0);
 }
 const found = { ready_ms, packets: animation.packets, hops: animation.hops, frames_per_s: told };
-fetch("http://127.0.0.1:PORT/?found=" + encodeURIComponent(JSON.stringify(found)), { mode: "no-cors" });
+const text = encodeURIComponent(JSON.stringify(found));
+fetch("http://127.0.0.1:PORT/?found=" + text, { mode: "no-cors" });
 </script>
 """
 

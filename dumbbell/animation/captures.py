@@ -109,7 +109,7 @@ def _flows(about: dict[str, list[dict[str, str]]], hops: pl.DataFrame) -> list[F
         pl.col("pipe").first().alias("first"), pl.col("pipe").last().alias("last")
     )
     most = pairs.group_by("flow", "first", "last").len().sort("len", descending=True)
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     for flow, first, last, _ in most.rows():
         found.setdefault(flow, (_ends(first)[0], _ends(last)[1]))
     here = set(hops["flow"].unique().to_list())

@@ -161,7 +161,7 @@ def _experiment_scene(
     experiment = load(file, set=wanted.set, seed=wanted.seed, repeats=1)
     _one_cell([cell.levels for cell in experiment.cells], str(file))
     cell = experiment.cells[0]
-    looked_at = looking(cell.scenario, window[0], window[1] or cell.duration_ns)
+    looked_at = looking(cell.scenario, window[1] or cell.duration_ns)
     cells = [replace(cell, scenario=looked_at, unsampled=None)]
     with (
         use_progress(RichProgress(err)),
@@ -175,8 +175,8 @@ def _experiment_scene(
     return _run_scene(results, file.stem, wanted, window, given)
 
 
-def looking(scenario: str, from_ns: int, to_ns: int) -> str:
-    """A scenario that keeps the way of every packet and the senders' windows."""
+def looking(scenario: str, to_ns: int) -> str:
+    """A scenario that keeps the way of every packet up to a time, and the senders' windows."""
     spec = json.loads(scenario)
     interval = spec["sampling"]["interval_ns"]
     spec["sampling"] = {
@@ -184,7 +184,7 @@ def looking(scenario: str, from_ns: int, to_ns: int) -> str:
         "interval_ns": min(interval, max(1_000_000, spec["duration_ns"] // 5000)),
         "samples": True,
         "queues": False,
-        "hops": {"from_ns": from_ns, "to_ns": to_ns},
+        "hops": {"from_ns": 0, "to_ns": to_ns},
     }
     return canonical(spec)
 

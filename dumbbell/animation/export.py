@@ -150,8 +150,8 @@ def _drawn(page: Path, asked: dict[str, object]) -> list[str]:
             )
         except subprocess.TimeoutExpired:
             raise DumbbellError(f"{browser}: drew nothing in {_TIMEOUT_S} s") from None
-    found = _EXPORTED.findall(done.stdout)
-    if not found:
+    drawn = [str(one) for one in _EXPORTED.findall(done.stdout)]
+    if not drawn:
         last = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
         raise DumbbellError(f"{browser}: drew nothing: {last[0]}")
-    return list(found)
+    return drawn

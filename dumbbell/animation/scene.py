@@ -127,4 +127,4 @@ def pipe_of(name: str, spec: Mapping[str, Any]) -> Pipe:
     (limits,) = list(spec["queue"].values())[:1]
     limit = limits.get("limit_packets") if isinstance(limits, Mapping) else None
     overhead = int(spec.get("framing", {}).get("overhead_bytes", 0))
-    return Pipe(name, rate, overhead, int(limit or 0), ", ".join(pipe_words(spec)[:3]))
+    return Pipe(name, rate, overhead, int(limit or 0), ", ".join(pipe_words(spec)[:2]))

@@ -97,6 +97,9 @@ def scene_of_trace(
     else:
         links, kinds = _found_network(ends, _rates(hops))
     flows = _found_flows(about, hops, ends)
+    if trace.names is not None:
+        order = {name: number for number, name in enumerate(trace.names.flows)}
+        flows.sort(key=lambda flow: order.get(flow.name, len(order)))
     notes = [f"line {one['line']}: {one['message']}" for one in about["problems"][:5]]
     counts = "bytes" if _counts_bytes(hops) else "packets"
     return Scene(
@@ -115,7 +118,9 @@ def scene_of_trace(
 
 
 def _within(hops: pl.DataFrame, start: int, end: int, title: str) -> pl.DataFrame:
-    found = hops.filter(pl.col("offered_ns").is_between(start, end, closed="left"))
+    # What came before and is still there then belongs to the picture.
+    is_there = (pl.col("ended_ns") >= start) | (pl.col("ended_ns") < 0)
+    found = hops.filter((pl.col("offered_ns") < end) & is_there)
     if found.height > HOPS_MAX:
         raise DumbbellError(_too_many(title, found.height))
     if found.is_empty():

@@ -30,7 +30,7 @@ def steps(packets: pl.DataFrame, place: pl.Expr) -> pl.DataFrame:
 
 
 def usual_next(seen: pl.DataFrame) -> pl.DataFrame:
-    """Where packets of a flow and direction mostly go from a tap: `usual` (null: they end there)."""
+    """Where packets of a flow and direction mostly go from a tap: `usual` (null: nowhere)."""
     counts = seen.group_by("flow", "direction", "tap", "next_tap").len()
     most = counts.sort("len", descending=True).group_by("flow", "direction", "tap").first()
     return most.select("flow", "direction", "tap", usual="next_tap")

@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 /// Packets that are known again at their next link; beyond, those on no link are forgotten.
 const KNOWN_MAX: usize = 1 << 20;
 
-/// What is kept: packets that come to a link from `from_ns` to before `to_ns`, at most so many.
+/// What is kept: hops that are over from `from_ns` on, or never, and begin before `to_ns`; at most so
+/// many.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// Its beginning.
@@ -49,6 +50,8 @@ struct Known {
 pub struct Hops {
     window: Window,
     hops: Vec<Hop>,
+    /// Places of hops that were over before the window.
+    free: Vec<u32>,
     /// Hops that are not over, by link.
     open: Vec<VecDeque<u32>>,
     known: HashMap<u64, Known>,
@@ -63,6 +66,7 @@ impl Hops {
         Self {
             window,
             hops: Vec::new(),
+            free: Vec::new(),
             open: Vec::new(),
             known: HashMap::new(),
             streams: Vec::new(),
@@ -111,6 +115,10 @@ impl Hops {
         self.open[event.link as usize].remove(at);
         let hop = &mut self.hops[number];
         hop.ended_ns = event.time_ns;
+        if event.time_ns < self.window.from_ns {
+            self.free.push(number as u32);
+            return;
+        }
         if dropped {
             hop.dropped = Some(if hop.left_ns < 0 { Place::Queue } else { Place::Line });
         }
@@ -145,7 +153,12 @@ impl Hops {
                 cause: if hop.again { "again" } else { "" }.to_owned(),
             }
         };
-        self.hops.iter().map(row).collect()
+        let from_ns = self.window.from_ns;
+        let there = |hop: &&Hop| hop.ended_ns < 0 || hop.ended_ns >= from_ns;
+        let mut rows: Vec<_> = self.hops.iter().filter(there).map(row).collect();
+        // What began before the window stands where there was room.
+        rows.sort_by_key(|row| row.offered_ns);
+        rows
     }
 }
 
@@ -179,10 +192,7 @@ impl Kept for Hops {
             What::Enqueue => {
                 // Packets are numbered from the beginning, also of what is not kept.
                 let Known { number, again, .. } = self.known(event);
-                if event.time_ns < self.window.from_ns {
-                    return;
-                }
-                if self.hops.len() >= self.window.most {
+                if self.hops.len() - self.free.len() >= self.window.most {
                     self.left_out += 1;
                     return;
                 }
@@ -190,15 +200,20 @@ impl Kept for Hops {
                 if link >= self.open.len() {
                     self.open.resize_with(link + 1, VecDeque::new);
                 }
-                self.open[link].push_back(self.hops.len() as u32);
-                self.hops.push(Hop {
-                    event: *event,
-                    number,
-                    again,
-                    left_ns: -1,
-                    ended_ns: -1,
-                    dropped: None,
-                });
+                let (left_ns, ended_ns, dropped) = (-1, -1, None);
+                let hop = Hop { event: *event, number, again, left_ns, ended_ns, dropped };
+                let early = event.time_ns < self.window.from_ns;
+                let place = match early.then(|| self.free.pop()).flatten() {
+                    Some(place) => {
+                        self.hops[place as usize] = hop;
+                        place
+                    }
+                    None => {
+                        self.hops.push(hop);
+                        self.hops.len() as u32 - 1
+                    }
+                };
+                self.open[link].push_back(place);
             }
             What::Dequeue => {
                 if let Some((_, number)) = self.open_hop(event) {

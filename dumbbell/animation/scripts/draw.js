@@ -56,6 +56,9 @@ const mostWaiting = (() => {
   return most;
 })();
 
+/** Queues that never hold more than a packet or two have a bar only while they do. @param {number} pipe */
+const hasBar = (pipe) => mostWaiting[pipe] > 2;
+
 /** Places of nodes in a plane, before it is moved and scaled into the picture. */
 const plane = (() => {
   const xs = nodes.map((node) => node.x);
@@ -87,7 +90,7 @@ const lanes = pipes.map((pipe, number) => {
 
 /** Places of nodes and the size of the picture, before it is scaled. */
 const places = (() => {
-  const bars = lanes.filter((_, number) => mostWaiting[number]).map(({ bar, nx, ny }) => ({ x: bar.x + nx * (QUEUE_LENGTH + 16), y: bar.y + ny * (QUEUE_LENGTH + 16) }));
+  const bars = lanes.filter((_, number) => hasBar(number)).map(({ bar, nx, ny }) => ({ x: bar.x + nx * (QUEUE_LENGTH + 16), y: bar.y + ny * (QUEUE_LENGTH + 16) }));
   const all = [...plane.flatMap(({ x, y }) => [{ x: x - NODE, y: y - NODE }, { x: x + NODE, y: y + NODE + 20 }]), ...bars];
   const left = Math.min(...all.map(({ x }) => x)) - MARGIN.left;
   const top = Math.min(...all.map(({ y }) => y)) - MARGIN.top;
@@ -188,12 +191,12 @@ function draw(surface, view) {
     targets.push({ x: X(x), y: Y(y), r: Math.max(8, Math.min(half, 14) * scale), hop });
   }
   for (let number = 0; number < pipes.length; number++) {
-    if (!mostWaiting[number]) continue;
+    if (!hasBar(number) && !waiting.has(number)) continue;
     const pipe = pipes[number];
     const lane = lanes[number];
     const queue = waiting.get(number) ?? [];
     const room = pipe.limit_packets && pipe.limit_packets <= 4 * mostWaiting[number] ? pipe.limit_packets : mostWaiting[number];
-    const each = QUEUE_LENGTH / Math.max(room, queue.length);
+    const each = QUEUE_LENGTH / Math.max(room, queue.length, 4);
     const { x: bx, y: by } = lane.bar;
     const outer = QUEUE_LENGTH / 2;
     box(lane, bx + lane.nx * outer, by + lane.ny * outer, QUEUE_BREADTH / 2, outer, {

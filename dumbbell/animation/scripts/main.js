@@ -323,9 +323,9 @@ const animation = {
 };
 /** A number that differs where the picture does. */
 function picture() {
-  const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+  const data = canvas.toDataURL();
   let hash = 0x811c9dc5;
-  for (let i = 0; i < data.length; i++) hash = Math.imul(hash ^ data[i], 0x01000193) >>> 0;
+  for (let i = 0; i < data.length; i++) hash = Math.imul(hash ^ data.charCodeAt(i), 0x01000193) >>> 0;
   return hash;
 }
 Object.assign(window, { animation });

@@ -1,0 +1,304 @@
+"""Animations: what is drawn equals the tables, in a real browser where one is installed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import dumbbell
+from dumbbell.animation.command import Wanted, animate
+from dumbbell.animation.page import page
+from dumbbell.animation.scene import Scene
+from dumbbell.animation.sources import scene_of_run, scene_of_trace
+from dumbbell.console import err
+from dumbbell.errors import DumbbellError
+from dumbbell.layout import places
+from dumbbell.results import Results
+from dumbbell.trace.write import write_traces
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
+
+#: Two flows that lose packets, one more of datagrams; queues sampled at times of no event.
+EXPERIMENT = """\
+dumbbell: 1
+name: small
+template: {dumbbell: {pairs: 2, rate: 5 Mbit/s, rtt: 30 ms, buffer: 12 packets}}
+flows:
+  - {name: a, from: s1, to: d1, tcp: cubic}
+  - {name: b, from: s2, to: d2, start: 500 ms, tcp: {congestion_control: reno, bytes: 400 KB}}
+  - {name: u, from: s2, to: d2, udp: {rate: 0.5 Mbit/s, datagram: 700 bytes}}
+sampling: {interval: 13.337 ms, keep: [samples, queues, drops], hops: {to: 4 s}}
+duration: 4 s
+"""
+#: Times at which the picture is compared with the tables: those of samples.
+SAMPLES = (7, 30, 61, 90, 140, 200, 298)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    file = tmp_path_factory.mktemp("small") / "small.yaml"
+    file.write_text(EXPERIMENT, encoding="utf-8")
+    return dumbbell.run(file)
+
+
+@pytest.fixture(scope="module")
+def scene(results: Results) -> Scene:
+    return scene_of_run(results, results.runs.row(0, named=True), results.hops, title="small")
+
+
+def evaluated(html: str, code: str, folder: Path) -> Any:
+    """What code makes of `animation` in the page, as JSON."""
+    ask = f"""
+<script type="module">
+while (!document.documentElement.dataset.ready) await new Promise((done) => setTimeout(done, 5));
+const found = await (async () => {{ {code} }})();
+document.body.append(Object.assign(document.createElement("pre"),
+  {{ id: "found", textContent: JSON.stringify(found) }}));
+</script></body>"""
+    path = folder / "page.html"
+    path.write_text(html.replace("</body>", ask), encoding="utf-8")
+    command = [
+        str(CHROMIUM),
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        f"--user-data-dir={folder / 'profile'}",
+        "--enable-logging=stderr",
+        "--window-size=1200,900",
+        "--virtual-time-budget=20000",
+        "--dump-dom",
+        path.as_uri(),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert "CONSOLE" not in done.stderr, done.stderr
+    found = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert found is not None, done.stderr[-2000:]
+    return json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+
+
+def test_columns_keep_every_time_to_the_nanosecond(scene: Scene) -> None:
+    import base64
+    import gzip
+
+    import numpy as np
+
+    from dumbbell.animation.pack import packed
+
+    header, columns = packed(scene)
+    raw, at, found = gzip.decompress(base64.b64decode(columns)), 0, {}
+    for name, kind, length in header["columns"]:
+        data = np.frombuffer(raw, np.dtype(kind).newbyteorder("<"), length, at)
+        found[name], at = data, at + -(-data.nbytes // 8) * 8
+    offered = np.cumsum(found["offered"])
+    hops = scene.hops
+    assert offered.astype(np.int64).tolist() == hops["offered_ns"].to_list()
+    left = np.where(found["waited"] < 0, -1, offered + found["waited"])
+    assert left.astype(np.int64).tolist() == hops["leaves_ns"].to_list()
+    base = np.where(left < 0, offered, left)
+    ended = np.where(found["took"] < 0, -1, base + found["took"])
+    assert ended.astype(np.int64).tolist() == hops["ended_ns"].to_list()
+
+
+@needs_browser
+def test_what_is_drawn_equals_the_tables(results: Results, scene: Scene, tmp_path: Path) -> None:
+    bottleneck = results.queues.filter(pl.col("pipe") == "bottleneck/forward")
+    rows = [bottleneck.row(number, named=True) for number in SAMPLES]
+    times = [row["time_ns"] / 1e9 for row in rows]
+    code = f"""
+      const pipe = animation.header.pipes.findIndex((one) => one.name === "bottleneck/forward");
+      return {json.dumps(times)}.map((time) => {{
+        const {{ moving, waiting, dropped }} = animation.at(time);
+        return {{ moving, waiting: waiting[pipe], dropped, all: waiting.reduce((a, b) => a + b) }};
+      }});"""
+    drawn = evaluated(page(scene), code, tmp_path)
+    hops = results.hops
+    for row, found in zip(rows, drawn, strict=True):
+        now = row["time_ns"]
+        assert found["waiting"] == row["queued_packets"]
+        assert found["dropped"] == results.drops.filter(pl.col("time_ns") <= now).height
+        begun = hops.filter(pl.col("offered_ns") <= now)
+        there = begun.filter((pl.col("ended_ns") > now) | (pl.col("ended_ns") < 0))
+        assert found["moving"] + found["all"] == there.height
+        on_line = there.filter(pl.col("leaves_ns").is_between(0, now))
+        assert found["moving"] == on_line.height
+    assert max(row["queued_packets"] for row in rows) > 5, "queues were seen full and empty"
+    assert drawn[-1]["dropped"] > 10
+
+
+@needs_browser
+def test_the_picture_is_the_same_whichever_way_it_was_reached(scene: Scene, tmp_path: Path) -> None:
+    code = """
+      const times = [0.31, 0.9, 1.234567, 2.2, 3.999];
+      const pictures = (order) => order.map((time) => animation.at(time).picture);
+      const forwards = pictures(times);
+      animation.at(0); animation.at(4);
+      const backwards = pictures([...times].reverse()).reverse();
+      return { forwards, backwards };"""
+    found = evaluated(page(scene), code, tmp_path)
+    assert found["forwards"] == found["backwards"]
+    assert len(set(found["forwards"])) == 5, "different moments look different"
+
+
+@needs_browser
+def test_a_drop_is_told_with_flow_packet_place_and_reason(
+    results: Results, scene: Scene, tmp_path: Path
+) -> None:
+    code = """
+      animation.at(0);
+      document.querySelector('[data-kind="drop"] button:last-of-type').click();
+      const text = (at) => document.querySelector(at).textContent;
+      return { time: animation.state.time, caption: text(".caption"), story: text("#story") };"""
+    found = evaluated(page(scene), code, tmp_path)
+    first = results.drops.sort("time_ns").row(0, named=True)
+    assert found["time"] == first["time_ns"]
+    hop = results.hops.filter(
+        (pl.col("dropped") != "") & (pl.col("ended_ns") == first["time_ns"])
+    ).row(0, named=True)
+    last = hop["seq_bytes"] + hop["payload_bytes"] - 1
+    name = f"bytes {hop['seq_bytes']}–{last}" if hop["kind"] == "tcp" else "datagram"
+    for part in (first["flow"], name, "r1 → r2", "the queue was full"):
+        assert part in found["caption"], found
+        assert part in found["story"], found
+    assert "behind 12 packets" in found["story"]
+
+
+@needs_browser
+def test_jumps_go_to_every_drop_and_back_and_follow_a_flow(
+    results: Results, scene: Scene, tmp_path: Path
+) -> None:
+    code = """
+      const press = (key) => dispatchEvent(new KeyboardEvent("keydown", { key }));
+      const pressed = (key) => { press(key); return animation.state.time; };
+      const seen = (key, times) => Array.from({ length: times }, () => pressed(key));
+      animation.at(0);
+      document.querySelector('.flows [data-flow="1"]').click();
+      const there = seen("d", 500);
+      const back = seen("D", 500);
+      return { there: [...new Set(there)], back: [...new Set(back)] };"""
+    found = evaluated(page(scene), code, tmp_path)
+    times = results.drops.filter(pl.col("flow") == "b")["time_ns"].unique().sort().to_list()
+    assert found["there"] == times
+    assert found["back"] == times[::-1][1:]
+
+
+@needs_browser
+def test_a_trace_of_the_run_is_animated_alike(
+    results: Results, scene: Scene, tmp_path: Path
+) -> None:
+    (path,) = write_traces(results, tmp_path)
+    again = scene_of_trace(path)
+    assert [flow.name for flow in again.flows] == ["a", "b", "u"]
+    code = """
+      return [0.5, 1.5, 2.5].map((time) => {
+        const { moving, waiting, dropped } = animation.at(time);
+        return { moving, waiting, dropped };
+      });"""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "trace").mkdir()
+    drawn = evaluated(page(scene), code, tmp_path / "run")
+    assert evaluated(page(again), code, tmp_path / "trace") == drawn
+
+
+@needs_browser
+def test_a_moment_and_frames_are_exported(results: Results, scene: Scene, tmp_path: Path) -> None:
+    from dumbbell.animation import export
+
+    path = tmp_path / "page.html"
+    path.write_text(page(scene), encoding="utf-8")
+    picture = export.svg(path, 1.5)
+    assert picture.startswith("<svg") and "t = 1.500000 s" in picture
+    stretch = export.Stretch(1.0, 1.1, 0.1, fps=4, width=320, height=200)
+    written = export.write_frames(path, tmp_path / "frames", stretch, lambda _: None)
+    assert [one.name for one in written] == [f"frame-{n:05d}.png" for n in range(5)]
+    pictures = [one.read_bytes() for one in written]
+    assert all(one.startswith(b"\x89PNG") for one in pictures)
+    assert len(set(pictures)) == 5, "time goes on"
+    if shutil.which("ffmpeg"):
+        film = tmp_path / "film.gif"
+        export.write_film(path, film, stretch, lambda _: None)
+        assert film.read_bytes().startswith(b"GIF8")
+
+
+def test_an_experiment_a_store_and_a_stretch_are_animated(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT.replace(", hops: {to: 4 s}", ""), encoding="utf-8")
+    written = animate([str(file)], Wanted(output=tmp_path / "a.html", from_="1 s", to="2 s"), err)
+    assert written.stat().st_size > 100_000
+    dumbbell.run(file, store=tmp_path / "store")
+    with pytest.raises(DumbbellError, match="no packet events of this run"):
+        animate([str(tmp_path / "store")], Wanted(output=tmp_path / "b.html"), err)
+    kept = tmp_path / "kept.yaml"
+    kept.write_text(EXPERIMENT, encoding="utf-8")
+    dumbbell.run(kept, store=tmp_path / "other")
+    animate([str(tmp_path / "other")], Wanted(output=tmp_path / "b.html"), err)
+    assert (tmp_path / "b.html").exists()
+
+
+def test_what_was_there_before_a_stretch_belongs_to_it(results: Results, tmp_path: Path) -> None:
+    row = results.runs.row(0, named=True)
+    window = (1_000_000_000, 2_000_000_000)
+    scene = scene_of_run(results, row, results.hops, title="s", window=window)
+    there = results.hops.filter(
+        (pl.col("offered_ns") < window[0]) & (pl.col("ended_ns") >= window[0])
+    )
+    assert there.height > 5
+    assert scene.hops.filter(pl.col("offered_ns") < window[0]).height == there.height
+    (path,) = write_traces(results, tmp_path)
+    again = scene_of_trace(path, window=window)
+    columns = ["offered_ns", "leaves_ns", "ended_ns", "pipe", "flow", "packet_number"]
+    # What a trace's window leaves open at its end, the run knows.
+    ours = scene.hops.filter(pl.col("ended_ns") < window[1]).select(columns).sort(columns)
+    theirs = again.hops.filter(pl.col("ended_ns").is_between(0, window[1] - 1))
+    assert theirs.select(columns).sort(columns).equals(ours)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (Wanted(from_="2 s", to="1 s"), "--to 1 s: should be later than --from 2 s"),
+        (Wanted(from_="2"), "--from 2: a time needs a unit"),
+        (Wanted(engine="linux"), "only the simulator tells the way of every packet"),
+    ],
+)
+def test_what_cannot_be_animated_is_said(wanted: Wanted, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT, encoding="utf-8")
+    with pytest.raises(DumbbellError, match=re.escape(message)):
+        animate([str(file)], wanted, err)
+
+
+def test_several_combinations_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    factors = "factors: {grid: {cc: {levels: [reno, cubic], path: 'flows[0].tcp'}}}\n"
+    file.write_text(EXPERIMENT + factors, encoding="utf-8")
+    with pytest.raises(DumbbellError, match=r"2 combinations of levels.*cc: reno, cubic"):
+        animate([str(file)], Wanted(), err)
+
+
+def test_nodes_stand_so_that_few_links_cross() -> None:
+    """Study 3: sources by their routers, not in the order of their names."""
+    nodes = ["n0", "n1", "n2", "n3", "n4", "n5", "r1", "r2", "r3", "r4"]
+    pairs = ["n0r1", "n0r2", "n2r1", "n4r2", "r1r3", "r2r4", "r3n1", "r4n1", "r3n3", "r4n5"]
+    links = [(one[:2], one[2:]) for one in pairs]
+    flows = [("n0", "n1"), ("n2", "n3"), ("n4", "n5")]
+    found = places(nodes, links, flows)
+    assert {found[name][0] for name in ("n0", "n2", "n4")} == {0}
+    assert found["n0"][1] == 1.0 == found["n1"][1], "what joins both paths stands between them"
+    sign = [
+        (found[a][1] - found[b][1]) * (found[c][1] - found[d][1])
+        for a, b, c, d in [
+            ("n2", "n4", "r1", "r2"),
+            ("n3", "n5", "r3", "r4"),
+            ("r1", "r2", "r3", "r4"),
+        ]
+    ]
+    assert all(one > 0 for one in sign), found
