@@ -85,7 +85,9 @@ impl Hops {
         }
         let stream = &mut self.streams[number];
         let again = event.kind == Kind::Data && event.seq <= stream.highest;
-        stream.highest = stream.highest.max(event.seq);
+        if event.kind == Kind::Data {
+            stream.highest = stream.highest.max(event.seq);
+        }
         let known = Known { stream: event.stream, number: stream.sent, again };
         stream.sent += 1;
         if self.known.len() >= KNOWN_MAX {
