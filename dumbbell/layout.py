@@ -63,12 +63,18 @@ def _distances(
     senders = [name for name, _ in flows if name in neighbours]
     receivers = {name for _, name in flows}
     edge = [name for name in dict.fromkeys(senders) if name not in receivers] or senders[:1]
-    edge = edge or list(nodes[:1])
-    distance = dict.fromkeys(edge, 0)
-    while edge:
-        here = edge.pop(0)
+    distance = distances(edge or list(nodes[:1]), neighbours)
+    return {name: distance.get(name, 0) for name in nodes}
+
+
+def distances(edge: Iterable[str], neighbours: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Links between some nodes and all that can be reached from them."""
+    waiting = list(edge)
+    distance = dict.fromkeys(waiting, 0)
+    while waiting:
+        here = waiting.pop(0)
         for other in neighbours[here]:
             if other not in distance:
                 distance[other] = distance[here] + 1
-                edge.append(other)
-    return {name: distance.get(name, 0) for name in nodes}
+                waiting.append(other)
+    return distance

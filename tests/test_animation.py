@@ -266,7 +266,6 @@ def test_what_was_there_before_a_stretch_belongs_to_it(results: Results, tmp_pat
     [
         (Wanted(from_="2 s", to="1 s"), "--to 1 s: should be later than --from 2 s"),
         (Wanted(from_="2"), "--from 2: a time needs a unit"),
-        (Wanted(engine="linux"), "only the simulator tells the way of every packet"),
     ],
 )
 def test_what_cannot_be_animated_is_said(wanted: Wanted, message: str, tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 import polars as pl
 
 from dumbbell import _core
-from dumbbell.animation import taps
 from dumbbell.animation.scene import Flow, Link, Pipe, Scene, placed
 from dumbbell.animation.sources import HOPS_MAX, Places
 from dumbbell.capture import CaptureError
 from dumbbell.errors import DumbbellError
 from dumbbell.store_tables import empty
+from dumbbell.trace import taps
 
 
 def scene_of_captures(
@@ -51,10 +51,7 @@ def scene_of_captures(
         flow_kind=pl.col("flow").replace_strict(kinds, return_dtype=pl.String)
     )
     order = {point: number for number, point in enumerate(about["points"])}
-    tap = pl.col("tap").replace_strict(order, return_dtype=pl.Int64)
-    # At one time, outward packets are taken to come to the points in the order of the files.
-    place = pl.when(pl.col("direction") == "out").then(tap).otherwise(-tap)
-    hops = taps.hops(taps.steps(seen, place), _pipe)
+    hops = taps.hops(taps.steps(seen, _along(seen, order)), _pipe)
     if hops.is_empty():
         points = ", ".join(about["points"])
         raise DumbbellError(
@@ -77,6 +74,28 @@ def scene_of_captures(
         empty("samples"),
         notes=_notes(about, hops),
     )
+
+
+def _along(seen: pl.DataFrame, order: dict[str, int]) -> pl.Series:
+    """How far along its way each sighting is: what decides between those of the same time.
+
+    A point is as far along a flow as its outward packets need to get there, on the average; points
+    that they pass at one time stand in the order in which they were given.
+    """
+    packet = ["flow", "direction", "packet_number"]
+    since = pl.col("time_ns") - pl.col("time_ns").min().over(packet)
+    far = (
+        seen.filter(pl.col("direction") == "out")
+        .select("flow", "tap", since=since)
+        .group_by("flow", "tap")
+        .agg(pl.col("since").mean())
+    )
+    given = pl.col("tap").replace_strict(order, return_dtype=pl.Float64)
+    joined = seen.join(far, on=["flow", "tap"], how="left", maintain_order="left").with_columns(
+        place=pl.col("since").fill_null(0.0) + given * 1e-3
+    )
+    back = pl.col("direction") == "back"
+    return joined.select(pl.when(back).then(-pl.col("place")).otherwise("place"))["place"]
 
 
 def _names(files: Sequence[str]) -> list[str]:

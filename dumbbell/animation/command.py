@@ -18,7 +18,7 @@ from dumbbell.animation.page import page
 from dumbbell.animation.scene import Scene
 from dumbbell.animation.sources import Places, scene_of_run, scene_of_trace
 from dumbbell.console import say
-from dumbbell.errors import DumbbellError, ExperimentError
+from dumbbell.errors import DumbbellError
 from dumbbell.experiment.load import canonical
 from dumbbell.experiment.units import TIME, QuantityError, whole
 from dumbbell.results import Results
@@ -153,11 +153,6 @@ def _experiment_scene(
     from dumbbell.execution.progress import RichProgress, use_progress
     from dumbbell.experiment import load
 
-    if wanted.engine != "sim":
-        raise ExperimentError(
-            f"--engine {wanted.engine}: only the simulator tells the way of every packet; run with"
-            " taps and --captures there, and animate the captures"
-        )
     experiment = load(file, set=wanted.set, seed=wanted.seed, repeats=1)
     _one_cell([cell.levels for cell in experiment.cells], str(file))
     cell = experiment.cells[0]
@@ -184,6 +179,8 @@ def looking(scenario: str, to_ns: int) -> str:
         "interval_ns": min(interval, max(1_000_000, spec["duration_ns"] // 5000)),
         "samples": True,
         "queues": False,
+        "packets": None,
+        "capture": None,
         "hops": {"from_ns": 0, "to_ns": to_ns},
     }
     return canonical(spec)

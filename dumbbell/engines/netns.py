@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from dumbbell._core import Monitor
 from dumbbell.engines.base import Run, RunResult, scenario_error
-from dumbbell.engines.linux.engine import timed
+from dumbbell.engines.linux.engine import check_hops, timed
 from dumbbell.engines.linux.guest import guest_program, guest_version, needs
 from dumbbell.engines.linux.leftovers import sweep
 from dumbbell.engines.preflight import Concern, concerns, refused_in_real_time
@@ -44,6 +44,7 @@ class NetnsEngine:
     def check(self, scenario: str) -> None:
         """See :class:`dumbbell.engines.base.Engine`; `EngineError` if the host lacks something."""
         wanted = needs(scenario)
+        check_hops(scenario)
         refused = refused_in_real_time(scenario)
         if refused is not None:
             raise scenario_error(refused.path, refused.message)

@@ -220,8 +220,9 @@ function draw(surface, view) {
     const style = { fill: colours.node, stroke: colours.edge, width: 1.6 };
     if (node.kind === "router" || node.kind === "switch") surface.disc(X(x), Y(y), NODE * scale, style);
     else surface.shape([X(x - NODE), Y(y - NODE * 0.8), X(x + NODE), Y(y - NODE * 0.8), X(x + NODE), Y(y + NODE * 0.8), X(x - NODE), Y(y + NODE * 0.8)], style);
-    const size = Math.min(14, 60 / Math.max(3, String(node.name).length)) * Math.max(0.75, small);
-    surface.text(X(x), Y(y), String(node.name), { fill: colours.text, size, weight: 600 });
+    const name = String(node.name);
+    const inside = name.length <= 5;
+    surface.text(X(x), Y(inside ? y : y + NODE + 11), name, { fill: colours.text, size: (inside ? 14 : 12) * Math.max(0.75, small), weight: 600 });
   });
   // Dropped packets fall from where they were.
   const fall = FALL_S * 1e9 * view.speed;

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
@@ -15,6 +18,7 @@ from dumbbell.engines.linux.kernel import kernel_named
 from dumbbell.engines.linux.launch import MEMORY, boot_command, run_guest
 from dumbbell.engines.linux.leftovers import sweep
 from dumbbell.engines.preflight import Concern, concerns, refused_in_virtual_time
+from dumbbell.trace.taps import everywhere, hops_of_run
 
 
 class LinuxEngine:
@@ -43,6 +47,7 @@ class LinuxEngine:
     def check(self, scenario: str) -> None:
         """See :class:`dumbbell.engines.base.Engine`."""
         needs(scenario)
+        check_hops(scenario)
         refused = refused_in_virtual_time(scenario)
         if refused is not None:
             raise scenario_error(refused.path, refused.message)
@@ -52,11 +57,41 @@ class LinuxEngine:
         return timed(self._command, run, monitor)
 
 
+def check_hops(scenario: str) -> None:
+    """Raises `ScenarioError` for what cannot be kept beside the way of every packet."""
+    sampling = json.loads(scenario)["sampling"]
+    for other in ("packets", "capture"):
+        if sampling.get("hops") and sampling.get(other):
+            message = f"the kernel's engines keep either hops or {other}: both are seen at taps"
+            raise scenario_error("sampling.hops", message)
+
+
 def timed(command: Sequence[str], run: Run, monitor: Monitor) -> RunResult:
     """Has a command realise a run; see :func:`dumbbell.engines.linux.launch.run_guest`."""
+    spec = json.loads(run.scenario)
+    stretch = spec["sampling"].get("hops")
+    if stretch:
+        spec = everywhere(spec)
+        run = replace(run, scenario=json.dumps(spec))
     begin = time.perf_counter()
     output = run_guest(command, guest_program(), run, monitor)
     wall_s = time.perf_counter() - begin
+    tables = {**output.tables, **_hops(output.tables, spec, stretch)} if stretch else output.tables
     flows = pl.read_ipc_stream(io.BytesIO(output.tables["flows"]))
     packets = int(flows["sent_packets"].sum())
-    return RunResult(output.tables, output.digest, wall_s, packets, 0, output.capture)
+    return RunResult(tables, output.digest, wall_s, packets, 0, output.capture)
+
+
+def _hops(
+    tables: Mapping[str, bytes], spec: Mapping[str, Any], stretch: Mapping[str, int]
+) -> dict[str, bytes]:
+    """The table `hops` of a stretch in place of `packets`, of which it is made."""
+    packets = pl.read_ipc_stream(io.BytesIO(tables["packets"]))
+    offered = pl.col("offered_ns").is_between(stretch["from_ns"], stretch["to_ns"], closed="left")
+    made = {"hops": hops_of_run(packets, spec).filter(offered), "packets": packets.clear()}
+    written = {}
+    for name, frame in made.items():
+        buffer = io.BytesIO()
+        frame.write_ipc_stream(buffer)
+        written[name] = buffer.getvalue()
+    return written
