@@ -220,6 +220,8 @@ def _run_scene(
     words = ", ".join(f"{name} {row[name]}" for name in factors)
     hops = results.hops.filter(pl.col("run") == row["run"])
     heading = f"{results.experiment.name}: {words}" if words else results.experiment.name
+    if row["engine"] != "sim":
+        heading += f" (engine {row['engine']})"
     return scene_of_run(results, row, hops, title=heading, window=window, given=given)
 
 

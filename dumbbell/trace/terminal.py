@@ -60,7 +60,9 @@ def _cut(title: str, rows: int) -> str:
 
 
 def _ms(value: float | None) -> str:
-    return "–" if value is None or math.isnan(value) else f"{value / 1e6:.4g}"
+    if value is None or math.isnan(value):
+        return "–"
+    return "< 0.001" if 0 < value < 1000 else f"{value / 1e6:.4g}"
 
 
 def _flows(trace: Trace) -> Table:

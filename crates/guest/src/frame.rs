@@ -137,7 +137,14 @@ pub(crate) fn packet(bytes: &[u8], frame_bytes: u32, streams: &mut [Stream]) -> 
     let (number, body) = match ip.byte(9) {
         TCP => {
             let segment = segment(&carried, carried_bytes, stream, side);
-            (stream.number(side, identification), Body::Tcp(segment))
+            // The answer to a SYN is sent before there is a socket that could count: its
+            // identification is 0, and the socket begins with another.
+            let number = match segment.flags.syn {
+                Syn::Answers => 0,
+                _ if side == 1 => 1 + stream.number(side, identification),
+                _ => stream.number(side, identification),
+            };
+            (number, Body::Tcp(segment))
         }
         UDP if stream.echo => {
             let number = stream.number(side, identification);
@@ -348,6 +355,18 @@ mod tests {
             numbers.extend(packet(&bytes, 166, streams).map(|packet| packet.number));
         }
         assert_eq!(numbers, [0, 1, 3, 2, 4]);
+    }
+
+    #[test]
+    fn an_answer_to_a_syn_does_not_number_what_follows() {
+        let streams = &mut [Stream { protocol: TCP, ..Stream::default() }];
+        let mut numbers = Vec::new();
+        for (flags, identification) in [(18, 0_u16), (16, 50_000), (16, 50_001), (16, 50_002)] {
+            let mut bytes = frame(false, 1, 1, flags, &[], 0);
+            bytes[18..20].copy_from_slice(&identification.to_be_bytes());
+            numbers.extend(packet(&bytes, 66, streams).map(|packet| packet.number));
+        }
+        assert_eq!(numbers, [0, 1, 2, 3]);
     }
 
     /// A fragment of a datagram of flow 0 from host 1 to 2: identification, offset, more, bytes.
