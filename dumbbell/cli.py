@@ -320,6 +320,22 @@ def study_run(
             _write_json(json_file, result.to_json())
 
 
+@study_app.command("animate")
+def study_animate(
+    name: Annotated[str, typer.Argument(help="Name of a study, see `dumbbell study list`.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder of the pages; reports beside it link it.")
+    ] = Path("animations"),
+    engine: EngineName = "sim",
+) -> None:
+    """Show the packets of a study moving: the pages that its report links."""
+    with _guarded():
+        from dumbbell.animation.study import animate_study
+
+        for path in animate_study(name, output, engine, err):
+            _say(f"The page: {path}")
+
+
 @kernel_app.command("build")
 def kernel_build(
     source: Annotated[

@@ -46,28 +46,35 @@ def write_report(store: str | Path, out: str | Path) -> Path:
         refuse_changed(study, Path(store))
     target = Path(out)
     with Drawer() as drawer:
-        target.write_text(render(found, drawer), encoding="utf-8")
+        target.write_text(render(found, drawer, target.parent), encoding="utf-8")
     return target
 
 
-def render(experiments: dict[str, Tables], drawer: Drawer | None = None) -> str:
+def render(
+    experiments: dict[str, Tables], drawer: Drawer | None = None, beside: Path | None = None
+) -> str:
     """The report of some experiments by name, the one run last at the end.
 
-    With a `drawer`, figures are drawn while claims are judged. Raises `ValueError` if
+    With a `drawer`, figures are drawn while claims are judged; animations that stand in a folder of
+    that name `beside` the page are linked. Raises `ValueError` if
     there is none.
     """
     if not experiments:
         raise ValueError("no experiment was run here")
     last = next(reversed(experiments))
     for study in list_studies():
-        page = _as_study(study, experiments, last, drawer)
+        page = _as_study(study, experiments, last, drawer, beside)
         if page is not None:
             return page
     return experiment_page(experiments[last])
 
 
 def _as_study(
-    study: Study, experiments: dict[str, Tables], last: str, drawer: Drawer | None
+    study: Study,
+    experiments: dict[str, Tables],
+    last: str,
+    drawer: Drawer | None,
+    beside: Path | None,
 ) -> str | None:
     """The page of the experiments as a run of the study, if the last one belongs to it."""
     parts, compared = parts_of(study, experiments)
@@ -81,6 +88,6 @@ def _as_study(
     if not parts:
         (found,) = list(compared.values())[-1:]
         empty = study.model_copy(update={"tables": {}, "claims": [], "figures": {}})
-        return study_page(evaluate_study(empty, found, agreement))
+        return study_page(evaluate_study(empty, found, agreement), beside=beside)
     begun = begin_figures(study, parts, drawer)
-    return study_page(evaluate_study(study, parts, agreement), begun)
+    return study_page(evaluate_study(study, parts, agreement), begun, beside)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 import polars as pl
@@ -13,6 +14,7 @@ from dumbbell import load_summary, page_summary
 from dumbbell.figures import page_scripts, plot
 from dumbbell.figures.figure import script_safe
 from dumbbell.metrics import METRICS, Tables, summary
+from dumbbell.report.animations import animations_section
 from dumbbell.report.claims import claims_section, pills
 from dumbbell.report.figures import Begun, begin_figures, figure_section, framed
 from dumbbell.report.markup import Markup, details, joined, table, tag
@@ -33,8 +35,14 @@ class _Text(Protocol):
     yaml: str
 
 
-def study_page(result: StudyResult, figures: Mapping[str, Begun] | None = None) -> str:
-    """The report of a study, from its tables; `figures` may be in drawing already."""
+def study_page(
+    result: StudyResult, figures: Mapping[str, Begun] | None = None, beside: Path | None = None
+) -> str:
+    """The report of a study, from its tables.
+
+    `figures` may be in drawing already; `beside`: where the page will be, and animations are looked
+    for.
+    """
     study = result.study
     begun = begin_figures(study, result.parts, None) if figures is None else figures
     own = [part for part in result.parts if not study.parts[part].is_variant]
@@ -49,6 +57,7 @@ def study_page(result: StudyResult, figures: Mapping[str, Begun] | None = None) 
                 **{f"part-{part}": study.parts[part].title for part in own},
                 **({"variants": "Variants"} if variants else {}),
                 **({"agreement": "Agreement"} if result.agreement else {}),
+                **({"animations": "Animations"} if study.animations else {}),
                 "method": "Method",
                 "provenance": "Provenance",
                 "files": "Experiment files",
@@ -67,6 +76,7 @@ def study_page(result: StudyResult, figures: Mapping[str, Begun] | None = None) 
             tag("h2", "Agreement", id="agreement"),
             agreement_section(result.agreement, title),
         ]
+    body += animations_section(study, beside)
     quantities = [one for t in study.tables.values() for one in t.columns.values()]
     metrics = dict.fromkeys(name for one in quantities for name in metrics_in(one))
     titles = {study.parts[part].title: results for part, results in result.parts.items()}

@@ -211,6 +211,21 @@ class Figure(_Strict):
     published: dict[str, Any] = Field(default_factory=dict)
 
 
+class Animation(_Strict):
+    """Packets of some cells of a part, seen moving: a page per cell."""
+
+    title: str
+    part: str
+    #: Level of each factor, but for those of `each`.
+    where: Where = Field(default_factory=dict)
+    #: Factors with the levels that each have a page.
+    each: dict[str, list[str]] = Field(default_factory=dict)
+
+    def cells(self) -> list[dict[str, str]]:
+        """The levels of every page."""
+        return [{**self.where, **case} for case in _cases(self.each)]
+
+
 class Part(_Strict):
     """One evaluation of a study, or a variant of one: the same file with some fields changed."""
 
@@ -265,6 +280,7 @@ class Study(_Strict):
     references: dict[str, Reference] = Field(default_factory=dict)
     tables: dict[str, Table] = Field(default_factory=dict)
     figures: dict[str, Figure] = Field(default_factory=dict)
+    animations: dict[str, Animation] = Field(default_factory=dict)
     claims: list[Claim] = Field(default_factory=list)
     folder: Path = Field(default=Path(), exclude=True)
 
@@ -272,6 +288,7 @@ class Study(_Strict):
     def _parts_exist(self) -> Study:
         users = {name: table.part for name, table in self.tables.items()}
         users |= {name: figure.part for name, figure in self.figures.items()}
+        users |= {name: animation.part for name, animation in self.animations.items()}
         users |= {claim.id: claim.part for claim in self.claims}
         users |= {
             f"a cause of {claim.id}": cause.part
