@@ -180,6 +180,14 @@ def test_summary_averages_within_a_run_before_over_repeats() -> None:
     assert summary(found, METRICS["sack_blocks"], by=[])["mean"].to_list() == [200.0]
 
 
+def test_every_table_is_documented() -> None:
+    from tests.write_tables_page import PAGE
+    from tests.write_tables_page import markdown as tables
+
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == tables(), "write it anew: python -m tests.write_tables_page"
+
+
 def test_every_metric_is_documented() -> None:
     page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
     assert page == markdown(), "write it anew: python -m tests.write_metrics_page"

@@ -230,6 +230,7 @@ def test_everything() -> None:
         "interval_ns": 5_000_000, "samples": True, "queues": True, "drops": True,
         "probes": True,
         "packets": {"from_ns": 10**9, "to_ns": 2 * 10**9}, "capture": None,
+        "hops": {"from_ns": 10**9, "to_ns": 2 * 10**9},
     }  # fmt: skip
 
 
@@ -452,7 +453,7 @@ def test_what_is_not_written() -> None:
     assert found["sampling"] == {
         "interval_ns": 20_000_000, "samples": False, "queues": False, "drops": False,
         "probes": False,
-        "packets": None, "capture": None,
+        "packets": None, "hops": None, "capture": None,
     }  # fmt: skip
     profile = json.loads(_core.profiles()["linux-6.1"])
     assert all(node["tcp"] == profile for node in found["nodes"] if node["kind"] == "host")

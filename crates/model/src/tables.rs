@@ -246,7 +246,7 @@ table! {
     DropRow, DROPS, "drops", {
         time_ns: i64 = "When.",
         pipe: String = "Where: link and direction, or a host.",
-        reason: String = "overflow, random, scripted, policed, corrupted, aqm, no_reassembly.",
+        reason: String = "overflow, random, scripted, policed, corrupted, aqm, no_reassembly; of an event trace, which says no more: queue (in the queue), line (after it).",
         flow: String = "Whose.",
         seq_bytes: i64 = "First payload byte of its stream (tcp), else the packet's number.",
     }
@@ -278,7 +278,7 @@ table! {
         leaves_ns: i64 = "When it left the queue: on a serial link its first bit; -1: it never did, or not by the end.",
         ended_ns: i64 = "When it was at the far end, or was dropped; -1: neither by the end.",
         pipe: String = "Link and direction: name/forward or name/backward.",
-        dropped: String = "Why it was dropped here, as in drops; empty: it was not.",
+        dropped: String = "Why it was dropped here, as in drops; unseen: it was not seen at the next tap, and why is not known; empty: it was not dropped.",
         flow: String = "Whose.",
         direction: String = "out: from the flow's source; back: to it.",
         packet_number: i64 = "Number of the packet in its flow and direction, in order of sending: the same at every link.",

@@ -125,13 +125,13 @@ impl LinkCounts {
                     self.waiting_bytes = self.waiting_bytes.saturating_sub(u64::from(waited.bytes));
                     let wait_ns = time_ns - waited.since_ns;
                     self.waits.add(wait_ns);
-                    self.waited_ns += wait_ns;
+                    self.waited_ns = self.waited_ns.saturating_add(wait_ns);
                     // What leaves at once never waited.
                     let waited = before - usize::from(wait_ns == 0);
                     self.queue_max = self.queue_max.max(waited);
                     if let (true, Some((at, bytes))) = (wait_ns > 0, self.last) {
                         self.busy.0 += u64::from(bytes);
-                        self.busy.1 += time_ns - at;
+                        self.busy.1 = self.busy.1.saturating_add(time_ns - at);
                     }
                 }
                 self.last = Some((time_ns, bytes));
