@@ -20,7 +20,7 @@ from dumbbell.console import guarded as _guarded
 from dumbbell.console import levels as _levels
 from dumbbell.console import say as _say
 from dumbbell.errors import DumbbellError
-from dumbbell.trace_cli import animate, trace
+from dumbbell.trace_cli import TraceCommand, animate, trace
 from dumbbell.workload_cli import workload_app
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ app.add_typer(study_app, name="study")
 kernel_app = typer.Typer(help="Linux kernels to run experiments on.", no_args_is_help=True)
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(workload_app, name="workload")
-app.command()(trace)
+app.command(cls=TraceCommand)(trace)
 app.command()(animate)
 
 File = Annotated[Path, typer.Argument(help="Experiment file (YAML).")]

@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from dumbbell.console import err, guarded, levels, out, say
 
 Names = Annotated[
     Path | None, typer.Option(help="What a trace's numbers mean [default: FILE.json].")
 ]
+
+
+class TraceCommand(TyperCommand):
+    """Lets `--json` stand alone: it then prints."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Writes out what was left out."""
+        full: list[str] = []
+        for number, word in enumerate(args):
+            full.append(word)
+            follows = args[number + 1] if number + 1 < len(args) else None
+            if word == "--json" and _stands_alone(follows, args):
+                full.append("-")
+        return super().parse_args(ctx, full)
+
+
+def _stands_alone(follows: str | None, args: list[str]) -> bool:
+    """Is what follows `--json` no place to write to: nothing, an option, or the trace itself?"""
+    if follows is None or follows.startswith("--"):
+        return True
+    words = [word for word in args if not word.startswith("--")]
+    return words == [follows] and Path(follows).is_file()
 
 
 def trace(

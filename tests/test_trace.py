@@ -14,6 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 import dumbbell
+from dumbbell.animation.page import page as animated
+from dumbbell.animation.sources import scene_of_trace
 from dumbbell.cli import app
 from dumbbell.errors import DumbbellError
 from dumbbell.results import Results
@@ -245,6 +247,9 @@ def check_ns_2(path: Path) -> None:
     hops = read_hops(path).tables["hops"]
     assert hops.height == sum(row["arrived_packets"] for row in pipes.values())
     assert hops.filter(pl.col("dropped") != "").height == trace.about["dropped_packets"]
+    scene = scene_of_trace(path)
+    assert scene.hops.height == hops.height
+    assert len(animated(scene)) > 100_000
     for row in trace.tables["flows"].iter_rows(named=True):
         assert row["delivered_bytes"] <= row["received_bytes"] <= row["sent_bytes"]
 
@@ -367,8 +372,8 @@ def test_a_trace_is_not_written_over(path: Path) -> None:
 
 
 def test_outputs(path: Path, trace: Trace, tmp_path: Path) -> None:
-    command = ["trace", str(path), "--json", "-"]
-    found = json.loads(CliRunner().invoke(app, command).stdout)
+    for command in (["trace", str(path), "--json"], ["trace", "--json", str(path)]):
+        found = json.loads(CliRunner().invoke(app, command).stdout)
     assert found["events"] == trace.about["events"]
     assert {row["flow"] for row in found["tables"]["flows"]} == {"bulk", "reno", "voice", "probe"}
     target = tmp_path / "out"

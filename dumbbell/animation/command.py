@@ -83,7 +83,8 @@ def animate(sources: Sequence[str], wanted: Wanted, err: Console) -> Path:
     path = wanted.output or Path(f"{stem}.html")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page(scene), encoding="utf-8")
+        with err.status(f"writing {path.name}"):
+            path.write_text(page(scene), encoding="utf-8")
     except OSError as error:
         raise DumbbellError(f"{path}: cannot be written: {error.strerror or error}") from None
     _pictures(path, scene, wanted, err)
