@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ __all__ = ["Trace", "TraceError", "read_hops", "read_trace"]
 
 #: Told how many bytes were read.
 Told = Callable[[int], None]
+_Found = tuple[str, dict[str, bytes]]
 #: Hops that are read at once.
 HOPS_MAX = 3_000_000
 
@@ -93,31 +94,34 @@ def _read(
     path: str | Path,
     names: Path | None,
     told: Told | None,
-    reading: Callable[[str, Monitor], tuple[str, dict[str, bytes]]],
+    reading: Callable[[str, Monitor], _Found],
 ) -> Trace:
     name = str(path)
     known = read_names(path, names)
-    monitor = Monitor()
-    over = threading.Event()
-
-    def tell() -> None:
-        while told is not None and not over.wait(0.2):
-            told(monitor.progress_ns)
-
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
     try:
-        text, streams = reading(name, monitor)
+        text, streams = _watched(lambda monitor: reading(name, monitor), told)
     except OSError as error:
         raise TraceError(f"{name}: cannot be read: {error.strerror or error}") from None
     except ValueError as error:
         raise TraceError(f"{name}: {error}") from None
-    finally:
-        over.set()
-        teller.join()
     tables = {one: pl.read_ipc_stream(io.BytesIO(data)) for one, data in streams.items()}
     about: dict[str, Any] = json.loads(text)
     if known is None:
         return Trace(name, about, tables, None)
     about, tables = renamed(known, about, tables)
     return Trace(name, about, tables, known)
+
+
+def _watched(reading: Callable[[Monitor], _Found], told: Told | None) -> _Found:
+    """Reads in a thread of its own, so that Ctrl-C is heard and somebody can be told meanwhile."""
+    monitor = Monitor()
+    with ThreadPoolExecutor(1) as threads:
+        found = threads.submit(reading, monitor)
+        try:
+            while not wait([found], timeout=0.2).done:
+                if told is not None:
+                    told(monitor.progress_ns)
+        except BaseException:
+            monitor.cancel()
+            raise
+        return found.result()
