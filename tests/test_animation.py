@@ -17,10 +17,13 @@ from dumbbell.animation.command import Wanted, animate
 from dumbbell.animation.page import page
 from dumbbell.animation.scene import Scene
 from dumbbell.animation.sources import scene_of_run, scene_of_trace
+from dumbbell.animation.study import animate_study
 from dumbbell.console import err
 from dumbbell.errors import DumbbellError
 from dumbbell.layout import places
+from dumbbell.report.animations import animations_section
 from dumbbell.results import Results
+from dumbbell.studies import load_study
 from dumbbell.trace.write import write_traces
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -301,3 +304,33 @@ def test_nodes_stand_so_that_few_links_cross() -> None:
         ]
     ]
     assert all(one > 0 for one in sign), found
+
+
+def test_places_can_be_given(tmp_path: Path) -> None:
+    file, places_file = tmp_path / "small.yaml", tmp_path / "places.json"
+    file.write_text(EXPERIMENT, encoding="utf-8")
+    given = {"s1": [0, 0], "s2": [0, 80], "r1": [100, 40], "r2": [200, 40], "d1": [300, 0]}
+    places_file.write_text(json.dumps(given), encoding="utf-8")
+    wanted = Wanted(output=tmp_path / "a.html", positions=places_file)
+    with pytest.raises(DumbbellError, match="no place for d2"):
+        animate([str(file)], wanted, err)
+    places_file.write_text(json.dumps({**given, "d2": [300, 80]}), encoding="utf-8")
+    text = animate([str(file)], wanted, err).read_text(encoding="utf-8")
+    header = json.loads(re.findall(r'id="header">(.*?)</script>', text, re.DOTALL)[0])
+    at = {node["name"]: (node["x"], node["y"]) for node in header["nodes"]}
+    assert at["r1"][0] == pytest.approx(at["d1"][0] / 3) and at["s2"][1] > at["s1"][1] == 0.0
+    places_file.write_text('{"s1": 3}', encoding="utf-8")
+    with pytest.raises(DumbbellError, match="should be JSON like"):
+        animate([str(file)], wanted, err)
+
+
+def test_a_study_names_its_animations_and_its_report_links_them(tmp_path: Path) -> None:
+    study = load_study("mptcp")
+    first = next(animate_study("mptcp", tmp_path / "animations", "sim", err))
+    assert first.name == "mptcp-wired-redundant-reno-10_ms.html"
+    section = "".join(animations_section(study, tmp_path))
+    assert section.count("<li>") == 5 and section.count("<a ") == 1
+    assert f'href="animations/{first.name}"' in section
+    assert "dumbbell study animate mptcp" in section, "the others are yet to be made"
+    with pytest.raises(DumbbellError, match="names no animations"):
+        next(animate_study("web", tmp_path, "sim", err))

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
+from dumbbell.errors import DumbbellError
 from dumbbell.layout import places
+
+#: A column's width by a row's height, as the page draws them.
+_COLUMN_ROWS = 250 / 150
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node and where it stands: columns and rows of a grid, or a place that was given."""
+    """A node and where it stands, in columns and rows; y grows downwards."""
 
     name: str
     kind: str
@@ -104,15 +110,37 @@ def placed(
         links: Between them.
         flows: From and to them.
         given: Places of all of them, in any unit; y grows downwards.
+
+    Raises:
+        DumbbellError: A node has no place among those that were given.
     """
-    if given:
-        return [Node(name, kind, *given[name]) for name, kind in kinds.items()]
+    if given is not None:
+        return _given(kinds, links, given)
     grid = places(
         list(kinds),
         [(link.a, link.b) for link in links],
         [(one.from_host, one.to_host) for one in flows if one.from_host in kinds],
     )
     return [Node(name, kind, *map(float, grid[name])) for name, kind in kinds.items()]
+
+
+def _given(
+    kinds: Mapping[str, str], links: list[Link], given: Mapping[str, tuple[float, float]]
+) -> list[Node]:
+    """Given places, so scaled that the middle one of the links is as long as a column is wide."""
+    missing = [name for name in kinds if name not in given]
+    if missing:
+        raise DumbbellError(
+            f"--positions: no place for {', '.join(missing[:5])}; all of"
+            f" {', '.join(list(kinds)[:20])} need one"
+        )
+    lengths = [math.dist(given[link.a], given[link.b]) for link in links]
+    unit = statistics.median(length for length in lengths if length > 0) if any(lengths) else 1.0
+    # A column is wider than a row is high.
+    return [
+        Node(name, kind, given[name][0] / unit, given[name][1] / unit * _COLUMN_ROWS)
+        for name, kind in kinds.items()
+    ]
 
 
 def pipe_of(name: str, spec: Mapping[str, Any]) -> Pipe:

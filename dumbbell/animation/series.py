@@ -74,7 +74,9 @@ def _throughput(scene: Scene) -> dict[str, Any]:
         host=pl.col("flow").replace_strict(hosts, default="?"),
     )
     arrived = arrived.filter(pl.col("node") == pl.col("host"))
-    edges = _times(scene, STRETCHES)
+    # So many that a stretch holds some packets of each flow.
+    some = arrived.height // (8 * max(1, len(scene.flows)))
+    edges = _times(scene, min(STRETCHES, max(20, some)))
     width_s = (edges[1] - edges[0]) / 1e9
     lines = []
     for flow in _busiest(scene):

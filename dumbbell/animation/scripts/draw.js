@@ -61,14 +61,8 @@ const hasBar = (pipe) => mostWaiting[pipe] > 2;
 
 /** Places of nodes in a plane, before it is moved and scaled into the picture. */
 const plane = (() => {
-  const xs = nodes.map((node) => node.x);
-  const ys = nodes.map((node) => node.y);
-  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-  // Columns and rows are whole steps; given places are brought to the same size.
-  const grid = nodes.every((node) => Number.isInteger(node.x) && Number.isInteger(node.y * 2));
-  const across = grid ? COLUMN : (COLUMN * Math.max(2, Math.sqrt(nodes.length))) / Math.max(right - left, bottom - top, 1e-9);
-  const down = grid ? ROW : across;
-  return nodes.map((node) => ({ x: (node.x - left) * across, y: (node.y - top) * down }));
+  const [left, top] = [Math.min(...nodes.map(({ x }) => x)), Math.min(...nodes.map(({ y }) => y))];
+  return nodes.map(({ x, y }) => ({ x: (x - left) * COLUMN, y: (y - top) * ROW }));
 })();
 
 /** The lane of each pipe: where it begins and ends, along it, and away from the middle of the link. */
