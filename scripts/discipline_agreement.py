@@ -36,9 +36,6 @@ FEW_DROPS = 20
 #: Letters of the page's causes by discipline and rate.
 CAUSES = {
     ("bfifo", "2 Mbit/s"): "A",
-    ("htb", "50 Mbit/s"): "B",
-    ("codel", "2 Mbit/s"): "C",
-    ("drr", "2 Mbit/s"): "C",
 }
 
 

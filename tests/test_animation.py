@@ -269,6 +269,7 @@ def test_what_was_there_before_a_stretch_belongs_to_it(results: Results, tmp_pat
     [
         (Wanted(from_="2 s", to="1 s"), "--to 1 s: should be later than --from 2 s"),
         (Wanted(from_="2"), "--from 2: a time needs a unit"),
+        (Wanted(at="99 s"), "--at 99 s: the animation lies between 0 s and 4 s"),
     ],
 )
 def test_what_cannot_be_animated_is_said(wanted: Wanted, message: str, tmp_path: Path) -> None:
@@ -319,9 +320,10 @@ def test_places_can_be_given(tmp_path: Path) -> None:
     header = json.loads(re.findall(r'id="header">(.*?)</script>', text, re.DOTALL)[0])
     at = {node["name"]: (node["x"], node["y"]) for node in header["nodes"]}
     assert at["r1"][0] == pytest.approx(at["d1"][0] / 3) and at["s2"][1] > at["s1"][1] == 0.0
-    places_file.write_text('{"s1": 3}', encoding="utf-8")
-    with pytest.raises(DumbbellError, match="should be JSON like"):
-        animate([str(file)], wanted, err)
+    for wrong in ('{"s1": 3}', '{"s1": [NaN, 1]}', '{"s1": [1e400, 1]}'):
+        places_file.write_text(wrong, encoding="utf-8")
+        with pytest.raises(DumbbellError, match="should be JSON like"):
+            animate([str(file)], wanted, err)
 
 
 def test_a_study_names_its_animations_and_its_report_links_them(tmp_path: Path) -> None:

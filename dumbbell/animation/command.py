@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,7 @@ from dumbbell.experiment.load import canonical
 from dumbbell.experiment.units import TIME, QuantityError, whole
 from dumbbell.results import Results
 from dumbbell.store import Store
+from dumbbell.trace.command import begins, reading, refuse_loss
 
 _CAPTURES = (
     b"\xa1\xb2",
@@ -78,9 +80,14 @@ def animate(sources: Sequence[str], wanted: Wanted, err: Console) -> Path:
     window = (_ns(wanted.from_, "--from") or 0, _ns(wanted.to, "--to"))
     if window[1] is not None and window[1] <= window[0]:
         raise DumbbellError(f"--to {wanted.to}: should be later than --from {wanted.from_ or '0'}")
-    scene = _scene(sources, wanted, window, err)
-    stem = Path(sources[0]).name.split(".")[0] or "animation"
+    stem = Path(sources[0]).name.split(".")[0].strip("-") or "animation"
     path = wanted.output or Path(f"{stem}.html")
+    refuse_loss(sources, {"-o": path, "--svg": wanted.svg, "--film": wanted.film})
+    scene = _scene(sources, wanted, window, err)
+    at = _ns(wanted.at, "--at")
+    if at is not None and not scene.from_ns <= at <= scene.to_ns:
+        ends = f"{scene.from_ns / 1e9:g} s and {scene.to_ns / 1e9:g} s"
+        raise DumbbellError(f"--at {wanted.at}: the animation lies between {ends}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with err.status(f"writing {path.name}"):
@@ -105,10 +112,10 @@ def _scene(
 ) -> Scene:
     given = _positions(wanted.positions)
     first = Path(sources[0])
-    begins = b""
-    with contextlib.suppress(OSError), first.open("rb") as stream:
-        begins = stream.read(4)
-    if begins.startswith(_CAPTURES):
+    first_bytes = b""
+    with contextlib.suppress(OSError):
+        first_bytes = begins(first)
+    if first_bytes.startswith(_CAPTURES):
         from dumbbell.animation.captures import scene_of_captures
 
         return scene_of_captures(sources, window=window, given=given)
@@ -120,10 +127,8 @@ def _scene(
         return _run_scene(load_results(first), first.name, wanted, window, given)
     if first.suffix in (".yaml", ".yml"):
         return _experiment_scene(first, wanted, window, given, err)
-    if not first.exists():
+    if sources[0] != "-" and not first.exists():
         raise DumbbellError(f"{first}: there is no such file")
-    from dumbbell.trace.command import reading
-
     with reading(sources[0], err) as told:
         return scene_of_trace(first, window=window, names=wanted.names, given=given, told=told)
 
@@ -133,7 +138,10 @@ def _positions(path: Path | None) -> Places | None:
         return None
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        return {str(name): (float(x), float(y)) for name, (x, y) in found.items()}
+        places = {str(name): (float(x), float(y)) for name, (x, y) in found.items()}
+        if not all(math.isfinite(one) for place in places.values() for one in place):
+            raise ValueError
+        return places
     except OSError as error:
         raise DumbbellError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (ValueError, TypeError, AttributeError):

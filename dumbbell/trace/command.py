@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,9 +41,7 @@ def tell(file: str, wanted: Wanted, out: Console, err: Console) -> None:
     Raises:
         DumbbellError: The trace cannot be read, or a file not be written.
     """
-    for option, target in (("--json", wanted.json), ("--html", wanted.html)):
-        if target is not None and str(target) == file != _PRINTED:
-            raise DumbbellError(f"{option} {target}: this is the trace, and would be lost")
+    refuse_loss([file], {"--json": wanted.json, "--html": wanted.html})
     with reading(file, err) as told:
         trace = read_trace(file, names=wanted.names, told=told)
     if wanted.json == _PRINTED:
@@ -62,20 +60,41 @@ def tell(file: str, wanted: Wanted, out: Console, err: Console) -> None:
         _write(wanted.html, page(trace))
 
 
+def refuse_loss(sources: Sequence[str], targets: Mapping[str, str | Path | None]) -> None:
+    """Raises `DumbbellError` if what an option writes would stand in the place of a source."""
+    for option, target in targets.items():
+        if target is None or str(target) == _PRINTED:
+            continue
+        for source in sources:
+            with contextlib.suppress(OSError):
+                if Path(target).samefile(source):
+                    message = f"{option} {target}: this is what is read, and would be lost"
+                    raise DumbbellError(message)
+
+
 @contextlib.contextmanager
 def reading(file: str, err: Console) -> Iterator[Told]:
     """A bar of the bytes that were read, where a terminal shows it."""
     path = Path(file)
-    total = path.stat().st_size if path.is_file() else None
-    with contextlib.suppress(OSError), path.open("rb") as stream:
-        if stream.read(4).startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
-            total = None  # What is counted is what it was before it was compressed.
+    total = None
+    # What is no file may be read once only. Of a compressed one, what it was before is counted.
+    with contextlib.suppress(OSError):
+        if path.is_file() and not begins(path).startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
+            total = path.stat().st_size
     columns = (TextColumn("{task.description}", markup=False), BarColumn())
     with Progress(
         *columns, DownloadColumn(), TransferSpeedColumn(), console=err, transient=True
     ) as bar:
         task = bar.add_task(f"reading {path.name}", total=total)
         yield lambda bytes_: bar.update(task, completed=bytes_)
+
+
+def begins(path: Path) -> bytes:
+    """What a file begins with; nothing of what is no file."""
+    if not path.is_file():
+        return b""
+    with path.open("rb") as stream:
+        return stream.read(4)
 
 
 def _json(trace: Trace) -> str:

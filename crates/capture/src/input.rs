@@ -63,6 +63,8 @@ pub struct Input<'a> {
     end: usize,
     offset: u64,
     ended: bool,
+    /// How it breaks off, behind what is in the window.
+    broken: Option<io::Error>,
 }
 
 impl<'a> Input<'a> {
@@ -84,7 +86,7 @@ impl<'a> Input<'a> {
     }
 
     fn of(source: Box<dyn Read + 'a>) -> Self {
-        Self { source, window: Vec::new(), start: 0, end: 0, offset: 0, ended: false }
+        Self { source, window: Vec::new(), start: 0, end: 0, offset: 0, ended: false, broken: None }
     }
 
     /// Of the next byte, after decompression.
@@ -140,10 +142,21 @@ impl<'a> Input<'a> {
 }
 
 impl Read for Input<'_> {
+    /// What was there before the stream broke off comes before the error.
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let there = self.peek(into.len().min(CHUNK_BYTES))?;
-        let read = there.len();
-        into[..read].copy_from_slice(there);
+        let wanted = into.len().min(CHUNK_BYTES);
+        if self.broken.is_none() {
+            if let Err(error) = self.peek(wanted) {
+                self.broken = Some(error);
+            }
+        }
+        let read = wanted.min(self.end - self.start);
+        if read == 0 && wanted > 0 {
+            if let Some(error) = self.broken.take() {
+                return Err(error);
+            }
+        }
+        into[..read].copy_from_slice(&self.window[self.start..self.start + read]);
         self.start += read;
         self.offset += read as u64;
         Ok(read)

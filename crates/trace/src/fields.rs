@@ -1,4 +1,4 @@
-//! Fields of a line, divided by blanks, and numbers in them. No number is taken on trust: what does
+//! Fields of a line, divided by blanks or tabs, and numbers in them. No number is taken on trust: what does
 //! not fit is `None`.
 
 /// Takes fields from the front of a line.
@@ -15,7 +15,7 @@ impl<'a> Fields<'a> {
     /// Where the next field begins.
     #[inline]
     pub(crate) fn start(&mut self) -> usize {
-        while self.line.get(self.at) == Some(&b' ') {
+        while matches!(self.line.get(self.at), Some(b' ' | b'\t')) {
             self.at += 1;
         }
         self.at
@@ -25,7 +25,7 @@ impl<'a> Fields<'a> {
     #[inline]
     pub(crate) fn next(&mut self) -> &'a [u8] {
         let start = self.start();
-        while self.line.get(self.at).is_some_and(|&byte| byte != b' ') {
+        while self.line.get(self.at).is_some_and(|byte| !matches!(byte, b' ' | b'\t')) {
             self.at += 1;
         }
         &self.line[start..self.at]

@@ -6,7 +6,6 @@ use crate::network::Network;
 use crate::read::{Kept, Reading};
 use dumbbell_model::tables::HopRow;
 use hashbrown::{HashMap, HashSet};
-use std::collections::VecDeque;
 
 /// Packets that are known again at their next link; beyond, those on no link are forgotten.
 const KNOWN_MAX: usize = 1 << 20;
@@ -52,8 +51,8 @@ pub struct Hops {
     hops: Vec<Hop>,
     /// Places of hops that were over before the window.
     free: Vec<u32>,
-    /// Hops that are not over, by link.
-    open: Vec<VecDeque<u32>>,
+    /// Hops that are not over, by link and packet.
+    open: HashMap<(u32, u64), u32>,
     known: HashMap<u64, Known>,
     streams: Vec<Stream>,
     /// Hops that there was no room for.
@@ -67,7 +66,7 @@ impl Hops {
             window,
             hops: Vec::new(),
             free: Vec::new(),
-            open: Vec::new(),
+            open: HashMap::new(),
             known: HashMap::new(),
             streams: Vec::new(),
             left_out: 0,
@@ -100,21 +99,13 @@ impl Hops {
     /// Of packets that are on no link nothing needs to be known: they have arrived.
     #[cold]
     fn forget(&mut self) {
-        let open = self.open.iter().flatten();
-        let open: HashSet<u64> = open.map(|&hop| self.hops[hop as usize].event.uid).collect();
+        let open: HashSet<u64> = self.open.keys().map(|&(_, uid)| uid).collect();
         self.known.retain(|uid, _| open.contains(uid));
     }
 
-    /// The hop of a packet that is on this link.
-    fn open_hop(&mut self, event: &Event) -> Option<(usize, usize)> {
-        let open = self.open.get(event.link as usize)?;
-        let at = open.iter().position(|&hop| self.hops[hop as usize].event.uid == event.uid)?;
-        Some((at, open[at] as usize))
-    }
-
     fn over(&mut self, event: &Event, dropped: bool) {
-        let Some((at, number)) = self.open_hop(event) else { return };
-        self.open[event.link as usize].remove(at);
+        let Some(number) = self.open.remove(&(event.link, event.uid)) else { return };
+        let number = number as usize;
         let hop = &mut self.hops[number];
         hop.ended_ns = event.time_ns;
         if event.time_ns < self.window.from_ns {
@@ -198,10 +189,6 @@ impl Kept for Hops {
                     self.left_out += 1;
                     return;
                 }
-                let link = event.link as usize;
-                if link >= self.open.len() {
-                    self.open.resize_with(link + 1, VecDeque::new);
-                }
                 let (left_ns, ended_ns, dropped) = (-1, -1, None);
                 let hop = Hop { event: *event, number, again, left_ns, ended_ns, dropped };
                 let early = event.time_ns < self.window.from_ns;
@@ -215,11 +202,11 @@ impl Kept for Hops {
                         self.hops.len() as u32 - 1
                     }
                 };
-                self.open[link].push_back(place);
+                self.open.insert((event.link, event.uid), place);
             }
             What::Dequeue => {
-                if let Some((_, number)) = self.open_hop(event) {
-                    self.hops[number].left_ns = event.time_ns;
+                if let Some(&number) = self.open.get(&(event.link, event.uid)) {
+                    self.hops[number as usize].left_ns = event.time_ns;
                 }
             }
             What::Receive => self.over(event, false),

@@ -2,34 +2,32 @@
 
 use crate::delays::Delays;
 use crate::event::{Event, What};
-use std::collections::VecDeque;
+use hashbrown::HashMap;
 
-/// Packets in a queue or on a line that are remembered: beyond, the oldest is forgotten.
+/// Packets in a queue, or on a line, that are remembered: beyond, all are forgotten.
 const INSIDE_MAX: usize = 1 << 16;
 
 #[derive(Clone, Copy, Debug)]
 struct Inside {
-    uid: u64,
     since_ns: i64,
     bytes: u32,
 }
 
-/// Takes the packet out; the first is looked at first.
-fn take(inside: &mut VecDeque<Inside>, uid: u64) -> Option<Inside> {
-    if inside.front()?.uid == uid {
-        return inside.pop_front();
-    }
-    let at = inside.iter().position(|one| one.uid == uid)?;
-    inside.remove(at)
-}
+/// Packets by their numbers: disciplines let them go in any order.
+type Packets = HashMap<u64, Inside>;
 
-fn put(inside: &mut VecDeque<Inside>, one: Inside) -> bool {
-    let full = inside.len() >= INSIDE_MAX;
-    if full {
-        inside.pop_front();
+/// Adds one. What had to be forgotten for that: packets, and their bytes.
+fn put(inside: &mut Packets, uid: u64, one: Inside) -> (u64, u64) {
+    let mut forgotten = (0, 0);
+    if inside.len() >= INSIDE_MAX {
+        forgotten = (inside.len() as u64, inside.values().map(|one| u64::from(one.bytes)).sum());
+        inside.clear();
     }
-    inside.push_back(one);
-    full
+    // One of its number has come and never gone on.
+    if let Some(before) = inside.insert(uid, one) {
+        forgotten = (1, u64::from(before.bytes));
+    }
+    forgotten
 }
 
 /// Where a packet was dropped.
@@ -73,9 +71,9 @@ pub struct LinkCounts {
     /// Their sum, for means over stretches of time.
     pub waited_ns: i64,
     queue_max: usize,
-    waiting: VecDeque<Inside>,
+    waiting: Packets,
     waiting_bytes: u64,
-    under_way: VecDeque<Inside>,
+    under_way: Packets,
     forgotten: u64,
     /// What left last: when, its size.
     last: Option<(i64, u32)>,
@@ -108,20 +106,20 @@ impl LinkCounts {
     /// Something happens here. Tells where, if it is a drop.
     pub(crate) fn event(&mut self, event: &Event) -> Option<Place> {
         let Event { time_ns, uid, bytes, .. } = *event;
-        let here = Inside { uid, since_ns: time_ns, bytes };
+        let here = Inside { since_ns: time_ns, bytes };
         match event.what {
             What::Enqueue => {
                 self.arrived_packets += 1;
                 self.arrived_bytes += u64::from(bytes);
+                let forgotten = put(&mut self.waiting, uid, here);
+                self.forgotten += forgotten.0;
                 self.waiting_bytes += u64::from(bytes);
-                if put(&mut self.waiting, here) {
-                    self.forgotten += 1;
-                }
+                self.waiting_bytes = self.waiting_bytes.saturating_sub(forgotten.1);
                 None
             }
             What::Dequeue => {
                 let before = self.waiting.len();
-                if let Some(waited) = take(&mut self.waiting, uid) {
+                if let Some(waited) = self.waiting.remove(&uid) {
                     self.waiting_bytes = self.waiting_bytes.saturating_sub(u64::from(waited.bytes));
                     let wait_ns = time_ns - waited.since_ns;
                     self.waits.add(wait_ns);
@@ -136,13 +134,11 @@ impl LinkCounts {
                 }
                 self.last = Some((time_ns, bytes));
                 self.sent_bytes += u64::from(bytes);
-                if put(&mut self.under_way, here) {
-                    self.forgotten += 1;
-                }
+                self.forgotten += put(&mut self.under_way, uid, here).0;
                 None
             }
             What::Receive => {
-                if let Some(left) = take(&mut self.under_way, uid) {
+                if let Some(left) = self.under_way.remove(&uid) {
                     self.transits.add(time_ns - left.since_ns);
                 }
                 self.left_packets += 1;
@@ -150,15 +146,11 @@ impl LinkCounts {
                 None
             }
             What::Drop => {
-                // The one that came last is the likeliest.
-                let last = self.waiting.back().is_some_and(|one| one.uid == uid);
-                let waiting =
-                    if last { self.waiting.pop_back() } else { take(&mut self.waiting, uid) };
-                let place = if let Some(waiting) = waiting {
+                let place = if let Some(waiting) = self.waiting.remove(&uid) {
                     self.waiting_bytes =
                         self.waiting_bytes.saturating_sub(u64::from(waiting.bytes));
                     Place::Queue
-                } else if take(&mut self.under_way, uid).is_some() {
+                } else if self.under_way.remove(&uid).is_some() {
                     Place::Line
                 } else {
                     Place::Queue

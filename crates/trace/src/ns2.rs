@@ -9,6 +9,8 @@ use crate::problems::Kind as Wrong;
 
 /// IP and TCP headers in ns-2's sizes.
 const HEADERS_BYTES: u32 = 40;
+/// Flow id and both addresses are no longer than this.
+const KEY_BYTES_MAX: usize = 120;
 const FIELDS: [&str; 12] = [
     "event",
     "time",
@@ -29,7 +31,16 @@ pub(crate) enum Said {
     Event(Event),
     /// A remark of the simulator, with its time: a link that fails, say.
     Remark(i64, String),
+    /// It is empty.
+    Nothing,
     Wrong(Wrong, String),
+}
+
+/// The number of a node; of satellites' links it may be -1 or -2: nobody.
+#[inline]
+fn node(field: &[u8]) -> Option<u32> {
+    let number = i32::try_from(whole(field)?).ok()?;
+    (number >= -2).then_some(number as u32)
 }
 
 fn field(number: usize, found: &[u8], allowed: &str) -> Said {
@@ -41,11 +52,12 @@ fn field(number: usize, found: &[u8], allowed: &str) -> Said {
 #[inline]
 pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
     let what = match line {
-        [b'+', b' ', ..] => What::Enqueue,
-        [b'-', b' ', ..] => What::Dequeue,
-        [b'r', b' ', ..] => What::Receive,
-        [b'd', b' ', ..] => What::Drop,
-        _ => return other(line),
+        [b'+', b' ' | b'\t', ..] => What::Enqueue,
+        [b'-', b' ' | b'\t', ..] => What::Dequeue,
+        [b'r', b' ' | b'\t', ..] => What::Receive,
+        // An error: links of some kinds lose packets so.
+        [b'd' | b'e', b' ' | b'\t', ..] => What::Drop,
+        _ => return other(line, network),
     };
     let mut fields = Fields::new(&line[2..]);
     let time = fields.next();
@@ -62,10 +74,10 @@ pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
     if from.starts_with(b"_") {
         return wireless();
     }
-    let Some(from_number) = whole(from).and_then(|n| u32::try_from(n).ok()) else {
+    let Some(from_number) = node(from) else {
         return few(line).unwrap_or_else(|| field(2, from, "the number of a node"));
     };
-    let Some(to_number) = whole(to).and_then(|n| u32::try_from(n).ok()) else {
+    let Some(to_number) = node(to) else {
         return few(line).unwrap_or_else(|| field(3, to, "the number of a node"));
     };
     let kind = fields.next();
@@ -78,6 +90,9 @@ pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
     let fid = fields.next();
     let (source, destination) = (fields.next(), fields.next());
     let key = fields.between(start, fields.end());
+    if key.len() > KEY_BYTES_MAX {
+        return field(8, source, "an address");
+    }
     let (seq, id) = (fields.next(), fields.next());
     let Some(uid) = whole(id).and_then(|n| u64::try_from(n).ok()) else {
         return few(line).unwrap_or_else(|| field(11, id, "a number from 0"));
@@ -153,7 +168,8 @@ fn wireless() -> Said {
 /// If the line has too few fields, says so.
 #[cold]
 fn few(line: &[u8]) -> Option<Said> {
-    let count = line.split(|&byte| byte == b' ').filter(|field| !field.is_empty()).count();
+    let count =
+        line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|field| !field.is_empty()).count();
     (count < FIELDS.len()).then(|| {
         let message = format!(
             "{count} fields where {} belong: {} is missing",
@@ -166,13 +182,25 @@ fn few(line: &[u8]) -> Option<Said> {
 
 /// A line that is no event of a packet on a link.
 #[cold]
-fn other(line: &[u8]) -> Said {
+fn other(line: &[u8], network: &mut Network) -> Said {
+    let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+    if let [b' ' | b'\t', ..] | [b'+' | b'-' | b'r' | b'd' | b'e', b' ' | b'\t', ..] = line {
+        let text = line.trim_ascii_start();
+        return if text.is_empty() { Said::Nothing } else { parse(text, network) };
+    }
     if line.iter().any(|byte| !matches!(byte, b'\t' | b' '..=b'~' | 0x80..)) {
         return Said::Wrong(Wrong::Binary, format!("not text: {}", shown(line)));
     }
     let mut fields = Fields::new(line);
     let (event, time) = (fields.next(), fields.next());
     match event {
+        b"+" | b"-" | b"r" | b"d" | b"e" => few(line).unwrap_or_else(|| {
+            Said::Wrong(Wrong::FewFields, "nothing behind the event".to_owned())
+        }),
+        b"E" => Said::Wrong(
+            Wrong::Agent,
+            "an event of an agent, not of a packet on a link: left out".to_owned(),
+        ),
         b"v" => match seconds(time) {
             Some(at) if at >= 0 => Said::Remark(at, remark(&line[fields.end()..])),
             _ => field(1, time, "seconds"),
@@ -180,7 +208,7 @@ fn other(line: &[u8]) -> Said {
         b"V" | b"n" | b"l" | b"q" | b"a" | b"h" | b"c" if time == b"-t" => {
             Said::Wrong(Wrong::Nam, nam())
         }
-        b"s" | b"f" | b"D" | b"M" | b"r" | b"N" => wireless(),
+        b"s" | b"f" | b"D" | b"M" | b"N" => wireless(),
         _ => Said::Wrong(
             Wrong::UnknownEvent,
             format!("it begins with {}; an event is one of + - r d", shown(event)),
@@ -207,6 +235,7 @@ mod tests {
         match parse(line.as_bytes(), &mut Network::default()) {
             Said::Event(event) => event,
             Said::Wrong(_, message) | Said::Remark(_, message) => panic!("{message}"),
+            Said::Nothing => panic!("empty"),
         }
     }
 

@@ -199,6 +199,9 @@ impl Ns3 {
             end(ip.destination, of.ports.map(|ports| ports.1)),
         ];
         let key = format!("{} {} {}", of.kind, ends[0], ends[1]);
+        if key.len() > 200 {
+            return wrong(Wrong::Field, format!("an address is {}", shown(ends[0].as_bytes())));
+        }
         let Some(stream) = network.stream(key.as_bytes(), || (of.kind.to_owned(), -1, ends)) else {
             return wrong(Wrong::TooManyFlows, "more flows than are followed".to_owned());
         };

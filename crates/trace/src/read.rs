@@ -12,6 +12,8 @@ use thiserror::Error;
 
 /// Remarks that are kept.
 const REMARKS_MAX: usize = 1000;
+/// Objects of ns-2 write their times with four, six or more digits: so far one may lie behind another.
+const ROUNDED_NS: i64 = 100_000;
 /// Bytes between two looks at whether to go on.
 const LOOK_BYTES: u64 = 1 << 22;
 
@@ -94,6 +96,7 @@ pub fn read(
     let mut problems = Problems::default();
     let (mut number, mut events, mut bytes, mut looked) = (0u64, 0u64, 0u64, 0u64);
     let mut times: Option<(i64, i64)> = None;
+    let mut before = None;
     let mut remarks = Vec::new();
     let mut ns3: Option<Ns3> = None;
     loop {
@@ -130,8 +133,17 @@ pub fn read(
             None => ns2::parse(line.text, &mut network),
         };
         match said {
-            Said::Event(event) => {
+            Said::Nothing => {}
+            Said::Event(mut event) => {
                 let (first, last) = times.unwrap_or((event.time_ns, event.time_ns));
+                if event.time_ns < last && last - event.time_ns <= ROUNDED_NS {
+                    problems.add(Kind::Rounded, number, || {
+                        "times go back by less than 0.1 ms, as where some are rounded more than \
+                         others: the time before is taken"
+                            .to_owned()
+                    });
+                    event.time_ns = last;
+                }
                 if event.time_ns < last {
                     problems.add(Kind::Backwards, number, || {
                         let back = (last - event.time_ns) as f64 / 1e9;
@@ -139,6 +151,14 @@ pub fn read(
                     });
                     continue;
                 }
+                if before == Some(event) {
+                    problems.add(Kind::Repeated, number, || {
+                        "the same as the line before, as where a link is traced twice: left out"
+                            .to_owned()
+                    });
+                    continue;
+                }
+                before = Some(event);
                 times = Some((first, event.time_ns));
                 events += 1;
                 kept.event(&network, &event);

@@ -89,6 +89,8 @@ pub struct StreamCounts {
     unit: Unit,
     highest: i64,
     received: Received,
+    /// The node that its address names, where addresses are nodes.
+    far: Option<String>,
     /// A packet that may have ended: who, where, when.
     perhaps: Option<(Event, u32)>,
 }
@@ -113,6 +115,7 @@ impl Default for StreamCounts {
             unit: Unit::Unknown,
             highest: -1,
             received: Received::default(),
+            far: None,
             perhaps: None,
         }
     }
@@ -181,6 +184,16 @@ impl StreamCounts {
     }
 }
 
+/// The node of a flat address, `node.port`.
+fn node_of(end: &str) -> Option<&str> {
+    end.split_once('.').map(|(node, _)| node)
+}
+
+/// Addresses of groups begin at 2^30.
+fn is_group(address: &str) -> bool {
+    address.parse::<u64>().is_ok_and(|number| number >= 1 << 30)
+}
+
 /// All streams, and the packets under way.
 #[derive(Debug, Default)]
 pub struct Streams {
@@ -244,15 +257,10 @@ impl Streams {
         match event.what {
             What::Enqueue => {
                 if counts.from.is_none() {
-                    // Where ends are called as nodes are, the far end is known at once.
-                    let ends = &network.streams[number].ends;
-                    let node = |end: &String| end.split_once('.').map(|(node, _)| node.to_owned());
-                    let [here, there] = [node(&ends[0]), node(&ends[1])];
-                    let name = &network.nodes[link.from as usize];
-                    if here.as_ref() == Some(name) {
-                        counts.to = there
-                            .and_then(|to| network.nodes.iter().position(|name| *name == to))
-                            .map(|to| to as u32);
+                    let [here, there] =
+                        [&network.streams[number].ends[0], &network.streams[number].ends[1]];
+                    if node_of(here) == Some(network.nodes[link.from as usize].as_str()) {
+                        counts.far = node_of(there).filter(|far| !is_group(far)).map(str::to_owned);
                     }
                     counts.from = Some(link.from);
                 }
@@ -265,11 +273,16 @@ impl Streams {
             }
             What::Dequeue => {}
             What::Receive => match (counts.to, link.to) {
+                (None, Some(to)) if counts.far.as_ref() == Some(&network.nodes[to as usize]) => {
+                    counts.to = Some(to);
+                    let began = self.under_way.remove(&event.uid);
+                    counts.delivers(event, began);
+                }
                 (Some(end), Some(to)) if end == to => {
                     let began = self.under_way.remove(&event.uid);
                     counts.delivers(event, began);
                 }
-                (None, Some(to)) if counts.perhaps.is_none() => {
+                (None, Some(to)) if counts.far.is_none() && counts.perhaps.is_none() => {
                     counts.perhaps = Some((*event, to));
                     self.perhaps.push(event.stream);
                 }

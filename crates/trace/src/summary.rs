@@ -13,7 +13,7 @@ pub const DROPS_MAX: usize = 100_000;
 /// Stretches of time of a series.
 const STRETCHES_MAX: usize = 2000;
 /// Rows of all series together.
-const ROWS_MAX: usize = 400_000;
+const ROWS_MAX: usize = 200_000;
 /// What stretches begin with: 10 ms.
 const INTERVAL_NS: i64 = 10_000_000;
 
