@@ -34,6 +34,8 @@ const QUEUE_BREADTH = 13;
 const COLUMN = 250;
 const ROW = 150;
 /** Around all that is drawn; above it there is room for the time. */
+/** More directions of links have no words beside them. */
+const MOST_WORDS = 40;
 const MARGIN = { left: 40, right: 40, top: 56, bottom: 34 };
 /** A dropped packet falls so long, in seconds that are seen. */
 const FALL_S = 0.9;
@@ -62,8 +64,20 @@ const hasBar = (pipe) => mostWaiting[pipe] > 2;
 /** Places of nodes in a plane, before it is moved and scaled into the picture. */
 const plane = (() => {
   const [left, top] = [Math.min(...nodes.map(({ x }) => x)), Math.min(...nodes.map(({ y }) => y))];
-  return nodes.map(({ x, y }) => ({ x: (x - left) * COLUMN, y: (y - top) * ROW }));
+  // Many rows stand closer together, so that the picture is not a thin line.
+  const rows = Math.max(...nodes.map(({ y }) => y)) - top;
+  const row = ROW * Math.min(1, Math.max(7 / Math.max(rows, 1), 0.08));
+  return nodes.map(({ x, y }) => ({ x: (x - left) * COLUMN, y: (y - top) * row }));
 })();
+
+/** How large each node is: smaller where others are near. */
+const radius = plane.map(({ x, y }, number) => {
+  let nearest = Infinity;
+  plane.forEach((other, one) => {
+    if (one !== number) nearest = Math.min(nearest, Math.hypot(other.x - x, other.y - y));
+  });
+  return Math.min(NODE, Math.max(3, nearest / 2.6));
+});
 
 /** The lane of each pipe: where it begins and ends, along it, and away from the middle of the link. */
 const lanes = pipes.map((pipe, number) => {
@@ -75,11 +89,13 @@ const lanes = pipes.map((pipe, number) => {
   // Links between the same two nodes lie beside each other.
   const same = pipes.filter((other, one) => one < number - (number % 2) && one % 2 === 0 && joins(other, pipe)).length;
   const aside = same * 34 * (number % 2 ? -1 : 1);
-  const from = { x: a.x + ux * NODE + nx * (LANE + aside), y: a.y + uy * NODE + ny * (LANE + aside) };
+  const [near, far] = [radius[pipe.from], radius[pipe.to]];
+  const lane = Math.min(LANE, near / 2.5 + 1);
+  const from = { x: a.x + ux * near + nx * (lane + aside), y: a.y + uy * near + ny * (lane + aside) };
   // Where its queue's bar stands, beside the node, and grows away from the link.
-  const near = QUEUE_BREADTH / 2 + 4;
-  const bar = { x: from.x + ux * near + nx * 9, y: from.y + uy * near + ny * 9 };
-  return { from, bar, ux, uy, nx, ny, length: Math.max(1, length - 2 * NODE), aside };
+  const along = QUEUE_BREADTH / 2 + 4;
+  const bar = { x: from.x + ux * along + nx * 9, y: from.y + uy * along + ny * 9 };
+  return { from, bar, ux, uy, nx, ny, length: Math.max(1, length - near - far), aside };
 });
 
 /** Places of nodes and the size of the picture, before it is scaled. */
@@ -160,7 +176,7 @@ function draw(surface, view) {
     const ends = [X(a.x + nx * aside), Y(a.y + ny * aside), X(b.x + nx * aside), Y(b.y + ny * aside)];
     surface.shape(ends, { stroke: colours.line, width: 1.5 }, true);
     const words = pipes[number].words || pipes[number + 1].words;
-    if (words && lanes[number].length * scale > 90) {
+    if (words && lanes[number].length * scale > 90 && pipes.length <= MOST_WORDS) {
       // Beside the middle of the line: on its other side the queue grows.
       const lane = lanes[number];
       const drop = 24 + Math.abs(lane.uy) * 20;
@@ -211,12 +227,14 @@ function draw(surface, view) {
   }
   nodes.forEach((node, number) => {
     const { x, y } = places.at[number];
-    const style = { fill: colours.node, stroke: colours.edge, width: 1.6 };
-    if (node.kind === "router" || node.kind === "switch") surface.disc(X(x), Y(y), NODE * scale, style);
-    else surface.shape([X(x - NODE), Y(y - NODE * 0.8), X(x + NODE), Y(y - NODE * 0.8), X(x + NODE), Y(y + NODE * 0.8), X(x - NODE), Y(y + NODE * 0.8)], style);
+    const r = radius[number];
+    const style = { fill: colours.node, stroke: colours.edge, width: r * scale > 8 ? 1.6 : 1 };
+    if (node.kind === "router" || node.kind === "switch") surface.disc(X(x), Y(y), r * scale, style);
+    else surface.shape([X(x - r), Y(y - r * 0.8), X(x + r), Y(y - r * 0.8), X(x + r), Y(y + r * 0.8), X(x - r), Y(y + r * 0.8)], style);
     const name = String(node.name);
     const inside = name.length <= 5;
-    surface.text(X(x), Y(inside ? y : y + NODE + 11), name, { fill: colours.text, size: (inside ? 14 : 12) * Math.max(0.75, small), weight: 600 });
+    const size = inside ? Math.min(14 * Math.max(0.75, small), r * scale * 1.1) : 12 * Math.max(0.75, small);
+    if (r * scale > 6) surface.text(X(x), Y(inside ? y : y + r + 11), name, { fill: colours.text, size, weight: 600 });
   });
   // Dropped packets fall from where they were.
   const fall = FALL_S * 1e9 * view.speed;

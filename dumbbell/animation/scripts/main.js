@@ -10,16 +10,17 @@ const state = {
   followed: -1,
   chosen: -1,
 };
-/** So fast that a packet's way over a link takes about a second. */
+/** So fast that a packet's way over a link, or through a queue, takes about a second. */
 state.speed = (() => {
-  const spans = [];
+  const [travels, stays] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
   const step = Math.max(1, Math.floor(hopCount / 2000));
   for (let hop = 0; hop < hopCount; hop += step) {
-    const took = ended[hop] - leaves[hop];
-    if (took > 0 && took < NEVER) spans.push(took);
+    if (ended[hop] === NEVER || leaves[hop] === NEVER) continue;
+    travels.push(ended[hop] - leaves[hop]);
+    stays.push(ended[hop] - offered[hop]);
   }
-  spans.sort((a, b) => a - b);
-  const typical = spans[Math.floor(spans.length * 0.75)] ?? 1e9;
+  const most = (/** @type {number[]} */ spans) => spans.sort((a, b) => a - b)[Math.floor(spans.length * 0.75)] || 0;
+  const typical = Math.max(most(travels), 0.3 * most(stays)) || 1e9;
   return Math.min(SPEEDS[1], Math.max(SPEEDS[0], +(typical / 1e9).toPrecision(1)));
 })();
 
@@ -57,6 +58,7 @@ const storyPlace = element("section", { class: "panel", id: "story" });
 const eventsPlace = element("ol", { class: "events" });
 const chartsPlace = element("section", { class: "charts" });
 const legend = element("div", { class: "flows" });
+const keys = element("div", { class: "keys" });
 
 const act = { seek, choose, follow };
 /** @param {Jump} kind @param {1 | -1} way */
@@ -237,14 +239,15 @@ flows.forEach((flow, number) => {
 const causes = new Set(Array.from(column.cause, (/** @type {number} */ cause) => header.causes[cause]).filter(Boolean));
 const rings = /** @type {Record<string, string>} */ ({ fast: "sent again: fast", timeout: "sent again: time-out", probe: "sent again: probe", again: "sent again" });
 for (const cause of Object.keys(rings)) {
-  if (causes.has(cause)) legend.append(element("span", { class: "key" }, element("span", { class: "ring", style: `border-color:${RINGS[cause][dark() ? 1 : 0]}` }), rings[cause]));
+  if (causes.has(cause)) keys.append(element("span", { class: "key" }, element("span", { class: "ring", style: `border-color:${RINGS[cause][dark() ? 1 : 0]}` }), rings[cause]));
 }
-legend.append(element("span", { class: "key" }, element("span", { class: "ack" }), "ACK (hollow)"), element("span", { class: "key bad" }, "✕ dropped"));
+keys.append(element("span", { class: "key" }, element("span", { class: "ack" }), "ACK (hollow)"), element("span", { class: "key bad" }, "✕ dropped"));
 
 main.append(
   element("h1", {}, header.title),
   ...header.notes.map((/** @type {string} */ note) => element("p", { class: "note" }, note)),
   legend,
+  keys,
   element(
     "div",
     { class: "side-by-side" },
