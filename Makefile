@@ -55,6 +55,7 @@ lint: $(VENV)/.ready
 	scripts/check-pages.sh $(VENV)
 
 test: kernel lint
+	@scripts/test-tools.sh
 	cargo test --workspace --quiet
 	$(BIN)/python -m mypy.stubtest dumbbell._core --ignore-disjoint-bases
 	$(BIN)/pytest

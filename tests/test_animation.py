@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +24,7 @@ from dumbbell.report.animations import animations_section
 from dumbbell.results import Results
 from dumbbell.studies import load_study
 from dumbbell.trace.write import write_traces
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
+from tests.browser import needs_browser, opened
 
 #: Two flows that lose packets, one more of datagrams; queues sampled at times of no event.
 EXPERIMENT = """\
@@ -68,23 +65,10 @@ document.body.append(Object.assign(document.createElement("pre"),
 </script></body>"""
     path = folder / "page.html"
     path.write_text(html.replace("</body>", ask), encoding="utf-8")
-    command = [
-        str(CHROMIUM),
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        f"--user-data-dir={folder / 'profile'}",
-        "--enable-logging=stderr",
-        "--window-size=1200,900",
-        "--virtual-time-budget=20000",
-        "--dump-dom",
-        path.as_uri(),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert "CONSOLE" not in done.stderr, done.stderr
-    found = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert found is not None, done.stderr[-2000:]
+    dom, log = opened(path, folder / "profile")
+    assert "CONSOLE" not in log, log
+    found = re.search(r'<pre id="found">(.*?)</pre>', dom, re.DOTALL)
+    assert found is not None, log[-2000:]
     return json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
 
 

@@ -1,10 +1,11 @@
-"""Pages in a real browser, where one is installed: nothing in the console."""
+"""Pages in a real browser, where one is installed: nothing in the console.
+
+The window is high: charts are drawn when they come into view.
+"""
 
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,8 @@ from dumbbell.capture import survey
 from dumbbell.capture.page import page as capture_page
 from dumbbell.report import render
 from tests import synthetic
+from tests.browser import needs_browser, opened
 from tests.test_report import named
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 CAPTURED = """\
 dumbbell: 1
@@ -28,38 +28,7 @@ sampling: {capture: true}
 duration: 3 s
 """
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _works(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Where a browser is installed but cannot run (no shared memory, say), nothing is tested."""
-    empty = tmp_path_factory.mktemp("empty")
-    (empty / "page.html").write_text("<!doctype html><p>here</p>", encoding="utf-8")
-    try:
-        dom, _ = opened(empty / "page.html", empty, 800)
-    except (subprocess.SubprocessError, OSError) as error:
-        pytest.skip(f"chromium does not run here: {error}")
-    assert "here" in dom
-
-
-def opened(page: Path, profile: Path, width: int) -> tuple[str, str]:
-    """The page's DOM after its scripts ran, and the browser's log."""
-    command = [
-        str(CHROMIUM),
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        f"--user-data-dir={profile}",
-        "--enable-logging=stderr",
-        f"--window-size={width},20000",  # charts are drawn when they come into view
-        "--virtual-time-budget=20000",
-        "--dump-dom",
-        page.as_uri(),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    return done.stdout, done.stderr
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +46,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_report_opens_without_a_word_in_the_console(
     page: Path, tmp_path: Path, width: int
 ) -> None:
-    dom, log = opened(page, tmp_path, width)
+    dom, log = opened(page, tmp_path, (width, 20_000))
     assert not re.findall(r"CONSOLE[:(].*", log)
     # Drawn or not yet drawn (when, is the browser's choice), every chart is there.
     assert len(re.findall(r'<div class="chart"[^>]*data-panels', dom)) == 4
@@ -86,7 +55,9 @@ def test_the_report_opens_without_a_word_in_the_console(
 def test_the_console_is_heard(tmp_path: Path) -> None:
     page = tmp_path / "bad.html"
     page.write_text("<!doctype html><script>missing()</script>", encoding="utf-8")
-    assert re.search(r"CONSOLE[:(].*missing is not defined", opened(page, tmp_path, 390)[1])
+    assert re.search(
+        r"CONSOLE[:(].*missing is not defined", opened(page, tmp_path, (390, 20_000))[1]
+    )
 
 
 def test_the_page_of_a_capture_opens_without_a_word_in_the_console(tmp_path: Path) -> None:
@@ -96,7 +67,7 @@ def test_the_page_of_a_capture_opens_without_a_word_in_the_console(tmp_path: Pat
     (capture,) = tmp_path.glob("*.pcapng")
     page = tmp_path / "page.html"
     page.write_text(capture_page([survey(capture)]), encoding="utf-8")
-    dom, log = opened(page, tmp_path / "profile", 1280)
+    dom, log = opened(page, tmp_path / "profile", (1280, 20_000))
     assert not re.findall(r"CONSOLE[:(].*", log)
     # Rate, time and sequence, round trips, bytes in flight.
     assert len(re.findall(r"<canvas", dom)) == 4

@@ -9,7 +9,7 @@ use crate::network::{Link, Network};
 use crate::problems::Kind as Wrong;
 use hashbrown::HashMap;
 
-/// Packets under way that are remembered; beyond, the oldest is forgotten.
+/// Packets under way that are remembered; beyond, all are forgotten.
 const UNDER_WAY_MAX: usize = 1 << 18;
 
 /// Who a packet is: source, destination, protocol, identification, offset.
