@@ -39,8 +39,6 @@ app.add_typer(study_app, name="study")
 kernel_app = typer.Typer(help="Linux kernels to run experiments on.", no_args_is_help=True)
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(workload_app, name="workload")
-app.command(cls=TraceCommand)(trace)
-app.command()(animate)
 
 File = Annotated[Path, typer.Argument(help="Experiment file (YAML).")]
 Set = Annotated[
@@ -205,6 +203,10 @@ def capture(
 
         wanted = Wanted(json_file, csv, parquet, html, classes or (), connections or ())
         tell(files, wanted, out)
+
+
+app.command(cls=TraceCommand)(trace)
+app.command()(animate)
 
 
 @app.command()

@@ -291,6 +291,14 @@ def test_nodes_stand_so_that_few_links_cross() -> None:
     assert all(one > 0 for one in sign), found
 
 
+def test_an_endless_film_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT, encoding="utf-8")
+    wanted = Wanted(output=tmp_path / "a.html", film=tmp_path / "a.mp4", speed=1e-6)
+    with pytest.raises(DumbbellError, match="a film has at most 18000"):
+        animate([str(file)], wanted, err)
+
+
 def test_places_can_be_given(tmp_path: Path) -> None:
     file, places_file = tmp_path / "small.yaml", tmp_path / "places.json"
     file.write_text(EXPERIMENT, encoding="utf-8")

@@ -34,6 +34,10 @@ _CAPTURES = (
 )
 
 
+#: Frames of a film, ten minutes of it.
+_FRAMES_MAX = 18_000
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What is to be made.
@@ -249,6 +253,11 @@ def _pictures(path: Path, scene: Scene, wanted: Wanted, err: Console) -> None:
     span = (scene.to_ns - scene.from_ns) / 1e9
     speed = wanted.speed or span / 20
     stretch = export.Stretch(scene.from_ns / 1e9, scene.to_ns / 1e9, speed, wanted.fps)
+    if stretch.frames > _FRAMES_MAX:
+        raise DumbbellError(
+            f"{stretch.frames} frames, and a film has at most {_FRAMES_MAX}: choose a shorter"
+            " stretch with --from and --to, or a higher --speed"
+        )
     with _bar(stretch.frames, err) as told:
         if wanted.frames is not None:
             export.write_frames(path, wanted.frames, stretch, told)
