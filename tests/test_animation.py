@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -289,6 +290,58 @@ def test_nodes_stand_so_that_few_links_cross() -> None:
         ]
     ]
     assert all(one > 0 for one in sign), found
+
+
+@needs_browser
+def test_time_outs_are_those_of_the_sender(tmp_path: Path) -> None:
+    """A path is cut for five seconds: the sender waits, longer each time."""
+    file = tmp_path / "rto.yaml"
+    file.write_text(
+        """\
+dumbbell: 1
+name: rto
+template:
+  dumbbell:
+    rate: 5 Mbit/s
+    rtt: 40 ms
+    buffer: 50 packets
+    forward: {changes: [{at: 1 s, loss: 100 %}, {at: 6 s, loss: 0 %}]}
+flows: [{name: f, from: s1, to: d1, tcp: reno}]
+sampling: {interval: 1 ms, keep: [samples], hops: {to: 9 s}}
+duration: 9 s
+""",
+        encoding="utf-8",
+    )
+    results = dumbbell.run(file)
+    scene = scene_of_run(results, results.runs.row(0, named=True), results.hops, title="rto")
+    code = """
+      const press = (key) => dispatchEvent(new KeyboardEvent("keydown", { key }));
+      animation.at(0);
+      const seen = Array.from({ length: 30 }, () => { press("t"); return animation.state.time; });
+      return [...new Set(seen)].filter((time) => time > 0);"""
+    found = evaluated(page(scene), code, tmp_path)
+    assert len(found) == results.flows["timeouts"][0] > 1
+    gaps = [later - earlier for earlier, later in pairwise(found)]
+    assert gaps == sorted(gaps), "each waits longer than the one before"
+
+
+def test_flows_that_a_run_draws_are_animated(tmp_path: Path) -> None:
+    file = tmp_path / "drawn.yaml"
+    file.write_text(
+        """\
+dumbbell: 1
+name: drawn
+template: {dumbbell: {rate: 10 Mbit/s, rtt: 20 ms, buffer: 20 packets}}
+arrivals:
+  - {name: short, from: s1, to: d1, load: 5 Mbit/s, tcp: cubic, size: 20 KB}
+duration: 1 s
+""",
+        encoding="utf-8",
+    )
+    text = animate([str(file)], Wanted(output=tmp_path / "a.html"), err).read_text(encoding="utf-8")
+    header = json.loads(re.findall(r'id="header">(.*?)</script>', text, re.DOTALL)[0])
+    assert len(header["flows"]) > 5
+    assert {(flow["from"], flow["to"]) for flow in header["flows"]} == {("s1", "d1")}
 
 
 def test_an_endless_film_is_refused(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from dumbbell.trace import Told, read_hops
 
 #: Hops that a page shows: beyond, it would open slowly and be too large.
 HOPS_MAX = 1_000_000
+_FLOW = ("flow", "kind", "from_host", "to_host")
 Places = Mapping[str, tuple[float, float]]
 
 
@@ -53,7 +54,10 @@ def scene_of_run(
         Flow(one["name"], next(iter(one["traffic"])), one["from"], one["to"])
         for one in scenario["flows"]
     ]
-    start, end = window[0], window[1] or scenario["duration_ns"]
+    flows += _drawn(results, row, {flow.name for flow in flows}, hops)
+    kept = scenario["sampling"].get("hops") or {"from_ns": 0, "to_ns": scenario["duration_ns"]}
+    start = max(window[0], kept["from_ns"])
+    end = min(window[1] or scenario["duration_ns"], kept["to_ns"], scenario["duration_ns"])
     hops = _within(hops, start, end, title)
     samples = results.samples.filter(pl.col("run") == row["run"])
     return Scene(
@@ -66,6 +70,16 @@ def scene_of_run(
         hops,
         samples,
     )
+
+
+def _drawn(
+    results: Results, row: Mapping[str, Any], known: set[str], hops: pl.DataFrame
+) -> list[Flow]:
+    """Flows that the run drew by itself (`arrivals`), in the order of their packets."""
+    rows = results.flows.filter(pl.col("run") == row["run"])
+    ends = {name: (kind, a, b) for name, kind, a, b in rows.select(_FLOW).rows()}
+    names = hops["flow"].unique(maintain_order=True).to_list()
+    return [Flow(name, *ends.get(name, ("tcp", "", ""))) for name in names if name not in known]
 
 
 def scene_of_trace(

@@ -44,6 +44,9 @@ async function unpacked() {
   return found;
 }
 
+if (typeof DecompressionStream === "undefined") {
+  main.textContent = "This page needs a browser of 2023 or later.";
+}
 const column = await unpacked();
 const hopCount = column.offered.length;
 const packetCount = column.seq.length;
@@ -82,17 +85,32 @@ const flowOf = (hop) => column.flow[column.packet[hop]];
 const CAUSE = { fast: 1, timeout: 2, probe: 3, again: 4 };
 const ACK = 1;
 
-/** Hops with which a time-out's first retransmission begins its way. */
+/** Less than the least time-out: Linux waits 200 ms. */
+const SILENCE_NS = 190e6;
+
+/**
+ * Hops with which what a time-out sends first begins its way. After a time-out everything up to the
+ * highest byte that had been sent may be sent again; it is another one if the first of that is sent once
+ * more, if it is beyond, or if the flow had been silent for as long as a time-out.
+ */
 const timeoutHops = (() => {
   const found = [];
-  const before = new Uint8Array(flows.length);
+  /** @type {{first: number, beyond: number, highest: number, last: number}[]} */
+  const state = flows.map(() => ({ first: Infinity, beyond: -1, highest: -1, last: -Infinity }));
   for (let hop = 0; hop < hopCount; hop++) {
     const packet = column.packet[hop];
     if (firstHop[packet] !== hop || column.back[packet] || column.kind[packet] === ACK) continue;
-    const cause = column.cause[packet];
-    const flow = column.flow[packet];
-    if (cause === CAUSE.timeout && before[flow] !== CAUSE.timeout) found.push(hop);
-    before[flow] = cause;
+    const of = state[column.flow[packet]];
+    const seq = column.seq[packet];
+    if (column.cause[packet] === CAUSE.timeout) {
+      if (seq <= of.first || seq > of.beyond || offered[hop] - of.last >= SILENCE_NS) {
+        found.push(hop);
+        of.first = seq;
+        of.beyond = of.highest;
+      }
+    }
+    of.highest = Math.max(of.highest, seq);
+    of.last = offered[hop];
   }
   return Int32Array.from(found);
 })();

@@ -1,7 +1,8 @@
 // @ts-check
 // The picture of a moment.
 
-const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+const asksDark = matchMedia("(prefers-color-scheme: dark)");
+const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : asksDark.matches);
 /** Colours of flows on light and on dark ground. */
 const PALETTE = [
   ["#0b6fb8", "#63b3f2"],
@@ -42,20 +43,25 @@ const FALL_S = 0.9;
 
 /** Most packets that ever wait in each pipe: what its bar is scaled to where its limit is unknown. */
 const mostWaiting = (() => {
-  const most = new Uint32Array(pipes.length);
+  /** @type {number[][]} */
+  const joins = pipes.map(() => []);
   /** @type {number[][]} */
   const leaving = pipes.map(() => []);
-  const head = new Uint32Array(pipes.length);
   for (let hop = 0; hop < hopCount; hop++) {
     const gone = Math.min(leaves[hop], ended[hop]);
     if (gone <= offered[hop]) continue;
-    const pipe = column.pipe[hop];
-    const queue = leaving[pipe];
-    while (head[pipe] < queue.length && queue[head[pipe]] <= offered[hop]) head[pipe]++;
-    queue.push(gone);
-    most[pipe] = Math.max(most[pipe], queue.length - head[pipe]);
+    joins[column.pipe[hop]].push(offered[hop]);
+    leaving[column.pipe[hop]].push(gone);
   }
-  return most;
+  return Uint32Array.from(pipes, (_, pipe) => {
+    const gone = Float64Array.from(leaving[pipe]).sort();
+    let [left, most] = [0, 0];
+    joins[pipe].forEach((time, joined) => {
+      while (left < gone.length && gone[left] <= time) left++;
+      most = Math.max(most, joined + 1 - left);
+    });
+    return most;
+  });
 })();
 
 /** Queues that never hold more than a packet or two have a bar only while they do. @param {number} pipe */
@@ -125,6 +131,15 @@ function joins(one, other) {
 /** How high a packet is drawn. @param {number} packet */
 const breadth = (packet) => 4 + 6 * Math.sqrt(Math.min(1, column.bytes[packet] / 1514));
 
+/** What a link is; each way where they differ. @param {number} number of its forward direction */
+function linkWords(number) {
+  const [forward, backward] = [pipes[number].words, pipes[number + 1].words];
+  if (forward === backward || !backward) return forward;
+  if (!forward) return backward;
+  const [right, left] = lanes[number].ux >= 0 ? [forward, backward] : [backward, forward];
+  return `→ ${right}  ← ${left}`;
+}
+
 /**
  * @typedef {{time: number, speed: number, width: number, height: number, followed: number, chosen: number, paused: boolean}} View
  * @typedef {{x: number, y: number, r: number, hop: number}} Target
@@ -175,7 +190,7 @@ function draw(surface, view) {
     const [a, b] = [places.at[pipes[number].from], places.at[pipes[number].to]];
     const ends = [X(a.x + nx * aside), Y(a.y + ny * aside), X(b.x + nx * aside), Y(b.y + ny * aside)];
     surface.shape(ends, { stroke: colours.line, width: 1.5 }, true);
-    const words = pipes[number].words || pipes[number + 1].words;
+    const words = linkWords(number);
     if (words && lanes[number].length * scale > 90 && pipes.length <= MOST_WORDS) {
       // Beside the middle of the line: on its other side the queue grows.
       const lane = lanes[number];
@@ -206,12 +221,13 @@ function draw(surface, view) {
     const lane = lanes[number];
     const queue = waiting.get(number) ?? [];
     const room = pipe.limit_packets && pipe.limit_packets <= 4 * mostWaiting[number] ? pipe.limit_packets : mostWaiting[number];
+    const full = pipe.limit_packets > 0 && queue.length >= pipe.limit_packets;
     const each = QUEUE_LENGTH / Math.max(room, queue.length, 4);
     const { x: bx, y: by } = lane.bar;
     const outer = QUEUE_LENGTH / 2;
     box(lane, bx + lane.nx * outer, by + lane.ny * outer, QUEUE_BREADTH / 2, outer, {
-      stroke: queue.length >= room ? colours.bad : colours.line,
-      width: queue.length >= room ? 1.6 : 1,
+      stroke: full ? colours.bad : colours.line,
+      width: full ? 1.6 : 1,
     });
     queue.forEach((hop, place) => {
       const packet = column.packet[hop];
@@ -260,6 +276,6 @@ function draw(surface, view) {
     }
   });
   surface.text(14, 20, `t = ${seconds(view.time)}`, { fill: colours.text, size: 15, align: "left", weight: 600 });
-  surface.text(14, 40, `${drawn.dropped} dropped so far`, { fill: drawn.dropped ? colours.bad : colours.faint, size: 12, align: "left" });
+  surface.text(14, 40, `${drawn.dropped} dropped ${header.from_ns > 0 ? `since ${seconds(header.from_ns, 3)}` : "so far"}`, { fill: drawn.dropped ? colours.bad : colours.faint, size: 12, align: "left" });
   return drawn;
 }

@@ -61,12 +61,16 @@ const legend = element("div", { class: "flows" });
 const keys = element("div", { class: "keys" });
 
 const act = { seek, choose, follow };
+/** Where the last jump went: several events may be at one time. */
+const jumped = { kind: /** @type {Jump | ""} */ (""), number: -1, time: -1 };
 /** @param {Jump} kind @param {1 | -1} way */
 function leap(kind, way) {
-  const found = jump(kind, state.time, way, state.followed);
+  const here = jumped.kind === kind && jumped.time === state.time ? jumped.number : -1;
+  const found = jump(kind, state.time, way, state.followed, here);
   if (found < 0) return;
   go(0);
   seek(JUMPS[kind].time(found));
+  Object.assign(jumped, { kind, number: found, time: state.time });
   if (kind === "drop") choose(column.packet[dropHops[found]]);
   if (kind === "timeout") choose(column.packet[timeoutHops[found]]);
 }
@@ -98,7 +102,9 @@ function go(way) {
   play.textContent = way === 1 ? "⏸" : "▶";
   back.textContent = way === -1 ? "⏸" : "◀";
   cancelAnimationFrame(pending);
+  caption.setAttribute("aria-live", way ? "off" : "polite");
   if (way) pending = requestAnimationFrame((now) => frame(now, now));
+  else show();
 }
 /** @param {number} time */
 function seek(time) {
@@ -142,6 +148,7 @@ function show(now = -1) {
   paint();
   const share = (state.time - header.from_ns) / Math.max(1, header.to_ns - header.from_ns);
   slider.value = String(share * 100000);
+  slider.setAttribute("aria-valuetext", seconds(state.time, 3));
   plots.at(state.time);
   if (now >= 0 && now - lastPanels < 150) return;
   lastPanels = now;
@@ -200,7 +207,8 @@ canvas.addEventListener("click", (event) => {
   choose(nearest < 0 ? -1 : column.packet[nearest]);
 });
 addEventListener("keydown", (event) => {
-  if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) return;
+  const slides = event.target instanceof HTMLInputElement && event.key.startsWith("Arrow");
+  if (slides || event.ctrlKey || event.metaKey || event.altKey) return;
   const keys = /** @type {Record<string, () => void>} */ ({
     " ": () => go(state.way ? 0 : 1),
     ArrowRight: () => step(1),
@@ -241,7 +249,7 @@ const rings = /** @type {Record<string, string>} */ ({ fast: "sent again: fast",
 for (const cause of Object.keys(rings)) {
   if (causes.has(cause)) keys.append(element("span", { class: "key" }, element("span", { class: "ring", style: `border-color:${RINGS[cause][dark() ? 1 : 0]}` }), rings[cause]));
 }
-keys.append(element("span", { class: "key" }, element("span", { class: "ack" }), "ACK (hollow)"), element("span", { class: "key bad" }, "✕ dropped"));
+keys.append(element("span", { class: "key" }, element("span", { class: "ack" }), "ACK (hollow)"), element("span", { class: "key bad" }, "✕ dropped"), element("span", { class: "key" }, "Keys: space plays, ← → step, d t s jump to drops, time-outs, states (with shift: back)"));
 
 main.append(
   element("h1", {}, header.title),
@@ -291,7 +299,8 @@ if (asked.get("speed")) {
   speed.value = String(Math.log10(state.speed));
   speedWords.textContent = speedText();
 }
-seek(asked.get("t") ? Number(asked.get("t")) * 1e9 : header.from_ns);
+const begin = Number.parseFloat(asked.get("t") ?? "") * 1e9;
+seek(Number.isFinite(begin) ? begin : header.from_ns);
 
 let resizing = 0;
 addEventListener("resize", () => {

@@ -90,6 +90,7 @@ function onLine(hop, time) {
   const bits = Math.max(0, column.bytes[column.packet[hop]] + pipe.overhead_bytes) * 8;
   const sent = pipe.rate_bps ? (bits / pipe.rate_bps) * 1e9 : 0;
   const total = ended[hop] - leaves[hop];
+  if (total <= 0) return [1, 1];
   if (total === NEVER) return [0.5, 0.5]; // Under way at the end: nobody knows how far.
   const travel = total - Math.min(sent, total);
   const since = time - leaves[hop];
@@ -130,11 +131,14 @@ const JUMPS = {
  * @param {number} time
  * @param {1 | -1} way
  * @param {number} flow only of this flow; -1: of any
+ * @param {number} last the event at this time to which one has jumped; -1: none. Others may be at the
+ * same time.
  */
-function jump(kind, time, way, flow) {
+function jump(kind, time, way, flow, last) {
   const { count, time: at, flow: of } = JUMPS[kind];
   let i = way > 0 ? rank(count, at, time) : rank(count, at, time) - 1;
-  while (way < 0 && i >= 0 && at(i) >= time) i--;
+  while (last < 0 && way < 0 && i >= 0 && at(i) >= time) i--;
+  if (last >= 0) i = last + way;
   while (i >= 0 && i < count && flow >= 0 && of(i) !== flow) i += way;
   return i >= 0 && i < count ? i : -1;
 }

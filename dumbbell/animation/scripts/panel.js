@@ -95,6 +95,9 @@ function tellEvents(place, time, followed, act) {
   for (let i = now - 1; i >= 0 && shown.length < LOG_BEFORE; i--) if (fits(i)) shown.unshift(i);
   const past = shown.length;
   for (let i = now; i < told.length && shown.length < past + LOG_AFTER; i++) if (fits(i)) shown.push(i);
+  const key = `${shown.join()}|${past}`;
+  if (place.dataset.key === key) return; // So that what is focused or being clicked stays.
+  place.dataset.key = key;
   const rows = shown.map((i, place) => {
     const one = told[i];
     const go = () => {

@@ -36,7 +36,7 @@ function packetName(packet) {
   const seq = column.seq[packet];
   const payload = column.payload[packet];
   const flags = column.flags[packet];
-  if (flags & 1) return "SYN";
+  if (flags & 1) return column.back[packet] ? "SYN-ACK" : "SYN";
   if (kind === "ack") {
     const fin = flags & 2 ? "FIN, " : "";
     return column.ack[packet] >= 0 && header.counts === "bytes" ? `${fin}ACK ${column.ack[packet]}` : `${fin}ACK ${seq}`;
@@ -87,7 +87,8 @@ function story(packet) {
     const first = hop === firstHop[packet];
     const ahead = aheadOf(hop);
     const queue = ahead ? `, behind ${ahead} packet${ahead > 1 ? "s" : ""}` : "";
-    const what = first ? `${cause ?? "sent"} by ${from}` : `queued at ${from}`;
+    const sent = first && from === origin(packet);
+    const what = sent ? `${cause ?? "sent"} by ${from}` : `${first ? "was" : "queued"} at ${from}`;
     told.push({ time: offered[hop], words: `${what}, for ${to}${queue}` });
     if (leaves[hop] < NEVER && leaves[hop] > offered[hop]) {
       told.push({ time: leaves[hop], words: `left the queue of ${from} → ${to} after ${span(leaves[hop] - offered[hop])}` });
@@ -107,6 +108,9 @@ function story(packet) {
 
 /** The node where a packet's way should end. @param {number} packet */
 const destination = (packet) => (column.back[packet] ? flows[column.flow[packet]].from : flows[column.flow[packet]].to);
+
+/** The node where a packet's way began. @param {number} packet */
+const origin = (packet) => (column.back[packet] ? flows[column.flow[packet]].to : flows[column.flow[packet]].from);
 
 /** Packets that carried the same bytes, in order of sending. @param {number} packet */
 function sameBytes(packet) {
