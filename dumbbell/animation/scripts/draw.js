@@ -32,6 +32,9 @@ const NODE = 21;
 const LANE = 7;
 const QUEUE_LENGTH = 88;
 const QUEUE_BREADTH = 13;
+/** Between links that join the same nodes, and how far off the nodes they begin. */
+const ASIDE = 84;
+const BEND = 46;
 const COLUMN = 250;
 const ROW = 150;
 /** Around all that is drawn; above it there is room for the time. */
@@ -85,6 +88,12 @@ const radius = plane.map(({ x, y }, number) => {
   return Math.min(NODE, Math.max(3, nearest / 2.6));
 });
 
+/** Of each direction: the how manyth of how many links between its nodes. */
+const beside = pipes.map((pipe, number) => {
+  const same = pipes.flatMap((other, one) => (one % 2 === 0 && joins(other, pipe) ? [one] : []));
+  return { place: same.indexOf(number - (number % 2)), count: same.length };
+});
+
 /** The lane of each pipe: where it begins and ends, along it, and away from the middle of the link. */
 const lanes = pipes.map((pipe, number) => {
   const [a, b] = [plane[pipe.from], plane[pipe.to]];
@@ -92,22 +101,27 @@ const lanes = pipes.map((pipe, number) => {
   const [ux, uy] = [(b.x - a.x) / length, (b.y - a.y) / length];
   // To the left of its way: up, for one that goes right.
   const [nx, ny] = [uy, -ux];
-  // Links between the same two nodes lie beside each other.
-  const same = pipes.filter((other, one) => one < number - (number % 2) && one % 2 === 0 && joins(other, pipe)).length;
-  const aside = same * 34 * (number % 2 ? -1 : 1);
-  const [near, far] = [radius[pipe.from], radius[pipe.to]];
-  const lane = Math.min(LANE, near / 2.5 + 1);
+  // Links between the same two nodes lie beside each other, and begin and end a little off the nodes.
+  const { place, count } = beside[number];
+  const aside = (place - (count - 1) / 2) * ASIDE * (pipe.from < pipe.to ? 1 : -1);
+  const bend = count > 1 ? BEND : 0;
+  const [near, far] = [Math.max(bend, radius[pipe.from]), Math.max(bend, radius[pipe.to])];
+  const lane = Math.min(LANE, radius[pipe.from] / 2.5 + 1);
   const from = { x: a.x + ux * near + nx * (lane + aside), y: a.y + uy * near + ny * (lane + aside) };
   // Where its queue's bar stands, beside the node, and grows away from the link.
   const along = QUEUE_BREADTH / 2 + 4;
   const bar = { x: from.x + ux * along + nx * 9, y: from.y + uy * along + ny * 9 };
-  return { from, bar, ux, uy, nx, ny, length: Math.max(1, length - near - far), aside };
+  const high = count > 1 ? ASIDE - 26 : QUEUE_LENGTH;
+  /** The middle of the link, from node to node. */
+  const middle = [near, length - far].map((along) => ({ x: a.x + ux * along + nx * aside, y: a.y + uy * along + ny * aside }));
+  return { from, bar, high, middle, ux, uy, nx, ny, length: Math.max(1, length - near - far), aside };
 });
 
 /** Places of nodes and the size of the picture, before it is scaled. */
 const places = (() => {
-  const bars = lanes.filter((_, number) => hasBar(number)).map(({ bar, nx, ny }) => ({ x: bar.x + nx * (QUEUE_LENGTH + 16), y: bar.y + ny * (QUEUE_LENGTH + 16) }));
-  const all = [...plane.flatMap(({ x, y }) => [{ x: x - NODE, y: y - NODE }, { x: x + NODE, y: y + NODE + 20 }]), ...bars];
+  const bars = lanes.filter((_, number) => hasBar(number)).map(({ bar, nx, ny, high }) => ({ x: bar.x + nx * (high + 16), y: bar.y + ny * (high + 16) }));
+  const bends = lanes.flatMap(({ middle }) => middle.flatMap(({ x, y }) => [{ x, y: y - 16 }, { x, y: y + 16 }]));
+  const all = [...plane.flatMap(({ x, y }) => [{ x: x - NODE, y: y - NODE }, { x: x + NODE, y: y + NODE + 20 }]), ...bars, ...bends];
   const left = Math.min(...all.map(({ x }) => x)) - MARGIN.left;
   const top = Math.min(...all.map(({ y }) => y)) - MARGIN.top;
   const move = (/** @type {{x: number, y: number}} */ place) => {
@@ -115,7 +129,7 @@ const places = (() => {
     place.y -= top;
   };
   for (const place of plane) move(place);
-  for (const { from, bar } of lanes) [from, bar].forEach(move);
+  for (const { from, bar, middle } of lanes) [from, bar, ...middle].forEach(move);
   return {
     at: plane,
     width: Math.max(...all.map(({ x }) => x)) - left + MARGIN.right,
@@ -186,10 +200,10 @@ function draw(surface, view) {
   };
 
   for (let number = 0; number < pipes.length; number += 2) {
-    const { aside, nx, ny } = lanes[number];
+    const { aside, nx, ny, middle } = lanes[number];
     const [a, b] = [places.at[pipes[number].from], places.at[pipes[number].to]];
-    const ends = [X(a.x + nx * aside), Y(a.y + ny * aside), X(b.x + nx * aside), Y(b.y + ny * aside)];
-    surface.shape(ends, { stroke: colours.line, width: 1.5 }, true);
+    const way = [a, ...middle, b].flatMap(({ x, y }) => [X(x), Y(y)]);
+    surface.shape(way, { stroke: colours.line, width: 1.5 }, true);
     const words = linkWords(number);
     if (words && lanes[number].length * scale > 90 && pipes.length <= MOST_WORDS) {
       // Beside the middle of the line: on its other side the queue grows.
@@ -222,9 +236,9 @@ function draw(surface, view) {
     const queue = waiting.get(number) ?? [];
     const room = pipe.limit_packets && pipe.limit_packets <= 4 * mostWaiting[number] ? pipe.limit_packets : mostWaiting[number];
     const full = pipe.limit_packets > 0 && queue.length >= pipe.limit_packets;
-    const each = QUEUE_LENGTH / Math.max(room, queue.length, 4);
+    const each = lane.high / Math.max(room, queue.length, 4);
     const { x: bx, y: by } = lane.bar;
-    const outer = QUEUE_LENGTH / 2;
+    const outer = lane.high / 2;
     box(lane, bx + lane.nx * outer, by + lane.ny * outer, QUEUE_BREADTH / 2, outer, {
       stroke: full ? colours.bad : colours.line,
       width: full ? 1.6 : 1,
@@ -237,7 +251,7 @@ function draw(surface, view) {
       targets.push({ x: X(x), y: Y(y), r: Math.max(5, (each * scale) / 2), hop });
     });
     drawn.waiting[number] = queue.length;
-    const end = QUEUE_LENGTH + 9;
+    const end = lane.high + 9;
     const limit = room === pipe.limit_packets ? `/${room}` : "";
     surface.text(X(bx + lane.nx * end), Y(by + lane.ny * end), `${queue.length}${limit}`, { fill: colours.text, size: 11 * small });
   }
@@ -262,7 +276,7 @@ function draw(surface, view) {
     const far = (view.time - ended[hop]) / fall;
     const inQueue = leaves[hop] === NEVER;
     const along = inQueue ? QUEUE_BREADTH + 8 : onLine(hop, ended[hop])[1] * lane.length;
-    const off = inQueue ? Math.min(QUEUE_LENGTH, 60) : 0;
+    const off = inQueue ? Math.min(lane.high, 60) : 0;
     const x = lane.from.x + lane.ux * along + lane.nx * off + far * 26;
     const y = lane.from.y + lane.uy * along + lane.ny * off + far * far * 130;
     const dim = view.followed >= 0 && view.followed !== column.flow[packet];

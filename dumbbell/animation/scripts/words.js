@@ -47,8 +47,13 @@ function packetName(packet) {
   return `datagram ${seq}`;
 }
 
-/** @param {number} pipe */
-const pipeName = (pipe) => `${nodes[pipes[pipe].from].name} → ${nodes[pipes[pipe].to].name}`;
+/** The nodes of a direction of a link, and its name where several join them. @param {number} pipe */
+function pipeName(pipe) {
+  const { from, to, name } = pipes[pipe];
+  const same = pipes.filter((other) => other.from === from && other.to === to).length;
+  const link = same > 1 ? ` (${name.replace(/\/[a-z]+$/, "")})` : "";
+  return `${nodes[from].name} → ${nodes[to].name}${link}`;
+}
 
 /** @param {number} hop */
 function dropWords(hop) {
