@@ -247,7 +247,10 @@ function draw(surface, view) {
       const packet = column.packet[hop];
       const at = (place + 0.5) * each;
       const [x, y] = [bx + lane.nx * at, by + lane.ny * at];
-      box(lane, x, y, QUEUE_BREADTH / 2 - 1, Math.max(0.4, each / 2 - (each > 2 ? 0.5 : 0)), look(packet));
+      const style = look(packet);
+      // A ring must not cover what it is around.
+      style.width = Math.min(style.width ?? 1, each * scale * 0.22);
+      box(lane, x, y, QUEUE_BREADTH / 2 - 1, Math.max(0.4, each / 2 - (each > 2 ? 0.5 : 0)), style);
       targets.push({ x: X(x), y: Y(y), r: Math.max(5, (each * scale) / 2), hop });
     });
     drawn.waiting[number] = queue.length;
