@@ -231,6 +231,19 @@ def test_an_experiment_a_store_and_a_stretch_are_animated(tmp_path: Path) -> Non
     assert (tmp_path / "b.html").exists()
 
 
+def test_a_run_that_kept_a_stretch_shows_that_stretch(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT.replace("{to: 4 s}", "{from: 1 s, to: 2 s}"), encoding="utf-8")
+    results = dumbbell.run(file)
+    scene = scene_of_run(results, results.runs.row(0, named=True), results.hops, title="s")
+    assert (scene.from_ns, scene.to_ns) == (1_000_000_000, 2_000_000_000)
+    with pytest.raises(DumbbellError, match="no packet in this stretch"):
+        window = (3_000_000_000, 4_000_000_000)
+        scene_of_run(
+            results, results.runs.row(0, named=True), results.hops, title="s", window=window
+        )
+
+
 def test_what_was_there_before_a_stretch_belongs_to_it(results: Results, tmp_path: Path) -> None:
     row = results.runs.row(0, named=True)
     window = (1_000_000_000, 2_000_000_000)
