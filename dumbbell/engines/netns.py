@@ -14,6 +14,7 @@ from dumbbell.engines.linux.guest import guest_program, guest_version, needs
 from dumbbell.engines.linux.leftovers import sweep
 from dumbbell.engines.preflight import Concern, concerns, refused_in_real_time
 from dumbbell.errors import EngineError
+from dumbbell.trace import taps
 
 
 class NetnsEngine:
@@ -31,7 +32,7 @@ class NetnsEngine:
             raise EngineError(
                 "the engine netns needs the rights of root; the engine linux does not"
             )
-        self.version = f"{os.uname().release}+{guest_version()}"
+        self.version = f"{os.uname().release}+{guest_version()}+{taps.VERSION}"
 
     def begin(self) -> list[str]:
         """See :class:`dumbbell.engines.base.Engine`."""

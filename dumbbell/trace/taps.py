@@ -15,6 +15,8 @@ from dumbbell.layout import distances
 
 #: A pair of points, and what the way between them is called; None: it is inside a node.
 PipeOf = Callable[[str, str], str | None]
+#: Part of a kernel run's identity: another whenever the same packets would give other hops.
+VERSION = "hops1"
 _PACKET = ["flow", "direction", "packet_number"]
 
 

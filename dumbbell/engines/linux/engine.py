@@ -18,7 +18,7 @@ from dumbbell.engines.linux.kernel import kernel_named
 from dumbbell.engines.linux.launch import MEMORY, boot_command, run_guest
 from dumbbell.engines.linux.leftovers import sweep
 from dumbbell.engines.preflight import Concern, concerns, refused_in_virtual_time
-from dumbbell.trace.taps import everywhere, hops_of_run
+from dumbbell.trace import taps
 
 
 class LinuxEngine:
@@ -34,7 +34,8 @@ class LinuxEngine:
         self._kernel = kernel_named(kernel)
         self._command = boot_command(self._kernel.executable)
         self.name = f"linux:{kernel}" if kernel else "linux"
-        self.version = f"{self._kernel.version}-{self._kernel.hash[:12]}+{guest_version()}+{MEMORY}"
+        kernel = f"{self._kernel.version}-{self._kernel.hash[:12]}"
+        self.version = f"{kernel}+{guest_version()}+{MEMORY}+{taps.VERSION}"
 
     def begin(self) -> list[str]:
         """See :class:`dumbbell.engines.base.Engine`."""
@@ -71,7 +72,7 @@ def timed(command: Sequence[str], run: Run, monitor: Monitor) -> RunResult:
     spec = json.loads(run.scenario)
     stretch = spec["sampling"].get("hops")
     if stretch:
-        spec = everywhere(spec)
+        spec = taps.everywhere(spec)
         run = replace(run, scenario=json.dumps(spec))
     begin = time.perf_counter()
     output = run_guest(command, guest_program(), run, monitor)
@@ -88,7 +89,7 @@ def _hops(
     """The table `hops` of a stretch in place of `packets`, of which it is made."""
     packets = pl.read_ipc_stream(io.BytesIO(tables["packets"]))
     offered = pl.col("offered_ns").is_between(stretch["from_ns"], stretch["to_ns"], closed="left")
-    made = {"hops": hops_of_run(packets, spec).filter(offered), "packets": packets.clear()}
+    made = {"hops": taps.hops_of_run(packets, spec).filter(offered), "packets": packets.clear()}
     written = {}
     for name, frame in made.items():
         buffer = io.BytesIO()
