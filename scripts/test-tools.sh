@@ -13,7 +13,7 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get > /dev/null 2>&1; then
     exit 0
 fi
 echo "test-tools: installing ${wanted[*]}"
-if ! { apt-get update -qq &&
+if ! { timeout 120 apt-get update -qq &&
     DEBIAN_FRONTEND=noninteractive timeout 600 apt-get install -y -qq "${wanted[@]}"; } > /dev/null 2>&1; then
     echo "test-tools: not installed; tests that need them are skipped" >&2
 fi
