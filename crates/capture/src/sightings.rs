@@ -5,6 +5,7 @@ use crate::decode::{self, Address, IpPacket, TCP, UDP};
 use crate::file::Record;
 use crate::segment::Segment;
 use dumbbell_model::tables::PacketRow;
+use dumbbell_packet::tcp::{Flags, Syn};
 use hashbrown::HashMap;
 
 /// One end: address, port (0 where there are none).
@@ -217,16 +218,9 @@ impl Sightings {
 }
 
 fn flags(segment: &Segment) -> String {
-    let flags = segment.flags;
-    let named = [
-        (flags.syn(), "syn"),
-        (flags.fin(), "fin"),
-        (flags.psh(), "psh"),
-        (flags.ece(), "ece"),
-        (flags.cwr(), "cwr"),
-    ];
-    let set: Vec<_> = named.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
-    set.join(" ")
+    let set = segment.flags;
+    let syn = if set.syn() { Syn::Opens } else { Syn::No };
+    Flags { syn, fin: set.fin(), psh: set.psh(), ece: set.ece(), cwr: set.cwr() }.names()
 }
 
 #[cfg(test)]

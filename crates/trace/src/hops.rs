@@ -5,6 +5,7 @@ use crate::links::Place;
 use crate::network::Network;
 use crate::read::{Kept, Reading};
 use dumbbell_model::tables::HopRow;
+use dumbbell_packet::tcp::{Flags, Syn};
 use hashbrown::{HashMap, HashSet};
 
 /// Packets that are known again at their next link; beyond, those on no link are forgotten.
@@ -165,15 +166,10 @@ fn kind(event: &Event, stream: &str) -> &'static str {
 }
 
 fn flags(bits: u16) -> String {
-    let named = [
-        (tcp_flags::SYN, "syn"),
-        (tcp_flags::FIN, "fin"),
-        (tcp_flags::PSH, "psh"),
-        (tcp_flags::ECE, "ece"),
-        (tcp_flags::CWR, "cwr"),
-    ];
-    let set: Vec<_> = named.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, n)| *n).collect();
-    set.join(" ")
+    let has = |bit: u16| bits & bit != 0;
+    let syn = if has(tcp_flags::SYN) { Syn::Opens } else { Syn::No };
+    let (fin, psh) = (has(tcp_flags::FIN), has(tcp_flags::PSH));
+    Flags { syn, fin, psh, ece: has(tcp_flags::ECE), cwr: has(tcp_flags::CWR) }.names()
 }
 
 impl Kept for Hops {

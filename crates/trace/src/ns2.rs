@@ -60,16 +60,10 @@ pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
         _ => return other(line, network),
     };
     let mut fields = Fields::new(&line[2..]);
-    let time = fields.next();
-    let Some(time_ns) = seconds(time) else {
-        if time == b"-t" {
-            return Said::Wrong(Wrong::Nam, nam());
-        }
-        return field(1, time, "seconds");
+    let time_ns = match time(fields.next()) {
+        Ok(time_ns) => time_ns,
+        Err(wrong) => return wrong,
     };
-    if time_ns < 0 {
-        return Said::Wrong(Wrong::Negative, format!("the time is negative: {}", shown(time)));
-    }
     let (from, to) = (fields.next(), fields.next());
     if from.starts_with(b"_") {
         return wireless();
@@ -112,13 +106,7 @@ pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
     let Some(stream) = stream else {
         return Said::Wrong(Wrong::TooManyFlows, "more flows than are followed".to_owned());
     };
-    let (mut ack, mut tcp_flags, mut headers) = (-1, 0, None);
-    let extra = fields.next();
-    if !extra.is_empty() {
-        ack = whole(extra).unwrap_or(-1);
-        tcp_flags = hexadecimal(fields.next()).unwrap_or(0);
-        headers = whole(fields.next()).and_then(|n| u32::try_from(n).ok());
-    }
+    let (ack, tcp_flags, headers) = tcp_header(&mut fields);
     let payload = bytes.saturating_sub(headers.unwrap_or(HEADERS_BYTES));
     Said::Event(Event {
         what,
@@ -127,13 +115,7 @@ pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
         stream,
         uid,
         bytes,
-        kind: match kind {
-            b"ack" => Kind::Ack,
-            // A connection is opened by a packet of 40 bytes, which FullTcp calls tcp or ack.
-            b"tcp" if payload == 0 => Kind::Ack,
-            b"tcp" => Kind::Data,
-            _ => Kind::Other,
-        },
+        kind: kind_of(kind, payload),
         seq,
         ack,
         // Packets of other agents have no header of TCP: its length is 0.
@@ -141,6 +123,42 @@ pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
         tcp_flags,
         tos: ecn(flags),
     })
+}
+
+/// When it happened.
+#[inline]
+fn time(found: &[u8]) -> Result<i64, Said> {
+    match seconds(found) {
+        Some(time_ns) if time_ns >= 0 => Ok(time_ns),
+        Some(_) => {
+            let message = format!("the time is negative: {}", shown(found));
+            Err(Said::Wrong(Wrong::Negative, message))
+        }
+        None if found == b"-t" => Err(Said::Wrong(Wrong::Nam, nam())),
+        None => Err(field(1, found, "seconds")),
+    }
+}
+
+/// What `show_tcphdr_` adds, where it is there: acknowledgement, flags, length of the header.
+#[inline]
+fn tcp_header(fields: &mut Fields<'_>) -> (i64, u16, Option<u32>) {
+    let ack = fields.next();
+    if ack.is_empty() {
+        return (-1, 0, None);
+    }
+    let flags = hexadecimal(fields.next()).unwrap_or(0);
+    let length = whole(fields.next()).and_then(|length| u32::try_from(length).ok());
+    (whole(ack).unwrap_or(-1), flags, length)
+}
+
+fn kind_of(kind: &[u8], payload: u32) -> Kind {
+    match kind {
+        b"ack" => Kind::Ack,
+        // A connection is opened by a packet of 40 bytes, which FullTcp calls tcp or ack.
+        b"tcp" if payload == 0 => Kind::Ack,
+        b"tcp" => Kind::Data,
+        _ => Kind::Other,
+    }
 }
 
 /// Flags of seven characters: C ECN echo, P priority, -, A window reduced, E congestion experienced, F

@@ -160,12 +160,11 @@ function linkWords(number) {
  */
 
 /**
- * Draws a moment. Returns what was drawn: packets on lines, packets in each queue's bar, drops that
- * fall, drops so far, and places that can be clicked.
+ * What draws a moment: a surface with the plane's places on it, looks of packets, and what was drawn.
  * @param {Surface} surface
  * @param {View} view
  */
-function draw(surface, view) {
+function pen(surface, view) {
   const colours = ink();
   const scale = Math.min(view.width / places.width, view.height / places.height);
   const left = (view.width - places.width * scale) / 2;
@@ -173,12 +172,13 @@ function draw(surface, view) {
   const X = (/** @type {number} */ x) => left + x * scale;
   const Y = (/** @type {number} */ y) => top + y * scale;
   const small = Math.max(0.9, Math.min(1.25, scale));
-  /** @type {Target[]} */
-  const targets = [];
-  const hops = hopsAt(view.time);
-  const waiting = waitingAt(hops, view.time);
-  const drawn = { moving: 0, waiting: new Array(pipes.length).fill(0), falling: 0, dropped: dropsUntil(view.time), targets };
-
+  const drawn = {
+    moving: 0,
+    waiting: new Array(pipes.length).fill(0),
+    falling: 0,
+    dropped: dropsUntil(view.time),
+    targets: /** @type {Target[]} */ ([]),
+  };
   /** A box along a lane. @param {typeof lanes[0]} lane @param {number} x @param {number} y @param {number} half @param {number} high @param {Style} style */
   const box = (lane, x, y, half, high, style) => {
     const [ax, ay, bx, by] = [lane.ux * half, lane.uy * half, lane.nx * high, lane.ny * high];
@@ -198,7 +198,12 @@ function draw(surface, view) {
     if (ack) return { fill: colours.ground, stroke: flowColour(flow), width: 1.3, alpha };
     return { fill: flowColour(flow), stroke: ring, width: ring ? 2.6 : undefined, alpha };
   };
+  return { surface, view, colours, scale, small, X, Y, box, look, drawn };
+}
+/** @typedef {ReturnType<typeof pen>} Pen */
 
+/** @param {Pen} pen */
+function drawLinks({ surface, colours, scale, small, X, Y }) {
   for (let number = 0; number < pipes.length; number += 2) {
     const { aside, nx, ny, middle } = lanes[number];
     const [a, b] = [places.at[pipes[number].from], places.at[pipes[number].to]];
@@ -215,6 +220,10 @@ function draw(surface, view) {
       surface.text(x, y, words, { fill: colours.faint, size: 11 * small });
     }
   }
+}
+
+/** Packets on lines. @param {Pen} pen @param {number[]} hops */
+function drawMoving({ view, scale, X, Y, box, look, drawn }, hops) {
   for (const hop of hops) {
     if (leaves[hop] > view.time) continue;
     const packet = column.packet[hop];
@@ -227,8 +236,12 @@ function draw(surface, view) {
     const [x, y] = [lane.from.x + lane.ux * middle, lane.from.y + lane.uy * middle];
     box(lane, x, y, half, high, look(packet));
     drawn.moving++;
-    targets.push({ x: X(x), y: Y(y), r: Math.max(8, Math.min(half, 14) * scale), hop });
+    drawn.targets.push({ x: X(x), y: Y(y), r: Math.max(8, Math.min(half, 14) * scale), hop });
   }
+}
+
+/** Packets in queues, as bars. @param {Pen} pen @param {Map<number, number[]>} waiting */
+function drawQueues({ surface, colours, scale, small, X, Y, box, look, drawn }, waiting) {
   for (let number = 0; number < pipes.length; number++) {
     if (!hasBar(number) && !waiting.has(number)) continue;
     const pipe = pipes[number];
@@ -251,13 +264,17 @@ function draw(surface, view) {
       // A ring must not cover what it is around.
       style.width = Math.min(style.width ?? 1, each * scale * 0.22);
       box(lane, x, y, QUEUE_BREADTH / 2 - 1, Math.max(0.4, each / 2 - (each > 2 ? 0.5 : 0)), style);
-      targets.push({ x: X(x), y: Y(y), r: Math.max(5, (each * scale) / 2), hop });
+      drawn.targets.push({ x: X(x), y: Y(y), r: Math.max(5, (each * scale) / 2), hop });
     });
     drawn.waiting[number] = queue.length;
     const end = lane.high + 9;
     const limit = room === pipe.limit_packets ? `/${room}` : "";
     surface.text(X(bx + lane.nx * end), Y(by + lane.ny * end), `${queue.length}${limit}`, { fill: colours.text, size: 11 * small });
   }
+}
+
+/** @param {Pen} pen */
+function drawNodes({ surface, colours, scale, small, X, Y }) {
   nodes.forEach((node, number) => {
     const { x, y } = places.at[number];
     const r = radius[number];
@@ -269,7 +286,10 @@ function draw(surface, view) {
     const size = inside ? Math.min(14 * Math.max(0.75, small), r * scale * 1.1) : 12 * Math.max(0.75, small);
     if (r * scale > 6) surface.text(X(x), Y(inside ? y : y + r + 11), name, { fill: colours.text, size, weight: 600 });
   });
-  // Dropped packets fall from where they were.
+}
+
+/** Dropped packets fall from where they were. @param {Pen} pen */
+function drawDrops({ surface, view, colours, small, X, Y, box, drawn }) {
   const fall = FALL_S * 1e9 * view.speed;
   const recent = [];
   for (let i = drawn.dropped - 1; i >= 0 && view.time - ended[dropHops[i]] < fall && recent.length < 400; i--) recent.push(dropHops[i]);
@@ -286,13 +306,31 @@ function draw(surface, view) {
     const style = { fill: flowColour(column.flow[packet]), stroke: colours.bad, width: 2.2, alpha: dim ? 0.15 : 1 - 0.7 * far };
     box({ ...lane, ux: 1, uy: 0, nx: 0, ny: 1 }, x, y, 6, breadth(packet) / 2, style);
     drawn.falling++;
-    targets.push({ x: X(x), y: Y(y), r: 10, hop });
+    drawn.targets.push({ x: X(x), y: Y(y), r: 10, hop });
     if (!dim && place >= recent.length - 3) {
       const name = `✕ ${flows[column.flow[packet]].name}`;
       surface.text(X(x + 12), Y(y), name, { fill: colours.bad, size: 12 * small, align: "left", weight: 600, alpha: 1 - 0.7 * far });
     }
   });
+}
+
+/**
+ * Draws a moment. Returns what was drawn: packets on lines, packets in each queue's bar, drops that
+ * fall, drops so far, and places that can be clicked.
+ * @param {Surface} surface
+ * @param {View} view
+ */
+function draw(surface, view) {
+  const hops = hopsAt(view.time);
+  const with_ = pen(surface, view);
+  drawLinks(with_);
+  drawMoving(with_, hops);
+  drawQueues(with_, waitingAt(hops, view.time));
+  drawNodes(with_);
+  drawDrops(with_);
+  const { colours, drawn } = with_;
+  const since = header.from_ns > 0 ? `since ${seconds(header.from_ns, 3)}` : "so far";
   surface.text(14, 20, `t = ${seconds(view.time)}`, { fill: colours.text, size: 15, align: "left", weight: 600 });
-  surface.text(14, 40, `${drawn.dropped} dropped ${header.from_ns > 0 ? `since ${seconds(header.from_ns, 3)}` : "so far"}`, { fill: drawn.dropped ? colours.bad : colours.faint, size: 12, align: "left" });
+  surface.text(14, 40, `${drawn.dropped} dropped ${since}`, { fill: drawn.dropped ? colours.bad : colours.faint, size: 12, align: "left" });
   return drawn;
 }
