@@ -47,6 +47,21 @@ def _memory(value: object) -> list[int]:
     return sizes
 
 
+def _receive_buffer(value: object) -> str | dict[str, Any]:
+    """`pages`, `copied`, or the size of a buffer of its own."""
+    if value in ("pages", "copied"):
+        return str(value)
+    try:
+        size = units.whole(value, SIZE)
+    except QuantityError as error:
+        allowed = ["pages", "copied", "a size, as 2304 bytes"]
+        raise problem(error.message, found=shortened(value), allowed=allowed) from None
+    return {"own": {"bytes": size}}
+
+
+_BUFFERS = {
+    "anyOf": [{"enum": ["pages", "copied"]}, {"type": "string", "examples": ["2304 bytes"]}]
+}
 _SIZES = {"anyOf": [{"type": "array", "minItems": 3, "maxItems": 3}, {"type": "string"}]}
 NsNumber = Annotated[int, sysctl_quantity(TIME)]
 BytesNumber = Annotated[int, sysctl_quantity(SIZE)]
@@ -55,6 +70,7 @@ Profile = Annotated[str, choice(*PROFILES, what="profile")]
 DelayedAck = Annotated[
     str, choice("adaptive", "every_second", "never", what="policy of delayed ACKs")
 ]
+ReceiveBuffer = Annotated[Any, Checked(_receive_buffer, _BUFFERS)]
 Whole = Annotated[int, whole_number(0, U32)]
 Hz = Annotated[int, whole_number(100, 1000)]
 WindowScale = Annotated[int, whole_number(-31, 31)]
@@ -94,7 +110,7 @@ class TcpOptionsSpec(Strict):
     tcp_comp_sack_nr: Whole | None = None
     tcp_comp_sack_delay_ns: NsNumber | None = None
     tcp_comp_sack_slack_ns: NsNumber | None = None
-    rx_segment: PositiveSize | None = None
+    rx_segment: ReceiveBuffer | None = None
     tcp_rmem: Memory | None = None
     tcp_wmem: Memory | None = None
     tcp_moderate_rcvbuf: Flag | None = None
@@ -136,7 +152,6 @@ SCENARIO_NAMES = {
     "mtu": "mtu_bytes",
     "rto_initial": "rto_initial_ns",
     "rto_min": "rto_min_ns",
-    "rx_segment": "rx_segment_bytes",
 }
 
 

@@ -22,6 +22,6 @@ mod validate_session;
 
 pub use queue::{Framing, Queue};
 pub use scenario::Scenario;
-pub use tcp_options::{DelayedAck, TcpOptions};
+pub use tcp_options::{DelayedAck, ReceiveBuffer, TcpOptions};
 pub use units::{Rate, Span, Time};
 pub use validate::ScenarioError;

@@ -87,11 +87,8 @@ pub struct TcpOptions {
     pub tcp_moderate_rcvbuf: bool,
     /// Share of the receive buffer that is window: 1/2 for 1, 3/4 for 2, and so on.
     pub tcp_adv_win_scale: i32,
-    /// Memory that a received full segment takes while it waits to be read (its share of
-    /// `truesize`): 1448 where segments merge well (receive offload), 1528 on virtual Ethernet
-    /// without it, 2304 for a buffer of 2 KB each, 2900 behind a device that cannot
-    /// scatter-gather, such as TEQL. It decides how far the window opens.
-    pub rx_segment_bytes: u32,
+    /// In what a received segment waits to be read: it decides how far the window opens.
+    pub rx_segment: ReceiveBuffer,
     /// Bytes of one socket below TCP (TCP small queues).
     pub tcp_limit_output_bytes: u64,
     /// Shrink the window after an idle RTO (RFC 2861).
@@ -121,6 +118,23 @@ pub struct TcpOptions {
     /// HyStart++ (RFC 9406) for Reno, and for CUBIC in place of HyStart. Linux has none.
     #[serde(default)]
     pub hystart_plus_plus: bool,
+}
+
+/// Memory of a received segment (`skb->truesize`), and whether it merges with its neighbours
+/// (`skb_try_coalesce`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReceiveBuffer {
+    /// In page fragments, 17 to a buffer: virtual Ethernet, most drivers.
+    Pages,
+    /// Copied into 4 KiB that hold two full segments: behind a device that cannot scatter-gather,
+    /// such as TEQL's.
+    Copied,
+    /// Each in a buffer of its own.
+    Own {
+        /// Its memory.
+        bytes: u32,
+    },
 }
 
 /// When the receiver acknowledges data in order (RFC 1122 §4.2.3.2).

@@ -5,7 +5,7 @@ use crate::scenario::{
 };
 use crate::units::Span;
 use crate::validate_queue::check_queue;
-use crate::TcpOptions;
+use crate::{ReceiveBuffer, TcpOptions};
 use thiserror::Error;
 
 /// What is wrong with a scenario, and where.
@@ -350,7 +350,9 @@ fn check_tcp(at: &str, o: &TcpOptions) -> Result<(), ScenarioError> {
     in_range(at, "tcp_reordering", u64::from(o.tcp_reordering), 1, 1000)?;
     in_range(at, "tcp_max_reordering", u64::from(o.tcp_max_reordering), 1, 10_000)?;
     in_range(at, "tcp_adv_win_scale", o.tcp_adv_win_scale.unsigned_abs().into(), 0, 31)?;
-    in_range(at, "rx_segment_bytes", u64::from(o.rx_segment_bytes), 1, 65_536)?;
+    if let ReceiveBuffer::Own { bytes } = o.rx_segment {
+        in_range(at, "rx_segment.own.bytes", u64::from(bytes), 1, 65_536)?;
+    }
     in_range(at, "tcp_min_tso_segs", u64::from(o.tcp_min_tso_segs), 1, 64)?;
     in_range(at, "tcp_pacing_ss_ratio", u64::from(o.tcp_pacing_ss_ratio), 1, 1000)?;
     in_range(at, "tcp_pacing_ca_ratio", u64::from(o.tcp_pacing_ca_ratio), 1, 1000)?;

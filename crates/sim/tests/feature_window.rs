@@ -3,7 +3,7 @@
 mod lab;
 
 use dumbbell_model::scenario::{Algorithm, Scenario, Source};
-use dumbbell_model::{Rate, Span, TcpOptions};
+use dumbbell_model::{Rate, ReceiveBuffer, Span, TcpOptions};
 use lab::{
     delay, dumbbell, mbps, near, one_flow, run, segments, serial, tcp, tcp_of, with, Run, BULK,
     SEGMENT_BYTES,
@@ -115,7 +115,7 @@ fn the_window_is_a_share_of_the_buffer() {
             o.tcp_moderate_rcvbuf = false;
             o.tcp_rmem = [4096, buffer, buffer];
             o.tcp_adv_win_scale = scale;
-            o.rx_segment_bytes = 960; // Thin enough that it does not keep the window closed.
+            o.rx_segment = ReceiveBuffer::Own { bytes: 960 }; // So thin that the window opens.
         });
         most(&run(&scenario), "rwnd_bytes") as f64
     };
@@ -127,11 +127,12 @@ fn the_window_is_a_share_of_the_buffer() {
 
 #[test]
 fn thick_buffers_keep_the_window_from_opening() {
-    let window = |segment: u32| {
-        let scenario = with(&one(1500, Algorithm::Cubic, BULK), |o| o.rx_segment_bytes = segment);
+    let window = |kind: ReceiveBuffer| {
+        let scenario = with(&one(1500, Algorithm::Cubic, BULK), |o| o.rx_segment = kind);
         most(&run(&scenario), "rwnd_bytes")
     };
-    assert!(window(1448) > window(2900), "{} {}", window(1448), window(2900));
+    let (pages, copied) = (window(ReceiveBuffer::Pages), window(ReceiveBuffer::Copied));
+    assert!(pages > copied, "{pages} {copied}");
 }
 
 #[test]

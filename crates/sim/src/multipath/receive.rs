@@ -6,7 +6,7 @@ use crate::transport::reassembly::Reassembly;
 use crate::transport::receiver::Receiver;
 use crate::transport::subflow::Shared;
 use dumbbell_model::scenario::Sink;
-use dumbbell_model::{Span, TcpOptions, Time};
+use dumbbell_model::{ReceiveBuffer, Span, TcpOptions, Time};
 use dumbbell_packet::SackBlock;
 
 /// How often a rate-limited application reads.
@@ -100,8 +100,12 @@ impl DataReceiver {
     fn memory(&self) -> u64 {
         let unread = self.ack_seq - self.copied - u64::from(self.closed);
         let bytes = unread + self.reassembly.bytes();
-        bytes * u64::from(self.options.rx_segment_bytes) / self.mss()
-            + self.reassembly.ranges() as u64 * BUFFER_OVERHEAD_BYTES
+        let segments = match self.options.rx_segment {
+            ReceiveBuffer::Pages => bytes,
+            ReceiveBuffer::Copied => 2 * bytes, // Two in 5800 bytes.
+            ReceiveBuffer::Own { bytes: own } => bytes * u64::from(own) / self.mss(),
+        };
+        segments + self.reassembly.ranges() as u64 * BUFFER_OVERHEAD_BYTES
     }
 
     fn space(&self) -> u64 {
@@ -161,7 +165,7 @@ impl DataReceiver {
                 return;
             }
             let before = self.reassembly.bytes();
-            self.reassembly.insert(SackBlock { start: dsn, end }, u64::MAX);
+            self.reassembly.insert(self.options.rx_segment, SackBlock { start: dsn, end });
             let held = self.reassembly.bytes();
             counters.duplicate_bytes += bytes - (held - before);
             counters.out_of_order_max_bytes = counters.out_of_order_max_bytes.max(held);
@@ -173,8 +177,8 @@ impl DataReceiver {
         if !self.reassembly.is_empty() {
             let before = self.reassembly.bytes();
             let (next, _) = self.reassembly.advance(end);
-            while let Some(taken) = self.reassembly.take_buffer(self.ack_seq) {
-                self.ack_seq += taken;
+            while let Some(buffer) = self.reassembly.take_buffer(self.ack_seq) {
+                self.ack_seq += buffer.bytes;
             }
             debug_assert_eq!(self.ack_seq, next);
             let used = next - end;

@@ -65,7 +65,7 @@ impl End<'_> {
         }
         if data {
             self.receive(Receiver::ack_check);
-            self.receive(Receiver::read_available);
+            self.receive(Receiver::wake_application);
         }
         if !self.sender.wrote_all() {
             self.send(now, Sender::run_source);

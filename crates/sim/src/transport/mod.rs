@@ -12,6 +12,7 @@ pub(crate) mod rack;
 pub(crate) mod rate;
 mod rate_halving;
 pub(crate) mod reassembly;
+pub(crate) mod receive_buffer;
 pub(crate) mod receiver;
 mod receiver_ack;
 mod receiver_sack;

@@ -1,6 +1,15 @@
 //! Bytes that arrived out of order (Linux's `out_of_order_queue`), as disjoint ranges.
 
+use super::receive_buffer::Buffer;
+use dumbbell_model::ReceiveBuffer;
 use dumbbell_packet::SackBlock;
+
+/// A buffer, and where its bytes lie.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    block: SackBlock,
+    buffer: Buffer,
+}
 
 /// Disjoint, non-adjacent ranges in ascending order.
 #[derive(Clone, Debug, Default)]
@@ -8,7 +17,8 @@ pub(crate) struct Reassembly {
     ranges: Vec<SackBlock>,
     bytes: u64,
     /// The same bytes in the buffers that hold them, in ascending order.
-    buffers: Vec<SackBlock>,
+    buffers: Vec<Held>,
+    memory_bytes: u64,
 }
 
 impl Reassembly {
@@ -26,33 +36,40 @@ impl Reassembly {
         self.ranges.len()
     }
 
-    /// Buffers that hold them.
-    pub(crate) fn buffers(&self) -> usize {
-        self.buffers.len()
+    /// Memory of the buffers that hold them.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
     }
 
-    /// A segment goes into the buffer that ends where it starts, if that has room below `most`
-    /// bytes, else into one of its own (`tcp_ooo_try_coalesce`). True: of its own.
-    pub(crate) fn needs_buffer(&self, new: SackBlock, most: u64) -> bool {
-        let at = self.buffers.partition_point(|buffer| buffer.end < new.start);
-        !self.buffers.get(at).is_some_and(|b| b.end == new.start && new.end - b.start <= most)
+    /// A segment goes into the buffer that ends where it starts, if that has room, else into one
+    /// of its own (`tcp_ooo_try_coalesce`). True: of its own.
+    pub(crate) fn needs_buffer(&self, kind: ReceiveBuffer, new: SackBlock) -> bool {
+        let at = self.buffers.partition_point(|held| held.block.end < new.start);
+        let piece = Buffer::arriving(kind, new.start, new.end - new.start);
+        !self.buffers.get(at).is_some_and(|held| {
+            held.block.end == new.start && { held.buffer }.merge(&piece) // Into a copy.
+        })
     }
 
     /// Puts a segment into buffers; what is there already stays where it is.
-    fn fill_buffers(&mut self, new: SackBlock, most: u64) {
+    fn fill_buffers(&mut self, kind: ReceiveBuffer, new: SackBlock) {
         let mut start = new.start;
-        let mut at = self.buffers.partition_point(|buffer| buffer.end <= start);
+        let mut at = self.buffers.partition_point(|held| held.block.end <= start);
         while start < new.end {
-            let next = self.buffers.get(at).copied();
+            let next = self.buffers.get(at).map(|held| held.block);
             let end = next.map_or(new.end, |next| next.start.min(new.end));
             if start < end {
+                let mut buffer = Buffer::arriving(kind, start, end - start);
                 let before = at.checked_sub(1).and_then(|before| self.buffers.get_mut(before));
-                match before.filter(|b| b.end == start && end - b.start <= most) {
-                    Some(before) => before.end = end,
-                    None => {
-                        self.buffers.insert(at, SackBlock { start, end });
-                        at += 1;
-                    }
+                let memory_bytes = &mut self.memory_bytes;
+                let fits = before
+                    .filter(|held| held.block.end == start)
+                    .is_some_and(|held| merged(held, &buffer, memory_bytes));
+                if !fits {
+                    buffer.condense(kind);
+                    self.memory_bytes += buffer.memory_bytes;
+                    self.buffers.insert(at, Held { block: SackBlock { start, end }, buffer });
+                    at += 1;
                 }
             }
             start = next.map_or(new.end, |next| next.end);
@@ -60,18 +77,18 @@ impl Reassembly {
         }
     }
 
-    /// Takes out the first buffer if it starts at or below `next`, and returns what of it lies
-    /// above.
-    pub(crate) fn take_buffer(&mut self, next: u64) -> Option<u64> {
-        let first = *self.buffers.first().filter(|first| first.start <= next)?;
-        self.buffers.remove(0);
-        Some(first.end.saturating_sub(next))
+    /// Takes out the first buffer if it starts at or below `next`; of it counts what lies above.
+    pub(crate) fn take_buffer(&mut self, next: u64) -> Option<Buffer> {
+        self.buffers.first().filter(|first| first.block.start <= next)?;
+        let Held { block, mut buffer } = self.buffers.remove(0);
+        self.memory_bytes -= buffer.memory_bytes;
+        buffer.bytes = block.end.saturating_sub(next);
+        Some(buffer)
     }
 
-    /// Inserts a segment; returns what of it was there already, if anything (RFC 2883). A buffer
-    /// holds `most` bytes.
-    pub(crate) fn insert(&mut self, new: SackBlock, most: u64) -> Option<SackBlock> {
-        self.fill_buffers(new, most);
+    /// Inserts a segment; returns what of it was there already, if anything (RFC 2883).
+    pub(crate) fn insert(&mut self, kind: ReceiveBuffer, new: SackBlock) -> Option<SackBlock> {
+        self.fill_buffers(kind, new);
         // The first range that ends at or after the segment's start, and all it touches.
         let first = self.ranges.partition_point(|range| range.end < new.start);
         let mut end = first;
@@ -117,6 +134,17 @@ impl Reassembly {
     }
 }
 
+/// Whether a segment found room in the buffer before it; `memory_bytes` of all is kept right.
+fn merged(before: &mut Held, new: &Buffer, memory_bytes: &mut u64) -> bool {
+    let had = before.buffer.memory_bytes;
+    let fits = before.buffer.merge(new);
+    if fits {
+        before.block.end += new.bytes;
+        *memory_bytes += before.buffer.memory_bytes - had;
+    }
+    fits
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,8 +162,8 @@ mod tests {
                     next = next.max(new.end);
                     let (after, _) = reassembly.advance(next);
                     let mut taken = next;
-                    while let Some(bytes) = reassembly.take_buffer(taken) {
-                        taken += bytes;
+                    while let Some(buffer) = reassembly.take_buffer(taken) {
+                        taken += buffer.bytes;
                     }
                     prop_assert_eq!(taken, after);
                     while held.contains(&next) { next += 1; }
@@ -143,14 +171,17 @@ mod tests {
                     prop_assert_eq!(after, next);
                 } else {
                     let known = (new.start..new.end).filter(|b| held.contains(b)).count();
-                    let overlap = reassembly.insert(new, 7);
+                    let overlap = reassembly.insert(ReceiveBuffer::Copied, new);
                     prop_assert_eq!(overlap.is_some(), known > 0);
                     held.extend(new.start..new.end);
                 }
                 prop_assert_eq!(reassembly.bytes(), held.len() as u64);
-                let buffered = reassembly.buffers.iter().map(|b| b.end - b.start).sum::<u64>();
+                let held_in = &reassembly.buffers;
+                let buffered = held_in.iter().map(|b| b.block.end - b.block.start).sum::<u64>();
+                let memory = held_in.iter().map(|b| b.buffer.memory_bytes).sum::<u64>();
+                prop_assert_eq!(reassembly.memory_bytes(), memory);
                 prop_assert_eq!(buffered, held.len() as u64);
-                prop_assert!(reassembly.buffers.windows(2).all(|w| w[0].end <= w[1].start));
+                prop_assert!(reassembly.buffers.windows(2).all(|w| w[0].block.end <= w[1].block.start));
                 prop_assert!(reassembly.ranges.windows(2).all(|w| w[0].end < w[1].start));
             }
         }

@@ -4,6 +4,7 @@
 
 use super::ecn::ReceiverEcn;
 use super::reassembly::Reassembly;
+use super::receive_buffer::{Buffer, ReceiveQueue};
 use super::rtt::RTO_MAX_US;
 use super::sender::Sender;
 use super::subflow::ReceivingSubflow;
@@ -13,14 +14,11 @@ use dumbbell_model::scenario::Sink;
 use dumbbell_model::{Span, TcpOptions, Time};
 use dumbbell_packet::tcp::{Flags, SACK_BLOCKS_MAX};
 use dumbbell_packet::{SackBlock, Segment};
-use std::collections::VecDeque;
 
 /// TCP_MAX_QUICKACKS.
 pub(super) const MAX_QUICKACKS: u32 = 16;
 /// TCP_ATO_MIN and TCP_DELACK_MIN: 40 ms.
 pub(super) const ATO_MIN_MS: u64 = 40;
-/// Memory around the payload of a segment that could not be merged with its neighbour.
-pub(super) const SEGMENT_OVERHEAD_BYTES: u64 = 1280;
 /// A timestamp may be this much older than the last one (TCP_PAWS_WINDOW).
 const PAWS_WINDOW_MS: i32 = 1;
 /// Of a FIN whose application is gone (`tcp_orphan_retries`).
@@ -78,8 +76,7 @@ pub(crate) struct Receiver {
     pub(super) window_clamp: u64,
     pub(super) rcvbuf: u64,
     pub(super) copied_seq: u64,
-    /// Buffers that wait to be read, in bytes.
-    pub(super) unread_buffers: VecDeque<u64>,
+    pub(super) unread: ReceiveQueue,
     pub(super) reassembly: Reassembly,
     pub(super) fin_at: Option<u64>,
     pub(super) finished: bool,
@@ -151,7 +148,7 @@ impl Receiver {
             window_clamp: 0,
             rcvbuf: options.tcp_rmem[1],
             copied_seq: 0,
-            unread_buffers: VecDeque::new(),
+            unread: ReceiveQueue::default(),
             reassembly: Reassembly::default(),
             fin_at: None,
             finished: false,
@@ -192,7 +189,7 @@ impl Receiver {
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, ecn_field: u8) {
         if self.on_segment_first(now, segment, ecn_field) {
             self.ack_check();
-            self.read_available();
+            self.wake_application();
         }
     }
 
@@ -335,14 +332,18 @@ impl Receiver {
             self.acknowledge_at_once();
             return;
         }
-        self.queue_unread(end - self.rcv_nxt);
+        self.unread.push(Buffer::arriving(
+            self.options.rx_segment,
+            self.rcv_nxt,
+            end - self.rcv_nxt,
+        ));
         self.rcv_nxt = end;
         self.data_received(segment);
         if !self.reassembly.is_empty() {
             let (next, duplicate) = self.reassembly.advance(self.rcv_nxt);
-            while let Some(bytes) = self.reassembly.take_buffer(self.rcv_nxt) {
-                self.queue_unread(bytes);
-                self.rcv_nxt += bytes;
+            while let Some(buffer) = self.reassembly.take_buffer(self.rcv_nxt) {
+                self.unread.push(buffer);
+                self.rcv_nxt += buffer.bytes;
             }
             debug_assert_eq!(self.rcv_nxt, next);
             if let Some(block) = duplicate {
@@ -385,18 +386,18 @@ impl Receiver {
     /// `tcp_data_queue_ofo`.
     pub(super) fn queue_out_of_order(&mut self, block: SackBlock) {
         self.ecn_check_ce();
-        if self.memory() + self.advmss + SEGMENT_OVERHEAD_BYTES > self.rcvbuf {
-            return; // No room: as if lost (tcp_try_rmem_schedule).
+        if self.memory() > self.rcvbuf && !self.clamp_window() {
+            return; // No room: as if lost (tcp_try_rmem_schedule); Linux would copy buffers first.
         }
         self.ack.scheduled = true;
         let first = self.reassembly.is_empty();
         // A buffer of its own is charged after the window grows, a merged one before.
-        let most = self.merged_most();
-        let own_buffer = self.merges_well() && self.reassembly.needs_buffer(block, most);
+        let kind = self.options.rx_segment;
+        let own_buffer = self.reassembly.needs_buffer(kind, block);
         if own_buffer && self.options.tcp_sack {
-            self.grow_window(block.end - block.start);
+            self.grow_window(block.end - block.start, false);
         }
-        if let Some(duplicate) = self.reassembly.insert(block, most) {
+        if let Some(duplicate) = self.reassembly.insert(kind, block) {
             if duplicate == block {
                 self.duplicate_packets += 1;
             }
@@ -412,7 +413,7 @@ impl Receiver {
             self.new_sack(block);
         }
         if !own_buffer {
-            self.grow_window(block.end - block.start);
+            self.grow_window(block.end - block.start, false);
         }
     }
 
@@ -449,7 +450,7 @@ impl Receiver {
         self.ack.last_data = now;
         self.ecn_check_ce();
         if length >= 128 {
-            self.grow_window(length);
+            self.grow_window(length, true);
         }
     }
 
@@ -512,7 +513,7 @@ impl Receiver {
             self.delayed_ack_timeout();
         }
         if self.read_at.is_some_and(|at| at <= now) {
-            self.read_slowly();
+            self.application_reads();
         }
         if self.close_at.is_some_and(|at| at <= now) {
             self.close_at = None;

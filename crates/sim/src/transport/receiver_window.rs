@@ -1,15 +1,10 @@
 //! The receiver's memory and window: what it offers (RFC 9293 §3.8.6), how the buffer grows
 //! (dynamic right-sizing, Feng & Fisk 2001), how the application reads.
 
-use super::receiver::{Receiver, SEGMENT_OVERHEAD_BYTES};
+use super::receive_buffer::judged_memory;
+use super::receiver::Receiver;
 use dumbbell_model::{DelayedAck, Span};
 
-/// Memory of an out-of-order segment at least.
-const OUT_OF_ORDER_SEGMENT_BYTES: u64 = 2304;
-/// `struct skb_shared_info`: a segment that takes as much beside its payload was not merged.
-const SHARED_INFO_BYTES: u64 = 320;
-/// Segments that one buffer can hold (MAX_SKB_FRAGS).
-const MERGED_SEGMENTS: u64 = 17;
 /// How often a rate-limited application reads.
 pub(super) const SLOW_READ_INTERVAL: Span = Span::from_ms(10);
 
@@ -26,13 +21,14 @@ impl Receiver {
 
     /// `tcp_grow_window`: the advertised window opens by two segments per segment, if buffers of
     /// this kind would fit (`__tcp_grow_window`).
-    pub(super) fn grow_window(&mut self, length: u64) {
+    pub(super) fn grow_window(&mut self, length: u64, in_order: bool) {
         let room = self.window_clamp.min(self.space()).saturating_sub(self.rcv_ssthresh);
         if room == 0 {
             return;
         }
-        // Measured on Linux: the first of two merged buffers carries the memory of both.
-        let mut share = self.win_from_space(2 * u64::from(self.options.rx_segment_bytes));
+        let memory = judged_memory(self.options.rx_segment, length, in_order);
+        let mut increase = 2 * self.advmss;
+        let mut share = self.win_from_space(memory);
         if share > length {
             share >>= 1;
             let mut window = self.win_from_space(self.options.tcp_rmem[2]) >> 1;
@@ -43,11 +39,24 @@ impl Receiver {
             if self.rcv_ssthresh > window {
                 return;
             }
+            increase = 2 * self.ack.rcv_mss;
         }
-        self.rcv_ssthresh += room.min((2 * self.advmss).max(2 * length));
+        self.rcv_ssthresh += room.min(increase.max(2 * length));
         if self.options.delayed_ack != DelayedAck::EverySecond {
             self.ack.quick |= 1;
         }
+    }
+
+    /// More waits than the buffer should hold: it grows up to its maximum, or else the window falls
+    /// (`tcp_clamp_window`). True: it fits now.
+    pub(super) fn clamp_window(&mut self) -> bool {
+        self.ack.quick = 0;
+        let memory = self.memory();
+        self.rcvbuf = self.rcvbuf.max(memory.min(self.options.tcp_rmem[2]));
+        if memory > self.rcvbuf {
+            self.rcv_ssthresh = self.window_clamp.min(2 * self.advmss);
+        }
+        memory <= self.rcvbuf
     }
 
     /// Share of a buffer that is window (`tcp_win_from_space`).
@@ -60,43 +69,9 @@ impl Receiver {
         }
     }
 
-    /// Is the memory of a segment that of its payload, once it is merged with the one before
-    /// (`tcp_try_coalesce`)?
-    pub(super) fn merges_well(&self) -> bool {
-        u64::from(self.options.rx_segment_bytes) < self.advmss + SHARED_INFO_BYTES
-    }
-
-    /// Memory in use (`sk_rmem_alloc`): in-order segments merge well, out-of-order ranges each
-    /// keep a buffer of their own, or more where they are long.
+    /// Memory in use (`sk_rmem_alloc`).
     pub(super) fn memory(&self) -> u64 {
-        let unread = self.rcv_nxt - self.copied_seq;
-        let per_segment = u64::from(self.options.rx_segment_bytes);
-        let in_order = unread * per_segment / self.advmss;
-        if self.merges_well() {
-            let buffers = self.unread_buffers.len() + self.reassembly.buffers();
-            return in_order
-                + self.reassembly.bytes() * per_segment / self.advmss
-                + buffers as u64 * SEGMENT_OVERHEAD_BYTES;
-        }
-        in_order
-            + self.reassembly.bytes() * per_segment.max(OUT_OF_ORDER_SEGMENT_BYTES) / self.advmss
-            + self.reassembly.ranges() as u64 * SEGMENT_OVERHEAD_BYTES
-    }
-
-    /// Most bytes in one buffer.
-    pub(super) fn merged_most(&self) -> u64 {
-        MERGED_SEGMENTS * self.advmss
-    }
-
-    /// So many bytes more wait to be read. They come in one buffer, which merges with the last
-    /// one as a whole or not at all (`tcp_queue_rcv`, `tcp_ofo_queue`).
-    pub(super) fn queue_unread(&mut self, bytes: u64) {
-        let most = self.merged_most();
-        match self.unread_buffers.back_mut() {
-            Some(last) if *last + bytes <= most => *last += bytes,
-            _ if bytes > 0 => self.unread_buffers.push_back(bytes),
-            _ => {}
-        }
+        self.unread.memory_bytes() + self.reassembly.memory_bytes()
     }
 
     pub(super) fn space(&self) -> u64 {
@@ -173,24 +148,39 @@ impl Receiver {
         }
     }
 
-    /// The application reads what waits once it is enough (`tcp_recvmsg`).
-    pub(super) fn read_available(&mut self) {
-        if self.sink.rate_bps.is_some() {
+    /// The application is woken once enough waits (`tcp_data_ready`). One that waits for more than a
+    /// byte runs after all that arrives at this instant: acknowledgements come first.
+    pub(super) fn wake_application(&mut self) {
+        if self.sink.rate_bps.is_some() || !self.is_readable() {
             return;
         }
-        let waiting = self.rcv_nxt - self.copied_seq;
-        let pressed = self.memory() > self.rcvbuf - (self.rcvbuf >> 3)
-            || self.receive_window() <= self.ack.rcv_mss;
-        if waiting > 0 && (waiting >= self.sink.lowat_bytes || pressed || self.finished) {
-            self.read(waiting);
+        if self.sink.lowat_bytes > 1 {
+            self.read_at = Some(self.now);
+        } else {
+            self.read(self.unread_bytes());
         }
     }
 
-    pub(super) fn read_slowly(&mut self) {
-        let Some(rate) = self.sink.rate_bps else { return };
+    fn unread_bytes(&self) -> u64 {
+        self.rcv_nxt - self.copied_seq
+    }
+
+    /// `tcp_epollin_ready`.
+    fn is_readable(&self) -> bool {
+        let unread = self.unread_bytes();
+        let pressed = self.memory() > self.rcvbuf - (self.rcvbuf >> 3)
+            || self.receive_window() <= self.ack.rcv_mss;
+        unread > 0 && (unread >= self.sink.lowat_bytes || pressed || self.finished)
+    }
+
+    /// The application's turn: it takes all, or what its rate allows.
+    pub(super) fn application_reads(&mut self) {
+        let Some(rate) = self.sink.rate_bps else {
+            self.read_at = None;
+            return self.read(self.unread_bytes());
+        };
         self.read_at = Some(self.now + SLOW_READ_INTERVAL);
-        let waiting = self.rcv_nxt - self.copied_seq;
-        let bytes = rate.bytes_in(SLOW_READ_INTERVAL).min(waiting);
+        let bytes = rate.bytes_in(SLOW_READ_INTERVAL).min(self.unread_bytes());
         if bytes > 0 {
             self.read(bytes);
         }
@@ -200,20 +190,10 @@ impl Receiver {
     /// (`tcp_cleanup_rbuf`).
     pub(super) fn read(&mut self, bytes: u64) {
         let mut left = bytes;
-        while let Some(front) = self.unread_buffers.front_mut().filter(|_| left > 0) {
-            let piece = left.min(*front);
-            *front -= piece;
+        while let Some(piece) = self.unread.read(left) {
             left -= piece;
             self.copied_seq += piece;
-            if *front == 0 {
-                self.unread_buffers.pop_front();
-            }
-            if self.merges_well() {
-                self.adjust_space(); // After each buffer (`tcp_recvmsg_locked`).
-            }
-        }
-        if !self.merges_well() {
-            self.adjust_space();
+            self.adjust_space(); // After each buffer (`tcp_recvmsg_locked`).
         }
         self.clean_up(bytes);
     }

@@ -121,6 +121,8 @@ pub(crate) struct Sender {
     /// Memory around the payload of what is sent and neither acknowledged nor SACKed.
     pub(crate) sent_overhead_bytes: u64,
     pub(crate) source_at: Option<Time>,
+    /// Of the call that then goes on.
+    pub(super) copied_bytes: u64,
 
     // Scoreboard (all in packets).
     pub(crate) packets_out: u32,
@@ -266,6 +268,7 @@ impl Sender {
             sndbuf: options.tcp_wmem[1],
             sent_overhead_bytes: 0,
             source_at: None,
+            copied_bytes: 0,
             packets_out: 0,
             sacked_out: 0,
             lost_out: 0,

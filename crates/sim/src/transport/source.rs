@@ -4,6 +4,7 @@
 use super::output::{Push, GSO_MAX_BYTES};
 use super::sender::{Phase, Sender, SEGMENT_OVERHEAD_BYTES};
 use dumbbell_model::scenario::Source;
+use dumbbell_model::Span;
 
 /// Headers and shared info Linux reserves around a segment when it sizes the send buffer.
 const MAX_TCP_HEADER_BYTES: u64 = 320;
@@ -11,6 +12,10 @@ const SHARED_INFO_BYTES: u64 = 320;
 const SK_BUFF_BYTES: u64 = 256;
 /// The application writes so much per call.
 const PIECE_BYTES: u64 = 65_536;
+/// From the first unit that leaves an empty queue to the next: the rest of the call is copied
+/// meanwhile. However short, it lets the first unit arrive before those of other paths; this is a
+/// step of the kernel's clock in virtual time.
+const COPYING: Span = Span::from_ns(256);
 
 impl Sender {
     /// Bytes that go into one buffer of the write queue: a unit of segmentation offload, at most
@@ -93,7 +98,7 @@ impl Sender {
                 if bytes == Some(self.written_bytes) {
                     self.stopped = true;
                     self.close();
-                } else if !refill.is_zero() {
+                } else if !refill.is_zero() && self.source_at.is_none() {
                     self.source_at = Some(self.now + refill);
                 }
             }
@@ -119,19 +124,21 @@ impl Sender {
         }
         let mut left = wanted;
         self.no_space = false;
-        while left > 0 && !self.no_space {
-            left -= self.write_piece(left.min(PIECE_BYTES));
+        while left > 0 && !self.no_space && self.source_at.is_none() {
+            left -= self.write_piece(left);
         }
     }
 
-    /// One call of `tcp_sendmsg_locked`. Returns the bytes it took.
+    /// One call of `tcp_sendmsg_locked`, or the rest of one. Returns the bytes it took.
     fn write_piece(&mut self, wanted: u64) -> u64 {
         let goal = self.size_goal();
+        let begun = core::mem::take(&mut self.copied_bytes);
+        let wanted = wanted.min(PIECE_BYTES - begun);
         let mut written = 0;
         while written < wanted {
             let room = self.write_queue.tail_room_bytes(goal).min(wanted - written);
             let bytes = if room > 0 {
-                self.write_queue.append(room, written == 0);
+                self.write_queue.append(room, begun + written == 0);
                 room
             } else if self.queued_memory() < self.sndbuf {
                 // A buffer is begun while the memory is below the limit, and then filled.
@@ -144,8 +151,11 @@ impl Sender {
             };
             written += bytes;
             self.write_seq += bytes;
-            if written < wanted {
-                self.push_full_buffer();
+            if written < wanted && self.push_full_buffer() && self.may_pause() {
+                self.written_bytes += written;
+                self.copied_bytes = begun + written;
+                self.source_at = Some(self.now + COPYING);
+                return written;
             }
         }
         self.written_bytes += written;
@@ -158,14 +168,23 @@ impl Sender {
 
     /// The last buffer is full and more is to be written: what is out of half of the receiver's
     /// window is sent (`forced_push`), otherwise one unit, where nothing else waits. What left the
-    /// buffer is filled up again.
-    fn push_full_buffer(&mut self) {
+    /// buffer is filled up again. True: the one unit was sent.
+    fn push_full_buffer(&mut self) -> bool {
         if self.write_seq > self.pushed_seq + (self.max_window >> 1) {
             self.mark_push();
             self.push(Push::Forced);
         } else if self.write_queue.head_is_tail() {
+            let before = self.out.len();
             self.push(Push::One); // tcp_push_one
+            return self.out.len() > before;
         }
+        false
+    }
+
+    /// Whether what is left of a call may be written a moment later: the next call of the source
+    /// goes on with it.
+    fn may_pause(&self) -> bool {
+        matches!(self.source, Source::Bulk { .. } | Source::Session)
     }
 
     pub(super) fn mark_push(&mut self) {

@@ -307,11 +307,6 @@ impl Sender {
 impl Receiver {
     /// Makes it a subflow.
     pub(crate) fn make_subflow(&mut self, role: Role, refuses: bool) {
-        if !refuses {
-            // Its segments are shorter, and so is the memory of each.
-            let bytes = &mut self.options.rx_segment_bytes;
-            *bytes = bytes.saturating_sub(MAPPING_BYTES).max(1);
-        }
         self.subflow = Some(Box::new(ReceivingSubflow {
             role,
             mappings: Mappings::default(),
@@ -383,7 +378,10 @@ impl Receiver {
             subflow.taken.push((from, piece.dsn, piece.bytes));
         }
         self.copied_seq += piece.bytes;
-        self.unread_buffers.clear();
+        let mut left = piece.bytes;
+        while let Some(read) = self.unread.read(left) {
+            left -= read;
+        }
         let copied_seq = self.copied_seq;
         if let Some(subflow) = &mut self.subflow {
             subflow.mappings.forget_below(copied_seq);
