@@ -5,13 +5,12 @@
 use dumbbell_model::ReceiveBuffer;
 use std::collections::VecDeque;
 
-/// `struct sk_buff` and a head of 1 KiB, which holds the headers.
-const HEAD_BYTES: u64 = 1280;
-/// Payload that still fits behind the headers in that head.
-const HEAD_ROOM_BYTES: u64 = 384;
-/// What a head of 4 KiB takes more, and how much payload it has room for.
-const LARGE_HEAD_BYTES: u64 = 3072;
-const LARGE_HEAD_ROOM_BYTES: u64 = 3456;
+/// `struct sk_buff`, and the head of 1 KiB that holds the headers.
+const SK_BUFF_BYTES: u64 = 256;
+const SMALL_HEAD_BYTES: u64 = 1024;
+const HEAD_BYTES: u64 = SK_BUFF_BYTES + SMALL_HEAD_BYTES;
+/// Of a head, headers and the space before them, and `struct skb_shared_info`, take so much.
+const HEAD_USED_BYTES: u64 = 640;
 /// Fragments of one buffer (MAX_SKB_FRAGS).
 const FRAGMENTS_MAX: u64 = 17;
 /// The sender writes into pages of so many bytes (SKB_FRAG_PAGE_ORDER); a segment that crosses
@@ -45,10 +44,7 @@ impl Buffer {
                 let last = seq + bytes.max(1) - 1;
                 Room::Fragments(1 + last / PAGE_BYTES - seq / PAGE_BYTES)
             }
-            ReceiveBuffer::Copied if bytes > HEAD_ROOM_BYTES => {
-                Room::Tail(LARGE_HEAD_ROOM_BYTES.saturating_sub(bytes))
-            }
-            ReceiveBuffer::Copied => Room::Tail(HEAD_ROOM_BYTES - bytes),
+            ReceiveBuffer::Copied => Room::Tail(head_bytes(bytes) - HEAD_USED_BYTES - bytes),
             ReceiveBuffer::Own { .. } => Room::Tail(0),
         };
         Self { bytes, memory_bytes, room }
@@ -77,12 +73,21 @@ impl Buffer {
     }
 }
 
+/// The head into which a segment's payload is copied (`__pskb_pull_tail`): 128 bytes more than
+/// needed, in lines of the cache, then the next power of two.
+fn head_bytes(payload: u64) -> u64 {
+    if payload + HEAD_USED_BYTES <= SMALL_HEAD_BYTES {
+        return SMALL_HEAD_BYTES;
+    }
+    let data_bytes = (payload + HEAD_USED_BYTES / 2 + 128).next_multiple_of(64);
+    (data_bytes + HEAD_USED_BYTES / 2).next_power_of_two()
+}
+
 /// Memory of a segment as it arrives.
 pub(crate) fn arriving_memory(kind: ReceiveBuffer, bytes: u64) -> u64 {
     match kind {
         ReceiveBuffer::Pages => HEAD_BYTES + bytes,
-        ReceiveBuffer::Copied if bytes > HEAD_ROOM_BYTES => HEAD_BYTES + bytes + LARGE_HEAD_BYTES,
-        ReceiveBuffer::Copied => HEAD_BYTES + bytes,
+        ReceiveBuffer::Copied => SK_BUFF_BYTES + head_bytes(bytes) + bytes,
         ReceiveBuffer::Own { bytes: own } => u64::from(own),
     }
 }
@@ -174,6 +179,13 @@ mod tests {
         let mut early = Buffer::arriving(ReceiveBuffer::Copied, 0, FULL);
         early.condense(ReceiveBuffer::Copied);
         assert_eq!(early.memory_bytes, 4352);
+        // Shorter ones, before and after: 1144 and 304 bytes.
+        for (bytes, arrived, condensed) in [(1144, 3448, 2304), (304, 1584, 1280)] {
+            let mut early = Buffer::arriving(ReceiveBuffer::Copied, 0, bytes);
+            assert_eq!(early.memory_bytes, arrived);
+            early.condense(ReceiveBuffer::Copied);
+            assert_eq!(early.memory_bytes, condensed);
+        }
     }
 
     #[test]
