@@ -1,10 +1,13 @@
 //! Address resolution between hosts and routers: ARP (RFC 826) with the states of RFC 4861 §7.3.2
-//! as Linux keeps them for IPv4 too (net/core/neighbour.c).
+//! as Linux keeps them for IPv4 too (net/core/neighbour.c), by timers on the wheel, that of a
+//! kernel of 1000 ticks a second: what is asked again after five seconds goes out within the next
+//! half second, and several routers ask at the same instant.
 //!
 //! An entry belongs to a node's pipe and the neighbour behind it, perhaps beyond switches. Only
 //! routers re-validate: a host's entries are confirmed by TCP's progress all the time.
 
 use crate::arena::Handle;
+use crate::transport::wheel::Tick;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::NeighbourDiscovery;
 use dumbbell_model::{Span, Time};
@@ -34,6 +37,11 @@ enum State {
     Probe {
         retry: Time,
     },
+}
+
+/// A kernel's of 1000 ticks a second.
+fn tick() -> Tick {
+    Tick::new(1000)
 }
 
 /// One neighbour of one node.
@@ -90,7 +98,8 @@ impl Neighbours {
     /// A packet is to be sent along this path (`neigh_event_send`).
     pub(crate) fn lookup(&mut self, now: Time, path: &[usize], revalidates: bool) -> Lookup {
         let before = self.entries.len();
-        let incomplete = State::Incomplete { waiting: Vec::new(), retry: now + RETRY };
+        let retry = tick().fires_after(now, RETRY);
+        let incomplete = State::Incomplete { waiting: Vec::new(), retry };
         let number = self.entry(path, revalidates, incomplete);
         let probe_delay = self.spec.probe_delay;
         let entry = &mut self.entries[number as usize];
@@ -100,7 +109,8 @@ impl Neighbours {
             }
             State::Stale => {
                 if entry.revalidates {
-                    entry.state = State::Delay { until: now + probe_delay };
+                    let until = tick().fires_after(now, probe_delay);
+                    entry.state = State::Delay { until };
                 }
                 Lookup::Resolved { timer: entry.revalidates }
             }
@@ -144,7 +154,7 @@ impl Neighbours {
     /// The answer arrived; what waited for it may go.
     pub(crate) fn answered(&mut self, now: Time, entry: u32) -> Vec<Handle> {
         let entry = &mut self.entries[entry as usize];
-        let until = entry.revalidates.then(|| now + entry.reachable);
+        let until = entry.revalidates.then(|| tick().fires_after(now, entry.reachable));
         match core::mem::replace(&mut entry.state, State::Reachable { until }) {
             State::Incomplete { waiting, .. } => waiting,
             _ => Vec::new(),
@@ -167,11 +177,11 @@ impl Neighbours {
             match &mut entry.state {
                 State::Reachable { .. } => entry.state = State::Stale,
                 State::Delay { .. } => {
-                    entry.state = State::Probe { retry: now + RETRY };
+                    entry.state = State::Probe { retry: tick().fires_after(now, RETRY) };
                     ask.push(number as u32);
                 }
                 State::Incomplete { retry, .. } | State::Probe { retry } => {
-                    *retry = now + RETRY;
+                    *retry = tick().fires_after(now, RETRY);
                     ask.push(number as u32);
                 }
                 State::Stale => {}
@@ -229,8 +239,11 @@ mod tests {
         assert!(n.on_timeout(stale).is_empty());
         assert_eq!(n.next_deadline(), None);
         assert_eq!(n.lookup(stale, &[0, 2], true), Lookup::Resolved { timer: true });
-        assert_eq!(n.on_timeout(stale + Span::from_s(5)), [0]);
-        let probing = n.lookup(stale + Span::from_s(5), &[0, 2], true);
+        let asks = n.next_deadline().expect("asked again");
+        let late = asks.since(stale + Span::from_s(5));
+        assert!(late <= Span::from_ms(512), "{late:?}"); // A bucket of the wheel.
+        assert_eq!(n.on_timeout(asks), [0]);
+        let probing = n.lookup(asks, &[0, 2], true);
         assert_eq!(probing, Lookup::Resolved { timer: false });
     }
 

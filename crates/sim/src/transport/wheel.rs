@@ -2,7 +2,7 @@
 //! early, and the further away the coarser.
 
 use crate::events::Turn;
-use dumbbell_model::Time;
+use dumbbell_model::{Span, Time};
 
 /// Slots per level: 64; each level is 8 times coarser than the one before.
 const LEVEL_BITS: u32 = 6;
@@ -40,6 +40,11 @@ impl Tick {
     /// Ticks in microseconds.
     pub(crate) fn to_us(self, jiffies: u64) -> u64 {
         jiffies * self.tick_us
+    }
+
+    /// When a timer fires that is set now for so much later.
+    pub(crate) fn fires_after(self, now: Time, delay: Span) -> Time {
+        self.fires_at(now, self.jiffies(now) + self.us(delay.as_us())).0
     }
 
     /// When a timer set at `now` for the tick `expires` fires, and its level on the wheel
