@@ -30,17 +30,25 @@ fn add_tcp(scenario: &mut Scenario, name: &str, path: usize, start_ms: u64) {
     scenario.flows.push(flow);
 }
 
-/// Mean goodput of flows over seeds and start times, Mbit/s.
+/// Mean goodput of flows over four seeds and start times, Mbit/s.
 fn goodputs<const N: usize>(build: impl Fn(u64) -> Scenario, names: [&str; N]) -> [f64; N] {
-    const RUNS: u64 = 4;
+    goodputs_of(4, build, names)
+}
+
+/// The same over so many runs.
+fn goodputs_of<const N: usize>(
+    runs: u64,
+    build: impl Fn(u64) -> Scenario,
+    names: [&str; N],
+) -> [f64; N] {
     let mut sums = [0.0; N];
-    for number in 0..RUNS {
+    for number in 0..runs {
         let run = run_seed(&build(37 * number), number);
         for (sum, name) in sums.iter_mut().zip(names) {
             *sum += run.flow(name, "delivered_bytes") as f64 * 8e-6 / SECONDS as f64;
         }
     }
-    sums.map(|sum| sum / RUNS as f64)
+    sums.map(|sum| sum / runs as f64)
 }
 
 /// A connection over these paths (a path may be named twice), and TCP over each as often as it says.
@@ -85,8 +93,9 @@ fn no_harm_is_done_at_a_shared_bottleneck() {
         let [other] = goodputs(beside(algorithm, &[0, 0], [1, 0]), ["t00"]);
         assert!(other > 0.8 * half, "{algorithm:?} leaves {other} of {half} Mbit/s");
     }
-    // Uncoupled subflows take a share each.
-    let [other] = goodputs(beside(Algorithm::Reno, &[0, 0], [1, 0]), ["t00"]);
+    // Uncoupled subflows take a share each. Runs differ by a tenth: over 24 it is 7.4.
+    let [other] = goodputs_of(12, beside(Algorithm::Reno, &[0, 0], [1, 0]), ["t00"]);
+
     assert!(other < 0.8 * half, "Reno leaves {other} of {half} Mbit/s");
 }
 

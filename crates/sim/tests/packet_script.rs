@@ -17,6 +17,8 @@ const ACK: i64 = 66;
 const FULL: i64 = 1514;
 /// From the handshake's end to the application's first write.
 const WAKE_UP: i64 = 1000;
+/// From its first unit to the rest of what it writes.
+const COPYING: i64 = 256;
 
 fn over(source: Source, forward: Pipe) -> Scenario {
     let mut scenario = dumbbell(Span::from_s(2), 1, forward, delay(Span::from_ms(10)));
@@ -69,7 +71,7 @@ fn a_small_segment_is_its_bytes_longer_than_an_ack() {
 fn each_round_of_slow_start_doubles() {
     // A pure delay: 10, 20, 40 segments at 20, 40, 60 ms; each segment is acknowledged at once.
     let run = run(&over(segments(70), delay(Span::from_ms(10))));
-    assert_eq!(run.transfer_end("f"), 70 * MS + WAKE_UP);
+    assert_eq!(run.transfer_end("f"), 70 * MS + WAKE_UP + COPYING);
     let delivered = run.samples("f", "delivered_bytes");
     let at = |ms: i64| delivered.iter().find(|(time, _)| *time == ms * MS + 100_000).map(|s| s.1);
     let bytes = |count: u64| Some((count * SEGMENT_BYTES) as i64);

@@ -3,10 +3,10 @@
 
 mod lab;
 
-use dumbbell_model::scenario::{Algorithm, Change};
+use dumbbell_model::scenario::{Algorithm, Change, Source};
 use dumbbell_model::{Span, TcpOptions};
 use lab::trace::{over, wired, FIRST_ACK_NS, FULL_NS};
-use lab::{run, scripted, segments, ten_ms, with, BULK};
+use lab::{run, scripted, segments, ten_ms, with, BULK, SEGMENT_BYTES};
 
 const MS: i64 = 1_000_000;
 
@@ -90,7 +90,13 @@ fn fack_and_rack_find_a_lost_retransmission_that_plain_sack_leaves_to_the_timeou
 #[test]
 fn what_left_at_the_instant_of_a_retransmission_but_after_it_tells_of_its_loss() {
     let pipe = scripted(ten_ms(), "f", [1, 23]);
-    let run = run(&over(Algorithm::Reno, BULK, pipe, |o| {
+    // Written at one instant, all at once.
+    let at_once = Source::Periodic {
+        chunk_bytes: 100 * SEGMENT_BYTES,
+        interval: Span::from_s(9),
+        bytes: None,
+    };
+    let run = run(&over(Algorithm::Reno, at_once, pipe, |o| {
         (o.initcwnd, o.ssthresh, o.rate_halving) = (20, 20, true);
         fack(o);
     }));
