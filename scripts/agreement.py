@@ -32,14 +32,12 @@ def number(value: float) -> str:
 
 def cause(cell: AgreementCell, found: Comparison) -> str:
     """The letter of the page's list of causes."""
-    part, mode, _, loss, _, second = cell.key
+    part, _, _, _, _, second = cell.key
     if part == "fairness":
         return "C"
-    if mode == "single":
-        return "A"
-    if found.criterion.column == "sack_blocks":
-        return "B"
-    return "D" if loss != "0" or second in ("udp:18", "udp:20") else "A"
+    if second.startswith("udp"):
+        return "D"
+    return "B" if found.criterion.column == "sack_blocks" else "A"
 
 
 def quantity(cell: AgreementCell, found: Comparison) -> str:

@@ -75,9 +75,10 @@ def test_without_identification_and_where_nothing_else_tells_it_says_less(tmp_pa
         for scores in found.values():
             assert scores["retransmission"].recall >= LEAST
             assert scores["retransmission"].precision >= LEAST
-    # Neither identification nor timestamps: time alone decides. One run says 0.93 to 0.98.
+    # Neither identification nor timestamps: time alone decides. One run says 0.90 to 0.98,
+    # 40 runs 0.954.
     recalls: dict[str, list[float]] = {}
-    for seed in range(1, 9):
+    for seed in range(1, 25):
         scenario = replace(by_name["loss 1 %, no timestamps"], seed=seed)
         found = truth.run(scenario, tmp_path / f"time-{seed}", identified=False)
         for tap, scores in found.items():
