@@ -146,6 +146,8 @@ class _Builder:
                 at = ("hosts", DEFAULTS) if kind == "host" and DEFAULTS in self.file.hosts else ()
             self.origins["nodes", len(self.nodes)] = at or ("template",)
             self.nodes.append(self.node(name, kind, hosts, defaults))
+        if any(_copies(node["spray"]) for node in self.nodes):
+            self.copy_segments(hosts, defaults)
         self.options = {node["name"]: node["tcp"] for node in self.nodes if node["tcp"] is not None}
 
     def node(
@@ -179,6 +181,13 @@ class _Builder:
             "processing_jitter_ns": own_router.processing_jitter or 0,
             "tcp": None,
         }
+
+    def copy_segments(self, hosts: Mapping[str, HostSpec | None], defaults: HostSpec) -> None:
+        """Received segments were copied on their way, unless the file says in what they wait."""
+        for node in self.nodes:
+            written = defaults.rx_segment or (hosts.get(node["name"]) or HostSpec()).rx_segment
+            if node["tcp"] and not written and node["tcp"]["rx_segment"] == "pages":
+                node["tcp"]["rx_segment"] = "copied"
 
     # Links
 
@@ -577,3 +586,8 @@ def build(file: ExperimentFile, folder: Path) -> Built:
         BuildError: What fits no field alone: names, ways, rooms without a rate.
     """
     return _Builder(file, folder).build()
+
+
+def _copies(spray: Mapping[str, Any] | None) -> bool:
+    """Whether a router copies the segments it sprays: TEQL's device cannot scatter-gather."""
+    return spray is not None and spray["policy"] == "round_robin" and spray["what"] != "acks"

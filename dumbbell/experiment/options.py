@@ -54,7 +54,7 @@ def _receive_buffer(value: object) -> str | dict[str, Any]:
     try:
         size = units.whole(value, SIZE)
     except QuantityError as error:
-        allowed = ["pages", "copied", "a size, as 2304 bytes"]
+        allowed = ("pages", "copied", "a size, as 2304 bytes")
         raise problem(error.message, found=shortened(value), allowed=allowed) from None
     return {"own": {"bytes": size}}
 

@@ -175,3 +175,26 @@ def test_only_one_template() -> None:
     assert message(text + TAIL).startswith(
         "e.yaml:3: template: exactly one template is needed; found dumbbell and parking-lot"
     )
+
+
+@pytest.mark.parametrize(
+    ("template", "hosts", "buffer"),
+    [
+        ("{paths: 2, rtt: 10 ms}", "{}", "copied"),
+        ("{paths: 2, rtt: 10 ms}", "{defaults: {rx_segment: pages}}", "pages"),
+        ("{paths: 2, rtt: 10 ms}", "{d1: {rx_segment: 2304 bytes}}", {"own": {"bytes": 2304}}),
+        ("{paths: 2, rtt: 10 ms, use: [2]}", "{}", "pages"),
+        ("{paths: 2, rtt: 10 ms, spray: per_flow}", "{}", "pages"),
+        ("{paths: 2, rtt: 10 ms, spray: {policy: round_robin, what: acks}}", "{}", "pages"),
+    ],
+)
+def test_what_is_sprayed_was_copied(template: str, hosts: str, buffer: object) -> None:
+    found = of_template(f"{{parallel-paths: {template}}}", f"hosts: {hosts}\n{TAIL}")
+    (node,) = (node for node in found["nodes"] if node["name"] == "d1")
+    assert node["tcp"]["rx_segment"] == buffer
+
+
+def test_a_buffer_that_is_none_is_refused_with_what_is_allowed() -> None:
+    text = "dumbbell: 1\nname: t\ntemplate: {dumbbell: {rate: 1 Mbit/s, rtt: 1 ms}}\n"
+    found = message(f"{text}hosts: {{defaults: {{rx_segment: page}}}}\n{TAIL}")
+    assert "rx_segment" in found and "pages" in found and "copied" in found
