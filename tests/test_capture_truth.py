@@ -42,7 +42,8 @@ def test_labels_are_what_the_simulator_knows(scenario: Any, tmp_path: Path) -> N
             assert one.recall >= LEAST, (tap, label, one)
             assert one.precision >= LEAST, (tap, label, one)
         if scenario.name.startswith("spraying") and tap == "receiver":
-            assert scores["reordering"].right > 1000
+            # Equal paths without loss swap segments in some stretches only, seed by seed.
+            assert scores["reordering"].right > (100 if scenario.name == "spraying" else 1000)
         if scenario.name.startswith("duplication") and tap != "sender":
             assert scores["copy"].right > 100
         if "SACK" not in scenario.name:
