@@ -1,7 +1,7 @@
 """Makes studies/multipath/kernel-rebuilt.csv anew: `python scripts/kernel_rebuilt.py STORE`.
 
 Runs the cells of study 1 on the engine linux, set up as the reference `kernel.csv` was: three seeds
-of 134 cells, about 12 minutes on two cores. What the store holds is not run again.
+of 134 cells, about 20 minutes on two cores. What the store holds is not run again.
 """
 
 from __future__ import annotations
