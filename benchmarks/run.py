@@ -265,11 +265,11 @@ def ns3(scenario: Scenario) -> Entry:
 
 
 def grid() -> Entry:
-    """All runs of the study `multipath`, on two workers."""
+    """All runs of the grid of the study `multipath` (five parts), on two workers."""
     found = child(GRID)
     answer = found.answer or {}
     print(
-        f"\nstudy multipath, all {answer['runs']} runs on 2 workers: {answer['wall_s']:.0f} s; "
+        f"\nstudy multipath's grid, {answer['runs']} runs on 2 workers: {answer['wall_s']:.0f} s; "
         f"must {GRID_MUST_S} s, aim {GRID_AIM_S} s: "
         f"{verdict(answer['wall_s'], GRID_MUST_S, GRID_AIM_S)}"
         f" (in the simulator {answer['simulating_s']:.0f} s, summed over both workers)",
@@ -344,7 +344,7 @@ def main() -> None:
         help=f"scenarios on ns-3, at most {PEER_LIMIT_S // 60} minutes each [default: A]",
     )
     parser.add_argument("--no-peers", action="store_true", help="no ns-3")
-    parser.add_argument("--grid", action="store_true", help="also all of the study multipath")
+    parser.add_argument("--grid", action="store_true", help="also the grid of the study multipath")
     parser.add_argument(
         "--output", type=Path, default=HERE / "results.json", help="the numbers as JSON"
     )
