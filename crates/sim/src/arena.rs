@@ -1,6 +1,7 @@
 //! Packets on their way, in one place; everything else holds handles.
 
 use dumbbell_packet::Packet;
+use prefetch_index::prefetch_index;
 
 /// Number of a packet in the arena.
 pub(crate) type PacketId = u32;
@@ -58,6 +59,11 @@ impl Arena {
 
     pub(crate) fn get(&self, handle: Handle) -> &Packet {
         &self.packets[handle.id as usize]
+    }
+
+    /// Has the packet brought near.
+    pub(crate) fn fetch(&self, handle: Handle) {
+        prefetch_index(&self.packets, handle.id as usize);
     }
 
     /// Writes into the packet what queues have marked.

@@ -104,6 +104,27 @@ impl EventQueue {
         self.heap.first().map(|&entry| (entry.0, owner(entry) as Source))
     }
 
+    /// Events that are pending.
+    pub(crate) fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Place of the event behind the earliest.
+    pub(crate) fn next(&self) -> Option<usize> {
+        (1..self.heap.len().min(1 + ARITY)).min_by_key(|&place| self.heap[place])
+    }
+
+    /// Whose event is at this place.
+    pub(crate) fn source(&self, place: usize) -> Source {
+        owner(self.heap[place]) as Source
+    }
+
+    /// Whose events are right below this place: one of them comes there.
+    pub(crate) fn below(&self, place: usize) -> impl Iterator<Item = Source> + '_ {
+        let children = self.heap.iter().skip(place * ARITY + 1).take(ARITY);
+        children.map(|&entry| owner(entry) as Source)
+    }
+
     /// When the source's event is.
     pub(crate) fn at(&self, source: Source) -> Option<Time> {
         let index = self.position[source as usize];

@@ -6,11 +6,14 @@ extern crate self as dumbbell_sim;
 
 mod arena;
 mod capture;
+mod collect;
 mod datagram;
 mod events;
+mod fetch_ahead;
 mod flow;
 mod hops;
 mod ip_fragment;
+mod lookahead;
 mod loss;
 mod multipath;
 mod neighbour;

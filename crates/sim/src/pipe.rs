@@ -5,6 +5,8 @@
 //! (`start = max(now, end of the packet before)`), so it goes straight onto the line with its time
 //! of arrival. The token bucket, netem and traces keep one event, for the head of their queue.
 
+mod line;
+
 use crate::arena::{Arena, Handle};
 use crate::loss::{DropReason, LossModel, PolicerState};
 use crate::pipe_stats::PipeStats;
@@ -52,29 +54,22 @@ pub(crate) enum Offered {
     Dropped(DropReason),
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbours are far apart.
-fn mix(number: u64) -> u64 {
-    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ number >> 31
-}
-
 /// A wire that is busy until then takes a packet at once. At that very instant it does not yet.
 fn free(busy_until: Time, now: Time) -> bool {
     busy_until < now || busy_until == Time::ZERO
 }
 
-/// One direction of a link. What a mere delay needs comes first, in two cache lines: with a
-/// thousand access links, memory is what a packet costs.
-#[repr(C)]
+/// One direction of a link. What a mere delay needs comes first, in two cache lines (the second is
+/// its counters): with a thousand access links, memory is what a packet costs.
+#[repr(C, align(64))]
 pub(crate) struct Pipe {
     line: VecDeque<OnLine>,
     pub(crate) delay: Span,
+    /// How long arrivals at the far end may wait until they are handed on.
+    pub(crate) lookahead: Span,
+    pub(crate) taps: Option<Box<EndTaps>>,
     /// Index of the node at the far end.
-    pub(crate) to: usize,
-    /// Taps at the near and the far end.
-    pub(crate) tap_near: Option<usize>,
-    pub(crate) tap_far: Option<usize>,
+    pub(crate) to: u32,
     /// Nothing but the delay, which never changes, happens to a packet here.
     pub(crate) mere_delay: bool,
     pub(crate) stats: PipeStats,
@@ -94,6 +89,8 @@ pub(crate) struct Pipe {
     pub(crate) changes: VecDeque<Change>,
     pub(crate) rng: Rng,
 
+    /// Arrivals that may not wait, where others may.
+    urgent: VecDeque<Time>,
     waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
     /// When packets that followed each other without a gap on a serial wire began to be sent: the
@@ -108,10 +105,17 @@ pub(crate) struct Pipe {
     damaged: Vec<Handle>,
 }
 
+/// Indices of the taps at its near and its far end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EndTaps {
+    pub(crate) near: Option<usize>,
+    pub(crate) far: Option<usize>,
+}
+
 /// Values of a pipe that its own state starts from.
 pub(crate) struct PipeParts {
     pub(crate) name: String,
-    pub(crate) to: usize,
+    pub(crate) to: u32,
     pub(crate) policer: Option<PolicerState>,
     pub(crate) loss: LossModel,
     pub(crate) shaper: Shaper,
@@ -150,8 +154,9 @@ impl Pipe {
             changes: spec.changes.iter().cloned().collect(),
             rng: parts.rng,
             stats: PipeStats::default(),
-            tap_near: None,
-            tap_far: None,
+            lookahead: Span::ZERO,
+            taps: None,
+            urgent: VecDeque::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             trains: VecDeque::new(),
@@ -330,36 +335,6 @@ impl Pipe {
         self.stats.queue_max = self.stats.queue_max.max(self.waiting.len());
     }
 
-    /// Onto the line: sent from `start` to `end`, arrives after the delay.
-    fn depart(&mut self, start: Time, end: Time, packet: Handle) {
-        let mut arrival = end + self.delay;
-        let mut held_back = false;
-        if let Some(reordering) = self.reordering {
-            if self.rng.chance(reordering.probability) {
-                arrival += reordering.extra_delay;
-                held_back = true;
-            }
-        }
-        if !self.jitter.is_zero() {
-            arrival += Span::from_ps(self.rng.below(self.jitter.as_ps()));
-            if !held_back && self.reordering.is_none() {
-                if let Some(last) = self.line.back() {
-                    arrival = arrival.max(last.arrival);
-                }
-            }
-        }
-        let entry = OnLine { arrival, start, packet };
-        let mut index = self.line.len();
-        while index > 0 && self.line[index - 1].arrival > arrival {
-            index -= 1;
-        }
-        if index == self.line.len() {
-            self.line.push_back(entry);
-        } else {
-            self.line.insert(index, entry);
-        }
-    }
-
     /// What goes next, and from when on it may.
     fn head(&mut self, now: Time) -> Option<(Time, Option<Handle>)> {
         let Some(qdisc) = &mut self.qdisc else {
@@ -449,52 +424,6 @@ impl Pipe {
                 trace.waste();
             }
         }
-    }
-
-    /// When the next packet in propagation arrives.
-    pub(crate) fn line_event(&self) -> Option<Time> {
-        self.line.front().map(|head| head.arrival)
-    }
-
-    /// Which of two packets that arrive at a node at the same instant over different serial links
-    /// is first. Links of one rate make trains that lock to each other, and one link would win
-    /// every time. Of real machines and of the kernel's engine the last nanoseconds decide, the
-    /// same way for as long as both trains last: a draw from when each began. Trains that began
-    /// together keep the order in which they were sent.
-    pub(crate) fn draw(&mut self) -> Option<u8> {
-        if self.mere_delay {
-            return None; // Its two cache lines are enough.
-        }
-        let head = self.line.front()?;
-        while self.trains.get(1).is_some_and(|began| *began <= head.start) {
-            self.trains.pop_front();
-        }
-        Some((mix(self.trains.front()?.as_ps()) >> 60) as u8)
-    }
-
-    /// When the packet that arrives next left the queue.
-    pub(crate) fn head_left_at(&self) -> Option<Time> {
-        self.line.front().map(|head| head.start)
-    }
-
-    /// Packets that left the queue by `end` and have not arrived: when, which.
-    pub(crate) fn under_way(&self, end: Time) -> Vec<(Time, Handle)> {
-        let line = self.line.iter().filter(|entry| entry.start <= end);
-        line.map(|entry| (entry.start, entry.packet)).collect()
-    }
-
-    /// Takes the packet that arrives now.
-    pub(crate) fn arrive(&mut self, now: Time) -> Release {
-        let Some(head) = self.line.front().filter(|head| head.arrival <= now).copied() else {
-            return Release::Nothing;
-        };
-        self.line.pop_front();
-        if self.mere_delay {
-            self.left(head.packet.frame_bytes);
-            return Release::Arrived(head.packet);
-        }
-        self.settle(now);
-        self.emerge(head.packet)
     }
 
     /// At the far end: intact, or damaged and dropped there.
@@ -637,6 +566,15 @@ impl Pipe {
                     Shaper::None => !matches!(self.queue, Queue::Netem { .. }),
                     Shaper::Tbf(_) | Shaper::Trace(_) => false,
                 }
+    }
+
+    /// Every packet that it keeps goes onto its line at once, behind all before, and arrives.
+    pub(crate) fn keeps_order(&self) -> bool {
+        self.is_line()
+            && self.jitter.is_zero()
+            && self.reordering.is_none()
+            && self.corruption == 0.0
+            && self.changes.is_empty()
     }
 
     pub(crate) fn is_trace(&self) -> bool {

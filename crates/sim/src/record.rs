@@ -174,7 +174,7 @@ fn queue_row(at: Time, pipe: &mut Pipe) -> QueueRow {
         dropped_overflow_packets: pipe.stats.dropped[DropReason::Overflow as usize] as i64,
         dropped_aqm_packets: pipe.stats.dropped[DropReason::Aqm as usize] as i64,
         marked_packets: pipe.stats.marked as i64,
-        sent_bytes: pipe.stats.left_bytes as i64,
+        sent_bytes: pipe.left_bytes(at) as i64,
     }
 }
 

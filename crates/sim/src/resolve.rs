@@ -18,7 +18,8 @@ impl World<'_> {
         destination: usize,
         chosen: usize,
     ) -> Option<usize> {
-        let ways = self.routes.ways(node, destination);
+        let ways: Vec<usize> =
+            self.routes.ways(node, destination).iter().map(|&way| way as usize).collect();
         // A subflow leaves its host by one interface only.
         let order: Vec<usize> = match ways.iter().position(|&way| way == chosen) {
             Some(start) => ways[start..].iter().chain(&ways[..start]).copied().collect(),
@@ -60,11 +61,11 @@ impl World<'_> {
     /// Pipes from here to the next host or router on the way, switches passed through.
     fn path_to_neighbour(&self, first: usize, destination: usize) -> Vec<usize> {
         let mut path = vec![first];
-        let mut node = self.pipes[first].to;
+        let mut node = self.pipes[first].to as usize;
         while self.scenario.nodes[node].kind == NodeKind::Switch {
             let Some(&pipe) = self.routes.ways(node, destination).first() else { break };
-            path.push(pipe);
-            node = self.pipes[pipe].to;
+            path.push(pipe as usize);
+            node = self.pipes[pipe as usize].to as usize;
         }
         path
     }

@@ -6,12 +6,23 @@ use dumbbell_model::scenario::{NodeKind, Route, Scenario, SprayPolicy, SprayWhat
 use dumbbell_model::ScenarioError;
 use std::collections::BTreeMap;
 
-const NO_WAY: u32 = u32::MAX;
+const NONE: u32 = u32::MAX;
+
+/// Where packets go from a node to a destination: with one way, all that is to be looked at.
+#[derive(Clone, Copy)]
+struct Way {
+    /// The first pipe; [`NONE`]: there is no way.
+    pipe: u32,
+    /// Where there are several pipes: their group, else [`NONE`].
+    group: u32,
+}
+
+const NO_WAY: Way = Way { pipe: NONE, group: NONE };
 
 /// A choice between the pipes of a group, shared by all destinations behind it: Linux's TEQL has
 /// one turn per master device.
 struct Group {
-    pipes: Vec<usize>,
+    pipes: Vec<u32>,
     turn: usize,
 }
 
@@ -30,9 +41,9 @@ pub(crate) struct Routes {
     ends_of: Vec<[u32; 2]>,
     /// The pipe by which a flow leaves its source, and its destination, where that is fixed.
     origins: Vec<[Option<usize>; 2]>,
-    /// Group by node and destination, for the hosts at the ends of flows; [`NO_WAY`]: none. A row
-    /// of one element holds for all destinations: that of a node with one link.
-    group_of: Vec<Vec<u32>>,
+    /// Ways by node and destination, for the hosts at the ends of flows. A row of one element holds
+    /// for all destinations: that of a node with one link.
+    way_of: Vec<Vec<Way>>,
     groups: Vec<Group>,
     spraying: Vec<Option<Spraying>>,
 }
@@ -60,7 +71,7 @@ impl Routes {
             ends_of: flows.iter().map(|ends| ends.map(|end| number(end) as u32)).collect(),
             origins: flows.iter().map(|two| two.map(|at| at.pipe(&ends))).collect(),
             interfaces: Vec::new(),
-            group_of: Vec::with_capacity(nodes.len()),
+            way_of: Vec::with_capacity(nodes.len()),
             groups: Vec::new(),
             spraying: Vec::new(),
         };
@@ -78,19 +89,25 @@ impl Routes {
             leaving_of[a].push(2 * link);
             leaving_of[b].push(2 * link + 1);
         }
-        let mut known: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
-        let mut group_number = |from: usize, pipes: Vec<usize>, groups: &mut Vec<Group>| {
-            *known.entry(pipes).or_insert_with_key(|pipes| {
+        let mut known: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
+        let mut way = |from: usize, pipes: &[usize], groups: &mut Vec<Group>| {
+            let pipes: Vec<u32> = pipes.iter().map(|&pipe| pipe as u32).collect();
+            let pipe = pipes[0];
+            if pipes.len() == 1 {
+                return Way { pipe, group: NONE };
+            }
+            let group = *known.entry(pipes).or_insert_with_key(|pipes| {
                 let turn = first_turn(scenario, from, pipes, seed);
                 groups.push(Group { pipes: pipes.clone(), turn });
                 groups.len() as u32 - 1
-            })
+            });
+            Way { pipe, group }
         };
         let mut branching = Vec::new();
         for (node, leaving) in leaving_of.iter().enumerate() {
             let one_way = leaving.len() == 1 && explicit.iter().all(|(at, _, _)| *at != node);
-            routes.group_of.push(if one_way {
-                vec![group_number(node, leaving.clone(), &mut routes.groups)]
+            routes.way_of.push(if one_way {
+                vec![way(node, leaving, &mut routes.groups)]
             } else {
                 branching.push(node);
                 vec![NO_WAY; destinations]
@@ -112,8 +129,7 @@ impl Routes {
                     pipes = nearer(scenario, &ends, &leaving_of[from], &distance, from, to);
                 }
                 if !pipes.is_empty() {
-                    routes.group_of[from][number(to)] =
-                        group_number(from, pipes, &mut routes.groups);
+                    routes.way_of[from][number(to)] = way(from, &pipes, &mut routes.groups);
                 }
             }
         }
@@ -122,10 +138,9 @@ impl Routes {
         Ok(routes)
     }
 
-    fn group(&self, node: usize, to: usize) -> Option<usize> {
-        let row = &self.group_of[node];
-        let group = row[if row.len() == 1 { 0 } else { to }];
-        (group != NO_WAY).then_some(group as usize)
+    fn way(&self, node: usize, to: usize) -> &Way {
+        let row = &self.way_of[node];
+        &row[if row.len() == 1 { 0 } else { to }]
     }
 
     /// Every flow must have a way there and back, without a loop.
@@ -183,11 +198,12 @@ impl Routes {
                 name(here)
             ));
         }
-        let Some(group) = self.group(here, to) else {
+        let ways = self.ways(here, to).to_vec();
+        if ways.is_empty() {
             return Err(format!("no route from {} to {}", name(here), name(target)));
-        };
-        for &pipe in &self.groups[group].pipes {
-            let next = far_end(pipe, ends);
+        }
+        for pipe in ways {
+            let next = far_end(pipe as usize, ends);
             if trail.contains(&next) {
                 let mut way: Vec<_> = trail.iter().map(|&n| name(n)).collect();
                 way.push(name(next));
@@ -201,18 +217,30 @@ impl Routes {
     }
 
     /// All pipes that may be taken at `node` towards host `to`.
-    pub(crate) fn ways(&self, node: usize, to: usize) -> &[usize] {
-        match self.group(node, to) {
-            Some(group) => &self.groups[group].pipes,
-            None => &[],
+    pub(crate) fn ways(&self, node: usize, to: usize) -> &[u32] {
+        match self.way(node, to) {
+            Way { pipe: NONE, .. } => &[],
+            Way { pipe, group: NONE } => std::slice::from_ref(pipe),
+            Way { group, .. } => &self.groups[*group as usize].pipes,
         }
+    }
+
+    /// Somewhere there is more than one way.
+    pub(crate) fn branch(&self) -> bool {
+        !self.groups.is_empty()
+    }
+
+    /// The pipe of a flow's packet at `node`, if no turn or draw decides.
+    pub(crate) fn sure_pipe(&self, node: usize, flow: u32, outward: bool) -> Option<usize> {
+        let way = self.way(node, self.destination(flow, outward));
+        (way.group == NONE && way.pipe != NONE).then_some(way.pipe as usize)
     }
 
     /// The node sent a packet of its own (ARP) through this pipe: in round-robin the next sprayed
     /// packet follows it there, as in Linux (`teql_dequeue` makes that slave the first).
     pub(crate) fn own_packet(&mut self, pipe: usize) {
         for group in &mut self.groups {
-            if let Some(index) = group.pipes.iter().position(|&member| member == pipe) {
+            if let Some(index) = group.pipes.iter().position(|&member| member as usize == pipe) {
                 group.turn = index;
             }
         }
@@ -227,20 +255,21 @@ impl Routes {
         flow: u32,
         has_payload: impl Fn() -> bool,
     ) -> Option<usize> {
-        let group = self.group(node, to)?;
-        let group = &mut self.groups[group];
-        let ways = group.pipes.len();
-        if ways == 1 {
-            return Some(group.pipes[0]);
+        let way = *self.way(node, to);
+        if way.group == NONE {
+            return (way.pipe != NONE).then_some(way.pipe as usize);
         }
-        let Some(spraying) = &mut self.spraying[node] else { return Some(group.pipes[0]) };
+        let first = Some(way.pipe as usize);
+        let group = &mut self.groups[way.group as usize];
+        let ways = group.pipes.len();
+        let Some(spraying) = &mut self.spraying[node] else { return first };
         let sprayed = match spraying.what {
             SprayWhat::Both => true,
             SprayWhat::Data => has_payload(),
             SprayWhat::Acks => !has_payload(),
         };
         if !sprayed {
-            return Some(group.pipes[0]);
+            return first;
         }
         let choice = match spraying.policy {
             SprayPolicy::RoundRobin => {
@@ -251,7 +280,7 @@ impl Routes {
             SprayPolicy::Random => spraying.rng.below(ways as u64) as usize,
             SprayPolicy::PerFlow => flow_hash(flow) as usize % ways,
         };
-        Some(group.pipes[choice])
+        Some(group.pipes[choice] as usize)
     }
 }
 
@@ -265,13 +294,14 @@ fn flow_hash(flow: u32) -> u64 {
 
 /// Which of the pipes comes first: given, or drawn. The draw is named by the links, so that each
 /// direction of spraying has its own.
-fn first_turn(scenario: &Scenario, node: usize, pipes: &[usize], seed: u64) -> usize {
+fn first_turn(scenario: &Scenario, node: usize, pipes: &[u32], seed: u64) -> usize {
     let spec = &scenario.nodes[node];
     let Some(spray) = spec.spray else { return 0 };
     if let Some(first) = spray.first {
         return first as usize % pipes.len();
     }
-    let links: Vec<_> = pipes.iter().map(|&p| scenario.links[p / 2].name.as_str()).collect();
+    let links: Vec<_> =
+        pipes.iter().map(|&p| scenario.links[p as usize / 2].name.as_str()).collect();
     let name = format!("node/{}/first/{}", spec.name, links.join("+"));
     Rng::named(seed, &name).below(pipes.len() as u64) as usize
 }

@@ -6,6 +6,7 @@ use crate::datagram::{PingState, UdpSink, UdpSource};
 use crate::events::EventQueue;
 use crate::flow::{Ends, FlowState, Requests, TcpEnds, WindowSums};
 use crate::hops::Hops;
+use crate::lookahead::Lookahead;
 use crate::loss::{LossModel, PolicerState};
 use crate::multipath::turn::{connections, role, subflow_of};
 use crate::neighbour::Neighbours;
@@ -46,11 +47,16 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         let at = scenario.links.iter().position(|link| link.name == tap.link).unwrap_or(0);
         let leaving = 2 * at + usize::from(scenario.links[at].a != tap.node);
         tapped.push(leaving);
-        pipes[leaving].tap_near = Some(index);
-        pipes[leaving ^ 1].tap_far = Some(index);
+        pipes[leaving].taps.get_or_insert_default().near = Some(index);
+        pipes[leaving ^ 1].taps.get_or_insert_default().far = Some(index);
     }
     let target = |name: &str| nodes.number(name) as u32;
-    let targets = scenario.flows.iter().map(|f| [target(&f.to), target(&f.from)]).collect();
+    let targets: Vec<[u32; 2]> =
+        scenario.flows.iter().map(|f| [target(&f.to), target(&f.from)]).collect();
+    let lookahead = Lookahead::new(scenario, &pipes, &routes, &targets);
+    for (number, pipe) in pipes.iter_mut().enumerate() {
+        pipe.lookahead = lookahead.of(number);
+    }
     let flows: Vec<FlowState> =
         scenario.flows.iter().map(|f| flow(scenario, &nodes, f, seed)).collect();
     let sessions = dumbbell_web::visits(scenario, seed);
@@ -77,6 +83,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         neighbours,
         pipes,
         routes,
+        lookahead,
         flows,
         active: Vec::new(),
         sessions,
@@ -150,7 +157,7 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
     let number =
         |flow: &str| scenario.flows.iter().position(|f| f.name == flow).map(|index| index as u32);
     let parts = PipeParts {
-        to,
+        to: to as u32,
         policer: spec.policer.map(PolicerState::new),
         loss: LossModel::new(&spec.loss, scenario.flows.len(), number),
         shaper,

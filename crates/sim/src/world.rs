@@ -3,9 +3,10 @@
 use crate::arena::{Arena, Handle};
 use crate::capture::Capture;
 use crate::events::{EventQueue, Source};
-use crate::flow::{Ends, FlowState, Requests};
+use crate::flow::{Ends, FlowState};
 use crate::hops::Hops;
 use crate::ip_fragment::{Fragment, Reassembly};
+use crate::lookahead::Lookahead;
 use crate::loss::{DropReason, LossModel};
 use crate::multipath::Connection;
 use crate::neighbour::Neighbours;
@@ -17,7 +18,7 @@ use dumbbell_capture::Taps;
 use dumbbell_model::scenario::NodeKind;
 use dumbbell_model::{Scenario, Time};
 use dumbbell_packet::frame::NO_FLOW;
-use dumbbell_packet::{Body, Packet, Segment, Tap, TapPackets};
+use dumbbell_packet::{Body, Packet, Tap, TapPackets};
 use dumbbell_web::Running;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -29,13 +30,13 @@ const AGGREGATION: usize = 2;
 const CHANGE: usize = 3;
 /// Events of a flow, numbered after all pipes' events.
 pub(crate) const FLOW_SOURCES: usize = 4;
-const SENDER: usize = 0;
-const RECEIVER: usize = 1;
+pub(crate) const SENDER: usize = 0;
+pub(crate) const RECEIVER: usize = 1;
 const START_STOP: usize = 2;
 const TRAFFIC: usize = 3;
 /// Of a connection with data both ways: the halves of the other direction.
-const REQUEST_SENDER: usize = START_STOP;
-const REQUEST_RECEIVER: usize = TRAFFIC;
+pub(crate) const REQUEST_SENDER: usize = START_STOP;
+pub(crate) const REQUEST_RECEIVER: usize = TRAFFIC;
 
 /// Events between two looks at the monitor.
 const MONITOR_EVENTS: u64 = 1 << 14;
@@ -48,6 +49,7 @@ pub(crate) struct World<'a> {
     pub(crate) arena: Arena,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) routes: Routes,
+    pub(crate) lookahead: Lookahead,
     pub(crate) flows: Vec<FlowState>,
     /// TCP flows that have begun and are not over.
     pub(crate) active: Vec<u32>,
@@ -86,16 +88,18 @@ impl World<'_> {
             if self.processed % MONITOR_EVENTS == 0 && !monitor.progress(at) {
                 return Err(RunError::Cancelled);
             }
+            self.fetch_ahead();
             self.dispatch(source);
             self.drain();
         }
         self.now = self.end;
+        self.hand_on_all();
         self.finish_taps();
         monitor.progress(self.end);
         Ok(())
     }
 
-    fn flow_base(&self) -> usize {
+    pub(crate) fn flow_base(&self) -> usize {
         self.pipes.len() * PIPE_SOURCES
     }
 
@@ -134,6 +138,9 @@ impl World<'_> {
                 self.pipes[pipe].close_trace();
             }
             LINE => {
+                if !self.pipes[pipe].lookahead.is_zero() {
+                    return self.hand_on(pipe);
+                }
                 let left_at = self.pipes[pipe].head_left_at().unwrap_or(self.now);
                 let release = self.pipes[pipe].arrive(self.now);
                 self.schedule_line(pipe);
@@ -196,19 +203,19 @@ impl World<'_> {
         if let Some(hops) = &mut self.hops {
             hops.left(left_at, packet);
         }
-        if let Some(tap) = self.pipes[pipe].tap_near {
+        if let Some(tap) = self.pipes[pipe].taps.as_ref().and_then(|taps| taps.near) {
             self.at_tap(left_at, tap, true, packet);
         }
     }
 
-    fn at_far_end(&mut self, pipe: usize, packet: Handle) {
+    pub(crate) fn at_far_end(&mut self, pipe: usize, packet: Handle) {
         if let Some(hops) = &mut self.hops {
             hops.arrived(self.now, packet);
         }
-        if let Some(tap) = self.pipes[pipe].tap_far {
+        if let Some(tap) = self.pipes[pipe].taps.as_ref().and_then(|taps| taps.far) {
             self.at_tap(self.now, tap, false, packet);
         }
-        self.inbox.push_back((packet, self.pipes[pipe].to));
+        self.inbox.push_back((packet, self.pipes[pipe].to as usize));
     }
 
     fn at_tap(&mut self, at: Time, tap: usize, leaves: bool, packet: Handle) {
@@ -223,7 +230,7 @@ impl World<'_> {
     /// At the end: packets that have left a queue that is looked at and are still under way.
     fn finish_taps(&mut self) {
         for pipe in 0..self.pipes.len() {
-            if self.pipes[pipe].tap_near.is_some() || self.hops.is_some() {
+            if self.pipes[pipe].taps.is_some() || self.hops.is_some() {
                 for (left_at, packet) in self.pipes[pipe].under_way(self.end) {
                     self.at_near_end(pipe, left_at, packet);
                 }
@@ -238,7 +245,7 @@ impl World<'_> {
         }
     }
 
-    fn schedule_line(&mut self, pipe: usize) {
+    pub(crate) fn schedule_line(&mut self, pipe: usize) {
         let source = pipe * PIPE_SOURCES + LINE;
         match (self.pipes[pipe].line_event(), self.pipes[pipe].draw()) {
             (Some(at), Some(draw)) => self.events.set_drawn(source as Source, at, draw),
@@ -332,7 +339,7 @@ impl World<'_> {
         }
     }
 
-    fn target(&self, packet: Handle) -> usize {
+    pub(crate) fn target(&self, packet: Handle) -> usize {
         self.targets[packet.flow as usize][usize::from(!packet.outward)] as usize
     }
 
@@ -379,6 +386,7 @@ impl World<'_> {
                 None
             }
             Offered::Kept(leaves) => {
+                self.put_on_line(pipe, packet);
                 self.kept(pipe);
                 leaves
             }
@@ -386,7 +394,10 @@ impl World<'_> {
     }
 
     /// A packet was put into a pipe: set what events it changed.
-    fn kept(&mut self, pipe: usize) {
+    pub(crate) fn kept(&mut self, pipe: usize) {
+        if self.pipes[pipe].follows() {
+            return;
+        }
         if self.pipes[pipe].is_line() {
             // It may have overtaken the head: by reordering, or because the delay fell.
             let source = (pipe * PIPE_SOURCES + LINE) as Source;
@@ -427,10 +438,11 @@ impl World<'_> {
         }
         let packet = self.arena.get(handle);
         let now = self.now;
-        let flow = &mut self.flows[packet.flow as usize];
-        if packet.outward {
+        // What the handle knows is not asked of the packet, which comes from far away.
+        let (outward, flow) = (handle.outward, &mut self.flows[handle.flow as usize]);
+        if outward {
             flow.received_packets += 1;
-            flow.received_bytes += u64::from(packet.frame_bytes);
+            flow.received_bytes += u64::from(handle.frame_bytes);
             if packet.payload_bytes() > 0 {
                 flow.reorder.arrive(packet.number);
             }
@@ -438,36 +450,36 @@ impl World<'_> {
         match (&mut flow.ends, &packet.body) {
             (Ends::Tcp(tcp), Body::Tcp(segment)) if tcp.requests.is_some() => {
                 let before = tcp.receiver.duplicate_packets;
-                let end = if packet.outward { tcp.client() } else { tcp.server() };
+                let end = if outward { tcp.client() } else { tcp.server() };
                 if let Some(mut end) = end {
                     end.on_segment(now, segment, handle.tos & 3);
                 }
-                if let Some(capture) = self.capture.as_mut().filter(|_| packet.outward) {
+                if let Some(capture) = self.capture.as_mut().filter(|_| outward) {
                     capture.arrived(packet, tcp.receiver.duplicate_packets > before);
                 }
                 self.session_turn(handle.flow);
                 self.collect(handle.flow);
             }
             (Ends::Tcp(tcp), &Body::Tcp(segment)) if tcp.subflow.is_some() => {
-                let (outward, of) = (packet.outward, tcp.subflow);
-                let Some(of) = of else { return };
+                let Some(of) = tcp.subflow else { return };
                 let had = self.at_subflow(handle.flow, of, outward, &segment, handle.tos & 3);
                 if let Some(capture) = self.capture.as_mut().filter(|_| outward) {
                     capture.arrived(self.arena.get(handle), had);
                 }
             }
             (Ends::Tcp(tcp), Body::Tcp(segment)) => {
-                if packet.outward {
+                if outward {
                     let before = tcp.receiver.duplicate_packets;
                     tcp.receiver.on_segment(now, segment, handle.tos & 3);
                     if let Some(capture) = &mut self.capture {
                         capture.arrived(packet, tcp.receiver.duplicate_packets > before);
                     }
+                    self.collect_receiver(handle.flow);
                 } else {
                     tcp.sender.on_segment(now, segment);
                     tcp.sender.run_source();
+                    self.collect_sender(handle.flow);
                 }
-                self.collect(handle.flow);
             }
             (
                 Ends::Udp { sink, source },
@@ -476,8 +488,8 @@ impl World<'_> {
                 let whole = if fragments == 1 {
                     Some(u64::from(payload_bytes))
                 } else {
-                    let [to, from] = self.targets[packet.flow as usize];
-                    let (flow, frame_bytes) = (packet.flow, packet.frame_bytes);
+                    let [to, from] = self.targets[handle.flow as usize];
+                    let (flow, frame_bytes) = (handle.flow, handle.frame_bytes);
                     let part = Fragment {
                         flow,
                         datagram,
@@ -495,49 +507,14 @@ impl World<'_> {
                 }
             }
             (Ends::Ping(ping), &Body::Ping { number, .. }) => {
-                if packet.outward {
+                if outward {
                     let (frame, body) = ping.frame(number);
-                    self.outbox.push_back((packet.flow, false, frame, body));
+                    self.outbox.push_back((handle.flow, false, frame, body));
                 } else {
                     ping.reply(now, number);
                 }
             }
             _ => {}
-        }
-    }
-
-    /// Takes what the ends of a TCP flow want to send, and sets their timers.
-    pub(crate) fn collect(&mut self, flow: u32) {
-        let base = self.flow_base() + flow as usize * FLOW_SOURCES;
-        let Ends::Tcp(tcp) = &mut self.flows[flow as usize].ends else { return };
-        let out =
-            |segment: Segment, outward| (flow, outward, segment.frame_bytes(), Body::Tcp(segment));
-        self.outbox.extend(tcp.sender.out.drain(..).map(|s| out(s, true)));
-        self.outbox.extend(tcp.receiver.out.drain(..).map(|s| out(s, false)));
-        let set = &mut self.timers_set;
-        let mut deadlines = [
-            (SENDER, tcp.sender.next_deadline(), tcp.sender.wheel_turn(set)),
-            (RECEIVER, tcp.receiver.next_deadline(), tcp.receiver.wheel_turn(set)),
-            (REQUEST_SENDER, Time::NEVER, None),
-            (REQUEST_RECEIVER, Time::NEVER, None),
-        ];
-        if let Some(requests) = &mut tcp.requests {
-            self.outbox.extend(requests.sender.out.drain(..).map(|s| out(s, false)));
-            let Requests { sender, receiver, .. } = &mut **requests;
-            let deadline = (sender.next_deadline(), sender.wheel_turn(set));
-            deadlines[REQUEST_SENDER] = (REQUEST_SENDER, deadline.0, deadline.1);
-            let deadline = (receiver.next_deadline(), receiver.wheel_turn(set));
-            deadlines[REQUEST_RECEIVER] = (REQUEST_RECEIVER, deadline.0, deadline.1);
-        }
-        for (kind, deadline, wheel) in deadlines {
-            // A timer that moved later is left where it is: it wakes once in vain.
-            let source = (base + kind) as Source;
-            let before = self.events.at(source).unwrap_or(Time::NEVER);
-            match wheel.filter(|(at, _)| *at <= deadline) {
-                Some((at, turn)) if at <= before => self.events.set_wheel(source, at, turn),
-                None if deadline < before => self.events.set(source, deadline),
-                _ => {}
-            }
         }
     }
 
@@ -582,11 +559,11 @@ impl World<'_> {
             (Ends::Tcp(tcp), SENDER) => {
                 tcp.sender.on_timeout(now);
                 tcp.sender.run_source();
-                self.collect(flow as u32);
+                self.collect_sender(flow as u32);
             }
             (Ends::Tcp(tcp), RECEIVER) => {
                 tcp.receiver.on_timeout(now);
-                self.collect(flow as u32);
+                self.collect_receiver(flow as u32);
             }
             (Ends::Tcp(tcp), START_STOP) => {
                 if now == state.start {

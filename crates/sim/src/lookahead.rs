@@ -1,0 +1,144 @@
+//! A pipe whose packets all go on over mere delays needs no event per packet: what arrives now
+//! comes out of the next pipe only after that one's delay. Until then arrivals may wait, and are
+//! handed on together, each with its own time (lookahead: K. M. Chandy, J. Misra, "Distributed
+//! Simulation", IEEE Trans. Software Eng. SE-5(5), 1979).
+
+use crate::arena::Handle;
+use crate::pipe::Pipe;
+use crate::route::Routes;
+use crate::world::World;
+use dumbbell_model::{Scenario, Span};
+use prefetch_index::prefetch_index;
+
+/// Packets of a line whose next pipe is brought near before they are handed on.
+const FETCH_AHEAD: usize = 8;
+
+/// Which pipes are handed on to, and how long what goes there may wait at the end of the pipe before.
+pub(crate) struct Lookahead {
+    /// Mere delays that have all their packets from one pipe, in order.
+    patient: Vec<bool>,
+    /// By pipe, the least delay of the patient ones behind it; zero: there are none.
+    wait: Vec<Span>,
+}
+
+impl Lookahead {
+    /// From the ways of all flows.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        pipes: &[Pipe],
+        routes: &Routes,
+        targets: &[[u32; 2]],
+    ) -> Self {
+        let (mut patient, mut wait) = (vec![false; pipes.len()], vec![Span::ZERO; pipes.len()]);
+        // Whoever looks on wants to see each packet in its turn; so do ARP and spraying.
+        let observed = !scenario.taps.is_empty()
+            || scenario.sampling.hops.is_some()
+            || scenario.sampling.capture.is_some();
+        if observed || scenario.neighbour_discovery.is_some() || routes.branch() {
+            return Self { patient, wait };
+        }
+        let before = feeders(pipes, routes, targets);
+        for (next, before) in before.iter().enumerate() {
+            let delay = pipes[next].delay;
+            if let (Feeders::One(pipe), true) = (before, pipes[next].mere_delay) {
+                if !delay.is_zero() && pipes[*pipe].keeps_order() {
+                    patient[next] = true;
+                    let least = if wait[*pipe].is_zero() { delay } else { wait[*pipe].min(delay) };
+                    wait[*pipe] = least;
+                }
+            }
+        }
+        Self { patient, wait }
+    }
+
+    pub(crate) fn of(&self, pipe: usize) -> Span {
+        self.wait[pipe]
+    }
+}
+
+/// Whence a pipe's packets come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Feeders {
+    None,
+    One(usize),
+    /// Several pipes, or a host.
+    Others,
+}
+
+fn feeders(pipes: &[Pipe], routes: &Routes, targets: &[[u32; 2]]) -> Vec<Feeders> {
+    let mut feeders = vec![Feeders::None; pipes.len()];
+    for (flow, &[to, from]) in targets.iter().enumerate() {
+        for (outward, from, to) in [(true, from, to), (false, to, from)] {
+            let way = |node| routes.sure_pipe(node as usize, flow as u32, outward);
+            let mut feeder = Feeders::Others;
+            let mut next = routes.origin(flow as u32, outward).or_else(|| way(from));
+            while let Some(pipe) = next {
+                let known = &mut feeders[pipe];
+                *known =
+                    if [Feeders::None, feeder].contains(known) { feeder } else { Feeders::Others };
+                feeder = Feeders::One(pipe);
+                next = if pipes[pipe].to == to { None } else { way(pipes[pipe].to) };
+            }
+        }
+    }
+    feeders
+}
+
+impl World<'_> {
+    /// A packet was put on a line whose arrivals may wait: this one may not, unless it goes on to
+    /// a patient pipe.
+    pub(crate) fn put_on_line(&mut self, pipe: usize, packet: Handle) {
+        if !self.pipes[pipe].lookahead.is_zero() && self.next_patient(pipe, packet).is_none() {
+            self.pipes[pipe].last_is_urgent();
+        }
+    }
+
+    fn next_patient(&self, pipe: usize, packet: Handle) -> Option<usize> {
+        let node = self.pipes[pipe].to as usize;
+        if self.target(packet) == node {
+            return None;
+        }
+        let next = self.routes.sure_pipe(node, packet.flow, packet.outward)?;
+        self.lookahead.patient[next].then_some(next)
+    }
+
+    /// What has arrived at the far end of a pipe by now goes onto the lines behind it.
+    pub(crate) fn hand_on(&mut self, pipe: usize) {
+        while let Some((at, packet)) = self.pipes[pipe].arrived(self.now) {
+            self.fetch_way(pipe);
+            if packet.is_marked() {
+                self.arena.mark(packet);
+            }
+            if let Some(next) = self.next_patient(pipe, packet) {
+                self.pipes[next].offer(at, packet, &self.arena);
+                self.put_on_line(next, packet);
+                self.kept(next);
+            } else {
+                debug_assert_eq!(at, self.now, "an urgent packet has an event");
+                self.pipes[pipe].urgent_arrived();
+                self.at_far_end(pipe, packet);
+            }
+        }
+        self.schedule_line(pipe);
+    }
+
+    /// At the end nothing waits to be handed on.
+    pub(crate) fn hand_on_all(&mut self) {
+        for pipe in 0..self.pipes.len() {
+            if !self.pipes[pipe].lookahead.is_zero() {
+                self.hand_on(pipe);
+            }
+        }
+    }
+
+    /// Has the pipe brought near that a packet takes which arrives some packets later.
+    fn fetch_way(&self, pipe: usize) {
+        let pipe = &self.pipes[pipe];
+        let Some(packet) = pipe.to_arrive(FETCH_AHEAD) else { return };
+        let next = self.routes.sure_pipe(pipe.to as usize, packet.flow, packet.outward);
+        if let Some(next) = next.and_then(|next| self.pipes.get(next)) {
+            prefetch_index(std::slice::from_ref(next), 0);
+            prefetch_index(std::slice::from_ref(&next.stats), 0);
+        }
+    }
+}

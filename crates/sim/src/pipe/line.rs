@@ -1,0 +1,139 @@
+//! The line of a pipe: packets in propagation, in order of arrival.
+
+use super::{OnLine, Pipe, Release};
+use crate::arena::Handle;
+use dumbbell_model::{Span, Time};
+use prefetch_index::prefetch_index;
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbours are far apart.
+fn mix(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
+impl Pipe {
+    /// Onto the line: sent from `start` to `end`, arrives after the delay.
+    pub(super) fn depart(&mut self, start: Time, end: Time, packet: Handle) {
+        let mut arrival = end + self.delay;
+        let mut held_back = false;
+        if let Some(reordering) = self.reordering {
+            if self.rng.chance(reordering.probability) {
+                arrival += reordering.extra_delay;
+                held_back = true;
+            }
+        }
+        if !self.jitter.is_zero() {
+            arrival += Span::from_ps(self.rng.below(self.jitter.as_ps()));
+            if !held_back && self.reordering.is_none() {
+                if let Some(last) = self.line.back() {
+                    arrival = arrival.max(last.arrival);
+                }
+            }
+        }
+        let entry = OnLine { arrival, start, packet };
+        let mut index = self.line.len();
+        while index > 0 && self.line[index - 1].arrival > arrival {
+            index -= 1;
+        }
+        if index == self.line.len() {
+            self.line.push_back(entry);
+        } else {
+            self.line.insert(index, entry);
+        }
+    }
+
+    /// Has the head of the line brought near.
+    pub(crate) fn fetch_line(&self) {
+        prefetch_index(self.line.as_slices().0, 0);
+    }
+
+    /// The packet in propagation that arrives next but so many.
+    pub(crate) fn to_arrive(&self, behind: usize) -> Option<Handle> {
+        self.line.get(behind).map(|entry| entry.packet)
+    }
+
+    /// When the next packet in propagation arrives, or must be handed on.
+    pub(crate) fn line_event(&self) -> Option<Time> {
+        let head = self.line.front()?;
+        if self.lookahead.is_zero() {
+            return Some(head.arrival);
+        }
+        let must = head.arrival + self.lookahead;
+        Some(self.urgent.front().map_or(must, |urgent| must.min(*urgent)))
+    }
+
+    /// The packet that was put on the line last is to be looked at when it arrives.
+    pub(crate) fn last_is_urgent(&mut self) {
+        self.urgent.extend(self.line.back().map(|last| last.arrival));
+    }
+
+    /// It is.
+    pub(crate) fn urgent_arrived(&mut self) {
+        self.urgent.pop_front();
+    }
+
+    /// Takes the next packet that has arrived by then; when it did.
+    pub(crate) fn arrived(&mut self, until: Time) -> Option<(Time, Handle)> {
+        let head = *self.line.front().filter(|head| head.arrival <= until)?;
+        self.line.pop_front();
+        self.left(head.packet.frame_bytes);
+        Some((head.arrival, head.packet))
+    }
+
+    /// Bytes that have arrived by now, also those of packets that wait to be handed on.
+    pub(crate) fn left_bytes(&self, now: Time) -> u64 {
+        let mut bytes = self.stats.left_bytes;
+        if !self.lookahead.is_zero() {
+            let waits = self.line.iter().take_while(|entry| entry.arrival <= now);
+            bytes += waits.map(|entry| u64::from(entry.packet.frame_bytes)).sum::<u64>();
+        }
+        bytes
+    }
+
+    /// It is on the line, behind others that keep the line's event.
+    pub(crate) fn follows(&self) -> bool {
+        self.mere_delay && self.lookahead.is_zero() && self.line.len() > 1
+    }
+
+    /// Which of two packets that arrive at a node at the same instant over different serial links
+    /// is first. Links of one rate make trains that lock to each other, and one link would win
+    /// every time. Of real machines and of the kernel's engine the last nanoseconds decide, the
+    /// same way for as long as both trains last: a draw from when each began. Trains that began
+    /// together keep the order in which they were sent.
+    pub(crate) fn draw(&mut self) -> Option<u8> {
+        if self.mere_delay {
+            return None; // Its two cache lines are enough.
+        }
+        let head = self.line.front()?;
+        while self.trains.get(1).is_some_and(|began| *began <= head.start) {
+            self.trains.pop_front();
+        }
+        Some((mix(self.trains.front()?.as_ps()) >> 60) as u8)
+    }
+
+    /// When the packet that arrives next left the queue.
+    pub(crate) fn head_left_at(&self) -> Option<Time> {
+        self.line.front().map(|head| head.start)
+    }
+
+    /// Packets that left the queue by `end` and have not arrived: when, which.
+    pub(crate) fn under_way(&self, end: Time) -> Vec<(Time, Handle)> {
+        let line = self.line.iter().filter(|entry| entry.start <= end);
+        line.map(|entry| (entry.start, entry.packet)).collect()
+    }
+
+    /// Takes the packet that arrives now.
+    pub(crate) fn arrive(&mut self, now: Time) -> Release {
+        let Some(head) = self.line.front().filter(|head| head.arrival <= now).copied() else {
+            return Release::Nothing;
+        };
+        self.line.pop_front();
+        if self.mere_delay {
+            self.left(head.packet.frame_bytes);
+            return Release::Arrived(head.packet);
+        }
+        self.settle(now);
+        self.emerge(head.packet)
+    }
+}
