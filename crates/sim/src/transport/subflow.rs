@@ -248,7 +248,8 @@ impl Sender {
         let goal = self.size_goal();
         let write_seq = self.write_seq;
         let Some(subflow) = &self.subflow else { return 0 };
-        let continues = subflow.mappings.end() == Some(dsn);
+        // The mapping of what was sent in part is settled (`mptcp_skb_ext_copy`: `frozen`).
+        let continues = subflow.mappings.end() == Some(dsn) && !self.write_queue.tail_is_cut();
         let room = if continues { self.write_queue.tail_room_bytes(goal) } else { 0 };
         let bytes = most.min(if room > 0 { room } else { goal });
         if room > 0 {

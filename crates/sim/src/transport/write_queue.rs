@@ -10,6 +10,8 @@ struct Buffer {
     bytes: u64,
     /// Its last segment carries PSH.
     push: bool,
+    /// Its beginning has been sent.
+    cut: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -38,18 +40,24 @@ impl WriteQueue {
         self.buffers.back().map_or(0, |last| goal.saturating_sub(last.bytes))
     }
 
+    /// Part of the last buffer has been sent.
+    pub(crate) fn tail_is_cut(&self) -> bool {
+        self.buffers.back().is_some_and(|last| last.cut)
+    }
+
     /// Fills the last buffer up. What an earlier call wrote is no longer the end of anything
     /// (`tcp_sendmsg_locked`).
     pub(crate) fn append(&mut self, bytes: u64, first_of_call: bool) {
         if let Some(last) = self.buffers.back_mut().filter(|_| bytes > 0) {
-            *last = Buffer { bytes: last.bytes + bytes, push: last.push && !first_of_call };
+            last.bytes += bytes;
+            last.push &= !first_of_call;
         }
     }
 
     /// Begins a new buffer.
     pub(crate) fn begin(&mut self, bytes: u64) {
         if bytes > 0 {
-            self.buffers.push_back(Buffer { bytes, push: false });
+            self.buffers.push_back(Buffer { bytes, push: false, cut: false });
         }
     }
 
@@ -67,6 +75,7 @@ impl WriteQueue {
         debug_assert!(bytes <= head.bytes, "a unit lies in one buffer");
         head.bytes = head.bytes.saturating_sub(bytes);
         if head.bytes > 0 {
+            head.cut |= bytes > 0;
             return false;
         }
         let push = head.push;
