@@ -44,8 +44,8 @@ pub(crate) struct DataReceiver {
     /// The other end knows that this one closes.
     pub(crate) close_seen: bool,
 
-    /// Measurement of what is read in an RTT (`rcvq_space`).
-    space_time: Time,
+    /// Measurement of what is read in an RTT (`rcvq_space`), and when it began.
+    space_time: Option<Time>,
     space_rtt_us8: u64,
     space_copied: u64,
     space_bytes: u64,
@@ -71,7 +71,7 @@ impl DataReceiver {
             fin_at: None,
             closed: false,
             close_seen: false,
-            space_time: Time::ZERO,
+            space_time: None,
             space_rtt_us8: 0,
             space_copied: 0,
             space_bytes: 0,
@@ -114,8 +114,10 @@ impl DataReceiver {
 
     /// The first subflow is established (`mptcp_rcv_space_init`).
     pub(crate) fn begin(&mut self, now: Time, window: u64) {
-        self.space_time = now;
-        self.space_bytes = window.min(10 * self.mss()).max(1);
+        // The MSS does not know of timestamps yet; nor does the socket know the time, so that the
+        // first read ends a measurement whatever happens.
+        let advmss = u64::from(self.options.mtu_bytes - 40);
+        self.space_bytes = window.min(10 * advmss).max(1);
         if self.sink.rate_bps.is_some() {
             self.read_at = Some(now + SLOW_READ_INTERVAL);
         }
@@ -292,7 +294,7 @@ impl DataReceiver {
     /// the buffer's new size, if it grows.
     fn adjust_space(&mut self, now: Time, copied: u64, subflows: &mut Subflows<'_>) -> Option<u64> {
         self.space_copied += copied;
-        let elapsed_us = now.since(self.space_time).as_us();
+        let elapsed_us = self.space_time.map_or(u64::MAX, |began| now.since(began).as_us());
         if self.space_rtt_us8 > 0 && elapsed_us < self.space_rtt_us8 >> 3 {
             return None;
         }
@@ -309,7 +311,7 @@ impl DataReceiver {
             self.space_bytes = self.space_copied;
         }
         self.space_copied = 0;
-        self.space_time = now;
+        self.space_time = Some(now);
         grown
     }
 
