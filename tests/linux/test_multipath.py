@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import statistics
 import subprocess
@@ -58,9 +59,9 @@ def test_goodput_over_a_grid_of_paths_is_the_kernels() -> None:
     assert both.height == 36
     relative = (both["delivered_bytes"] / both["delivered_bytes_linux"] - 1).to_list()
     off = sorted(abs(one) for one in relative)
-    assert statistics.median(off) < 0.05
-    # Single runs of a chaotic system: a few are further off (studies/mptcp/README.md).
-    assert off[29] < 0.05, off
+    assert statistics.median(off) < 0.01
+    # Single runs of a chaotic system: all 36 were within, two may be further off.
+    assert off[33] < 0.05, off
 
 
 def test_the_first_packets_are_the_kernels(tmp_path: Path) -> None:
@@ -95,6 +96,26 @@ sampling: {capture: {}}
     assert [line.split("\t")[:3] for line in seen["sim", "20002"][:4]] == [
         line.split("\t")[:3] for line in seen["linux", "20002"][:4]
     ]
+
+
+def test_segments_end_where_the_kernels_do(tmp_path: Path) -> None:
+    """A second of two very different paths: buffers that were sent in part take no more data, and
+    both buffers grow when the kernel's do."""
+    text = GRID.read_text(encoding="utf-8").replace("duration: 30 s", "duration: 1 s")
+    for name, level in (("rate", "30 Mbit/s"), ("delay", "100 ms"), ("buffer", "60 packets")):
+        text = re.sub(rf"{name}: \[.*\]", f"{name}: [{level}]", text)
+    file = tmp_path / "paths.yaml"
+    file.write_text(
+        f"{text}taps: [{{at: a, link: a1}}]\nsampling: {{packets: {{from: 0 s, to: 1 s}}}}\n"
+    )
+    sent = {}
+    for engine in ("sim", "linux"):
+        packets = dumbbell.run(file, engine=engine).packets
+        data = packets.filter((pl.col("payload_bytes") > 0) & (pl.col("flow") == "m/1"))
+        sent[engine] = data.select("seq_bytes", "payload_bytes").rows()
+    assert len(sent["sim"]) > 800
+    assert sent["sim"] == sent["linux"]
+    assert len({length for _, length in sent["sim"]}) > 3  # Not all are full.
 
 
 def _tshark(capture: Path, *words: str) -> list[str]:
