@@ -105,11 +105,11 @@ impl Sender {
     /// RFC 9293 §3.10.7.4 window update; true if the ACK counts as one (`tcp_ack_update_window`).
     fn update_window(&mut self, ack: &Segment, prior_una: u64) -> bool {
         let window = u64::from(ack.window_bytes);
-        let later = ack.seq > self.window_seq;
-        let newer =
-            ack.ack > prior_una || later || (ack.seq == self.window_seq && window > self.snd_wnd);
+        let later = self.window_seq.is_none_or(|told| ack.seq > told);
+        let wider = self.window_seq == Some(ack.seq) && window > self.snd_wnd;
+        let newer = ack.ack > prior_una || later || wider;
         if newer {
-            self.window_seq = ack.seq;
+            self.window_seq = Some(ack.seq);
         }
         if newer && self.snd_wnd != window {
             self.snd_wnd = window;

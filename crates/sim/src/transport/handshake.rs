@@ -67,7 +67,8 @@ impl Sender {
         self.delivered = 1; // The SYN counts.
         self.rate.delivered_us = self.now.as_us();
         self.snd_wnd = u64::from(segment.window_bytes);
-        self.window_seq = segment.seq;
+        // A SYN lies before all data.
+        self.window_seq = (!segment.flags.is_syn()).then_some(segment.seq);
         self.max_window = self.snd_wnd;
         match rtt_us {
             Some(us) => self.rtt.sample(us, 0, 0, self.jiffies()),

@@ -2,7 +2,7 @@
 //! validation (RFC 2861), Nagle with Minshall's rule (RFC 1122 §4.2.3.4).
 
 use super::rtx_queue::{SegmentId, Sent};
-use super::sender::{Pending, Retransmission, Sender};
+use super::sender::{Pending, Retransmission, Sender, SEGMENT_OVERHEAD_BYTES};
 use dumbbell_cc::{CaEvent, CaState};
 use dumbbell_model::scenario::Source;
 use dumbbell_model::Time;
@@ -215,7 +215,6 @@ impl Sender {
         let segments = length.div_ceil(mss).max(1) as u32;
         self.sends_unit(length);
         self.stamp(length, segments, false);
-        let overhead = super::sender::SEGMENT_OVERHEAD_BYTES / u64::from(segments);
         let prior_packets = self.packets_out;
         let push = self.write_queue.take(length);
         let mut left = length;
@@ -226,8 +225,11 @@ impl Sender {
             segment.push = push && index == segments;
             segment.joined = index > 1;
             segment.sent_ns = self.last_sent_ns;
-            segment.overhead_bytes = overhead as u16;
-            self.sent_overhead_bytes += overhead;
+            if index == segments {
+                // A buffer is freed as a whole (`tcp_trim_head` leaves it).
+                segment.overhead_bytes = SEGMENT_OVERHEAD_BYTES as u16;
+                self.sent_overhead_bytes += SEGMENT_OVERHEAD_BYTES;
+            }
             self.rate_segment_sent(&mut segment);
             let end = segment.end();
             let id = self.queue.push(segment);
@@ -385,7 +387,7 @@ impl Sender {
     }
 
     fn segment_memory(&self) -> u64 {
-        u64::from(self.mss) + super::sender::SEGMENT_OVERHEAD_BYTES
+        u64::from(self.mss) + SEGMENT_OVERHEAD_BYTES
     }
 
     /// Room in the host's queue, or time for the next paced segment (`tcp_tsq_write`).

@@ -102,8 +102,8 @@ pub(crate) struct Sender {
     /// End of what was marked to be handed over.
     pub(super) pushed_seq: u64,
     pub(crate) snd_wnd: u64,
-    /// Sequence number of the segment that told it (`snd_wl1`).
-    pub(super) window_seq: u64,
+    /// Sequence number of the segment that told it (`snd_wl1`); `None`: it was the SYN.
+    pub(super) window_seq: Option<u64>,
     pub(crate) max_window: u64,
     pub(crate) fin: bool,
     pub(crate) mss: u32,
@@ -254,7 +254,7 @@ impl Sender {
             write_queue: WriteQueue::default(),
             pushed_seq: 0,
             snd_wnd: 0,
-            window_seq: 0,
+            window_seq: None,
             max_window: 0,
             fin: false,
             mss: options.mtu_bytes - header,
