@@ -189,8 +189,10 @@ fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64
             let rng = Rng::named(seed, &format!("flow/{}/cc", spec.name));
             let mut sender = Sender::new(tcp.congestion_control, &sending, tcp.source, tcp.fq, rng);
             sender.host_link_queues = nodes.serial.contains(spec.from.as_str());
-            let mut receiver = Receiver::new(&receiving, tcp.sink);
             let subflow = subflow_of(scenario, &spec.name);
+            // What a subflow receives goes to its connection at once, however slowly that is read.
+            let sink = if subflow.is_some() { ALL_AT_ONCE } else { tcp.sink };
+            let mut receiver = Receiver::new(&receiving, sink);
             if let Some(of) = subflow {
                 let role = role(scenario, of);
                 sender.make_subflow(role, !sending.mptcp_enabled);

@@ -15,31 +15,38 @@ fn no_sack(o: &mut TcpOptions) {
     (o.tcp_sack, o.tcp_dsack, o.tcp_window_scaling) = (false, false, false);
 }
 
+/// The `nth` duplicate ACK, if 1 of a first flight of ten is lost: the others are acknowledged one frame
+/// after the other, and the first ACK of all is none (below).
+fn duplicate(nth: i64) -> i64 {
+    FIRST_ACK_NS + nth * FULL_NS
+}
+
 /// RFC 3042 §2: each of the first two duplicate ACKs sends one new segment; RFC 5681 §3.2: the third
-/// sends the lost one again. Of a first flight of ten, 1 is lost; 2, 3 and 4 are acknowledged one
-/// frame after the other.
+/// sends the lost one again.
 #[test]
 fn two_duplicates_send_new_segments_and_the_third_the_lost_one() {
     let run = run(&wired(Algorithm::Reno, BULK, [1], no_sack));
-    let at = |nth: i64| FIRST_ACK_NS + (nth - 1) * FULL_NS;
     let expected = [
-        Sent { at_ns: at(1), segment: 11, again: false },
-        Sent { at_ns: at(2), segment: 12, again: false },
-        Sent { at_ns: at(3), segment: 1, again: true },
+        Sent { at_ns: duplicate(1), segment: 11, again: false },
+        Sent { at_ns: duplicate(2), segment: 12, again: false },
+        Sent { at_ns: duplicate(3), segment: 1, again: true },
     ];
     assert_eq!(run.sent()[10..13], expected);
     assert_eq!((run.flow("f", "recoveries"), run.flow("f", "retransmitted_packets")), (1, 1));
 }
 
-/// RFC 5681 §2: an ACK that changes the window is no duplicate. With scaling the first rounds the
-/// window of the SYN-ACK up to a multiple of 128, so that the fourth is the third duplicate.
+/// RFC 5681 §2: an ACK that tells a window is no duplicate. The first one after the SYN-ACK lies behind
+/// it in sequence, and so tells one (`tcp_may_update_window`), the same without scaling or one rounded
+/// up to a multiple of 128 with it: the fourth is the third duplicate.
 #[test]
-fn an_ack_that_changes_the_window_is_no_duplicate() {
-    let scenario = wired(Algorithm::Reno, BULK, [1], |o| {
-        no_sack(o);
-        o.tcp_window_scaling = true;
-    });
-    assert_eq!(run(&scenario).resent()[0], (FIRST_ACK_NS + 3 * FULL_NS, 1));
+fn an_ack_that_tells_a_window_is_no_duplicate() {
+    for scaling in [false, true] {
+        let scenario = wired(Algorithm::Reno, BULK, [1], |o| {
+            no_sack(o);
+            o.tcp_window_scaling = scaling;
+        });
+        assert_eq!(run(&scenario).resent()[0], (FIRST_ACK_NS + 3 * FULL_NS, 1));
+    }
 }
 
 /// RFC 6582 §3.2 step 3: a partial ACK sends the next hole again, so that holes are repaired one per
@@ -48,7 +55,7 @@ fn an_ack_that_changes_the_window_is_no_duplicate() {
 #[test]
 fn partial_acks_send_one_hole_per_round_trip_again() {
     let run = run(&wired(Algorithm::Reno, BULK, [1, 3, 5], no_sack));
-    let third = FIRST_ACK_NS + 2 * FULL_NS;
+    let third = duplicate(3);
     let round = FULL_NS + 20 * MS;
     let resent = run.resent();
     assert_eq!(resent, [(third, 1), (third + round, 3), (third + 2 * round, 5)]);
@@ -61,7 +68,7 @@ fn partial_acks_send_one_hole_per_round_trip_again() {
 #[test]
 fn recovery_ends_when_what_was_out_is_acknowledged_and_leaves_half_the_window() {
     let run = run(&wired(Algorithm::Reno, BULK, [1, 3, 5], no_sack));
-    let third = FIRST_ACK_NS + 2 * FULL_NS;
+    let third = duplicate(3);
     let round = FULL_NS + 20 * MS;
     let windows = run.windows();
     let recovery: Vec<i64> =
