@@ -242,6 +242,8 @@ fn a_slow_reader_stalls_the_window_and_loses_nothing() {
         let mut scenario = over(&paths, 60, scheduler, bytes(4_000_000));
         scenario.connections[0].sink.rate_bps = Some(mbps(1));
         scenario.connections[0].sink.lowat_bytes = 1;
+        let sink = scenario.connections[0].sink;
+        scenario.flows.iter_mut().for_each(|flow| tcp_of(flow).sink = sink);
         // The first data of a subflow that was not used for long says a long RTT, within which much
         // is read: the buffer would grow until it holds all.
         set_options(&mut scenario, |o| o.tcp_rmem = [4096, 131_072, 131_072]);
