@@ -4,7 +4,7 @@ from typing import Final, final
 
 __all__ = [
     "Cancelled",
-    "ConservationError",
+    "DefectError",
     "Monitor",
     "Output",
     "ScenarioError",
@@ -33,8 +33,8 @@ class ScenarioError(Exception):
 class Cancelled(Exception):
     """The run was stopped by its monitor."""
 
-class ConservationError(Exception):
-    """The simulator lost track of a packet: a defect of the program."""
+class DefectError(Exception):
+    """The simulator lost track of a packet, or broke off: a defect of the program."""
 
 @final
 class Monitor:

@@ -199,12 +199,11 @@ class _Batch:
             result = future.result()
         except _core.ScenarioError as error:
             raise _Refused(task, error) from None
-        except _core.ConservationError as error:
-            message = f"{task.label()}: a defect of the engine {self.engine.name}: {error}"
-            raise EngineError(message) from None
-        except EngineError as error:  # of this run alone: the others go on
+        except (EngineError, _core.DefectError) as error:  # of this run alone: the others go on
             del self.running[future]
-            self.failed.append(f"{task.label()}: {error}")
+            defect = isinstance(error, _core.DefectError)
+            what = f"a defect of the engine {self.engine.name}: " if defect else ""
+            self.failed.append(f"{task.label()}: {what}{error}")
             return
         self.store.add(task.run, self.engine.name, self.engine.version, result)
         del self.running[future]

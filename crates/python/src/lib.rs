@@ -14,6 +14,8 @@ use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use pyo3::{create_exception, Bound};
+use std::any::Any;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -26,9 +28,9 @@ create_exception!(
 create_exception!(dumbbell._core, Cancelled, PyException, "The run was stopped by its monitor.");
 create_exception!(
     dumbbell._core,
-    ConservationError,
+    DefectError,
     PyException,
-    "The simulator lost track of a packet: a defect of the program."
+    "The simulator lost track of a packet, or broke off: a defect of the program."
 );
 
 /// The part of a monitor that the running simulation sees.
@@ -140,9 +142,16 @@ fn scenario_error(py: Python<'_>, error: &ModelError) -> PyErr {
 fn run_error(py: Python<'_>, error: &RunError) -> PyErr {
     match error {
         RunError::Scenario(inner) => scenario_error(py, inner),
-        RunError::Conservation(what) => ConservationError::new_err(what.clone()),
+        RunError::Conservation(what) => DefectError::new_err(what.clone()),
         RunError::Cancelled => Cancelled::new_err("cancelled"),
     }
+}
+
+/// What a panic said.
+fn panic_message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    text.unwrap_or("it broke off").to_owned()
 }
 
 /// Runs a scenario. The interpreter's lock is released meanwhile.
@@ -156,12 +165,15 @@ fn run(
 ) -> PyResult<Output> {
     let scenario = Scenario::from_json(scenario_json).map_err(|e| scenario_error(py, &e))?;
     let shared = monitor.map_or_else(Arc::default, |m| Arc::clone(&m.get().shared));
+    let simulate = || {
+        let output = dumbbell_sim::run(&scenario, seed, shared.as_ref())?;
+        let streams: Vec<_> = output.tables.iter().map(dumbbell_model::ipc::stream).collect();
+        Ok((output, streams))
+    };
+    // A run that breaks off shares nothing with the others, which go on.
     let (output, streams) = py
-        .detach(|| {
-            let output = dumbbell_sim::run(&scenario, seed, shared.as_ref())?;
-            let streams: Vec<_> = output.tables.iter().map(dumbbell_model::ipc::stream).collect();
-            Ok((output, streams))
-        })
+        .detach(|| catch_unwind(AssertUnwindSafe(simulate)))
+        .map_err(|payload| DefectError::new_err(panic_message(payload.as_ref())))?
         .map_err(|e| run_error(py, &e))?;
     let mut tables = Vec::with_capacity(streams.len());
     for (table, stream) in output.tables.iter().zip(streams) {
@@ -309,7 +321,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("engine_version", engine)?;
     module.add("ScenarioError", py.get_type::<ScenarioError>())?;
     module.add("Cancelled", py.get_type::<Cancelled>())?;
-    module.add("ConservationError", py.get_type::<ConservationError>())?;
+    module.add("DefectError", py.get_type::<DefectError>())?;
     module.add_class::<Monitor>()?;
     module.add_class::<Output>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;

@@ -361,7 +361,9 @@ impl DataSender {
             }
             first = false;
             pushed = true;
-            self.scheduler.sent(&pick, bytes);
+            if !self.fell_back {
+                self.scheduler.sent(&pick, bytes);
+            }
             self.next = self.next.max(pick.from + bytes);
             self.snd_nxt = self.snd_nxt.max(self.next);
             self.views[pick.subflow] = self.look(pick.subflow, subflows);
