@@ -181,9 +181,10 @@ fn a_backup_waits_until_nothing_else_is_left() {
 
 #[test]
 fn a_host_without_multipath_tcp_gets_plain_tcp() {
-    for sender in [true, false] {
+    let cases = [true, false].map(|sender| SCHEDULERS.map(|scheduler| (sender, scheduler)));
+    for (sender, scheduler) in cases.into_iter().flatten() {
         let paths = [path(10, 10, 60), path(10, 10, 60)];
-        let mut scenario = over(&paths, 10, Scheduler::Default, bytes(5_000_000));
+        let mut scenario = over(&paths, 10, scheduler, bytes(5_000_000));
         let host = &mut scenario.nodes[usize::from(!sender)];
         if let Some(tcp) = &mut host.tcp {
             tcp.mptcp_enabled = false;
