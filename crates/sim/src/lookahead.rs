@@ -1,59 +1,46 @@
 //! A pipe whose packets all go on over mere delays needs no event per packet: what arrives now
 //! comes out of the next pipe only after that one's delay. Until then arrivals may wait, and are
 //! handed on together, each with its own time (lookahead: K. M. Chandy, J. Misra, "Distributed
-//! Simulation", IEEE Trans. Software Eng. SE-5(5), 1979).
+//! Simulation", IEEE Trans. Software Eng. SE-5(5), 1979). What is handed on is set as an event earlier
+//! than it would be: only where two events meet in one picosecond could their order be another.
 
 use crate::arena::Handle;
 use crate::pipe::Pipe;
 use crate::route::Routes;
 use crate::world::World;
-use dumbbell_model::{Scenario, Span};
+use dumbbell_model::Scenario;
 use prefetch_index::prefetch_index;
 
 /// Packets of a line whose next pipe is brought near before they are handed on.
 const FETCH_AHEAD: usize = 8;
 
-/// Which pipes are handed on to, and how long what goes there may wait at the end of the pipe before.
-pub(crate) struct Lookahead {
-    /// Mere delays that have all their packets from one pipe, in order.
-    patient: Vec<bool>,
-    /// By pipe, the least delay of the patient ones behind it; zero: there are none.
-    wait: Vec<Span>,
-}
-
-impl Lookahead {
-    /// From the ways of all flows.
-    pub(crate) fn new(
-        scenario: &Scenario,
-        pipes: &[Pipe],
-        routes: &Routes,
-        targets: &[[u32; 2]],
-    ) -> Self {
-        let (mut patient, mut wait) = (vec![false; pipes.len()], vec![Span::ZERO; pipes.len()]);
-        // Whoever looks on wants to see each packet in its turn; so do ARP and spraying.
-        let observed = !scenario.taps.is_empty()
-            || scenario.sampling.hops.is_some()
-            || scenario.sampling.capture.is_some();
-        if observed || scenario.neighbour_discovery.is_some() || routes.branch() {
-            return Self { patient, wait };
-        }
-        let before = feeders(pipes, routes, targets);
-        for (next, before) in before.iter().enumerate() {
-            let delay = pipes[next].delay;
-            if let (Feeders::One(pipe), true) = (before, pipes[next].mere_delay) {
-                if !delay.is_zero() && pipes[*pipe].keeps_order() {
-                    patient[next] = true;
-                    let least = if wait[*pipe].is_zero() { delay } else { wait[*pipe].min(delay) };
-                    wait[*pipe] = least;
-                }
-            }
-        }
-        Self { patient, wait }
+/// The patient pipes: mere delays that have all their packets from one pipe, in order. Tells each pipe
+/// before them how long what arrives at its end may wait.
+pub(crate) fn patient(
+    scenario: &Scenario,
+    pipes: &mut [Pipe],
+    routes: &Routes,
+    targets: &[[u32; 2]],
+) -> Vec<bool> {
+    let mut patient = vec![false; pipes.len()];
+    // Whoever looks on wants to see each packet in its turn; so do ARP and spraying.
+    let observed = !scenario.taps.is_empty()
+        || scenario.sampling.hops.is_some()
+        || scenario.sampling.capture.is_some();
+    if observed || scenario.neighbour_discovery.is_some() || routes.branch() {
+        return patient;
     }
-
-    pub(crate) fn of(&self, pipe: usize) -> Span {
-        self.wait[pipe]
+    for (next, before) in feeders(pipes, routes, targets).into_iter().enumerate() {
+        let Feeders::One(before) = before else { continue };
+        let (delay, mere_delay) = (pipes[next].delay, pipes[next].mere_delay);
+        let before = &mut pipes[before];
+        if mere_delay && !delay.is_zero() && before.keeps_order() {
+            patient[next] = true;
+            let known = Some(before.lookahead).filter(|known| !known.is_zero());
+            before.lookahead = known.map_or(delay, |known| known.min(delay));
+        }
     }
+    patient
 }
 
 /// Whence a pipe's packets come.
@@ -99,7 +86,7 @@ impl World<'_> {
             return None;
         }
         let next = self.routes.sure_pipe(node, packet.flow, packet.outward)?;
-        self.lookahead.patient[next].then_some(next)
+        self.patient[next].then_some(next)
     }
 
     /// What has arrived at the far end of a pipe by now goes onto the lines behind it.

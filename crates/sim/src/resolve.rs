@@ -18,11 +18,12 @@ impl World<'_> {
         destination: usize,
         chosen: usize,
     ) -> Option<usize> {
-        let ways: Vec<usize> =
-            self.routes.ways(node, destination).iter().map(|&way| way as usize).collect();
+        let ways = self.routes.ways(node, destination);
         // A subflow leaves its host by one interface only.
-        let order: Vec<usize> = match ways.iter().position(|&way| way == chosen) {
-            Some(start) => ways[start..].iter().chain(&ways[..start]).copied().collect(),
+        let order: Vec<usize> = match ways.iter().position(|&way| way as usize == chosen) {
+            Some(start) => {
+                ways[start..].iter().chain(&ways[..start]).map(|&way| way as usize).collect()
+            }
             None => vec![chosen],
         };
         let sprays = self.scenario.nodes[node].spray.is_some();

@@ -198,11 +198,11 @@ impl Routes {
                 name(here)
             ));
         }
-        let ways = self.ways(here, to).to_vec();
+        let ways = self.ways(here, to);
         if ways.is_empty() {
             return Err(format!("no route from {} to {}", name(here), name(target)));
         }
-        for pipe in ways {
+        for &pipe in ways {
             let next = far_end(pipe as usize, ends);
             if trail.contains(&next) {
                 let mut way: Vec<_> = trail.iter().map(|&n| name(n)).collect();

@@ -6,7 +6,7 @@ use crate::datagram::{PingState, UdpSink, UdpSource};
 use crate::events::EventQueue;
 use crate::flow::{Ends, FlowState, Requests, TcpEnds, WindowSums};
 use crate::hops::Hops;
-use crate::lookahead::Lookahead;
+use crate::lookahead::patient;
 use crate::loss::{LossModel, PolicerState};
 use crate::multipath::turn::{connections, role, subflow_of};
 use crate::neighbour::Neighbours;
@@ -53,10 +53,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
     let target = |name: &str| nodes.number(name) as u32;
     let targets: Vec<[u32; 2]> =
         scenario.flows.iter().map(|f| [target(&f.to), target(&f.from)]).collect();
-    let lookahead = Lookahead::new(scenario, &pipes, &routes, &targets);
-    for (number, pipe) in pipes.iter_mut().enumerate() {
-        pipe.lookahead = lookahead.of(number);
-    }
+    let patient = patient(scenario, &mut pipes, &routes, &targets);
     let flows: Vec<FlowState> =
         scenario.flows.iter().map(|f| flow(scenario, &nodes, f, seed)).collect();
     let sessions = dumbbell_web::visits(scenario, seed);
@@ -83,7 +80,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         neighbours,
         pipes,
         routes,
-        lookahead,
+        patient,
         flows,
         active: Vec::new(),
         sessions,

@@ -6,7 +6,6 @@ use crate::events::{EventQueue, Source};
 use crate::flow::{Ends, FlowState};
 use crate::hops::Hops;
 use crate::ip_fragment::{Fragment, Reassembly};
-use crate::lookahead::Lookahead;
 use crate::loss::{DropReason, LossModel};
 use crate::multipath::Connection;
 use crate::neighbour::Neighbours;
@@ -49,7 +48,8 @@ pub(crate) struct World<'a> {
     pub(crate) arena: Arena,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) routes: Routes,
-    pub(crate) lookahead: Lookahead,
+    /// Pipes to which packets may be handed on later than they come.
+    pub(crate) patient: Vec<bool>,
     pub(crate) flows: Vec<FlowState>,
     /// TCP flows that have begun and are not over.
     pub(crate) active: Vec<u32>,
