@@ -35,9 +35,9 @@ def cause(cell: AgreementCell, found: Comparison) -> str:
     part, _, _, _, _, second = cell.key
     if part == "fairness":
         return "C"
-    if second.startswith("udp"):
-        return "D"
-    return "B" if found.criterion.column == "sack_blocks" else "A"
+    if found.criterion.column == "sack_blocks":
+        return "B"
+    return "D" if second.startswith("udp") else "A"
 
 
 def quantity(cell: AgreementCell, found: Comparison) -> str:
