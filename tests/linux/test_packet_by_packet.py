@@ -67,6 +67,33 @@ def test_four_seconds_over_two_sprayed_paths_are_the_same_packets(algorithm: str
     assert ours_back == theirs_back
 
 
+def test_a_handshake_over_sprayed_paths_waits_for_two_questions() -> None:
+    """Before the SYN one, and before the SYN-ACK one: a slave of TEQL asks under its own address."""
+    file = ROOT / "studies/multipath/agreement/delay.yaml"
+    short = {"delay": "10 ms", "cc": "reno", "flows[0].start": "0 s", "duration": "1 s"}
+    for engine, most_us in (("sim", 0), ("linux", 10)):
+        flows = dumbbell.run(file, engine=engine, repeats=1, set=short).flows
+        late_us = flows["established_ns"][0] / 1000 - 30_000
+        assert 0 <= late_us <= most_us, engine
+
+
+def test_an_application_that_sleeps_is_woken_within_the_slack(tmp_path: Path) -> None:
+    text = TEXT.replace("NODE", "s1").replace("LINK", "s1-r1").replace("DURATION", "1 s")
+    source = "{congestion_control: reno, source: {bulk: {refill: 100 ms}}}"
+    text = text.replace("tcp: cubic", f"tcp: {source}").replace("500 ms", "1 s")
+    file = tmp_path / "e.yaml"
+    buffer = "hosts: {s1: {tcp_wmem: 4096 16384 16384}}\nflows:"
+    file.write_text(text.replace("flows:", buffer), encoding="utf-8")
+    for engine, least_us in (("sim", 100_050), ("linux", 100_000)):
+        packets = dumbbell.run(file, engine=engine).packets.filter(pl.col("payload_bytes") > 0)
+        times_us = packets["time_ns"].sort() / 1000
+        rounds_us = times_us.filter(times_us.diff().fill_null(1e6) > 50_000)
+        assert len(rounds_us) == 10, engine
+        gaps_us = rounds_us.diff().drop_nulls()
+        # On the kernel, besides, what steps of the clock a write takes.
+        assert gaps_us.is_between(least_us, 100_050 + 10 * (engine == "linux")).all(), engine
+
+
 @pytest.mark.parametrize(
     ("node", "link"),
     [("s1", "s1-r1"), ("r1", "s1-r1"), ("r1", "bottleneck"), ("r2", "bottleneck"), ("d1", "r2-d1")],

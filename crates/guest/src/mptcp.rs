@@ -271,6 +271,7 @@ impl MptcpFlow {
             Phase::Writing if self.writer.writes_at_once() => {
                 push(Side::Sender, sender, libc::POLLOUT);
             }
+            Phase::Writing if self.writer.writes_alone() => push(Side::Sender, sender, 0), // POLLHUP
             Phase::Writing => {}
             Phase::Closing => push(Side::Sender, sender, 0), // POLLHUP
         }
@@ -313,6 +314,7 @@ impl MptcpFlow {
                 self.phase = Phase::Connecting;
             }
             Phase::Connecting if sender_ready => self.connected(now)?,
+            Phase::Writing if sender_ready && self.writer.writes_alone() => self.closed(now)?,
             Phase::Writing => {
                 let fd = self.sender.as_fd();
                 if self.writer.next.is_some_and(|at| now >= at) {
@@ -326,10 +328,7 @@ impl MptcpFlow {
                     self.close()?;
                 }
             }
-            Phase::Closing if sender_ready => {
-                self.look()?;
-                self.phase = Phase::Finished { at: now };
-            }
+            Phase::Closing if sender_ready => self.closed(now)?,
             Phase::Waiting | Phase::Connecting | Phase::Closing | Phase::Finished { .. } => {}
         }
         if receiver_ready {
@@ -432,6 +431,13 @@ impl MptcpFlow {
         sys::shutdown_write(self.sender.as_fd())
     }
 
+    /// The other end has closed, too.
+    fn closed(&mut self, now: i64) -> Result<()> {
+        self.look()?;
+        self.phase = Phase::Finished { at: now };
+        Ok(())
+    }
+
     fn accept(&mut self) -> Result<()> {
         if !self.accepts() {
             return Ok(());
@@ -516,7 +522,7 @@ impl MptcpFlow {
                 (Ok(info), Ok(infos)) => (info, infos),
                 _ => return self.look_at_tcp(),
             };
-            self.delivered = info.rcv_nxt.wrapping_sub(self.base).min(self.writer.written);
+            self.delivered = info.rcv_nxt.wrapping_sub(self.base).min(self.writer.written());
             for (port, info) in infos {
                 if let Some(part) = self.part(port) {
                     part.receiver = Some(info);
@@ -524,7 +530,7 @@ impl MptcpFlow {
             }
             if info.fell_back() {
                 let first = self.parts[0].receiver.map_or(0, |info| info.bytes_received());
-                self.delivered = first.min(self.writer.written);
+                self.delivered = first.min(self.writer.written());
             }
         }
         Ok(())
@@ -539,7 +545,7 @@ impl MptcpFlow {
         first.sender = Some(info);
         if let Some(receiver) = &self.receiver {
             let info = TcpInfo::of(receiver.as_fd())?;
-            self.delivered = info.bytes_received().min(self.writer.written);
+            self.delivered = info.bytes_received().min(self.writer.written());
             first.receiver = Some(info);
         }
         Ok(())
@@ -551,7 +557,7 @@ impl MptcpFlow {
 
     /// Payload acknowledged at the level of the connection.
     pub(crate) fn acked(&self) -> u64 {
-        self.info.snd_una.wrapping_sub(self.base).min(self.writer.written)
+        self.info.snd_una.wrapping_sub(self.base).min(self.writer.written())
     }
 
     /// At the end of the run.

@@ -92,7 +92,7 @@ impl Recorder<'_> {
                 scheduler: flow.spec.scheduler.name().to_owned(),
                 subflows: used as i64,
                 fell_back: i64::from(flow.info.fell_back()),
-                written_bytes: flow.writer.written as i64,
+                written_bytes: flow.writer.written() as i64,
                 acked_bytes: flow.acked() as i64,
                 delivered_bytes: flow.delivered as i64,
                 carried_bytes: flow.parts.iter().map(carried).sum::<u64>() as i64,

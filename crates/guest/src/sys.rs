@@ -1,6 +1,7 @@
 //! System calls that have no safe wrapper: all unsafe code of this program is here.
 #![allow(unsafe_code)]
 
+use dumbbell_model::scenario::TIMER_SLACK;
 use std::ffi::CString;
 use std::io::{Error, Result};
 use std::mem::{size_of, zeroed};
@@ -281,6 +282,16 @@ pub(crate) fn no_timer_slack() -> Result<()> {
     // SAFETY: the parameters live through the call.
     checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) })?;
     Ok(())
+}
+
+/// The timers of this thread expire as those of an ordinary program: by the slack later, if no
+/// other timer's interrupt comes before.
+pub(crate) fn ordinary_timers() -> Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the parameters live through the call.
+    checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) })?;
+    // SAFETY: no pointers.
+    checked(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK.as_ns()) }).map(drop)
 }
 
 /// A ring of blocks that the kernel fills with the frames at one interface (packet(7),

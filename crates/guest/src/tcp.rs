@@ -163,6 +163,7 @@ impl TcpFlow {
             Phase::Writing if self.writer.writes_at_once() => {
                 push(Side::Sender, sender, libc::POLLOUT);
             }
+            Phase::Writing if self.writer.writes_alone() => push(Side::Sender, sender, 0), // POLLHUP
             Phase::Writing => {}
             Phase::Closing => push(Side::Sender, sender, 0), // POLLHUP
         }
@@ -200,6 +201,7 @@ impl TcpFlow {
                 self.phase = Phase::Connecting;
             }
             Phase::Connecting if sender_ready => self.connected(now)?,
+            Phase::Writing if sender_ready && self.writer.writes_alone() => self.closed(now)?,
             Phase::Writing => {
                 let fd = self.sender.as_fd();
                 if self.writer.next.is_some_and(|at| now >= at) {
@@ -213,12 +215,7 @@ impl TcpFlow {
                     self.close()?;
                 }
             }
-            Phase::Closing if sender_ready => {
-                // 7: TCP_CLOSE, 6: TCP_TIME_WAIT, 5: TCP_FIN_WAIT2.
-                if matches!(TcpInfo::of(self.sender.as_fd())?.state(), 5..=7) {
-                    self.phase = Phase::Finished { at: now };
-                }
-            }
+            Phase::Closing if sender_ready => self.closed(now)?,
             Phase::Waiting | Phase::Connecting | Phase::Closing | Phase::Finished { .. } => {}
         }
         if std::mem::take(&mut self.receiver_ready) {
@@ -264,6 +261,15 @@ impl TcpFlow {
         self.writer.next = None;
         self.phase = Phase::Closing;
         sys::shutdown_write(self.sender.as_fd())
+    }
+
+    /// The other end has closed, too.
+    fn closed(&mut self, now: i64) -> Result<()> {
+        // 7: TCP_CLOSE, 6: TCP_TIME_WAIT, 5: TCP_FIN_WAIT2.
+        if matches!(TcpInfo::of(self.sender.as_fd())?.state(), 5..=7) {
+            self.phase = Phase::Finished { at: now };
+        }
+        Ok(())
     }
 
     fn accept(&mut self) -> Result<()> {

@@ -3,16 +3,20 @@
 use crate::sys;
 use dumbbell_model::scenario::Source;
 use std::io::{ErrorKind, Result};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
 /// What is written: its content does not matter.
-static ZEROS: [u8; 65536] = [0; 65536];
+static ZEROS: [u8; 1 << 18] = [0; 1 << 18];
+/// Of the thread of an application that sleeps.
+const STACK_BYTES: usize = 65_536;
 
 /// Writes what a source has.
 #[derive(Clone, Debug)]
 pub(crate) struct Writer {
     source: Source,
-    pub(crate) written: u64,
+    written: Arc<AtomicU64>,
     allowed: u64,
     /// When it may write more.
     pub(crate) next: Option<i64>,
@@ -20,26 +24,65 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn new(source: Source) -> Self {
-        Self { source, written: 0, allowed: 0, next: None }
+        Self { source, written: Arc::default(), allowed: 0, next: None }
+    }
+
+    /// So much was written.
+    pub(crate) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
     }
 
     /// It writes whenever there is room.
     pub(crate) fn writes_at_once(&self) -> bool {
-        matches!(self.source, Source::Bulk { refill, .. } if refill.is_zero())
+        matches!(self.source, Source::Bulk { .. }) && !self.writes_alone()
+    }
+
+    /// It writes and closes without being told to, and sleeps in between.
+    pub(crate) fn writes_alone(&self) -> bool {
+        self.source.rests().is_some()
     }
 
     /// The connection is established.
     pub(crate) fn begin(&mut self, now: i64, socket: BorrowedFd<'_>) -> Result<bool> {
+        if self.writes_alone() {
+            self.begin_alone(socket)?;
+            return Ok(false);
+        }
         self.next = Some(now);
         self.due(now, socket)
+    }
+
+    /// Writes in a thread of its own, as an ordinary program does: how long it sleeps depends on the
+    /// timers of others, within Linux's slack. It ends when all is written or the connection closed.
+    fn begin_alone(&mut self, socket: BorrowedFd<'_>) -> Result<()> {
+        let mut own = Self { allowed: u64::MAX, next: None, ..self.clone() };
+        let Source::Bulk { bytes, refill } = self.source else { return Ok(()) };
+        own.allowed = bytes.unwrap_or(own.allowed);
+        let rest = std::time::Duration::from_nanos(refill.as_ns());
+        let socket = socket.try_clone_to_owned()?;
+        let mut rounds = move || -> Result<()> {
+            sys::ordinary_timers()?;
+            while !own.write(socket.as_fd())? {
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "as the program that is imitated does"
+                )]
+                std::thread::sleep(rest);
+            }
+            sys::shutdown_write(socket.as_fd())
+        };
+        // A write fails once the flow has stopped: then there is nothing left to do.
+        let run = move || drop(rounds());
+        std::thread::Builder::new().stack_size(STACK_BYTES).spawn(run)?;
+        Ok(())
     }
 
     /// It may write more now. True: that was all.
     pub(crate) fn due(&mut self, now: i64, socket: BorrowedFd<'_>) -> Result<bool> {
         match self.source {
-            Source::Bulk { bytes, refill } => {
+            Source::Bulk { bytes, .. } => {
                 self.allowed = bytes.unwrap_or(u64::MAX);
-                self.next = (!refill.is_zero()).then(|| now + refill.as_ns() as i64);
+                self.next = None;
             }
             Source::Periodic { chunk_bytes, interval, bytes } => {
                 self.allowed = (self.allowed + chunk_bytes).min(bytes.unwrap_or(u64::MAX));
@@ -53,11 +96,11 @@ impl Writer {
 
     /// Fills the send buffer. True: that was all.
     pub(crate) fn write(&mut self, socket: BorrowedFd<'_>) -> Result<bool> {
-        while self.written < self.allowed {
-            let most = (self.allowed - self.written).min(ZEROS.len() as u64) as usize;
-            match sys::send(socket, &ZEROS[..most]) {
+        while self.written() < self.allowed {
+            let most = (self.allowed - self.written()).min(self.source.write_bytes()) as usize;
+            match sys::send(socket, &ZEROS[..most.min(ZEROS.len())]) {
                 Ok(sent) => {
-                    self.written += sent as u64;
+                    self.written.fetch_add(sent as u64, Ordering::Relaxed);
                     if sent < most {
                         return Ok(false); // full
                     }
@@ -70,6 +113,6 @@ impl Writer {
             Source::Bulk { bytes, .. } | Source::Periodic { bytes, .. } => bytes,
             Source::Session | Source::Subflow => None,
         };
-        Ok(total.is_some_and(|total| self.written >= total))
+        Ok(total.is_some_and(|total| self.written() >= total))
     }
 }

@@ -422,6 +422,10 @@ impl Algorithm {
     }
 }
 
+/// So much longer Linux may let a program sleep than it asked for, unless another timer's interrupt
+/// comes first (PR_SET_TIMERSLACK in prctl(2)).
+pub const TIMER_SLACK: Span = Span::from_us(50);
+
 /// The sending application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -430,7 +434,8 @@ pub enum Source {
     Bulk {
         /// Total; `null`: until the flow stops.
         bytes: Option<u64>,
-        /// Fills the buffer only this often; 0: as soon as there is room.
+        /// Fills the buffer in rounds and sleeps this long, and the [`TIMER_SLACK`], after each; 0:
+        /// fills it as soon as there is room.
         #[serde(rename = "refill_ns")]
         refill: Span,
     },
@@ -448,6 +453,24 @@ pub enum Source {
     Session,
     /// Carries what the scheduler of a Multipath TCP connection gives it.
     Subflow,
+}
+
+impl Source {
+    /// How long it sleeps after each round of writing, if it writes in rounds.
+    pub fn rests(self) -> Option<Span> {
+        match self {
+            Self::Bulk { refill, .. } if !refill.is_zero() => Some(refill),
+            Self::Bulk { .. } | Self::Periodic { .. } | Self::Session | Self::Subflow => None,
+        }
+    }
+
+    /// So much the application writes per call: one that comes seldom writes large blocks.
+    pub fn write_bytes(self) -> u64 {
+        match self.rests() {
+            Some(_) => 1 << 18,
+            None => 1 << 16,
+        }
+    }
 }
 
 /// The receiving application.

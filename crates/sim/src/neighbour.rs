@@ -134,9 +134,8 @@ impl Neighbours {
         &self.entries[entry as usize].path
     }
 
-    /// The question arrived: the neighbour learns the asker's address (`neigh_event_ns`).
-    /// A node that sprays asks under the address of the link, but is known to others under that of
-    /// the bundle, so they learn nothing: the caller does not call this then.
+    /// The question arrived: the neighbour learns the asker's address (`neigh_event_ns`), and what
+    /// waited for it may go.
     pub(crate) fn asked(&mut self, entry: u32, revalidates: bool) -> Vec<Handle> {
         let back: Vec<usize> = self.path(entry).iter().rev().map(|pipe| pipe ^ 1).collect();
         let mine = self.entry(&back, revalidates, State::Stale);

@@ -109,20 +109,20 @@ impl World<'_> {
             self.send_arp(entry, hops, reply);
             return;
         }
-        let first = if reply { neighbours.path(entry)[0] } else { usize::MAX };
-        let released = if reply {
-            neighbours.answered(now, entry)
-        } else {
-            let revalidates = self.scenario.nodes[node].kind == NodeKind::Router;
-            neighbours.asked(entry, revalidates)
-        };
+        let first = neighbours.path(entry)[0];
         if reply {
-            for packet in released {
+            for packet in neighbours.answered(now, entry) {
                 self.enter(first, packet);
             }
         } else {
-            for packet in released {
-                self.inbox.push_back((packet, node));
+            // Who asks from an interface of a bundle asks under that interface's address, and is
+            // known under the bundle's: nobody learns that from the question (`arp_solicit`).
+            let asker = self.pipes[first ^ 1].to as usize;
+            if !self.routes.bundled(asker, first) {
+                let revalidates = self.scenario.nodes[node].kind == NodeKind::Router;
+                for packet in neighbours.asked(entry, revalidates) {
+                    self.inbox.push_back((packet, node));
+                }
             }
             self.send_arp(entry, 0, true);
         }

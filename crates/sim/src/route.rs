@@ -236,6 +236,14 @@ impl Routes {
         (way.group == NONE && way.pipe != NONE).then_some(way.pipe as usize)
     }
 
+    /// Whether the node's interface at this pipe is one of a bundle, as a slave of TEQL is: it then
+    /// has an address of its own besides that of the bundle.
+    pub(crate) fn bundled(&self, node: usize, pipe: usize) -> bool {
+        let turns = |spraying: &Spraying| spraying.policy == SprayPolicy::RoundRobin;
+        self.spraying[node].as_ref().is_some_and(turns)
+            && self.groups.iter().any(|group| group.pipes.contains(&(pipe as u32)))
+    }
+
     /// The node sent a packet of its own (ARP) through this pipe: in round-robin the next sprayed
     /// packet follows it there, as in Linux (`teql_dequeue` makes that slave the first).
     pub(crate) fn own_packet(&mut self, pipe: usize) {

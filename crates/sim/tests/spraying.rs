@@ -68,6 +68,22 @@ fn neighbour_discovery_reorders_equal_paths() {
 }
 
 #[test]
+fn who_sprays_is_not_known_from_its_questions() {
+    let established = |paths: usize, asks: bool| {
+        let mut scenario = over_paths(paths, Algorithm::Reno);
+        let discovery =
+            NeighbourDiscovery { reachable: Span::from_s(30), probe_delay: Span::from_s(5) };
+        scenario.neighbour_discovery = asks.then_some(discovery);
+        run(&scenario).flow("f", "established_ns")
+    };
+    let round_trip = established(2, false);
+    // One path: a question and its answer before the SYN, and the way back is known.
+    assert_eq!(established(1, true), 2 * round_trip);
+    // Two: a question before the SYN-ACK, too (`arp_solicit` asks under the slave's address).
+    assert_eq!(established(2, true), 3 * round_trip);
+}
+
+#[test]
 fn a_host_with_fq_and_a_link_of_its_own_fills_the_bottleneck_too() {
     for algorithm in ALL {
         let forward = serial(mbps(10), Span::from_ms(5), 100);

@@ -278,6 +278,10 @@ impl Planner<'_> {
         for step in 0..pipes.len() {
             let pipe = pipes[(first + step) % pipes.len()];
             here.tc.push(format!("qdisc add dev {} root {name}", device(pipe)));
+            // As slaves usually have. Questions of ARP go out under it, and who answers them learns
+            // it, not the router's.
+            let own = interface_address(pipe).map(|byte| byte.to_string()).join(".");
+            here.up.push(format!("addr add {own}/32 dev {}", device(pipe)));
         }
         here.routes.insert(0, format!("link set {name} up"));
         name

@@ -55,6 +55,8 @@ fn teql_begins_with_the_path_that_the_scenario_names() {
         let Some(path) = path else { panic!("no such link") };
         assert_eq!(slaves.len(), 2);
         assert!(slaves[0].starts_with(&format!("qdisc add dev l{path}a root teql")), "{slaves:?}");
+        let own = |line: &&String| line.starts_with("addr add 10.") && !line.ends_with("dev lo");
+        assert_eq!(router.up.iter().filter(own).count(), 2, "{:?}", router.up);
         assert!(router.routes[0].ends_with("up"), "a master can only be used when it is up");
         assert!(router.routes.iter().any(|line| line.contains("dev teql")));
     }

@@ -5,12 +5,10 @@ use super::scheduler::{self, Pick, Schedule, Stream, View};
 use super::Subflows;
 use crate::transport::wheel::{Tick, Timer};
 use dumbbell_cc::CaState;
-use dumbbell_model::scenario::{Connection, Source};
+use dumbbell_model::scenario::{Connection, Source, TIMER_SLACK};
 use dumbbell_model::{TcpOptions, Time};
 use std::collections::VecDeque;
 
-/// The application writes so much per call.
-const PIECE_BYTES: u64 = 65_536;
 /// A buffer of the connection lies in a page of so much (SKB_FRAG_PAGE_ORDER), with its header.
 const CHUNK_BYTES: u64 = 32_768 - CHUNK_OVERHEAD_BYTES;
 const CHUNK_OVERHEAD_BYTES: u64 = 64;
@@ -150,7 +148,7 @@ impl DataSender {
                 if bytes == Some(self.written) {
                     self.stop(now, subflows);
                 } else if !refill.is_zero() {
-                    self.source_at = Some(now + refill);
+                    self.source_at = Some(now + refill + TIMER_SLACK);
                 }
             }
             Source::Periodic { chunk_bytes, interval, bytes } => {
@@ -193,7 +191,7 @@ impl DataSender {
         let mut left = wanted;
         self.set_no_space(false, subflows);
         while left > 0 && !self.no_space {
-            let piece = left.min(PIECE_BYTES);
+            let piece = left.min(self.source.write_bytes());
             let mut copied = 0;
             while copied < piece {
                 let room = self.tail_room();

@@ -3,15 +3,13 @@
 
 use super::output::{Push, GSO_MAX_BYTES};
 use super::sender::{Phase, Sender, SEGMENT_OVERHEAD_BYTES};
-use dumbbell_model::scenario::Source;
+use dumbbell_model::scenario::{Source, TIMER_SLACK};
 use dumbbell_model::Span;
 
 /// Headers and shared info Linux reserves around a segment when it sizes the send buffer.
 const MAX_TCP_HEADER_BYTES: u64 = 320;
 const SHARED_INFO_BYTES: u64 = 320;
 const SK_BUFF_BYTES: u64 = 256;
-/// The application writes so much per call.
-const PIECE_BYTES: u64 = 65_536;
 /// From the first unit that leaves an empty queue to the next: the rest of the call is copied
 /// meanwhile. However short, it lets the first unit arrive before those of other paths; this is a
 /// step of the kernel's clock in virtual time.
@@ -99,7 +97,7 @@ impl Sender {
                     self.stopped = true;
                     self.close();
                 } else if !refill.is_zero() && self.source_at.is_none() {
-                    self.source_at = Some(self.now + refill);
+                    self.source_at = Some(self.now + refill + TIMER_SLACK);
                 }
             }
             Source::Session => self.write(self.allowed_bytes - self.written_bytes),
@@ -133,7 +131,7 @@ impl Sender {
     fn write_piece(&mut self, wanted: u64) -> u64 {
         let goal = self.size_goal();
         let begun = core::mem::take(&mut self.copied_bytes);
-        let wanted = wanted.min(PIECE_BYTES - begun);
+        let wanted = wanted.min(self.source.write_bytes() - begun);
         let mut written = 0;
         while written < wanted {
             let room = self.write_queue.tail_room_bytes(goal).min(wanted - written);
