@@ -362,7 +362,7 @@ def test_cells_set_up_as_the_kernel_was_are_named_as_there() -> None:
             scenario = json.loads(cell.scenario)
             hosts = [node["tcp"] for node in scenario["nodes"] if node["kind"] == "host"]
             assert {host["tcp_comp_sack_nr"] for host in hosts} == {0}
-            assert scenario["sampling"]["interval_ns"] == 20_000_000
+            assert scenario["sampling"]["interval_ns"] == 100_000_000
     assert ours == set(read_reference(study.folder / reference.file))
 
 
