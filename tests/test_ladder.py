@@ -108,6 +108,6 @@ def test_refused(name: str) -> None:
 def test_several_runs_are_refused(study: Results, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="several runs or flows for one ladder: fix setup, stret"):
         plot(study, "ladder")
-    plot(study, "ladder", where={"setup": "equal"}, start_ms=6000, end_ms=6005).save(
+    plot(study, "ladder", where={"setup": "equal"}, start_ms=36000, end_ms=36005).save(
         tmp_path / "ladder.svg"
     )
