@@ -33,8 +33,10 @@ def number(value: float) -> str:
 def cause(cell: AgreementCell, found: Comparison) -> str:
     """The letter of the page's list of causes."""
     part, _, _, _, _, second = cell.key
-    if part in ("fairness", "loss"):
-        return "C" if part == "fairness" else "E"
+    if part == "fairness":
+        return "C"
+    if part == "loss":
+        return "E"
     if found.criterion.column == "sack_blocks":
         return "B"
     return "D" if second.startswith("udp") else "A"

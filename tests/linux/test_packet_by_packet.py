@@ -87,15 +87,15 @@ def test_an_application_that_sleeps_is_woken_within_the_slack(tmp_path: Path) ->
     file = tmp_path / "e.yaml"
     buffer = "hosts: {s1: {tcp_wmem: 4096 16384 16384}}\nflows:"
     file.write_text(text.replace("flows:", buffer), encoding="utf-8")
-    for engine, least_us in (("sim", 100_050), ("linux", 100_000)):
+    for engine in ("sim", "linux"):
         packets = dumbbell.run(file, engine=engine).packets.filter(pl.col("payload_bytes") > 0)
         times_us = packets["time_ns"].sort() / 1000
         # The first three rounds: what is written in one is acknowledged before the next.
         rounds_us = times_us.filter(times_us.diff().fill_null(1e6) > 50_000)[:3]
         gaps_us = rounds_us.diff().drop_nulls()
         assert len(gaps_us) == 2, engine
-        # Besides, the steps of the clock that a write takes.
-        assert gaps_us.is_between(least_us, 100_060).all(), engine
+        # All of the slack, for no other timer is due then; and the clock's steps while it writes.
+        assert gaps_us.is_between(100_050, 100_060).all(), engine
 
 
 @pytest.mark.parametrize(
