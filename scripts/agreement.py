@@ -10,13 +10,15 @@ import csv
 import math
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
-from dumbbell.agreement import Agreement, AgreementCell, Comparison
+from dumbbell.agreement import Agreement, AgreementCell, Comparison, agree, read_reference
 from dumbbell.studies import run_study
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "agreement.md"
+KERNEL = ROOT / "studies" / "multipath" / "kernel.csv"
 REBUILT = ROOT / "studies" / "multipath" / "kernel-rebuilt.csv"
 CELL = ("part", "mode", "delay_ms", "loss_percent", "cc_1", "cc_2", "flow")
 
@@ -62,6 +64,40 @@ def rebuilt() -> dict[tuple[str, ...], list[dict[str, str]]]:
     return rows
 
 
+def quiet(cell: AgreementCell) -> bool:
+    """No random loss, one flow: nothing is left to chance but ARP and the moment of the start."""
+    return float(cell.key[3]) == 0 and cell.key[5] == "-"
+
+
+def engine() -> list[str]:
+    """The rebuilt kernel beside `kernel.csv`, seed by seed; the last row holds the sums."""
+    ours, theirs = read_reference(REBUILT), read_reference(KERNEL)
+    inside = {True: Counter[str](), False: Counter[str]()}
+    of = {True: Counter[str](), False: Counter[str]()}
+    on_one_side, cells = Counter[str](), Counter[str]()
+    for cell in agree(ours, theirs).cells:
+        for one in cell.comparisons:
+            lowest, highest = one.reference_range
+            values = ours[cell.key][one.flow, one.criterion.column]
+            for label in (one.criterion.label, "all"):
+                of[quiet(cell)][label] += len(values)
+                inside[quiet(cell)][label] += sum(
+                    0.9 * lowest <= value <= 1.1 * highest for value in values
+                )
+                cells[label] += 1
+                on_one_side[label] += min(values) > highest or max(values) < lowest
+    return [
+        "| quantity | inside, one flow without loss | inside, other cells | on one side |",
+        "| --- | --- | --- | --- |",
+        *(
+            f"| {label} | {inside[True][label]} of {of[True][label]} | "
+            f"{inside[False][label]} of {of[False][label]} | "
+            f"{on_one_side[label]} of {cells[label]} |"
+            for label in sorted(cells, key=lambda label: label == "all")
+        ),
+    ]
+
+
 def counts(name: str, agreement: Agreement) -> str:
     """How many cells agree."""
     agreeing, total = sum(cell.agrees for cell in agreement.cells), len(agreement.cells)
@@ -94,6 +130,7 @@ def tables(kernel: Agreement, again: Agreement) -> dict[str, list[str]]:
             "| --- | --- |",
             *(f"| {label} | {sum(found)} of {len(found)} |" for label, found in labels.items()),
         ],
+        "engine": engine(),
         "cells": [
             "| cell | quantity | `kernel.csv` | rebuilt kernel | simulator | cause |",
             "| --- | --- | --- | --- | --- | --- |",

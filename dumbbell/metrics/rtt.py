@@ -57,7 +57,7 @@ SRTT_MEAN = Metric(
     unit="ms",
     formula="mean over samples of the sender's smoothed RTT",
     place="the sender's RTT estimator, sampled every sampling interval",
-    window="from establishment to the end of the flow",
+    window="from establishment to the flow's `stop`, or its end",
     source="RFC 6298 §2; Linux tcpi_rtt",
     measure=per_flow(pl.col("srtt_mean_ns") * 1e-6, TCP),
 )

@@ -7,7 +7,7 @@ import polars as pl
 from dumbbell.metrics.definition import TCP, Metric, known, per_flow
 
 _PLACE = "the sender's state, sampled every sampling interval"
-_WINDOW = "from establishment to the end of the flow"
+_WINDOW = "from establishment to the flow's `stop`, or its end"
 
 CWND_MEAN = Metric(
     name="cwnd_mean",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -47,6 +48,31 @@ def test_the_simulator_agrees_with_the_kernel_on_a_simple_path(file: Path) -> No
     assert set(together.samples["engine"]) == {"sim", "linux"}
     drawn = plot(together, "window", over="engine")
     assert drawn.panels == 3 and "linux" in drawn.svg()
+
+
+STOPPED = """\
+dumbbell: 1
+name: stopped
+template: {dumbbell: {rate: 2 Mbit/s, rtt: 20 ms, buffer: 60 packets}}
+flows: [{from: s1, to: d1, tcp: reno, stop: 2 s}]
+sampling: {interval: 100 ms, keep: [samples]}
+duration: 8 s
+"""
+
+
+@pytest.mark.parametrize("engine", ["sim", "linux"])
+def test_means_of_the_window_end_with_the_stop(tmp_path: Path, engine: str) -> None:
+    path = tmp_path / "stopped.yaml"
+    path.write_text(STOPPED, encoding="utf-8")
+    results = dumbbell.run(path, engine=engine, store=tmp_path / "store")
+    samples = results.samples.filter(pl.col("cwnd_packets") > 0)
+    before = samples.filter(pl.col("time_ns") <= 2_000_000_000)
+    # The buffer is sent for some time more, with another window.
+    assert samples.height > before.height + 5
+    flow = results.flows.row(0, named=True)
+    assert flow["last_delivery_ns"] > 2_500_000_000
+    assert flow["cwnd_mean_packets"] == pytest.approx(before["cwnd_packets"].mean())
+    assert flow["cwnd_mean_packets"] != pytest.approx(samples["cwnd_packets"].mean(), rel=0.001)
 
 
 def test_two_different_engines_are_needed(file: Path) -> None:

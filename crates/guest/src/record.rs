@@ -165,7 +165,7 @@ impl<'a> Recorder<'a> {
                 App::Tcp(_) | App::Ping(_) | App::Subflow => continue,
             };
             let info = TcpInfo::of(sender)?;
-            self.sums[number].add(&info);
+            self.add(number, now, &info);
             if self.scenario.sampling.samples {
                 self.samples.push(sample_row(now, name, algorithm, &info, received));
             }
@@ -180,6 +180,14 @@ impl<'a> Recorder<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Adds to a flow's means, which end with its `stop`.
+    pub(crate) fn add(&mut self, flow: usize, now: i64, info: &TcpInfo) {
+        let stop = self.scenario.flows[flow].stop;
+        if stop.is_none_or(|stop| now <= stop.as_ns() as i64) {
+            self.sums[flow].add(info);
+        }
     }
 
     fn pipe_name(&self, pipe: usize) -> String {

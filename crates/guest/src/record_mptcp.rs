@@ -37,7 +37,7 @@ impl Recorder<'_> {
         };
         for part in &flow.parts {
             let Some(info) = part.sender.filter(|info| info.state() == 1) else { continue };
-            self.sums[part.flow].add(&info);
+            self.add(part.flow, now, &info);
             let name = &self.scenario.flows[part.flow].name;
             let algorithm = flow.tcp.congestion_control;
             let row = sample_row(now, name, algorithm, &info, carried(part));

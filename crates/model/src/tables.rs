@@ -140,7 +140,7 @@ table! {
         reordering_extent_mean_packets: f64 = "Mean reordering extent of the reordered packets (RFC 4737 §4.2.1).",
         reordering_extent_max_packets: i64 = "Largest reordering extent.",
         cwnd_max_packets: i64 = "Largest sampled congestion window.",
-        cwnd_mean_packets: f64 = "Mean of the congestion window, sampled every sampling interval from establishment on.",
+        cwnd_mean_packets: f64 = "Mean of the congestion window, sampled every sampling interval from establishment to the flow's `stop` or its end.",
         in_flight_mean_packets: f64 = "Mean of packets in flight, sampled alike.",
         srtt_mean_ns: f64 = "Mean of the smoothed RTT, sampled alike.",
         rtt_min_ns: i64 = "Smallest RTT the sender measured (ping: smallest round trip).",

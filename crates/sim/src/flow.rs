@@ -96,8 +96,12 @@ impl FlowState {
         }
     }
 
-    /// A sample of the sender's window for the flow's means; false if there will be no other.
-    pub(crate) fn sample_window(&mut self) -> bool {
+    /// A sample of the sender's window for the flow's means, which end with its `stop`: what its
+    /// buffer still holds then is no part of them. False if there will be no other.
+    pub(crate) fn sample_window(&mut self, now: Time) -> bool {
+        if self.stop.is_some_and(|stop| now > stop) {
+            return false;
+        }
         if let Ends::Tcp(tcp) = &self.ends {
             let sender = &tcp.sender;
             if matches!(sender.phase, Phase::Finished(_) | Phase::GivenUp(_)) {

@@ -51,7 +51,7 @@ pub(crate) struct World<'a> {
     /// Pipes to which packets may be handed on later than they come.
     pub(crate) patient: Vec<bool>,
     pub(crate) flows: Vec<FlowState>,
-    /// TCP flows that have begun and are not over.
+    /// TCP flows of whose windows samples are taken: those that have begun and neither stopped nor ended.
     pub(crate) active: Vec<u32>,
     pub(crate) sessions: Vec<Running>,
     pub(crate) connections: Vec<Connection>,
@@ -631,8 +631,8 @@ impl World<'_> {
     }
 
     fn sample(&mut self) {
-        let flows = &mut self.flows;
-        self.active.retain(|&flow| flows[flow as usize].sample_window());
+        let (flows, now) = (&mut self.flows, self.now);
+        self.active.retain(|&flow| flows[flow as usize].sample_window(now));
         let (flows, connections) = (&self.flows, &self.connections);
         self.recorder.sample(self.now, self.scenario, flows, connections, &mut self.pipes);
         let next = self.now + self.scenario.sampling.interval;
