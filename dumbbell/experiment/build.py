@@ -43,6 +43,7 @@ def voice(codec: str) -> dict[str, Any]:
         "datagram_bytes": datagram_bytes,
         "interval_ns": 0,
         "mtu_bytes": ETHERNET_MTU_BYTES,
+        "sleeps": False,
         "codec": codec,
     }
 
@@ -326,6 +327,7 @@ class _Builder:
                     "datagram_bytes": udp.datagram,
                     "interval_ns": udp.interval,
                     "mtu_bytes": udp.mtu,
+                    "sleeps": udp.sleeps,
                     "codec": None,
                 }
             }

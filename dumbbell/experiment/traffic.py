@@ -152,6 +152,7 @@ class UdpSpec(Strict):
     datagram: PositiveSize = 1448
     interval: Time = 0
     mtu: PositiveSize = 1500
+    sleeps: bool = False
 
 
 class PingSpec(Strict):

@@ -151,7 +151,7 @@ flows:
   - name: u
     from: a
     to: b
-    udp: {rate: 1 Mbit/s, datagram: 8 KiB, interval: 1 ms, mtu: 1400 bytes}
+    udp: {rate: 1 Mbit/s, datagram: 8 KiB, interval: 1 ms, mtu: 1400 bytes, sleeps: true}
   - {name: p, from: a, to: b, dscp: AF41,
      ping: {interval: 2 s, payload: 100 bytes, protocol: udp}}
   - {name: v, from: a, to: b, voice: g711}
@@ -318,7 +318,7 @@ def check_flows(found: dict[str, Any]) -> None:
     assert flows["bulk"]["traffic"]["tcp"]["fq"] is True
     assert flows["u"]["traffic"]["udp"] == {
         "rate_bps": 1_000_000, "datagram_bytes": 8192, "interval_ns": 1_000_000, "mtu_bytes": 1400,
-        "codec": None,
+        "sleeps": True, "codec": None,
     }  # fmt: skip
     ping = {"interval_ns": 2 * 10**9, "payload_bytes": 100, "protocol": "udp"}
     assert flows["p"]["traffic"]["ping"] == ping
@@ -326,7 +326,7 @@ def check_flows(found: dict[str, Any]) -> None:
     # 160 bytes of speech and RTP's header, 50 times a second.
     assert flows["v"]["traffic"]["udp"] == {
         "rate_bps": 68_800, "datagram_bytes": 172, "interval_ns": 0, "mtu_bytes": 1500,
-        "codec": "g711",
+        "sleeps": False, "codec": "g711",
     }  # fmt: skip
     bdp = 10**9 * rtt_ns // (8 * 10**9)
     assert found["links"][3]["forward"]["queue"]["drop_tail"]["limit_bytes"] == bdp
@@ -445,8 +445,9 @@ def test_what_is_not_written() -> None:
         "datagram_bytes": 1448,
         "interval_ns": 0,
         "mtu_bytes": 1500,
+        "sleeps": False,
+        "codec": None,
     }
-    udp["codec"] = None
     assert found["flows"][2]["traffic"]["udp"] == udp
     ping = {"interval_ns": 10**9, "payload_bytes": 56, "protocol": "icmp"}
     assert found["flows"][3]["traffic"]["ping"] == ping

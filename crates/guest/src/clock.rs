@@ -23,6 +23,11 @@ fn read(clock: ClockId) -> Result<u64> {
     Ok(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
+/// Nanoseconds on the kernel's clock, for differences.
+pub(crate) fn monotonic_ns() -> Result<i64> {
+    Ok(read(ClockId::CLOCK_MONOTONIC)? as i64)
+}
+
 impl Clock {
     /// A run that begins at a fixed time of a guest's clock, or a second from now on the host's.
     pub(crate) fn begin(kernel: Kernel) -> Result<Self> {

@@ -457,13 +457,13 @@ fn fill_udp(row: &mut FlowRow, flow: &UdpFlow) {
     (row.start_ns, row.established_ns) = (flow.start, flow.start);
     row.last_delivery_ns = flow.last_delivery.unwrap_or(NEVER);
     row.delivered_bytes = (flow.received * flow.spec().datagram_bytes) as i64;
-    let packets = flow.sent * fragments(flow.spec());
+    let packets = flow.sent() * fragments(flow.spec());
     row.sent_packets = packets as i64;
     row.data_packets = packets as i64;
     // Every fragment has an IP header, one of them the UDP header.
-    let fragments = packets - flow.sent;
-    let headers = flow.sent * UDP_HEADERS_BYTES + fragments * (UDP_HEADERS_BYTES - 8);
-    row.sent_bytes = (flow.sent * flow.spec().datagram_bytes + headers) as i64;
+    let fragments = packets - flow.sent();
+    let headers = flow.sent() * UDP_HEADERS_BYTES + fragments * (UDP_HEADERS_BYTES - 8);
+    row.sent_bytes = (flow.sent() * flow.spec().datagram_bytes + headers) as i64;
 }
 
 fn udp_sample(now: i64, name: &str, flow: &UdpFlow) -> SampleRow {

@@ -284,6 +284,9 @@ pub(crate) fn no_timer_slack() -> Result<()> {
     Ok(())
 }
 
+/// Of the thread of an application that sleeps.
+pub(crate) const STACK_BYTES: usize = 65_536;
+
 /// The timers of this thread expire as those of an ordinary program: by the slack later, if no
 /// other timer's interrupt comes before.
 pub(crate) fn ordinary_timers() -> Result<()> {

@@ -1,11 +1,15 @@
 //! UDP at a constant bit rate.
 
+use crate::clock;
 use crate::frame::{CLIENT_PORT, SERVER_PORT};
 use crate::sys;
 use crate::tcp::{Ends, Side};
 use dumbbell_model::scenario::Udp;
 use std::io::{ErrorKind, Result};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The receiver looks this often.
 const READ_NS: i64 = 10_000_000;
@@ -26,7 +30,9 @@ pub(crate) struct UdpFlow {
     sender: OwnedFd,
     receiver: OwnedFd,
     /// Datagrams sent; each is due at its number times the gap.
-    pub(crate) sent: u64,
+    sent: Arc<AtomicU64>,
+    /// A thread of its own sends.
+    alone: bool,
     pub(crate) received: u64,
     pub(crate) last_delivery: Option<i64>,
     next_read: i64,
@@ -80,7 +86,8 @@ impl UdpFlow {
             stop,
             sender,
             receiver,
-            sent: 0,
+            sent: Arc::default(),
+            alone: false,
             received: 0,
             last_delivery: None,
             next_read: start + READ_NS,
@@ -89,49 +96,92 @@ impl UdpFlow {
         })
     }
 
-    /// When datagram `number` is sent; with an interval, those that are due since its last
-    /// multiple go together at its next, as iperf3 sends.
+    /// Datagrams sent.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// When datagram `number` is sent.
     fn due(&self, number: u64) -> i64 {
-        let bits = u128::from(number) * u128::from(self.spec.datagram_bytes) * 8;
-        let ns = bits * 1_000_000_000 / u128::from(self.spec.rate_bps.as_bps().max(1));
-        let interval = u128::from(self.spec.interval.as_ns());
-        let at = if interval == 0 { ns } else { ns.next_multiple_of(interval) };
-        self.start + at as i64
+        self.start + due_ns(&self.spec, number)
+    }
+
+    /// Sends in a thread of its own, as an ordinary program does: it wakes when the timers of others
+    /// let it, within Linux's slack. What it measures must not wait for it.
+    fn sleeps(&self) -> bool {
+        self.spec.sleeps && !self.keeps_probes
     }
 
     pub(crate) fn next(&self) -> Option<i64> {
-        let due = self.due(self.sent);
+        if self.sleeps() {
+            return Some(if self.alone { self.next_read } else { self.start });
+        }
+        let due = self.due(self.sent());
         Some(if due < self.stop { due.min(self.next_read) } else { self.next_read })
     }
 
     /// Does what is due.
     pub(crate) fn turn(&mut self, now: i64) -> Result<()> {
-        while self.due(self.sent) <= now && self.due(self.sent) < self.stop {
-            let bytes = (self.spec.datagram_bytes as usize).min(MOST_BYTES);
-            let sent = if self.keeps_probes {
-                self.probes.push(Probe { sent: now, delay: None });
-                let mut datagram = vec![0; bytes];
-                let number = self.sent.to_le_bytes();
-                let known = bytes.min(number.len());
-                datagram[..known].copy_from_slice(&number[..known]);
-                sys::send(self.sender.as_fd(), &datagram)
-            } else {
-                sys::send(self.sender.as_fd(), &ZEROS[..bytes])
-            };
-            match sent {
-                // What finds no room is lost before the first link, and counts as sent.
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {}
-                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
-                Err(error) => return Err(error),
+        if self.sleeps() {
+            if !self.alone && now >= self.start {
+                self.alone = true;
+                self.begin_alone()?;
             }
-            self.sent += 1;
+        } else {
+            self.send_due(now)?;
         }
         if now >= self.next_read || self.keeps_probes {
             self.next_read = now + READ_NS;
             self.read(now)?;
         }
+        Ok(())
+    }
+
+    fn send_due(&mut self, now: i64) -> Result<()> {
+        while self.due(self.sent()) <= now && self.due(self.sent()) < self.stop {
+            let number = self.sent.fetch_add(1, Ordering::Relaxed);
+            let bytes = payload_bytes(&self.spec);
+            if self.keeps_probes {
+                self.probes.push(Probe { sent: now, delay: None });
+                let mut datagram = vec![0; bytes];
+                let number = number.to_le_bytes();
+                let known = bytes.min(number.len());
+                datagram[..known].copy_from_slice(&number[..known]);
+                send(self.sender.as_fd(), &datagram)?;
+            } else {
+                send(self.sender.as_fd(), &ZEROS[..bytes])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_alone(&self) -> Result<()> {
+        let (spec, sent) = (self.spec, Arc::clone(&self.sent));
+        let length = self.stop.saturating_sub(self.start);
+        let socket = self.sender.as_fd().try_clone_to_owned()?;
+        let rounds = move || -> Result<()> {
+            sys::ordinary_timers()?;
+            let begin = clock::monotonic_ns()?;
+            loop {
+                let due = due_ns(&spec, sent.load(Ordering::Relaxed));
+                if due >= length {
+                    return Ok(());
+                }
+                let wait = begin + due - clock::monotonic_ns()?;
+                if wait > 0 {
+                    #[expect(
+                        clippy::disallowed_methods,
+                        reason = "as the program that is imitated does"
+                    )]
+                    std::thread::sleep(Duration::from_nanos(wait as u64));
+                }
+                sent.fetch_add(1, Ordering::Relaxed);
+                send(socket.as_fd(), &ZEROS[..payload_bytes(&spec)])?;
+            }
+        };
+        // Nobody waits for it: what it could not send is missing in the tables.
+        let run = move || drop(rounds());
+        std::thread::Builder::new().stack_size(sys::STACK_BYTES).spawn(run)?;
         Ok(())
     }
 
@@ -177,6 +227,31 @@ impl UdpFlow {
 
     pub(crate) fn spec(&self) -> &Udp {
         &self.spec
+    }
+}
+
+/// When datagram `number` is sent, from the start on; with an interval, those that are due since its
+/// last multiple go together at its next, as iperf3 sends.
+fn due_ns(spec: &Udp, number: u64) -> i64 {
+    let bits = u128::from(number) * u128::from(spec.datagram_bytes) * 8;
+    let ns = bits * 1_000_000_000 / u128::from(spec.rate_bps.as_bps().max(1));
+    let interval = u128::from(spec.interval.as_ns());
+    let at = if interval == 0 { ns } else { ns.next_multiple_of(interval) };
+    at as i64
+}
+
+fn payload_bytes(spec: &Udp) -> usize {
+    (spec.datagram_bytes as usize).min(MOST_BYTES)
+}
+
+/// Sends a datagram. What finds no room is lost before the first link, and counts as sent.
+fn send(socket: BorrowedFd<'_>, datagram: &[u8]) -> Result<()> {
+    match sys::send(socket, datagram) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+        Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

@@ -9,8 +9,6 @@ use std::sync::Arc;
 
 /// What is written: its content does not matter.
 static ZEROS: [u8; 1 << 18] = [0; 1 << 18];
-/// Of the thread of an application that sleeps.
-const STACK_BYTES: usize = 65_536;
 
 /// Writes what a source has.
 #[derive(Clone, Debug)]
@@ -73,7 +71,7 @@ impl Writer {
         };
         // A write fails once the flow has stopped: then there is nothing left to do.
         let run = move || drop(rounds());
-        std::thread::Builder::new().stack_size(STACK_BYTES).spawn(run)?;
+        std::thread::Builder::new().stack_size(sys::STACK_BYTES).spawn(run)?;
         Ok(())
     }
 

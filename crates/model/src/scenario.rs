@@ -496,6 +496,10 @@ pub struct Udp {
     pub interval: Span,
     /// IP packet size above which datagrams are fragmented.
     pub mtu_bytes: u64,
+    /// Sent by an ordinary program that sleeps in between, and wakes late by the [`TIMER_SLACK`] at
+    /// most; where `probes` are kept, the kernel's engines send on time.
+    #[serde(default)]
+    pub sleeps: bool,
     /// What the datagrams carry, if that is speech.
     #[serde(default)]
     pub codec: Option<Codec>,

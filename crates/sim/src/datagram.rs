@@ -1,6 +1,6 @@
 //! Traffic without TCP: UDP at a constant bit rate, and ping.
 
-use dumbbell_model::scenario::{Ping, Udp};
+use dumbbell_model::scenario::{Ping, Udp, TIMER_SLACK};
 use dumbbell_model::{Span, Time};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
 use dumbbell_packet::Body;
@@ -59,6 +59,9 @@ impl UdpSource {
         } else {
             self.start + Span::from_ps(self.wakes * self.spec.interval.as_ps())
         };
+        // It does not sleep before the first.
+        let late = self.spec.sleeps && at > self.start;
+        let at = if late { at + TIMER_SLACK } else { at };
         (at < self.stop).then_some(at)
     }
 
@@ -201,9 +204,24 @@ mod tests {
             datagram_bytes,
             interval,
             mtu_bytes: 1500,
+            sleeps: false,
             codec: None,
         };
         UdpSource::new(spec, Time::ZERO, Time::from_ns(1_000_000_000), false)
+    }
+
+    #[test]
+    fn a_program_that_sleeps_is_late_by_the_slack_from_the_second_on() {
+        let mut udp = source(1000, Span::ZERO);
+        udp.spec.sleeps = true;
+        let mut times = Vec::new();
+        while let Some(at) = udp.next_at() {
+            udp.send(at, &mut Vec::new());
+            times.push(at.as_ns());
+        }
+        // 8 Mbit/s: one each millisecond. The last would leave after the stop.
+        assert_eq!(times[..3], [0, 1_050_000, 2_050_000]);
+        assert_eq!(times.len(), 1000);
     }
 
     #[test]

@@ -340,8 +340,14 @@ pub(crate) fn tcp_of(flow: &mut Flow) -> &mut Tcp {
 
 /// UDP with datagrams of 1000 bytes: frames of 1042.
 pub(crate) fn udp(name: &str, pair: usize, rate_bps: Rate) -> Flow {
-    let udp =
-        Udp { rate_bps, datagram_bytes: 1000, interval: Span::ZERO, mtu_bytes: 1500, codec: None };
+    let udp = Udp {
+        rate_bps,
+        datagram_bytes: 1000,
+        interval: Span::ZERO,
+        mtu_bytes: 1500,
+        sleeps: false,
+        codec: None,
+    };
     flow(name, pair, Traffic::Udp(udp))
 }
 
