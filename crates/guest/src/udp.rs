@@ -106,8 +106,8 @@ impl UdpFlow {
         self.start + due_ns(&self.spec, number)
     }
 
-    /// Sends in a thread of its own, as an ordinary program does: it wakes when the timers of others
-    /// let it, within Linux's slack. What it measures must not wait for it.
+    /// Sends in a thread of its own, as an ordinary program does: it wakes with the timers of others,
+    /// within Linux's slack. Not where probes are kept: the time of each is noted as it is sent.
     fn sleeps(&self) -> bool {
         self.spec.sleeps && !self.keeps_probes
     }
