@@ -285,11 +285,26 @@ pub(crate) fn no_timer_slack() -> Result<()> {
 }
 
 /// Of the thread of an application that sleeps.
-pub(crate) const STACK_BYTES: usize = 65_536;
+const STACK_BYTES: usize = 65_536;
+
+/// Runs an application that sleeps in a thread of its own, with an ordinary program's timers. Nobody
+/// waits for its end: what it could not do is missing in the tables.
+pub(crate) fn ordinary_program(
+    program: impl FnOnce() -> Result<()> + Send + 'static,
+) -> Result<()> {
+    let run = move || drop(ordinary_timers().and_then(|()| program()));
+    std::thread::Builder::new().stack_size(STACK_BYTES).spawn(run).map(drop)
+}
+
+/// Sleeps, in a thread with ordinary timers up to the slack longer.
+#[expect(clippy::disallowed_methods, reason = "as the program that is imitated does")]
+pub(crate) fn sleep_ns(ns: u64) {
+    std::thread::sleep(std::time::Duration::from_nanos(ns));
+}
 
 /// The timers of this thread expire as those of an ordinary program: by the slack later, if no
 /// other timer's interrupt comes before.
-pub(crate) fn ordinary_timers() -> Result<()> {
+fn ordinary_timers() -> Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: the parameters live through the call.
     checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) })?;

@@ -9,7 +9,6 @@ use std::io::{ErrorKind, Result};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The receiver looks this often.
 const READ_NS: i64 = 10_000_000;
@@ -159,8 +158,7 @@ impl UdpFlow {
         let (spec, sent) = (self.spec, Arc::clone(&self.sent));
         let length = self.stop.saturating_sub(self.start);
         let socket = self.sender.as_fd().try_clone_to_owned()?;
-        let rounds = move || -> Result<()> {
-            sys::ordinary_timers()?;
+        sys::ordinary_program(move || {
             let begin = clock::monotonic_ns()?;
             loop {
                 let due = due_ns(&spec, sent.load(Ordering::Relaxed));
@@ -169,20 +167,12 @@ impl UdpFlow {
                 }
                 let wait = begin + due - clock::monotonic_ns()?;
                 if wait > 0 {
-                    #[expect(
-                        clippy::disallowed_methods,
-                        reason = "as the program that is imitated does"
-                    )]
-                    std::thread::sleep(Duration::from_nanos(wait as u64));
+                    sys::sleep_ns(wait as u64);
                 }
                 sent.fetch_add(1, Ordering::Relaxed);
                 send(socket.as_fd(), &ZEROS[..payload_bytes(&spec)])?;
             }
-        };
-        // Nobody waits for it: what it could not send is missing in the tables.
-        let run = move || drop(rounds());
-        std::thread::Builder::new().stack_size(sys::STACK_BYTES).spawn(run)?;
-        Ok(())
+        })
     }
 
     /// What it waits for: each datagram, if its time counts.

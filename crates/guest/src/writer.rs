@@ -56,23 +56,14 @@ impl Writer {
         let mut own = Self { allowed: u64::MAX, next: None, ..self.clone() };
         let Source::Bulk { bytes, refill } = self.source else { return Ok(()) };
         own.allowed = bytes.unwrap_or(own.allowed);
-        let rest = std::time::Duration::from_nanos(refill.as_ns());
         let socket = socket.try_clone_to_owned()?;
-        let mut rounds = move || -> Result<()> {
-            sys::ordinary_timers()?;
+        // A write fails once the flow has stopped: then there is nothing left to do.
+        sys::ordinary_program(move || {
             while !own.write(socket.as_fd())? {
-                #[expect(
-                    clippy::disallowed_methods,
-                    reason = "as the program that is imitated does"
-                )]
-                std::thread::sleep(rest);
+                sys::sleep_ns(refill.as_ns());
             }
             sys::shutdown_write(socket.as_fd())
-        };
-        // A write fails once the flow has stopped: then there is nothing left to do.
-        let run = move || drop(rounds());
-        std::thread::Builder::new().stack_size(sys::STACK_BYTES).spawn(run)?;
-        Ok(())
+        })
     }
 
     /// It may write more now. True: that was all.
