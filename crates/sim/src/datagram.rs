@@ -52,17 +52,17 @@ impl UdpSource {
         self.start + Span::from_ps(ps as u64)
     }
 
+    /// When the next burst is due.
+    fn tick(&self) -> Time {
+        self.start + Span::from_ps(self.wakes * self.spec.interval.as_ps())
+    }
+
     /// When it next sends; `None`: no more.
     pub(crate) fn next_at(&self) -> Option<Time> {
-        let at = if self.spec.interval.is_zero() {
-            self.due(self.sent)
-        } else {
-            self.start + Span::from_ps(self.wakes * self.spec.interval.as_ps())
-        };
+        let at = if self.spec.interval.is_zero() { self.due(self.sent) } else { self.tick() };
         // It does not sleep before the first.
         let late = self.spec.sleeps && at > self.start;
-        let at = if late { at + TIMER_SLACK } else { at };
-        (at < self.stop).then_some(at)
+        (at < self.stop).then_some(if late { at + TIMER_SLACK } else { at })
     }
 
     /// The packets due now, with the lengths of their frames.
@@ -72,8 +72,9 @@ impl UdpSource {
             return;
         }
         // As iperf3 does: at each tick, send until the average since the start is met.
+        let tick = self.tick();
         self.wakes += 1;
-        while self.due(self.sent) <= now {
+        while self.due(self.sent) <= tick {
             self.datagram(now, out);
         }
     }
@@ -219,7 +220,7 @@ mod tests {
             udp.send(at, &mut Vec::new());
             times.push(at.as_ns());
         }
-        // 8 Mbit/s: one each millisecond. The last would leave after the stop.
+        // 8 Mbit/s: one each millisecond, up to the stop after one second.
         assert_eq!(times[..3], [0, 1_050_000, 2_050_000]);
         assert_eq!(times.len(), 1000);
     }
