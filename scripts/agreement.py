@@ -98,6 +98,37 @@ def engine() -> list[str]:
     ]
 
 
+def asked() -> list[str]:
+    """The rebuilt kernel beside `kernel.csv`, by tolerance: cells, means of seeds, values."""
+    ours, theirs = read_reference(REBUILT), read_reference(KERNEL)
+    cells = agree(ours, theirs).cells
+    within = {"goodput_mbps": 0.01, "rtt_mean_ms": 0.05}
+    near, narrow = dict[str, list[bool]](), list[bool]()
+    for cell in cells:
+        for one in cell.comparisons:
+            column = one.criterion.column
+            if quiet(cell) and column in within:
+                apart_by = abs(one.ours / one.reference - 1)
+                near.setdefault(column, []).append(apart_by <= within[column])
+                continue
+            lowest, highest = one.reference_range
+            room = 0.1 * (highest - lowest)
+            values = ours[cell.key][one.flow, column]
+            narrow += [lowest - room <= value <= highest + room for value in values]
+    return [
+        "| beside `kernel.csv` | rebuilt kernel |",
+        "| --- | --- |",
+        f"| cells that agree | {sum(cell.agrees for cell in cells)} of {len(cells)} |",
+        *(
+            f"| one flow without loss: {name} within {100 * share:.0f} % | "
+            f"{sum(near[column])} of {len(near[column])} |"
+            for (column, share), name in zip(within.items(), ("goodput", "mean RTT"), strict=True)
+        ),
+        f"| other values inside the seeds' range, widened by a tenth of its width | "
+        f"{sum(narrow)} of {len(narrow)} |",
+    ]
+
+
 def counts(name: str, agreement: Agreement) -> str:
     """How many cells agree."""
     agreeing, total = sum(cell.agrees for cell in agreement.cells), len(agreement.cells)
@@ -130,6 +161,7 @@ def tables(kernel: Agreement, again: Agreement) -> dict[str, list[str]]:
             "| --- | --- |",
             *(f"| {label} | {sum(found)} of {len(found)} |" for label, found in labels.items()),
         ],
+        "asked": asked(),
         "engine": engine(),
         "cells": [
             "| cell | quantity | `kernel.csv` | rebuilt kernel | simulator | cause |",
