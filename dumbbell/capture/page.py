@@ -1,16 +1,14 @@
-"""A page about captures: one HTML file that opens from disk and asks the network for nothing."""
+"""A page about captures."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib.resources import files
 from typing import Any
 
 from dumbbell.capture import packets
 from dumbbell.errors import DumbbellError
-from dumbbell.figures.figure import script_safe
-from dumbbell.report.markup import Markup, tag
+from dumbbell.report.shell import application, json_data
 
 #: Parts of the page's program, in their order.
 _SCRIPTS = (
@@ -40,33 +38,13 @@ def page(captures: Sequence[dict[str, Any]], connections: Sequence[int] = ()) ->
         DumbbellError: A capture came from standard input, or has no such connection.
     """
     data = [{**found, "packets": _packets(found, connections)} for found in captures]
-    here = files("dumbbell.capture")
-    style = files("dumbbell.report").joinpath("style.css").read_text(encoding="utf-8")
-    theme = files("dumbbell.report").joinpath("page.js").read_text(encoding="utf-8")
-
-    def own(name: str) -> str:
-        return here.joinpath(name).read_text(encoding="utf-8")
-
-    program = "\n".join(own(f"scripts/{name}.js") for name in _SCRIPTS)
-    title = ", ".join(found["file"]["name"] for found in captures)
-    head = [
-        Markup('<meta charset="utf-8">'),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", title),
-        Markup(f"<style>\n{style}{own('vendor/uPlot.min.css')}{own('page.css')}</style>"),
-        Markup('<script>document.documentElement.classList.add("js")</script>'),
-    ]
-    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    button = tag("button", "Theme: system", id="theme", type="button", hidden=True)
-    body = [
-        tag("header", tag("div", tag("span", "Dumbbell capture"), button, class_="top")),
-        tag("main", tag("noscript", "This page needs JavaScript."), id="page"),
-        Markup(f'<script type="application/json" id="data">{text}</script>'),
-        Markup(f"<script>{script_safe(own('vendor/uPlot.iife.min.js'))}</script>"),
-        Markup(f'<script type="module">{script_safe(theme)}</script>'),
-        Markup(f'<script type="module">{script_safe(program)}</script>'),
-    ]
-    return "<!doctype html>\n" + tag("html", tag("head", *head), tag("body", *body), lang="en")
+    return application(
+        ", ".join(found["file"]["name"] for found in captures),
+        "Dumbbell capture",
+        package="dumbbell.capture",
+        scripts=_SCRIPTS,
+        data=[json_data("data", json.dumps(data, allow_nan=False, separators=(",", ":")))],
+    )
 
 
 def _packets(found: dict[str, Any], connections: Sequence[int]) -> dict[str, Any]:

@@ -1,24 +1,23 @@
-"""The page: one HTML file that opens from disk and asks the network for nothing."""
+"""The pages of a study and of an experiment."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 import polars as pl
 
 from dumbbell import load_summary, page_summary
-from dumbbell.figures import page_scripts, plot
-from dumbbell.figures.figure import script_safe
+from dumbbell.figures import plot
 from dumbbell.metrics import METRICS, Tables, summary
 from dumbbell.report.animations import animations_section
 from dumbbell.report.claims import claims_section, pills
 from dumbbell.report.figures import Begun, begin_figures, figure_section, framed
 from dumbbell.report.markup import Markup, details, joined, table, tag
 from dumbbell.report.provenance import method_section, provenance_section
+from dumbbell.report.shell import chart_page
 from dumbbell.report.tables import agreement_section, study_table
 from dumbbell.report.topology import topology
 from dumbbell.studies.definition import metrics_in
@@ -83,7 +82,7 @@ def study_page(
     body += _closing(list(metrics), titles)
     body.append(tag("h3", "Sources"))
     body.append(tag("ul", *(tag("li", source) for source in study.sources)))
-    return whole_page(study.title, joined(body))
+    return chart_page(study.title, joined(body))
 
 
 def experiment_page(results: Tables) -> str:
@@ -101,7 +100,7 @@ def experiment_page(results: Tables) -> str:
         *_plain_figures(results),
         *_closing(list(_PLAIN_METRICS), parts),
     ]
-    return whole_page(name, joined(body))
+    return chart_page(name, joined(body))
 
 
 def _ran(result: StudyResult) -> str:
@@ -286,24 +285,3 @@ def _plain_figures(results: Tables) -> list[Markup]:
         chart = framed(figure, f"chart-{kind}")
         drawn.append(tag("figure", tag("h3", figure.title), chart))
     return drawn
-
-
-def whole_page(title: str, body: Markup, name: str = "Dumbbell report") -> str:
-    """A page with its style, its program and that of its figures."""
-    here = files("dumbbell.report")
-    style = here.joinpath("style.css").read_text(encoding="utf-8")
-    script = script_safe(here.joinpath("page.js").read_text(encoding="utf-8"))
-    head = [
-        Markup('<meta charset="utf-8">'),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", title),
-        Markup(f"<style>\n{style}</style>"),
-        Markup('<script>document.documentElement.classList.add("js")</script>'),
-    ]
-    button = tag("button", "Theme: system", id="theme", type="button", hidden=True)
-    top = tag("header", tag("div", tag("span", name), button, class_="top"))
-    main = tag("main", tag("h1", title), body)
-    scripts = Markup(page_scripts() + f'<script type="module">{script}</script>\n')
-    parts = [tag("head", *head), tag("body", top, main, scripts)]
-    return "<!doctype html>\n" + tag("html", *parts, lang="en") + "\n"

@@ -11,7 +11,7 @@ from dumbbell.figures.panels import Point, panels
 from dumbbell.figures.thinning import thinned
 from dumbbell.report.figures import framed
 from dumbbell.report.markup import Markup, joined, table, tag
-from dumbbell.report.page import whole_page
+from dumbbell.report.shell import chart_page
 from dumbbell.trace import Trace
 from dumbbell.trace.terminal import count, problems
 
@@ -43,7 +43,7 @@ def page(trace: Trace) -> str:
     for place, drawn in enumerate(_figures(trace)):
         chart = framed(drawn, f"trace-{place}")
         parts.append(tag("figure", tag("h3", drawn.title), chart))
-    return whole_page(trace.name, joined(parts), "Dumbbell trace")
+    return chart_page(trace.name, joined(parts), "Dumbbell trace")
 
 
 def _ms(delay: dict[str, Any], name: str) -> str:
