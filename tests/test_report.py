@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dumbbell.experiment.load import load
 from dumbbell.report import render
 from dumbbell.report.markup import Markup, tag, text
 from dumbbell.report.topology import topology
@@ -147,6 +148,18 @@ def test_topology_names_nodes_limits_and_taps() -> None:
     many = synthetic.multipath_scenario()
     many["nodes"] = [{**many["nodes"][0], "name": f"n{i}"} for i in range(40)]
     assert "40 nodes" in topology(many)
+
+
+def test_words_beside_a_link_touch_no_node() -> None:
+    drawn = topology(load(ROOT / "examples" / "asymmetric.yaml").cells[0].scenario)
+    nodes = re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', drawn)
+    beside = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="note">([^<]+)<', drawn)
+    assert "4 ms · 300 packets" in [words for _, words in beside]
+    for x, words in beside:
+        half = 3.6 * len(words)  # as wide as the letters of a page are
+        for left, width in nodes:
+            clear = float(x) + half < float(left) or float(left) + float(width) < float(x) - half
+            assert clear, (words, left)
 
 
 @pytest.mark.parametrize("package", ["metrics", "figures", "report", "studies"])

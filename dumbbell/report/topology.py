@@ -12,7 +12,10 @@ from dumbbell.report.markup import Markup, joined, tag
 
 #: Networks with more nodes are told in words.
 MOST_NODES = 30
+#: Least distance of columns, distance of rows, room around the drawing.
 _COLUMN, _ROW, _MARGIN = 190, 112, 60
+#: Width of a letter beside a link.
+_LETTER = 7.3
 
 
 @dataclass(frozen=True)
@@ -57,15 +60,31 @@ def _places(spec: Mapping[str, Any]) -> dict[str, _Place]:
         [(link["a"], link["b"]) for link in spec["links"]],
         [(flow["from"], flow["to"]) for flow in spec["flows"]],
     )
+    column_width = max([_COLUMN, *map(_room, spec["links"])])
     return {
-        name: _Place(_MARGIN + column * _COLUMN, _MARGIN + row * _ROW)
+        name: _Place(_MARGIN + column * column_width, _MARGIN + row * _ROW)
         for name, (column, row) in found.items()
     }
 
 
+def _room(link: Mapping[str, Any]) -> float:
+    """The distance of its ends at which the words beside a link touch neither."""
+    lines = [
+        line for end in ("forward", "backward") for line in _lines(pipe_words(link[end]), "→ ")
+    ]
+    if not lines:
+        return 0.0
+    return 2 * max(_half(link["a"]), _half(link["b"])) + _LETTER * max(map(len, lines)) + 8
+
+
+def _half(name: str) -> float:
+    """Half the width of a node."""
+    return max(26.0, 4.2 * len(name) + 9)
+
+
 def _node(node: Mapping[str, Any], at: _Place) -> Markup:
     kind, name = node["kind"], node["name"]
-    half = max(26.0, 4.2 * len(name) + 9)
+    half = _half(name)
     label = tag("text", name, x=at.x, y=at.y + 4.5, class_="name")
     corner = {"router": 19, "switch": 2}.get(kind, 9)
     box = {"x": at.x - half, "y": at.y - 19, "width": 2 * half, "height": 38, "rx": corner}
@@ -100,12 +119,18 @@ def _label(words: list[str], a: _Place, b: _Place, above: bool, sign: str) -> Ma
     x, y = (a.x + b.x) / 2, (a.y + b.y) / 2
     slope = abs((b.y - a.y) / (b.x - a.x)) if a.x != b.x else 0.0
     room = slope * 46 + 6
-    lines = [line for line in (sign + words[0], " · ".join(words[1:3])) if line]
+    lines = _lines(words, sign)
     first = y - room - 13 * (len(lines) - 1) if above else y + room + 9
     return joined(
         tag("text", line, x=f"{x:.1f}", y=f"{first + 13 * row:.1f}", class_="note")
         for row, line in enumerate(lines)
     )
+
+
+def _lines(words: list[str], sign: str) -> list[str]:
+    if not words:
+        return []
+    return [line for line in (sign + words[0], " · ".join(words[1:3])) if line]
 
 
 def _all(words: list[str]) -> str:
