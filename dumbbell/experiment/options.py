@@ -116,6 +116,7 @@ class TcpOptionsSpec(Strict):
     tcp_moderate_rcvbuf: Flag | None = None
     tcp_adv_win_scale: WindowScale | None = None
     tcp_limit_output_bytes: BytesNumber | None = None
+    queue_at_interface: Flag | None = None
     tcp_slow_start_after_idle: Flag | None = None
     tcp_pacing_ss_ratio: Whole | None = None
     tcp_pacing_ca_ratio: Whole | None = None

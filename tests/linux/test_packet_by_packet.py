@@ -71,6 +71,51 @@ def test_four_seconds_over_two_sprayed_paths_are_the_same_packets(algorithm: str
         assert ours[:both] == theirs[:both]
 
 
+def test_fifteen_seconds_of_a_line_under_load_are_the_same_packets() -> None:
+    """28 flows, pings and speech over one ADSL line with 1000 packets of buffer: time-outs before
+    their time, undone, and overflow. Two packets of one instant may change places."""
+    file = ROOT / "studies/adsl-codel/drop-tail.yaml"
+    shortened = {
+        "flows": 14,
+        "up": "0.50 Mbit/s",
+        "hosts.defaults.processing_jitter": "0 s",
+        "taps": [[{"name": "t", "at": "client", "link": "client-switch"}]],
+        "sampling": {"packets": {"to": "15 s"}},
+        "duration": "15 s",
+    }
+    columns = ("direction", "seq_bytes", "payload_bytes", "ack_bytes", "window_bytes", "tcp_flags")
+    seen = []
+    for engine in ("sim", "linux"):
+        packets = dumbbell.run(file, engine=engine, repeats=1, set=shortened).packets
+        assert packets.height > 2500
+        seen.append(
+            {
+                str(flow): list(of.sort("time_ns", maintain_order=True).select(columns).iter_rows())
+                for (flow,), of in packets.partition_by("flow", as_dict=True).items()
+            }
+        )
+    assert len(seen[0]) > 28
+    assert seen[0] == seen[1]
+
+
+def test_a_queue_at_the_senders_own_link_fills_on_both(tmp_path: Path) -> None:
+    """It lies behind the interface: small queues do not hold TCP back, local drops are not told."""
+    file = tmp_path / "e.yaml"
+    file.write_text(
+        "dumbbell: 1\nname: two\nhosts: {a: {}, b: {}}\n"
+        "links: [{between: [a, b], rate: 10 Mbit/s, delay: 10 ms, buffer: 50 packets}]\n"
+        "flows: [{name: f, from: a, to: b, tcp: cubic}]\n"
+        "duration: 10 s\n",
+        encoding="utf-8",
+    )
+    retransmitted = [
+        dumbbell.run(file, engine=engine).flows["retransmitted_packets"].item()
+        for engine in ("sim", "linux")
+    ]
+    assert retransmitted[0] > 5
+    assert retransmitted[0] == retransmitted[1]
+
+
 def test_a_handshake_over_sprayed_paths_waits_for_two_questions() -> None:
     """One before the SYN, one before the SYN-ACK: TEQL's slaves ask under their own addresses."""
     file = ROOT / "studies/multipath/agreement/delay.yaml"

@@ -91,6 +91,10 @@ pub struct TcpOptions {
     pub rx_segment: ReceiveBuffer,
     /// Bytes of one socket below TCP (TCP small queues).
     pub tcp_limit_output_bytes: u64,
+    /// What waits at the host's own links counts as below TCP, as where a host shapes its interface.
+    /// `false`: these queues lie behind the interface, as in a router, and TCP does not feel them.
+    #[serde(default)]
+    pub queue_at_interface: bool,
     /// Shrink the window after an idle RTO (RFC 2861).
     pub tcp_slow_start_after_idle: bool,
     /// Pacing rate over cwnd/srtt in slow start, percent.
@@ -170,6 +174,28 @@ impl TcpOptions {
     pub fn window_scale(&self) -> u8 {
         let most = self.tcp_rmem[2].max(212_992).max(self.tcp_rmem[1]);
         most.ilog2().saturating_sub(15).min(14) as u8
+    }
+
+    /// Share of so many bytes of receive buffer that is window (`tcp_win_from_space`).
+    pub fn window_share(&self, bytes: u64) -> u64 {
+        let scale = self.tcp_adv_win_scale;
+        if scale <= 0 {
+            bytes >> scale.unsigned_abs()
+        } else {
+            bytes - (bytes >> scale)
+        }
+    }
+
+    /// What a SYN or its answer offers, in bytes (`tcp_select_initial_window`). `buffer_bytes`: the
+    /// receive buffer; `mss_bytes`: as far as it is known.
+    pub fn first_window(&self, buffer_bytes: u64, mss_bytes: u64) -> u64 {
+        let share = self.window_share(buffer_bytes);
+        let whole = if share > mss_bytes { share / mss_bytes * mss_bytes } else { share };
+        let most = match u64::from(self.initrwnd) {
+            0 => u64::MAX,
+            segments => segments * mss_bytes,
+        };
+        whole.min(65_535).min(most)
     }
 
     /// The profile of this name, or `None`. Profiles are data: `profiles/*.json`.

@@ -185,7 +185,8 @@ fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64
             let [sending, receiving] = options(scenario, nodes, spec);
             let rng = Rng::named(seed, &format!("flow/{}/cc", spec.name));
             let mut sender = Sender::new(tcp.congestion_control, &sending, tcp.source, tcp.fq, rng);
-            sender.host_link_queues = nodes.serial.contains(spec.from.as_str());
+            sender.host_link_queues =
+                sending.queue_at_interface && nodes.serial.contains(spec.from.as_str());
             let subflow = subflow_of(scenario, &spec.name);
             // What a subflow receives goes to its connection at once, however slowly that is read.
             let sink = if subflow.is_some() { ALL_AT_ONCE } else { tcp.sink };
@@ -200,7 +201,8 @@ fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64
                 let rng = Rng::named(seed, &format!("flow/{}/requests", spec.name));
                 let mut sender =
                     Sender::new(tcp.congestion_control, &receiving, tcp.source, tcp.fq, rng);
-                sender.host_link_queues = nodes.serial.contains(spec.to.as_str());
+                sender.host_link_queues =
+                    receiving.queue_at_interface && nodes.serial.contains(spec.to.as_str());
                 let receiver = Receiver::new(&sending, ALL_AT_ONCE);
                 Box::new(Requests { sender, receiver, session, connection, connected: false })
             });

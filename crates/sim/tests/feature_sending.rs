@@ -141,6 +141,7 @@ fn small_queues_bound_what_waits_in_the_host() {
         let mut scenario = one_flow(1000, Algorithm::Reno, BULK, ten_ms());
         scenario.links[1].forward = pipe;
         let scenario = with(&scenario, |o| {
+            o.queue_at_interface = true;
             o.tcp_limit_output_bytes = limit;
             o.tcp_rmem = [4096, 8_000_000, 16_000_000];
             o.tcp_wmem = [4096, 8_000_000, 16_000_000];

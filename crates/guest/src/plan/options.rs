@@ -104,6 +104,10 @@ pub(super) fn tcp_sysctls(
             return refuse(format!("{field}.{name}"), "current kernels do not have it");
         }
     }
+    if tcp.queue_at_interface {
+        let why = "queues of links lie behind the interface here, where TCP does not feel them";
+        return refuse(format!("{field}.queue_at_interface"), why);
+    }
     let flag = |on: bool| u8::from(on).to_string();
     let triple = |sizes: [u64; 3]| format!("{} {} {}", sizes[0], sizes[1], sizes[2]);
     let values = [

@@ -64,6 +64,11 @@ impl Sender {
     fn established(&mut self, segment: &Segment, rtt_us: Option<u64>) {
         self.phase = Phase::Established;
         self.established_at = Some(self.now);
+        if self.options.tcp_window_scaling {
+            // As the scaled field can say it, rounded up (`__tcp_select_window`).
+            let unit = 1 << self.options.window_scale();
+            self.carried.window_bytes = self.carried.window_bytes.next_multiple_of(unit);
+        }
         self.delivered = 1; // The SYN counts.
         self.rate.delivered_us = self.now.as_us();
         self.snd_wnd = u64::from(segment.window_bytes);
@@ -140,13 +145,7 @@ impl Receiver {
 
     /// `tcp_select_initial_window`.
     fn select_initial_window(&mut self, mss: u64) {
-        let space = self.win_from_space(self.rcvbuf);
-        let space = if space > mss { space / mss * mss } else { space };
-        self.rcv_wnd = space.min(65_535);
-        if self.options.initrwnd > 0 {
-            let wanted = u64::from(self.options.initrwnd) * mss;
-            self.rcv_wnd = self.rcv_wnd.min(wanted);
-        }
+        self.rcv_wnd = self.options.first_window(self.rcvbuf, mss);
         if self.options.tcp_window_scaling {
             self.wscale = u32::from(self.options.window_scale());
         }

@@ -61,12 +61,7 @@ impl Receiver {
 
     /// Share of a buffer that is window (`tcp_win_from_space`).
     pub(super) fn win_from_space(&self, space: u64) -> u64 {
-        let scale = self.options.tcp_adv_win_scale;
-        if scale <= 0 {
-            space >> scale.unsigned_abs()
-        } else {
-            space - (space >> scale)
-        }
+        self.options.window_share(space)
     }
 
     /// Memory in use (`sk_rmem_alloc`).

@@ -195,7 +195,7 @@ pub(crate) struct Sender {
     pub(crate) small_queue_timer: Option<Time>,
     /// Small queues stopped us, and the queue has not said yet when it will have room.
     pub(crate) throttled: bool,
-    /// The host's own link is serial: segments wait in its queue.
+    /// The host's own link is serial, and what waits in its queue is below TCP.
     pub(crate) host_link_queues: bool,
     /// The fq qdisc of the host: segments wait for their time of departure there, not in TCP.
     pub(crate) fq: bool,
@@ -218,8 +218,11 @@ pub(crate) struct Sender {
 /// (`struct sk_buff`, shared info, headers).
 pub(crate) const SEGMENT_OVERHEAD_BYTES: u64 = 1280;
 
-/// What a sender offers to a peer that sends nothing.
-const WINDOW_OF_NO_DATA: u32 = 64_240;
+/// What a sender offers to a peer that sends nothing: what its SYN did, without timestamps known.
+fn window_of_no_data(options: &TcpOptions) -> u32 {
+    let mss_bytes = u64::from(options.mtu_bytes) - 40;
+    options.first_window(options.tcp_rmem[1], mss_bytes) as u32
+}
 
 /// Before the algorithm's own start (`tcp_init_metrics`).
 fn initial_window(options: &TcpOptions, pacing: bool) -> Window {
@@ -324,7 +327,7 @@ impl Sender {
             host_link_queues: false,
             fq,
             fq_queue: VecDeque::new(),
-            carried: Segment { window_bytes: WINDOW_OF_NO_DATA, ..Segment::default() },
+            carried: Segment { window_bytes: window_of_no_data(options), ..Segment::default() },
             sent_since: SentSince::default(),
             losses: LossIntervals::default(),
             subflow: None,
