@@ -1,4 +1,4 @@
-"""How far three seeds of one kernel lie from three others: `python scripts/agreement_seeds.py STORE`.
+"""Three seeds of one kernel beside three others: `python scripts/agreement_seeds.py STORE`.
 
 Runs study 1's part `delay`, set up as `kernel.csv` was, with 24 seeds on the engine linux (half an
 hour on two cores; what the store holds is not run again), and writes the table `seeds` of
@@ -55,7 +55,7 @@ def close(left: Cells, right: Cells) -> int:
 
 
 def chosen(cells: Cells, seeds: np.ndarray) -> Cells:
-    """Some of the seeds. A seed is one draw for all cells: it decides when the kernel asks by ARP."""
+    """Some of the seeds: one draw for all cells, since a seed decides when the kernel uses ARP."""
     return {cell: values[seeds] for cell, values in cells.items()}
 
 
@@ -90,10 +90,11 @@ def main(store: Path) -> None:
     """Runs what the store lacks, and writes the page."""
     reference = kernel()
     engine = ours(store)
+    console = Console(highlight=False)
     if engine.keys() != reference.keys():
         raise SystemExit(f"cells differ: {sorted(engine.keys() ^ reference.keys())}")
     for cell, values in sorted(engine.items(), key=lambda one: (one[0][1], float(one[0][0]))):
-        print(
+        console.print(
             f"{cell[1]:>6} {cell[0]:>4} ms: {values.mean():7.2f} ± {values.std(ddof=1):5.2f} "
             f"[{values.min():.2f}, {values.max():.2f}], kernel.csv {reference[cell].mean():7.2f}"
         )
