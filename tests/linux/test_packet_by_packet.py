@@ -116,6 +116,48 @@ def test_a_queue_at_the_senders_own_link_fills_on_both(tmp_path: Path) -> None:
     assert retransmitted[0] == retransmitted[1]
 
 
+def test_chunks_that_do_not_fit_are_written_with_the_next(tmp_path: Path) -> None:
+    """An application writes 8 Mbit/s in chunks, the bottleneck passes 5: the same packets."""
+    file = tmp_path / "e.yaml"
+    file.write_text(
+        "dumbbell: 1\nname: chunks\n"
+        "template: {dumbbell: {pairs: 1, rate: 5 Mbit/s, rtt: 10 ms, buffer: 500 packets}}\n"
+        "flows:\n  - name: f\n    from: s1\n    to: d1\n"
+        "    tcp: {congestion_control: reno, "
+        "source: {periodic: {chunk: 10 KiB, interval: 10 ms}}}\n"
+        "taps: [{name: t, at: s1, link: s1-r1}]\n"
+        "sampling: {packets: {to: 2 s}}\n"
+        "duration: 2 s\n",
+        encoding="utf-8",
+    )
+    columns = ("direction", "seq_bytes", "payload_bytes", "ack_bytes", "window_bytes", "tcp_flags")
+    rows = [
+        list(dumbbell.run(file, engine=engine).packets.select(columns).iter_rows())
+        for engine in ("sim", "linux")
+    ]
+    assert len(rows[0]) > 1500
+    assert rows[0] == rows[1]
+
+
+def test_memory_of_fragments_runs_out_at_the_same_time() -> None:
+    """Beside BBR, datagrams of six fragments lose some of them; behind TEQL what is left of
+    them fills the receiver's memory, and from then on nothing is complete for 30 s."""
+    file = ROOT / "studies/multipath/udp.yaml"
+    shortened = {
+        "cc": "bbr",
+        "udp_rate": "16 Mbit/s",
+        "sampling": {"interval": "1 s"},
+        "duration": "34 s",
+    }
+    delivered = []
+    for engine in ("sim", "linux"):
+        flows = dumbbell.run(file, engine=engine, repeats=1, set=shortened).flows
+        delivered.append(flows.filter(pl.col("flow") == "flow2")["delivered_bytes"].item())
+    sent = 16e6 / 8 * 28  # From second 6 on.
+    assert 0.1 * sent < delivered[0] < 0.4 * sent
+    assert delivered[0] == pytest.approx(delivered[1], rel=0.15)
+
+
 def test_a_handshake_over_sprayed_paths_waits_for_two_questions() -> None:
     """One before the SYN, one before the SYN-ACK: TEQL's slaves ask under their own addresses."""
     file = ROOT / "studies/multipath/agreement/delay.yaml"

@@ -439,7 +439,8 @@ pub enum Source {
         #[serde(rename = "refill_ns")]
         refill: Span,
     },
-    /// Writes a chunk at a fixed interval: application-limited.
+    /// Writes a chunk at a fixed interval: application-limited. What does not fit into the send
+    /// buffer is written with the next.
     Periodic {
         /// Per write.
         chunk_bytes: u64,

@@ -1,6 +1,7 @@
 //! Reassembly of IP fragments at a host, as Linux does it (`net/ipv4/ip_fragment.c`,
 //! `inet_fragment.c`).
 
+use crate::transport::wheel::Tick;
 use dumbbell_model::{Span, Time};
 use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use std::collections::{BTreeMap, VecDeque};
@@ -30,9 +31,12 @@ pub(crate) struct Fragment {
 impl Fragment {
     /// What its buffer costs the receiver (`skb->truesize`): headroom of the link and 15 bytes of
     /// slack, rounded to cache lines, with `skb_shared_info`, in a power of two; and the `sk_buff`.
-    fn truesize_bytes(self) -> u64 {
+    /// A router whose device wants more headroom, as TEQL's, has moved the data into the next power
+    /// of two (`skb_cow` in `ip_forward`).
+    fn truesize_bytes(self, copied: bool) -> u64 {
         let data = u64::from(self.frame_bytes - ETHERNET_HEADER_BYTES) + 16 + 15;
-        (data.next_multiple_of(64) + 320).next_power_of_two() + 256
+        let room = (data.next_multiple_of(64) + 320).next_power_of_two();
+        room * if copied { 2 } else { 1 } + 256
     }
 }
 
@@ -49,8 +53,10 @@ struct Queue {
 }
 
 /// Incomplete datagrams of one host.
-#[derive(Default)]
 pub(crate) struct Reassembly {
+    /// Its packets were copied on their way.
+    copied: bool,
+    tick: Tick,
     queues: BTreeMap<(u32, u64), Queue>,
     /// Deadlines in order; one that is not its queue's is void.
     deadlines: VecDeque<(Time, (u32, u64))>,
@@ -60,6 +66,18 @@ pub(crate) struct Reassembly {
 }
 
 impl Reassembly {
+    /// Of a host with so many ticks a second; `copied`: its packets were copied on their way.
+    pub(crate) fn new(copied: bool, hz: u32) -> Self {
+        Self {
+            copied,
+            tick: Tick::new(hz),
+            queues: BTreeMap::new(),
+            deadlines: VecDeque::new(),
+            memory_bytes: 0,
+            peers: BTreeMap::new(),
+        }
+    }
+
     /// A fragment from host `peer` arrives. Returns the payload of its datagram if that is complete
     /// now (`ip_defrag`).
     pub(crate) fn arrive(&mut self, now: Time, peer: u32, part: Fragment) -> Option<u64> {
@@ -71,7 +89,8 @@ impl Reassembly {
         let key = (part.flow, part.datagram);
         let count = self.peers.entry(peer).or_default();
         *count += 1;
-        let expires = now + TIMEOUT;
+        // A timer of the wheel: so far away, many datagrams share its bucket.
+        let expires = self.tick.fires_after(now, TIMEOUT);
         let queue = self.queues.entry(key).or_insert_with(|| {
             self.deadlines.push_back((expires, key));
             self.memory_bytes += QUEUE_BYTES;
@@ -97,8 +116,9 @@ impl Reassembly {
         }
         queue.there |= bit;
         queue.payload_bytes += u64::from(part.payload_bytes);
-        queue.memory_bytes += part.truesize_bytes();
-        self.memory_bytes += part.truesize_bytes();
+        let bytes = part.truesize_bytes(self.copied);
+        queue.memory_bytes += bytes;
+        self.memory_bytes += bytes;
         if queue.there.count_ones() < part.fragments {
             return None;
         }
@@ -139,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_datagram_is_complete_with_its_last_fragment_in_any_order() {
-        let mut host = Reassembly::default();
+        let mut host = Reassembly::new(false, 1000);
         for fragment in [3, 0, 5, 0, 1, 4] {
             assert_eq!(host.arrive(Time::ZERO, 1, part(0, fragment)), None);
         }
@@ -148,26 +168,29 @@ mod tests {
     }
 
     #[test]
-    fn beyond_4_mb_everything_is_refused_until_30_s_have_passed() {
-        let mut host = Reassembly::default();
-        // A buffer of a full fragment costs 2304 bytes.
-        let full = HIGH_THRESHOLD_BYTES / (2304 + QUEUE_BYTES) + 1;
-        for datagram in 0..full {
-            assert_eq!(host.arrive(Time::ZERO, 1, part(datagram, 0)), None);
+    fn beyond_4_mb_everything_is_refused_until_the_timers_fire() {
+        // What the buffer of a full fragment costs.
+        for (copied, buffer_bytes) in [(false, 2304), (true, 4352)] {
+            let mut host = Reassembly::new(copied, 1000);
+            let full = HIGH_THRESHOLD_BYTES / (buffer_bytes + QUEUE_BYTES) + 1;
+            for datagram in 0..full {
+                assert!(host.memory_bytes <= HIGH_THRESHOLD_BYTES);
+                assert_eq!(host.arrive(Time::ZERO, 1, part(datagram, 0)), None);
+            }
+            let later = Time::ZERO + Span::from_ms(30_207);
+            for fragment in 0..6 {
+                assert_eq!(host.arrive(later, 1, part(full, fragment)), None);
+            }
+            let last = Time::ZERO + Span::from_ms(30_208); // The next bucket of 512 ms.
+            let complete = (0..6).filter_map(|n| host.arrive(last, 1, part(full, n))).count();
+            assert_eq!(complete, 1);
         }
-        let later = Time::ZERO + Span::from_ms(29_999);
-        for fragment in 0..6 {
-            assert_eq!(host.arrive(later, 1, part(full, fragment)), None);
-        }
-        let last = Time::ZERO + TIMEOUT;
-        let complete = (0..6).filter_map(|n| host.arrive(last, 1, part(full, n))).count();
-        assert_eq!(complete, 1);
     }
 
     #[test]
     fn a_fragment_that_comes_64_packets_later_begins_again() {
         for (between, complete) in [(64, true), (65, false)] {
-            let mut host = Reassembly::default();
+            let mut host = Reassembly::new(false, 1000);
             for fragment in 0..5 {
                 host.arrive(Time::ZERO, 1, part(0, fragment));
             }

@@ -6,6 +6,7 @@ use crate::datagram::{PingState, UdpSink, UdpSource};
 use crate::events::EventQueue;
 use crate::flow::{Ends, FlowState, Requests, TcpEnds, WindowSums};
 use crate::hops::Hops;
+use crate::ip_fragment::Reassembly;
 use crate::lookahead::patient;
 use crate::loss::{LossModel, PolicerState};
 use crate::multipath::turn::{connections, role, subflow_of};
@@ -23,7 +24,7 @@ use crate::world::{World, FLOW_SOURCES, PIPE_SOURCES};
 use dumbbell_capture::Taps;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{self, Link, Peak, Scenario, Sink, Traffic};
-use dumbbell_model::{ScenarioError, Span, TcpOptions, Time};
+use dumbbell_model::{ReceiveBuffer, ScenarioError, Span, TcpOptions, Time};
 use dumbbell_packet::TapPackets;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -85,7 +86,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         active: Vec::new(),
         sessions,
         connections: connections(scenario, |flow| options(scenario, &nodes, flow)),
-        reassembly: BTreeMap::new(),
+        reassembly: scenario.nodes.iter().map(reassembly).collect(),
         recorder,
         outbox: VecDeque::new(),
         inbox: VecDeque::new(),
@@ -94,6 +95,13 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         processed: 0,
         timers_set: 0,
     })
+}
+
+fn reassembly(node: &scenario::Node) -> Reassembly {
+    match &node.tcp {
+        Some(tcp) => Reassembly::new(tcp.rx_segment == ReceiveBuffer::Copied, tcp.hz),
+        None => Reassembly::new(false, 1000), // A router: nothing arrives.
+    }
 }
 
 /// What is asked of nodes by name; all names were validated.

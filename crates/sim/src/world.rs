@@ -19,7 +19,7 @@ use dumbbell_model::{Scenario, Time};
 use dumbbell_packet::frame::NO_FLOW;
 use dumbbell_packet::{Body, Packet, Tap, TapPackets};
 use dumbbell_web::Running;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Events of a pipe: source `PIPE_SOURCES · pipe + …`.
 pub(crate) const PIPE_SOURCES: usize = 4;
@@ -62,8 +62,8 @@ pub(crate) struct World<'a> {
     pub(crate) capture: Option<Capture>,
     pub(crate) hops: Option<Hops>,
     pub(crate) neighbours: Option<Neighbours>,
-    /// Incomplete datagrams, by receiving host.
-    pub(crate) reassembly: BTreeMap<u32, Reassembly>,
+    /// Incomplete datagrams, by node.
+    pub(crate) reassembly: Vec<Reassembly>,
     pub(crate) recorder: Recorder,
     /// Packets made at this instant and not yet on their way: flow, outward, frame, body.
     pub(crate) outbox: VecDeque<(u32, bool, u32, Body)>,
@@ -498,7 +498,7 @@ impl World<'_> {
                         frame_bytes,
                         payload_bytes,
                     };
-                    self.reassembly.entry(to).or_default().arrive(now, from, part)
+                    self.reassembly[to as usize].arrive(now, from, part)
                 };
                 if let Some(bytes) = whole {
                     if sink.deliver(now, datagram, bytes) {

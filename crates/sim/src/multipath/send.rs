@@ -69,6 +69,8 @@ pub(crate) struct DataSender {
 
     /// Bytes the application has written.
     pub(crate) written: u64,
+    /// What was due of its chunks.
+    allowed: u64,
     /// What is to be given to a subflow next: `snd_nxt`, but for what is given once more.
     pub(super) next: u64,
     pub(crate) snd_nxt: u64,
@@ -112,6 +114,7 @@ impl DataSender {
             stopped: false,
             source_at: None,
             written: 0,
+            allowed: 0,
             next: 0,
             snd_nxt: 0,
             snd_una: 0,
@@ -152,8 +155,9 @@ impl DataSender {
                 }
             }
             Source::Periodic { chunk_bytes, interval, bytes } => {
-                let left = bytes.map_or(u64::MAX, |all| all - self.written);
-                self.write(now, chunk_bytes.min(left), subflows);
+                let allowed = self.allowed.saturating_add(chunk_bytes);
+                self.allowed = allowed.min(bytes.unwrap_or(u64::MAX));
+                self.write(now, self.allowed - self.written, subflows);
                 if bytes == Some(self.written) {
                     self.stop(now, subflows);
                 } else {

@@ -113,7 +113,7 @@ pub(crate) struct Sender {
     // Application and send buffer.
     pub(crate) source: Source,
     pub(crate) written_bytes: u64,
-    /// What a session has asked for so far.
+    /// What a session has asked for so far, or what was due of chunks.
     pub(crate) allowed_bytes: u64,
     pub(crate) stopped: bool,
     pub(crate) no_space: bool,

@@ -103,8 +103,9 @@ impl Sender {
             Source::Session => self.write(self.allowed_bytes - self.written_bytes),
             Source::Subflow => {} // The connection writes.
             Source::Periodic { chunk_bytes, interval, bytes } => {
-                let left = bytes.map_or(u64::MAX, |bytes| bytes - self.written_bytes);
-                self.write(chunk_bytes.min(left));
+                let allowed = self.allowed_bytes.saturating_add(chunk_bytes);
+                self.allowed_bytes = allowed.min(bytes.unwrap_or(u64::MAX));
+                self.write(self.allowed_bytes - self.written_bytes);
                 if bytes == Some(self.written_bytes) {
                     self.stopped = true;
                     self.close();
