@@ -30,6 +30,16 @@ def run(folder: Path, engine: str, node: str, link: str, duration: str) -> dumbb
     return dumbbell.run(file, engine=engine)
 
 
+#: What a packet says that is the same on both engines.
+HEADER = ("direction", "seq_bytes", "payload_bytes", "ack_bytes", "window_bytes", "tcp_flags")
+
+
+def on_both(folder: Path, text: str) -> list[dumbbell.Results]:
+    file = folder / "e.yaml"
+    file.write_text(text, encoding="utf-8")
+    return [dumbbell.run(file, engine=engine) for engine in ("sim", "linux")]
+
+
 def test_half_a_second_of_cubic_is_the_same_packets_in_the_same_order(tmp_path: Path) -> None:
     columns = ("direction", "seq_bytes", "payload_bytes", "ack_bytes", "sack_ranges_bytes")
     rows = []
@@ -83,14 +93,13 @@ def test_fifteen_seconds_of_a_line_under_load_are_the_same_packets() -> None:
         "sampling": {"packets": {"to": "15 s"}},
         "duration": "15 s",
     }
-    columns = ("direction", "seq_bytes", "payload_bytes", "ack_bytes", "window_bytes", "tcp_flags")
     seen = []
     for engine in ("sim", "linux"):
         packets = dumbbell.run(file, engine=engine, repeats=1, set=shortened).packets
         assert packets.height > 2500
         seen.append(
             {
-                str(flow): list(of.sort("time_ns", maintain_order=True).select(columns).iter_rows())
+                str(flow): list(of.sort("time_ns", maintain_order=True).select(HEADER).iter_rows())
                 for (flow,), of in packets.partition_by("flow", as_dict=True).items()
             }
         )
@@ -100,17 +109,14 @@ def test_fifteen_seconds_of_a_line_under_load_are_the_same_packets() -> None:
 
 def test_a_queue_at_the_senders_own_link_fills_on_both(tmp_path: Path) -> None:
     """It lies behind the interface: small queues do not hold TCP back, local drops are not told."""
-    file = tmp_path / "e.yaml"
-    file.write_text(
+    text = (
         "dumbbell: 1\nname: two\nhosts: {a: {}, b: {}}\n"
         "links: [{between: [a, b], rate: 10 Mbit/s, delay: 10 ms, buffer: 50 packets}]\n"
         "flows: [{name: f, from: a, to: b, tcp: cubic}]\n"
-        "duration: 10 s\n",
-        encoding="utf-8",
+        "duration: 10 s\n"
     )
     retransmitted = [
-        dumbbell.run(file, engine=engine).flows["retransmitted_packets"].item()
-        for engine in ("sim", "linux")
+        results.flows["retransmitted_packets"].item() for results in on_both(tmp_path, text)
     ]
     assert retransmitted[0] > 5
     assert retransmitted[0] == retransmitted[1]
@@ -118,8 +124,7 @@ def test_a_queue_at_the_senders_own_link_fills_on_both(tmp_path: Path) -> None:
 
 def test_chunks_that_do_not_fit_are_written_with_the_next(tmp_path: Path) -> None:
     """An application writes 8 Mbit/s in chunks, the bottleneck passes 5: the same packets."""
-    file = tmp_path / "e.yaml"
-    file.write_text(
+    text = (
         "dumbbell: 1\nname: chunks\n"
         "template: {dumbbell: {pairs: 1, rate: 5 Mbit/s, rtt: 10 ms, buffer: 500 packets}}\n"
         "flows:\n  - name: f\n    from: s1\n    to: d1\n"
@@ -127,14 +132,9 @@ def test_chunks_that_do_not_fit_are_written_with_the_next(tmp_path: Path) -> Non
         "source: {periodic: {chunk: 10 KiB, interval: 10 ms}}}\n"
         "taps: [{name: t, at: s1, link: s1-r1}]\n"
         "sampling: {packets: {to: 2 s}}\n"
-        "duration: 2 s\n",
-        encoding="utf-8",
+        "duration: 2 s\n"
     )
-    columns = ("direction", "seq_bytes", "payload_bytes", "ack_bytes", "window_bytes", "tcp_flags")
-    rows = [
-        list(dumbbell.run(file, engine=engine).packets.select(columns).iter_rows())
-        for engine in ("sim", "linux")
-    ]
+    rows = [results.packets.select(HEADER).rows() for results in on_both(tmp_path, text)]
     assert len(rows[0]) > 1500
     assert rows[0] == rows[1]
 
