@@ -353,11 +353,11 @@ def kernel_build(
 ) -> None:
     """Build a kernel that runs in virtual time, as one process, without root."""
     with _guarded():
-        from dumbbell.engines.linux.kernel import build
+        from dumbbell.engines.linux.trial import build_and_try
         from dumbbell.kernel_cli import BuildBar
 
         with BuildBar(err) as bar:
-            kernel = build(source, name, bar, jobs=jobs)
+            kernel = build_and_try(source, name, bar, jobs=jobs)
         text = f"{kernel.name}: Linux {kernel.version} from {kernel.built_from}, {kernel.hash}"
         out.print(text, markup=False, soft_wrap=True)
 

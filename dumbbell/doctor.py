@@ -12,8 +12,9 @@ from pathlib import Path
 
 from dumbbell import _core
 from dumbbell.engines import ENGINES, Monitor, Run, SimEngine
-from dumbbell.engines.linux.engine import LinuxEngine
 from dumbbell.engines.linux.kernel import kernels
+from dumbbell.engines.linux.registers import needed_bytes
+from dumbbell.engines.linux.trial import carry_a_flow
 from dumbbell.errors import DumbbellError
 from dumbbell.execution.runner import default_workers
 from dumbbell.experiment.load import load_text
@@ -62,11 +63,13 @@ def _linux() -> str:
     """Boots a guest, if there is a kernel to boot."""
     if not kernels():
         return "no kernel is built; one is with: dumbbell kernel build"
-    cell = load_text(_PROBE, Path("doctor.yaml")).cells[0]
-    run = Run("doctor", cell.scenario, 1, cell.duration_ns)
-    engine = LinuxEngine()
-    result = engine.execute(run, Monitor())
-    return f"{engine.version}: 1 s of a flow in {result.wall_s:.2f} s, digest {result.digest[:12]}"
+    engine, result = carry_a_flow()
+    return f"{engine.version}: 2 s of a flow in {result.wall_s:.2f} s, digest {result.digest[:12]}"
+
+
+def _registers() -> str:
+    """What the engine linux needs of a kernel; see :mod:`dumbbell.engines.linux.registers`."""
+    return f"{needed_bytes()} bytes (XSAVE) of this processor for a guest to hold"
 
 
 def _simulator() -> str:
@@ -93,6 +96,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "processors": _processors,
     "engines": _engines,
     "simulator": _simulator,
+    "registers": _registers,
     "linux": _linux,
     "store": _store,
 }

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections import Counter
 
 import pytest
 from hypothesis import settings
 
+from tests import kernel
 from tests.browser import CHROMIUM, opened
 
 settings.register_profile("same", derandomize=True)
@@ -17,6 +19,28 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 # Started in the background of a shell, a process ignores Ctrl-C, and so would what tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where no kernel is usable, tests that need one are skipped; `test_kernel.py` fails."""
+    needing = [item for item in items if item.get_closest_marker("kernel") is not None]
+    if needing and (problem := kernel.problem()) is not None:
+        first = problem.splitlines()[0]
+        for item in needing:
+            item.add_marker(pytest.mark.skip(reason=f"no usable kernel: {first}"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was not tested, and why: a line per reason."""
+    reasons = Counter(
+        str(report.longrepr[2]).removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple)
+    )
+    if reasons:
+        terminalreporter.section("not tested", yellow=True, bold=True)
+        for reason, count in reasons.most_common():
+            terminalreporter.write_line(f"{count} skipped: {reason}")
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,10 @@ duration: 2 s
 """
 
 
-@pytest.fixture(scope="module", params=["sim", "sim whole frames", "linux"])
+LINUX = pytest.param("linux", marks=pytest.mark.kernel)
+
+
+@pytest.fixture(scope="module", params=["sim", "sim whole frames", LINUX])
 def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A capture; cut to 96 bytes, or with whole frames (so that fragments are reassembled)."""
     folder = tmp_path_factory.mktemp("capture")

@@ -43,7 +43,10 @@ class Captured:
         self.found = survey(self.file)
 
 
-@pytest.fixture(scope="module", params=["sim", "linux"])
+LINUX = pytest.param("linux", marks=pytest.mark.kernel)
+
+
+@pytest.fixture(scope="module", params=["sim", LINUX])
 def captured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Captured:
     return Captured(request.param, tmp_path_factory.mktemp(request.param))
 

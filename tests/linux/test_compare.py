@@ -16,6 +16,8 @@ from dumbbell.errors import EngineError
 from dumbbell.figures import plot
 from dumbbell.results import Results
 
+pytestmark = pytest.mark.kernel
+
 TEXT = """\
 dumbbell: 1
 name: compared

@@ -10,6 +10,8 @@ import pytest
 import dumbbell
 from dumbbell.errors import ExperimentError
 
+pytestmark = pytest.mark.kernel
+
 #: Packets at a constant rate a tenth above the line's: a standing queue that nothing gives way to.
 TEXT = """\
 dumbbell: 1

@@ -25,6 +25,8 @@ from dumbbell.errors import EngineError, ExperimentError
 from dumbbell.experiment import load_text
 from dumbbell.results import Results
 
+pytestmark = pytest.mark.kernel
+
 BASE = """\
 dumbbell: 1
 name: kernel

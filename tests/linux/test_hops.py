@@ -12,6 +12,8 @@ from dumbbell.errors import ExperimentError
 from dumbbell.trace import read_trace
 from dumbbell.trace.write import write_traces
 
+pytestmark = pytest.mark.kernel
+
 TEXT = """\
 dumbbell: 1
 name: ways

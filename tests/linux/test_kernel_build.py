@@ -17,7 +17,13 @@ from dumbbell.cli import app
 from dumbbell.engines.linux import compile as steps
 from dumbbell.engines.linux import kernel as subject
 from dumbbell.engines.linux import source as sources
-from dumbbell.engines.linux.kernel import build, kernel_named, kernels, kernels_folder
+from dumbbell.engines.linux.kernel import (
+    build,
+    kernel_named,
+    kernels,
+    kernels_folder,
+    make_default,
+)
 from dumbbell.errors import EngineError
 
 MAKEFILE = """\
@@ -50,7 +56,8 @@ def tree(tmp_path: Path, witness: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     tree = tmp_path / "tree"
     for patch in subject.carried().patches:
         for name, text in before(patch.read_text()).items():
-            write(tree / name, text)
+            others = (tree / name).read_text() if (tree / name).exists() else ""
+            write(tree / name, others + text)
     write(tree / "Makefile", MAKEFILE.format(witness=witness))
     write(tree / "Kconfig", "")
     write(tree / "net/compile.sh", COMPILE)
@@ -291,11 +298,31 @@ def test_an_installed_archive(
     pack(tree, installed / "linux-source-6.12.tar.xz", tmp_path)
     kernel = build()
     assert kernel.built_from == "linux-source-6.12 of unknown version"
+    make_default(kernel)
     assert kernel_named("") == kernel == build()
     write(tree / "net/tcp_mine.c", "")
     assert build(tree).name == kernel.name
     assert kernel_named("").hash == kernel.hash
     assert witness.read_text().count("make ran") == 2
+
+
+def test_a_kernel_that_does_not_run_is_not_made_the_default(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "src"
+    installed.mkdir()
+    monkeypatch.setattr(sources, "SYSTEM_SOURCES", installed)
+    pack(tree, installed / "linux-source-6.1.tar.xz", tmp_path)
+    before = build()
+    make_default(before)
+    write(tree / "net/compile.sh", "echo 'echo no guest' > linux; chmod +x linux\n")
+    pack(tree, installed / "linux-source-6.1.tar.xz", tmp_path)
+    result = call("build", "--name", "broken")
+    assert result.exit_code == 2
+    (first,) = [line for line in result.stderr.splitlines() if line.startswith("dumbbell: ")]
+    assert first.startswith("dumbbell: the guest died")
+    assert "The kernel broken was built and is not usable here" in result.stderr
+    assert kernel_named("").hash == before.hash != kernel_named("broken").hash
 
 
 def test_a_fetched_archive(

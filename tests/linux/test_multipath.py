@@ -14,6 +14,8 @@ import pytest
 import dumbbell
 from dumbbell.errors import DumbbellError
 
+pytestmark = pytest.mark.kernel
+
 GRID = Path(__file__).parents[2] / "studies" / "mptcp" / "grid.yaml"
 
 TWO_PATHS = """

@@ -10,6 +10,8 @@ import pytest
 import dumbbell
 from tests.helpers import ROOT
 
+pytestmark = pytest.mark.kernel
+
 #: Slow start ends in an overflow; nothing is random.
 TEXT = """\
 dumbbell: 1

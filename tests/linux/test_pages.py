@@ -7,6 +7,8 @@ import pytest
 
 import dumbbell
 
+pytestmark = pytest.mark.kernel
+
 PAGE = """
 dumbbell: 1
 name: page

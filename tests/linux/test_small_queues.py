@@ -10,6 +10,8 @@ import pytest
 
 import dumbbell
 
+pytestmark = pytest.mark.kernel
+
 TEXT = """\
 dumbbell: 1
 name: page

@@ -16,6 +16,8 @@ import pytest
 import dumbbell
 from dumbbell.results import Results
 
+pytestmark = pytest.mark.kernel
+
 #: Guests have memory for the packet rings of so many taps.
 CASES_PER_GUEST = 12
 TOLERANCE_NS = 1_000_000

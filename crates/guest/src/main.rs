@@ -63,6 +63,7 @@ fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("version") => return say(VERSION),
         Some("check") => return check(),
+        Some("register-bytes") => return say(&sys::register_bytes().to_string()),
         Some("supervise") => {
             let words: Vec<String> = std::env::args().skip(2).collect();
             match supervise::supervise(&words) {

@@ -460,3 +460,25 @@ fn frames(block: &[u8], each: &mut impl FnMut(&Frame<'_>)) {
         at += next as usize;
     }
 }
+
+/// Bytes of the processor's XSAVE state in standard format, with all features that the host has
+/// enabled (Intel SDM vol. 1, 13.2: CPUID leaf 0xD, sub-leaf 0, EBX); 0 where there is none.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn register_bytes() -> u32 {
+    use std::arch::x86_64::{__cpuid, __cpuid_count};
+    const OSXSAVE: u32 = 1 << 27;
+    // SAFETY: every x86-64 processor has the instruction; leaf 1 exists, leaf 0xD where XSAVE is on.
+    #[allow(unused_unsafe)] // safe in later releases of Rust
+    unsafe {
+        if __cpuid(1).ecx & OSXSAVE == 0 {
+            return 0;
+        }
+        __cpuid_count(0xd, 0).ebx
+    }
+}
+
+/// No other processor has an XSAVE state.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn register_bytes() -> u32 {
+    0
+}

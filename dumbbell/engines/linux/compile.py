@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from dumbbell.engines.linux import registers
 from dumbbell.engines.linux.process import run
 from dumbbell.errors import EngineError
 
@@ -36,6 +37,8 @@ _HEADERS = {
 }
 """Beginnings of names of headers, and the Debian packages that have them."""
 _MADE = re.compile(r"  [A-Z]+ +\S")
+_ONLY_WHERE = re.compile(r"^Only where: (\S+) has: (.+)$", re.MULTILINE)
+"""A line at the head of a patch that not every source needs: a file, and a text in it."""
 _LINES_MADE = 1600
 """Lines as `  CC  net/ipv4/tcp.o` of a build with the options in `kernel/config`."""
 _COMPILE_FROM = 0.08
@@ -58,8 +61,14 @@ def check_programs() -> None:
 
 
 def apply_patches(tree: Path, patches: Sequence[Path], log: Path) -> None:
-    """Applies patches to a tree. Raises `EngineError` with the name of one that does not fit."""
+    """Applies the patches that a tree needs.
+
+    Raises:
+        EngineError: One does not fit; names it.
+    """
     for patch in patches:
+        if not _needed(tree, patch):
+            continue
         heard: list[str] = []
         command = ["patch", "-p1", "--fuzz=3", "--batch", "--forward", "--no-backup-if-mismatch"]
         if run([*command, "-i", str(patch)], tree, log, heard.append) != 0:
@@ -68,13 +77,35 @@ def apply_patches(tree: Path, patches: Sequence[Path], log: Path) -> None:
             raise EngineError(f"the patch {patch.name} does not fit this source{why}")
 
 
-def configure(tree: Path, fragment: Path, log: Path) -> None:
+def _needed(tree: Path, patch: Path) -> bool:
+    """Does the tree have what the patch changes?"""
+    condition = _ONLY_WHERE.search(patch.read_text(encoding="utf-8"))
+    if condition is None:
+        return True
+    try:
+        return condition[2] in (tree / condition[1]).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+
+
+def configure(tree: Path, fragment: Path, register_bytes: int, log: Path) -> None:
     """Writes `.config`: the defaults of UML and what the fragment asks for.
+
+    Args:
+        tree: The source, patched.
+        fragment: Options that have to take effect.
+        register_bytes: Of the host's registers, for a source that does not ask the host.
+        log: Where everything is written that make says.
 
     Raises:
         EngineError: An option of the fragment did not take effect, or make failed.
     """
     _make(tree, ["defconfig"], log)
+    asked = fragment.read_text(encoding="utf-8")
+    if _declares_register_area(tree):
+        asked += f"{registers.OPTION}={register_bytes}\n"
+    fragment = tree / ".dumbbell.config"
+    fragment.write_text(asked, encoding="utf-8")
     merge = ["sh", "scripts/kconfig/merge_config.sh", "-m", ".config", str(fragment)]
     heard: list[str] = []
     if run(merge, tree, log, heard.append) != 0:
@@ -88,6 +119,15 @@ def configure(tree: Path, fragment: Path, log: Path) -> None:
     ]
     if ignored:
         raise EngineError(f"options without effect in this source: {', '.join(ignored)}")
+
+
+def _declares_register_area(tree: Path) -> bool:
+    name = registers.OPTION.removeprefix("CONFIG_")
+    try:
+        declared = (tree / registers.OPTION_FILE).read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return f"config {name}\n" in declared
 
 
 def compile_kernel(tree: Path, jobs: int, log: Path, progress: Progress) -> Path:

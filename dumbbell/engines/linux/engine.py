@@ -14,28 +14,32 @@ import polars as pl
 from dumbbell._core import Monitor
 from dumbbell.engines.base import Run, RunResult, scenario_error
 from dumbbell.engines.linux.guest import guest_program, guest_version, needs
-from dumbbell.engines.linux.kernel import kernel_named
-from dumbbell.engines.linux.launch import MEMORY, boot_command, run_guest
+from dumbbell.engines.linux.kernel import Kernel, kernel_named
+from dumbbell.engines.linux.launch import MEMORY, GuestDied, boot_command, run_guest
 from dumbbell.engines.linux.leftovers import sweep
+from dumbbell.engines.linux.registers import check_fit, sizes
 from dumbbell.engines.preflight import Concern, concerns, refused_in_virtual_time
+from dumbbell.errors import EngineError
 from dumbbell.trace import taps
 
 
 class LinuxEngine:
     """Runs scenarios on a Linux kernel in virtual time, one guest per run.
 
-    `kernel`: name of a built kernel; empty: the one that `dumbbell kernel build` makes. Raises
-    `EngineError` if it was not built.
+    `kernel`: a kernel or its name; empty: the one that `dumbbell kernel build` makes. Raises
+    `EngineError` if it was not built, or does not hold this processor's registers.
     """
 
     workers_max = None
 
-    def __init__(self, kernel: str = "") -> None:
-        self._kernel = kernel_named(kernel)
+    def __init__(self, kernel: str | Kernel = "") -> None:
+        self._kernel = kernel_named(kernel) if isinstance(kernel, str) else kernel
+        check_fit(self._kernel.version, self._kernel.config)
         self._command = boot_command(self._kernel.executable)
-        self.name = f"linux:{kernel}" if kernel else "linux"
-        kernel = f"{self._kernel.version}-{self._kernel.hash[:12]}"
-        self.version = f"{kernel}+{guest_version()}+{MEMORY}+{taps.VERSION}"
+        name = kernel if isinstance(kernel, str) else kernel.name
+        self.name = f"linux:{name}" if name else "linux"
+        built = f"{self._kernel.version}-{self._kernel.hash[:12]}"
+        self.version = f"{built}+{guest_version()}+{MEMORY}+{taps.VERSION}"
 
     def begin(self) -> list[str]:
         """See :class:`dumbbell.engines.base.Engine`."""
@@ -55,7 +59,13 @@ class LinuxEngine:
 
     def execute(self, run: Run, monitor: Monitor) -> RunResult:
         """See :class:`dumbbell.engines.base.Engine`."""
-        return timed(self._command, run, monitor)
+        try:
+            return timed(self._command, run, monitor)
+        except GuestDied as died:
+            if not died.of_registers:
+                raise
+            version, config = self._kernel.version, self._kernel.config
+            raise EngineError(f"{sizes(version, config)}\n{died}") from None
 
 
 def check_hops(scenario: str) -> None:

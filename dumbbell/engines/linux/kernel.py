@@ -6,7 +6,7 @@
     kernels/<hash>/build.log
     kernels/<hash>.failed.log     of a build that failed
     kernels/names/<name>          the hash that the name means
-    kernels/default               the hash of the last kernel from Debian's source
+    kernels/default               the hash of the last kernel from Debian's source that ran here
     kernels/sources/              archives fetched before: size and hash
     kernels/.lock, .build/        the build that is going on
 
@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.engines.linux import compile as steps
+from dumbbell.engines.linux import registers
 from dumbbell.engines.linux.compile import Progress
 from dumbbell.engines.linux.source import Source, Tree, fetched_archive, known_archive
 from dumbbell.errors import EngineError, nearest_name
@@ -57,6 +58,11 @@ class Kernel:
     built_from: str
     executable: Path
 
+    @property
+    def config(self) -> Path:
+        """The file with all its options."""
+        return self.executable.parent / "config"
+
 
 @dataclass(frozen=True, slots=True)
 class Carried:
@@ -64,11 +70,13 @@ class Carried:
 
     patches: Sequence[Path]
     fragment: Path
+    register_bytes: int = registers.AREA_BYTES
 
     def hashes(self) -> dict[str, str]:
-        """SHA-256 of each file, by name."""
+        """SHA-256 of each file by name, and the options that no file has."""
         files = [*self.patches, self.fragment]
-        return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+        hashed = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+        return {**hashed, registers.OPTION: str(self.register_bytes)}
 
 
 def carried() -> Carried:
@@ -80,7 +88,9 @@ def carried() -> Carried:
     package = Path(__file__).resolve().parents[2]
     for folder in (package / "_kernel", package.parent / "kernel"):
         if (folder / "config").is_file():
-            return Carried(sorted((folder / "patches").glob("*.patch")), folder / "config")
+            patches = sorted((folder / "patches").glob("*.patch"))
+            bytes_here = registers.area_bytes(registers.needed_bytes())
+            return Carried(patches, folder / "config", bytes_here)
     raise EngineError("this installation has no folder kernel/: no kernel can be built with it")
 
 
@@ -159,12 +169,15 @@ def build(
         name = name or ".".join(re.findall(r"\d+", kernel.version)[:2])
         (root / "names").mkdir(exist_ok=True)
         write_file(root / "names" / name, f"{kernel.hash}\n".encode(), sync=False)
-        if source is None:
-            write_file(root / "default", f"{kernel.hash}\n".encode(), sync=False)
     except OSError as error:
         raise EngineError(f"{error.filename or root}: {error.strerror or error}") from None
     progress("built", 1.0)
     return Kernel(name, kernel.version, kernel.hash, kernel.built_from, kernel.executable)
+
+
+def make_default(kernel: Kernel) -> None:
+    """Has the engine linux mean this kernel where no name is given."""
+    write_file(kernels_folder() / "default", f"{kernel.hash}\n".encode(), sync=False)
 
 
 def _made(
@@ -187,7 +200,7 @@ def _made(
         version = steps.kernel_version(tree, log)
         progress("configuring", 0.06)
         steps.apply_patches(tree, added.patches, log)
-        steps.configure(tree, added.fragment, log)
+        steps.configure(tree, added.fragment, added.register_bytes, log)
         executable = steps.compile_kernel(tree, jobs, log, progress)
     except EngineError as error:
         if not log.exists():

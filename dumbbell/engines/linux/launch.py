@@ -17,6 +17,7 @@ from pathlib import Path
 from dumbbell import _core
 from dumbbell._core import Monitor
 from dumbbell.engines.base import Run, scenario_error
+from dumbbell.engines.linux import death
 from dumbbell.engines.linux.processors import one_processor
 from dumbbell.errors import EngineError
 
@@ -40,6 +41,20 @@ class Output:
     tables: dict[str, bytes]
     digest: str
     capture: bytes | None
+
+
+class GuestDied(EngineError):
+    """A guest ended before its run did.
+
+    Attributes:
+        of_registers: It could not write the processor's floating-point registers.
+    """
+
+    def __init__(self, console: Sequence[str]) -> None:
+        why = death.cause(console)
+        said = f": {why}" if why is not None else " before it had finished"
+        super().__init__(_told(f"the guest died{said}", console))
+        self.of_registers = death.is_of_registers(console)
 
 
 def time_limit_s(duration_ns: int) -> float:
@@ -157,7 +172,7 @@ def _watch(
                     console.append(text)
 
 
-def _told(message: str, console: deque[str]) -> str:
+def _told(message: str, console: Sequence[str]) -> str:
     last = list(console)[-_TOLD_LINES:]
     return "\n".join([message + ("; its console ended with:" if last else ""), *last])
 
@@ -171,7 +186,7 @@ def _results(folder: Path, console: deque[str]) -> Output:
         raise EngineError(f"the guest failed: {found['message']}")
     done = folder / "done.json"
     if not done.exists():
-        raise EngineError(_told("the guest died before it had finished", console))
+        raise GuestDied(console)
     digest = json.loads(done.read_bytes())["digest"]
     tables = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.arrow"))}
     capture = folder / "capture.pcapng"
