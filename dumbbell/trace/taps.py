@@ -6,17 +6,25 @@ went on, it was lost, or is still there.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from dumbbell import layout
 from dumbbell.layout import distances
 
 #: A pair of points, and what the way between them is called; None: it is inside a node.
 PipeOf = Callable[[str, str], str | None]
-#: Part of a kernel run's identity: another whenever the same packets would give other hops.
-VERSION = "hops1"
+#: Part of a kernel run's identity: a hash of the sources that make hops of packets.
+VERSION = (
+    "hops-"
+    + hashlib.sha256(
+        b"\0".join(Path(file).read_bytes() for file in (__file__, layout.__file__))
+    ).hexdigest()[:8]
+)
 _PACKET = ["flow", "direction", "packet_number"]
 
 
