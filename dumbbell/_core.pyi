@@ -10,6 +10,7 @@ __all__ = [
     "ScenarioError",
     "capture_packets",
     "capture_sightings",
+    "catalogue",
     "engine_version",
     "profiles",
     "run",
@@ -72,5 +73,8 @@ def trace_summary(path: str, monitor: Monitor | None = None) -> tuple[str, dict[
 def trace_hops(
     path: str, from_ns: int, to_ns: int, most: int, monitor: Monitor | None = None
 ) -> tuple[str, dict[str, bytes]]: ...
+def catalogue() -> str:
+    """The catalogue of what an experiment can name, as JSON."""
+
 def profiles() -> dict[str, str]: ...
 def tables() -> str: ...

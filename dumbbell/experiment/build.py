@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dumbbell.catalogue import congestion_controls
 from dumbbell.errors import nearest_name
 from dumbbell.experiment.arrivals import ArrivalsSpec
 from dumbbell.experiment.document import DEFAULTS, ExperimentFile
@@ -29,7 +30,7 @@ from dumbbell.experiment.traffic import (
 )
 
 SCENARIO_VERSION = 1
-PACED_BY_FQ = {"bbr"}
+PACED_BY_FQ = {one.name for one in congestion_controls().values() if one.paced_by_fq}
 KEPT = ("samples", "queues", "drops", "probes")
 ETHERNET_MTU_BYTES = 1500
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from dumbbell.catalogue import congestion_controls
 from dumbbell.experiment.fields import (
     Checked,
     Flag,
@@ -27,9 +28,9 @@ from dumbbell.experiment.fields import (
 from dumbbell.experiment.options import TcpOptionsSpec
 from dumbbell.experiment.queues import Codepoint
 
-ALGORITHMS = ("reno", "bic", "cubic", "bbr")
+ALGORITHMS = tuple(one.name for one in congestion_controls().values() if not one.coupled)
 #: Those that look at all subflows of a connection.
-COUPLED = ("lia", "olia", "balia", "wvegas")
+COUPLED = tuple(one.name for one in congestion_controls().values() if one.coupled)
 
 
 def _single_path(value: object) -> str:

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from dumbbell.catalogue import congestion_controls
+
 ThemeName = Literal["light", "dark"]
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 #: How algorithms are written.
 NAMES = {
-    "reno": "Reno",
+    **{one.name: one.title for one in congestion_controls().values()},
     "newreno": "NewReno",
-    "bic": "BIC",
-    "cubic": "CUBIC",
-    "bbr": "BBR",
     "udp": "UDP",
     "sack": "SACK",
     "fack": "FACK",

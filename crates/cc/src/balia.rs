@@ -6,6 +6,7 @@
 use crate::coupled::{rate, siblings, Subflow};
 use crate::reno::Reno;
 use crate::{CongestionControl, Conn, Window};
+use dumbbell_model::TcpOptions;
 
 /// Largest alpha_r of a decrease, which is to a quarter of the window then (draft).
 const MAX_ALPHA: f64 = 1.5;
@@ -47,11 +48,12 @@ impl Balia {
     }
 }
 
-impl CongestionControl for Balia {
-    fn name(&self) -> &'static str {
-        "balia"
-    }
+/// A new instance.
+pub(crate) fn new(_options: &TcpOptions) -> Box<dyn CongestionControl> {
+    Box::new(Balia::default())
+}
 
+impl CongestionControl for Balia {
     /// Draft: less w_r/2 · min(alpha_r, 1.5), down to 1 MSS where there are several paths.
     fn ssthresh(&mut self, conn: &Conn, window: &mut Window) -> u32 {
         if !self.multiple || conn.srtt_us8 == 0 {

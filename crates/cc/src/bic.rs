@@ -6,6 +6,7 @@
 //! beyond it the same in mirror image ("slow start", later called max probing).
 
 use crate::{AckSample, CaState, CongestionControl, Conn, Window};
+use dumbbell_model::TcpOptions;
 
 /// β of the multiplicative decrease, in 1024ths: 0.8. Deviation: the paper takes 0.875.
 pub const BETA: u32 = 819;
@@ -112,11 +113,12 @@ impl Bic {
     }
 }
 
-impl CongestionControl for Bic {
-    fn name(&self) -> &'static str {
-        "bic"
-    }
+/// A new instance.
+pub(crate) fn new(_options: &TcpOptions) -> Box<dyn CongestionControl> {
+    Box::new(Bic::new())
+}
 
+impl CongestionControl for Bic {
     fn init(&mut self, _conn: &Conn, _window: &mut Window) {
         *self = Self::new();
     }

@@ -309,11 +309,12 @@ impl Cubic {
     }
 }
 
-impl CongestionControl for Cubic {
-    fn name(&self) -> &'static str {
-        "cubic"
-    }
+/// A new instance.
+pub(crate) fn new(options: &TcpOptions) -> Box<dyn CongestionControl> {
+    Box::new(Cubic::new(options))
+}
 
+impl CongestionControl for Cubic {
     fn init(&mut self, conn: &Conn, _window: &mut Window) {
         self.reset(conn);
     }

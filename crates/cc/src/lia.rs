@@ -7,6 +7,7 @@
 use crate::coupled::{rate, siblings, Subflow};
 use crate::reno::Reno;
 use crate::{CongestionControl, Conn, Window};
+use dumbbell_model::TcpOptions;
 
 /// What the siblings add to the sums; nothing before they are told. Sums are of f64, whose basic
 /// operations give the same on every processor.
@@ -36,11 +37,12 @@ impl Lia {
     }
 }
 
-impl CongestionControl for Lia {
-    fn name(&self) -> &'static str {
-        "lia"
-    }
+/// A new instance.
+pub(crate) fn new(_options: &TcpOptions) -> Box<dyn CongestionControl> {
+    Box::new(Lia::default())
+}
 
+impl CongestionControl for Lia {
     /// RFC 6356 §3: only the increase is coupled, the decrease is TCP's.
     fn ssthresh(&mut self, conn: &Conn, window: &mut Window) -> u32 {
         Reno::default().ssthresh(conn, window)

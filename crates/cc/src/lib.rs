@@ -6,21 +6,13 @@
 //! is to behave as Linux does; each file cites RFC or paper at every step and says where Linux's
 //! constant differs.
 
-pub mod balia;
-pub mod bbr;
-pub mod bic;
 pub mod coupled;
-pub mod cubic;
 pub mod hystart_plus_plus;
-pub mod lia;
 pub mod minmax;
-pub mod olia;
-pub mod reno;
-pub mod wvegas;
 
 use coupled::Subflow;
-use dumbbell_model::scenario::Algorithm;
-use dumbbell_model::TcpOptions;
+use dumbbell_model::catalogue::congestion_control::Algorithm;
+use dumbbell_model::{for_congestion_controls, TcpOptions};
 
 /// `ssthresh` before the first loss (Linux TCP_INFINITE_SSTHRESH).
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
@@ -51,6 +43,16 @@ pub enum CaEvent {
     CompleteCwr,
     /// Time-out.
     Loss,
+}
+
+/// How an acknowledgement arrived (`enum tcp_ca_ack_event_flags`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckEvent {
+    /// It did more than acknowledge new data in order, or header prediction failed
+    /// (`CA_ACK_SLOWPATH`).
+    pub slow_path: bool,
+    /// It echoed a congestion mark (`CA_ACK_ECE`).
+    pub ece: bool,
 }
 
 /// What an algorithm may change: the window and what goes with it.
@@ -159,9 +161,6 @@ pub struct RateSample {
 
 /// A congestion-control algorithm: Linux's hooks. Defaults do what Linux does without the hook.
 pub trait CongestionControl: Send {
-    /// Name as in `tcp_congestion_control`.
-    fn name(&self) -> &'static str;
-
     /// The connection is established (`init`).
     fn init(&mut self, _conn: &Conn, _window: &mut Window) {}
 
@@ -176,6 +175,15 @@ pub trait CongestionControl: Send {
     fn undo_cwnd(&mut self, conn: &Conn, window: &mut Window) -> u32 {
         window.cwnd.max(conn.prior_cwnd)
     }
+
+    /// Does the algorithm see every acknowledgement ([`Self::in_ack_event`])?
+    fn wants_acks(&self) -> bool {
+        false
+    }
+
+    /// An acknowledgement arrived, before what it acknowledges is taken from the queue
+    /// (`in_ack_event`).
+    fn in_ack_event(&mut self, _conn: &Conn, _window: &mut Window, _event: AckEvent) {}
 
     /// Packets were acknowledged (`pkts_acked`).
     fn pkts_acked(&mut self, _conn: &Conn, _window: &mut Window, _sample: &AckSample) {}
@@ -225,19 +233,19 @@ pub trait CongestionControl: Send {
     }
 }
 
-/// A new instance of the algorithm.
-pub fn new(algorithm: Algorithm, options: &TcpOptions) -> Box<dyn CongestionControl> {
-    match algorithm {
-        Algorithm::Reno => Box::new(reno::Reno::new(options)),
-        Algorithm::Bic => Box::new(bic::Bic::new()),
-        Algorithm::Cubic => Box::new(cubic::Cubic::new(options)),
-        Algorithm::Bbr => Box::new(bbr::Bbr::new()),
-        Algorithm::Lia => Box::new(lia::Lia::default()),
-        Algorithm::Olia => Box::new(olia::Olia::default()),
-        Algorithm::Balia => Box::new(balia::Balia::default()),
-        Algorithm::Wvegas => Box::new(wvegas::Wvegas::default()),
-    }
+macro_rules! files {
+    ($($variant:ident $module:ident $entry:tt;)+) => {
+        $(pub mod $module;)+
+
+        /// A new instance of the algorithm.
+        pub fn new(algorithm: Algorithm, options: &TcpOptions) -> Box<dyn CongestionControl> {
+            match algorithm {
+                $(Algorithm::$variant => $module::new(options),)+
+            }
+        }
+    };
 }
+for_congestion_controls!(files);
 
 impl Window {
     /// At the start of a connection (`tcp_init_sock`, `tcp_init_transfer`).

@@ -7,6 +7,7 @@
 use crate::coupled::{rate, siblings, takes_part, Subflow};
 use crate::reno::Reno;
 use crate::{CongestionControl, Conn, Window};
+use dumbbell_model::TcpOptions;
 
 /// What the siblings add to the formula, and what is not yet a whole packet.
 #[derive(Clone, Debug, Default)]
@@ -81,11 +82,12 @@ impl Olia {
     }
 }
 
-impl CongestionControl for Olia {
-    fn name(&self) -> &'static str {
-        "olia"
-    }
+/// A new instance.
+pub(crate) fn new(_options: &TcpOptions) -> Box<dyn CongestionControl> {
+    Box::new(Olia::default())
+}
 
+impl CongestionControl for Olia {
     /// Half the window, as TCP's, but down to 1 MSS where there are several paths: slow start is not
     /// to put traffic on congested ones (draft). Deviation of Linux: 2 even then.
     fn ssthresh(&mut self, conn: &Conn, window: &mut Window) -> u32 {

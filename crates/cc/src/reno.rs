@@ -21,11 +21,12 @@ impl Reno {
     }
 }
 
-impl CongestionControl for Reno {
-    fn name(&self) -> &'static str {
-        "reno"
-    }
+/// A new instance.
+pub(crate) fn new(options: &TcpOptions) -> Box<dyn CongestionControl> {
+    Box::new(Reno::new(options))
+}
 
+impl CongestionControl for Reno {
     /// Half the window. RFC 5681 §3.1 halves the flight instead; Linux takes the window, which
     /// congestion-window validation keeps near the flight.
     fn ssthresh(&mut self, _conn: &Conn, window: &mut Window) -> u32 {

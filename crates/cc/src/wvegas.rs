@@ -8,6 +8,7 @@
 use crate::coupled::{siblings, Subflow};
 use crate::reno::Reno;
 use crate::{AckSample, CaEvent, CaState, CongestionControl, Conn, Window};
+use dumbbell_model::TcpOptions;
 
 /// Packets that all subflows of a connection keep queued.
 const TOTAL_ALPHA: f64 = 10.0;
@@ -117,11 +118,12 @@ impl Wvegas {
     }
 }
 
-impl CongestionControl for Wvegas {
-    fn name(&self) -> &'static str {
-        "wvegas"
-    }
+/// A new instance.
+pub(crate) fn new(_options: &TcpOptions) -> Box<dyn CongestionControl> {
+    Box::new(Wvegas::default())
+}
 
+impl CongestionControl for Wvegas {
     fn init(&mut self, conn: &Conn, _window: &mut Window) {
         *self = Self { round_end: conn.snd_nxt, ..Self::default() };
     }

@@ -34,6 +34,7 @@ mod xstats;
 use dumbbell_model::{digest::digest, ipc, Scenario, ScenarioError};
 use nix::mount::{mount, MsFlags};
 use nix::sys::reboot::{reboot, RebootMode};
+use nix::sys::resource::{setrlimit, Resource};
 use realise::Kernel;
 use std::fs;
 use std::io::Write;
@@ -43,6 +44,9 @@ use std::path::Path;
 const OUT: &str = "/run/out";
 /// What passed the taps, if it was asked for.
 const CAPTURE: &str = "capture.pcapng";
+
+/// Sockets and files that a run may hold at once: as many as Linux lets a process have (`nr_open`).
+const OPEN_FILES: u64 = 1 << 20;
 
 /// What went wrong: with the scenario, or on the way.
 enum Failure {
@@ -141,6 +145,7 @@ fn boot() -> Result<(), Failure> {
     mount(Some("tmpfs"), "/run", Some("tmpfs"), flags, none)?;
     fs::create_dir(OUT)?;
     mount(Some("none"), OUT, Some("hostfs"), flags, Some("/proc/self/cwd/."))?;
+    setrlimit(Resource::RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES)?;
     sys::no_timer_slack()?;
     Ok(())
 }

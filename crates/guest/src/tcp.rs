@@ -73,16 +73,8 @@ pub(crate) enum Side {
 
 /// The name by which Linux knows an algorithm.
 pub(crate) fn name_of(algorithm: Algorithm) -> &'static str {
-    match algorithm {
-        Algorithm::Reno => "reno",
-        Algorithm::Bic => "bic",
-        Algorithm::Cubic => "cubic",
-        Algorithm::Bbr => "bbr",
-        Algorithm::Lia => "lia",
-        Algorithm::Olia => "olia",
-        Algorithm::Balia => "balia",
-        Algorithm::Wvegas => "wvegas",
-    }
+    let entry = algorithm.entry();
+    entry.linux.map_or(entry.name, |linux| linux.name)
 }
 
 /// The addresses of both ends.

@@ -4,6 +4,7 @@
 //! Enumerations are written `"name"` or `{"name": {…}}`. Field names end in their unit.
 
 pub use crate::arrivals::{Arrivals, Size};
+pub use crate::catalogue::congestion_control::Algorithm;
 pub use crate::multipath::{Connection, Scheduler, Subflow};
 use crate::queue::{Framing, Queue};
 pub use crate::session::{Exchange, Object, Origin, Protocol, Session};
@@ -391,35 +392,6 @@ pub struct Tcp {
     pub sender: Option<TcpOptions>,
     /// The receiving host's options, where this flow has its own.
     pub receiver: Option<TcpOptions>,
-}
-
-/// Congestion-control algorithms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Algorithm {
-    /// RFC 5681, Linux's tcp_cong.c.
-    Reno,
-    /// Xu, Harfoush, Rhee 2004; Linux's tcp_bic.c.
-    Bic,
-    /// RFC 9438; Linux's tcp_cubic.c.
-    Cubic,
-    /// BBR v1, Cardwell et al. 2016; Linux's tcp_bbr.c.
-    Bbr,
-    /// Linked increases, RFC 6356. Coupled: for subflows only, as those below.
-    Lia,
-    /// Opportunistic linked increases, Khalili et al. 2013.
-    Olia,
-    /// Balanced linked adaptation, Peng et al. 2016.
-    Balia,
-    /// Weighted Vegas, Cao, Xu, Fu 2012.
-    Wvegas,
-}
-
-impl Algorithm {
-    /// Looks at all subflows of a connection.
-    pub fn is_coupled(self) -> bool {
-        matches!(self, Self::Lia | Self::Olia | Self::Balia | Self::Wvegas)
-    }
 }
 
 /// So much longer Linux may let a program sleep than it asked for, unless another timer's interrupt

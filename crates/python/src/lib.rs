@@ -5,6 +5,7 @@ mod capture;
 mod capture_packets;
 mod trace;
 
+use dumbbell_model::catalogue::CATALOGUE;
 use dumbbell_model::tables::{Kind, ALL};
 use dumbbell_model::tcp_options::PROFILES;
 use dumbbell_model::{Scenario, ScenarioError as ModelError, Time};
@@ -285,6 +286,12 @@ fn profiles(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(profiles)
 }
 
+/// The catalogue of what an experiment can name, as JSON.
+#[pyfunction]
+fn catalogue() -> PyResult<String> {
+    serde_json::to_string(&CATALOGUE).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
 /// The result tables as JSON: names, meanings and columns.
 #[pyfunction]
 fn tables() -> String {
@@ -332,5 +339,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_hops, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(profiles, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)
 }

@@ -296,11 +296,7 @@ impl World<'_> {
         match (&flow.ends, &spec.traffic) {
             (Ends::Tcp(tcp), Traffic::Tcp(traffic)) => {
                 row.kind = "tcp".to_owned();
-                row.congestion_control = tcp.sender.cc.name().to_owned();
-                debug_assert_eq!(
-                    row.congestion_control,
-                    format!("{:?}", traffic.congestion_control).to_lowercase()
-                );
+                row.congestion_control = traffic.congestion_control.entry().name.to_owned();
                 fill_tcp(&mut row, tcp, flow, self.end);
                 if let Some(of) = tcp.subflow {
                     row.kind = "subflow".to_owned();

@@ -33,8 +33,8 @@ fn random_everywhere() -> Scenario {
         },
         ..wire()
     };
-    let mut scenario = dumbbell(Span::from_s(2), 4, forward, backward);
-    let algorithms = [Algorithm::Reno, Algorithm::Bic, Algorithm::Cubic, Algorithm::Bbr];
+    let algorithms = single_path();
+    let mut scenario = dumbbell(Span::from_s(2), algorithms.len(), forward, backward);
     for (pair, algorithm) in algorithms.into_iter().enumerate() {
         let mut flow = tcp(&format!("f{pair}"), pair, algorithm, BULK);
         flow.start_jitter = ms(100);

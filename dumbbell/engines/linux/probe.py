@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from dumbbell._core import Monitor
+from dumbbell.catalogue import congestion_controls
 from dumbbell.engines.base import Run
 from dumbbell.engines.linux.engine import LinuxEngine
 from dumbbell.errors import EngineError
@@ -31,7 +32,11 @@ duration: 20 s
 #: What is tried: a name, the template, the congestion control. A queue in packets is a netem with a
 #: rate.
 PROBES: dict[str, tuple[str, str]] = {
-    **{cc: (f"dumbbell: {{{_PLAIN}}}", cc) for cc in ("reno", "bic", "cubic", "bbr")},
+    **{
+        one.name: (f"dumbbell: {{{_PLAIN}}}", one.name)
+        for one in congestion_controls().values()
+        if one.linux is not None
+    },
     "tbf with bfifo": ("dumbbell: {rate: 10 Mbit/s, rtt: 20 ms, buffer: 60 KiB}", "cubic"),
     "tbf with netem": (f"parallel-paths: {{paths: 1, rtt: 20 ms, {_SWITCH}}}", "cubic"),
     "netem's random loss": (f"dumbbell: {{{_PLAIN}, forward: {{loss: 1 %}}}}", "cubic"),

@@ -21,6 +21,7 @@ use aggregation::Aggregation;
 use mode::Mode;
 use model::{FullPipe, Path};
 use policer::Policer;
+use dumbbell_model::TcpOptions;
 
 /// Bandwidths are shifted left by this.
 const BW_SCALE: u32 = 24;
@@ -111,11 +112,12 @@ impl Bbr {
     }
 }
 
-impl CongestionControl for Bbr {
-    fn name(&self) -> &'static str {
-        "bbr"
-    }
+/// A new instance.
+pub(crate) fn new(_options: &TcpOptions) -> Box<dyn CongestionControl> {
+    Box::new(Bbr::new())
+}
 
+impl CongestionControl for Bbr {
     fn init(&mut self, conn: &Conn, window: &mut Window) {
         *self = Self::new();
         self.path = Path::new(conn);
@@ -360,7 +362,7 @@ mod tests {
         bbr.init(&Conn { min_rtt_us: 123, delivered: 9, ..conn(77) }, &mut window);
         assert_eq!((bbr.path.min_rtt_us, bbr.path.min_rtt_ms, bbr.path.round_end), (123, 77, 9));
         assert_eq!((window.ssthresh, window.pacing), (INFINITE_SSTHRESH, true));
-        assert_eq!((bbr.name(), bbr.controls_rate(), bbr.sndbuf_expand()), ("bbr", true, 3));
+        assert_eq!((bbr.controls_rate(), bbr.sndbuf_expand()), (true, 3));
         assert_eq!(bbr.min_tso_segs(&conn(0), &window), 2);
     }
 

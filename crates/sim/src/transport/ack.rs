@@ -6,7 +6,7 @@ use super::recovery::Rexmit;
 use super::rtt::RTO_MAX_US;
 use super::sacktag::{AckFlags, Tagging};
 use super::sender::{Pending, Sender};
-use dumbbell_cc::{AckSample, CaState};
+use dumbbell_cc::{AckEvent, AckSample, CaState};
 use dumbbell_packet::Segment;
 
 impl Sender {
@@ -35,6 +35,7 @@ impl Sender {
         let prior_fack = if self.options.tcp_sack { self.highest_sack_seq() } else { self.snd_una };
         tagging.building.sample.prior_in_flight = self.in_flight();
 
+        let predicted = flags.snd_una_advanced && self.header_predicted(ack);
         flags.window_update = self.update_window(ack, prior_una);
         self.snd_una = ack.ack;
         if ack.sack_count > 0 {
@@ -42,6 +43,11 @@ impl Sender {
         }
         flags.ece = self.ecn_echoed(ack);
         self.delivered += u64::from(tagging.sack_delivered);
+        if self.cc.wants_acks() {
+            let conn = self.conn();
+            let event = AckEvent { slow_path: !predicted, ece: flags.ece };
+            self.cc.in_ack_event(&conn, &mut self.window, event);
+        }
         self.probes_out = 0;
         if prior_packets == 0 {
             self.on_ack_without_queue(prior_una, flags);
@@ -71,6 +77,12 @@ impl Sender {
         self.rate_generate(newly_delivered, newly_lost, renege, building);
         self.cong_control(newly_delivered as u32, &flags, building);
         self.xmit_recovery(rexmit);
+    }
+
+    /// Returns true if an acknowledgement has the header that is expected: no SACK blocks, the window
+    /// as before, no echo of a congestion mark (`tcp_rcv_established`, `pred_flags`).
+    fn header_predicted(&self, ack: &Segment) -> bool {
+        ack.sack_count == 0 && u64::from(ack.window_bytes) == self.snd_wnd && !ack.flags.ece
     }
 
     /// An ACK below the window may still carry news in its SACK blocks.

@@ -17,6 +17,11 @@ use dumbbell_sim::{Monitor, Output};
 pub(crate) const SEGMENT_BYTES: u64 = 1448;
 pub(crate) const FRAME_BYTES: u64 = 1514;
 
+/// Every congestion control of the catalogue that takes a single path.
+pub(crate) fn single_path() -> Vec<Algorithm> {
+    Algorithm::ALL.iter().copied().filter(|algorithm| !algorithm.is_coupled()).collect()
+}
+
 /// Never stops a run.
 pub(crate) struct Silent;
 

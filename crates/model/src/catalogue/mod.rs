@@ -1,0 +1,28 @@
+//! The catalogue: everything that an experiment can name, described once. The fields' names and
+//! defaults in experiment files, messages, documentation, the guest, `dumbbell kernel test` and the
+//! generators of tests are made from it.
+
+pub mod congestion_control;
+
+use serde::Serialize;
+
+/// How a Linux kernel knows an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct InLinux {
+    /// Name in `sysctl` or `tc`.
+    pub name: &'static str,
+    /// Option of the kernel's configuration; empty where it is always built in.
+    pub option: &'static str,
+    /// First release that has it.
+    pub since: &'static str,
+}
+
+/// All entries, as Python reads them.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Catalogue {
+    /// Congestion controls.
+    pub congestion_controls: &'static [congestion_control::Entry],
+}
+
+/// The catalogue.
+pub const CATALOGUE: Catalogue = Catalogue { congestion_controls: congestion_control::ENTRIES };
