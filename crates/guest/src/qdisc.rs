@@ -12,7 +12,7 @@ pub(crate) const ENDLESS_PACKETS: u64 = 1_000_000;
 /// Room in bytes that tbf demands and does not use, since it has a child.
 const UNUSED_BYTES: u64 = 1 << 20;
 /// A bucket for a wire that lets one packet of this length at a time pass.
-const FRAME_BYTES: u64 = 1514;
+const FULL_FRAME_BYTES: u64 = 1514;
 
 /// What a pipe becomes: commands without the device, and where its parts are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -134,11 +134,11 @@ pub(crate) fn serialised_by_netem(pipe: &Pipe) -> bool {
         }
 }
 
-/// The commands of a pipe. `field` is its path in the scenario.
+/// The commands of a pipe. `frame_bytes`: of the longest packet; `field`: its path in the scenario.
 ///
 /// # Errors
 /// What Linux's queueing disciplines cannot do, with the field that asks for it.
-pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> {
+pub(crate) fn qdiscs(pipe: &Pipe, frame_bytes: u64, field: &str) -> Result<Qdiscs, ScenarioError> {
     let at = |name: &str| format!("{field}.{name}");
     if pipe.ack_aggregation.is_some() {
         return refuse(&at("ack_aggregation"), "aggregation of ACKs");
@@ -169,6 +169,10 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
             String::new()
         }
         other => loss(other, &at("loss"))?,
+    };
+    let burst_bytes = match pipe.shaper {
+        Shaper::Tbf { burst_bytes, .. } => burst_bytes,
+        _ => FULL_FRAME_BYTES.max(frame_bytes), // Of a wire.
     };
     // What waits, and what lets go, outermost first.
     let mut stages: Vec<String> = Vec::new();
@@ -214,10 +218,6 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
         }
         (Shaper::Serial { rate_bps } | Shaper::Tbf { rate_bps, .. }, queue) => {
             wire.loss = lost;
-            let burst_bytes = match pipe.shaper {
-                Shaper::Tbf { burst_bytes, .. } => burst_bytes,
-                _ => FRAME_BYTES,
-            };
             stages.push(shaper(pipe, rate_bps.as_bps(), burst_bytes, field)?);
             if queue.is_discipline() {
                 tree = Some(queue);
@@ -226,7 +226,7 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
                 if matches!(pipe.shaper, Shaper::Serial { .. }) {
                     // The frame that waits for its tokens is the one on the wire.
                     limit_packets = limit_packets.map(|packets| packets + 1);
-                    limit_bytes = limit_bytes.map(|bytes| bytes + FRAME_BYTES);
+                    limit_bytes = limit_bytes.map(|bytes| bytes + burst_bytes);
                 }
                 stages.push(fifo(limit_packets, limit_bytes, &at("queue"))?);
             }
@@ -270,7 +270,7 @@ pub(crate) fn qdiscs(pipe: &Pipe, field: &str) -> Result<Qdiscs, ScenarioError> 
             policer.burst_bytes
         )
     });
-    let changes = changes(pipe, &stages, wire, held, field)?;
+    let changes = changes(pipe, burst_bytes, &stages, wire, held, field)?;
     Ok(Qdiscs { lines, chain, police, scripted, changes })
 }
 
@@ -294,6 +294,7 @@ fn rate(pipe: &Pipe, rate_bps: u64) -> String {
 /// The timed changes as `tc qdisc change` lines; every line carries all options of its stage.
 fn changes(
     pipe: &Pipe,
+    burst_bytes: u64,
     stages: &[String],
     mut wire: Netem,
     mut held: Option<Netem>,
@@ -305,11 +306,7 @@ fn changes(
         let Change { at, rate_bps, delay, loss: new_loss } = change;
         if let Some(bps) = rate_bps.map(dumbbell_model::Rate::as_bps) {
             match (&pipe.shaper, depth_of("tbf")) {
-                (shaped @ (Shaper::Tbf { .. } | Shaper::Serial { .. }), Some(depth)) => {
-                    let burst_bytes = match shaped {
-                        Shaper::Tbf { burst_bytes, .. } => *burst_bytes,
-                        _ => FRAME_BYTES,
-                    };
+                (Shaper::Tbf { .. } | Shaper::Serial { .. }, Some(depth)) => {
                     let line = shaper(pipe, bps, burst_bytes, field)?;
                     lines.push((*at, format!("{} {line}", place(depth))));
                     // tbf gives a fifo below it a limit of its own.
@@ -370,14 +367,14 @@ mod tests {
     }
 
     fn lines(pipe: &Pipe) -> Vec<String> {
-        qdiscs(pipe, "p")
+        qdiscs(pipe, 1514, "p")
             .map(|found| found.lines.iter().map(|line| line.arguments.clone()).collect())
             .unwrap_or_default()
     }
 
     #[test]
     fn a_wire_without_anything_needs_no_qdisc() {
-        assert_eq!(qdiscs(&bare(), "p"), Ok(Qdiscs::default()));
+        assert_eq!(qdiscs(&bare(), 1514, "p"), Ok(Qdiscs::default()));
     }
 
     #[test]
@@ -439,7 +436,7 @@ mod tests {
         let queue =
             Queue::Netem { delay: Span::from_ms(5), jitter: Span::ZERO, limit_packets: 100 };
         let pipe = Pipe { queue, delay: Span::from_ms(1), ..pipe };
-        assert!(qdiscs(&pipe, "p").is_err_and(|error| error.path == "p.duplication"));
+        assert!(qdiscs(&pipe, 1514, "p").is_err_and(|error| error.path == "p.duplication"));
     }
 
     #[test]
@@ -457,7 +454,7 @@ mod tests {
             changes: vec![change],
             ..bare()
         };
-        let Ok(found) = qdiscs(&pipe, "p") else { panic!("refused") };
+        let Ok(found) = qdiscs(&pipe, 1514, "p") else { panic!("refused") };
         let line = "root handle 1: netem limit 1000000 delay 20000us loss random 0%";
         assert_eq!(found.changes, [(Span::from_s(5), line.to_owned())]);
         let police = "matchall action police rate 8000bit burst 3000b conform-exceed drop";
@@ -467,7 +464,7 @@ mod tests {
     #[test]
     fn what_linux_cannot_do_is_refused_by_field() {
         let pipe = Pipe { shaper: Shaper::Trace { deliveries_ms: vec![1] }, ..bare() };
-        let Err(error) = qdiscs(&pipe, "links[0].forward") else { panic!("accepted") };
+        let Err(error) = qdiscs(&pipe, 1514, "links[0].forward") else { panic!("accepted") };
         assert_eq!(error.path, "links[0].forward.shaper");
     }
 }

@@ -25,6 +25,9 @@ pub(crate) fn error<T>(
     Err(ScenarioError { path: path.into(), message: message.into() })
 }
 
+/// What a wire may add to an Ethernet frame or, without its header, take from it.
+const OVERHEAD_BYTES: core::ops::RangeInclusive<i32> = -14..=65_535;
+
 /// Most links, and most flows: engines number their events in 24 bits.
 const PARTS_MAX: usize = 1_000_000;
 
@@ -151,8 +154,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// Of hosts, the largest MTU with its Ethernet header.
-    fn longest_frame_bytes(&self) -> u64 {
+    /// Ethernet frame of the largest MTU of all hosts.
+    pub fn longest_frame_bytes(&self) -> u64 {
         let mtus = self.nodes.iter().filter_map(|node| node.tcp.as_ref()).map(|tcp| tcp.mtu_bytes);
         u64::from(mtus.max().unwrap_or(1500)) + 14
     }
@@ -221,8 +224,16 @@ impl Scenario {
         }
         check_queue(at, pipe, self.longest_frame_bytes())?;
         in_range(at, "framing.mpu_bytes", pipe.framing.mpu_bytes.into(), 0, 65_535)?;
-        let overhead = u64::from(pipe.framing.overhead_bytes.unsigned_abs());
-        in_range(at, "framing.overhead_bytes", overhead, 0, 65_535)?;
+        if !OVERHEAD_BYTES.contains(&pipe.framing.overhead_bytes) {
+            let (found, most) = (pipe.framing.overhead_bytes, OVERHEAD_BYTES.end());
+            return error(
+                format!("{at}.framing.overhead_bytes"),
+                format!(
+                    "{found}; -14 (the Ethernet header, which is all that a wire can spare) to \
+                     {most}"
+                ),
+            );
+        }
         let mut last = Span::ZERO;
         for (i, change) in pipe.changes.iter().enumerate() {
             let at = format!("{at}.changes[{i}]");

@@ -1,5 +1,6 @@
 //! A flow at run time: its two ends and what is counted of it.
 
+use crate::arrived::Arrived;
 use crate::datagram::{PingState, UdpSink, UdpSource};
 use crate::reorder::Reorder;
 use crate::transport::endpoint::End;
@@ -80,6 +81,10 @@ pub(crate) struct FlowState {
     pub(crate) received_bytes: u64,
     pub(crate) dropped: u64,
     pub(crate) reorder: Reorder,
+    /// Packets of the source that have arrived, where the network makes copies.
+    pub(crate) arrived: Option<Box<Arrived>>,
+    /// Packets whose payload was there already, because another copy of them had brought it.
+    pub(crate) copies: u64,
     pub(crate) windows: WindowSums,
 }
 
@@ -93,6 +98,14 @@ impl FlowState {
             }
             Ends::Udp { sink, .. } => sink.delivered_bytes,
             Ends::Ping(_) => 0,
+        }
+    }
+
+    /// Packets that arrived at the destination with payload that was there already.
+    pub(crate) fn duplicate_packets(&self) -> u64 {
+        match &self.ends {
+            Ends::Tcp(tcp) => tcp.receiver.duplicate_packets,
+            Ends::Udp { .. } | Ends::Ping(_) => 0,
         }
     }
 

@@ -5,6 +5,7 @@
 extern crate self as dumbbell_sim;
 
 mod arena;
+mod arrived;
 mod capture;
 mod collect;
 mod datagram;

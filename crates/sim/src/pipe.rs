@@ -244,6 +244,9 @@ impl Pipe {
     }
 
     fn is_full(&self, now: Time, bytes: u32) -> bool {
+        if matches!(&self.shaper, Shaper::Tbf(bucket) if !bucket.holds(bytes)) {
+            return true;
+        }
         match self.queue {
             Queue::DropTail { limit_packets, limit_bytes } => {
                 if matches!(self.shaper, Shaper::Serial { busy_until, .. } if free(busy_until, now))

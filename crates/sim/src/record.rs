@@ -341,7 +341,10 @@ fn fill_tcp(row: &mut FlowRow, tcp: &TcpEnds, flow: &FlowState, end: Time) {
     row.fast_retransmitted_packets = counters.fast as i64;
     row.timeout_retransmitted_packets = counters.timeout as i64;
     row.probe_retransmitted_packets = counters.probe as i64;
-    row.spurious_retransmitted_packets = tcp.receiver.duplicate_packets as i64;
+    // Linux may put several segments into one when it sends them again; each of them that comes late
+    // is a duplicate, and one retransmission was needless.
+    let needless = tcp.receiver.duplicate_packets - flow.copies;
+    row.spurious_retransmitted_packets = needless.min(counters.retransmitted) as i64;
     row.paws_rejected_packets = tcp.receiver.paws_rejected_packets as i64;
     row.timeouts = counters.timeouts as i64;
     row.recoveries = counters.recoveries as i64;

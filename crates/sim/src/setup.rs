@@ -23,13 +23,13 @@ use crate::transport::sender::Sender;
 use crate::world::{World, FLOW_SOURCES, PIPE_SOURCES};
 use dumbbell_capture::Taps;
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{self, Link, Peak, Scenario, Sink, Traffic};
+use dumbbell_model::scenario::{self, Link, Scenario, Sink, Traffic};
 use dumbbell_model::{ReceiveBuffer, ScenarioError, Span, TcpOptions, Time};
 use dumbbell_packet::TapPackets;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What a wire below a discipline lets pass at once.
-const FULL_FRAME_BYTES: u32 = 1514;
+const FULL_FRAME_BYTES: u64 = 1514;
 
 /// How servers read requests.
 const ALL_AT_ONCE: Sink = Sink { lowat_bytes: 1, rate_bps: None };
@@ -55,8 +55,13 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
     let targets: Vec<[u32; 2]> =
         scenario.flows.iter().map(|f| [target(&f.to), target(&f.from)]).collect();
     let patient = patient(scenario, &mut pipes, &routes, &targets);
-    let flows: Vec<FlowState> =
+    let mut flows: Vec<FlowState> =
         scenario.flows.iter().map(|f| flow(scenario, &nodes, f, seed)).collect();
+    if pipes.iter().any(|pipe: &Pipe| pipe.duplication > 0.0) {
+        for flow in &mut flows {
+            flow.arrived = Some(Box::default());
+        }
+    }
     let sessions = dumbbell_web::visits(scenario, seed);
     let own = sessions.len() + scenario.connections.len();
     let sources = pipes.len() * PIPE_SOURCES + flows.len() * FLOW_SOURCES + 2 + own;
@@ -138,8 +143,9 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
         scenario::Shaper::None => Shaper::None,
         // As the kernel's engines do it: no discipline can stand behind a wire there.
         scenario::Shaper::Serial { rate_bps } if spec.queue.is_discipline() => {
-            let burst_bytes = u64::from(spec.framing.wire_bytes(FULL_FRAME_BYTES));
-            Shaper::Tbf(TokenBucket::new(*rate_bps, burst_bytes, burst_bytes, None))
+            let burst_bytes = FULL_FRAME_BYTES.max(scenario.longest_frame_bytes());
+            let bucket = TokenBucket::new(*rate_bps, burst_bytes, burst_bytes, None, spec.framing);
+            Shaper::Tbf(bucket)
         }
         scenario::Shaper::Serial { rate_bps } => {
             Shaper::Serial { rate: *rate_bps, busy_until: Time::ZERO, remainder: 0 }
@@ -147,13 +153,7 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
         scenario::Shaper::Tbf { rate_bps, burst_bytes, initial_bytes, peak } => {
             let drawn = || Rng::named(seed, &format!("link/{name}/tokens")).below(*burst_bytes + 1);
             let level = initial_bytes.unwrap_or_else(drawn);
-            // Linux counts the bucket's depth as it counts packets, with their framing.
-            let framed = |bytes: u64| match u32::try_from(bytes) {
-                Ok(bytes) if bytes > 0 => u64::from(spec.framing.wire_bytes(bytes)),
-                _ => bytes,
-            };
-            let peak = peak.map(|p| Peak { burst_bytes: framed(p.burst_bytes), ..p });
-            Shaper::Tbf(TokenBucket::new(*rate_bps, framed(*burst_bytes), framed(level), peak))
+            Shaper::Tbf(TokenBucket::new(*rate_bps, *burst_bytes, level, *peak, spec.framing))
         }
         scenario::Shaper::Trace { deliveries_ms } => {
             Shaper::Trace(DeliveryTrace::new(deliveries_ms.clone()))
@@ -235,6 +235,8 @@ fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64
         received_bytes: 0,
         dropped: 0,
         reorder: Reorder::default(),
+        arrived: None,
+        copies: 0,
         windows: WindowSums::default(),
     }
 }

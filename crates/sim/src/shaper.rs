@@ -1,7 +1,7 @@
 //! What lets packets go: token bucket (Linux's sch_tbf) and packet-delivery trace (mahimahi).
 
 use dumbbell_model::scenario::Peak;
-use dumbbell_model::{Rate, Span, Time};
+use dumbbell_model::{Framing, Rate, Span, Time};
 
 /// A bucket of tokens, counted in nanoseconds of transmission at its rate.
 #[derive(Clone, Debug)]
@@ -24,8 +24,8 @@ impl Bucket {
         self.rate.serialise(bytes, 0).0.as_ns()
     }
 
-    /// Nanoseconds until there are enough tokens; a packet longer than the bucket waits for a full
-    /// one: in Linux it would be refused at the entrance.
+    /// Nanoseconds until there are enough tokens. The bucket holds enough for any packet that
+    /// [`TokenBucket::holds`]; what remains is rounding, and what framing adds to it.
     fn wait_ns(&self, bytes: u32) -> u64 {
         self.cost_ns(u64::from(bytes)).min(self.depth_ns).saturating_sub(self.tokens_ns)
     }
@@ -51,19 +51,39 @@ impl Bucket {
 pub(crate) struct TokenBucket {
     rate: Bucket,
     peak: Option<Bucket>,
+    /// Longest frame that the buckets hold (`max_size`).
+    frame_max_bytes: u64,
     /// When their tokens were true (`t_c`).
     at_ns: u64,
 }
 
 impl TokenBucket {
+    /// Bursts are those of frames; Linux fills its buckets as it counts packets, with their framing.
     pub(crate) fn new(
         rate: Rate,
         burst_bytes: u64,
         initial_bytes: u64,
         peak: Option<Peak>,
+        framing: Framing,
     ) -> Self {
-        let peak = peak.map(|p| Bucket::new(p.rate_bps, p.burst_bytes, p.burst_bytes));
-        Self { rate: Bucket::new(rate, burst_bytes, initial_bytes), peak, at_ns: 0 }
+        let framed = |bytes: u64| match u32::try_from(bytes) {
+            Ok(bytes) if bytes > 0 => u64::from(framing.wire_bytes(bytes)),
+            _ => bytes,
+        };
+        let peak_burst = peak.map_or(u64::MAX, |p| p.burst_bytes);
+        let bucket =
+            |p: Peak| Bucket::new(p.rate_bps, framed(p.burst_bytes), framed(p.burst_bytes));
+        Self {
+            rate: Bucket::new(rate, framed(burst_bytes), framed(initial_bytes)),
+            peak: peak.map(bucket),
+            frame_max_bytes: burst_bytes.min(peak_burst),
+            at_ns: 0,
+        }
+    }
+
+    /// A frame longer than a bucket would never leave: it is dropped as it arrives (`tbf_enqueue`).
+    pub(crate) fn holds(&self, frame_bytes: u32) -> bool {
+        u64::from(frame_bytes) <= self.frame_max_bytes
     }
 
     /// When a packet of this length may leave, not before `from`.
@@ -164,7 +184,7 @@ mod tests {
     #[test]
     fn a_full_bucket_lets_its_burst_go_and_then_paces() {
         let rate = Rate::from_bps(10_000_000);
-        let mut bucket = TokenBucket::new(rate, 5120, 5120, None);
+        let mut bucket = TokenBucket::new(rate, 5120, 5120, None, Framing::default());
         let mut now = Time::ZERO;
         let mut departures = Vec::new();
         for _ in 0..6 {
@@ -182,7 +202,8 @@ mod tests {
     #[test]
     fn a_peak_rate_spreads_the_burst() {
         let peak = Peak { rate_bps: Rate::from_bps(20_000_000), burst_bytes: 1514 };
-        let mut bucket = TokenBucket::new(Rate::from_bps(10_000_000), 5120, 5120, Some(peak));
+        let rate = Rate::from_bps(10_000_000);
+        let mut bucket = TokenBucket::new(rate, 5120, 5120, Some(peak), Framing::default());
         let mut departures = Vec::new();
         let mut now = Time::ZERO;
         for _ in 0..8 {
@@ -194,10 +215,22 @@ mod tests {
         assert_eq!(departures[7] - departures[6], 1_211_200);
     }
 
+    /// Both buckets must hold a frame, without what framing adds to it (`max_size` of tbf_change).
+    #[test]
+    fn a_frame_longer_than_a_burst_never_leaves() {
+        let rate = Rate::from_bps(1_000_000);
+        let framing = Framing { overhead_bytes: 26, mpu_bytes: 0, atm: true };
+        let bucket = TokenBucket::new(rate, 1514, 0, None, framing);
+        assert!(bucket.holds(1514) && !bucket.holds(1515));
+        let peak = Peak { rate_bps: Rate::from_bps(2_000_000), burst_bytes: 100 };
+        let bucket = TokenBucket::new(rate, 1514, 0, Some(peak), framing);
+        assert!(bucket.holds(100) && !bucket.holds(101));
+    }
+
     #[test]
     fn long_run_rate_is_the_rate() {
         let rate = Rate::from_bps(10_000_000);
-        let mut bucket = TokenBucket::new(rate, 5120, 0, None);
+        let mut bucket = TokenBucket::new(rate, 5120, 0, None, Framing::default());
         let mut now = Time::ZERO;
         for _ in 0..10_000 {
             now = bucket.leaves_at(now, 1514);

@@ -437,16 +437,32 @@ impl World<'_> {
             hops.gone(handle);
         }
         let packet = self.arena.get(handle);
-        let now = self.now;
         // What the handle knows is not asked of the packet, which comes from far away.
-        let (outward, flow) = (handle.outward, &mut self.flows[handle.flow as usize]);
-        if outward {
-            flow.received_packets += 1;
-            flow.received_bytes += u64::from(handle.frame_bytes);
-            if packet.payload_bytes() > 0 {
-                flow.reorder.arrive(packet.number);
-            }
+        let flow = &mut self.flows[handle.flow as usize];
+        if !handle.outward {
+            self.hand_over(handle);
+            return;
         }
+        flow.received_packets += 1;
+        flow.received_bytes += u64::from(handle.frame_bytes);
+        if packet.payload_bytes() > 0 {
+            flow.reorder.arrive(packet.number);
+        }
+        if flow.arrived.as_mut().is_none_or(|arrived| arrived.insert(packet.number)) {
+            self.hand_over(handle);
+            return;
+        }
+        let before = flow.duplicate_packets();
+        self.hand_over(handle);
+        let flow = &mut self.flows[handle.flow as usize];
+        flow.copies += flow.duplicate_packets() - before;
+    }
+
+    /// Its end takes the packet.
+    fn hand_over(&mut self, handle: Handle) {
+        let packet = self.arena.get(handle);
+        let now = self.now;
+        let (outward, flow) = (handle.outward, &mut self.flows[handle.flow as usize]);
         match (&mut flow.ends, &packet.body) {
             (Ends::Tcp(tcp), Body::Tcp(segment)) if tcp.requests.is_some() => {
                 let before = tcp.receiver.duplicate_packets;

@@ -320,3 +320,40 @@ fn a_short_transfer_takes_its_rounds() {
     assert!((0..=1000).contains(&took), "{took}");
     assert_eq!(run.flow("f", "delivered_bytes") as u64, 10 * SEGMENT_BYTES);
 }
+
+/// A bucket that does not hold a frame never lets one through, at no rate (`tbf_enqueue`); one that
+/// just does carries its rate.
+#[test]
+fn a_bucket_shorter_than_a_frame_carries_none() {
+    for (burst_bytes, carried) in [(1, false), (1041, false), (1042, true)] {
+        let rate_bps = mbps(1);
+        let shaper =
+            Shaper::Tbf { rate_bps, burst_bytes, initial_bytes: Some(burst_bytes), peak: None };
+        let mid = Pipe { shaper, ..serial(rate_bps, Span::from_ms(5), 10) };
+        let mut scenario = dumbbell(Span::from_s(10), 1, mid, wire());
+        scenario.flows.push(udp("u", 0, mbps(2)));
+        let run = run(&scenario);
+        let left = run.pipe("mid/forward", "left_bytes") as f64;
+        if carried {
+            near(left, 10.0 * 1e6 / 8.0, 0.01);
+        } else {
+            let offered = run.pipe("mid/forward", "arrived_packets");
+            assert_eq!(left, 0.0);
+            assert_eq!(run.pipe("mid/forward", "dropped_overflow_packets"), offered);
+        }
+    }
+}
+
+/// Copies that the network makes are nobody's retransmissions.
+#[test]
+fn without_loss_or_reordering_no_copy_is_a_needless_retransmission() {
+    let mid = Pipe { duplication: 0.1, ..serial(mbps(5), Span::from_ms(10), 1000) };
+    let mut scenario = dumbbell(Span::from_s(5), 1, mid, wire());
+    scenario.flows.push(tcp("f", 0, Algorithm::Reno, BULK));
+    let run = run(&scenario);
+    let copies = run.pipe("mid/forward", "arrived_packets") - run.flow("f", "sent_packets");
+    assert!(copies > 100);
+    assert!(
+        run.flow("f", "spurious_retransmitted_packets") <= run.flow("f", "retransmitted_packets")
+    );
+}

@@ -9,7 +9,7 @@ use dumbbell_model::scenario::{
     Scenario, Shaper, Source, SprayPolicy, SprayWhat, Stretch, Traffic,
 };
 use dumbbell_model::{Rate, Span, TcpOptions};
-use lab::{ping, run_seed, set_options, sprayed, tcp, tcp_of, udp, wire, Run, BULK};
+use lab::{ping, run_seed, set_options, single_path, sprayed, tcp, tcp_of, udp, wire, Run, BULK};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -404,6 +404,7 @@ fn check_flows(scenario: &Scenario, run: &Run) {
         let least = of(measured);
         assert!(least < 0 || least >= round_trip, "{}: {least} {round_trip}", flow.name);
         assert!(of("retransmitted_packets") <= of("data_packets"));
+        assert!(of("spurious_retransmitted_packets") <= of("retransmitted_packets"));
     }
     let tcp = |column: &str| run.flow("tcp", column);
     // TCP measures in microseconds, after retransmissions in its timestamps' milliseconds. BBR's

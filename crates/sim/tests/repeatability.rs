@@ -8,7 +8,9 @@ use dumbbell_model::scenario::{
     Algorithm, Loss, NeighbourDiscovery, Pipe, Reordering, Scenario, Shaper,
 };
 use dumbbell_model::Span;
-use lab::{delay, dumbbell, host, link, mbps, run, run_seed, serial, tcp, udp, wire, BULK};
+use lab::{
+    delay, dumbbell, host, link, mbps, run, run_seed, serial, single_path, tcp, udp, wire, BULK,
+};
 
 fn random_everywhere() -> Scenario {
     let ms = Span::from_ms;

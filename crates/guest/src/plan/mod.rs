@@ -223,11 +223,12 @@ impl Planner<'_> {
 
     fn links(&mut self, slaves: &BTreeSet<usize>) -> Result<(), ScenarioError> {
         let paced = self.fq_devices();
+        let frame_bytes = self.scenario.longest_frame_bytes();
         let mtu_of = |node: usize| self.scenario.nodes[node].tcp.as_ref().map(|t| t.mtu_bytes);
         for (i, link) in self.scenario.links.iter().enumerate() {
             let sides = [
-                qdiscs(&link.forward, &format!("links[{i}].forward"))?,
-                qdiscs(&link.backward, &format!("links[{i}].backward"))?,
+                qdiscs(&link.forward, frame_bytes, &format!("links[{i}].forward"))?,
+                qdiscs(&link.backward, frame_bytes, &format!("links[{i}].backward"))?,
             ];
             let (a, b) = self.ends[i];
             let apart = (0..2).any(|side| {
