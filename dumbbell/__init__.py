@@ -67,6 +67,7 @@ def run(
         ExperimentError: Something is wrong in the file.
         EngineError: There is no such engine, or a run failed.
         StoreError: The store cannot be read or written.
+        DumbbellError: Captures or traces cannot be written.
     """
     from dumbbell.engines import engine_named
     from dumbbell.execution import execute

@@ -8,8 +8,9 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from dumbbell.errors import ExperimentError, StoreError
+from dumbbell.errors import ExperimentError
 from dumbbell.experiment import Experiment
+from dumbbell.output import write_output
 from dumbbell.results import Results
 from dumbbell.store import Store
 
@@ -27,7 +28,7 @@ def write_captures(
     by a tcpdump per interface.
 
     Returns the files; none if the experiment asks for no capture (`sampling: {capture: true}`).
-    Raises `StoreError` if they cannot be written.
+    Raises `OutputError` if they cannot be written.
     """
     written = []
     for row in results.runs.iter_rows(named=True):
@@ -40,11 +41,7 @@ def write_captures(
             parts = {f"{name}-{tap}": part for tap, part in split_by_tap(parts[name]).items()}
         for stem, content in parts.items():
             path = Path(folder) / f"{_plain(stem)}.pcapng"
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
-            except OSError as error:
-                raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from None
+            write_output(path, content)
             written.append(path)
     return written
 

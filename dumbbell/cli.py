@@ -6,20 +6,21 @@ mend; 130 stopped by Ctrl-C.
 
 from __future__ import annotations
 
-import json
+import errno
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dumbbell.capture_cli import CaptureCommand
-from dumbbell.console import err, out
+from dumbbell.console import err, out, print_text, use_terminal
 from dumbbell.console import guarded as _guarded
 from dumbbell.console import levels as _levels
 from dumbbell.console import say as _say
 from dumbbell.errors import DumbbellError
+from dumbbell.output import json_text, write_json
 from dumbbell.trace_cli import TraceCommand, animate, trace
 from dumbbell.workload_cli import workload_app
 
@@ -55,15 +56,8 @@ Captures = Annotated[
 ]
 EngineName = Annotated[str, typer.Option(help="What executes the runs.")]
 DEFAULT_STORE = Path("store")
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise DumbbellError(f"{path}: cannot be written: {error.strerror or error}") from None
+#: A stream that takes nothing more.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def _write_windows(found: Comparison, path: Path) -> None:
@@ -71,7 +65,7 @@ def _write_windows(found: Comparison, path: Path) -> None:
 
     try:
         plot(found.together(), "window", over="engine").save(path)
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         raise DumbbellError(f"{path}: not drawn: {error}") from None
 
 
@@ -123,7 +117,7 @@ def run(
         if under_load is not None:
             out.print(under_load)
         if json_file is not None:
-            _write_json(json_file, summary.to_json(results))
+            write_json(json_file, summary.to_json(results))
         _say(f"Runs are kept in {store}; a page of them: dumbbell report {store} -o report.html")
 
 
@@ -163,7 +157,7 @@ def compare(
         out.print(comparison_table(found))
         out.print(summary_line(found))
         if json_file is not None:
-            _write_json(json_file, found.to_json())
+            write_json(json_file, found.to_json())
         if figure is not None:
             _write_windows(found, figure)
         if not found.agrees:
@@ -239,7 +233,7 @@ def check(
             )
         found = check(results, expected)
         for one in found:
-            out.print(f"{'✓' if one.holds else '✗'} {one.words}", markup=False, soft_wrap=True)
+            out.print(f"{'✓' if one.holds else '✗'} {one.words}", soft_wrap=True)
         if not all(one.holds for one in found):
             raise typer.Exit(1)
 
@@ -255,7 +249,7 @@ def validate(file: File) -> None:
         runs = cells * info.repeats
         simulated_s = sum(cell.duration_ns for cell in experiment.cells) * info.repeats / 1e9
         for name, levels in info.factors.items():
-            out.print(f"  {name}: {', '.join(levels)}", markup=False, soft_wrap=True)
+            out.print(f"  {name}: {', '.join(levels)}", soft_wrap=True)
         parts = [
             _count(cells, "cell"),
             "×",
@@ -264,7 +258,7 @@ def validate(file: File) -> None:
             _count(runs, "run"),
         ]
         text = f"{info.name}: {' '.join(parts)}, {simulated_s:g} simulated seconds"
-        out.print(text, markup=False, soft_wrap=True)
+        out.print(text, soft_wrap=True)
 
 
 @app.command()
@@ -273,7 +267,7 @@ def schema() -> None:
     with _guarded():
         from dumbbell.experiment import json_schema
 
-        sys.stdout.write(json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n")
+        print_text(json_text(json_schema(), indent=1) + "\n")
 
 
 @study_app.command("list")
@@ -319,7 +313,7 @@ def study_run(
         for shown in studies.renderables(result):
             out.print(shown)
         if json_file is not None:
-            _write_json(json_file, result.to_json())
+            write_json(json_file, result.to_json())
 
 
 @study_app.command("animate")
@@ -359,7 +353,7 @@ def kernel_build(
         with BuildBar(err) as bar:
             kernel = build_and_try(source, name, bar, jobs=jobs)
         text = f"{kernel.name}: Linux {kernel.version} from {kernel.built_from}, {kernel.hash}"
-        out.print(text, markup=False, soft_wrap=True)
+        out.print(text, soft_wrap=True)
 
 
 @kernel_app.command("list")
@@ -388,7 +382,7 @@ def kernel_test(
         for one in probe(name):
             wrong += not one.well
             sign = "ok  " if one.well else "FAIL"
-            out.print(f"{sign} {one.name:<20} {one.found}", markup=False, soft_wrap=True)
+            out.print(f"{sign} {one.name:<20} {one.found}", soft_wrap=True)
         if wrong:
             raise typer.Exit(1)
 
@@ -402,12 +396,7 @@ def report(
     with _guarded():
         from dumbbell.report import write_report
 
-        try:
-            output.parent.mkdir(parents=True, exist_ok=True)
-            write_report(store, output)
-        except OSError as error:
-            message = f"{output}: cannot be written: {error.strerror or error}"
-            raise DumbbellError(message) from None
+        write_report(store, output)
         _say(f"The report: {output}")
 
 
@@ -420,20 +409,27 @@ def doctor() -> None:
         well = True
         for finding in examine():
             well = well and finding.well
-            sign = "[green]ok[/green]  " if finding.well else "[red]FAIL[/red]"
-            out.print(f"{sign} {finding.name:<11}", end="")
-            out.print(finding.found, markup=False, soft_wrap=True)
+            sign, style = ("ok  ", "green") if finding.well else ("FAIL", "red")
+            out.print(sign, style=style, end="")
+            out.print(f" {finding.name:<11}{finding.found}", soft_wrap=True)
         if not well:
             raise typer.Exit(1)
 
 
 def main() -> None:
-    """The console script."""
+    """Runs the verb that the command line names."""
+    use_terminal()
     try:
         app()
     except BrokenPipeError:  # `dumbbell schema | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
+    except OSError as error:  # of the help, which is printed outside of `guarded`
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        _say(f"dumbbell: standard output: {error.strerror}")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(2) from None
 
 
 if __name__ == "__main__":

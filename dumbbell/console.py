@@ -2,34 +2,123 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import os
+import signal
+import sys
+import threading
 from collections.abc import Iterator
+from typing import Any
 
 import typer
 from rich.console import Console
 
-from dumbbell.errors import DumbbellError
+from dumbbell.errors import DumbbellError, Interrupted
+from dumbbell.output import OutputError
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+#: Where a terminal has only ASCII: our signs in it. Others become `?`.
+_ASCII = {
+    "±": "+-", "–": "-", "—": "-", "−": "-", "×": "x", "·": "|", "…": "...", "µ": "u", "μ": "u",
+    "≤": "<=", "≥": ">=", "→": "->", "↳": "->", "✓": "ok", "✗": "FAIL", "\u202f": "", "\xa0": " ",
+}  # fmt: skip
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    part = error.object[error.start : error.end]
+    return "".join(_ASCII.get(sign, "?") for sign in part), error.end
+
+
+codecs.register_error("dumbbell", _in_ascii)
+
+
+class _Output(Console):
+    """Shows text as it is: names come from files, so no word is markup, an emoji or highlighted."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """As rich's; raises `OutputError` if standard output takes nothing."""
+        with _written(self.stderr):
+            super().print(*objects, **options)
+
+
+out = _Output()
+err = _Output(stderr=True)
+
+
+@contextlib.contextmanager
+def _written(to_errors: bool = False) -> Iterator[None]:
+    """Tells what standard output does not take; of standard error nobody could be told."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if not to_errors:
+            _silence(sys.stdout)
+            raise OutputError(f"standard output: {error.strerror or error}") from None
+
+
+def _silence(stream: Any) -> None:
+    """What is left to write goes nowhere: the interpreter would try, and fail, as it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def print_text(text: str) -> None:
+    """Writes data to standard output, in UTF-8 whatever the terminal. Raises `OutputError`."""
+    if sys.stdout is None:
+        raise OutputError("standard output: it is closed")
+    with _written():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode(errors="replace"))
+        sys.stdout.flush()
 
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
     """Turns errors into one message and an exit code."""
-    from dumbbell.execution import Interrupted
-
     try:
         yield
+        if sys.stdout is not None:
+            with _written():
+                sys.stdout.flush()
     except Interrupted as error:
-        say(f"dumbbell: {error}")
+        _say_last(f"dumbbell: {error}")
         raise typer.Exit(130) from None
     except DumbbellError as error:
         say(f"dumbbell: {error}")
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
-        say("dumbbell: stopped")
+        _say_last("dumbbell: stopped")
         raise typer.Exit(130) from None
+
+
+def _say_last(message: str) -> None:
+    """Says that the program was stopped; another Ctrl-C meanwhile changes nothing."""
+    before = None
+    if threading.current_thread() is threading.main_thread():
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        claim_last_word()
+        say(message)
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+
+
+_last_word = False
+
+
+def claim_last_word() -> bool:
+    """Whether somebody else says, or has said, that the program was stopped."""
+    global _last_word
+    before, _last_word = _last_word, True
+    return before
 
 
 def levels(chosen: list[str] | None) -> dict[str, list[str]]:
@@ -45,4 +134,11 @@ def levels(chosen: list[str] | None) -> dict[str, list[str]]:
 
 def say(message: str) -> None:
     """To standard error, as it is."""
-    err.print(message, markup=False, soft_wrap=True)
+    err.print(message, soft_wrap=True)
+
+
+def use_terminal() -> None:
+    """Lets each stream write what it can: signs that its encoding lacks are spelled out."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="dumbbell")

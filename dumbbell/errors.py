@@ -20,6 +20,23 @@ class EngineError(DumbbellError):
     """An engine that cannot do what a scenario asks, or failed while doing it."""
 
 
+class Interrupted(DumbbellError):
+    """Stopped from outside. What was finished is kept.
+
+    Attributes:
+        done: Runs of the experiment that are in the store.
+        total: Runs of the experiment.
+    """
+
+    def __init__(self, done: int, total: int) -> None:
+        super().__init__(
+            f"stopped; {done} of {total} runs are finished and kept: "
+            "the same command goes on from there"
+        )
+        self.done = done
+        self.total = total
+
+
 class ExperimentError(DumbbellError):
     """Something wrong in an experiment file.
 

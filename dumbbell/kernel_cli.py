@@ -48,7 +48,7 @@ class BuildBar:
     def __call__(self, phase: str, fraction: float) -> None:
         """Shows where the build is."""
         if phase != self._phase and fraction > 0 and not self._console.is_terminal:
-            self._console.print(phase, markup=False)
+            self._console.print(phase)
         self._phase = phase
         self._bar.update(self._task, description=phase, completed=fraction)
 

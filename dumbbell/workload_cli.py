@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dumbbell.capture_cli import PRINTED, is_capture
-from dumbbell.console import err, guarded, out, say
+from dumbbell.console import err, guarded, out, print_text, say
 from dumbbell.errors import DumbbellError
+from dumbbell.output import write_output
 
 if TYPE_CHECKING:
     from dumbbell.experiment.units import Family
@@ -96,9 +96,9 @@ def from_capture(
         for note in workload.notes:
             say(f"  {note}")
         if is_printed:
-            sys.stdout.write(text)
+            print_text(text)
             return
-        _write(target, text)
+        write_output(target, text)
         say(f"Written: {target}; run it with: dumbbell run {target}")
 
 
@@ -159,9 +159,9 @@ def from_har(
         for note in page.notes:
             say(f"  {note}")
         if str(target) == PRINTED:
-            sys.stdout.write(text)
+            print_text(text)
             return
-        _write(target, text)
+        write_output(target, text)
         say(f"Written: {target}; run it with: dumbbell run {target}")
 
 
@@ -192,11 +192,3 @@ def _target(output: Path | None) -> Path:
     if is_capture(output):
         raise DumbbellError(f"-o {output}: a capture stands there and would be lost")
     return output
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DumbbellError(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -15,6 +15,7 @@ import pytest
 
 import dumbbell
 from dumbbell.errors import ExperimentError
+from dumbbell.output import OutputError
 
 #: Loss behind the first tap, a datagram in fragments, echo requests; taps before and behind.
 TEXT = """\
@@ -168,7 +169,7 @@ def test_captures_need_a_tap_and_a_folder_that_can_be_written(tmp_path: Path) ->
         dumbbell.run(file)
     file.write_text(TEXT, encoding="utf-8")
     (tmp_path / "c").write_text("", encoding="utf-8")
-    with pytest.raises(dumbbell.StoreError, match="cannot be written"):
+    with pytest.raises(OutputError, match="cannot be written"):
         dumbbell.run(file, captures=tmp_path / "c")
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
 
 from dumbbell.animation import export
 from dumbbell.animation.page import page
@@ -22,6 +23,7 @@ from dumbbell.console import say
 from dumbbell.errors import DumbbellError
 from dumbbell.experiment.load import canonical
 from dumbbell.experiment.units import TIME, QuantityError, whole
+from dumbbell.output import write_output
 from dumbbell.results import Results
 from dumbbell.store import Store
 from dumbbell.trace.command import begins, reading, refuse_loss
@@ -94,12 +96,8 @@ def animate(sources: Sequence[str], wanted: Wanted, err: Console) -> Path:
     if at is not None and not scene.from_ns <= at <= scene.to_ns:
         ends = f"{scene.from_ns / 1e9:g} s and {scene.to_ns / 1e9:g} s"
         raise DumbbellError(f"--at {wanted.at}: the animation lies between {ends}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with err.status(f"writing {path.name}"):
-            path.write_text(page(scene), encoding="utf-8")
-    except OSError as error:
-        raise DumbbellError(f"{path}: cannot be written: {error.strerror or error}") from None
+    with err.status(Text(f"writing {path.name}")):
+        write_output(path, page(scene))
     _pictures(path, scene, wanted, err)
     return path
 
@@ -248,11 +246,7 @@ def _pictures(path: Path, scene: Scene, wanted: Wanted, err: Console) -> None:
     if wanted.svg is not None:
         at = _ns(wanted.at, "--at")
         text = export.svg(path, (at if at is not None else scene.from_ns) / 1e9)
-        try:
-            wanted.svg.write_text(text, encoding="utf-8")
-        except OSError as error:
-            message = f"{wanted.svg}: cannot be written: {error.strerror or error}"
-            raise DumbbellError(message) from None
+        write_output(wanted.svg, text)
         say(f"The moment: {wanted.svg}")
     if wanted.frames is None and wanted.film is None:
         return

@@ -18,6 +18,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from dumbbell.errors import DumbbellError
+from dumbbell.output import replacing, write_output
 
 #: Told how many frames were drawn.
 Told = Callable[[int], None]
@@ -86,14 +87,10 @@ def frames(page: Path, stretch: Stretch, told: Told) -> Iterator[bytes]:
 def write_frames(page: Path, folder: Path, stretch: Stretch, told: Told) -> list[Path]:
     """Writes `frame-00000.png` and so on. Raises `DumbbellError` if that cannot be done."""
     written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for number, data in enumerate(frames(page, stretch, told)):
-            path = folder / f"frame-{number:05d}.png"
-            path.write_bytes(data)
-            written.append(path)
-    except OSError as error:
-        raise DumbbellError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    for number, data in enumerate(frames(page, stretch, told)):
+        path = folder / f"frame-{number:05d}.png"
+        write_output(path, data)
+        written.append(path)
     return written
 
 
@@ -107,7 +104,7 @@ def write_film(page: Path, path: Path, stretch: Stretch, told: Told) -> None:
         raise DumbbellError(
             f"{path}: a film needs ffmpeg, which is not installed; or take --frames"
         )
-    with tempfile.TemporaryDirectory(prefix="dumbbell-film-") as folder:
+    with tempfile.TemporaryDirectory(prefix="dumbbell-film-") as folder, replacing(path) as place:
         write_frames(page, Path(folder), stretch, told)
         filters = (
             "split[a][b];[a]palettegen=max_colors=128[p];[b][p]paletteuse=dither=none"
@@ -115,7 +112,7 @@ def write_film(page: Path, path: Path, stretch: Stretch, told: Told) -> None:
             else "format=yuv420p"
         )
         command = [ffmpeg, "-loglevel", "error", "-y", "-framerate", str(stretch.fps)]
-        command += ["-i", f"{folder}/frame-%05d.png", "-vf", filters, str(path)]
+        command += ["-i", f"{folder}/frame-%05d.png", "-vf", filters, str(place)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             last = done.stderr.strip().splitlines()[-1:] or ["no reason given"]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from dumbbell.animation.pack import packed
 from dumbbell.animation.scene import Scene
+from dumbbell.output import json_text
 from dumbbell.report.markup import Markup
 from dumbbell.report.shell import application, json_data
 
@@ -22,7 +21,7 @@ def page(scene: Scene) -> str:
         package="dumbbell.animation",
         scripts=_SCRIPTS,
         data=[
-            json_data("header", json.dumps(header, allow_nan=False, separators=(",", ":"))),
+            json_data("header", json_text(header)),
             Markup(f'<script type="text/plain" id="packed">{columns}</script>\n'),
         ],
     )

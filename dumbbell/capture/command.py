@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +14,9 @@ from dumbbell.capture.classes import DEFAULT_CLASSES, parse_classes
 from dumbbell.capture.tables import frames, write
 from dumbbell.capture.terminal import shown
 from dumbbell.capture_cli import PRINTED, is_capture
+from dumbbell.console import print_text
 from dumbbell.errors import DumbbellError
+from dumbbell.output import json_text, write_output
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,16 @@ def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
     for file in files:
         found.append(survey(file, classes))
         if not wanted.is_printed:
-            _to_output(lambda: out.print(shown(found[-1])))
+            out.print(shown(found[-1]))
     if wanted.json is not None:
-        text = json.dumps(found[0] if len(found) == 1 else {"files": found}, allow_nan=False)
+        text = json_text(found[0] if len(found) == 1 else {"files": found})
         _write(wanted.json, text + "\n")
     if wanted.csv == PRINTED:
         tables = [
             frames(one)["connections"].with_columns(file=pl.lit(one["file"]["name"]))
             for one in found
         ]
-        text = pl.concat(tables, how="diagonal_relaxed").write_csv()
-        _to_output(lambda: sys.stdout.write(text))
+        print_text(pl.concat(tables, how="diagonal_relaxed").write_csv())
     for kind, folder in (("csv", wanted.csv), ("parquet", wanted.parquet)):
         if folder is not None and folder != PRINTED:
             for one, name in zip(found, _names(files), strict=True):
@@ -102,24 +101,8 @@ def _names(files: Sequence[str]) -> list[str]:
     return names
 
 
-def _to_output(write: Callable[[], object]) -> None:
-    """To standard output; raises `DumbbellError` if that takes nothing."""
-    try:
-        write()
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise DumbbellError(f"standard output: {error.strerror or error}") from None
-
-
 def _write(name: str, text: str) -> None:
     if name == PRINTED:
-        _to_output(lambda: sys.stdout.write(text))
-        return
-    path = Path(name)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DumbbellError(f"{path}: cannot be written: {error.strerror or error}") from None
+        print_text(text)
+    else:
+        write_output(name, text)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from dumbbell.capture import packets
 from dumbbell.errors import DumbbellError
+from dumbbell.output import json_text
 from dumbbell.report.shell import application, json_data
 
 #: Parts of the page's program, in their order.
@@ -43,7 +43,7 @@ def page(captures: Sequence[dict[str, Any]], connections: Sequence[int] = ()) ->
         "Dumbbell capture",
         package="dumbbell.capture",
         scripts=_SCRIPTS,
-        data=[json_data("data", json.dumps(data, allow_nan=False, separators=(",", ":")))],
+        data=[json_data("data", json_text(data))],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from dumbbell import _core
-from dumbbell.errors import DumbbellError
+from dumbbell.output import write_output, write_parquet
 
 
 def frames(found: dict[str, Any]) -> dict[str, pl.DataFrame]:
@@ -44,23 +45,20 @@ def frames(found: dict[str, Any]) -> dict[str, pl.DataFrame]:
 def write(found: dict[str, Any], folder: Path, kind: str) -> list[Path]:
     """Writes every table that has rows to `<folder>/<name>.<kind>`, `csv` or `parquet`.
 
-    Returns the files. Raises `DumbbellError` if they cannot be written.
+    Returns the files. Raises `OutputError` if they cannot be written.
     """
     written = []
     for name, frame in frames(found).items():
         path = folder / f"{name}.{kind}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if frame.width == 0:
-                # One of an earlier capture would be taken for this one's.
-                path.unlink(missing_ok=True)
-                continue
-            if kind == "csv":
-                frame.write_csv(path)
-            else:
-                frame.write_parquet(path)
-        except OSError as error:
-            raise DumbbellError(f"{path}: cannot be written: {error.strerror or error}") from None
+        if frame.width == 0:
+            # One of an earlier capture would be taken for this one's.
+            with contextlib.suppress(OSError):
+                path.unlink()
+            continue
+        if kind == "csv":
+            write_output(path, frame.write_csv())
+        else:
+            write_parquet(path, frame)
         written.append(path)
     return written
 

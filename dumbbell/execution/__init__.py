@@ -1,8 +1,9 @@
 """Executing experiments: on all cores, resumable, watched."""
 
+from dumbbell.errors import Interrupted
 from dumbbell.execution.plan import Task, plan
 from dumbbell.execution.progress import Progress, current_progress, use_progress
-from dumbbell.execution.runner import Interrupted, execute
+from dumbbell.execution.runner import execute
 
 __all__ = [
     "Interrupted",

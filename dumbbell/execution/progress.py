@@ -60,12 +60,12 @@ class RichProgress:
 
     def note(self, text: str) -> None:
         """See :class:`Progress`."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(text, soft_wrap=True)
 
     def begin(self, name: str, runs: int, kept: int) -> None:
         """See :class:`Progress`."""
         if kept:
-            self._console.print(f"{name}: {kept} runs are in the store already", highlight=False)
+            self._console.print(f"{name}: {kept} runs are in the store already")
         if not runs:
             return
         self._bar = Bar(

@@ -15,7 +15,7 @@ from types import FrameType
 from dumbbell import _core
 from dumbbell._core import Monitor
 from dumbbell.engines.base import Engine, RunResult, scenario_error
-from dumbbell.errors import DumbbellError, EngineError
+from dumbbell.errors import DumbbellError, EngineError, Interrupted
 from dumbbell.execution.plan import Task, plan
 from dumbbell.execution.progress import Progress, current_progress
 from dumbbell.experiment.load import Experiment, explain
@@ -25,23 +25,6 @@ TICK_S = 0.1
 _NS = 1e9
 
 _Running = dict["Future[RunResult]", tuple[Task, Monitor]]
-
-
-class Interrupted(DumbbellError):
-    """Stopped from outside. What was finished is kept.
-
-    Attributes:
-        done: Runs of the experiment that are in the store.
-        total: Runs of the experiment.
-    """
-
-    def __init__(self, done: int, total: int) -> None:
-        super().__init__(
-            f"stopped; {done} of {total} runs are finished and kept: "
-            "the same command goes on from there"
-        )
-        self.done = done
-        self.total = total
 
 
 def default_workers() -> int:

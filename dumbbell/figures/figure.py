@@ -21,6 +21,7 @@ import vl_convert
 
 from dumbbell.figures.drawing import Drawer, drawn
 from dumbbell.figures.theme import THEMES, ThemeName, config
+from dumbbell.output import json_text, write_json, write_output
 
 #: Vega-Lite version of the specifications, as vl-convert names it: Altair's.
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
@@ -85,7 +86,7 @@ class Figure:
         Without scripts the static drawing in it stays: `svg`, if it was drawn already.
         """
         static = _renumbered(svg or self.svg(), identity + "-clip")
-        data = json.dumps(self.spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        data = json_text(self.spec)
         label = html.escape(self.description, quote=True)
         return (
             f'<div class="chart" id="{html.escape(identity, quote=True)}" '
@@ -98,19 +99,18 @@ class Figure:
     def save(self, path: str | Path, theme: ThemeName = "light") -> Path:
         """Writes the figure as its suffix says: .html, .svg, .png or .json.
 
-        Raises `ValueError` for another suffix.
+        Raises `ValueError` for another suffix, `OutputError` if it cannot be written.
         """
         target = Path(path)
         match target.suffix.lower():
             case ".html":
-                target.write_text(self.html(), encoding="utf-8")
+                write_output(target, self.html())
             case ".svg":
-                target.write_text(self.svg(theme), encoding="utf-8")
+                write_output(target, self.svg(theme))
             case ".png":
-                target.write_bytes(self.png(theme))
+                write_output(target, self.png(theme))
             case ".json":
-                text = json.dumps(self.specification(theme), indent=1)
-                target.write_text(text, encoding="utf-8")
+                write_json(target, self.specification(theme))
             case other:
                 raise ValueError(f"a figure is saved as .html, .svg, .png or .json, not {other!r}")
         return target

@@ -12,6 +12,7 @@ from dumbbell.agreement import Agreement
 from dumbbell.errors import StoreError
 from dumbbell.figures.drawing import Drawer
 from dumbbell.metrics import Tables
+from dumbbell.output import write_output
 from dumbbell.records import Record
 from dumbbell.report.figures import begin_figures
 from dumbbell.report.page import experiment_page, study_page
@@ -28,7 +29,7 @@ def write_report(store: str | Path, out: str | Path) -> Path:
     """Writes the report of a store to a file and returns its path.
 
     Experiments that belong to a study are reported as that study; otherwise the experiment run
-    last is. Raises `StoreError` for what is no store, `OSError` if the file cannot be written.
+    last is. Raises `StoreError` for what is no store, `OutputError` if the file cannot be written.
     """
     with Store(Path(store), write=False) as opened:
         latest: dict[str, Record] = {}
@@ -46,7 +47,7 @@ def write_report(store: str | Path, out: str | Path) -> Path:
         refuse_changed(study, Path(store))
     target = Path(out)
     with Drawer() as drawer:
-        target.write_text(render(found, drawer, target.parent), encoding="utf-8")
+        write_output(target, render(found, drawer, target.parent))
     return target
 
 

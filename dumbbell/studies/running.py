@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from dumbbell.agreement import CRITERIA, Agreement, CellKey, agree, cells_of, read_reference
 from dumbbell.metrics import METRICS, Tables
@@ -110,7 +111,7 @@ def _reference(study: Study, name: str) -> Reference:
 
 def _heading(console: Console | None, text: str) -> None:
     if console is not None:
-        console.print(f"[bold]{text}[/bold]")
+        console.print(Text(text, "bold"))
 
 
 def _runner(engine: str, repeats: int | None, workers: int | None, store: Path | None) -> Runner:

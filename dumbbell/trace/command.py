@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +10,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
+from dumbbell.console import print_text
 from dumbbell.errors import DumbbellError
+from dumbbell.output import json_text, write_output, write_parquet
 from dumbbell.trace import Told, Trace, read_trace
 
 _PRINTED = "-"
@@ -45,19 +45,19 @@ def tell(file: str, wanted: Wanted, out: Console, err: Console) -> None:
     with reading(file, err) as told:
         trace = read_trace(file, names=wanted.names, told=told)
     if wanted.json == _PRINTED:
-        sys.stdout.write(_json(trace))
+        print_text(_json(trace))
     else:
         from dumbbell.trace.terminal import shown
 
         out.print(shown(trace))
         if wanted.json is not None:
-            _write(Path(wanted.json), _json(trace))
+            write_output(wanted.json, _json(trace))
     if wanted.parquet is not None:
         _write_tables(trace, wanted.parquet)
     if wanted.html is not None:
         from dumbbell.trace.page import page
 
-        _write(wanted.html, page(trace))
+        write_output(wanted.html, page(trace))
 
 
 def refuse_loss(sources: Sequence[str], targets: Mapping[str, str | Path | None]) -> None:
@@ -98,25 +98,10 @@ def begins(path: Path) -> bytes:
 
 
 def _json(trace: Trace) -> str:
-    tables = {
-        name: trace.tables[name].fill_nan(None).to_dicts() for name in ("flows", "pipes", "drops")
-    }
-    found = {"file": trace.name, **trace.about, "tables": tables}
-    return json.dumps(found, ensure_ascii=False, allow_nan=False) + "\n"
+    tables = {name: trace.tables[name].to_dicts() for name in ("flows", "pipes", "drops")}
+    return json_text({"file": trace.name, **trace.about, "tables": tables}) + "\n"
 
 
 def _write_tables(trace: Trace, folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, frame in trace.tables.items():
-            frame.write_parquet(folder / f"{name}.parquet")
-    except OSError as error:
-        raise DumbbellError(f"{folder}: cannot be written: {error.strerror or error}") from None
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DumbbellError(f"{path}: cannot be written: {error.strerror or error}") from None
+    for name, frame in trace.tables.items():
+        write_parquet(folder / f"{name}.parquet", frame)

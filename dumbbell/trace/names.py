@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from dumbbell.errors import DumbbellError
+from dumbbell.output import json_text, write_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,8 @@ def names_of(scenario: Mapping[str, Any]) -> Names:
 
 def write_names(path: Path, names: Names) -> None:
     """Writes them beside the trace `path`."""
-    path.with_name(path.name + ".json").write_text(
-        json.dumps({"dumbbell_trace": 1, "scenario": names.scenario}) + "\n", encoding="utf-8"
-    )
+    text = json_text({"dumbbell_trace": 1, "scenario": names.scenario}) + "\n"
+    write_output(path.with_name(path.name + ".json"), text)
 
 
 def read_names(trace: str | Path, path: Path | None) -> Names | None:

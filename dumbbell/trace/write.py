@@ -14,8 +14,9 @@ from typing import Any
 
 import polars as pl
 
-from dumbbell.errors import ExperimentError, StoreError
+from dumbbell.errors import ExperimentError
 from dumbbell.experiment import Experiment
+from dumbbell.output import replacing
 from dumbbell.results import Results
 from dumbbell.trace.names import names_of, write_names
 
@@ -25,7 +26,7 @@ _FIN, _SYN, _PSH, _ACK, _ECE, _CWR = 0x01, 0x02, 0x08, 0x10, 0x40, 0x80
 def write_traces(results: Results, folder: str | Path) -> list[Path]:
     """Writes `<name>-<levels>-<repeat>.tr` of every run that kept its hops, with its names beside.
 
-    Returns the traces. Raises `StoreError` if they cannot be written.
+    Returns the traces. Raises `OutputError` if they cannot be written.
     """
     from dumbbell.captures import run_stem
 
@@ -36,12 +37,9 @@ def write_traces(results: Results, folder: str | Path) -> list[Path]:
             continue
         scenario = json.loads(row["scenario"])
         path = Path(folder) / f"{run_stem(results, row)}.tr"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            lines(hops, scenario).write_csv(path, include_header=False, quote_style="never")
-            write_names(path, names_of(scenario))
-        except OSError as error:
-            raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from None
+        with replacing(path) as place, place.open("wb") as file:
+            lines(hops, scenario).write_csv(file, include_header=False, quote_style="never")
+        write_names(path, names_of(scenario))
         written.append(path)
     return written
 
