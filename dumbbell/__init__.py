@@ -72,6 +72,7 @@ def run(
     from dumbbell.engines import engine_named
     from dumbbell.execution import execute
     from dumbbell.experiment.load import load
+    from dumbbell.output import check_place
     from dumbbell.store import Store
 
     def results(kept: Store) -> Results:
@@ -92,10 +93,12 @@ def run(
         from dumbbell.captures import check_captured
 
         check_captured(experiment, path)
+        check_place(Path(captures) / "capture.pcapng")
     if traces is not None:
         from dumbbell.trace.write import check_kept
 
         check_kept(experiment, path)
+        check_place(Path(traces) / "trace.tr")
     if store is None:
         with (
             tempfile.TemporaryDirectory(prefix="dumbbell-") as folder,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import struct
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment import Experiment
+from dumbbell.file_names import distinct, run_words
 from dumbbell.output import write_output
 from dumbbell.results import Results
 from dumbbell.store import Store
@@ -30,27 +30,24 @@ def write_captures(
     Returns the files; none if the experiment asks for no capture (`sampling: {capture: true}`).
     Raises `OutputError` if they cannot be written.
     """
-    written = []
+    words: dict[tuple[str, str | None], list[str]] = {}
     for row in results.runs.iter_rows(named=True):
-        kept = store.capture(row["run"])
+        taps = [tap["name"] for tap in json.loads(row["scenario"])["taps"]] if per_tap else [None]
+        for tap in taps:
+            words[row["run"], tap] = [*run_words(results, row), *([tap] if tap is not None else [])]
+    names = distinct(words, ".pcapng")
+    written = []
+    for run in results.runs["run"]:
+        kept = store.capture(run)
         if kept is None:
             continue
-        name = run_stem(results, row)
-        parts = {name: kept.read_bytes()}
-        if per_tap:
-            parts = {f"{name}-{tap}": part for tap, part in split_by_tap(parts[name]).items()}
-        for stem, content in parts.items():
-            path = Path(folder) / f"{_plain(stem)}.pcapng"
+        whole = kept.read_bytes()
+        parts: Mapping[str | None, bytes] = split_by_tap(whole) if per_tap else {None: whole}
+        for tap, content in parts.items():
+            path = Path(folder) / names[run, tap]
             write_output(path, content)
             written.append(path)
     return written
-
-
-def run_stem(results: Results, row: dict[str, Any]) -> str:
-    """What files of a run are called: experiment, levels, repeat."""
-    factors = list(results.experiment.factors)
-    words = [results.experiment.name, *(row[factor] for factor in factors), str(row["repeat"])]
-    return "-".join(re.sub(r"[^\w.]+", "_", word).strip("_") for word in words)
 
 
 def check_captured(experiment: Experiment, path: str | Path) -> None:
@@ -62,7 +59,7 @@ def check_captured(experiment: Experiment, path: str | Path) -> None:
         )
 
 
-def split_by_tap(capture: bytes) -> dict[str, bytes]:
+def split_by_tap(capture: bytes) -> dict[str | None, bytes]:
     """A capture of ours, which has one section in little-endian order, as a capture per tap."""
     first = b""
     names: list[str] = []
@@ -82,8 +79,3 @@ def split_by_tap(capture: bytes) -> dict[str, bytes]:
         else:
             first += block
     return {name: b"".join(part) for name, part in zip(names, parts, strict=True)}
-
-
-def _plain(name: str) -> str:
-    """A name that every file system takes."""
-    return re.sub(r"[^\w.-]+", "_", name)

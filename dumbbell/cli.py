@@ -20,7 +20,7 @@ from dumbbell.console import guarded as _guarded
 from dumbbell.console import levels as _levels
 from dumbbell.console import say as _say
 from dumbbell.errors import DumbbellError
-from dumbbell.output import json_text, write_json
+from dumbbell.output import check_place, json_text, write_json
 from dumbbell.trace_cli import TraceCommand, animate, trace
 from dumbbell.workload_cli import workload_app
 
@@ -69,6 +69,13 @@ def _write_windows(found: Comparison, path: Path) -> None:
         raise DumbbellError(f"{path}: not drawn: {error}") from None
 
 
+def _check_places(*paths: Path | None) -> None:
+    """Refuses what cannot be written before the work for it is done."""
+    for path in paths:
+        if path is not None:
+            check_place(path)
+
+
 def _count(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
@@ -97,6 +104,7 @@ def run(
         from dumbbell import load_summary, page_summary, summary
         from dumbbell.execution.progress import RichProgress, use_progress
 
+        _check_places(json_file)
         with use_progress(RichProgress(err)):
             results = dumbbell.run(
                 file,
@@ -144,6 +152,7 @@ def compare(
         from dumbbell.compare_display import comparison_table, summary_line
         from dumbbell.execution.progress import RichProgress, use_progress
 
+        _check_places(json_file, figure)
         with use_progress(RichProgress(err)):
             found = compare_engines(
                 file,
@@ -299,6 +308,7 @@ def study_run(
         from dumbbell import studies
         from dumbbell.execution.progress import RichProgress, use_progress
 
+        _check_places(json_file)
         with use_progress(RichProgress(err)):
             result = studies.run_study(
                 name,
@@ -396,6 +406,7 @@ def report(
     with _guarded():
         from dumbbell.report import write_report
 
+        _check_places(output)
         write_report(store, output)
         _say(f"The report: {output}")
 

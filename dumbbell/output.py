@@ -78,12 +78,19 @@ def write_parquet(path: str | Path, frame: pl.DataFrame) -> None:
     write_output(path, buffer.getvalue())
 
 
+def check_place(path: str | Path) -> None:
+    """Raises `OutputError` if a file could not be written there: asked before long work."""
+    with replacing(path, put=False):
+        pass
+
+
 @contextlib.contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
+def replacing(path: str | Path, *, put: bool = True) -> Iterator[Path]:
     """A place to write a file to, which takes the place of `path` when the block ends well.
 
     It has the suffix of `path` and stands beside it. If the block fails it is removed. Where
     nothing can be replaced (a device, a pipe, a folder that takes no new file) it is `path` itself.
+    Without `put` nothing takes the place of `path`.
 
     Raises:
         OutputError: For any `OSError` within, or if the file cannot be put in its place.
@@ -97,7 +104,8 @@ def replacing(path: str | Path) -> Iterator[Path]:
             return
         try:
             yield temporary
-            _put(temporary, target.resolve())
+            if put:
+                _put(temporary, target.resolve())
         finally:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)

@@ -16,10 +16,13 @@ import polars as pl
 
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment import Experiment
+from dumbbell.file_names import distinct, run_words
 from dumbbell.output import replacing
 from dumbbell.results import Results
 from dumbbell.trace.names import names_of, write_names
 
+#: Of the longer name: that of the file beside a trace.
+_SUFFIX = ".tr.json"
 _FIN, _SYN, _PSH, _ACK, _ECE, _CWR = 0x01, 0x02, 0x08, 0x10, 0x40, 0x80
 
 
@@ -28,15 +31,15 @@ def write_traces(results: Results, folder: str | Path) -> list[Path]:
 
     Returns the traces. Raises `OutputError` if they cannot be written.
     """
-    from dumbbell.captures import run_stem
-
     written = []
-    for row in results.runs.iter_rows(named=True):
+    rows = results.runs.to_dicts()
+    names = distinct({row["run"]: run_words(results, row) for row in rows}, _SUFFIX)
+    for row in rows:
         hops = results.hops.filter(pl.col("run") == row["run"])
         if hops.is_empty():
             continue
         scenario = json.loads(row["scenario"])
-        path = Path(folder) / f"{run_stem(results, row)}.tr"
+        path = Path(folder) / names[row["run"]].removesuffix(".json")
         with replacing(path) as place, place.open("wb") as file:
             lines(hops, scenario).write_csv(file, include_header=False, quote_style="never")
         write_names(path, names_of(scenario))
