@@ -8,13 +8,14 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import typer
 from rich.console import Console
 
-from dumbbell.errors import DumbbellError, Interrupted
+from dumbbell.errors import DefectWarning, DumbbellError, Interrupted
 from dumbbell.output import OutputError
 
 #: Where a terminal has only ASCII: our signs in it. Others become `?`.
@@ -83,7 +84,8 @@ def print_text(text: str) -> None:
 def guarded() -> Iterator[None]:
     """Turns errors into one message and an exit code."""
     try:
-        yield
+        with _defects_told():
+            yield
         if sys.stdout is not None:
             with _written():
                 sys.stdout.flush()
@@ -96,6 +98,23 @@ def guarded() -> Iterator[None]:
     except KeyboardInterrupt:
         _say_last("dumbbell: stopped")
         raise typer.Exit(130) from None
+
+
+@contextlib.contextmanager
+def _defects_told() -> Iterator[None]:
+    """Says each number that cannot be in a line of its own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DefectWarning)
+        shown = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+            if issubclass(category, DefectWarning):
+                say(f"dumbbell: {message}")
+            else:
+                shown(message, category, *where)
+
+        warnings.showwarning = show
+        yield
 
 
 def _say_last(message: str) -> None:

@@ -99,3 +99,7 @@ def shortened(value: object, limit: int = 60) -> str:
     text = " ".join(text[: 4 * limit].split())
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+class DefectWarning(UserWarning):
+    """A number that cannot be: the program is wrong, not the experiment."""

@@ -13,8 +13,9 @@ from hypothesis import settings
 from tests import kernel
 from tests.browser import CHROMIUM, opened
 
-settings.register_profile("same", derandomize=True)
-settings.register_profile("search", max_examples=2000)
+# No example has a deadline: how long one takes says how busy the machine is.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 # Started in the background of a shell, a process ignores Ctrl-C, and so would what tests interrupt.

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dumbbell.errors import DefectWarning
 from dumbbell.metrics import METRICS, flow_limits, jain_index, losses, metric_named, summary
 from dumbbell.metrics.levels import number_of, scale_of
 from dumbbell.metrics.reference import markdown
@@ -94,6 +95,23 @@ def test_every_metric_respects_its_bounds(changes: dict[str, object], percent: i
         low, high = metric.bounds
         for value in metric.measure(found)["value"]:
             assert math.isnan(value) or low <= value <= high, metric.name
+
+
+def test_a_number_that_cannot_be_is_told_as_a_defect() -> None:
+    row = synthetic.flow(retransmitted_packets=2, spurious_retransmitted_packets=5)
+    found = synthetic.results({"cc": ["cubic"]}, {"flows": [{**KEY, **row}]})
+    with pytest.warns(DefectWarning) as told:
+        METRICS["spurious_share"].measure(found)
+    (one,) = {str(warning.message) for warning in told}
+    for part in (
+        "spurious_share of flow1",
+        "2.5",
+        "outside 0 to 1",
+        "run r1",
+        "cc=cubic",
+        "seed 1",
+    ):
+        assert part in one
 
 
 def test_jain_index_by_hand() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import polars as pl
 
-from dumbbell.metrics.bdp import FRAME_BYTES, TCP_OVERHEAD_BYTES, flow_limits
+from dumbbell.metrics.bdp import least_transfer
 from dumbbell.metrics.definition import Metric, Tables, keys
 
 _WINDOW = "each flow that is finished by the end of the run; those under way then are left out"
@@ -45,22 +46,20 @@ def _measure_slowdown(tables: Tables) -> pl.DataFrame:
     columns = [*keys(tables), "arrivals"]
     found = _finished(tables)
     scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
-    alone: dict[tuple[str, str], tuple[float, float]] = {}
+    wanted = found.select("run", "arrivals", "transfer_bytes").unique(maintain_order=True)
+    of: dict[tuple[str, str], Callable[[float], float]] = {}
     rows = []
-    for run, name in found.select("run", "arrivals").unique(maintain_order=True).iter_rows():
+    for run, name, size in wanted.iter_rows():
         key = (scenarios[run], name)
-        if key not in alone:
-            limits = flow_limits(scenarios[run], f"{name}.1")
-            alone[key] = (limits.base_rtt_s, limits.rate_bps)
-        rows.append((run, name, *alone[key]))
-    schema = {"run": pl.String, "arrivals": pl.String, "rtt_s": pl.Float64, "rate_bps": pl.Float64}
-    known = pl.DataFrame(rows, schema=schema, orient="row")
-    full = 8 * FRAME_BYTES / (FRAME_BYTES - TCP_OVERHEAD_BYTES)
-    least_s = pl.col("rtt_s") + pl.col("transfer_bytes") * full / pl.col("rate_bps")
+        if key not in of:
+            of[key] = least_transfer(scenarios[run], f"{name}.1")
+        rows.append((run, name, size, of[key](size)))
+    types = {"run": pl.String, "arrivals": pl.String, "transfer_bytes": pl.Int64}
+    known = pl.DataFrame(rows, schema={**types, "least_s": pl.Float64}, orient="row")
     return (
-        found.join(known, on=["run", "arrivals"], how="left", maintain_order="left")
+        found.join(known, on=list(types), how="left", maintain_order="left")
         .group_by(columns, maintain_order=True)
-        .agg((pl.col("took_s") / least_s).mean().alias("value"))
+        .agg((pl.col("took_s") / pl.col("least_s")).mean().alias("value"))
     )
 
 
@@ -73,7 +72,7 @@ def _metric(name: str, label: str, unit: str, formula: str, value: pl.Expr) -> M
         place="from the sender's SYN to the last byte at the receiving application (transfers)",
         window=_WINDOW,
         source="flow completion time: Dukkipati and McKeown, CCR 36(1), 2006",
-        measure=lambda tables: _over(tables, value),
+        computed=lambda tables: _over(tables, value),
         of=("arrivals",),
     )
 
@@ -105,12 +104,14 @@ SLOWDOWN = Metric(
     label="Slowdown of flows",
     unit="",
     formula="mean of (end_ns − start_ns) / (base RTT + transfer_bytes · 8 · 1514 / 1448 / rate); "
-    "rate and base RTT of their path, as below",
+    "base RTT of the shortest of their paths, the highest rate that the path ever has, less what a "
+    "token bucket lets through at once; of a packet-delivery trace its densest stretch; 1514 and "
+    "1448: of full frames and their payload, as the hosts' MTU and timestamps make them",
     place=MEAN.place,
     window=_WINDOW,
     source="flow completion time over that in an empty network: Alizadeh et al., pFabric, SIGCOMM "
     "2013, §5; with the handshake it is never below 1",
-    measure=_measure_slowdown,
+    computed=_measure_slowdown,
     of=("arrivals",),
     bounds=(1.0, float("inf")),
 )

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dumbbell.metrics.capacity import least_time_s
+
+ETHERNET_HEADER_BYTES = 14
+TIMESTAMPS_BYTES = 12
 #: Ethernet, IPv4 and TCP headers with the timestamps option, in bytes, around a TCP payload.
-TCP_OVERHEAD_BYTES = 14 + 20 + 20 + 12
+TCP_OVERHEAD_BYTES = ETHERNET_HEADER_BYTES + 20 + 20 + TIMESTAMPS_BYTES
 #: Ethernet frame of a full segment: 1448 bytes of payload and its headers.
 FRAME_BYTES = 1514
 
@@ -54,13 +58,7 @@ def flow_limits(scenario: str | Mapping[str, Any], flow: str) -> FlowLimits:
     `KeyError` for an unknown flow and `ValueError` if no path joins its ends.
     """
     spec: Mapping[str, Any] = json.loads(scenario) if isinstance(scenario, str) else scenario
-    out: list[list[Pipe]] = []
-    back: list[list[Pipe]] = []
-    for ends, reachable in _ends(spec, flow):
-        out += paths_between(reachable, ends["from"], ends["to"])
-        back += paths_between(reachable, ends["to"], ends["from"])
-    if not out or not back:
-        raise ValueError(f"no path for {flow} and back")
+    out, back = _paths(spec, flow)
     narrowest = {id(pipe): pipe for pipe in (min(path, key=_rate) for path in out)}
     rtt = max(map(_delay, out)) + max(map(_delay, back))
     return FlowLimits(
@@ -72,6 +70,18 @@ def flow_limits(scenario: str | Mapping[str, Any], flow: str) -> FlowLimits:
 
 
 Spec = Mapping[str, Any]
+
+
+def _paths(spec: Spec, flow: str) -> tuple[list[list[Pipe]], list[list[Pipe]]]:
+    """All ways that a flow's packets may take, and their ACKs."""
+    out: list[list[Pipe]] = []
+    back: list[list[Pipe]] = []
+    for ends, reachable in _ends(spec, flow):
+        out += paths_between(reachable, ends["from"], ends["to"])
+        back += paths_between(reachable, ends["to"], ends["from"])
+    if not out or not back:
+        raise ValueError(f"no path for {flow} and back")
+    return out, back
 
 
 def _ends(spec: Spec, flow: str) -> list[tuple[Spec, Spec]]:
@@ -181,6 +191,50 @@ def _delay(path: list[Pipe]) -> float:
     total = sum(int(pipe["delay_ns"]) for pipe in path)
     total += sum(int(pipe["queue"].get("netem", {}).get("delay_ns", 0)) for pipe in path)
     return total / 1e9
+
+
+def longest_frame_bytes(spec: Mapping[str, Any]) -> int:
+    """Ethernet frame of the largest MTU of all hosts."""
+    mtus = [node["tcp"]["mtu_bytes"] for node in spec["nodes"] if node.get("tcp")]
+    return ETHERNET_HEADER_BYTES + max(mtus, default=1500)
+
+
+def least_transfer(scenario: str | Mapping[str, Any], flow: str) -> Callable[[float], float]:
+    """From payload in bytes to the seconds below which no TCP flow sends it, SYN to last byte.
+
+    A round trip over the shortest of its paths for the handshake, then all frames at the highest
+    rate that each pipe ever has, less what its buckets let through at once. Over several paths:
+    each an equal share, the fastest of them.
+    """
+    spec: Mapping[str, Any] = json.loads(scenario) if isinstance(scenario, str) else scenario
+    out, back = _paths(spec, flow)
+    frame = longest_frame_bytes(spec)
+    stamped = all(node["tcp"]["tcp_timestamps"] for node in spec["nodes"] if node.get("tcp"))
+    headers = TCP_OVERHEAD_BYTES if stamped else TCP_OVERHEAD_BYTES - TIMESTAMPS_BYTES
+    rtt_s = min(map(_least_delay, out)) + min(map(_least_delay, back))
+
+    def least_s(payload_bytes: float) -> float:
+        frames_bytes = payload_bytes * frame / (frame - headers) / len(out)
+        return rtt_s + min(max(_least_s(one, frame, frames_bytes) for one in path) for path in out)
+
+    return least_s
+
+
+def _least_s(pipe: Pipe, frame: int, frames_bytes: float) -> float:
+    shorter = min(0, pipe["framing"]["overhead_bytes"])
+    return least_time_s(pipe, frames_bytes * (frame + shorter) / frame)
+
+
+def _least_delay(path: list[Pipe]) -> float:
+    total_ns = 0
+    for pipe in path:
+        changed = [one["delay_ns"] for one in pipe["changes"] if one["delay_ns"] is not None]
+        netem_ns = pipe["queue"].get("netem", {}).get("delay_ns")
+        if netem_ns is None:
+            total_ns += min([pipe["delay_ns"], *changed])
+        else:
+            total_ns += pipe["delay_ns"] + min([netem_ns, *changed])
+    return total_ns / 1e9
 
 
 def _room(pipe: Pipe) -> float:

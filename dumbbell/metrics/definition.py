@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import polars as pl
+
+from dumbbell.errors import DefectWarning
 
 #: Columns that every stored table carries besides the factors.
 RUN_COLUMNS = ("run", "repeat", "seed")
@@ -85,6 +88,10 @@ class Tables(Protocol):
         ...
 
 
+#: Room for rounding in quotients of floating-point numbers.
+ROUNDING = 1e-9
+
+
 Measurement = Callable[[Tables], pl.DataFrame]
 
 
@@ -92,9 +99,10 @@ Measurement = Callable[[Tables], pl.DataFrame]
 class Metric:
     """A number with its definition.
 
-    `measure(tables)` gives one row per thing measured: `run`, the factors, `repeat`, `seed`, the
+    `computed(tables)` gives one row per thing measured: `run`, the factors, `repeat`, `seed`, the
     columns named in `of` (`flow` for a metric of flows, none for one of whole runs), and
-    `value` (float, in `unit`; NaN where the metric does not apply).
+    `value` (float, in `unit`; NaN where the metric does not apply). `measure` does the same and
+    tells of values that cannot be.
     """
 
     name: str
@@ -104,10 +112,32 @@ class Metric:
     place: str
     window: str
     source: str
-    measure: Measurement
+    computed: Measurement
     of: tuple[str, ...] = ("flow", "kind", "congestion_control")
     #: Physical bounds `(lowest, highest)` that no correct value leaves.
     bounds: tuple[float, float] = (0.0, float("inf"))
+
+    def measure(self, tables: Tables) -> pl.DataFrame:
+        """What `computed` gives; a value outside `bounds` is told as a `DefectWarning`."""
+        frame = self.computed(tables)
+        for breach in self.breaches(frame, tables):
+            warnings.warn(breach, DefectWarning, stacklevel=2)
+        return frame
+
+    def breaches(self, frame: pl.DataFrame, tables: Tables) -> Iterator[str]:
+        """What of a measurement cannot be: a sentence for each such row."""
+        low, high = self.bounds
+        value = pl.col("value")
+        outside = (value < low - ROUNDING) | (value > high + ROUNDING)
+        for row in frame.filter(outside & value.is_not_nan()).iter_rows(named=True):
+            what = ", ".join(str(row[name]) for name in self.of if row.get(name))
+            levels = ", ".join(f"{name}={row[name]}" for name in tables.experiment.factors)
+            yield (
+                f"a defect of the program: {self.name} of {what or 'the run'} is "
+                f"{row['value']:.6g}, outside {low:g} to {high:g}, in run {row['run']} of "
+                f"{tables.experiment.name}{' with ' * bool(levels)}{levels}, seed {row['seed']}; "
+                "please report it with the experiment file"
+            )
 
     @property
     def axis(self) -> str:

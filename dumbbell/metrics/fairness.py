@@ -48,7 +48,7 @@ JAIN = Metric(
     place="goodput of each flow",
     window="as goodput: each flow over its own life",
     source="Jain, Chiu, Hawe: DEC-TR-301, 1984; RFC 5166 §2.4.1",
-    measure=_measure_jain,
+    computed=_measure_jain,
     of=(),
     bounds=(0.0, 1.0),
 )

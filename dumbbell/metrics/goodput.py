@@ -15,7 +15,7 @@ GOODPUT = Metric(
     window=LIFE_WORDS,
     source="RFC 2647 §3.17 (goodput); what iperf3 prints for its receiver; study 1 calls it "
     "throughput",
-    measure=per_flow(ratio(pl.col("delivered_bytes") * 8e-6, LIFE_S)),
+    computed=per_flow(ratio(pl.col("delivered_bytes") * 8e-6, LIFE_S)),
 )
 
 METRICS = (GOODPUT,)

@@ -51,7 +51,7 @@ TIME = Metric(
     place="the sender: from its SYN until all is acknowledged",
     window=_WINDOW,
     source="Wireshark's duration of a conversation, added up; what study 2 calls transfer time",
-    measure=lambda tables: _of_group(tables, _TIME_S.sum(), needs_all=True),
+    computed=lambda tables: _of_group(tables, _TIME_S.sum(), needs_all=True),
     of=("group",),
 )
 
@@ -63,7 +63,7 @@ COMPLETION = Metric(
     place="the sender",
     window=_WINDOW,
     source="what a person waits for who has asked for all of them",
-    measure=lambda tables: _of_group(tables, _SPAN_S, needs_all=True),
+    computed=lambda tables: _of_group(tables, _SPAN_S, needs_all=True),
     of=("group",),
 )
 
@@ -75,7 +75,7 @@ RATE = Metric(
     place="the receivers' in-order streams: payload without headers",
     window=_WINDOW,
     source="as goodput_mbps, with the handshake's time",
-    measure=lambda tables: _of_group(
+    computed=lambda tables: _of_group(
         tables, (pl.col("delivered_bytes") * 8e-3 / _TIME_S).mean(), needs_all=True
     ),
     of=("group",),
@@ -89,7 +89,7 @@ RETRANSMITTED = Metric(
     place="the flows' tap; what was lost before it and is sent again counts",
     window="the whole run",
     source="as retransmissions_at_tap",
-    measure=lambda tables: _of_group(
+    computed=lambda tables: _of_group(
         tables,
         100 * pl.col("tap_retransmissions").sum() / pl.col("tap_data_packets").sum(),
         needs_all=False,
@@ -106,7 +106,7 @@ TIMEOUTS = Metric(
     place="the senders",
     window="the whole run",
     source="RFC 6298 §5",
-    measure=lambda tables: _of_group(tables, known("timeouts").sum(), needs_all=False),
+    computed=lambda tables: _of_group(tables, known("timeouts").sum(), needs_all=False),
     of=("group",),
 )
 
@@ -118,7 +118,7 @@ PAGE_TIME = Metric(
     place=TIME.place,
     window=_WINDOW,
     source=TIME.source,
-    measure=lambda tables: _of_run(tables, _TIME_S.sum()),
+    computed=lambda tables: _of_run(tables, _TIME_S.sum()),
     of=(),
 )
 
@@ -130,7 +130,7 @@ PAGE_COMPLETION = Metric(
     place=COMPLETION.place,
     window=_WINDOW,
     source=COMPLETION.source,
-    measure=lambda tables: _of_run(tables, _SPAN_S),
+    computed=lambda tables: _of_run(tables, _SPAN_S),
     of=(),
 )
 

@@ -90,7 +90,7 @@ def _latency(name: str, label: str, formula: str, **fields: str) -> Metric:
         place=_PLACE,
         window=fields.get("window", WORDS),
         source=fields.get("source", "RFC 2681 (round-trip delay); RFC 7679 (one-way delay)"),
-        measure=_of_flows(name),
+        computed=_of_flows(name),
         of=("flow", "kind"),
     )
 
@@ -125,7 +125,7 @@ PROBE_LOSS = Metric(
     place=_PLACE,
     window=WORDS,
     source="RFC 6673 (round-trip loss); RFC 7680 (one-way loss)",
-    measure=_of_flows("probe_loss_ratio"),
+    computed=_of_flows("probe_loss_ratio"),
     of=("flow", "kind"),
     bounds=(0.0, 1.0),
 )
@@ -150,7 +150,7 @@ RPM = Metric(
     place="the host that asks",
     window=WORDS,
     source="draft-ietf-ippm-responsiveness §4.3, with probes beside the load alone",
-    measure=_measure_rpm,
+    computed=_measure_rpm,
     of=(),
 )
 
@@ -215,7 +215,7 @@ VOICE_R = Metric(
     place="the host that listens",
     window=WORDS,
     source="ITU-T G.107 (06/2015); G.113 appendix I for G.711",
-    measure=_voice(lambda delays, lost: conversation(delays, lost)[0]),
+    computed=_voice(lambda delays, lost: conversation(delays, lost)[0]),
     of=("flow",),
     bounds=(0.0, 100.0),
 )
@@ -227,7 +227,7 @@ VOICE_MOS = Metric(
     place="the host that listens",
     window=WORDS,
     source="ITU-T G.107 annex B",
-    measure=_voice(lambda delays, lost: mean_opinion_score(conversation(delays, lost)[0])),
+    computed=_voice(lambda delays, lost: mean_opinion_score(conversation(delays, lost)[0])),
     of=("flow",),
     bounds=(1.0, 4.5),
 )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import polars as pl
 
+from dumbbell.metrics.bdp import longest_frame_bytes
+from dumbbell.metrics.capacity import capacity_bits, frames_exceed_wire, surplus_bits
 from dumbbell.metrics.definition import Metric, Tables, keys, ratio
 
 WORDS = (
@@ -55,10 +59,30 @@ def _direction(tables: Tables, end: str) -> pl.DataFrame:
     )
 
 
+#: Of what a pipe can carry in a window, the most that may have been under way when it began.
+_SURPLUS_MOST = 0.05
+
+
+def _capacities(tables: Tables, sent: pl.DataFrame) -> pl.DataFrame:
+    """Bits that each pipe could carry in its window; null where that decides nothing."""
+    scenarios = {run: json.loads(text) for run, text in tables.runs["run", "scenario"].iter_rows()}
+    rows = []
+    for run, name, begin_ns, end_ns in sent["run", "pipe", "begin_ns", "end_ns"].iter_rows():
+        spec = scenarios[run]
+        link, _, side = name.rpartition("/")
+        (pipe,) = (one[side] for one in spec["links"] if one["name"] == link)
+        bits = capacity_bits(pipe, begin_ns, end_ns)
+        surplus = surplus_bits(pipe, longest_frame_bytes(spec))
+        known = bits < float("inf") and surplus <= _SURPLUS_MOST * bits
+        rows.append((run, name, bits if known and not frames_exceed_wire(pipe) else None))
+    schema = {"run": pl.String, "pipe": pl.String, "bits": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
 def _measure_utilisation(tables: Tables) -> pl.DataFrame:
-    """Bits that left each pipe between the samples nearest to the time of load, over its rate."""
+    """Bits that left each pipe between the first and last sample under load, over its capacity."""
     columns = [*keys(tables), "pipe"]
-    base = tables.pipes.select(*columns, "rate_bps")
+    base = tables.pipes.select(columns)
     inside = (pl.col("time_ns") >= pl.col("load_start_ns")) & (
         pl.col("time_ns") <= pl.col("load_end_ns")
     )
@@ -68,13 +92,14 @@ def _measure_utilisation(tables: Tables) -> pl.DataFrame:
         .group_by("run", "pipe")
         .agg(
             (pl.col("sent_bytes").max() - pl.col("sent_bytes").min()).alias("bytes"),
-            (pl.col("time_ns").max() - pl.col("time_ns").min()).alias("ns"),
+            pl.col("time_ns").min().alias("begin_ns"),
+            pl.col("time_ns").max().alias("end_ns"),
         )
     )
-    rate = pl.col("bytes") * 8e9 / pl.col("ns") / pl.col("rate_bps")
-    known = (pl.col("rate_bps") > 0) & (pl.col("ns") > 0)
-    return base.join(sent, on=["run", "pipe"], how="left", maintain_order="left").select(
-        *columns, pl.when(known).then(rate).otherwise(float("nan")).alias("value")
+    used = sent.join(_capacities(tables, sent), on=["run", "pipe"])
+    share = (pl.col("bytes") * 8 / pl.col("bits")).fill_null(float("nan"))
+    return base.join(used, on=["run", "pipe"], how="left", maintain_order="left").select(
+        *columns, share.alias("value")
     )
 
 
@@ -86,7 +111,7 @@ UPLOAD = Metric(
     place="the receiving applications",
     window=WORDS,
     source="Flent's TCP upload sum (Høiland-Jørgensen et al. 2017)",
-    measure=lambda tables: _direction(tables, "from_host"),
+    computed=lambda tables: _direction(tables, "from_host"),
     of=(),
 )
 
@@ -98,7 +123,7 @@ DOWNLOAD = Metric(
     place="the receiving applications",
     window=WORDS,
     source="Flent's TCP download sum (Høiland-Jørgensen et al. 2017)",
-    measure=lambda tables: _direction(tables, "to_host"),
+    computed=lambda tables: _direction(tables, "to_host"),
     of=(),
 )
 
@@ -106,15 +131,17 @@ UTILISATION = Metric(
     name="utilisation",
     label="Utilisation of a pipe",
     unit="share",
-    formula="bits of frames that left the pipe / (its rate · time), between the first and the last "
-    "sample of the queue in the time of load; NaN without samples of queues or a rate",
+    formula="bits of frames that left the pipe / what its shaper could let through (its rate over "
+    "time, changes included; a trace's opportunities), between the first and the last sample of "
+    "the queue in the time of load. NaN without samples of queues or a shaper, where frames take "
+    "less on the wire than they are long, and where more than 5 % of what the window can carry may "
+    "have been under way when it began (a frame, a burst, packets in a delay that shrinks)",
     place="each direction of each link",
     window=WORDS,
     source="RFC 5136 §2.3.4 (IP-layer link utilization), with frames",
-    measure=_measure_utilisation,
+    computed=_measure_utilisation,
     of=("pipe",),
-    # A bucket of tokens may empty within the window.
-    bounds=(0.0, 1.05),
+    bounds=(0.0, 1.0 + _SURPLUS_MOST),
 )
 
 METRICS = (UPLOAD, DOWNLOAD, UTILISATION)

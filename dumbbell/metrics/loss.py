@@ -53,7 +53,7 @@ PIPE_LOSS = Metric(
     place="each direction of each link",
     window="the whole run",
     source="RFC 7680 (one-way loss), taken per pipe",
-    measure=_measure_pipe_loss,
+    computed=_measure_pipe_loss,
     of=("pipe",),
     bounds=(0.0, 1.0),
 )
@@ -66,7 +66,7 @@ DROPPED = Metric(
     place="all pipes and hosts on the flow's way",
     window="the whole run",
     source="RFC 7680",
-    measure=per_flow(known("dropped_packets")),
+    computed=per_flow(known("dropped_packets")),
 )
 
 METRICS = (PIPE_LOSS, DROPPED)

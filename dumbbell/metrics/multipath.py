@@ -28,20 +28,20 @@ PIPE_RATE = Metric(
     place="each direction of each link, where it ends",
     window="from the first start_ns to the last end_ns of the run's flows",
     source="ns-2's event trace: sizes of the `r` lines of a link, added up, over time (study 3)",
-    measure=_measure_pipe_rate,
+    computed=_measure_pipe_rate,
     of=("pipe",),
 )
 
 FLOW_LOSS = Metric(
     name="flow_loss_ratio",
-    label="Loss of a flow",
-    unit="share",
-    formula="dropped_packets / sent_packets; both directions are in the numerator",
+    label="Drops per packet of a flow",
+    unit="",
+    formula="dropped_packets / sent_packets; both directions and copies made on the way are in the "
+    "numerator, so it may exceed 1",
     place="all pipes on the flow's way",
     window="the whole run",
     source="study 3: (sent − received) / sent; RFC 7680",
-    measure=per_flow(ratio(known("dropped_packets"), pl.col("sent_packets")), (*TCP, "udp")),
-    bounds=(0.0, 1.0),
+    computed=per_flow(ratio(known("dropped_packets"), pl.col("sent_packets")), (*TCP, "udp")),
 )
 
 
@@ -64,7 +64,7 @@ DUPLICATES = Metric(
     place="the receiving end of a Multipath TCP connection",
     window="the whole run",
     source="RFC 8684 §3.3: data sequence numbers tell copies",
-    measure=lambda tables: _measure_connections(tables, _share_of_carried("duplicate_bytes")),
+    computed=lambda tables: _measure_connections(tables, _share_of_carried("duplicate_bytes")),
     bounds=(0.0, 1.0),
 )
 
@@ -76,7 +76,7 @@ BLOCKED = Metric(
     place="the receiving end of a Multipath TCP connection",
     window="the whole run",
     source="head-of-line blocking, RFC 6182 §3.2",
-    measure=lambda tables: _measure_connections(tables, known("blocked_ns") * 1e-6),
+    computed=lambda tables: _measure_connections(tables, known("blocked_ns") * 1e-6),
 )
 
 METRICS = (PIPE_RATE, FLOW_LOSS, DUPLICATES, BLOCKED)

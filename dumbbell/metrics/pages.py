@@ -41,7 +41,7 @@ PAGE_LOAD = Metric(
     place="the client's application: from wanting the first object to having the last",
     window=f"the page's load; {_ARRIVED}",
     source="Resource Timing (W3C): from the first fetchStart to the last responseEnd",
-    measure=_measure_page,
+    computed=_measure_page,
     of=("session",),
 )
 
@@ -53,7 +53,7 @@ OBJECT_TIME = Metric(
     place="the client's application; waiting for a connection, its handshakes and the name count",
     window=f"each object's load; {_ARRIVED}",
     source="Resource Timing (W3C): responseEnd − fetchStart",
-    measure=lambda tables: _mean_of_objects(tables, "start_ns", "end_ns"),
+    computed=lambda tables: _mean_of_objects(tables, "start_ns", "end_ns"),
     of=("session", "group"),
 )
 
@@ -65,7 +65,7 @@ TTFB = Metric(
     place=OBJECT_TIME.place,
     window=OBJECT_TIME.window,
     source="Resource Timing (W3C): responseStart − fetchStart",
-    measure=lambda tables: _mean_of_objects(tables, "start_ns", "first_byte_ns"),
+    computed=lambda tables: _mean_of_objects(tables, "start_ns", "first_byte_ns"),
     of=("session", "group"),
 )
 

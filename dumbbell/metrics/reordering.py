@@ -19,7 +19,7 @@ REORDERED_RATIO = Metric(
     place=_PLACE,
     window=_RUN,
     source="RFC 4737 §3 (Type-P-Reordered), §4.1 (ratio)",
-    measure=per_flow(ratio(known("reordered_packets"), known("received_packets")), (*TCP, "udp")),
+    computed=per_flow(ratio(known("reordered_packets"), known("received_packets")), (*TCP, "udp")),
     bounds=(0.0, 1.0),
 )
 
@@ -32,7 +32,7 @@ EXTENT_MEAN = Metric(
     place=_PLACE,
     window=_RUN,
     source="RFC 4737 §4.2.1 (reordering extent)",
-    measure=per_flow(
+    computed=per_flow(
         pl.when(pl.col("reordered_packets") > 0)
         .then(pl.col("reordering_extent_mean_packets"))
         .otherwise(float("nan")),
@@ -48,7 +48,7 @@ EXTENT_MAX = Metric(
     place=_PLACE,
     window=_RUN,
     source="RFC 4737 §4.2.1",
-    measure=per_flow(known("reordering_extent_max_packets"), (*TCP, "udp")),
+    computed=per_flow(known("reordering_extent_max_packets"), (*TCP, "udp")),
 )
 
 DEGREE = Metric(
@@ -60,7 +60,7 @@ DEGREE = Metric(
     place="the sender",
     window="the end of the run",
     source="Linux tcp_reordering and tcp_max_reordering; RFC 4653 for the idea",
-    measure=per_flow(known("reordering_packets"), TCP),
+    computed=per_flow(known("reordering_packets"), TCP),
 )
 
 METRICS = (REORDERED_RATIO, EXTENT_MEAN, EXTENT_MAX, DEGREE)

@@ -19,7 +19,7 @@ def _count(name: str, label: str, column: str, formula: str, source: str) -> Met
         place=_SENDER,
         window=_RUN,
         source=source,
-        measure=per_flow(known(column), TCP),
+        computed=per_flow(known(column), TCP),
     )
 
 
@@ -32,7 +32,7 @@ AT_TAP = Metric(
     place="the flow's tap; what was lost before it and is sent again counts",
     window=_RUN,
     source="RFC 4898 tcpEStatsPerfSegsRetrans, inferred at a tap",
-    measure=per_flow(pl.col("tap_retransmissions"), TCP),
+    computed=per_flow(pl.col("tap_retransmissions"), TCP),
 )
 
 TOTAL = _count(
@@ -60,7 +60,7 @@ SPURIOUS_SHARE = Metric(
     place=_SENDER,
     window=_RUN,
     source="as spurious_retransmissions",
-    measure=per_flow(
+    computed=per_flow(
         ratio(known("spurious_retransmitted_packets"), pl.col("retransmitted_packets")), ("tcp",)
     ),
     bounds=(0.0, 1.0),

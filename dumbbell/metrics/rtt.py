@@ -26,7 +26,7 @@ RTT_MEAN = Metric(
     place=_TAP,
     window=_LIFE,
     source="Wireshark's tcp.analysis.ack_rtt; RFC 6298 §3 (Karn's algorithm)",
-    measure=per_flow(_MEAN_NS * 1e-6, TCP),
+    computed=per_flow(_MEAN_NS * 1e-6, TCP),
 )
 
 RTT_MIN = Metric(
@@ -37,7 +37,7 @@ RTT_MIN = Metric(
     place=_TAP,
     window=_LIFE,
     source="as rtt_mean_ms",
-    measure=per_flow(known("tap_rtt_min_ns") * 1e-6, TCP),
+    computed=per_flow(known("tap_rtt_min_ns") * 1e-6, TCP),
 )
 
 RTT_MAX = Metric(
@@ -48,7 +48,7 @@ RTT_MAX = Metric(
     place=_TAP,
     window=_LIFE,
     source="as rtt_mean_ms",
-    measure=per_flow(known("tap_rtt_max_ns") * 1e-6, TCP),
+    computed=per_flow(known("tap_rtt_max_ns") * 1e-6, TCP),
 )
 
 SRTT_MEAN = Metric(
@@ -59,7 +59,7 @@ SRTT_MEAN = Metric(
     place="the sender's RTT estimator, sampled every sampling interval",
     window="from establishment to the flow's `stop`, or its end",
     source="RFC 6298 §2; Linux tcpi_rtt",
-    measure=per_flow(pl.col("srtt_mean_ns") * 1e-6, TCP),
+    computed=per_flow(pl.col("srtt_mean_ns") * 1e-6, TCP),
 )
 
 PING_RTT = Metric(
@@ -70,7 +70,7 @@ PING_RTT = Metric(
     place="the host that pings",
     window=_LIFE,
     source="RFC 2681 (round-trip delay), RFC 792",
-    measure=per_flow(pl.col("rtt_mean_ns") * 1e-6, ("ping",)),
+    computed=per_flow(pl.col("rtt_mean_ns") * 1e-6, ("ping",)),
 )
 
 METRICS = (RTT_MEAN, RTT_MIN, RTT_MAX, SRTT_MEAN, PING_RTT)

@@ -17,7 +17,7 @@ SACK_BLOCKS = Metric(
     place=_TAP,
     window=_RUN,
     source="RFC 2018 §3, RFC 2883; counted in study 1's Table 5.1",
-    measure=per_flow(pl.col("tap_sack_blocks"), TCP),
+    computed=per_flow(pl.col("tap_sack_blocks"), TCP),
 )
 
 ACKS_WITH_SACK = Metric(
@@ -28,7 +28,7 @@ ACKS_WITH_SACK = Metric(
     place=_TAP,
     window=_RUN,
     source="RFC 2018 §3",
-    measure=per_flow(pl.col("tap_acks_with_sack"), TCP),
+    computed=per_flow(pl.col("tap_acks_with_sack"), TCP),
 )
 
 SACK_SHARE = Metric(
@@ -39,7 +39,7 @@ SACK_SHARE = Metric(
     place=_TAP,
     window=_RUN,
     source="RFC 2018 §3",
-    measure=per_flow(ratio(pl.col("tap_acks_with_sack"), pl.col("tap_acks")), TCP),
+    computed=per_flow(ratio(pl.col("tap_acks_with_sack"), pl.col("tap_acks")), TCP),
     bounds=(0.0, 1.0),
 )
 

@@ -23,7 +23,7 @@ THROUGHPUT = Metric(
     "transport, payload)",
     window=_WINDOW,
     source="RFC 1242 §3.17, RFC 5136 §2.3 (link-layer bits received)",
-    measure=per_flow(ratio(known("received_bytes") * 8e-6, _SPAN_S)),
+    computed=per_flow(ratio(known("received_bytes") * 8e-6, _SPAN_S)),
 )
 
 SENDING_RATE = Metric(
@@ -35,7 +35,7 @@ SENDING_RATE = Metric(
     "each as its Ethernet frame without FCS",
     window=_WINDOW,
     source="RFC 5136 §2.3, at the sender",
-    measure=per_flow(ratio(pl.col("sent_bytes") * 8e-6, _SPAN_S)),
+    computed=per_flow(ratio(pl.col("sent_bytes") * 8e-6, _SPAN_S)),
 )
 
 METRICS = (THROUGHPUT, SENDING_RATE)

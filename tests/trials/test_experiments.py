@@ -30,8 +30,6 @@ FIRST = int(os.environ.get("DUMBBELL_TRIALS_FROM", "0"))
 AT_ONCE = 25
 #: Of all experiments at most this share may be refused: the others try something.
 REFUSED_MOST = 0.15
-#: Room for rounding in quotients of floating-point numbers.
-ROUNDING = 1e-9
 
 
 def names(value: Any) -> Iterator[str]:
@@ -69,10 +67,7 @@ def test_most_experiments_are_accepted() -> None:
 def breaches(results: Results) -> Iterator[str]:
     """Metrics outside their bounds."""
     for metric in METRICS.values():
-        values = metric.measure(results)["value"].drop_nulls().drop_nans()
-        low, high = metric.bounds
-        for value in values.filter((values < low - ROUNDING) | (values > high + ROUNDING)):
-            yield f"{metric.name} is {value}, outside [{low}, {high}]"
+        yield from metric.breaches(metric.computed(results), results)
 
 
 @pytest.mark.parametrize("begin", range(FIRST, FIRST + COUNT, AT_ONCE))

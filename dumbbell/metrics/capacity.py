@@ -1,0 +1,113 @@
+"""What a direction of a link can carry at most, read from its scenario."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+Pipe = Mapping[str, Any]
+
+#: Bytes that may leave at one delivery opportunity of a packet-delivery trace (mahimahi).
+OPPORTUNITY_BYTES = 1504
+_NS = 1e9
+
+
+def rate_steps(pipe: Pipe) -> list[tuple[int, float]]:
+    """Times (ns) from which on its shaper has which rate (bit/s); empty: it has none."""
+    shaper = pipe["shaper"]
+    rate = None
+    if isinstance(shaper, Mapping):
+        (settings,) = shaper.values()
+        rate = settings.get("rate_bps")
+    elif "htb" in pipe["queue"]:
+        rate = pipe["queue"]["htb"]["rate_bps"]
+    if rate is None:
+        return []
+    changes = [one for one in pipe["changes"] if one["rate_bps"] is not None]
+    return [(0, float(rate)), *((one["at_ns"], float(one["rate_bps"])) for one in changes)]
+
+
+def capacity_bits(pipe: Pipe, begin_ns: int, end_ns: int) -> float:
+    """Bits that its shaper lets through between two times; infinite without one."""
+    if deliveries := _deliveries_ms(pipe):
+        count = _opportunities(deliveries, end_ns) - _opportunities(deliveries, begin_ns)
+        return 8.0 * OPPORTUNITY_BYTES * count
+    steps = rate_steps(pipe)
+    if not steps:
+        return float("inf")
+    bits = 0.0
+    for (start, rate), (end, _) in zip(steps, [*steps[1:], (end_ns, 0.0)], strict=True):
+        bits += rate * max(0, min(end, end_ns) - max(start, begin_ns)) / _NS
+    return bits
+
+
+def burst_bits(pipe: Pipe) -> float:
+    """What its token buckets may let through at once."""
+    found = 0.0
+    if "tbf" in pipe["shaper"]:
+        found += 8.0 * pipe["shaper"]["tbf"]["burst_bytes"]
+    if "htb" in pipe["queue"]:
+        htb = pipe["queue"]["htb"]
+        found += 8.0 * (htb["burst_bytes"] + sum(one["cburst_bytes"] for one in htb["classes"]))
+    return found
+
+
+def surplus_bits(pipe: Pipe, longest_frame_bytes: int) -> float:
+    """What may come out beyond its capacity in any stretch of time.
+
+    That is the frame on the wire when the time begins, a burst, and all that was under way where
+    the delay may shrink.
+    """
+    netem = pipe["queue"].get("netem", {})
+    delays = [pipe["delay_ns"] + netem.get("delay_ns", 0)]
+    delays += [one["delay_ns"] for one in pipe["changes"] if one["delay_ns"] is not None]
+    shrinks_ns = sum(max(0, one - other) for one, other in pairwise(delays))
+    shrinks_ns += pipe["jitter_ns"] + netem.get("jitter_ns", 0)
+    shrinks_ns += (pipe["reordering"] or {}).get("extra_delay_ns", 0)
+    rate = max((rate for _, rate in rate_steps(pipe)), default=float("inf"))
+    under_way = rate * shrinks_ns / _NS if shrinks_ns else 0.0
+    return 8.0 * longest_frame_bytes + burst_bits(pipe) + under_way
+
+
+def frames_exceed_wire(pipe: Pipe) -> bool:
+    """Frames are longer than what they take on its wire."""
+    framing = pipe["framing"]
+    return bool(framing["overhead_bytes"] < 0 and not framing["atm"])
+
+
+def least_time_s(pipe: Pipe, frames_bytes: float) -> float:
+    """Least time in which so many bytes of frames pass, whatever its rate just is."""
+    least = 0.0
+    if deliveries := _deliveries_ms(pipe):
+        least = _shortest_ms(deliveries, int(frames_bytes / OPPORTUNITY_BYTES)) / 1e3
+    bits = 8.0 * frames_bytes
+    if rates := [rate for _, rate in rate_steps(pipe)]:
+        least = max(0.0, bits - burst_bits(pipe)) / max(rates)
+    if policer := pipe["policer"]:
+        admitted = max(0.0, bits - 8.0 * policer["burst_bytes"]) / policer["rate_bps"]
+        least = max(least, admitted)
+    return least
+
+
+def _deliveries_ms(pipe: Pipe) -> list[int]:
+    shaper = pipe["shaper"]
+    found: list[int] = shaper["trace"]["deliveries_ms"] if "trace" in shaper else []
+    return found
+
+
+def _opportunities(deliveries_ms: list[int], until_ns: int) -> int:
+    """Opportunities of a repeated trace from 0 to a time, this included."""
+    period, rest_ns = divmod(until_ns, deliveries_ms[-1] * 1_000_000)
+    return period * len(deliveries_ms) + bisect_right(deliveries_ms, rest_ns // 1_000_000)
+
+
+def _shortest_ms(deliveries_ms: list[int], count: int) -> int:
+    """The shortest time in which so many opportunities of a repeated trace come."""
+    if count <= 1:
+        return 0
+    period, length = deliveries_ms[-1], len(deliveries_ms)
+    rounds, more = divmod(count - 1, length)
+    twice = [*deliveries_ms, *(period + at for at in deliveries_ms)]
+    return rounds * period + min(twice[i + more] - twice[i] for i in range(length))
