@@ -9,14 +9,17 @@ from typer.core import TyperCommand
 
 #: In place of a file or folder: to standard output.
 PRINTED = "-"
-#: pcap in either order, pcapng, gzip, zstd.
+#: pcap in either order, pcapng, gzip, zstd, xz, snoop.
 _BEGINNINGS = (
     b"\xa1\xb2",
+    b"\x34\xcd\xb2\xa1",
     b"\xd4\xc3\xb2\xa1",
     b"\x4d\x3c\xb2\xa1",
     b"\n\r\r\n",
     b"\x1f\x8b",
     b"\x28\xb5\x2f\xfd",
+    b"\xfd7zX",
+    b"snoo",
 )
 
 
@@ -72,6 +75,8 @@ def _is_there(word: str) -> bool:
 
 def _stands_alone(follows: str | None) -> bool:
     """Is what follows `--json` or `--csv` no place to write to?"""
+    if follows == PRINTED:
+        return False  # As for `trace`: it says the same.
     if follows is None or follows.startswith("-"):
         return True
     return is_capture(Path(follows))

@@ -75,8 +75,12 @@ class _Repairs:
         return [f"{count} {what}" for what, count in self.counts.items()]
 
 
-def read_har(path: Path) -> HarPage:
-    """The page of a HAR file. Raises `DumbbellError` for what is none, with the place."""
+def read_har(path: Path, page: str | None = None) -> HarPage:
+    """Reads a page of a HAR file: its number from 1, or its id; None: the first.
+
+    Raises:
+        DumbbellError: It is none, with the place; or there is no such page.
+    """
     try:
         size = path.stat().st_size
         if size > MOST_BYTES:
@@ -96,24 +100,66 @@ def read_har(path: Path) -> HarPage:
         raise DumbbellError(f"{place}: no HAR file: {error.msg} at column {error.colno}") from None
     except RecursionError:
         raise DumbbellError(f"{path}: no HAR file: nested too deeply") from None
-    return page_of(data, str(path))
+    return page_of(data, str(path), page)
 
 
-def page_of(data: Any, origin: str) -> HarPage:
-    """The page in a HAR file's data. Raises `DumbbellError`."""
+def page_of(data: Any, origin: str, page: str | None = None) -> HarPage:
+    """Returns a page of a HAR file's data, see `read_har`. Raises `DumbbellError`."""
     log = data.get("log") if isinstance(data, Mapping) else None
     entries = log.get("entries") if isinstance(log, Mapping) else None
     if not isinstance(entries, list):
         raise DumbbellError(f"{origin}: no HAR file: log.entries is missing")
     if len(entries) > MOST_OBJECTS:
         raise DumbbellError(f"{origin}: {len(entries)} entries; at most {MOST_OBJECTS}")
+    entries, notes = _of_page(log, entries, origin, page)
     repairs = _Repairs()
     read = [found for entry in entries if (found := _entry(entry, repairs)) is not None]
     if not read:
         raise DumbbellError(f"{origin}: no entry can be used; " + "; ".join(repairs.words()))
     read.sort(key=lambda entry: entry.start_ms)
     objects = [_object(read, place, repairs) for place in range(len(read))]
-    return HarPage(objects, repairs.words())
+    return HarPage(objects, notes + repairs.words())
+
+
+def _of_page(
+    log: Any, entries: Sequence[Any], origin: str, page: str | None
+) -> tuple[Sequence[Any], list[str]]:
+    """The entries of one page, and what was chosen if there was a choice."""
+    refs = [_mapping(entry).get("pageref") for entry in entries]
+    listed = log.get("pages") if isinstance(log.get("pages"), list) else []
+    ids = [_mapping(one).get("id") for one in listed[:MOST_OBJECTS]] + refs
+    # Pages with objects, as listed, then those that only entries name.
+    used = {ref for ref in refs if isinstance(ref, str)}
+    pages = list(dict.fromkeys(one for one in ids if isinstance(one, str) and one in used))
+    if len(pages) < 2 and page is None:
+        return entries, []
+    chosen = pages[0] if page is None else _chosen(pages, page, origin)
+    mine = [entry for entry, ref in zip(entries, refs, strict=True) if ref == chosen]
+    notes = []
+    if len(pages) > 1:
+        number = pages.index(chosen) + 1
+        which = f"page {number} of {len(pages)} ({shortened(chosen, 60)}) is taken"
+        notes.append(which + ("; --page takes another, by number or id" if page is None else ""))
+        lost = len(entries) - sum(isinstance(ref, str) for ref in refs)
+        if lost:
+            notes.append(f"{lost} entries of no page: left out")
+    return mine, notes
+
+
+def _chosen(pages: Sequence[str], page: str, origin: str) -> str:
+    if page in pages:
+        return page
+    # Digits of other scripts are no number here.
+    if page.isascii() and page.isdigit() and len(page) < 9 and 1 <= int(page) <= len(pages):
+        return pages[int(page) - 1]
+    if not pages:
+        raise DumbbellError(f"{origin}: --page {page}: no entry names a page")
+    shown = ", ".join(shortened(one, 40) for one in pages[:10])
+    more = ", …" if len(pages) > 10 else ""
+    raise DumbbellError(
+        f"{origin}: --page {shortened(page, 60)}: there is no such page; "
+        f"allowed: 1 to {len(pages)}, or {shown}{more}"
+    )
 
 
 def _entry(entry: Any, repairs: _Repairs) -> _Entry | None:

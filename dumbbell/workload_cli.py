@@ -124,6 +124,10 @@ def from_har(
         Path | None,
         typer.Option("-o", "--output", help="The experiment; - prints it [default: workload.yaml]"),
     ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option(metavar="N|ID", help="Which page, if there are several [default: the first]"),
+    ] = None,
     rate: Annotated[str, typer.Option(help="Of the browser's line.")] = "20 Mbit/s",
     rtt: Annotated[str, typer.Option(help="To every server, without queues.")] = "40 ms",
     buffer: Annotated[str, typer.Option(help="Room at the line.")] = "1 BDP",
@@ -141,9 +145,9 @@ def from_har(
 
         target = _target(output)
         rate_bps, rtt_ns = _quantity("--rate", rate, RATE), _quantity("--rtt", rtt, TIME)
-        page = read_har(file)
+        found = read_har(file, page)
         text = experiment(
-            page,
+            found,
             file.name,
             rate_bps=rate_bps or 1,
             rtt_ns=rtt_ns or 1,
@@ -153,10 +157,10 @@ def from_har(
             congestion_control=congestion_control,
         )
         load_text(text, target)
-        hosts = len({one.host for one in page.objects})
-        total = sum(one.response_bytes for one in page.objects)
-        say(f"{len(page.objects)} objects of {hosts} servers, {total} bytes")
-        for note in page.notes:
+        hosts = len({one.host for one in found.objects})
+        total = sum(one.response_bytes for one in found.objects)
+        say(f"{len(found.objects)} objects of {hosts} servers, {total} bytes")
+        for note in found.notes:
             say(f"  {note}")
         if str(target) == PRINTED:
             print_text(text)

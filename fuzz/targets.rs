@@ -1,7 +1,8 @@
 //! What is fuzzed: by libFuzzer (`fuzz_targets/`), and with the corpora by plain `cargo test`
 //! (`crates/capture/tests/corpus.rs`). Each must hold for any bytes.
 
-use dumbbell_capture::{decode, CaptureFile, LinkType, Record, Segment, Survey};
+use dumbbell_capture::decode::{self, Around, TUNNELS_MAX};
+use dumbbell_capture::{CaptureFile, LinkType, Record, Segment, Survey};
 
 /// Reads a file to its end; what it hands over lies within it.
 fn read(bytes: &[u8]) {
@@ -41,12 +42,28 @@ pub(crate) fn pcapng(data: &[u8]) {
     read(data);
 }
 
-/// A frame: link, IP, TCP with options.
+/// Link types of `headers`, by the first byte.
+const LINKS: [u16; 29] = [
+    0, 1, 101, 113, 276, 147, 9, 10, 50, 51, 100, 104, 105, 109, 117, 119, 127, 163, 192, 204, 219,
+    228, 229, 239, 258, 108, 12, 14, 11,
+];
+
+/// A frame: link, tunnels, IP, TCP with options.
 pub(crate) fn headers(data: &[u8]) {
     let Some((&link, frame)) = data.split_first() else { return };
-    let links = [0_u16, 1, 101, 113, 276, 147];
-    let link = LinkType::of(links[usize::from(link) % links.len()]);
-    let Some(packet) = decode::ip_packet(link, frame, frame.len() as u32) else { return };
+    let link = LinkType::of(LINKS[usize::from(link) % LINKS.len()]);
+    let mut around = Around::default();
+    let found = decode::innermost(link, frame, frame.len() as u32, &mut around);
+    assert!(around.outer.len() <= TUNNELS_MAX);
+    assert!(!around.deeper || around.outer.len() == TUNNELS_MAX);
+    let mut survey = Survey::default();
+    let original_bytes = frame.len() as u32;
+    survey.add(&Record { time_ns: None, interface: 0, link, original_bytes, data: frame });
+    assert_eq!(survey.other == 1, found.is_err());
+    let Ok(packet) = found else {
+        assert!(around.outer.is_empty());
+        return;
+    };
     assert!(packet.above.len() <= frame.len());
     assert!(packet.above.len() <= packet.above_bytes as usize);
     let ports = decode::ports(&packet);

@@ -186,8 +186,11 @@ def test_the_command_shows_and_writes_json(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "neither pcap nor pcapng: it begins with nothing"),
-        (b"dumbbell: 1\n", "neither pcap nor pcapng: it begins with 64 75 6d 62 62 65 6c 6c"),
+        (b"", "neither pcap, pcapng nor snoop: it begins with nothing"),
+        (
+            b"dumbbell: 1\n",
+            "neither pcap, pcapng nor snoop: it begins with 64 75 6d 62 62 65 6c 6c",
+        ),
         (b"\x1f\x8b\x08\x00\x01\x02\x03", "cannot be read"),
         (None, "cannot be read: No such file or directory"),
     ],

@@ -58,6 +58,51 @@ def test_objects_wait_for_what_asked_for_them() -> None:
     assert page().notes == ["1 entries without a web address: left out"]
 
 
+def several() -> dict[str, Any]:
+    """Two pages, a third without objects, and an entry of none."""
+    data = copy.deepcopy(HAR)
+    entries = data["log"]["entries"]
+    data["log"]["pages"] = [{"id": "empty"}, {"id": "two"}, {"id": "one"}]
+    for one, name in zip(entries, ("one", "one", "two"), strict=False):
+        one["pageref"] = name
+    return data
+
+
+@pytest.mark.parametrize(
+    ("page", "names", "said"),
+    [
+        (None, ["1-i.png"], "page 1 of 2 (two) is taken; --page takes another, by number or id"),
+        ("1", ["1-i.png"], "page 1 of 2 (two) is taken"),
+        ("2", ["1-index", "2-s.css"], "page 2 of 2 (one) is taken"),
+        ("one", ["1-index", "2-s.css"], "page 2 of 2 (one) is taken"),
+    ],
+)
+def test_one_of_several_pages_is_taken_and_said(
+    page: str | None, names: list[str], said: str
+) -> None:
+    found = page_of(several(), "test", page)
+    assert [one.name for one in found.objects] == names
+    assert found.notes == [said, "1 entries of no page: left out"]
+
+
+@pytest.mark.parametrize("page", ["0", "3", "empty", "²", "", "9" * 5000])
+def test_a_page_that_is_not_there_is_one_message(page: str) -> None:
+    with pytest.raises(DumbbellError, match="there is no such page; allowed: 1 to 2, or two, one"):
+        page_of(several(), "test", page)
+
+
+def test_the_command_takes_the_page_that_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "p.har"
+    path.write_text(json.dumps(several()), encoding="utf-8")
+    words = ["workload", "from-har", str(path), "--page", "one", "-o", str(tmp_path / "e.yaml")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "2 objects of 1 servers" in done.output
+    assert "page 2 of 2 (one) is taken" in (tmp_path / "e.yaml").read_text(encoding="utf-8")
+    done = CliRunner().invoke(app, [*words[:4], "three", *words[5:]])
+    assert done.exit_code == 2
+
+
 def test_a_page_runs(tmp_path: Path) -> None:
     file, target = tmp_path / "page.har", tmp_path / "page.yaml"
     file.write_text(json.dumps(HAR))

@@ -120,5 +120,5 @@ def test_one_point_alone_moves_nothing(captured: tuple[dumbbell.Results, Path]) 
     _, folder = captured
     with pytest.raises(DumbbellError, match="no packet was seen at two points"):
         scene_of_captures([str(next((folder / "each").glob("*near*")))])
-    with pytest.raises(CaptureError, match="neither pcap nor pcapng"):
+    with pytest.raises(CaptureError, match="neither pcap, pcapng nor snoop"):
         scene_of_captures([str(folder / "cap.yaml")])

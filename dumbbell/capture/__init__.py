@@ -32,8 +32,10 @@ def survey(path: str | Path, classes: Iterable[SizeClass] = DEFAULT_CLASSES) -> 
 
     Returns:
         Tables by name, see docs/captures.md: `file` (totals; `problems` with their offsets),
-        `interfaces`, `conversations` (one row per pair of hosts, and per pair of ends of TCP and
-        UDP; `a` is the side that was seen first; bytes are lengths of frames on the wire),
+        `interfaces`, `link_types` (frames by what they begin with), `skipped` (what frames without
+        IP hold), `conversations` (one row per pair of hosts, and per pair of ends of TCP and
+        UDP; `a` is the side that was seen first; `tunnel` names the tunnels around, the
+        outermost first; bytes are lengths of frames on the wire),
         `connections` (one row per TCP connection, interface and direction: what its data did and
         how the other side acknowledged it), `together` (what they have in common: round trips of
         handshakes, requests, acknowledgements), `classes`, `lengths` (frames by length, in

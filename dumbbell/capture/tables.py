@@ -25,7 +25,15 @@ def frames(found: dict[str, Any]) -> dict[str, pl.DataFrame]:
         "problems": found["file"]["problems"],
         **{
             name: found[name]
-            for name in ("interfaces", "conversations", "lengths", "classes", "pings")
+            for name in (
+                "interfaces",
+                "link_types",
+                "skipped",
+                "conversations",
+                "lengths",
+                "classes",
+                "pings",
+            )
         },
         "rates": _bins(found["rates"], {}),
         "connections": [_without_rates(row) for row in found["connections"]],

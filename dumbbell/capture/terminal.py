@@ -20,6 +20,7 @@ def shown(found: dict[str, Any]) -> RenderableType:
     """Totals, rate, lengths, size classes, the largest conversations and connections."""
     file = found["file"]
     lines = [Text(file["name"], style="bold"), Text(_totals(file))]
+    lines += [Text(words) for words in _headers(found)]
     lines += [Text(f"at byte {one['offset']}: {one['message']}") for one in file["problems"][:10]]
     if file["problem_count"] > 10:
         lines.append(Text(f"… and {file['problem_count'] - 10} more problems"))
@@ -27,7 +28,11 @@ def shown(found: dict[str, Any]) -> RenderableType:
         lines.append(Text(f"the file breaks off: {file['broken']}"))
     lines += _rate(found["rates"])
     tables = [_interfaces(found["interfaces"]), _lengths(found["lengths"])]
-    tables += [_conversations(found["conversations"], name) for name in ("tcp", "udp", "ip")]
+    tunnels = dict.fromkeys(row["tunnel"] for row in found["conversations"] if row["tunnel"])
+    numbers = {tunnel: str(number) for number, tunnel in enumerate(tunnels, 1)}
+    tables.append(_tunnels(numbers))
+    for name in ("tcp", "udp", "ip"):
+        tables.append(_conversations(found["conversations"], name, numbers))
     if any(row["connections"] for row in found["classes"]):
         tables.append(_classes(found["classes"]))
     tables.append(_together(found["together"]))
@@ -47,9 +52,26 @@ def _totals(file: dict[str, Any]) -> str:
         words.append(f"mean {file['packet_mean_bytes']:.1f} bytes")
     if file["truncated_packets"]:
         words.append(f"{file['truncated_packets']:,} cut short".replace(",", " "))
-    if file["packets_without_ip"]:
-        words.append(f"{file['packets_without_ip']:,} without IP".replace(",", " "))
     return ", ".join(words)
+
+
+def _headers(found: dict[str, Any]) -> list[str]:
+    """What frames begin with, what those without IP hold, and what was not entered."""
+    file = found["file"]
+    links = [f"{one['link_type']} ({one['packets']})" for one in found["link_types"]]
+    if len(links) == 1:
+        links = [found["link_types"][0]["link_type"]]
+    words = [f"link type: {', '.join(links)}"] if links else []
+    kinds = found["skipped"]
+    if kinds:
+        named = [f"{one['packets']} {one['what']}" for one in kinds[:SHOWN]]
+        rest = ", …" if len(kinds) > SHOWN else ""
+        words.append(f"without IP: {file['packets_without_ip']}: {', '.join(named)}{rest}")
+    if file["tunnels_not_entered"]:
+        words.append(f"{file['tunnels_not_entered']} packets with more tunnels than are entered")
+    if file["joined_frames"]:
+        words.append(f"{file['joined_frames']} A-MSDUs, of which the first packet is read")
+    return words
 
 
 def _bytes(number: float) -> str:
@@ -75,7 +97,17 @@ def _lengths(bins: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _conversations(rows: list[dict[str, Any]], protocol: str) -> Table:
+def _tunnels(numbers: dict[str, str]) -> Table:
+    rest = f", {SHOWN} first of {len(numbers)}" if len(numbers) > SHOWN else ""
+    table = Table(title=f"Tunnels{rest}", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("#", justify="right")
+    table.add_column("identifier, outer addresses", overflow="fold")
+    for tunnel, number in list(numbers.items())[:SHOWN]:
+        _add(table, number, tunnel)
+    return table
+
+
+def _conversations(rows: list[dict[str, Any]], protocol: str, tunnels: dict[str, str]) -> Table:
     mine = [row for row in rows if row["protocol"] == protocol]
     mine.sort(key=lambda row: -(row["bytes_a_to_b"] + row["bytes_b_to_a"]))
     rest = f", {SHOWN} largest of {len(mine)}" if len(mine) > SHOWN else ""
@@ -85,6 +117,8 @@ def _conversations(rows: list[dict[str, Any]], protocol: str) -> Table:
         table.add_column(heading, overflow="fold")
     for heading in ("a → b", "", "b → a", " ", "s"):
         table.add_column(heading, justify="right", no_wrap=True)
+    if tunnels:
+        table.add_column("tunnel", justify="right")
     for row in mine[:SHOWN]:
         seconds = "–"
         if row["first_ns"] is not None:
@@ -98,6 +132,7 @@ def _conversations(rows: list[dict[str, Any]], protocol: str) -> Table:
             str(row["packets_b_to_a"]),
             _bytes(row["bytes_b_to_a"]),
             seconds,
+            *([tunnels.get(row["tunnel"], "")] if tunnels else []),
         )
     return table
 

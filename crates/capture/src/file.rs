@@ -1,9 +1,10 @@
-//! A capture file of either format as a stream of records.
+//! A capture file of any format as a stream of records.
 
 use crate::decode::LinkType;
 use crate::input::Input;
 use crate::pcap::Pcap;
 use crate::pcapng::Pcapng;
+use crate::snoop::{self, Snoop};
 use std::io::{self, Read};
 use thiserror::Error;
 
@@ -41,13 +42,14 @@ pub enum OpenError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// It is something else.
-    #[error("neither pcap nor pcapng: it begins with {0}")]
+    #[error("neither pcap, pcapng nor snoop: it begins with {0}")]
     Unknown(String),
 }
 
 enum Format {
     Pcap(Pcap),
     Pcapng(Pcapng),
+    Snoop(Snoop),
 }
 
 /// An open capture.
@@ -62,7 +64,7 @@ pub struct CaptureFile<'a> {
 const PROBLEMS_MAX: usize = 100;
 
 impl<'a> CaptureFile<'a> {
-    /// Opens pcap or pcapng, plain, gzip or zstd.
+    /// Opens pcap, pcapng or snoop; plain, gzip, zstd or xz.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -74,6 +76,9 @@ impl<'a> CaptureFile<'a> {
             Format::Pcap(pcap)
         } else if Pcapng::begins(&begin) {
             Format::Pcapng(Pcapng::default())
+        } else if let Some(found) = Snoop::header(&begin) {
+            input.skip(snoop::HEADER_BYTES)?;
+            Format::Snoop(found)
         } else {
             let shown: Vec<_> = begin.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
             let shown = if shown.is_empty() { "nothing".to_owned() } else { shown.join(" ") };
@@ -97,13 +102,14 @@ impl<'a> CaptureFile<'a> {
         match &mut self.format {
             Format::Pcap(pcap) => pcap.read(&mut self.input, &mut each, &mut tell),
             Format::Pcapng(pcapng) => pcapng.read(&mut self.input, &mut each, &mut tell),
+            Format::Snoop(snoop) => snoop.read(&mut self.input, &mut each, &mut tell),
         }
     }
 
     /// Names of the interfaces by their numbers, as far as the file was read and names them.
     pub fn interfaces(&self) -> &[String] {
         match &self.format {
-            Format::Pcap(_) => &[],
+            Format::Pcap(_) | Format::Snoop(_) => &[],
             Format::Pcapng(pcapng) => pcapng.names(),
         }
     }

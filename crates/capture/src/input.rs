@@ -8,6 +8,9 @@ const CHUNK_BYTES: usize = 1 << 18;
 /// Marks at the beginning of compressed files.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
+/// Memory that a stream of xz may ask for, in KiB: that of `xz -9` is 64 MiB.
+const XZ_MEMORY_KIB: u32 = 160 << 10;
 
 /// Frames of zstd one after the other (RFC 8878 §3.1), skippable ones left out.
 struct Frames<'a> {
@@ -31,7 +34,7 @@ impl Read for Frames<'_> {
                         self.state = Frame::Within(decoder);
                         return Ok(read);
                     }
-                    Frame::Between(decoder.into_inner())
+                    Frame::Between(verified(*decoder)?)
                 }
                 Frame::Between(mut input) => {
                     let head = input.peek(8)?;
@@ -54,6 +57,19 @@ impl Read for Frames<'_> {
     }
 }
 
+/// The rest behind a frame whose content has the checksum that it says, if it says one (RFC 8878
+/// §3.1.1); the decoder itself does not compare them.
+fn verified<'a>(decoder: StreamingDecoder<Input<'a>, FrameDecoder>) -> io::Result<Input<'a>> {
+    let (rest, decoder) = decoder.into_parts();
+    match (decoder.get_checksum_from_data(), decoder.get_calculated_checksum()) {
+        (Some(said), Some(found)) if said != found => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("damaged: the zstd checksum is {said:08x}, that of the content {found:08x}"),
+        )),
+        _ => Ok(rest),
+    }
+}
+
 /// A stream with its offset.
 pub struct Input<'a> {
     source: Box<dyn Read + 'a>,
@@ -68,19 +84,24 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Decompresses what begins as gzip or zstd does.
+    /// Decompresses what begins as gzip, zstd or xz does.
     ///
     /// # Errors
     /// If its beginning cannot be read.
     pub fn open(source: impl Read + 'a) -> io::Result<Self> {
         let mut plain = Self::of(Box::new(source));
-        let begin = plain.peek(4)?;
+        let begin = plain.peek(6)?;
         let (gzip, zstd) = (begin.starts_with(&GZIP), begin.starts_with(&ZSTD));
+        let xz = begin.starts_with(&XZ);
         if gzip {
             return Ok(Self::of(Box::new(flate2::read::MultiGzDecoder::new(plain))));
         }
         if zstd {
             return Ok(Self::of(Box::new(Frames { state: Frame::Between(plain) })));
+        }
+        if xz {
+            let decoder = lzma_rust2::XzReader::new_mem_limit(plain, true, XZ_MEMORY_KIB);
+            return Ok(Self::of(Box::new(decoder)));
         }
         Ok(plain)
     }

@@ -1,4 +1,4 @@
-//! Captures: reads pcap and pcapng of any origin as a stream, and says what is in them.
+//! Captures: reads pcap, pcapng and snoop of any origin as a stream, and says what is in them.
 //!
 //! Files are hostile: nothing is allocated by a length that they give, what is wrong is told with its
 //! offset, and what can be read is read.
@@ -22,8 +22,12 @@ pub mod segment;
 #[cfg(feature = "files")]
 pub mod sightings;
 #[cfg(feature = "files")]
+mod snoop;
+#[cfg(feature = "files")]
 pub mod survey;
 mod tap;
+#[cfg(feature = "files")]
+mod tunnels;
 
 pub use connection::{Connection, Passing};
 pub use decode::{Address, IpPacket, LinkType};
@@ -33,3 +37,5 @@ pub use segment::Segment;
 #[cfg(feature = "files")]
 pub use survey::{Conversation, Layer, Survey, Told};
 pub use tap::Taps;
+#[cfg(feature = "files")]
+pub use tunnels::Tallies;

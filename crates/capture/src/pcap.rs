@@ -1,4 +1,5 @@
-//! pcap (draft-ietf-opsawg-pcap): microseconds or nanoseconds, either byte order.
+//! pcap (draft-ietf-opsawg-pcap): microseconds or nanoseconds, either byte order; also as modified by
+//! Alexey Kuznetzov's patch, whose record headers are longer.
 
 use crate::decode::LinkType;
 use crate::file::{Record, FRAME_BYTES_MAX};
@@ -7,13 +8,17 @@ use std::io;
 
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
+const MODIFIED: u32 = 0xa1b2_cd34;
 const RECORD_HEADER_BYTES: usize = 16;
+/// Interface, protocol, packet type behind the lengths.
+const MODIFIED_HEADER_BYTES: usize = 24;
 
 /// What the header of a file says.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pcap {
     big_endian: bool,
     nanoseconds: bool,
+    header_bytes: usize,
     link: LinkType,
 }
 
@@ -34,13 +39,15 @@ impl Pcap {
             return None;
         }
         let (big_endian, magic) = match (word(bytes, 0, false), word(bytes, 0, true)) {
-            (magic @ (MICROSECONDS | NANOSECONDS), _) => (false, magic),
-            (_, magic @ (MICROSECONDS | NANOSECONDS)) => (true, magic),
+            (magic @ (MICROSECONDS | NANOSECONDS | MODIFIED), _) => (false, magic),
+            (_, magic @ (MICROSECONDS | NANOSECONDS | MODIFIED)) => (true, magic),
             _ => return None,
         };
         // The upper bits tell of a frame check sequence.
         let link = LinkType::of((word(bytes, 20, big_endian) & 0xffff) as u16);
-        Some(Self { big_endian, nanoseconds: magic == NANOSECONDS, link })
+        let header_bytes =
+            if magic == MODIFIED { MODIFIED_HEADER_BYTES } else { RECORD_HEADER_BYTES };
+        Some(Self { big_endian, nanoseconds: magic == NANOSECONDS, header_bytes, link })
     }
 
     pub(crate) fn read(
@@ -51,8 +58,8 @@ impl Pcap {
     ) -> io::Result<()> {
         loop {
             let offset = input.offset();
-            let header = input.peek(RECORD_HEADER_BYTES)?;
-            if header.len() < RECORD_HEADER_BYTES {
+            let header = input.peek(self.header_bytes)?;
+            if header.len() < self.header_bytes {
                 if !header.is_empty() {
                     tell(
                         offset,
@@ -68,8 +75,8 @@ impl Pcap {
                 tell(offset, format!("a record of {kept} bytes: the rest is not readable"));
                 return Ok(());
             }
-            let all = input.peek(RECORD_HEADER_BYTES + kept as usize)?;
-            let data = &all[RECORD_HEADER_BYTES.min(all.len())..];
+            let all = input.peek(self.header_bytes + kept as usize)?;
+            let data = &all[self.header_bytes.min(all.len())..];
             if data.len() < kept as usize {
                 tell(offset, format!("the last record has {} of {kept} bytes", data.len()));
                 return Ok(());
@@ -78,7 +85,7 @@ impl Pcap {
             let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * per_unit;
             let time_ns = Some(time_ns);
             each(&Record { time_ns, interface: 0, link: self.link, original_bytes, data });
-            input.skip(RECORD_HEADER_BYTES as u64 + u64::from(kept))?;
+            input.skip(self.header_bytes as u64 + u64::from(kept))?;
         }
     }
 }

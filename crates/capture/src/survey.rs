@@ -3,12 +3,13 @@
 
 use crate::connection::stream::Verdict;
 use crate::connection::{Connection, Passing};
-use crate::decode::{self, Address, IpPacket, TCP, UDP};
+use crate::decode::{self, Address, Around, IpPacket, LinkType, Outer, Skipped, TCP, UDP};
 use crate::file::Record;
 use crate::fragments::Fragments;
 use crate::ping::Pings;
 use crate::rate::Rates;
 use crate::segment::{self, Segment};
+use crate::tunnels::{Tallies, Tunnels};
 // Looked up, never iterated: results do not depend on its order.
 use hashbrown::HashMap;
 
@@ -45,6 +46,8 @@ pub struct Conversation {
     pub counted: [Counted; 2],
     /// First and last frame, since 1970; `None` without stamps.
     pub times_ns: Option<(i64, i64)>,
+    /// Tunnels around its packets, for [`Survey::outer`]; 0: none.
+    pub tunnel: u32,
     /// Sequence numbers with which `a` and `b` opened it.
     opened: [Option<u32>; 2],
     /// The conversation of its hosts.
@@ -71,12 +74,12 @@ struct Ends {
     low: u128,
     high: u128,
     ports: u32,
-    /// Layer, and version of IP.
-    kind: u8,
+    /// Layer, version of IP, and tunnels.
+    kind: u32,
 }
 
 impl Ends {
-    fn of(layer: Layer, from: (Address, u16), to: (Address, u16)) -> Self {
+    fn of(layer: Layer, tunnel: u32, from: (Address, u16), to: (Address, u16)) -> Self {
         let number = |address: Address| match address {
             Address::V4(bytes) => (0, u128::from(u32::from_be_bytes(bytes))),
             Address::V6(bytes) => (1, u128::from_be_bytes(bytes)),
@@ -89,7 +92,7 @@ impl Ends {
             low: low.0,
             high: high.0,
             ports: u32::from(low.1) << 16 | u32::from(high.1),
-            kind: layer as u8 * 2 + version,
+            kind: (tunnel << 3) | (layer as u32 * 2 + version),
         }
     }
 }
@@ -116,6 +119,14 @@ pub struct Survey {
     pub truncated: u64,
     /// Frames that carry no IP that could be read.
     pub other: u64,
+    /// What those frames hold, and how many there are of each kind.
+    pub skipped: Tallies<Skipped>,
+    /// Frames by what they begin with.
+    pub links: Tallies<LinkType>,
+    /// Frames with more tunnels in one another than are entered.
+    pub deeper: u64,
+    /// Frames of 802.11 that join packets, of which the first is read.
+    pub joined: u64,
     /// TCP packets whose header could not be read.
     pub unread: u64,
     /// First and last stamp.
@@ -136,6 +147,10 @@ pub struct Survey {
     /// Connections at a further interface, by conversation and interface.
     further: HashMap<(u32, u32), u32>,
     last: Option<(Ends, u32)>,
+    tunnels: Tunnels,
+    /// Tunnels of the present packet.
+    tunnel: u32,
+    around: Around,
     fragments: Fragments,
     now_ns: i64,
     /// Frames that the last record proved to have been needless retransmissions.
@@ -148,6 +163,10 @@ impl Default for Survey {
             total: Counted::default(),
             truncated: 0,
             other: 0,
+            skipped: Tallies::default(),
+            links: Tallies::default(),
+            deeper: 0,
+            joined: 0,
             unread: 0,
             times_ns: None,
             lengths: [Counted::default(); LENGTH_BINS.len() + 1],
@@ -159,6 +178,9 @@ impl Default for Survey {
             latest: HashMap::new(),
             further: HashMap::new(),
             last: None,
+            tunnels: Tunnels::default(),
+            tunnel: 0,
+            around: Around::default(),
             fragments: Fragments::default(),
             now_ns: 0,
             proved: Vec::new(),
@@ -170,11 +192,21 @@ impl Survey {
     /// Counts a record. Says what it was if it is part of a TCP connection.
     pub fn add(&mut self, record: &Record<'_>) -> Option<Told> {
         self.count_frame(record);
-        let Some(packet) = decode::ip_packet(record.link, record.data, record.original_bytes)
-        else {
-            self.other += 1;
-            return None;
+        self.tunnel = 0;
+        let (link, bytes) = (record.link, record.original_bytes);
+        let packet = match decode::innermost(link, record.data, bytes, &mut self.around) {
+            Ok(packet) => packet,
+            Err(skipped) => {
+                self.other += 1;
+                self.skipped.add(skipped, Skipped::OTHERS);
+                return None;
+            }
         };
+        if !self.around.outer.is_empty() {
+            self.enter(record);
+        }
+        self.deeper += u64::from(self.around.deeper);
+        self.joined += u64::from(self.around.joined);
         let ports = decode::ports(&packet);
         // A packet in fragments counts where it is complete, or where its ports are.
         let whole = match packet.fragment {
@@ -189,11 +221,35 @@ impl Survey {
                 None
             }
             _ => {
-                self.count_hosts(&packet, record);
+                self.count_hosts((packet.source, 0), (packet.destination, 0), record);
                 self.pings.add(record.interface, self.now_ns, &packet);
                 None
             }
         }
+    }
+
+    /// Tunnels around the packets of a conversation, the outermost first, as its first packet has them.
+    pub fn outer(&self, tunnel: u32) -> &[Outer] {
+        self.tunnels.outer(tunnel)
+    }
+
+    /// Counts the packets of tunnels around the innermost one, as tshark does.
+    fn enter(&mut self, record: &Record<'_>) {
+        let outer = std::mem::take(&mut self.around.outer);
+        for (depth, one) in outer.iter().enumerate() {
+            let (from, to) = (one.source, one.destination);
+            match one.ports {
+                Some((source, destination)) => {
+                    let (from, to) = ((from, source), (to, destination));
+                    self.converse(Layer::Udp, from, to, None, record);
+                }
+                None => {
+                    self.count_hosts((from, 0), (to, 0), record);
+                }
+            }
+            self.tunnel = self.tunnels.number(&outer[..=depth]);
+        }
+        self.around.outer = outer;
     }
 
     /// Numbers of earlier frames (from 1) that the last record proved to have been needless.
@@ -213,6 +269,7 @@ impl Survey {
             }
             self.interfaces[interface].add(bytes);
         }
+        self.links.add(record.link, LinkType::MIXED);
         self.truncated += u64::from(record.data.len() < bytes as usize);
         if let Some(now) = record.time_ns {
             self.now_ns = now.clamp(0, TIME_MAX_NS);
@@ -221,11 +278,10 @@ impl Survey {
         }
     }
 
-    fn count_hosts(&mut self, packet: &IpPacket<'_>, record: &Record<'_>) -> u32 {
-        let (from, to) = ((packet.source, 0), (packet.destination, 0));
-        let number = self.number(Ends::of(Layer::Ip, from, to), Layer::Ip, from, to, None);
+    fn count_hosts(&mut self, from: (Address, u16), to: (Address, u16), record: &Record<'_>) {
+        let ends = Ends::of(Layer::Ip, self.tunnel, from, to);
+        let number = self.number(ends, Layer::Ip, from, to, None);
         self.conversations[number as usize].add(from, record);
-        number
     }
 
     /// A packet of TCP or UDP: of its hosts, and of its ends. Returns the latter and the side.
@@ -237,7 +293,7 @@ impl Survey {
         opens: Option<u32>,
         record: &Record<'_>,
     ) -> (u32, usize) {
-        let ends = Ends::of(layer, from, to);
+        let ends = Ends::of(layer, self.tunnel, from, to);
         let number = match self.last {
             Some((last, number)) if last == ends && opens.is_none() => number,
             _ => self.number(ends, layer, from, to, opens),
@@ -278,7 +334,8 @@ impl Survey {
             Layer::Ip => self.conversations.len() as u32,
             Layer::Tcp | Layer::Udp => {
                 let (from, to) = ((from.0, 0), (to.0, 0));
-                self.number(Ends::of(Layer::Ip, from, to), Layer::Ip, from, to, None)
+                let ends = Ends::of(Layer::Ip, self.tunnel, from, to);
+                self.number(ends, Layer::Ip, from, to, None)
             }
         };
         let number = self.conversations.len() as u32;
@@ -288,6 +345,7 @@ impl Survey {
             b: to,
             counted: [Counted::default(); 2],
             times_ns: None,
+            tunnel: self.tunnel,
             opened: [opens, None],
             hosts,
             connection: None,

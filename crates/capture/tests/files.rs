@@ -84,7 +84,7 @@ fn what_the_writer_wrote_is_read() {
     assert!(problems.is_empty(), "{problems:?}");
     let stamps: Vec<_> = records.iter().map(|record| record.0).collect();
     assert_eq!(stamps, [Some(5), Some(6), Some(7)]);
-    assert!(records.iter().all(|r| r.1 == LinkType::Ethernet && r.2 == 1066 && r.3.len() == 96));
+    assert!(records.iter().all(|r| r.1 == LinkType::ETHERNET && r.2 == 1066 && r.3.len() == 96));
     let survey = survey(&pcapng());
     assert_eq!((survey.total.packets, survey.truncated, survey.other), (3, 3, 0));
     let tcp: Vec<_> = survey.conversations.iter().filter(|c| c.layer == Layer::Tcp).collect();
@@ -113,7 +113,7 @@ fn pcap_is_read_in_either_order_and_resolution_and_compressed() {
     all.push(ruzstd::encoding::compress_to_vec(&all[1][..], level));
     for bytes in all {
         let (records, problems) = read(&bytes).unwrap_or_default();
-        assert_eq!(records, [(Some(3_000_250_000), LinkType::Ethernet, 60, frame.to_vec())]);
+        assert_eq!(records, [(Some(3_000_250_000), LinkType::ETHERNET, 60, frame.to_vec())]);
         assert!(problems.is_empty());
     }
 }

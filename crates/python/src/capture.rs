@@ -8,10 +8,11 @@ use dumbbell_capture::file::OpenError;
 use dumbbell_capture::rate::Rates;
 use dumbbell_capture::sightings::Sightings;
 use dumbbell_capture::survey::{Counted, LENGTH_BINS};
-use dumbbell_capture::{CaptureFile, Connection, Conversation, Layer, Survey};
+use dumbbell_capture::{CaptureFile, Connection, Conversation, Layer, LinkType, Survey};
 use dumbbell_model::tables::{PacketRow, Table};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{json, Value};
+use std::cmp::Reverse;
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -102,6 +103,8 @@ pub(crate) fn survey(path: &str) -> Result<String, Failure> {
             "last_ns": last,
             "truncated_packets": found.truncated,
             "packets_without_ip": found.other,
+            "tunnels_not_entered": found.deeper,
+            "joined_frames": found.joined,
             "tcp_packets_not_read": found.unread,
             "connections_not_opened": unopened,
             "problems": problems,
@@ -109,13 +112,15 @@ pub(crate) fn survey(path: &str) -> Result<String, Failure> {
             "broken": broken,
         },
         "interfaces": interfaces(&found, file.interfaces()),
+        "link_types": link_types(&found),
+        "skipped": skipped(&found),
         "lengths": lengths(&found),
         "pings": pings(&found),
     });
     let small = small.as_object().into_iter().flatten();
     let all = All {
         small: small.collect(),
-        conversations: &found.conversations,
+        found: &found,
         connections: &connections,
         rates: Binned(&found.rates, ["packets", "bytes"]),
     };
@@ -134,12 +139,38 @@ fn interfaces(found: &Survey, names: &[String]) -> Vec<Value> {
     found.interfaces.iter().enumerate().map(row).collect()
 }
 
+/// Frames by what they begin with.
+fn link_types(found: &Survey) -> Vec<Value> {
+    let row = |(link, packets): &(LinkType, u64)| {
+        let number = (*link != LinkType::MIXED).then_some(link.0);
+        json!({"link_type": link.to_string(), "number": number, "packets": packets})
+    };
+    found.links.counts().iter().map(row).collect()
+}
+
+/// What frames without IP hold, the most frequent first.
+fn skipped(found: &Survey) -> Vec<Value> {
+    let mut counts = found.skipped.counts().to_vec();
+    counts.sort_by_key(|(_, packets)| Reverse(*packets));
+    counts
+        .iter()
+        .map(|(what, packets)| json!({"what": what.to_string(), "packets": packets}))
+        .collect()
+}
+
+/// The tunnels around a conversation's packets, as text; the outermost first.
+fn tunnel(found: &Survey, conversation: &Conversation) -> Option<String> {
+    let outer = found.outer(conversation.tunnel);
+    let names: Vec<_> = outer.iter().map(ToString::to_string).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
 /// A conversation, a row of the table.
-struct Conversed<'a>(&'a Conversation);
+struct Conversed<'a>(&'a Survey, &'a Conversation);
 
 impl Serialize for Conversed<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let one = self.0;
+        let Self(found, one) = self;
         let protocol = match one.layer {
             Layer::Ip => "ip",
             Layer::Tcp => "tcp",
@@ -148,7 +179,7 @@ impl Serialize for Conversed<'_> {
         let port = |port: u16| (one.layer != Layer::Ip).then_some(port);
         let [there, back] = one.counted;
         let (first, last) = one.times_ns.unzip();
-        let mut row = serializer.serialize_map(Some(11))?;
+        let mut row = serializer.serialize_map(Some(12))?;
         row.serialize_entry("protocol", protocol)?;
         row.serialize_entry("address_a", &one.a.0.to_string())?;
         row.serialize_entry("port_a", &port(one.a.1))?;
@@ -160,6 +191,7 @@ impl Serialize for Conversed<'_> {
         row.serialize_entry("bytes_b_to_a", &back.bytes)?;
         row.serialize_entry("first_ns", &first)?;
         row.serialize_entry("last_ns", &last)?;
+        row.serialize_entry("tunnel", &tunnel(found, one))?;
         row.end()
     }
 }
@@ -167,7 +199,7 @@ impl Serialize for Conversed<'_> {
 /// Everything: what is small as it is, what may be large row by row.
 struct All<'a> {
     small: Vec<(&'a String, &'a Value)>,
-    conversations: &'a [Conversation],
+    found: &'a Survey,
     connections: &'a [Direction<'a>],
     rates: Binned<'a, 2>,
 }
@@ -178,7 +210,8 @@ impl Serialize for All<'_> {
         for (name, value) in &self.small {
             all.serialize_entry(name, value)?;
         }
-        let conversations: Vec<_> = self.conversations.iter().map(Conversed).collect();
+        let row = |one| Conversed(self.found, one);
+        let conversations: Vec<_> = self.found.conversations.iter().map(row).collect();
         all.serialize_entry("conversations", &conversations)?;
         all.serialize_entry("connections", self.connections)?;
         all.serialize_entry("rates", &self.rates)?;
@@ -223,6 +256,7 @@ impl<const N: usize> Serialize for Binned<'_, N> {
 struct Direction<'a> {
     number: usize,
     conversation: usize,
+    found: &'a Survey,
     ends: &'a Conversation,
     connection: &'a Connection,
     side: usize,
@@ -241,7 +275,14 @@ fn connections(found: &Survey) -> (Vec<Direction<'_>>, usize) {
         }
         let conversation = *conversation as usize;
         let ends = &found.conversations[conversation];
-        rows.extend((0..2).map(|side| Direction { number, conversation, ends, connection, side }));
+        rows.extend((0..2).map(|side| Direction {
+            number,
+            conversation,
+            found,
+            ends,
+            connection,
+            side,
+        }));
     }
     (rows, unopened)
 }
@@ -262,6 +303,7 @@ impl Serialize for Direction<'_> {
         row.serialize_entry("from_port", &from.1)?;
         row.serialize_entry("to_address", &to.0.to_string())?;
         row.serialize_entry("to_port", &to.1)?;
+        row.serialize_entry("tunnel", &tunnel(self.found, self.ends))?;
         row.serialize_entry("first_ns", &timed(connection.times_ns.map(|times| times.0)))?;
         row.serialize_entry("last_ns", &timed(connection.times_ns.map(|times| times.1)))?;
         row.serialize_entry("opened_ns", &timed(connection.handshake_ns[0]))?;

@@ -17,6 +17,7 @@ class Conversations {
       ["a", "a"], ["b", "b"], ["there", "packets →"], ["thereBytes", "bytes →"], ["back", "packets ←"],
       ["backBytes", "bytes ←"], ["bytes", "bytes"], ["again", "sent again"], ["overtaken", "overtaken"], ["rtt", "RTT"], ["start", "from (s)"], ["seconds", "for (s)"],
     ];
+    if (file.conversations.some((/** @type {Row} */ c) => c.tunnel)) this.columns.splice(2, 0, ["tunnel", "tunnel"]);
     this.node = element("div", {});
     this.show();
   }
@@ -29,7 +30,7 @@ class Conversations {
       number, protocol: c.protocol, a: end(c.address_a, c.port_a), b: end(c.address_b, c.port_b),
       there: c.packets_a_to_b, thereBytes: c.bytes_a_to_b, back: c.packets_b_to_a, backBytes: c.bytes_b_to_a,
       bytes: c.bytes_a_to_b + c.bytes_b_to_a, again: sum("retransmitted_packets"), overtaken: sum("reordered_packets"),
-      rtt: mine[0]?.handshake_rtt_ns ?? null,
+      tunnel: c.tunnel ?? "", rtt: mine[0]?.handshake_rtt_ns ?? null,
       start: c.first_ns === null ? null : (c.first_ns - this.file.file.first_ns) / 1e9,
       seconds: c.first_ns === null ? null : (c.last_ns - c.first_ns) / 1e9,
     };
@@ -44,20 +45,20 @@ class Conversations {
   }
   show() {
     const wanted = this.filter.toLowerCase();
-    const rows = this.rows.filter((row) => row.protocol === this.protocol && `${row.a} ${row.b}`.includes(wanted));
+    const rows = this.rows.filter((row) => row.protocol === this.protocol && `${row.a} ${row.b} ${row.tunnel}`.includes(wanted));
     const by = (/** @type {Row} */ row) => row[this.sort] ?? -1;
     rows.sort((one, other) => {
       const [p, q] = [by(one), by(other)];
       return (p < q ? -1 : p > q ? 1 : one.number - other.number) * (this.down ? -1 : 1);
     });
     const head = this.columns.map(([key, name], n) =>
-      element("th", { class: n > 1 ? "number" : undefined, onclick: () => this.order(key) }, name + (key === this.sort ? (this.down ? " ▾" : " ▴") : "")),
+      element("th", { class: n > 1 && key !== "tunnel" ? "number" : undefined, onclick: () => this.order(key) }, name + (key === this.sort ? (this.down ? " ▾" : " ▴") : "")),
     );
     const body = rows.slice(0, 1000).map((row) =>
       element(
         "tr",
         { class: row.number === this.chosen ? "chosen" : undefined, onclick: () => this.take(row.number) },
-        ...this.columns.map(([key], n) => element("td", { class: n > 1 ? "number" : undefined }, this.text(row, key))),
+        ...this.columns.map(([key], n) => element("td", { class: n > 1 && key !== "tunnel" ? "number" : undefined }, this.text(row, key))),
       ),
     );
     const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body));

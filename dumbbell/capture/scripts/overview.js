@@ -4,13 +4,17 @@
 function totals(file) {
   const one = file.file;
   const seconds = one.first_ns === null ? 0 : (one.last_ns - one.first_ns) / 1e9;
-  const words = [`${one.packets.toLocaleString("en")} packets`, size(one.bytes), `${seconds.toFixed(3)} s`];
+  const words = [`${one.packets.toLocaleString("en")} packets`, size(one.bytes), `${seconds.toFixed(3)} s`, file.link_types.map((/** @type {Row} */ l) => l.link_type).join(", ")];
   if (seconds > 0) {
     words.push(`${(one.packets / seconds).toPrecision(6)} packets/s`);
     words.push(`${((one.bytes * 8e-6) / seconds).toPrecision(4)} Mbit/s`);
   }
   if (one.packets) words.push(`mean ${(one.bytes / one.packets).toFixed(1)} bytes`);
   if (one.truncated_packets) words.push(`${one.truncated_packets} cut short`);
+  if (file.skipped.length) {
+    const kinds = file.skipped.slice(0, 20).map((/** @type {Row} */ s) => `${s.packets} ${s.what}`);
+    words.push(`${one.packets_without_ip} without IP (${kinds.join(", ")}${file.skipped.length > 20 ? ", …" : ""})`);
+  }
   const told = one.problems.map((/** @type {Row} */ p) => element("li", {}, `at byte ${p.offset}: ${p.message}`));
   if (one.broken) told.push(element("li", {}, `the file breaks off: ${one.broken}`));
   return [element("p", { class: "lead" }, words.join(" · ")), ...(told.length ? [element("ul", {}, ...told)] : [])];

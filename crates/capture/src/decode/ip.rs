@@ -1,61 +1,11 @@
-//! The headers of a frame: link layer, IPv4 (RFC 791), IPv6 with extension headers (RFC 8200), ports.
+//! IPv4 (RFC 791), and IPv6 with extension headers (RFC 8200).
 
-use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use super::{short, word, Address};
 
-/// What a frame begins with (LINKTYPE_ numbers of the pcap formats).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkType {
-    /// BSD loopback: the address family in the host's order.
-    Null,
-    /// Ethernet.
-    Ethernet,
-    /// IP without a link layer.
-    Raw,
-    /// Linux cooked capture.
-    LinuxCooked,
-    /// Linux cooked capture, version 2.
-    LinuxCooked2,
-    /// Something else.
-    Other(u16),
-}
-
-impl LinkType {
-    /// By its number.
-    pub fn of(number: u16) -> Self {
-        match number {
-            0 | 108 => Self::Null,
-            1 => Self::Ethernet,
-            12 | 14 | 101 | 228 | 229 => Self::Raw,
-            113 => Self::LinuxCooked,
-            276 => Self::LinuxCooked2,
-            other => Self::Other(other),
-        }
-    }
-}
-
-/// An IP address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Address {
-    /// IPv4.
-    V4([u8; 4]),
-    /// IPv6.
-    V6([u8; 16]),
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::V4(bytes) => Ipv4Addr::from(*bytes).fmt(f),
-            Self::V6(bytes) => Ipv6Addr::from(*bytes).fmt(f),
-        }
-    }
-}
-
-/// Protocol numbers of IP.
-pub const TCP: u8 = 6;
-/// See [`TCP`].
-pub const UDP: u8 = 17;
+pub(super) const IPV4: u16 = 0x0800;
+pub(super) const IPV6: u16 = 0x86dd;
+/// More extension headers are not looked through.
+const EXTENSIONS_MAX: usize = 16;
 
 /// A fragment of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,65 +43,7 @@ pub struct IpPacket<'a> {
     pub above_bytes: u32,
 }
 
-const IPV4: u16 = 0x0800;
-const IPV6: u16 = 0x86dd;
-const VLAN_TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
-/// More tags are not looked through.
-const TAGS_MAX: usize = 4;
-/// More extension headers are not looked through.
-const EXTENSIONS_MAX: usize = 16;
-
-fn short(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-pub(crate) fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-/// The IP packet of a frame of so many bytes on the wire; `None` if it carries none, or too little of
-/// it was kept.
-pub fn ip_packet(link: LinkType, frame: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
-    let (kind, at) = match link {
-        LinkType::Ethernet => untagged(frame, 12)?,
-        LinkType::LinuxCooked => untagged(frame, 14)?,
-        LinkType::LinuxCooked2 => (short(frame, 0)?, 20),
-        LinkType::Null => (0, 4),
-        LinkType::Raw => (0, 0),
-        LinkType::Other(_) => return None,
-    };
-    let packet = frame.get(at..)?;
-    let original_bytes = original_bytes.saturating_sub(at as u32);
-    // Where no field tells which IP it is, its version does.
-    match (kind, packet.first()? >> 4) {
-        (IPV4, _) | (0, 4) => ipv4(packet, original_bytes),
-        (IPV6, _) | (0, 6) => ipv6(packet, original_bytes),
-        _ => None,
-    }
-}
-
-/// Ports of TCP and UDP, where they are in the packet.
-pub fn ports(packet: &IpPacket<'_>) -> Option<(u16, u16)> {
-    let first = packet.fragment.is_none_or(|fragment| fragment.offset_bytes == 0);
-    if !first || !matches!(packet.protocol, TCP | UDP) {
-        return None;
-    }
-    short(packet.above, 0).zip(short(packet.above, 2))
-}
-
-/// The protocol field at `at`, behind VLAN tags (802.1Q), and where what it names begins.
-fn untagged(frame: &[u8], mut at: usize) -> Option<(u16, usize)> {
-    for _ in 0..TAGS_MAX {
-        let kind = short(frame, at)?;
-        if !VLAN_TAGS.contains(&kind) {
-            return Some((kind, at + 2));
-        }
-        at += 4;
-    }
-    None
-}
-
-fn ipv4(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
+pub(super) fn v4(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
     let header: &[u8; 20] = packet.first_chunk()?;
     let header_bytes = usize::from(header[0] & 15) * 4;
     if header[0] >> 4 != 4 || header_bytes < 20 {
@@ -185,7 +77,7 @@ fn ipv4(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
     })
 }
 
-fn ipv6(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
+pub(super) fn v6(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
     let header: &[u8; 40] = packet.first_chunk()?;
     if header[0] >> 4 != 6 {
         return None;

@@ -1,0 +1,225 @@
+//! Headers below IP: each function says what comes next, and how long its own header is.
+
+use super::ip::{IPV4, IPV6};
+use super::{short, word, Layer, LinkType, Skipped};
+
+/// What comes next, and where.
+pub(super) type Next = Result<(Layer, usize), Skipped>;
+
+/// Labels of MPLS on one another.
+const LABELS_MAX: usize = 16;
+/// Attributes of NFLOG before the packet.
+const ATTRIBUTES_MAX: usize = 64;
+const NFLOG_PAYLOAD: u16 = 9;
+/// Kinds of hardware (ARPHRD_) of Linux cooked captures, whose payload begins with another header.
+const HARDWARE_80211: u16 = 801;
+const HARDWARE_RADIOTAP: u16 = 803;
+const HARDWARE_NETLINK: u16 = 824;
+
+fn little(bytes: &[u8], at: usize) -> Option<u16> {
+    short(bytes, at).map(u16::swap_bytes)
+}
+
+/// The first header of a frame.
+pub(super) fn by_type(link: LinkType, bytes: &[u8]) -> Next {
+    let wlan = Layer::Wlan { padded: false };
+    Ok(match link.0 {
+        1 => (Layer::Ethernet, 0),
+        12 | 14 | 101 => (Layer::Ip, 0),
+        228 => (Layer::Ipv4, 0),
+        229 => (Layer::Ipv6, 0),
+        0 | 108 => (Layer::Ip, 4),
+        9 => (Layer::Ppp, 0),
+        50 | 104 => (Layer::Serial, 0),
+        204 => (Layer::Serial, 1),
+        51 => (Layer::Pppoe, 0),
+        // Frame control, two addresses.
+        10 if bytes.first().is_some_and(|control| control & 0x70 == 0x50) => (Layer::Llc, 13),
+        10 => return Err(Skipped::Named("FDDI management")),
+        11 | 100 => (Layer::Llc, 0),
+        105 => (wlan, 0),
+        109 => (Layer::Ip, 12),
+        113 => return cooked(bytes, [2, 14], 16),
+        276 => return cooked(bytes, [8, 0], 20),
+        117 => {
+            let length = usize::from(*bytes.first().ok_or(Skipped::CUT)?);
+            (Layer::Ip, length.next_multiple_of(4))
+        }
+        119 | 163 => (wlan, prism(bytes).ok_or(Skipped::CUT)?),
+        127 => return super::wlan::radiotap(bytes),
+        192 => {
+            let (length, next) = little(bytes, 2).zip(little(bytes, 4)).ok_or(Skipped::CUT)?;
+            (Layer::Link(LinkType(next)), usize::from(length).max(8))
+        }
+        219 => (Layer::Mpls, 0),
+        239 => return nflog(bytes),
+        258 => {
+            let (length, next) = little(bytes, 0).zip(little(bytes, 8)).ok_or(Skipped::CUT)?;
+            (Layer::Link(LinkType(next)), usize::from(length).max(12))
+        }
+        _ => return Err(Skipped::Link(link)),
+    })
+}
+
+/// Linux cooked captures: kind of hardware and protocol are at `at`.
+fn cooked(bytes: &[u8], at: [usize; 2], header_bytes: usize) -> Next {
+    let [hardware, protocol] = at.map(|at| short(bytes, at));
+    let (hardware, protocol) = hardware.zip(protocol).ok_or(Skipped::CUT)?;
+    Ok(match (hardware, protocol) {
+        (HARDWARE_NETLINK, _) => return Err(Skipped::Named("Linux netlink")),
+        (HARDWARE_80211, _) => (Layer::Wlan { padded: false }, header_bytes),
+        (HARDWARE_RADIOTAP, _) => (Layer::Link(LinkType(127)), header_bytes),
+        (_, 1) => return Err(Skipped::Named("IPX")),
+        (_, 4) => (Layer::Llc, header_bytes),
+        (_, 0x000c..=0x000e) => return Err(Skipped::Named("CAN")),
+        (_, protocol) => (Layer::Type(protocol), header_bytes),
+    })
+}
+
+/// Length of a Prism or AVS header: both say it, the former in the byte order of who wrote it.
+fn prism(bytes: &[u8]) -> Option<usize> {
+    let (kind, length) = (word(bytes, 0)?, word(bytes, 4)?);
+    let avs = kind & 0xffff_f000 == 0x8021_1000;
+    let length = if avs || length < 1 << 16 { length } else { length.swap_bytes() };
+    (length < 1 << 16).then_some(length as usize)
+}
+
+/// NFLOG: attributes in the byte order of who wrote them; one is the packet.
+fn nflog(bytes: &[u8]) -> Next {
+    let mut at = 4;
+    for _ in 0..ATTRIBUTES_MAX {
+        let rest = bytes.get(at..).ok_or(Skipped::CUT)?;
+        let (length, kind) = little(rest, 0).zip(little(rest, 2)).ok_or(Skipped::CUT)?;
+        let fits = |length: u16| (4..=rest.len()).contains(&usize::from(length));
+        let (length, kind) = match fits(length) && kind < 1 << 8 {
+            true => (length, kind),
+            false => (length.swap_bytes(), kind.swap_bytes()),
+        };
+        if kind == NFLOG_PAYLOAD {
+            return Ok((Layer::Ip, at + 4));
+        }
+        at += usize::from(length).max(4).next_multiple_of(4);
+    }
+    Err(Skipped::Named("NFLOG without a packet"))
+}
+
+/// What an EtherType names; numbers up to 1500 are lengths.
+pub(super) fn by_ethertype(number: u16, bytes: &[u8]) -> Next {
+    Ok(match number {
+        IPV4 => (Layer::Ipv4, 0),
+        IPV6 => (Layer::Ipv6, 0),
+        // VLAN tags: IEEE 802.1Q, 802.1ad, and two that are older.
+        0x8100 | 0x88a8 | 0x9100 | 0x9200 => (Layer::Type(short(bytes, 2).ok_or(Skipped::CUT)?), 4),
+        0x8847 | 0x8848 => (Layer::Mpls, 0),
+        0x8864 => (Layer::Pppoe, 0),
+        0x880b => (Layer::Ppp, 0),
+        0x6558 => (Layer::Ethernet, 0),
+        // IEEE 802.1ah: service identifier, then the customer's frame.
+        0x88e7 => (Layer::Ethernet, 4),
+        0..=1500 => (Layer::Llc, 0),
+        _ => return Err(Skipped::ethertype(number)),
+    })
+}
+
+/// IEEE 802.2, with SNAP where it is (RFC 1042).
+pub(super) fn llc(bytes: &[u8]) -> Next {
+    let &[destination, source, control] = bytes.first_chunk().ok_or(Skipped::CUT)?;
+    match (destination, source, control) {
+        (0xaa, 0xaa, 3) => {
+            let (organisation, kind) = word(bytes, 2).zip(short(bytes, 6)).ok_or(Skipped::CUT)?;
+            match (organisation & 0xff_ffff, kind) {
+                // RFC 1042, and IEEE 802.1H for what the former does not carry.
+                (0 | 0x00_00f8, 1501..) => Ok((Layer::Type(kind), 8)),
+                (0x00_000c, 0x2000) => Err(Skipped::Named("CDP")),
+                (0x00_000c, 0x010b) => Err(Skipped::Named("spanning tree")),
+                (0x00_000c, _) => Err(Skipped::Named("Cisco's protocols on LLC")),
+                _ => Err(Skipped::Named("SNAP of another organisation")),
+            }
+        }
+        (0x06, 0x06, 3) => Ok((Layer::Ipv4, 3)),
+        _ => Err(Skipped::llc(destination)),
+    }
+}
+
+/// PPP (RFC 1661, 1662); address and control, and a byte of the protocol, may be left out.
+pub(super) fn ppp(bytes: &[u8]) -> Next {
+    let mut at = if bytes.starts_with(&[0xff, 3]) { 2 } else { 0 };
+    let first = u16::from(*bytes.get(at).ok_or(Skipped::CUT)?);
+    let protocol = if first & 1 == 1 {
+        at += 1;
+        first
+    } else {
+        at += 2;
+        short(bytes, at - 2).ok_or(Skipped::CUT)?
+    };
+    match protocol {
+        0x0021 => Ok((Layer::Ipv4, at)),
+        0x0057 => Ok((Layer::Ipv6, at)),
+        0x0281 | 0x0283 => Ok((Layer::Mpls, at)),
+        _ => Err(Skipped::ppp(protocol)),
+    }
+}
+
+/// PPP, or Cisco's HDLC, which begins with another address.
+pub(super) fn serial(bytes: &[u8]) -> Next {
+    match bytes {
+        [0x0f | 0x8f, 0, 0x80, 0x35, ..] => Err(Skipped::Named("Cisco HDLC keep-alives")),
+        [0x0f | 0x8f, 0, high, low, ..] => Ok((Layer::Type(u16::from_be_bytes([*high, *low])), 4)),
+        _ => Ok((Layer::Ppp, 0)),
+    }
+}
+
+/// PPPoE (RFC 2516).
+pub(super) fn pppoe(bytes: &[u8]) -> Next {
+    match bytes.get(1).ok_or(Skipped::CUT)? {
+        0 => Ok((Layer::Ppp, 6)),
+        _ => Err(Skipped::Named("PPPoE discovery")),
+    }
+}
+
+/// MPLS (RFC 3032). Nothing names the payload: an IP packet is told by its header, a pseudowire of
+/// Ethernet (RFC 4448), with or without a control word, by that of the frame.
+pub(super) fn mpls(bytes: &[u8]) -> Next {
+    let labels = bytes.chunks_exact(4).take(LABELS_MAX);
+    let last = labels.clone().position(|label| label[2] & 1 == 1).ok_or(Skipped::CUT)?;
+    let at = 4 * (last + 1);
+    let payload = &bytes[at..];
+    match payload.first().ok_or(Skipped::CUT)? >> 4 {
+        4 if is_ipv4(payload) => Ok((Layer::Ipv4, at)),
+        6 if is_ipv6(payload) => Ok((Layer::Ipv6, at)),
+        0 if payload.get(4..).is_some_and(is_ethernet) => Ok((Layer::Ethernet, at + 4)),
+        _ if is_ethernet(payload) => Ok((Layer::Ethernet, at)),
+        1 => Err(Skipped::Named("MPLS associated channel")),
+        _ => Err(Skipped::Named("MPLS with a payload that is not known")),
+    }
+}
+
+fn is_ipv4(bytes: &[u8]) -> bool {
+    let header = bytes.first().map_or(0, |first| u16::from(first & 15) * 4);
+    bytes.first().is_some_and(|first| first >> 4 == 4)
+        && header >= 20
+        && short(bytes, 2).is_some_and(|total| total >= header || total == 0)
+}
+
+fn is_ipv6(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|first| first >> 4 == 6) && bytes.len() >= 40
+}
+
+/// Is this an Ethernet frame with something known in it?
+fn is_ethernet(frame: &[u8]) -> bool {
+    let Some(inside) = frame.get(14..) else { return false };
+    match short(frame, 12) {
+        Some(IPV4) => is_ipv4(inside),
+        Some(IPV6) => is_ipv6(inside),
+        Some(0x8100 | 0x88a8 | 0x8847 | 0x8848 | 0x8864) => true,
+        Some(length @ ..=1500) => {
+            let known = match llc(inside) {
+                Ok(_) => true,
+                Err(skipped) => matches!(skipped, Skipped::Named(_)) && skipped != Skipped::CUT,
+            };
+            usize::from(length) <= inside.len().max(46) && known
+        }
+        Some(number) => matches!(Skipped::ethertype(number), Skipped::Named(_)),
+        None => false,
+    }
+}

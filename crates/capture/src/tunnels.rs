@@ -1,0 +1,84 @@
+//! Numbers for tunnels of a file, and counts of what has many kinds.
+
+use crate::decode::{Identity, Outer};
+use hashbrown::HashMap;
+
+/// Tunnels, and tunnels within them, by numbers from 1.
+#[derive(Debug, Default)]
+pub(crate) struct Tunnels {
+    known: HashMap<Vec<Identity>, u32>,
+    /// As the first packet of each has them.
+    outer: Vec<Vec<Outer>>,
+    /// Of the packet before.
+    identity: Vec<Identity>,
+    last: u32,
+}
+
+/// Numbers of tunnels; those of the packets beyond share the last one.
+const TUNNELS_MAX: usize = 1 << 20;
+
+impl Tunnels {
+    /// The number of tunnels in one another, the outermost first.
+    pub(crate) fn number(&mut self, outer: &[Outer]) -> u32 {
+        let identities = outer.iter().map(Outer::identity);
+        if self.last > 0 && self.identity.iter().copied().eq(identities.clone()) {
+            return self.last;
+        }
+        self.identity.clear();
+        self.identity.extend(identities);
+        self.last = match self.known.get(&self.identity) {
+            Some(&number) => number,
+            None if self.outer.len() < TUNNELS_MAX => {
+                self.outer.push(outer.to_vec());
+                let number = self.outer.len() as u32;
+                self.known.insert(self.identity.clone(), number);
+                number
+            }
+            None => TUNNELS_MAX as u32,
+        };
+        self.last
+    }
+
+    /// What a number stands for; 0: no tunnel.
+    pub(crate) fn outer(&self, number: u32) -> &[Outer] {
+        let index = (number as usize).checked_sub(1);
+        index.and_then(|index| self.outer.get(index)).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Counts by kind, in the order of their first appearance.
+#[derive(Clone, Debug)]
+pub struct Tallies<T> {
+    counts: Vec<(T, u64)>,
+}
+
+/// Kinds that are counted one by one.
+const KINDS_MAX: usize = 64;
+
+impl<T> Default for Tallies<T> {
+    fn default() -> Self {
+        Self { counts: Vec::new() }
+    }
+}
+
+impl<T: Copy + PartialEq> Tallies<T> {
+    /// Counts one of a kind, as `others` if there are too many kinds.
+    pub(crate) fn add(&mut self, kind: T, others: T) {
+        let kinds = self.counts.len();
+        if let Some((_, count)) = self.counts.iter_mut().find(|(known, _)| *known == kind) {
+            *count += 1;
+        } else if kinds < KINDS_MAX {
+            self.counts.push((kind, 1));
+        } else if let Some((_, count)) = self.counts.iter_mut().find(|(known, _)| *known == others)
+        {
+            *count += 1;
+        } else {
+            self.counts.push((others, 1));
+        }
+    }
+
+    /// Kinds and how many there were of each.
+    pub fn counts(&self) -> &[(T, u64)] {
+        &self.counts
+    }
+}
