@@ -10,7 +10,6 @@ results.flows  # one row per flow and run
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from dumbbell._core import version as __version__
@@ -74,6 +73,7 @@ def run(
     from dumbbell.experiment.load import load
     from dumbbell.output import check_place
     from dumbbell.store import Store
+    from dumbbell.store_temporary import temporary_store
 
     def results(kept: Store) -> Results:
         from dumbbell.captures import write_captures
@@ -100,11 +100,8 @@ def run(
         check_kept(experiment, path)
         check_place(Path(traces) / "trace.tr")
     if store is None:
-        with (
-            tempfile.TemporaryDirectory(prefix="dumbbell-") as folder,
-            Store(Path(folder), write=True) as kept,
-        ):
-            return results(kept)
+        with temporary_store() as kept:
+            return results(kept).in_memory()
     with Store(Path(store), write=True) as kept:
         return results(kept)
 

@@ -18,7 +18,7 @@ from dumbbell.engines.linux.trial import carry_a_flow
 from dumbbell.errors import DumbbellError
 from dumbbell.execution.runner import default_workers
 from dumbbell.experiment.load import load_text
-from dumbbell.store import Store
+from dumbbell.store_temporary import temporary_store
 
 PACKAGES = ("pydantic", "polars", "pyarrow", "typer", "rich", "ruamel.yaml", "numpy", "altair")
 _PROBE = """\
@@ -84,8 +84,8 @@ def _simulator() -> str:
 
 
 def _store() -> str:
-    with tempfile.TemporaryDirectory(prefix="dumbbell-") as folder:
-        Store(Path(folder), write=True).close()
+    with temporary_store():
+        pass
     return f"can be written below {tempfile.gettempdir()}"
 
 

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dumbbell.store_files import write_all
+
 _HEAD = struct.Struct("<4sIQ")
 _LENGTH = struct.Struct("<I")
 _MAGIC = b"DBJ1"
@@ -67,11 +69,20 @@ def decode(data: bytes) -> Iterator[tuple[Entry, int]]:
 
 def read(path: Path) -> list[Entry]:
     """All complete entries of a file; none if it is gone."""
+    return read_whole(path)[0]
+
+
+def read_whole(path: Path) -> tuple[list[Entry], int]:
+    """All complete entries of a file, and how many bytes follow the last of them."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        return []
-    return [entry for entry, _ in decode(data)]
+        return [], 0
+    entries, end = [], 0
+    for entry, at in decode(data):
+        entries.append(entry)
+        end = at
+    return entries, len(data) - end
 
 
 class Journal:
@@ -91,6 +102,11 @@ class Journal:
             raise
         self._size = os.fstat(self._file).st_size
         self._dirty = False
+
+    @property
+    def owner(self) -> str:
+        """Name of the writer: unfinished files that carry it are abandoned once the lock is."""
+        return self.path.stem
 
     @classmethod
     def create(cls, folder: Path) -> Journal:
@@ -118,10 +134,8 @@ class Journal:
     def append(self, entry: Entry) -> None:
         """Adds an entry. It survives the process from here on, a power failure after `sync`."""
         data = encode(entry)
-        view = memoryview(data)
         try:
-            while view:
-                view = view[os.write(self._file, view) :]
+            write_all(self._file, data)
         except BaseException:
             os.ftruncate(self._file, self._size)
             raise

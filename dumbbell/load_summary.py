@@ -26,7 +26,7 @@ COLUMNS: dict[str, tuple[str, str, str]] = {
 
 def rows(results: Tables) -> list[dict[str, Any]]:
     """One row per cell: factors, columns with `_low` and `_high` (95 %); none without probes."""
-    if results.probes.is_empty():
+    if not results.has("probes"):
         return []
     factors = list(results.experiment.factors)
     columns = {

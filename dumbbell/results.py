@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -26,9 +28,25 @@ class ExperimentInfo:
     seed: int
 
 
-@dataclass(frozen=True, slots=True)
+class LargeTables(Protocol):
+    """Tables of many rows that are read from files when they are asked for."""
+
+    def load(self, name: str) -> pl.DataFrame:
+        """A table of all runs."""
+
+    def parts(self, name: str, columns: Sequence[str] | None) -> Iterator[pl.DataFrame]:
+        """Some columns of a table, run by run; all columns by default."""
+
+    def has(self, name: str) -> bool:
+        """Whether the table has rows."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
 class Results:
     """Everything measured in an experiment.
+
+    Results of a store read the tables over time (`samples`, `queues`, `drops`, `packets`, `hops`,
+    `probes`) when they are first asked for; `parts` goes through one run by run.
 
     Every frame begins with the columns `run` (hash of scenario, seed and engine version), one text
     column per factor holding the level as written, `repeat` (0, 1, …) and `seed`. After them
@@ -63,3 +81,74 @@ class Results:
     connections: pl.DataFrame
     hops: pl.DataFrame
     runs: pl.DataFrame
+
+    def parts(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """A table in parts of whole runs, in the order of the design: never all of it at once where
+        it can be read run by run.
+
+        Args:
+            name: The table.
+            columns: Those that are wanted; None: all. `run` is always there.
+        """
+        frame: pl.DataFrame = getattr(self, name)
+        if not frame.is_empty():
+            yield frame if columns is None else frame.select(list(dict.fromkeys(["run", *columns])))
+
+    def has(self, name: str) -> bool:
+        """Whether a table has rows; reads none of it."""
+        frame: pl.DataFrame = getattr(self, name)
+        return not frame.is_empty()
+
+    def with_tables(self, **tables: pl.DataFrame) -> Results:
+        """The same with other tables."""
+        known = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Results(**{**known, **tables})
+
+    def in_memory(self) -> Results:
+        """The same with every table read: nothing hangs on a store any more."""
+        known: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Results(**known)
+
+    def __repr__(self) -> str:
+        info = self.experiment
+        return f"<Results of {info.name}: {self.runs.height} runs, {self.flows.height} flows>"
+
+
+class StoredResults(Results):
+    """Results whose large tables stay in the store until they are asked for."""
+
+    _large: LargeTables
+
+    @classmethod
+    def of(
+        cls, experiment: ExperimentInfo, small: dict[str, pl.DataFrame], large: LargeTables
+    ) -> StoredResults:
+        """Results of small tables as they are, and large ones where they lie."""
+        made = object.__new__(cls)
+        made.__dict__.update(experiment=experiment, _large=large, **small)
+        return made
+
+    def __getattr__(self, name: str) -> pl.DataFrame:
+        # Only where the table is not there yet.
+        if name.startswith("_") or name not in {field.name for field in fields(self)}:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        frame = self._large.load(name)
+        self.__dict__[name] = frame
+        return frame
+
+    def parts(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """See :meth:`Results.parts`."""
+        if name in self.__dict__:
+            yield from super().parts(name, columns)
+        else:
+            yield from self._large.parts(name, columns)
+
+    def has(self, name: str) -> bool:
+        """See :meth:`Results.has`."""
+        return super().has(name) if name in self.__dict__ else self._large.has(name)
+
+    def with_tables(self, **tables: pl.DataFrame) -> Results:
+        """See :meth:`Results.with_tables`."""
+        made = object.__new__(StoredResults)
+        made.__dict__.update({**self.__dict__, **tables})
+        return made

@@ -3,24 +3,25 @@
 ```
 store.json                   format of the store
 experiments/<id>.json        each experiment with its runs
-journal/<writer>.log         finished runs not yet in a segment
-segments/<id>/*.parquet      small tables of many runs; counts once manifest.json is there
+journal/<writer>.log         finished runs not yet in a segment; locked while its writer lives
+segments/<id>/*.parquet      small tables of many runs; manifest.json has checksums of all of them
 runs/<id>.<table>.parquet    tables over time, of one run, where they are kept
 runs/<id>.pcapng             what passed its taps, where it was captured
+.<name>.<writer>.tmp         not yet complete; abandoned if the writer's journal is not locked
 ```
 
 A finished run is in the journal before it is reported as finished; `fsync` happens at most once
-a second. Several processes may write to one store at once.
+a second. Several processes may write to one store at once, and create it. Checksums of a run's
+files are compared before it counts as done, and before it is read. Where nothing is to be written,
+nothing is opened for writing.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import io
-import json
+import shlex
 import time
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -28,13 +29,18 @@ import polars as pl
 
 from dumbbell.engines.base import Run, RunResult
 from dumbbell.errors import StoreError, nearest_name, shortened
-from dumbbell.files import sync_path, write_file
-from dumbbell.journal import Entry, Journal, read
+from dumbbell.files import sync_path
+from dumbbell.journal import Entry, Journal
 from dumbbell.records import Planned, Record, index, placed, read_record, record_id
-from dumbbell.results import ExperimentInfo, Results
-from dumbbell.store_tables import LARGE, SMALL, as_now, empty, frames_of, parquet
+from dumbbell.results import ExperimentInfo, Results, StoredResults
+from dumbbell.store_adopt import adopt
+from dumbbell.store_files import is_refused, is_temporary, listed, mark_of, write_owned
+from dumbbell.store_index import Damage, Index, Kept, Sound
+from dumbbell.store_large import StoredTables
+from dumbbell.store_place import MARK, begin_writing, check_format, check_name, create, is_store
+from dumbbell.store_segments import write_segment
+from dumbbell.store_tables import LARGE, SMALL, empty, frames_of, parquet
 
-FORMAT = 1
 SEGMENT_RUNS = 512
 SEGMENT_BYTES = 64 << 20
 SYNC_S = 1.0
@@ -44,6 +50,7 @@ class Store:
     """An open store. `StoreError` from any method is one message for the user."""
 
     def __init__(self, path: Path, *, write: bool) -> None:
+        check_name(path)
         self.path = path
         self._write = write
         self._journal: Journal | None = None
@@ -52,51 +59,40 @@ class Store:
         self._unsynced: list[Path] = []
         self._synced_at = 0.0
         self._known: set[str] = set()
+        self._sound = Sound(path)
         with self._clear("opened"):
             self._open()
 
     # Opening and closing
 
     def _open(self) -> None:
-        mark = self.path / "store.json"
-        if not mark.exists():
-            if not self._write:
-                raise StoreError(f"{self.path}: not a store of Dumbbell")
-            if self.path.exists() and any(self.path.iterdir()):
+        if not (self.path / MARK).exists():
+            if self._write:
+                self._journal = create(self.path)
+            elif is_store(self.path):
                 raise StoreError(
-                    f"{self.path}: a folder with other things in it, not a store: choose another"
+                    f"{self.path / MARK}: missing; `dumbbell run FILE --store "
+                    f"{shlex.quote(str(self.path))}` writes it again"
                 )
-            self.path.mkdir(parents=True, exist_ok=True)
-            write_file(mark, json.dumps({"format": FORMAT}).encode(), sync=True)
-        try:
-            found = json.loads(mark.read_bytes())["format"]
-        except (ValueError, KeyError, TypeError):
-            raise StoreError(f'{mark}: damaged; it should hold {{"format": {FORMAT}}}') from None
-        if not isinstance(found, int) or found > FORMAT:
-            raise StoreError(
-                f"{self.path}: written by a newer Dumbbell (format {found}; this one reads "
-                f"{FORMAT}); it was left as it is"
-            )
+            else:
+                raise StoreError(f"{self.path}: not a store of Dumbbell")
+        check_format(self.path)
         if self._write:
-            for folder in ("experiments", "journal", "segments", "runs"):
-                (self.path / folder).mkdir(exist_ok=True)
-            self._journal = Journal.create(self.path / "journal")
-            self._adopt()
-        # The journals first: meanwhile another process may move runs from there to segments.
-        self._known = {entry.fields["run"] for entry in self._journalled()}
-        self._known |= {run for segment in self._segments() for run in segment[1]}
+            adopt(self.path, self._journal, self._sound)
+        self._index = Index(self.path, self._sound)
+        self._known = self._index.runs()
 
-    def _adopt(self) -> None:
-        """Seals what dead writers left."""
-        for path in sorted((self.path / "journal").glob("*.log")):
-            if self._journal is not None and path == self._journal.path:
-                continue
-            orphan = Journal.adopt(path)
-            if orphan is not None:
-                entries = read(path)
-                if entries:
-                    self._seal(entries)
-                orphan.remove()
+    def prepare(self) -> None:
+        """Begins to write: where the store cannot be written, that is said before anything runs."""
+        with self._clear("written"):
+            self._writer()
+
+    def _writer(self) -> Journal:
+        if not self._write:
+            raise StoreError(f"{self.path}: the store is open for reading")
+        if self._journal is None:
+            self._journal = begin_writing(self.path)
+        return self._journal
 
     @contextlib.contextmanager
     def _clear(self, what: str) -> Iterator[None]:
@@ -128,7 +124,7 @@ class Store:
                 self._sync_files()
                 if self._entries:
                     journal.sync()
-                    self._seal(self._entries)
+                    write_segment(self.path, self._entries, journal.owner)
                 journal.remove()
         finally:
             journal.close()
@@ -139,45 +135,66 @@ class Store:
     def __contains__(self, run: str) -> bool:
         return run in self._known
 
+    def check(self, runs: Iterable[str]) -> list[Damage]:
+        """Reads all that is kept of some runs and compares checksums.
+
+        What is damaged is not in the store any more, until it is added again. Returns why.
+        """
+        with self._clear("read"):
+            found = self._index.named() & set(runs)
+            whole, damages = self._index.sound(found)
+        self._known -= found - set(whole)
+        return damages
+
+    def digest(self, run: str) -> str | None:
+        """The digest that was recorded of a run, damaged or not; None if it cannot be read."""
+        with self._clear("read"):
+            return self._index.digest(run)
+
     def add(self, run: Run, engine: str, version: str, result: RunResult) -> None:
         """Keeps a finished run. When this returns, the run survives the end of the process."""
-        if self._journal is None:
-            raise StoreError(f"{self.path}: the store is open for reading")
-        fields = {
-            "run": run.id,
-            "engine": engine,
-            "engine_version": version,
-            "digest": result.digest,
-            "wall_s": result.wall_s,
-            "packets": result.packets,
-            "events": result.events,
-            "scenario": run.scenario,
-        }
-        small = {name: result.tables[name] for name in SMALL if name in result.tables}
-        entry = Entry(fields, small)
         with self._clear("written"):
-            for name in LARGE:
-                self._keep_large(run.id, name, result.tables.get(name))
-            if result.capture is not None:
-                path = self._capture_of(run.id)
-                write_file(path, result.capture, sync=False)
-                self._unsynced.append(path)
-            self._journal.append(entry)
+            journal = self._writer()
+            files = dict(self._keep_files(run.id, result, journal))
+            fields = {
+                "run": run.id,
+                "engine": engine,
+                "engine_version": version,
+                "digest": result.digest,
+                "wall_s": result.wall_s,
+                "packets": result.packets,
+                "events": result.events,
+                "scenario": run.scenario,
+                "files": files,
+            }
+            small = {name: result.tables[name] for name in SMALL if name in result.tables}
+            entry = Entry(fields, small)
+            journal.append(entry)
             self._known.add(run.id)
             self._entries.append(entry)
             self._bytes += sum(map(len, small.values())) + len(run.scenario)
             self.tick()
             if len(self._entries) >= SEGMENT_RUNS or self._bytes >= SEGMENT_BYTES:
-                self._rotate(self._journal)
+                self._rotate(journal)
 
-    def _keep_large(self, run: str, name: str, data: bytes | None) -> None:
-        if data is None:
-            return
-        frame = pl.read_ipc_stream(data)
-        if frame.height:
-            path = self.path / "runs" / f"{run}.{name}.parquet"
-            write_file(path, parquet(frame), sync=False)
+    def _keep_files(
+        self, run: str, result: RunResult, journal: Journal
+    ) -> Iterator[tuple[str, tuple[int, str]]]:
+        """Writes the tables over time and the capture of a run; their names and marks."""
+        written: dict[str, bytes] = {}
+        for name in LARGE:
+            if name in result.tables:
+                frame = pl.read_ipc_stream(result.tables[name])
+                if frame.height:
+                    written[f"{run}.{name}.parquet"] = parquet(frame)
+        if result.capture is not None:
+            written[self._capture_of(run).name] = result.capture
+        for name, data in written.items():
+            path, mark = self.path / "runs" / name, mark_of(data)
+            write_owned(path, data, journal.owner, sync=False)
             self._unsynced.append(path)
+            self._sound.trust(name, mark)
+            yield name, (mark.size, mark.hash)
 
     def _capture_of(self, run: str) -> Path:
         return self.path / "runs" / f"{run}.pcapng"
@@ -203,51 +220,14 @@ class Store:
             sync_path(self.path / "runs")
         self._unsynced = []
 
-    # Segments
-
     def _rotate(self, journal: Journal) -> None:
         """Moves the journal's runs to a segment; a new journal begins."""
         self._sync_files()
-        self._seal(self._entries)
+        write_segment(self.path, self._entries, journal.owner)
         self._journal = Journal.create(self.path / "journal")
         self._entries = []
         self._bytes = 0
         journal.remove()
-
-    def _seal(self, entries: Sequence[Entry]) -> None:
-        """Writes a segment: tables first, the manifest last."""
-        folder = self.path / "segments" / f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}"
-        folder.mkdir()
-        sizes = {}
-        for name, frame in frames_of(entries).items():
-            data = parquet(frame)
-            write_file(folder / f"{name}.parquet", data, sync=True)
-            sizes[name] = len(data)
-        runs = [entry.fields["run"] for entry in entries]
-        manifest = json.dumps({"format": FORMAT, "tables": sizes, "runs": runs})
-        write_file(folder / "manifest.json", manifest.encode(), sync=True)
-        sync_path(folder.parent)
-
-    def _segments(self) -> Iterator[tuple[Path, list[str]]]:
-        """Every complete segment with its runs."""
-        for manifest in sorted((self.path / "segments").glob("*/manifest.json")):
-            try:
-                found = json.loads(manifest.read_bytes())
-                sizes, runs = found["tables"], list(found["runs"])
-                whole = all(
-                    (manifest.parent / f"{name}.parquet").stat().st_size == size
-                    for name, size in sizes.items()
-                )
-            except (OSError, ValueError, KeyError, TypeError, AttributeError):
-                continue  # its runs count as not done, and are done again
-            if whole:
-                yield manifest.parent, runs
-
-    def _journalled(self) -> list[Entry]:
-        entries = []
-        for path in sorted((self.path / "journal").glob("*.log")):
-            entries += read(path)
-        return entries
 
     # Experiments and results
 
@@ -257,37 +237,64 @@ class Store:
         engine: str,
         overrides: Mapping[str, Sequence[str]],
         runs: Iterable[Planned],
+        file: str = "",
     ) -> str:
-        """Notes an experiment and its runs, done or not; returns its id."""
+        """Notes an experiment and its runs, done or not; returns its id.
+
+        The same experiment run again is written only to be the last; a store that is read-only
+        stays as it is.
+        """
         key = record_id(info, overrides, engine)
-        fields = {
-            "format": FORMAT,
-            "name": info.name,
-            "yaml": info.yaml,
-            "factors": info.factors,
-            "repeats": info.repeats,
-            "seed": info.seed,
-            "engine": engine,
-            "overrides": {name: list(levels) for name, levels in overrides.items()},
-            "updated_ns": time.time_ns(),
-            "runs": [[one.run, dict(one.levels), one.repeat, one.seed] for one in runs],
-        }
+        others = [record for record in self._records()[0] if record.id != key]
+        order = 1 + max((record.order for record in others), default=0)
+        made = Record(key, info, engine, overrides, time.time_ns(), tuple(runs), order, file)
+        path = self.path / "experiments" / f"{key}.json"
         with self._clear("written"):
-            path = self.path / "experiments" / f"{key}.json"
-            write_file(path, json.dumps(fields, ensure_ascii=False).encode(), sync=True)
+            before = self._record(path)[0]
+            same = before is not None and before.fields() == made.fields()
+            if same and before is not None and before.order >= order:
+                return key
+            try:
+                write_owned(path, made.encoded(), self._writer().owner, sync=True)
+            except OSError as error:
+                if not (same and is_refused(error)):
+                    raise
         return key
 
     def experiments(self) -> list[Record]:
-        """All experiments, the one run last at the end."""
-        records = []
+        """All experiments, the one run last at the end. Raises `StoreError` if one is damaged."""
+        records, wrong = self._records()
+        if wrong:
+            again = f"`dumbbell run FILE --store {shlex.quote(str(self.path))}`"
+            raise StoreError(f"{wrong[0]}; {again} with its experiment file repairs it")
+        return records
+
+    def _records(self) -> tuple[list[Record], list[Damage]]:
+        """Experiments that can be read, the last at the end, and those that cannot."""
+        records, wrong = [], []
         with self._clear("read"):
-            for path in (self.path / "experiments").glob("*.json"):
-                try:
-                    fields = json.loads(path.read_bytes())
-                    records.append(read_record(path.stem, fields))
-                except (ValueError, KeyError, TypeError):
-                    raise StoreError(f"{path}: damaged; delete it and run again") from None
-        return sorted(records, key=lambda record: record.updated_ns)
+            paths = {path.stem: path for path in listed(self.path / "experiments", "*.json")}
+            for segment in self._index.segments:
+                for key in segment.experiments:
+                    paths.setdefault(key, self.path / "experiments" / f"{key}.json")
+            for path in paths.values():
+                if is_temporary(path.name):
+                    continue
+                record, why = self._record(path)
+                if record is not None:
+                    records.append(record)
+                else:
+                    wrong.append(Damage(path, why))
+        return sorted(records, key=lambda one: (one.order, one.updated_ns, one.id)), wrong
+
+    def _record(self, path: Path) -> tuple[Record | None, str]:
+        """The experiment of a file, or why it cannot be read."""
+        try:
+            return read_record(path.stem, path.read_bytes()), ""
+        except FileNotFoundError:
+            return None, "missing"
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            return None, f"damaged: {error}" if type(error) is ValueError else "damaged"
 
     def results(self, experiment: str | Record | None = None) -> Results:
         """The results of an experiment, as far as its runs are done.
@@ -296,19 +303,36 @@ class Store:
             experiment: Its name, its id or its record; None: the one run last.
 
         Raises:
-            StoreError: There is no such experiment, or the store cannot be read.
+            StoreError: There is no such experiment, or the store cannot be read, or something of
+                the experiment's runs is damaged.
         """
         record = experiment if isinstance(experiment, Record) else self._chosen(experiment)
         wanted = {one.run for one in record.runs}
         with self._clear("read"):
-            found = self._small(wanted)
-            for name in LARGE:
-                found[name] = self._large(name, sorted(wanted & self._known))
-        runs = index(record)
-        tables = {name: placed(runs, frame) for name, frame in found.items()}
-        return Results(experiment=record.info, **tables)
+            self._index = Index(self.path, self._sound)
+            kept, damages = self._index.sound(wanted)
+            self._known = self._index.runs() - (wanted - set(kept))
+            if missing := wanted - set(kept):
+                damages += self._index.unread(missing)
+            if damages:
+                others = f" (and {len(damages) - 1} more files)" if len(damages) > 1 else ""
+                raise StoreError(f"{damages[0]}{others}; {self.mended(record.file)}")
+            found = self._small(kept)
+        design = index(record)
+        tables = {name: placed(design, frame) for name, frame in found.items()}
+        return StoredResults.of(record.info, tables, StoredTables(self.path, kept, design))
+
+    def mended(self, file: str) -> str:
+        """What repairs damaged runs, as the end of a message."""
+        store = shlex.quote(str(self.path))
+        name = shlex.quote(file) if file else "FILE"
+        return f"`dumbbell run {name} --store {store}` repairs it, as `dumbbell store repair` does"
 
     def _chosen(self, experiment: str | None) -> Record:
+        if experiment is not None:
+            one, _ = self._record(self.path / "experiments" / f"{experiment}.json")
+            if one is not None:
+                return one
         records = self.experiments()
         fitting = [r for r in records if experiment is None or experiment in (r.info.name, r.id)]
         if fitting:
@@ -322,29 +346,9 @@ class Store:
             f"{self.path}: no experiment {experiment!r}{hint}; there are {', '.join(names)}"
         )
 
-    def _small(self, wanted: set[str]) -> dict[str, pl.DataFrame]:
-        parts: dict[str, list[pl.DataFrame]] = {name: [] for name in (*SMALL, "runs")}
-        missing = set(wanted)
-        entries = [e for e in self._journalled() if e.fields["run"] in missing]
-        for folder, runs in self._segments():
-            here = missing & set(runs)
-            if here:
-                missing -= here
-                for name, frames in parts.items():
-                    data = (folder / f"{name}.parquet").read_bytes()
-                    frame = pl.read_parquet(io.BytesIO(data))
-                    frames.append(as_now(name, frame.filter(pl.col("run").is_in(list(here)))))
-        rest = {e.fields["run"]: e for e in entries if e.fields["run"] in missing}
-        for name, frame in frames_of(list(rest.values())).items():
-            parts[name].append(frame)
-        return {name: pl.concat(frames) for name, frames in parts.items()}
-
-    def _large(self, name: str, runs: Sequence[str]) -> pl.DataFrame:
-        found = {run: self.path / "runs" / f"{run}.{name}.parquet" for run in runs}
-        found = {run: path for run, path in found.items() if path.exists()}
-        if not found:
-            return empty(name)
-        frame = pl.read_parquet(list(found.values()), include_file_paths="path", glob=False)
-        runs_of = {str(path): run for run, path in found.items()}
-        run_of = pl.col("path").replace_strict(runs_of, return_dtype=pl.String())
-        return as_now(name, frame.select(run_of.alias("run"), pl.exclude("path")))
+    def _small(self, kept: Mapping[str, Kept]) -> dict[str, pl.DataFrame]:
+        parts = self._index.small(kept)
+        rest = [one.entry for one in kept.values() if one.entry is not None]
+        for name, frame in frames_of(rest).items():
+            parts.setdefault(name, []).append(frame)
+        return {name: pl.concat(parts.get(name) or [empty(name)]) for name in (*SMALL, "runs")}

@@ -48,14 +48,18 @@ def empty(name: str) -> pl.DataFrame:
     return pl.DataFrame(schema={"run": pl.String(), **table_schemas()[name]})
 
 
-def as_now(name: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """A table with the columns of today: those that an older version did not have are unknown."""
+def as_now(name: str, frame: pl.DataFrame, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """A table with the columns of today, or `run` and some of them: those that an older version did
+    not have are unknown."""
     unknown: dict[Any, int | float | str] = {
         pl.Int64(): -1,
         pl.Float64(): math.nan,
         pl.String(): "",
     }
     schema = empty(name).schema
+    if columns is not None:
+        wanted = ("run", *columns)
+        schema = pl.Schema({one: kind for one, kind in schema.items() if one in wanted})
     new = [
         pl.lit(unknown[kind], kind).alias(column)
         for column, kind in schema.items()
@@ -75,7 +79,7 @@ def frames_of(entries: Sequence[Entry]) -> dict[str, pl.DataFrame]:
                 frame = pl.read_ipc_stream(entry.tables[name])
                 parts.append(as_now(name, frame.with_columns(pl.lit(run).alias("run"))))
         frames[name] = pl.concat(parts)
-    rows = [dict(entry.fields) for entry in once.values()]
+    rows = [{name: entry.fields[name] for name in _RUN_SCHEMA} for entry in once.values()]
     frames["runs"] = pl.DataFrame(rows, schema=_RUN_SCHEMA) if rows else empty("runs")
     return frames
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -70,7 +69,7 @@ def _without_arrivals(results: Results) -> Results:
         return results
     process = pl.col("flow").str.replace(r"\.\d+$", "")
     arrived = pl.col("flow").str.contains(r"\.\d+$") & process.is_in(names)
-    return replace(results, flows=results.flows.filter(~arrived))
+    return results.with_tables(flows=results.flows.filter(~arrived))
 
 
 def table(results: Results) -> Table:

@@ -74,6 +74,7 @@ class FakeEngine:
         self._lock = threading.Lock()
 
     workers_max = None
+    repeatable = True
 
     def begin(self) -> list[str]:
         return []

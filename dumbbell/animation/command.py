@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,7 +24,7 @@ from dumbbell.experiment.load import canonical
 from dumbbell.experiment.units import TIME, QuantityError, whole
 from dumbbell.output import write_output
 from dumbbell.results import Results
-from dumbbell.store import Store
+from dumbbell.store_temporary import temporary_store
 from dumbbell.trace.command import begins, reading, refuse_loss
 
 _CAPTURES = (
@@ -171,15 +170,11 @@ def _experiment_scene(
     cell = experiment.cells[0]
     looked_at = looking(cell.scenario, window[1] or cell.duration_ns)
     cells = [replace(cell, scenario=looked_at, unsampled=None)]
-    with (
-        use_progress(RichProgress(err)),
-        tempfile.TemporaryDirectory(prefix="dumbbell-") as folder,
-        Store(Path(folder), write=True) as kept,
-    ):
+    with use_progress(RichProgress(err)), temporary_store() as kept:
         record = execute(
             replace(experiment, cells=cells), engine_named(wanted.engine), kept, workers=1
         )
-        results = kept.results(record)
+        results = kept.results(record).in_memory()
     return _run_scene(results, file.stem, wanted, window, given)
 
 

@@ -69,6 +69,10 @@ class Engine(Protocol):
     def workers_max(self) -> int | None:
         """Runs that may go on at once without changing each other; None: any number."""
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same scenario and seed give the same digest again."""
+
     def begin(self) -> list[str]:
         """Before the first run. Returns what the user should be told."""
 

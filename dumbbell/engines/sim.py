@@ -16,6 +16,7 @@ class SimEngine:
     name = "sim"
     version = _core.engine_version
     workers_max = None
+    repeatable = True
 
     def begin(self) -> list[str]:
         """Nothing to prepare."""

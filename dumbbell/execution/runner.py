@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from types import FrameType
 
@@ -20,6 +20,7 @@ from dumbbell.execution.plan import Task, plan
 from dumbbell.execution.progress import Progress, current_progress
 from dumbbell.experiment.load import Experiment, explain
 from dumbbell.store import Store
+from dumbbell.store_index import Damage
 
 TICK_S = 0.1
 _NS = 1e9
@@ -33,15 +34,21 @@ def default_workers() -> int:
 
 
 def execute(
-    experiment: Experiment, engine: Engine, store: Store, *, workers: int | None = None
+    experiment: Experiment,
+    engine: Engine,
+    store: Store,
+    *,
+    workers: int | None = None,
+    only: Collection[str] | None = None,
 ) -> str:
-    """Runs all that the store does not hold yet.
+    """Runs all that the store does not hold yet, or holds damaged.
 
     Args:
         experiment: What to run.
         engine: On what.
         store: Where to keep it, open for writing.
         workers: Threads; None: one per processor.
+        only: Ids of the runs to be made; None: all.
 
     Returns:
         The experiment's id in the store.
@@ -58,9 +65,17 @@ def execute(
         progress.note(note)
     _check(experiment, engine, progress)
     planned = [task.planned for task in tasks]
-    key = store.record(experiment.info, engine.name, experiment.overrides, planned)
-    missing = {task.run.id: task for task in tasks if task.run.id not in store}
     distinct = {task.run.id for task in tasks}
+    damages = store.check(distinct)
+    if damages:
+        progress.note(_damaged(damages))
+    overrides, file = experiment.overrides, experiment.file
+    key = store.record(experiment.info, engine.name, overrides, planned, file)
+    missing = {task.run.id: task for task in tasks if task.run.id not in store}
+    if missing:
+        store.prepare()
+    if only is not None:
+        missing = {run: task for run, task in missing.items() if run in only}
     progress.begin(experiment.info.name, len(missing), len(distinct) - len(missing))
     batch = _Batch(list(missing.values()), engine, store, progress)
     try:
@@ -74,6 +89,14 @@ def execute(
     finally:
         progress.end()
     return key
+
+
+def _damaged(damages: Sequence[Damage]) -> str:
+    """What is said of runs that are made again."""
+    runs = {run for one in damages for run in one.runs}
+    others = f" (and {len(damages) - 1} more files)" if len(damages) > 1 else ""
+    count = "1 run is" if len(runs) == 1 else f"{len(runs)} runs are"
+    return f"{damages[0]}{others}: {count} made again"
 
 
 def _workers(engine: Engine, wanted: int | None) -> int:
@@ -187,6 +210,15 @@ class _Batch:
             defect = isinstance(error, _core.DefectError)
             what = f"a defect of the engine {self.engine.name}: " if defect else ""
             self.failed.append(f"{task.label()}: {what}{error}")
+            return
+        recorded = self.store.digest(task.run.id)
+        if recorded not in (None, result.digest) and self.engine.repeatable:
+            del self.running[future]
+            self.failed.append(
+                f"{task.label()}: made again because what the store kept of it is damaged, its "
+                f"digest is {result.digest}; recorded was {recorded}: a defect of the engine "
+                f"{self.engine.name}, or the store was altered"
+            )
             return
         self.store.add(task.run, self.engine.name, self.engine.version, result)
         del self.running[future]

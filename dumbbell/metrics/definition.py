@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -85,6 +85,14 @@ class Tables(Protocol):
     @property
     def runs(self) -> pl.DataFrame:
         """One row per run."""
+        ...
+
+    def has(self, name: str) -> bool:
+        """Whether a table has rows; reads none of it."""
+        ...
+
+    def parts(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """Some columns of a table in parts of whole runs: those over time do not fit in memory."""
         ...
 
 

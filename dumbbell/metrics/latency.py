@@ -43,28 +43,24 @@ _STATISTICS = {
     "probe_loss_ratio": ratio((_SETTLED & ~_BACK).sum(), _SETTLED.sum()),
 }
 
-#: Statistics of the tables of probes that are alive: going through them takes a while.
-_KNOWN: dict[int, tuple[weakref.ref[pl.DataFrame], pl.DataFrame]] = {}
+#: Statistics of the results that are alive: going through their probes takes a while.
+_KNOWN: weakref.WeakKeyDictionary[Tables, pl.DataFrame] = weakref.WeakKeyDictionary()
 
 
 def _statistics(tables: Tables) -> pl.DataFrame:
     """All of `_STATISTICS` by run and flow, in one pass over the probes."""
-    probes = tables.probes
-    known = _KNOWN.get(id(probes))
-    if known is not None and known[0]() is probes:
-        return known[1]
-    found = (
-        probes.lazy()
-        .select("run", "flow", "time_ns", "delay_ns")
-        .join(load_windows(tables).lazy(), on="run")
-        .group_by("run", "flow")
-        .agg([value.cast(pl.Float64).alias(name) for name, value in _STATISTICS.items()])
-        .collect()
-    )
-    for key in [key for key, (frame, _) in _KNOWN.items() if frame() is None]:
-        del _KNOWN[key]
-    _KNOWN[id(probes)] = (weakref.ref(probes), found)
-    return found
+    if (known := _KNOWN.get(tables)) is not None:
+        return known
+    values = [value.cast(pl.Float64).alias(name) for name, value in _STATISTICS.items()]
+    empty = pl.DataFrame(schema=dict.fromkeys(("run", "flow"), pl.String()))
+    none = empty.with_columns(pl.lit(None, pl.Float64).alias(name) for name in _STATISTICS)
+    windows = load_windows(tables)
+    found = [
+        probes.join(windows, on="run").group_by("run", "flow").agg(values)
+        for probes in tables.parts("probes", ("flow", "time_ns", "delay_ns"))
+    ]
+    _KNOWN[tables] = pl.concat([none, *found])
+    return _KNOWN[tables]
 
 
 def _of_flows(name: str) -> Measurement:
@@ -181,20 +177,22 @@ def _voice(judge: Callable[[list[float], int], float]) -> Measurement:
         columns = [*keys(tables), "flow"]
         flows = tables.flows.filter(pl.col("codec") != "").select(columns)
         # What is still under way when the load ends counts as neither.
-        sent = (
-            tables.probes.lazy()
-            .select("run", "flow", "time_ns", "delay_ns")
-            .join(flows.lazy().select("run", "flow"), on=["run", "flow"], how="semi")
-            .join(load_windows(tables).lazy(), on="run")
-            .filter(_UNDER_LOAD)
-            .group_by("run", "flow")
-            .agg(_MS.alias("delays"), (~_BACK).sum().alias("lost"))
-            .collect()
-        )
-        values = [judge(row["delays"], row["lost"]) for row in sent.iter_rows(named=True)]
-        judged = sent.select("run", "flow").with_columns(
-            pl.Series("value", values, dtype=pl.Float64)
-        )
+        calls, windows = flows.select("run", "flow"), load_windows(tables)
+        rows: list[tuple[str, str, float]] = []
+        for probes in tables.parts("probes", ("flow", "time_ns", "delay_ns")):
+            sent = (
+                probes.join(calls, on=["run", "flow"], how="semi")
+                .join(windows, on="run")
+                .filter(_UNDER_LOAD)
+                .group_by("run", "flow")
+                .agg(_MS.alias("delays"), (~_BACK).sum().alias("lost"))
+            )
+            rows += [
+                (row["run"], row["flow"], judge(row["delays"], row["lost"]))
+                for row in sent.iter_rows(named=True)
+            ]
+        schema = {"run": pl.String(), "flow": pl.String(), "value": pl.Float64()}
+        judged = pl.DataFrame(rows, schema=schema, orient="row")
         return flows.join(
             judged, on=["run", "flow"], how="left", maintain_order="left"
         ).with_columns(pl.col("value").fill_null(float("nan")))

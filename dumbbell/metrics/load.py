@@ -86,8 +86,11 @@ def _measure_utilisation(tables: Tables) -> pl.DataFrame:
     inside = (pl.col("time_ns") >= pl.col("load_start_ns")) & (
         pl.col("time_ns") <= pl.col("load_end_ns")
     )
-    sent = (
-        tables.queues.join(load_windows(tables), on="run")
+    windows = load_windows(tables)
+    numbers = dict.fromkeys(("bytes", "begin_ns", "end_ns"), pl.Int64())
+    none = pl.DataFrame(schema={"run": pl.String(), "pipe": pl.String(), **numbers})
+    found = [
+        queues.join(windows, on="run")
         .filter(inside)
         .group_by("run", "pipe")
         .agg(
@@ -95,7 +98,9 @@ def _measure_utilisation(tables: Tables) -> pl.DataFrame:
             pl.col("time_ns").min().alias("begin_ns"),
             pl.col("time_ns").max().alias("end_ns"),
         )
-    )
+        for queues in tables.parts("queues", ("pipe", "time_ns", "sent_bytes"))
+    ]
+    sent = pl.concat([none, *found])
     used = sent.join(_capacities(tables, sent), on=["run", "pipe"])
     share = (pl.col("bytes") * 8 / pl.col("bits")).fill_null(float("nan"))
     return base.join(used, on=["run", "pipe"], how="left", maintain_order="left").select(

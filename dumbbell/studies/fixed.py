@@ -30,6 +30,8 @@ def fix_claims(study: Study, parts: Iterable[str], store: Path) -> None:
         return
     with Store(store, write=True):
         pass  # made, if it was not there
+    if known == {**known, **found}:
+        return  # a store that is read-only can be run from
     path = _path(study, store)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

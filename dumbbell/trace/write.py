@@ -9,6 +9,7 @@ without FCS; sequence numbers of TCP count bytes, as FullTcp's do.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,9 @@ def write_traces(results: Results, folder: str | Path) -> list[Path]:
     Returns the traces. Raises `OutputError` if they cannot be written.
     """
     written = []
-    rows = results.runs.to_dicts()
-    names = distinct({row["run"]: run_words(results, row) for row in rows}, _SUFFIX)
-    for row in rows:
-        hops = results.hops.filter(pl.col("run") == row["run"])
-        if hops.is_empty():
-            continue
+    every = results.runs.iter_rows(named=True)
+    names = distinct({row["run"]: run_words(results, row) for row in every}, _SUFFIX)
+    for row, hops in _of_runs(results):
         scenario = json.loads(row["scenario"])
         path = Path(folder) / names[row["run"]].removesuffix(".json")
         with replacing(path) as place, place.open("wb") as file:
@@ -45,6 +43,18 @@ def write_traces(results: Results, folder: str | Path) -> list[Path]:
         write_names(path, names_of(scenario))
         written.append(path)
     return written
+
+
+def _of_runs(results: Results) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
+    """Each run that kept its hops, with them; one run in memory at a time."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in results.runs.iter_rows(named=True):
+        rows.setdefault(row["run"], []).append(row)
+    for part in results.parts("hops"):
+        for run in part["run"].unique(maintain_order=True):
+            for row in rows[run]:
+                place = {name: row[name] for name in (*results.experiment.factors, "repeat")}
+                yield row, part.filter(pl.col("run") == run, **place)
 
 
 def check_kept(experiment: Experiment, path: str | Path) -> None:

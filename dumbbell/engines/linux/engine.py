@@ -31,6 +31,7 @@ class LinuxEngine:
     """
 
     workers_max = None
+    repeatable = True
 
     def __init__(self, kernel: str | Kernel = "") -> None:
         self._kernel = kernel_named(kernel) if isinstance(kernel, str) else kernel

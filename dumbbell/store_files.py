@@ -1,0 +1,139 @@
+"""Files of a store: written whole or not at all, with a checksum by which damage is found."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dumbbell.files import sync_path
+
+DIGEST_BYTES = 16
+_TEMPORARY = ".tmp"
+
+
+@dataclass(frozen=True, slots=True)
+class FileMark:
+    """Length and checksum (BLAKE2b, 128 bits) of a file."""
+
+    size: int
+    hash: str
+
+
+def mark_of(data: bytes) -> FileMark:
+    """The mark of a file that holds `data`."""
+    return FileMark(len(data), hashlib.blake2b(data, digest_size=DIGEST_BYTES).hexdigest())
+
+
+def problem(path: Path, mark: FileMark) -> str | None:
+    """What is wrong with a file, None if it is as it was written. Reads it in blocks."""
+    try:
+        size = path.stat().st_size
+        if size != mark.size:
+            return f"{size} bytes long, was written with {mark.size}"
+        with path.open("rb") as stream:
+            found = hashlib.file_digest(
+                stream, lambda: hashlib.blake2b(digest_size=DIGEST_BYTES)
+            ).hexdigest()
+    except FileNotFoundError:
+        return "missing"
+    except OSError as error:
+        return f"cannot be read: {error.strerror or error}"
+    return None if found == mark.hash else "altered: its checksum is not the one recorded"
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Writes all of `data` to an open file."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+def write_plain(path: Path, data: bytes, *, sync: bool) -> None:
+    """Writes a file in place: for what counts only once something else names it."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    try:
+        write_all(handle, data)
+        if sync:
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_owned(path: Path, data: bytes, owner: str, *, sync: bool) -> None:
+    """Writes a file as a whole or not at all; what is left of it by a crash names its writer."""
+    temporary = temporary_of(path, owner)
+    try:
+        write_plain(temporary, data, sync=sync)
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    if sync:
+        sync_path(path.parent)
+
+
+def temporary_of(path: Path, owner: str) -> Path:
+    """Where a file or folder is written before it gets its name."""
+    return path.with_name(f".{path.name}.{owner}{_TEMPORARY}")
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file or folder of that name never got its name."""
+    return name.startswith(".") and name.endswith(_TEMPORARY)
+
+
+def owner_of(name: str) -> str:
+    """The writer that a temporary name names."""
+    return name.removesuffix(_TEMPORARY).rpartition(".")[2]
+
+
+def remove(path: Path) -> None:
+    """Removes a file or folder; another process may have done so."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files below a folder."""
+    try:
+        if not path.is_dir() or path.is_symlink():
+            return path.lstat().st_size
+        return sum(one.lstat().st_size for one in path.rglob("*") if one.is_file())
+    except FileNotFoundError:
+        return 0
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a living process holds the lock of a journal."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def listed(folder: Path, pattern: str = "*") -> Iterator[Path]:
+    """What lies in a folder, hidden files too, in order; nothing if it is not there."""
+    with contextlib.suppress(FileNotFoundError):
+        yield from sorted(path for path in folder.iterdir() if path.match(pattern))
+
+
+def is_refused(error: OSError) -> bool:
+    """Whether a folder cannot be written because it may not be: not ours, or mounted so."""
+    return error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
