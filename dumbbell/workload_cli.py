@@ -48,9 +48,17 @@ def from_capture(
         typer.Option("-o", "--output", help="The experiment; - prints it [default: workload.yaml]"),
     ] = None,
     connections: Annotated[
-        int, typer.Option(min=1, max=_CONNECTIONS_MAX, help="Connections of the workload, in all.")
-    ] = 17,
-    size: Annotated[Size, typer.Option(help="Of each connection of a class.")] = Size.MEAN,
+        int | None,
+        typer.Option(
+            min=1,
+            max=_CONNECTIONS_MAX,
+            help="Connections of the workload, in all [default: as captured, at most 1000]",
+        ),
+    ] = None,
+    size: Annotated[
+        Size | None,
+        typer.Option(help="Of each connection of a class [default: its own, of many the mean]"),
+    ] = None,
     classes: Annotated[
         list[str] | None,
         typer.Option("--class", help="Class by payload, 'small<10 kB'; the last may be a name."),
@@ -84,7 +92,7 @@ def from_capture(
             survey(file, chosen),
             classes=chosen,
             connections=connections,
-            size=size.value,
+            size=None if size is None else size.value,
             rtt_ns=rtt_ns,
             rate_bps=rate_bps,
         )

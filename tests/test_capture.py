@@ -183,6 +183,16 @@ def test_the_command_shows_and_writes_json(file: Path, tmp_path: Path) -> None:
     assert json.loads(written.read_text(encoding="utf-8")) == survey(file)
 
 
+def test_json_to_a_dash_is_printed_as_by_trace(file: Path) -> None:
+    for words in (["--json", "-", str(file)], [str(file), "--json", "-"], [str(file), "--json"]):
+        done = CliRunner().invoke(app, ["capture", *words])
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["file"] == survey(file)["file"]
+    done = CliRunner().invoke(app, ["capture", "--json", "-"])
+    assert done.exit_code == 2
+    assert "Missing argument 'files'" in done.output
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

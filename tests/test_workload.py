@@ -54,7 +54,7 @@ def run(*arguments: str | Path) -> Any:
 
 def test_table_1_becomes_a_workload_in_its_proportions(page: Path, tmp_path: Path) -> None:
     out = tmp_path / "w.yaml"
-    done = run(page, "-o", out, "--rate", "2.5 Mbit/s", "--rtt", "50 ms")
+    done = run(page, "-o", out, "--connections", "17", "--rate", "2.5 Mbit/s", "--rtt", "50 ms")
     assert done.exit_code == 0, done.output
     # 17 connections in the proportion 6 : 38 : 133 are 0.58, 3.65 and 12.77. Largest remainders
     # give 0, 4 and 13, and the large class its one from the medium one, the furthest above.
@@ -71,17 +71,54 @@ def test_table_1_becomes_a_workload_in_its_proportions(page: Path, tmp_path: Pat
 
 def test_what_is_written_runs(page: Path, tmp_path: Path) -> None:
     out = tmp_path / "w.yaml"
-    assert run(page, "-o", out).exit_code == 0
+    done = run(page, "-o", out)
+    assert done.exit_code == 0
+    assert "177 connections as captured, of the sizes of their classes" in done.output
     assert CliRunner().invoke(app, ["validate", str(out)]).exit_code == 0
     results = dumbbell.run(out, repeats=1)
     delivered = results.flows.group_by("group").agg(bytes="delivered_bytes")
     sizes = {row["group"]: set(row["bytes"]) for row in delivered.to_dicts()}
     assert sizes == {"large": {134_000}, "medium": {27_000}, "small": {4_000}}
+    assert results.flows.height == 177
+
+
+def test_few_connections_stay_what_they_are(tmp_path: Path) -> None:
+    frames = transfer(1001, 5300) + transfer(1002, 50_000, at=1) + transfer(1003, 7100, at=2.5)
+    path, out = pcap(sorted(frames), tmp_path / "c.pcap"), tmp_path / "w.yaml"
+    done = run(path, "-o", out)
+    assert done.exit_code == 0, done.output
+    assert "3 connections as captured, each of its size; --connections N scales them" in done.output
+    flows = json.loads(load(out).cells[0].scenario)["flows"]
+    found = [(flow["name"], flow["group"]) for flow in flows]
+    assert found == [("small-1", "small"), ("medium-1", "medium"), ("small-2", "small")]
+    results = dumbbell.run(out, repeats=1)
+    assert sorted(results.flows["delivered_bytes"]) == [5300, 7100, 50_000]
+    starts = [group.start_ns for group in derive(survey(path)).groups]
+    assert starts == [0, 1_000_000_000, 2_500_000_000]
+
+
+def test_of_very_many_connections_a_thousand_are_taken_and_it_is_said(tmp_path: Path) -> None:
+    frames = [one for port in range(1000, 2100) for one in transfer(port, 1000)]
+    found = derive(survey(pcap(frames, tmp_path / "c.pcap")))
+    assert [row.derived for row in found.classes] == [1000, 0, 0]
+    assert (
+        found.notes[0] == "1000 connections for 1100 captured; --connections N takes another number"
+    )
+
+
+def test_the_rate_is_that_of_the_busiest_tenth_of_a_second_of_a_long_capture(
+    tmp_path: Path,
+) -> None:
+    # 300 kB within 0.1 s, an hour after a small transfer, and an hour before another.
+    frames = transfer(1000, 1000) + transfer(1001, 300_000, at=3600) + transfer(1002, 1000, at=7200)
+    found = derive(survey(pcap(frames, tmp_path / "c.pcap")))
+    carried = sum(len(data) for time, data in frames if 3600 <= time < 3600.1)
+    assert found.rate_bps == pytest.approx(80 * carried, rel=0.01)
 
 
 def test_starts_are_spread_as_in_the_capture(tmp_path: Path) -> None:
     frames = transfer(1001, 5000) + transfer(1002, 50_000, at=1) + transfer(1003, 50_000, at=2.5)
-    found = derive(survey(pcap(sorted(frames), tmp_path / "c.pcap")))
+    found = derive(survey(pcap(sorted(frames), tmp_path / "c.pcap")), size="mean")
     medium, small = found.groups
     assert (small.start_ns, small.spread_ns) == (0, 0)
     assert (medium.start_ns, medium.spread_ns) == (1_000_000_000, 1_500_000_000)
@@ -91,7 +128,7 @@ def test_sizes_are_mean_or_median_of_the_heavier_direction(tmp_path: Path) -> No
     sizes = (1000, 2000, 9000)
     frames = [one for port, size in enumerate(sizes, 1000) for one in transfer(port, size)]
     found = survey(pcap(frames, tmp_path / "c.pcap"))
-    assert [group.payload_bytes for group in derive(found).groups] == [4000]
+    assert [group.payload_bytes for group in derive(found, size="mean").groups] == [4000]
     assert [group.payload_bytes for group in derive(found, size="median").groups] == [2000]
     assert derive(found).classes[0].captured_bytes == 12_000
     assert derive(found).rtt_ns == 20_000_000
@@ -228,7 +265,7 @@ def test_wrong_options_are_one_message(
 def test_classes_of_ones_own_with_names_that_yaml_would_read(page: Path, tmp_path: Path) -> None:
     names = ["null<5 kB", "{i}: $x #<50 kB", "-"]
     options = [word for name in names for word in ("--class", name)]
-    done = run(page, "-o", tmp_path / "w.yaml", *options)
+    done = run(page, "-o", tmp_path / "w.yaml", "--connections", "17", *options)
     assert done.exit_code == 0, done.output
     flows = json.loads(load(tmp_path / "w.yaml").cells[0].scenario)["flows"]
     assert Counter(flow["group"] for flow in flows) == {"class": 1, "i-x": 3, "null": 13}

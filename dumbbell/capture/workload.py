@@ -1,4 +1,4 @@
-"""A workload from a capture: so many connections of such sizes, as study 2 made its Table 3."""
+"""A workload from a capture: its connections, or so many of such sizes, as study 2's Table 3."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass
 from dumbbell.capture.together import is_client
 from dumbbell.errors import DumbbellError
 
-#: Of a workload, as study 2's.
-CONNECTIONS = 17
+#: Up to so many captured connections are taken one by one; more by classes of size.
+EACH_MAX = 100
+#: Connections of a workload whose number is not given, at most.
+CONNECTIONS_MAX = 1000
 #: What is assumed where a capture does not tell: round trip (ns) and rate (bit/s).
 RTT_ASSUMED_NS = 50_000_000
 RATE_ASSUMED_BPS = 10_000_000
 #: Round trips and times of starts beyond these (ns) are a clock's, not a network's.
 _RTT_MAX_NS = 60 * 10**9
 _SPREAD_MAX_NS = 3600 * 10**9
-#: The busiest time of a capture is looked for in stretches of at least this (ns).
-_BUSY_NS = 100_000_000
 _SIZES: dict[str, Callable[[Sequence[int]], float]] = {
     "mean": statistics.fmean,
     "median": statistics.median,
@@ -67,7 +67,7 @@ class Class:
 
 @dataclass(frozen=True)
 class Group:
-    """Connections of the workload that are alike.
+    """Connections of the workload that are alike; or one.
 
     Attributes:
         class_: The name of their class.
@@ -108,22 +108,24 @@ def derive(
     found: dict[str, Any],
     *,
     classes: Iterable[SizeClass] = DEFAULT_CLASSES,
-    connections: int = CONNECTIONS,
-    size: str = "mean",
+    connections: int | None = None,
+    size: str | None = None,
     rtt_ns: int | None = None,
     rate_bps: int | None = None,
 ) -> Workload:
-    """A workload in the proportions of a capture.
+    """A workload with the connections of a capture, or in their proportions.
 
-    A connection's size is the payload of its heavier direction. The numbers per class are those of
-    the capture scaled to `connections`, rounded by largest remainders, and at least one of each
-    class that occurs.
+    A connection's size is the payload of its heavier direction. Without `connections` and `size`,
+    up to `EACH_MAX` connections are taken one by one, each with its size and start. Otherwise the
+    numbers per class are those of the capture scaled to `connections`, rounded by largest
+    remainders, and at least one of each class that occurs.
 
     Args:
         found: What `dumbbell.capture.survey` returned.
         classes: Of sizes, the smallest first.
-        connections: Of the workload, in all.
+        connections: Of the workload, in all; None: those captured, at most `CONNECTIONS_MAX`.
         size: What stands for the sizes of a class: `mean` or `median`, rounded to 1000 bytes.
+            None: each connection's own, or the mean.
         rtt_ns: Base round trip; None: the median of the handshakes.
         rate_bps: Of the bottleneck; None: what the capture's busiest time carried.
 
@@ -137,17 +139,17 @@ def derive(
         file = found["file"]
         what = f"no TCP connection with payload among its {file['packets']} packets"
         raise DumbbellError(": ".join((file["name"], "no workload can be derived", what, *notes)))
-    rows = _classes(transfers, tuple(classes), connections)
+    one_by_one = connections is None and size is None and len(transfers) <= EACH_MAX
+    number = min(len(transfers), CONNECTIONS_MAX) if connections is None else connections
+    notes.append(_number(number, len(transfers), one_by_one))
+    rows = _classes(transfers, tuple(classes), number)
     begin = min((one.start_ns for one in transfers if one.start_ns is not None), default=None)
     if begin is None:
         notes.append("the capture has no times: all connections start at once")
-    groups = []
-    for row in reversed(rows):
-        mine = [one for one in transfers if _is_in(row, one.payload_bytes)]
-        parts = [[one for one in mine if one.is_upload is upload] for upload in (False, True)]
-        for part, number in zip(parts, shares([len(p) for p in parts], row.derived), strict=True):
-            if number:
-                groups.append(_group(row.name, part, number, size, begin))
+    if one_by_one:
+        groups = _each(rows, transfers, begin)
+    else:
+        groups = _groups(rows, transfers, size or "mean", begin)
     if max(group.start_ns + group.spread_ns for group in groups) == _SPREAD_MAX_NS:
         notes.append("starts are spread over more than an hour: those of the workload over one")
     rtt, said = _rtt(transfers) if rtt_ns is None else (rtt_ns, [])
@@ -155,6 +157,40 @@ def derive(
     rate, said = _rate(found) if rate_bps is None else (rate_bps, [])
     notes += said
     return Workload(tuple(rows), tuple(groups), rtt, rate, tuple(notes))
+
+
+def _number(number: int, captured: int, one_by_one: bool) -> str:
+    """How the number of connections came about."""
+    if one_by_one:
+        return f"{number} connections as captured, each of its size; --connections N scales them"
+    if number == captured:
+        return f"{number} connections as captured, of the sizes of their classes"
+    return f"{number} connections for {captured} captured; --connections N takes another number"
+
+
+def _each(rows: Sequence[Class], transfers: Sequence[Transfer], begin: int | None) -> list[Group]:
+    """A group for each connection, in the order of their starts."""
+    groups = []
+    for one in sorted(transfers, key=lambda one: one.start_ns or 0):
+        (name,) = (row.name for row in rows if _is_in(row, one.payload_bytes))
+        start = 0 if begin is None or one.start_ns is None else one.start_ns - begin
+        start = min(start, _SPREAD_MAX_NS)
+        groups.append(Group(name, one.is_upload, 1, one.payload_bytes, start, 0))
+    return groups
+
+
+def _groups(
+    rows: Sequence[Class], transfers: Sequence[Transfer], size: str, begin: int | None
+) -> list[Group]:
+    """A group for each class and direction, the largest first."""
+    groups = []
+    for row in reversed(rows):
+        mine = [one for one in transfers if _is_in(row, one.payload_bytes)]
+        parts = [[one for one in mine if one.is_upload is upload] for upload in (False, True)]
+        for part, number in zip(parts, shares([len(p) for p in parts], row.derived), strict=True):
+            if number:
+                groups.append(_group(row.name, part, number, size, begin))
+    return groups
 
 
 def shares(weights: Sequence[int], total: int, least: int = 0) -> list[int]:
@@ -298,18 +334,15 @@ def _rtt(transfers: Sequence[Transfer]) -> tuple[int, list[str]]:
 
 def _rate(found: dict[str, Any]) -> tuple[int, list[str]]:
     """What the busiest tenth of a second carried: the line is as fast, or faster."""
-    rates = found["rates"]
-    width, counts = rates["width_ns"], rates["bytes"]
-    if not width or found["file"]["duration_s"] is None:
+    file = found["file"]
+    if file["duration_s"] is None:
         assumed = RATE_ASSUMED_BPS / 1e6
         text = f"rate unknown: the capture has no times; {assumed:g} Mbit/s assumed, set --rate"
         return RATE_ASSUMED_BPS, [text]
-    many = -(-_BUSY_NS // width)
-    most = max(sum(counts[at : at + many]) for at in range(0, max(1, len(counts)), many))
-    bps = 8 * most * 10**9 // (many * width)
+    bps = 8 * 10 * file["busiest_100ms_bytes"]
     digits = max(0, len(str(bps)) - 3)
     bps = max(10_000, round(bps, -digits))
     return bps, [
-        f"rate {bps / 1e6:g} Mbit/s: the capture's busiest {many * width / 1e9:g} s, both ways"
+        f"rate {bps / 1e6:g} Mbit/s: the capture's busiest 0.1 s, both ways"
         " together; the line may be faster, set --rate"
     ]

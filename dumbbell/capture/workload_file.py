@@ -54,10 +54,17 @@ def _rows(workload: Workload) -> list[tuple[str, ...]]:
                 str(row.derived),
                 _percent(row.derived, derived),
                 _percent(own, derived_bytes),
-                ", ".join(f"{group.payload_bytes / 1e3:g}" for group in mine) or "–",
+                _each([group.payload_bytes for group in mine]),
             )
         )
     return rows
+
+
+def _each(sizes: Sequence[int]) -> str:
+    """Sizes of a class's connections, in kB."""
+    if len(sizes) > 3:
+        return f"{min(sizes) / 1e3:g}–{max(sizes) / 1e3:g}"
+    return ", ".join(f"{size / 1e3:g}" for size in sizes) or "–"
 
 
 def _percent(part: int, whole: int) -> str:
@@ -109,10 +116,10 @@ def experiment(
         "  - {between: [r2, client]}",
         "flows:",
     ]
-    for name, group in zip(names, workload.groups, strict=True):
+    for (name, flow), group in zip(names, workload.groups, strict=True):
         ends = ("client", "server") if group.is_upload else ("server", "client")
         lines += [
-            f"  - name: {json.dumps(name + '-{i}')}",
+            f"  - name: {json.dumps(flow)}",
             f"    group: {_quoted(name)}",
             f"    count: {group.connections}",
             f"    from: {ends[0]}",
@@ -143,18 +150,29 @@ def _duration_s(workload: Workload) -> int:
     return math.ceil(Fraction(last_ns + 50 * workload.rtt_ns, 10**9) + carrying) + 10
 
 
-def _group_names(groups: Sequence[Group]) -> list[str]:
-    """A name for each group that an experiment file takes, no two alike."""
+def _group_names(groups: Sequence[Group]) -> list[tuple[str, str]]:
+    """Names that an experiment file takes: of each group's class and direction, and of its flows.
+
+    No two classes have the same; nor have two flows.
+    """
     both_ways = len({group.is_upload for group in groups}) > 1
-    names: list[str] = []
+    names: dict[tuple[str, bool], str] = {}
+    counts: dict[str, int] = {}
+    found = []
     for group in groups:
-        plain = _plain(group.class_) or "class"
-        stem = f"{plain}-up" if group.is_upload and both_ways else plain
-        name, number = stem, 2
-        while name in names:
-            name, number = f"{stem}-{number}", number + 1
-        names.append(name)
-    return names
+        key = (group.class_, group.is_upload)
+        if key not in names:
+            plain = _plain(group.class_) or "class"
+            stem = f"{plain}-up" if group.is_upload and both_ways else plain
+            name, number = stem, 2
+            while name in names.values():
+                name, number = f"{stem}-{number}", number + 1
+            names[key] = name
+        name = names[key]
+        counts[name] = counts.get(name, 0) + 1
+        found.append((name, counts[name]))
+    several = {name for name, count in counts.items() if count > 1}
+    return [(name, f"{name}-{n}" if name in several else name + "-{i}") for name, n in found]
 
 
 def _plain(text: str) -> str:

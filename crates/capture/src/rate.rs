@@ -86,9 +86,80 @@ impl<const N: usize> Rates<N> {
     }
 }
 
+/// Width of the stretches of [`Busiest`].
+const BUSY_NS: i64 = 100_000_000;
+/// Stretches that are kept: a frame whose stamp lies further behind than these is not counted.
+const STRETCHES: usize = 64;
+
+/// The most in a tenth of a second, counted from the first stamp on, in bounded memory.
+#[derive(Clone, Debug)]
+pub struct Busiest {
+    first_ns: Option<i64>,
+    /// The last stretch, and what is in it and those before; each in its place modulo their number.
+    latest: i64,
+    amounts: [u64; STRETCHES],
+    most: u64,
+}
+
+impl Default for Busiest {
+    fn default() -> Self {
+        Self { first_ns: None, latest: 0, amounts: [0; STRETCHES], most: 0 }
+    }
+}
+
+impl Busiest {
+    /// Adds an amount at a time; stamps may go back a little.
+    pub fn add(&mut self, now_ns: i64, amount: u64) {
+        let first_ns = *self.first_ns.get_or_insert(now_ns);
+        let stretch = now_ns.saturating_sub(first_ns).div_euclid(BUSY_NS);
+        let place = |stretch: i64| stretch.rem_euclid(STRETCHES as i64) as usize;
+        if stretch > self.latest {
+            let fresh = (stretch - self.latest).min(STRETCHES as i64);
+            for n in 0..fresh {
+                self.amounts[place(stretch - n)] = 0;
+            }
+            self.latest = stretch;
+        } else if stretch <= self.latest - STRETCHES as i64 {
+            return;
+        }
+        let sum = &mut self.amounts[place(stretch)];
+        *sum += amount;
+        self.most = self.most.max(*sum);
+    }
+
+    /// The most in one stretch.
+    pub fn most(&self) -> u64 {
+        self.most
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_busiest_stretch_is_a_tenth_of_a_second_however_long_the_file() {
+        let mut busiest = Busiest::default();
+        let start = 1_700_000_000_000_000_000;
+        for hour in 0..10 {
+            busiest.add(start + hour * 3_600_000_000_000, 10);
+        }
+        assert_eq!(busiest.most(), 10);
+        // Within 0.1 s, over the edge of one, and late.
+        let base = start + 40_000_000_000_000;
+        busiest.add(base, 500);
+        busiest.add(base + 99_999_999, 500);
+        busiest.add(base + 100_000_000, 700);
+        busiest.add(base + 6_000_000_000, 1);
+        busiest.add(base + 50_000_000, 40);
+        assert_eq!(busiest.most(), 1040);
+        // Too late to be told where it belongs; and the ends of time.
+        busiest.add(start, 5000);
+        for now in [i64::MIN, i64::MAX, 0] {
+            busiest.add(now, 1);
+        }
+        assert_eq!(busiest.most(), 1040);
+    }
     use proptest::prelude::*;
 
     proptest! {

@@ -7,7 +7,7 @@ use crate::decode::{self, Address, Around, IpPacket, LinkType, Outer, Skipped, T
 use crate::file::Record;
 use crate::fragments::Fragments;
 use crate::ping::Pings;
-use crate::rate::Rates;
+use crate::rate::{Busiest, Rates};
 use crate::segment::{self, Segment};
 use crate::tunnels::{Tallies, Tunnels};
 // Looked up, never iterated: results do not depend on its order.
@@ -137,6 +137,8 @@ pub struct Survey {
     pub interfaces: Vec<Counted>,
     /// Packets and bytes over time.
     pub rates: Rates<2>,
+    /// The most bytes in a tenth of a second.
+    pub busiest: Busiest,
     /// In order of their first frame.
     pub conversations: Vec<Conversation>,
     /// TCP connections, one per interface and conversation, with the number of the conversation.
@@ -172,6 +174,7 @@ impl Default for Survey {
             lengths: [Counted::default(); LENGTH_BINS.len() + 1],
             interfaces: Vec::new(),
             rates: Rates::new(RATE_BINS_MAX),
+            busiest: Busiest::default(),
             conversations: Vec::new(),
             connections: Vec::new(),
             pings: Pings::default(),
@@ -275,6 +278,7 @@ impl Survey {
             self.now_ns = now.clamp(0, TIME_MAX_NS);
             self.times_ns = spanning(self.times_ns, now);
             self.rates.add(self.now_ns, [1, u64::from(bytes)]);
+            self.busiest.add(self.now_ns, u64::from(bytes));
         }
     }
 

@@ -103,6 +103,7 @@ pub(crate) fn survey(path: &str) -> Result<String, Failure> {
             "last_ns": last,
             "truncated_packets": found.truncated,
             "packets_without_ip": found.other,
+            "busiest_100ms_bytes": found.busiest.most(),
             "tunnels_not_entered": found.deeper,
             "joined_frames": found.joined,
             "tcp_packets_not_read": found.unread,

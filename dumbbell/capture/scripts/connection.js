@@ -102,13 +102,18 @@ function drawPackets(body, file, row) {
     return;
   }
   const times = rows.map((one) => one.t);
-  const tops = rows.map((one) => (one.side === side && one.length ? one.at + one.length : null));
+  const sent = rows.map((one) => (one.side === side && one.length ? one.at + one.length : null));
+  const edge = rows.map((one) => (one.side !== side && one.ack !== null ? one.ack + one.window : null));
+  // The window's edge belongs to the picture, unless it would press the data into its lowest part.
+  const [most, far] = [sent, edge].map((all) => all.reduce((/** @type {number} */ top, one) => Math.max(top, one ?? 0), 0));
+  const shown = far <= WINDOW_BESIDE * most;
+  if (!shown) holders[0].before(element("p", { class: "faint" }, `The edge of the receive window lies above this graph, up to ${size(far)}: scroll down to see it beside the bytes in flight.`));
   plots.push(chart(holders[0], {
     height: 420, keep: true, cursor: drag,
     axes: [{ label: "seconds" }, { label: "bytes of the stream", size: 90 }],
-    series: [{ label: "s" }, () => ({ label: "sequence", stroke: "transparent", points: { show: false }, paths: () => null })],
+    series: [{ label: "s" }, ...["sequence", "window's edge"].slice(0, shown ? 2 : 1).map((label) => () => ({ label, stroke: "transparent", points: { show: false }, paths: () => null }))],
     hooks: { ...hooks, draw: [(/** @type {any} */ u) => drawSequence(u, rows, side)] },
-  }, [times, tops]));
+  }, shown ? [times, sent, edge] : [times, sent]));
   // All charts begin and end together.
   const ends = (/** @type {number[]} */ x) => [times[0], ...x, times[times.length - 1]];
   const framed = (/** @type {any[]} */ y) => [null, ...y, null];
@@ -120,14 +125,16 @@ function drawPackets(body, file, row) {
   }, [ends(rx), framed(ry)]));
   else holders[1].append(element("p", { class: "faint" }, "No segment passed once and was acknowledged."));
   const [fx, flight, window_] = flights(rows, side);
-  const flightMax = flight.reduce((most, one) => Math.max(most, one), 1);
+  const top = tops(flight, window_);
+  const beside = top.w !== null;
   const stepped = /** @type {any} */ (window).uPlot.paths.stepped({ align: 1 });
   plots.push(chart(holders[2], {
-    height: 220, keep: true, cursor: drag, axes: [{ label: "seconds" }, { label: "bytes", size: 90 }], hooks,
-    scales: { y: { range: () => [0, flightMax * 1.1] } },
+    height: 220, keep: true, cursor: drag, hooks,
+    axes: [{ label: "seconds" }, { label: "bytes", size: 90 }, ...(beside ? [{ label: "window, bytes", size: 90, side: 1, scale: "w", grid: { show: false } }] : [])],
+    scales: { y: { range: () => [0, top.y] }, ...(beside ? { w: { range: () => [0, top.w] } } : {}) },
     series: [{ label: "s" },
       () => ({ label: "in flight", stroke: themed("--accent"), paths: stepped, points: { show: false } }),
-      () => ({ label: "window", stroke: colour(OTHERS.window), paths: stepped, points: { show: false } })],
+      () => ({ label: "window", scale: beside ? "w" : "y", stroke: colour(OTHERS.window), paths: stepped, points: { show: false } })],
   }, [ends(fx), framed(flight), framed(window_)]));
   showLadder(-Infinity, Infinity);
 }

@@ -52,6 +52,19 @@ function roundTrips(rows, side) {
   return [x, y];
 }
 
+/** A window so many times as high as what it stands beside gets a scale of its own. */
+const WINDOW_BESIDE = 4;
+/**
+ * The upper ends of the scale of bytes in flight and of the window's, so that neither line is cut off: one
+ * scale, or two if the window is much higher.
+ * @param {number[]} flight @param {(number | null)[]} window_ @returns {{y: number, w: number | null}}
+ */
+function tops(flight, window_) {
+  const y = flight.reduce((most, one) => Math.max(most, one), 1);
+  const w = window_.reduce((/** @type {number} */ most, one) => Math.max(most, one ?? 0), 0);
+  return w > WINDOW_BESIDE * y ? { y: y * 1.1, w: w * 1.1 } : { y: Math.max(y, w) * 1.1, w: null };
+}
+
 /**
  * Time, bytes in flight and window at each packet.
  * @param {Row[]} rows @param {number} side @returns {[number[], number[], (number | null)[]]}
