@@ -6,6 +6,8 @@
 pub mod connection;
 pub mod decode;
 #[cfg(feature = "files")]
+mod doubles;
+#[cfg(feature = "files")]
 pub mod file;
 #[cfg(feature = "files")]
 mod fragments;
@@ -23,6 +25,8 @@ pub mod segment;
 pub mod sightings;
 #[cfg(feature = "files")]
 mod snoop;
+#[cfg(feature = "files")]
+mod sources;
 #[cfg(feature = "files")]
 pub mod survey;
 mod tap;

@@ -4,11 +4,13 @@
 use crate::connection::stream::Verdict;
 use crate::connection::{Connection, Passing};
 use crate::decode::{self, Address, Around, IpPacket, LinkType, Outer, Skipped, TCP, UDP};
+use crate::doubles::Doubles;
 use crate::file::Record;
 use crate::fragments::Fragments;
 use crate::ping::Pings;
 use crate::rate::{Busiest, Rates};
 use crate::segment::{self, Segment};
+use crate::sources::Sources;
 use crate::tunnels::{Tallies, Tunnels};
 // Looked up, never iterated: results do not depend on its order.
 use hashbrown::HashMap;
@@ -154,6 +156,8 @@ pub struct Survey {
     tunnel: u32,
     around: Around,
     fragments: Fragments,
+    sources: Sources,
+    doubles: Doubles,
     now_ns: i64,
     /// Frames that the last record proved to have been needless retransmissions.
     proved: Vec<u64>,
@@ -185,6 +189,8 @@ impl Default for Survey {
             tunnel: 0,
             around: Around::default(),
             fragments: Fragments::default(),
+            sources: Sources::default(),
+            doubles: Doubles::default(),
             now_ns: 0,
             proved: Vec::new(),
         }
@@ -220,11 +226,14 @@ impl Survey {
             (TCP, Some(ports)) => self.tcp(record, &packet, ports),
             (UDP, Some((from, to))) => {
                 let (from, to) = ((packet.source, from), (packet.destination, to));
-                self.converse(Layer::Udp, from, to, None, record);
+                let (conversation, _) = self.converse(Layer::Udp, from, to, None, record);
+                self.identify(&packet, conversation);
                 None
             }
             _ => {
-                self.count_hosts((packet.source, 0), (packet.destination, 0), record);
+                let (from, to) = ((packet.source, 0), (packet.destination, 0));
+                let conversation = self.count_hosts(from, to, record);
+                self.identify(&packet, conversation);
                 self.pings.add(record.interface, self.now_ns, &packet);
                 None
             }
@@ -282,10 +291,16 @@ impl Survey {
         }
     }
 
-    fn count_hosts(&mut self, from: (Address, u16), to: (Address, u16), record: &Record<'_>) {
+    fn count_hosts(
+        &mut self,
+        from: (Address, u16),
+        to: (Address, u16),
+        record: &Record<'_>,
+    ) -> u32 {
         let ends = Ends::of(Layer::Ip, self.tunnel, from, to);
         let number = self.number(ends, Layer::Ip, from, to, None);
         self.conversations[number as usize].add(from, record);
+        number
     }
 
     /// A packet of TCP or UDP: of its hosts, and of its ends. Returns the latter and the side.
@@ -358,6 +373,12 @@ impl Survey {
         number
     }
 
+    /// Whether the sender of a packet counts identifications over all its conversations.
+    fn identify(&mut self, packet: &IpPacket<'_>, conversation: u32) -> bool {
+        let known = packet.identification;
+        known.is_some_and(|known| self.sources.add(packet.source, conversation, known))
+    }
+
     fn tcp(
         &mut self,
         record: &Record<'_>,
@@ -368,17 +389,25 @@ impl Survey {
         let whole = packet.fragment.is_none();
         let opens = if whole { segment::opens(packet) } else { None };
         let (conversation, side) = self.converse(Layer::Tcp, from, to, opens, record);
+        let shared_counter = self.identify(packet, conversation);
         let segment = if whole { Segment::of(packet) } else { None };
         let Some(segment) = segment else {
             self.unread += 1;
             return None;
         };
         let connection = self.connection(conversation, record.interface);
+        let of = (conversation, record.interface, side);
+        let tells = segment.flags.syn() || segment.payload_bytes > 0;
+        let timed = record.time_ns.is_some();
+        let twin = timed.then(|| self.doubles.add(self.now_ns, of, packet, tells)).flatten();
         let passing = Passing {
             now_ns: self.now_ns,
             frame: self.total.packets,
             wire_bytes: record.original_bytes,
             identification: packet.identification,
+            shared_counter,
+            twin,
+            doubled: self.doubles.doubled(),
             congestion: packet.ecn == 3,
         };
         let (_, analysed) = &mut self.connections[connection as usize];

@@ -68,6 +68,7 @@ impl Tap for Taps {
             // Connected sockets count their packets in it.
             identification: Some(packet.number as u16),
             congestion: packet.tos & 3 == 3,
+            ..Passing::default()
         };
         self.proved.clear();
         let side = usize::from(!packet.outward);

@@ -3,7 +3,7 @@
 use dumbbell_capture::connection::judge::{Evidence, Judgement};
 use dumbbell_capture::connection::recovery::Kind;
 use dumbbell_capture::connection::stream::{Stream, Verdict};
-use dumbbell_capture::connection::Closing;
+use dumbbell_capture::connection::{Closing, Twin};
 use dumbbell_capture::segment::Flags;
 use dumbbell_capture::{Connection, Passing, Segment};
 
@@ -26,6 +26,7 @@ struct Wire {
     /// What the next packets echo; otherwise their own time, later than anything sent.
     echo: Option<u32>,
     proved: Vec<u64>,
+    shared_counter: bool,
 }
 
 impl Wire {
@@ -39,6 +40,7 @@ impl Wire {
             sack: true,
             echo: None,
             proved: Vec::new(),
+            shared_counter: false,
         }
     }
 
@@ -79,7 +81,8 @@ impl Wire {
             frame: self.frame,
             wire_bytes: 66 + segment.payload_bytes,
             identification,
-            congestion: false,
+            shared_counter: self.shared_counter,
+            ..Passing::default()
         };
         self.connection.packet(side, &passing, &segment, &mut self.proved)
     }
@@ -279,11 +282,7 @@ fn a_tail_is_probed_once_then_times_out() {
 
 #[test]
 fn a_lost_tail_is_known_by_the_packets_that_are_missing() {
-    let mut wire = Wire::open(true);
-    for number in 0..10 {
-        wire.data(60 + number, 100 * number);
-        wire.ack(95 + number, 100 * (number + 1), &[]);
-    }
+    let mut wire = after_ten_segments();
     // Two more are lost before the tap; both come again.
     wire.identifications[0] = wire.identifications[0].wrapping_add(2);
     assert_eq!(wire.data(400, 1000), Judgement::Retransmitted(Evidence::Missing));
@@ -292,6 +291,58 @@ fn a_lost_tail_is_known_by_the_packets_that_are_missing() {
     // A pause without missing packets is only a pause.
     wire.ack(440, 1300, &[]);
     assert_eq!(wire.data(900, 1300), Judgement::New);
+}
+
+/// A connection that has sent ten segments, a pause between the fifth and the sixth.
+fn after_ten_segments() -> Wire {
+    let mut wire = Wire::open(true);
+    for number in 0..10 {
+        let at_ms = 60 + number + 60 * i64::from(number >= 5);
+        assert_eq!(wire.data(at_ms, 100 * number), Judgement::New);
+        wire.ack(at_ms + 35, 100 * (number + 1), &[]);
+    }
+    wire
+}
+
+#[test]
+fn a_gap_in_identifications_alone_is_no_retransmission() {
+    // Three packets are missing and the sender was idle for longer than a time-out takes.
+    let mut wire = after_ten_segments();
+    wire.identifications[0] = wire.identifications[0].wrapping_add(3);
+    assert_eq!(wire.data(47_000, 1000), Judgement::New);
+    let fin = |wire: &mut Wire, at_ms| wire.send(at_ms, 0, FIN, 1000, 0, 0, &[]);
+    let mut wire = after_ten_segments();
+    wire.identifications[0] = wire.identifications[0].wrapping_add(3);
+    assert_eq!(fin(&mut wire, 47_000).and_then(|verdict| verdict.kind), None);
+    // Within a time-out, of a host that counts over all its connections.
+    let mut wire = after_ten_segments();
+    wire.identifications[0] = wire.identifications[0].wrapping_add(3);
+    wire.shared_counter = true;
+    assert_eq!(wire.data(400, 1000), Judgement::New);
+    // The counter has not been seen to stand still while the sender paused.
+    let mut wire = Wire::open(true);
+    for number in 0..10 {
+        wire.data(60 + number, 100 * number);
+        wire.ack(95 + number, 100 * (number + 1), &[]);
+    }
+    wire.identifications[0] = wire.identifications[0].wrapping_add(3);
+    assert_eq!(wire.data(400, 1000), Judgement::New);
+    // An ACK without data shows that others count on.
+    let mut wire = after_ten_segments();
+    wire.identifications[0] = wire.identifications[0].wrapping_add(1);
+    wire.send(300, 0, 0, 1000, 0, 0, &[]);
+    wire.identifications[0] = wire.identifications[0].wrapping_add(2);
+    assert_eq!(wire.data(400, 1000), Judgement::New);
+}
+
+#[test]
+fn a_segment_larger_than_a_packet_makes_gaps_in_identifications() {
+    let mut wire = after_ten_segments();
+    // Offload: one frame of three segments takes three identifications.
+    wire.send(200, 0, 0, 1000, 4000, 0, &[]);
+    wire.ack(235, 5000, &[]);
+    wire.identifications[0] = wire.identifications[0].wrapping_add(2);
+    assert_eq!(wire.data(500, 5000), Judgement::New);
 }
 
 #[test]
@@ -504,4 +555,92 @@ fn where_only_acknowledgements_are_seen_bytes_are_known_to_be_unseen() {
     // One that cannot be is left aside.
     wire.ack(11, 1 << 31, &[]);
     assert_eq!(wire.stream().acked(), 4500);
+}
+
+#[test]
+fn a_lost_tail_comes_again_no_sooner_than_a_probe_or_a_time_out() {
+    // One packet is missing after a round trip of 50 ms: no timer has run out.
+    let mut wire = after_ten_segments();
+    wire.identifications[0] = wire.identifications[0].wrapping_add(1);
+    assert_eq!(wire.data(200, 1000), Judgement::New);
+    // A probe repeats the second of two.
+    let mut wire = after_ten_segments();
+    wire.identifications[0] = wire.identifications[0].wrapping_add(2);
+    assert_eq!(wire.data(240, 1100), Judgement::Retransmitted(Evidence::Missing));
+    // More than were ever out cannot have been lost.
+    let mut wire = after_ten_segments();
+    wire.identifications[0] = wire.identifications[0].wrapping_add(500);
+    assert_eq!(wire.data(400, 1000), Judgement::New);
+}
+
+/// The same packet of side 0 or 1 once more, so much later; without identification.
+fn again_without_identification(
+    wire: &mut Wire,
+    (at_ms, after_us): (i64, i64),
+    segment: &Segment,
+    doubled: bool,
+) -> Option<Judgement> {
+    wire.frame += 1;
+    let passing = Passing {
+        now_ns: at_ms * MS + after_us * 1000,
+        frame: wire.frame,
+        wire_bytes: 166,
+        twin: Some(Twin { after_ns: after_us * 1000, identified: false, odd: true }),
+        doubled,
+        ..Passing::default()
+    };
+    let verdict = wire.connection.packet(0, &passing, segment, &mut wire.proved);
+    verdict.map(|verdict| verdict.judgement)
+}
+
+#[test]
+fn a_frame_captured_twice_is_a_copy_unless_a_loss_was_told() {
+    let data = |position: i64| Segment {
+        sequence: CLIENT.wrapping_add(1 + position as u32),
+        acknowledgement: SERVER + 1,
+        flags: Flags(ACK),
+        window: 1000,
+        payload_bytes: 100,
+        ..Segment::default()
+    };
+    let mut wire = Wire::open(true);
+    wire.pass(60, 0, data(0), None);
+    let copy = again_without_identification(&mut wire, (60, 20), &data(0), true);
+    assert_eq!(copy, Some(Judgement::Copy(Evidence::Content)));
+    let counters = wire.stream().counters;
+    assert_eq!((counters.copies, counters.unique_bytes), (1, 100));
+    wire.ack(90, 100, &[]);
+    // The frame passed once on the wire: it measures the round trip.
+    assert_eq!(wire.stream().rtt.samples, 1);
+    // Where no round trip is known and the receiver has told of a hole, it is sent again.
+    let mut wire = Wire::new();
+    for position in [0, 100, 200, 300] {
+        wire.pass(0, 0, data(position), None);
+    }
+    wire.ack(0, 0, &[(100, 400)]);
+    let again = again_without_identification(&mut wire, (0, 300), &data(0), false);
+    assert_eq!(again, Some(Judgement::Retransmitted(Evidence::SeenBefore)));
+}
+
+#[test]
+fn an_acknowledgement_captured_twice_is_no_duplicate_one() {
+    let ack = Segment {
+        sequence: CLIENT.wrapping_add(1),
+        acknowledgement: SERVER + 101,
+        flags: Flags(ACK),
+        window: 1000,
+        ..Segment::default()
+    };
+    let duplicates = |doubled| {
+        let mut wire = Wire::open(true);
+        wire.send(60, 1, 0, 0, 100, 0, &[]);
+        wire.send(61, 1, 0, 100, 100, 0, &[]);
+        wire.pass(90, 0, ack, None);
+        again_without_identification(&mut wire, (90, 20), &ack, doubled);
+        let side = &wire.connection.sides[0];
+        (side.duplicate_acks, side.copies)
+    };
+    assert_eq!(duplicates(true), (0, 1));
+    // In a capture without doubled frames it is one.
+    assert_eq!(duplicates(false), (1, 0));
 }

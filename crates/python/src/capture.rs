@@ -316,7 +316,7 @@ impl Serialize for Direction<'_> {
         row.serialize_entry("packets", &one.packets)?;
         row.serialize_entry("bytes", &one.bytes)?;
         row.serialize_entry("turns", &one.turns)?;
-        sent(&mut row, one.stream.as_deref(), !connection.timeless)?;
+        sent(&mut row, one.stream.as_deref(), one.copies, !connection.timeless)?;
         // The acknowledgements of what this side sent are the other side's.
         acknowledged(&mut row, other, one.stream.as_deref(), !connection.timeless)?;
         announced(&mut row, one)?;
@@ -328,6 +328,7 @@ impl Serialize for Direction<'_> {
 fn sent<M: SerializeMap>(
     row: &mut M,
     stream: Option<&Stream>,
+    copies: u64,
     timed: bool,
 ) -> Result<(), M::Error> {
     let counters = stream.map(|stream| stream.counters).unwrap_or_default();
@@ -367,7 +368,7 @@ fn sent<M: SerializeMap>(
         }
     }
     row.serialize_entry("reordered_packets", &counters.reordered_by.iter().sum::<u64>())?;
-    row.serialize_entry("copied_packets", &counters.copies)?;
+    row.serialize_entry("copied_packets", &(counters.copies + copies))?;
     row.serialize_entry("keep_alive_packets", &counters.keep_alives)?;
     let flight = stream.map(|stream| stream.flight).unwrap_or_default();
     row.serialize_entry("in_flight_max_bytes", &flight.max_bytes)?;

@@ -139,5 +139,6 @@ fn named(evidence: Evidence) -> &'static str {
         Evidence::Timestamp => "timestamp",
         Evidence::Time => "time",
         Evidence::Missing => "missing",
+        Evidence::Content => "content",
     }
 }

@@ -35,10 +35,12 @@ pub enum Evidence {
     Time,
     /// Packets before it are missing, and the sender had paused.
     Missing,
+    /// The same TCP header and payload passed a moment before.
+    Content,
 }
 
 /// How many kinds of evidence there are.
-pub const EVIDENCE: usize = 6;
+pub const EVIDENCE: usize = 7;
 
 /// Taken for the round trip where it is unknown, as Wireshark does.
 const UNKNOWN_RTT_NS: i64 = 3_000_000;

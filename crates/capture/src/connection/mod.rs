@@ -13,12 +13,15 @@ pub mod stream;
 mod unseen;
 
 use crate::segment::Segment;
-use judge::Judgement;
+use judge::{Evidence, Judgement};
 use rtt::Rtt;
 use stream::{Ack, Data, Stream, Verdict};
 
+/// Payload that a packet on Ethernet holds (1500 bytes without headers).
+const ETHERNET_MSS_BYTES: u32 = 1460;
+
 /// What passes, besides its TCP header.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Passing {
     /// When; since 1970.
     pub now_ns: i64,
@@ -28,8 +31,25 @@ pub struct Passing {
     pub wire_bytes: u32,
     /// IP identification, if the packet has one.
     pub identification: Option<u16>,
+    /// The sending host counts identifications over all its connections.
+    pub shared_counter: bool,
     /// Congestion experienced (RFC 3168 §5).
     pub congestion: bool,
+    /// The same packet has passed a moment before.
+    pub twin: Option<Twin>,
+    /// Frames of this capture stand in it twice.
+    pub doubled: bool,
+}
+
+/// A packet that has passed before with the same TCP header and payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Twin {
+    /// Time since then.
+    pub after_ns: i64,
+    /// Both have the same IP identification; false: neither has any.
+    pub identified: bool,
+    /// It has passed once, three times and so on.
+    pub odd: bool,
 }
 
 /// One end of a connection: what it sent.
@@ -83,6 +103,8 @@ pub struct Side {
     pub turns: u64,
     /// Headers with options that cannot be.
     pub malformed: u64,
+    /// Packets without data that passed a second time.
+    pub copies: u64,
     first_ack: Option<u32>,
     near: Near,
     /// What it sent, once there was data.
@@ -197,7 +219,15 @@ impl Connection {
         let now_ns = passing.now_ns;
         let (first, last) = self.times_ns.unwrap_or((now_ns, now_ns));
         self.times_ns = Some((first.min(now_ns), last.max(now_ns)));
-        self.count(side, passing, segment);
+        let copy = self.is_copy(side, passing, segment);
+        self.count(side, passing, segment, copy.is_some());
+        if copy.is_some() {
+            if segment.payload_bytes > 0 || flags.fin() {
+                return self.data(side, passing, segment, copy);
+            }
+            self.sides[side].copies += 1;
+            return None;
+        }
         if let Some((tsval, tsecr)) = segment.timestamps {
             self.sides[1 - side].near.towards(tsval, passing.now_ns);
             if segment.payload_bytes > 0 {
@@ -220,10 +250,10 @@ impl Connection {
         }
         let data = segment.payload_bytes > 0 || flags.fin();
         let verdict = if data {
-            self.data(side, passing, segment)
+            self.data(side, passing, segment, None)
         } else {
             if let (false, Some(stream)) = (flags.syn(), &mut self.sides[side].stream) {
-                stream.bare(passing.identification);
+                stream.bare(passing);
                 stream.asks(segment.sequence);
             }
             None
@@ -242,15 +272,36 @@ impl Connection {
         u64::from(segment.window) << shift.unwrap_or(0)
     }
 
-    fn count(&mut self, side: usize, passing: &Passing, segment: &Segment) {
+    /// Has this very frame been captured before? The sender itself repeats a packet within a moment only
+    /// where the round trip is shorter and a loss was reported.
+    fn is_copy(&self, side: usize, passing: &Passing, segment: &Segment) -> Option<Evidence> {
+        let twin = passing.twin?;
+        if twin.identified {
+            return Some(Evidence::Identification);
+        }
+        let flags = segment.flags;
+        let copy = if flags.syn() {
+            true
+        } else if segment.payload_bytes > 0 || flags.fin() {
+            let stream = self.sides[side].stream.as_deref();
+            let (near_ns, _) = self.near_ns(side);
+            !stream.is_some_and(|one| one.calls_for(segment.sequence, near_ns, twin.after_ns))
+        } else {
+            // Without SACK duplicate ACKs are equal, as are resets.
+            segment.sack_count > 0 || passing.doubled && twin.odd
+        };
+        copy.then_some(Evidence::Content)
+    }
+
+    fn count(&mut self, side: usize, passing: &Passing, segment: &Segment, copy: bool) {
         let window = self.window_bytes(side, segment);
         let flags = segment.flags;
         let one = &mut self.sides[side];
         one.packets += 1;
         one.bytes += u64::from(passing.wire_bytes);
-        one.syns += u64::from(flags.syn());
-        one.fins += u64::from(flags.fin());
-        one.resets += u64::from(flags.rst());
+        one.syns += u64::from(flags.syn() && !copy);
+        one.fins += u64::from(flags.fin() && !copy);
+        one.resets += u64::from(flags.rst() && !copy);
         one.timestamps |= segment.timestamps.is_some();
         one.malformed += u64::from(segment.malformed);
         one.congested += u64::from(passing.congestion);
@@ -324,12 +375,20 @@ impl Connection {
         other.stream.as_deref_mut()
     }
 
-    fn data(&mut self, side: usize, passing: &Passing, segment: &Segment) -> Option<Verdict> {
+    fn data(
+        &mut self,
+        side: usize,
+        passing: &Passing,
+        segment: &Segment,
+        copy: Option<Evidence>,
+    ) -> Option<Verdict> {
         let (near_ns, near_smoothed_ns) = self.near_ns(side);
         let handshake = self.sides.iter().all(|side| side.initial.is_some());
         let sack = !handshake || self.sides.iter().all(|side| side.sack_permitted);
         let turned = self.last_data == Some(1 - side);
         let sequence = segment.sequence.wrapping_add(u32::from(segment.flags.syn()));
+        // Without its SYN what the other side takes is not known.
+        let whole_bytes = self.sides[1 - side].mss.map_or(ETHERNET_MSS_BYTES, u32::from);
         let data = Data {
             now_ns: passing.now_ns,
             frame: passing.frame,
@@ -338,11 +397,15 @@ impl Connection {
             fin: segment.flags.fin(),
             tsval: segment.timestamps.map(|(value, _)| value),
             identification: passing.identification,
+            shared_counter: passing.shared_counter,
+            joined: segment.payload_bytes > whole_bytes,
             near_ns,
             near_smoothed_ns,
             closed: self.sides[1 - side].window_last_bytes == Some(0),
             sack,
             turned,
+            copy,
+            doubled: passing.doubled,
         };
         let first_ack = self.sides[1 - side].first_ack;
         let one = &mut self.sides[side];

@@ -19,6 +19,8 @@ pub(crate) struct Identifications {
     /// Steps of one between neighbours of the stream, and longer ones that nothing explains.
     ones: u32,
     jumps: u32,
+    /// Steps of one over a pause of the sender: no other connection counted on meanwhile.
+    stood: u32,
     /// Packets sent before that one which were not seen.
     missing: u32,
 }
@@ -57,19 +59,27 @@ impl Identifications {
         self.counted > COUNTED_PER_OTHER.saturating_mul(self.other)
     }
 
-    /// Between data that goes on where it stopped, it stepped by this.
-    pub(crate) fn went_on(&mut self, missing: u32) {
+    /// Between data that goes on where it stopped, so many identifications were left out; `paused`:
+    /// the sender had been silent in between.
+    pub(crate) fn went_on(&mut self, missing: u32, paused: bool) {
         if missing == 0 {
             self.ones = self.ones.saturating_add(1);
+            self.stood = self.stood.saturating_add(u32::from(paused));
         } else {
-            self.jumps = self.jumps.saturating_add(1);
+            self.jumps();
         }
     }
 
+    /// It stepped by more than one where nothing was lost, or its steps do not count packets.
+    pub(crate) fn jumps(&mut self) {
+        self.jumps = self.jumps.saturating_add(1);
+    }
+
     /// Does a jump tell of packets that are missing? Not where segments were joined (offload counts
-    /// what it joins), nor where a counter serves other connections too.
+    /// what it joins), nor where a counter serves other connections too: the counter must have stood
+    /// still while the sender paused.
     pub(crate) fn tells_missing(&self) -> bool {
-        self.jumps == 0 && self.ones >= ONES_MIN
+        self.jumps == 0 && self.ones >= ONES_MIN && self.stood > 0
     }
 
     /// How many packets were sent before the latest and not seen; 0 if the sender does not count.

@@ -152,13 +152,18 @@ impl Recovery {
         self.state == State::Open && self.duplicates == 0 && self.sacked <= self.acked
     }
 
+    /// Have acknowledgements told of a hole at a position?
+    pub(crate) fn told(&self, start: i64) -> bool {
+        self.sacked > start || self.duplicates >= DUPLICATES
+    }
+
     /// Must the last retransmission have been tried before?
     pub(crate) fn repeated(&self) -> bool {
         self.repeated
     }
 
     fn decide(&self, resent: &Resent, rtt: &Rtt) -> Kind {
-        let told = self.sacked > resent.start || self.duplicates >= DUPLICATES;
+        let told = self.told(resent.start);
         let head = resent.start <= resent.acked;
         let tail = resent.end >= resent.next;
         let may_probe = tail && resent.sack && !self.probed;

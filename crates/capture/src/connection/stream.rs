@@ -10,6 +10,7 @@ use super::rtt::Rtt;
 use super::sacked::Sacked;
 use super::sent::{Seen, Sent};
 use super::unseen::Unseen;
+use super::Passing;
 use crate::rate::Rates;
 use std::collections::VecDeque;
 
@@ -21,9 +22,14 @@ const LATER_AMONG: usize = 64;
 const STEP_MAX: i64 = 1 << 30;
 /// A packet may stand behind its acknowledgement by so much where no round trip is known.
 const GLITCH_NS: i64 = 100_000;
-/// Taken for the time after which something lost is sent again where no round trip is known: Linux's
-/// smallest time-out.
+/// A time-out comes at least a round trip and this after what was lost: Linux's smallest. Taken for the
+/// round trip, too, where none is known.
 const PAUSE_NS: i64 = 200_000_000;
+/// Segments that a sender may have out before it has heard anything (RFC 6928).
+const INITIAL_SEGMENTS: i64 = 10;
+/// A time-out comes at most two round trips and this after what was lost: RFC 6298's smallest (rule
+/// 2.4). Later than that a sender was idle.
+const TIMEOUT_MAX_NS: i64 = 1_000_000_000;
 
 /// What a frame is for its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +83,10 @@ pub(crate) struct Data {
     pub fin: bool,
     pub tsval: Option<u32>,
     pub identification: Option<u16>,
+    /// The sending host counts identifications over all its connections.
+    pub shared_counter: bool,
+    /// More payload than a packet can hold: offload has joined segments, or not split them yet.
+    pub joined: bool,
     /// Round trip between tap and sender: the smallest and the latest smoothed; 0 if unknown.
     pub near_ns: i64,
     pub near_smoothed_ns: i64,
@@ -86,6 +96,10 @@ pub(crate) struct Data {
     pub sack: bool,
     /// The other side has sent data since this one last did.
     pub turned: bool,
+    /// The frame was captured before, and what tells so.
+    pub copy: Option<Evidence>,
+    /// Frames of this capture stand in it twice.
+    pub doubled: bool,
 }
 
 /// An acknowledgement.
@@ -141,6 +155,8 @@ pub struct Stream {
     unseen: Unseen,
     /// When `next` was moved last by data.
     moved_ns: i64,
+    /// When any packet of the sender passed last.
+    heard_ns: i64,
     clock: Clock,
     /// Counters.
     pub counters: Counters,
@@ -173,6 +189,7 @@ impl Stream {
             proofs: Proofs::default(),
             unseen: Unseen::default(),
             moved_ns: i64::MIN,
+            heard_ns: i64::MIN,
             clock: Clock::default(),
             counters: Counters::default(),
             rtt: Rtt::default(),
@@ -225,10 +242,21 @@ impl Stream {
     }
 
     /// A packet without data of the same sender: it counts identifications too.
-    pub(crate) fn bare(&mut self, identification: Option<u16>) {
+    pub(crate) fn bare(&mut self, passing: &Passing) {
+        if self.identify(passing.identification) > 0 && self.acked == self.next {
+            // Nothing was out that could have been lost.
+            self.identifications.jumps();
+        }
+        self.heard_ns = passing.now_ns;
+    }
+
+    /// A packet of the sender: how many before it are missing that were not before.
+    fn identify(&mut self, identification: Option<u16>) -> u32 {
+        let before = self.identifications.missing();
         if let Some(identification) = identification {
             self.identifications.add(identification);
         }
+        self.identifications.missing().saturating_sub(before)
     }
 
     /// A segment without data: does it ask whether the other side lives?
@@ -248,9 +276,10 @@ impl Stream {
             // Where nothing was acknowledged, nothing is known to be before the first byte.
             self.acked = self.acked.min(start);
         }
-        let before = self.identifications.missing();
-        self.bare(data.identification);
-        let missing = self.identifications.missing().saturating_sub(before);
+        let missing = self.identify(data.identification);
+        if data.joined {
+            self.identifications.jumps();
+        }
         if let Some(tsval) = data.tsval {
             self.clock.add(tsval, data.now_ns);
         }
@@ -261,22 +290,29 @@ impl Stream {
                 self.explain(missing, evidence);
                 (Some(kind), true)
             }
-            Judgement::Copy(_) => {
+            // Of a copy that a link has made, the receiver tells; not of a frame captured twice.
+            Judgement::Copy(_) if !data.doubled => {
                 self.proofs.copied(start, end);
                 (None, false)
             }
             _ => (None, false),
         };
         self.resent_last = resent;
-        if judgement != Judgement::KeepAlive {
-            self.keep(data, start, end, resent);
+        match judgement {
+            Judgement::KeepAlive => {}
+            Judgement::Copy(_) => self.rates.add(data.now_ns, [u64::from(data.payload_bytes), 0]),
+            _ => self.keep(data, start, end, resent),
         }
         self.count(data, judgement);
         self.remember(data);
+        self.heard_ns = data.now_ns;
         Some(Verdict { position: start, judgement, kind })
     }
 
     fn judge(&mut self, data: &Data, start: i64, end: i64, missing: u32) -> Judgement {
+        if let Some(evidence) = data.copy {
+            return Judgement::Copy(evidence);
+        }
         if start == self.next && data.closed && data.payload_bytes == 1 && !data.fin {
             return Judgement::KeepAlive;
         }
@@ -312,37 +348,69 @@ impl Stream {
         judge::in_hole(&stamped, later, self.round_trip_ns(data.near_ns), self.clock.tick_ns())
     }
 
-    /// Beyond everything that was seen: new, unless it repeats what was lost before the tap. Then
-    /// packets are missing that its hole does not explain, all that was seen is acknowledged, and
-    /// nothing new has come for a round trip.
+    /// Beyond everything that was seen: new, unless it repeats what was lost before the tap.
     fn judge_next(&mut self, data: &Data, start: i64, missing: u32) -> Judgement {
-        let segment = i64::from(self.counters.segment_max_bytes.max(1));
-        let hole = (start - self.next + segment - 1) / segment;
-        let unexplained = self.identifications.missing().saturating_sub(self.explained);
-        let lost = i64::from(unexplained) - hole;
-        let goes_on = missing == 0 && start == self.next;
+        let round_trip_ns = self.round_trip_ns(data.near_ns);
+        let round_trip_ns = if round_trip_ns > 0 { round_trip_ns } else { PAUSE_NS };
+        let silent_ns = match self.heard_ns {
+            i64::MIN => 0,
+            heard_ns => data.now_ns.saturating_sub(heard_ns),
+        };
+        // What is sent again in order is clocked by ACKs.
+        let goes_on = missing == 0 && start == self.next && silent_ns <= 2 * round_trip_ns;
         if self.tail > 0 && goes_on {
             self.tail -= 1;
             return Judgement::Retransmitted(Evidence::Missing);
         }
-        let round_trip_ns = self.round_trip_ns(data.near_ns);
-        let round_trip_ns = if round_trip_ns > 0 { round_trip_ns } else { PAUSE_NS };
-        let pause_ns = data.now_ns.saturating_sub(self.moved_ns);
-        let paused = self.moved_ns > i64::MIN && pause_ns >= round_trip_ns - round_trip_ns / 10;
-        let quiet = self.acknowledged && self.acked == self.next && !data.turned;
-        // Without SACK a time-out sends everything again, and of that much is lost again.
-        let tells = data.sack || !self.resent_last;
-        if lost > 0 && paused && quiet && tells && self.identifications.tells_missing() {
+        let lost = self.lost_before(data, start, round_trip_ns, silent_ns);
+        if lost > 0 {
             // As many of the missing packets may follow in order.
             self.tail = if start == self.next { lost - 1 } else { 0 };
             return Judgement::Retransmitted(Evidence::Missing);
         }
         self.tail = 0;
         if start == self.next && self.recovery.is_open() && data.identification.is_some() {
-            self.identifications.went_on(missing);
+            self.identifications.went_on(missing, silent_ns >= round_trip_ns / 2);
         }
         self.explained = self.identifications.missing();
         Judgement::New
+    }
+
+    /// How many segments were lost before the tap, of which this is the first or last, sent again; 0 if
+    /// it is new. Lost ones have left out identifications that the hole in the stream does not explain.
+    /// Nothing behind them has told of them, so that recovery from an earlier loss, a probe (RFC 8985
+    /// §7.2) or a time-out sends them again: not before, and no later. Nothing else calls for a packet: all that was seen is
+    /// acknowledged, and it is no answer.
+    fn lost_before(&self, data: &Data, start: i64, round_trip_ns: i64, silent_ns: i64) -> i64 {
+        let segment = i64::from(self.counters.segment_max_bytes.max(1));
+        let hole = (start - self.next + segment - 1) / segment;
+        let unexplained = self.identifications.missing().saturating_sub(self.explained);
+        let lost = i64::from(unexplained) - hole;
+        let window = (self.flight.max_bytes / segment).max(INITIAL_SEGMENTS);
+        let counts = self.identifications.tells_missing() && !data.shared_counter;
+        if lost <= 0 || lost > 2 * window || self.moved_ns == i64::MIN || !counts {
+            return 0;
+        }
+        let pause_ns = data.now_ns.saturating_sub(self.moved_ns);
+        // Fast recovery, which ACKs have told of, goes on after a round trip. A probe repeats the last
+        // of several after two. A single one waits for an ACK that may be delayed, as long as a
+        // time-out does.
+        let pause_min_ns = match start > self.next {
+            _ if self.resent_last => 0,
+            true => round_trip_ns,
+            false => PAUSE_NS,
+        };
+        let soonest_ns = round_trip_ns.saturating_add(pause_min_ns);
+        let latest_ns = TIMEOUT_MAX_NS.saturating_add(round_trip_ns.saturating_mul(2));
+        let timed = pause_ns >= soonest_ns - soonest_ns / 10 && silent_ns <= latest_ns;
+        let quiet = self.acknowledged && self.acked == self.next && !data.turned;
+        // Without SACK a time-out sends everything again, and of that much is lost again.
+        let tells = data.sack || !self.resent_last;
+        if timed && quiet && tells {
+            lost
+        } else {
+            0
+        }
     }
 
     /// A retransmission passes behind so many missing packets. Where recovery had begun, or signs of
@@ -374,6 +442,15 @@ impl Stream {
                 _ => None,
             }
         })
+    }
+
+    /// May the sender have sent a segment again so soon? Only where a loss was told, a round trip later.
+    pub(crate) fn calls_for(&self, sequence: u32, near_ns: i64, after_ns: i64) -> bool {
+        let round_trip_ns = self.round_trip_ns(near_ns);
+        let start = self.position(sequence);
+        start >= self.acked
+            && after_ns >= round_trip_ns - round_trip_ns / 10
+            && self.recovery.told(start)
     }
 
     fn round_trip_ns(&self, near_ns: i64) -> i64 {

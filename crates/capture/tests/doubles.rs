@@ -1,0 +1,176 @@
+//! Frames captured twice, and identifications of a whole host: packets through the survey of a file.
+
+use dumbbell_capture::connection::judge::Judgement;
+use dumbbell_capture::{LinkType, Record, Survey, Told};
+
+const ACK: u8 = 16;
+const SYN: u8 = 2;
+const US: i64 = 1000;
+
+/// A TCP packet between two hosts.
+#[derive(Clone, Copy)]
+struct Tcp {
+    /// Of the client; the server's is 80.
+    port: u16,
+    /// 0: from the client.
+    side: usize,
+    sequence: u32,
+    acknowledgement: u32,
+    flags: u8,
+    payload: u16,
+    /// Of IPv4.
+    identification: u16,
+    hops: u8,
+}
+
+impl Tcp {
+    fn of(side: usize, flags: u8, sequence: u32, acknowledgement: u32, payload: u16) -> Self {
+        Self {
+            port: 5000,
+            side,
+            sequence,
+            acknowledgement,
+            flags,
+            payload,
+            identification: 0,
+            hops: 64,
+        }
+    }
+
+    fn bytes(&self, ipv6: bool) -> Vec<u8> {
+        let length = 20 + self.payload;
+        let hosts = if self.side == 0 { [1, 2] } else { [2, 1] };
+        let mut frame = Vec::new();
+        if ipv6 {
+            frame.extend([0x60, 0, 0, 0]);
+            frame.extend(length.to_be_bytes());
+            frame.extend([6, self.hops]);
+            for host in hosts {
+                frame.extend([0; 15]);
+                frame.push(host);
+            }
+        } else {
+            frame.extend([0x45, 0]);
+            frame.extend((length + 20).to_be_bytes());
+            frame.extend(self.identification.to_be_bytes());
+            // The hop limit is in the checksum of IPv4: both change at a router.
+            frame.extend([0x40, 0, self.hops, 6, self.hops, 0]);
+            for host in hosts {
+                frame.extend([10, 0, 0, host]);
+            }
+        }
+        let ports = if self.side == 0 { [self.port, 80] } else { [80, self.port] };
+        ports.iter().for_each(|port| frame.extend(port.to_be_bytes()));
+        frame.extend(self.sequence.to_be_bytes());
+        frame.extend(self.acknowledgement.to_be_bytes());
+        frame.extend([0x50, self.flags, 4, 0, self.hops, 0, 0, 0]);
+        frame.extend(std::iter::repeat_n(self.sequence as u8, usize::from(self.payload)));
+        frame
+    }
+
+    fn pass(&self, survey: &mut Survey, now_ns: i64, ipv6: bool) -> Told {
+        let data = self.bytes(ipv6);
+        let told = survey.add(&Record {
+            time_ns: Some(now_ns),
+            interface: 0,
+            link: LinkType::of(101),
+            original_bytes: data.len() as u32,
+            data: &data,
+        });
+        match told {
+            Some(told) => told,
+            None => panic!("no TCP was found"),
+        }
+    }
+}
+
+/// A transfer of so many segments, each acknowledged after 20 ms.
+fn transfer(segments: u32) -> Vec<(i64, Tcp)> {
+    let mut packets = vec![
+        (0, Tcp::of(0, SYN, 999, 0, 0)),
+        (20_000 * US, Tcp::of(1, SYN | ACK, 1999, 1000, 0)),
+        (20_100 * US, Tcp::of(0, ACK, 1000, 2000, 0)),
+    ];
+    for number in 0..segments {
+        let at = 21_000 * US + 3000 * US * i64::from(number);
+        let sequence = 1000 + 1000 * number;
+        packets.push((at, Tcp::of(0, ACK, sequence, 2000, 1000)));
+        packets.push((at + 20_000 * US, Tcp::of(1, ACK, 2000, sequence + 1000, 0)));
+    }
+    packets.sort_by_key(|(at, _)| *at);
+    packets
+}
+
+#[test]
+fn every_frame_of_a_doubled_capture_is_known_twice() {
+    for (ipv6, counted) in [(true, false), (false, false), (false, true)] {
+        for behind in [0, 7 * US, 900 * US] {
+            let mut survey = Survey::default();
+            let packets = transfer(200);
+            for (number, (at, packet)) in packets.iter().enumerate() {
+                let identification = if counted { number as u16 + 1 } else { 0 };
+                let packet = Tcp { identification, ..*packet };
+                packet.pass(&mut survey, *at, ipv6);
+                // Behind the router.
+                Tcp { hops: 63, ..packet }.pass(&mut survey, at + behind, ipv6);
+            }
+            let [client, server] = &survey.connections[0].1.sides;
+            let Some(stream) = &client.stream else { panic!("no data was seen") };
+            let copies = stream.counters.copies + client.copies + server.copies;
+            assert_eq!(copies, packets.len() as u64, "{ipv6} {counted} {behind}");
+            assert_eq!(stream.counters.retransmitted, [0; 3]);
+            assert_eq!((client.syns, server.syns, server.duplicate_acks), (1, 1, 0));
+            // Each is timed once: nothing was sent again.
+            assert_eq!((stream.rtt.samples, stream.rtt.min_ns), (200, 20_000 * US));
+        }
+    }
+}
+
+#[test]
+fn a_frame_later_or_with_another_identification_is_no_double() {
+    for (identification, behind, copy) in
+        [(7, 2 * US, true), (8, 2 * US, false), (0, 2 * US, true), (0, 2000 * US, false)]
+    {
+        let mut survey = Survey::default();
+        let packet = Tcp::of(0, ACK, 1000, 2000, 1000);
+        let first = if identification == 0 { 0 } else { 7 };
+        Tcp { identification: first, ..packet }.pass(&mut survey, 0, false);
+        let told = Tcp { identification, ..packet }.pass(&mut survey, behind, false);
+        let judgement = told.verdict.map(|verdict| verdict.judgement);
+        let is_copy = matches!(judgement, Some(Judgement::Copy(_)));
+        assert_eq!(is_copy, copy, "{identification} {behind}: {judgement:?}");
+    }
+}
+
+#[test]
+fn identifications_that_another_connection_of_the_host_used_are_not_missing() {
+    let labels = |others: u32| {
+        let mut survey = Survey::default();
+        let mut identification = 0;
+        let mut pass = |at_us: i64, packet: Tcp| {
+            identification += u16::from(packet.side == 0);
+            let packet = Tcp { identification, ..packet };
+            packet.pass(&mut survey, at_us * US, false);
+        };
+        for (at, packet) in transfer(10) {
+            // The last five after a pause.
+            let late = packet.side == 0 && packet.payload > 0 && at >= 35_000 * US;
+            let late = late || packet.side == 1 && at >= 55_000 * US;
+            pass(at / US + 50_000 * i64::from(late), packet);
+        }
+        for number in 0..others {
+            let at_us = 200_000 + i64::from(number);
+            pass(at_us, Tcp { port: 5001, ..Tcp::of(0, ACK, 70 + 100 * number, 0, 100) });
+        }
+        if others == 0 {
+            // Lost before the capture.
+            identification += 1;
+        }
+        let at_us = 500_000;
+        identification += 1;
+        let packet = Tcp { identification, ..Tcp::of(0, ACK, 11_000, 2000, 1000) };
+        packet.pass(&mut survey, at_us * US, false).verdict.map(|verdict| verdict.judgement)
+    };
+    assert!(matches!(labels(0), Some(Judgement::Retransmitted(_))));
+    assert_eq!(labels(1), Some(Judgement::New));
+}
