@@ -21,6 +21,7 @@ from dumbbell.console import levels as _levels
 from dumbbell.console import say as _say
 from dumbbell.errors import DumbbellError
 from dumbbell.output import check_place, json_text, write_json
+from dumbbell.store_cli import store_app
 from dumbbell.trace_cli import TraceCommand, animate, trace
 from dumbbell.workload_cli import workload_app
 
@@ -40,6 +41,7 @@ app.add_typer(study_app, name="study")
 kernel_app = typer.Typer(help="Linux kernels to run experiments on.", no_args_is_help=True)
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(workload_app, name="workload")
+app.add_typer(store_app, name="store")
 
 File = Annotated[Path, typer.Argument(help="Experiment file (YAML).")]
 Set = Annotated[

@@ -22,7 +22,7 @@ import contextlib
 import errno
 import shlex
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -31,13 +31,14 @@ from dumbbell.engines.base import Run, RunResult
 from dumbbell.errors import StoreError, nearest_name, shortened
 from dumbbell.files import sync_path
 from dumbbell.journal import Entry, Journal
-from dumbbell.records import Planned, Record, index, placed, read_record, record_id
+from dumbbell.records import Planned, Record, index, placed, record_id
 from dumbbell.results import ExperimentInfo, Results, StoredResults
 from dumbbell.store_adopt import adopt
-from dumbbell.store_files import is_refused, is_temporary, listed, mark_of, write_owned
+from dumbbell.store_files import is_refused, mark_of, write_owned
 from dumbbell.store_index import Damage, Index, Kept, Sound
 from dumbbell.store_large import StoredTables
 from dumbbell.store_place import MARK, begin_writing, check_format, check_name, create, is_store
+from dumbbell.store_records import read_all, read_one, record_path
 from dumbbell.store_segments import write_segment
 from dumbbell.store_tables import LARGE, SMALL, empty, frames_of, parquet
 
@@ -70,10 +71,7 @@ class Store:
             if self._write:
                 self._journal = create(self.path)
             elif is_store(self.path):
-                raise StoreError(
-                    f"{self.path / MARK}: missing; `dumbbell run FILE --store "
-                    f"{shlex.quote(str(self.path))}` writes it again"
-                )
+                raise StoreError(f"{self.path / MARK}: missing; {self.run_again('')} repairs it")
             else:
                 raise StoreError(f"{self.path}: not a store of Dumbbell")
         check_format(self.path)
@@ -135,7 +133,7 @@ class Store:
     def __contains__(self, run: str) -> bool:
         return run in self._known
 
-    def check(self, runs: Iterable[str]) -> list[Damage]:
+    def check(self, runs: Collection[str]) -> list[Damage]:
         """Reads all that is kept of some runs and compares checksums.
 
         What is damaged is not in the store any more, until it is added again. Returns why.
@@ -144,7 +142,7 @@ class Store:
             found = self._index.named() & set(runs)
             whole, damages = self._index.sound(found)
         self._known -= found - set(whole)
-        return damages
+        return damages + self._index.unread(set(runs) - set(whole))
 
     def digest(self, run: str) -> str | None:
         """The digest that was recorded of a run, damaged or not; None if it cannot be read."""
@@ -248,9 +246,9 @@ class Store:
         others = [record for record in self._records()[0] if record.id != key]
         order = 1 + max((record.order for record in others), default=0)
         made = Record(key, info, engine, overrides, time.time_ns(), tuple(runs), order, file)
-        path = self.path / "experiments" / f"{key}.json"
+        path = record_path(self.path, key)
         with self._clear("written"):
-            before = self._record(path)[0]
+            before = read_one(path)[0]
             same = before is not None and before.fields() == made.fields()
             if same and before is not None and before.order >= order:
                 return key
@@ -265,36 +263,12 @@ class Store:
         """All experiments, the one run last at the end. Raises `StoreError` if one is damaged."""
         records, wrong = self._records()
         if wrong:
-            again = f"`dumbbell run FILE --store {shlex.quote(str(self.path))}`"
-            raise StoreError(f"{wrong[0]}; {again} with its experiment file repairs it")
+            raise StoreError(f"{wrong[0]}; {self.run_again('')} repairs it, with its file")
         return records
 
     def _records(self) -> tuple[list[Record], list[Damage]]:
-        """Experiments that can be read, the last at the end, and those that cannot."""
-        records, wrong = [], []
         with self._clear("read"):
-            paths = {path.stem: path for path in listed(self.path / "experiments", "*.json")}
-            for segment in self._index.segments:
-                for key in segment.experiments:
-                    paths.setdefault(key, self.path / "experiments" / f"{key}.json")
-            for path in paths.values():
-                if is_temporary(path.name):
-                    continue
-                record, why = self._record(path)
-                if record is not None:
-                    records.append(record)
-                else:
-                    wrong.append(Damage(path, why))
-        return sorted(records, key=lambda one: (one.order, one.updated_ns, one.id)), wrong
-
-    def _record(self, path: Path) -> tuple[Record | None, str]:
-        """The experiment of a file, or why it cannot be read."""
-        try:
-            return read_record(path.stem, path.read_bytes()), ""
-        except FileNotFoundError:
-            return None, "missing"
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            return None, f"damaged: {error}" if type(error) is ValueError else "damaged"
+            return read_all(self.path, self._index.segments)
 
     def results(self, experiment: str | Record | None = None) -> Results:
         """The results of an experiment, as far as its runs are done.
@@ -316,21 +290,24 @@ class Store:
                 damages += self._index.unread(missing)
             if damages:
                 others = f" (and {len(damages) - 1} more files)" if len(damages) > 1 else ""
-                raise StoreError(f"{damages[0]}{others}; {self.mended(record.file)}")
+                raise StoreError(f"{damages[0]}{others}; {self._mended(record.file)}")
             found = self._small(kept)
         design = index(record)
         tables = {name: placed(design, frame) for name, frame in found.items()}
         return StoredResults.of(record.info, tables, StoredTables(self.path, kept, design))
 
-    def mended(self, file: str) -> str:
-        """What repairs damaged runs, as the end of a message."""
-        store = shlex.quote(str(self.path))
+    def run_again(self, file: str) -> str:
+        """The command that runs an experiment into this store, for messages."""
         name = shlex.quote(file) if file else "FILE"
-        return f"`dumbbell run {name} --store {store}` repairs it, as `dumbbell store repair` does"
+        return f"`dumbbell run {name} --store {shlex.quote(str(self.path))}`"
+
+    def _mended(self, file: str) -> str:
+        store = shlex.quote(str(self.path))
+        return f"{self.run_again(file)} repairs it, or `dumbbell store repair {store}`"
 
     def _chosen(self, experiment: str | None) -> Record:
         if experiment is not None:
-            one, _ = self._record(self.path / "experiments" / f"{experiment}.json")
+            one, _ = read_one(record_path(self.path, experiment))
             if one is not None:
                 return one
         records = self.experiments()

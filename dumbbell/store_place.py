@@ -7,7 +7,10 @@ one that can be made twice, and a folder that holds nothing but the beginnings o
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import uuid
 from pathlib import Path
 
 from dumbbell.errors import StoreError, shortened
@@ -38,16 +41,22 @@ def check_name(path: Path) -> None:
         ) from None
 
 
+class FormatError(StoreError):
+    """A mark that says nothing this program knows; `what` is wrong with it."""
+
+    def __init__(self, path: Path, what: str, rest: str) -> None:
+        super().__init__(f"{path / MARK}: {what}{rest}")
+        self.what = what
+
+
 def check_format(path: Path) -> None:
     """Refuses a store whose format is not this program's. `OSError` if it cannot be read."""
-    mark = path / MARK
+    again = f"; `dumbbell store repair {shlex.quote(str(path))}` writes it again"
     try:
-        found = json.loads(mark.read_bytes())["format"]
+        found = json.loads((path / MARK).read_bytes())["format"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise StoreError(
-            f'{mark}: damaged: it should hold {{"format": {FORMAT}}}; nothing else is kept in it: '
-            f"delete it, and `dumbbell run FILE --store {path}` writes it again"
-        ) from None
+        wanted = f'it should hold {{"format": {FORMAT}}}'
+        raise FormatError(path, f"damaged: {wanted}", again) from None
     if type(found) is int and found == FORMAT:
         return
     if type(found) is int and found > FORMAT:
@@ -56,7 +65,13 @@ def check_format(path: Path) -> None:
             "was left as it is"
         )
     shown = shortened(json.dumps(found), 40)
-    raise StoreError(f"{mark}: there is no format {shown}; allowed: {FORMAT}")
+    raise FormatError(path, f"there is no format {shown}; allowed: {FORMAT}", again)
+
+
+def restore(path: Path) -> None:
+    """Writes the mark of a store again."""
+    owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    write_owned(path / MARK, json.dumps({"format": FORMAT}).encode(), owner, sync=True)
 
 
 def create(path: Path) -> Journal:

@@ -19,6 +19,7 @@ from dumbbell.errors import DumbbellError, EngineError, Interrupted
 from dumbbell.execution.plan import Task, plan
 from dumbbell.execution.progress import Progress, current_progress
 from dumbbell.experiment.load import Experiment, explain
+from dumbbell.records import record_id
 from dumbbell.store import Store
 from dumbbell.store_index import Damage
 
@@ -48,7 +49,7 @@ def execute(
         engine: On what.
         store: Where to keep it, open for writing.
         workers: Threads; None: one per processor.
-        only: Ids of the runs to be made; None: all.
+        only: Ids of the runs to be made; None: all, and the experiment is noted as run last.
 
     Returns:
         The experiment's id in the store.
@@ -68,15 +69,19 @@ def execute(
     distinct = {task.run.id for task in tasks}
     damages = store.check(distinct)
     if damages:
-        progress.note(_damaged(damages))
+        progress.note(_damaged(damages, distinct))
     overrides, file = experiment.overrides, experiment.file
-    key = store.record(experiment.info, engine.name, overrides, planned, file)
+    if only is None:
+        key = store.record(experiment.info, engine.name, overrides, planned, file)
+    else:
+        key = record_id(experiment.info, overrides, engine.name)
     missing = {task.run.id: task for task in tasks if task.run.id not in store}
     if missing:
         store.prepare()
+    kept = len(distinct) - len(missing)
     if only is not None:
         missing = {run: task for run, task in missing.items() if run in only}
-    progress.begin(experiment.info.name, len(missing), len(distinct) - len(missing))
+    progress.begin(experiment.info.name, len(missing), kept)
     batch = _Batch(list(missing.values()), engine, store, progress)
     try:
         with _signals(batch):
@@ -91,9 +96,9 @@ def execute(
     return key
 
 
-def _damaged(damages: Sequence[Damage]) -> str:
+def _damaged(damages: Sequence[Damage], wanted: Collection[str]) -> str:
     """What is said of runs that are made again."""
-    runs = {run for one in damages for run in one.runs}
+    runs = {run for one in damages for run in one.runs or wanted if run in wanted}
     others = f" (and {len(damages) - 1} more files)" if len(damages) > 1 else ""
     count = "1 run is" if len(runs) == 1 else f"{len(runs)} runs are"
     return f"{damages[0]}{others}: {count} made again"
