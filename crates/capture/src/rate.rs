@@ -95,6 +95,9 @@ const STRETCHES: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Busiest {
     first_ns: Option<i64>,
+    /// When the stretch of the amount before begins.
+    since_ns: i64,
+    place: usize,
     /// The last stretch, and what is in it and those before; each in its place modulo their number.
     latest: i64,
     amounts: [u64; STRETCHES],
@@ -103,13 +106,27 @@ pub struct Busiest {
 
 impl Default for Busiest {
     fn default() -> Self {
-        Self { first_ns: None, latest: 0, amounts: [0; STRETCHES], most: 0 }
+        Self { first_ns: None, since_ns: 0, place: 0, latest: 0, amounts: [0; STRETCHES], most: 0 }
     }
 }
 
 impl Busiest {
     /// Adds an amount at a time; stamps may go back a little.
+    #[inline]
     pub fn add(&mut self, now_ns: i64, amount: u64) {
+        let since = now_ns.wrapping_sub(self.since_ns) as u64;
+        if since >= BUSY_NS as u64 || self.first_ns.is_none() {
+            self.turn(now_ns, amount);
+            return;
+        }
+        let sum = &mut self.amounts[self.place % STRETCHES];
+        *sum += amount;
+        self.most = self.most.max(*sum);
+    }
+
+    /// Adds an amount to another stretch than the one before.
+    #[cold]
+    fn turn(&mut self, now_ns: i64, amount: u64) {
         let first_ns = *self.first_ns.get_or_insert(now_ns);
         let stretch = now_ns.saturating_sub(first_ns).div_euclid(BUSY_NS);
         let place = |stretch: i64| stretch.rem_euclid(STRETCHES as i64) as usize;
@@ -122,7 +139,9 @@ impl Busiest {
         } else if stretch <= self.latest - STRETCHES as i64 {
             return;
         }
-        let sum = &mut self.amounts[place(stretch)];
+        self.place = place(stretch);
+        self.since_ns = first_ns.saturating_add(stretch.saturating_mul(BUSY_NS));
+        let sum = &mut self.amounts[self.place];
         *sum += amount;
         self.most = self.most.max(*sum);
     }

@@ -63,7 +63,16 @@ impl<T> Default for Tallies<T> {
 
 impl<T: Copy + PartialEq> Tallies<T> {
     /// Counts one of a kind, as `others` if there are too many kinds.
+    #[inline]
     pub(crate) fn add(&mut self, kind: T, others: T) {
+        match self.counts.first_mut() {
+            Some((first, count)) if *first == kind => *count += 1,
+            _ => self.add_other(kind, others),
+        }
+    }
+
+    #[cold]
+    fn add_other(&mut self, kind: T, others: T) {
         let kinds = self.counts.len();
         if let Some((_, count)) = self.counts.iter_mut().find(|(known, _)| *known == kind) {
             *count += 1;

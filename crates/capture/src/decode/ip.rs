@@ -43,6 +43,7 @@ pub struct IpPacket<'a> {
     pub above_bytes: u32,
 }
 
+#[inline]
 pub(super) fn v4(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
     let header: &[u8; 20] = packet.first_chunk()?;
     let header_bytes = usize::from(header[0] & 15) * 4;

@@ -122,6 +122,7 @@ pub fn ip_packet(link: LinkType, frame: &[u8], original_bytes: u32) -> Option<Ip
 ///
 /// # Errors
 /// What the frame holds instead of IP.
+#[inline]
 pub fn innermost<'a>(
     link: LinkType,
     frame: &'a [u8],
@@ -131,12 +132,20 @@ pub fn innermost<'a>(
     around.outer.clear();
     (around.deeper, around.joined) = (false, false);
     // Nearly all frames.
-    let plain = link == LinkType::ETHERNET && short(frame, 12) == Some(ip::IPV4);
-    let mut packet = if plain {
-        ip::v4(&frame[14..], original_bytes.saturating_sub(14)).ok_or(Skipped::BAD_IPV4)?
-    } else {
-        through(Layer::Link(link), frame, original_bytes, around)?
-    };
+    if link == LinkType::ETHERNET && short(frame, 12) == Some(ip::IPV4) {
+        let packet = ip::v4(&frame[14..], original_bytes.saturating_sub(14));
+        return match packet {
+            Some(packet) if tunnel::may_be(&packet) => Ok(entered(packet, around)),
+            Some(packet) => Ok(packet),
+            None => Err(Skipped::BAD_IPV4),
+        };
+    }
+    let packet = through(Layer::Link(link), frame, original_bytes, around)?;
+    Ok(entered(packet, around))
+}
+
+/// The innermost packet of tunnels, of which `packet` may be the outermost.
+fn entered<'a>(mut packet: IpPacket<'a>, around: &mut Around) -> IpPacket<'a> {
     while let Some(inside) = tunnel::inside(&packet) {
         if around.outer.len() == TUNNELS_MAX {
             around.deeper = true;
@@ -149,7 +158,7 @@ pub fn innermost<'a>(
         around.outer.push(Outer::of(&packet, &inside));
         packet = inner;
     }
-    Ok(packet)
+    packet
 }
 
 /// The IP packet behind headers of other layers.

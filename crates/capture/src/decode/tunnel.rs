@@ -122,10 +122,15 @@ pub(super) struct Inside {
     pub(super) at: usize,
 }
 
-/// Returns the tunnel of which this is a packet. Of a packet in fragments the first is looked into.
+/// Has the packet a protocol of tunnels?
 #[inline]
+pub(super) fn may_be(packet: &IpPacket<'_>) -> bool {
+    matches!(packet.protocol, UDP | 4 | 41 | 47 | 97 | 137)
+}
+
+/// Returns the tunnel of which this is a packet. Of a packet in fragments the first is looked into.
 pub(super) fn inside(packet: &IpPacket<'_>) -> Option<Inside> {
-    if !matches!(packet.protocol, UDP | 4 | 41 | 47 | 97 | 137) {
+    if !may_be(packet) {
         return None;
     }
     if packet.fragment.is_some_and(|fragment| fragment.offset_bytes > 0) {
