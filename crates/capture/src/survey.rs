@@ -339,9 +339,15 @@ impl Survey {
             let conversation = &self.conversations[number as usize];
             let side = usize::from(conversation.a != from);
             let opened = conversation.opened[side];
-            opens.is_none()
-                || opens == opened
-                || opened.is_none() && conversation.counted[side].packets == 0
+            opens.is_none_or(|sequence| {
+                let first = conversation.counted[side].packets == 0;
+                let late = || {
+                    let connection =
+                        conversation.connection.map(|at| &self.connections[at as usize]);
+                    connection.is_some_and(|(_, one)| one.is_late_opening(side, sequence))
+                };
+                opened == opens || opened.is_none() && (first || late())
+            })
         });
         if let Some(number) = known {
             let conversation = &mut self.conversations[number as usize];

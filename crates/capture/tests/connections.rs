@@ -644,3 +644,78 @@ fn an_acknowledgement_captured_twice_is_no_duplicate_one() {
     // In a capture without doubled frames it is one.
     assert_eq!(duplicates(false), (1, 0));
 }
+
+#[test]
+fn what_a_bare_segment_is_ahead_of_was_sent_before() {
+    let mut wire = Wire::open(true);
+    wire.data(60, 0);
+    wire.ack(90, 100, &[]);
+    // Three segments were not captured; an ACK of the same sender is behind them.
+    wire.identifications[0] = wire.identifications[0].wrapping_add(3);
+    wire.send(200, 0, 0, 400, 0, 0, &[]);
+    assert_eq!(wire.stream().in_flight_bytes(), 300);
+    assert_eq!(wire.data(700, 100), Judgement::Retransmitted(Evidence::Identification));
+    assert_eq!(wire.data(701, 200), Judgement::Retransmitted(Evidence::Identification));
+    // Beyond, data is new.
+    assert_eq!(wire.data(702, 400), Judgement::New);
+    // Captured behind the ACK although sent before it.
+    let mut wire = Wire::open(true);
+    wire.data(60, 0);
+    let late = wire.identifications[0].wrapping_add(1);
+    wire.identifications[0] = late;
+    wire.send(61, 0, 0, 200, 0, 0, &[]);
+    wire.identifications[0] = late.wrapping_sub(1);
+    assert_eq!(wire.data(62, 100), Judgement::Reordered(Evidence::Identification));
+    // A number beyond any window is none of this stream.
+    let mut wire = Wire::open(true);
+    wire.data(60, 0);
+    wire.send(61, 0, 0, 1 << 24, 0, 0, &[]);
+    assert_eq!(wire.data(62, 100), Judgement::New);
+}
+
+#[test]
+fn a_receiver_seen_alone_sends_duplicate_acknowledgements_too() {
+    let mut wire = Wire::new();
+    for (at_ms, ack) in [(0, 0), (1, 100), (2, 100), (3, 100), (4, 300), (5000, 300)] {
+        wire.ack(at_ms, ack, &[]);
+    }
+    wire.ack(9000, 300, &[(400, 500)]);
+    assert_eq!(wire.connection.sides[1].duplicate_acks, 3);
+}
+
+#[test]
+fn data_counts_from_the_syn_that_was_acknowledged() {
+    // The server answers three times, each time with another initial sequence number.
+    for acknowledged in [SERVER, 900_000_000, 3_000_000_000] {
+        let mut wire = Wire::new();
+        wire.handshake(0, 0, SYN);
+        wire.handshake(30, 1, SYN | ACK);
+        for (at_ms, sequence) in [(1030, 900_000_000), (3030, 3_000_000_000)] {
+            let again = Segment {
+                sequence,
+                acknowledgement: CLIENT.wrapping_add(1),
+                flags: Flags(SYN | ACK),
+                ..Segment::default()
+            };
+            wire.pass(at_ms, 1, again, None);
+        }
+        let client = Segment {
+            sequence: CLIENT.wrapping_add(1),
+            acknowledgement: acknowledged + 1,
+            flags: Flags(ACK),
+            window: 1000,
+            payload_bytes: 100,
+            ..Segment::default()
+        };
+        wire.pass(3050, 0, client, Some(7));
+        let server = Segment {
+            sequence: acknowledged + 1,
+            acknowledgement: CLIENT.wrapping_add(101),
+            ..client
+        };
+        let verdict = wire.pass(3080, 1, server, Some(8));
+        assert_eq!(verdict.map(|verdict| verdict.position), Some(0), "{acknowledged}");
+        let Some(stream) = &wire.connection.sides[1].stream else { panic!("no data was seen") };
+        assert_eq!((stream.counters.unique_bytes, stream.counters.unseen_bytes), (100, 0));
+    }
+}

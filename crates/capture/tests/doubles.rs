@@ -1,4 +1,5 @@
-//! Frames captured twice, and identifications of a whole host: packets through the survey of a file.
+//! Frames captured twice or out of order, identifications of a whole host: packets through the survey
+//! of a file.
 
 use dumbbell_capture::connection::judge::Judgement;
 use dumbbell_capture::{LinkType, Record, Survey, Told};
@@ -173,4 +174,28 @@ fn identifications_that_another_connection_of_the_host_used_are_not_missing() {
     };
     assert!(matches!(labels(0), Some(Judgement::Retransmitted(_))));
     assert_eq!(labels(1), Some(Judgement::New));
+}
+
+#[test]
+fn a_syn_captured_late_splits_no_connection() {
+    let connections = |order: &[usize], syn: u32| {
+        let packets = [
+            Tcp::of(0, SYN, syn, 0, 0),
+            Tcp::of(1, SYN | ACK, 1999, 1000, 0),
+            Tcp::of(0, ACK, 1000, 2000, 0),
+            Tcp::of(0, ACK, 1000, 2000, 500),
+        ];
+        let mut survey = Survey::default();
+        for (number, at) in order.iter().enumerate() {
+            packets[*at].pass(&mut survey, number as i64 * 1000 * US, false);
+        }
+        // The side that was seen first comes first.
+        let client = usize::from(order[0] == 1);
+        (survey.connections.len(), survey.connections[0].1.sides[client].initial)
+    };
+    for order in [[0, 1, 2, 3], [1, 2, 0, 3], [2, 3, 0, 1], [1, 2, 3, 0]] {
+        assert_eq!(connections(&order, 999), (1, Some(999)), "{order:?}");
+    }
+    // Another number opens another connection between the same ports.
+    assert_eq!(connections(&[2, 3, 0, 1], 500_000), (2, None));
 }

@@ -19,6 +19,8 @@ use stream::{Ack, Data, Stream, Verdict};
 
 /// Payload that a packet on Ethernet holds (1500 bytes without headers).
 const ETHERNET_MSS_BYTES: u32 = 1460;
+/// A SYN captured late has at most so much data of its sender in front.
+const LATE_SYN_BYTES: i64 = 1 << 16;
 
 /// What passes, besides its TCP header.
 #[derive(Clone, Copy, Debug, Default)]
@@ -106,6 +108,8 @@ pub struct Side {
     /// Packets without data that passed a second time.
     pub copies: u64,
     first_ack: Option<u32>,
+    /// Its SYN was repeated with another initial sequence number: what follows tells which holds.
+    renumbered: bool,
     near: Near,
     /// What it sent, once there was data.
     pub stream: Option<Box<Stream>>,
@@ -252,9 +256,8 @@ impl Connection {
         let verdict = if data {
             self.data(side, passing, segment, None)
         } else {
-            if let (false, Some(stream)) = (flags.syn(), &mut self.sides[side].stream) {
-                stream.bare(passing);
-                stream.asks(segment.sequence);
+            if !flags.syn() {
+                self.bare(side, passing, segment);
             }
             None
         };
@@ -263,6 +266,26 @@ impl Connection {
             self.closing = Some(if both { Closing::Both } else { Closing::Half(side) });
         }
         verdict
+    }
+
+    /// A segment without data tells how far its sender has come.
+    fn bare(&mut self, side: usize, passing: &Passing, segment: &Segment) {
+        let window_bytes = self.sides[1 - side].window_max_bytes;
+        let one = &mut self.sides[side];
+        let Some(stream) = &mut one.stream else { return };
+        stream.bare(passing);
+        let stamp = segment.timestamps.map(|(value, _)| value);
+        stream.asks(passing, segment.sequence, stamp, window_bytes);
+    }
+
+    /// Is this SYN of a side the one that opened this connection, captured behind what followed it?
+    pub fn is_late_opening(&self, side: usize, sequence: u32) -> bool {
+        let (one, other) = (&self.sides[side], &self.sides[1 - side]);
+        let first = sequence.wrapping_add(1);
+        let behind = one.stream.as_deref().map(|stream| stream.position(first));
+        let known = other.first_ack == Some(first)
+            || behind.is_some_and(|position| (-LATE_SYN_BYTES..=0).contains(&position));
+        one.initial.is_none() && known && matches!(self.closing, None | Some(Closing::Open))
     }
 
     /// The window that a segment of side 0 or 1 announces, scaled where the scale is known.
@@ -326,6 +349,14 @@ impl Connection {
         self.handshake_ns[step].get_or_insert(now_ns);
         self.opener.get_or_insert(if step == 0 { side } else { 1 - side });
         let one = &mut self.sides[side];
+        let data = one.stream.as_deref().is_some_and(|stream| stream.counters.data_packets > 0);
+        let other = one.initial.is_some_and(|initial| initial != segment.sequence);
+        if other && !data {
+            // Of several the last holds, unless the other side acknowledges another.
+            one.initial = Some(segment.sequence);
+            one.renumbered = true;
+            one.stream = None;
+        }
         one.initial.get_or_insert(segment.sequence);
         one.mss = one.mss.or(segment.mss);
         one.window_scale = one.window_scale.or(segment.window_scale);
@@ -352,8 +383,12 @@ impl Connection {
                 && !flags.syn()
                 && !flags.fin()
                 && (same_window || segment.sack_count > 0),
+            alone: false,
         };
+        // Seen alone, a side that repeats itself can only answer segments that are not in the capture.
+        let alone = self.sides[1 - side].packets == 0;
         let Some(stream) = self.acknowledged(side, segment) else { return };
+        let ack = Ack { alone, ..ack };
         let acked = stream.ack(&ack, proved);
         let one = &mut self.sides[side];
         one.duplicate_acks += u64::from(acked.duplicate);
@@ -365,6 +400,10 @@ impl Connection {
         let acknowledgement = segment.acknowledgement;
         let first = *self.sides[side].first_ack.get_or_insert(acknowledgement);
         let other = &mut self.sides[1 - side];
+        if other.renumbered && !segment.flags.syn() {
+            other.renumbered = false;
+            other.initial = Some(acknowledgement.wrapping_sub(1));
+        }
         if other.stream.is_none() {
             let origin = other.initial.map_or(first, |initial| initial.wrapping_add(1));
             if acknowledgement == origin || segment.flags.syn() {
@@ -409,6 +448,9 @@ impl Connection {
         };
         let first_ack = self.sides[1 - side].first_ack;
         let one = &mut self.sides[side];
+        if std::mem::take(&mut one.renumbered) {
+            one.initial = Some(sequence.wrapping_sub(1));
+        }
         let known = one.initial.map(|initial| initial.wrapping_add(1)).or(first_ack);
         let origin = known.unwrap_or(sequence);
         let stream =

@@ -152,6 +152,11 @@ impl Recovery {
         self.state == State::Open && self.duplicates == 0 && self.sacked <= self.acked
     }
 
+    /// When any acknowledgement passed last.
+    pub(crate) fn last_ack_ns(&self) -> i64 {
+        self.acknowledged_ns
+    }
+
     /// Have acknowledgements told of a hole at a position?
     pub(crate) fn told(&self, start: i64) -> bool {
         self.sacked > start || self.duplicates >= DUPLICATES

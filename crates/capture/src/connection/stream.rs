@@ -30,6 +30,10 @@ const INITIAL_SEGMENTS: i64 = 10;
 /// A time-out comes at most two round trips and this after what was lost: RFC 6298's smallest (rule
 /// 2.4). Later than that a sender was idle.
 const TIMEOUT_MAX_NS: i64 = 1_000_000_000;
+/// A bare segment may be ahead of what was seen by this where no larger window is known.
+const AHEAD_BYTES: u64 = 1 << 16;
+/// A receiver seen alone that repeats an ACK after longer answers a keep-alive.
+const REPEATS_WITHIN_NS: i64 = 1_000_000_000;
 
 /// What a frame is for its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +115,8 @@ pub(crate) struct Ack<'a> {
     pub tsecr: Option<u32>,
     /// Without data, and nothing else but the acknowledgement says anything.
     pub bare: bool,
+    /// Nothing of the other side is in the capture.
+    pub alone: bool,
 }
 
 /// What an acknowledgement was.
@@ -157,6 +163,8 @@ pub struct Stream {
     moved_ns: i64,
     /// When any packet of the sender passed last.
     heard_ns: i64,
+    /// A segment without data that was ahead of what had been seen.
+    ahead: Option<Seen>,
     clock: Clock,
     /// Counters.
     pub counters: Counters,
@@ -190,6 +198,7 @@ impl Stream {
             unseen: Unseen::default(),
             moved_ns: i64::MIN,
             heard_ns: i64::MIN,
+            ahead: None,
             clock: Clock::default(),
             counters: Counters::default(),
             rtt: Rtt::default(),
@@ -259,10 +268,39 @@ impl Stream {
         self.identifications.missing().saturating_sub(before)
     }
 
-    /// A segment without data: does it ask whether the other side lives?
-    pub(crate) fn asks(&mut self, sequence: u32) {
-        let before = self.position(sequence) == self.next - 1;
+    /// A segment without data: does it ask whether the other side lives? If it is ahead, everything
+    /// before has been sent, and has not been captured.
+    pub(crate) fn asks(
+        &mut self,
+        passing: &Passing,
+        sequence: u32,
+        stamp: Option<u32>,
+        window_bytes: u64,
+    ) {
+        let position = self.position(sequence);
+        let before = position == self.next - 1;
         self.counters.keep_alives += u64::from(before && self.acked == self.next);
+        let most = window_bytes.max(AHEAD_BYTES).min(STEP_MAX as u64) as i64;
+        if position > self.next && position - self.acked <= most {
+            self.next = position;
+            self.ahead = Some(Seen {
+                start: position,
+                end: position,
+                first_ns: passing.now_ns,
+                last_ns: passing.now_ns,
+                tsval: stamp.unwrap_or(0),
+                identification: passing.identification.unwrap_or(0),
+                again: false,
+                resent: false,
+                bare: true,
+            });
+        }
+    }
+
+    /// What passed first of all that was sent once behind a position.
+    fn later(&self, start: i64) -> Option<Seen> {
+        let seen = self.sent.behind(start).take(LATER_AMONG).find(|seen| !seen.resent);
+        seen.copied().or_else(|| self.ahead.filter(|ahead| ahead.start > start))
     }
 
     /// A segment passes.
@@ -344,8 +382,12 @@ impl Stream {
         if self.sent.at(start).is_some() || self.sent.is_forgotten(start) {
             return Judgement::Retransmitted(Evidence::SeenBefore);
         }
-        let later = self.sent.behind(start).take(LATER_AMONG).find(|seen| !seen.resent);
-        judge::in_hole(&stamped, later, self.round_trip_ns(data.near_ns), self.clock.tick_ns())
+        judge::in_hole(
+            &stamped,
+            self.later(start).as_ref(),
+            self.round_trip_ns(data.near_ns),
+            self.clock.tick_ns(),
+        )
     }
 
     /// Beyond everything that was seen: new, unless it repeats what was lost before the tap.
@@ -461,10 +503,9 @@ impl Stream {
     fn sent_again(&mut self, data: &Data, start: i64, end: i64, evidence: Evidence) -> Kind {
         let before_ns = match self.sent.at(start) {
             Some(seen) => Some(seen.last_ns),
-            None => self.sent.behind(start).next().map(|seen| seen.first_ns),
+            None => self.sent.behind(start).next().or(self.ahead.as_ref()).map(|one| one.first_ns),
         };
-        let later = self.sent.behind(start).take(LATER_AMONG).find(|seen| !seen.resent);
-        let later = later.map(|seen| (seen.identification, seen.tsval));
+        let later = self.later(start).map(|seen| (seen.identification, seen.tsval));
         let resent = Resent {
             now_ns: data.now_ns,
             start,
@@ -577,8 +618,9 @@ impl Stream {
             self.acked = self.acked.min(position);
         }
         let dsack = !ack.sack.is_empty() && self.sack(ack.sack, position, proved);
-        let duplicate =
-            self.acknowledged && position == self.acked && self.next > self.acked && ack.bare;
+        let soon = ack.now_ns.saturating_sub(self.recovery.last_ack_ns()) <= REPEATS_WITHIN_NS;
+        let out = self.next > self.acked || ack.alone && (soon || !ack.sack.is_empty());
+        let duplicate = self.acknowledged && position == self.acked && out && ack.bare;
         self.recovery.acknowledged(ack.now_ns, duplicate);
         if position > self.acked {
             self.advance(ack, position, proved);
