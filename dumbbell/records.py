@@ -100,6 +100,8 @@ def read_record(key: str, data: bytes) -> Record:
         seed=fields["seed"],
     )
     runs = tuple(Planned(*one) for one in fields["runs"])
+    if any(set(one.levels) != set(info.factors) for one in runs):
+        raise ValueError("a run of it has other factors than the experiment")
     if record_id(info, fields["overrides"], fields["engine"]) != key:
         raise ValueError("it holds another experiment than its name says")
     return Record(

@@ -289,7 +289,7 @@ class Store:
             if missing := wanted - set(kept):
                 damages += self._index.unread(missing)
             if damages:
-                others = f" (and {len(damages) - 1} more files)" if len(damages) > 1 else ""
+                others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
                 raise StoreError(f"{damages[0]}{others}; {self._mended(record.file)}")
             found = self._small(kept)
         design = index(record)

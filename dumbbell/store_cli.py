@@ -126,11 +126,13 @@ def _tell(store: Path, found: Examination) -> None:
     if found.undone:
         _say(f"{_count(len(found.undone), 'run')} of its experiments not done yet")
     experiments, runs = _count(len(found.records), "experiment"), _count(len(found.runs), "run")
+    if any(damage.path.parent.name == "experiments" for damage in found.damages):
+        _say(f"An experiment is written again by `dumbbell run FILE --store {name}` with its file")
     if found.damages:
-        lost = _count(len(found.lost()), "run")
+        lost = f"{_count(len(found.lost()), 'run')} lost, {len(found.runs)} whole"
         _say(
-            f"{store}: {_count(len(found.damages), 'file')} damaged, {lost} lost, "
-            f"{len(found.runs)} whole: `dumbbell store repair {name}` makes them again"
+            f"{store}: {_count(len(found.damages), 'file')} damaged, {lost}; "
+            f"`dumbbell store repair {name}` makes runs again"
         )
     else:
         _say(f"{store}: {experiments}, {runs}, as they were written")

@@ -99,7 +99,7 @@ def execute(
 def _damaged(damages: Sequence[Damage], wanted: Collection[str]) -> str:
     """What is said of runs that are made again."""
     runs = {run for one in damages for run in one.runs or wanted if run in wanted}
-    others = f" (and {len(damages) - 1} more files)" if len(damages) > 1 else ""
+    others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
     count = "1 run is" if len(runs) == 1 else f"{len(runs)} runs are"
     return f"{damages[0]}{others}: {count} made again"
 

@@ -150,7 +150,7 @@ def test_what_was_lost_is_not_said_to_be_there(made: Path) -> None:
         )
         assert done.exit_code == 0, done.output
         assert "in the store already" not in done.output
-        assert "missing (and 5 more files): 2 runs are made again" in done.output
+        assert "missing (and 5 more): 2 runs are made again" in done.output
         assert dumbbell.load_results(store).samples.height > 0
 
 
@@ -210,8 +210,8 @@ def test_verbs(made: Path) -> None:
         assert status == 1
         assert text.splitlines() == [
             f"{altered}: altered: its checksum is not the one recorded (1 run)",
-            f"{store}: 1 file damaged, 1 run lost, 1 whole: "
-            f"`dumbbell store repair {store}` makes them again",
+            f"{store}: 1 file damaged, 1 run lost, 1 whole; "
+            f"`dumbbell store repair {store}` makes runs again",
         ]
         assert told("digest", store)[0] == 2
         assert told("repair", store)[0] == 0
