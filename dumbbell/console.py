@@ -10,7 +10,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import typer
 from rich.console import Console
@@ -107,13 +107,13 @@ def _defects_told() -> Iterator[None]:
         warnings.simplefilter("always", DefectWarning)
         shown = warnings.showwarning
 
-        def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
-            if issubclass(category, DefectWarning):
+        def show(message: Warning | str, kind: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(kind, DefectWarning):
                 say(f"dumbbell: {message}")
             else:
-                shown(message, category, *where)
+                shown(message, kind, *where, **more)
 
-        warnings.showwarning = show
+        warnings.showwarning = cast("Any", show)
         yield
 
 
