@@ -10,6 +10,7 @@ results.flows  # one row per flow and run
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dumbbell._core import version as __version__
@@ -42,6 +43,7 @@ def run(
     captures: str | Path | None = None,
     per_tap: bool = False,
     traces: str | Path | None = None,
+    allow: Sequence[str] | Mapping[str, float] | None = None,
 ) -> Results:
     """Runs an experiment file.
 
@@ -58,6 +60,8 @@ def run(
         per_tap: A file per run and tap there.
         traces: Folder for the events of every packet (`sampling: {hops: {to: 10 s}}`) as ns-2's
             traces, a file per run; None: none is written.
+        allow: Limits of what a run may take that are raised, as `{"events": 5e9}`, or
+            `["memory=16 GB"]`; `["all"]` lifts them. See docs/experiment-file.md.
 
     Returns:
         All tables of all runs.
@@ -70,6 +74,7 @@ def run(
     """
     from dumbbell.engines import engine_named
     from dumbbell.execution import execute
+    from dumbbell.execution.budget import allowed
     from dumbbell.experiment.load import load
     from dumbbell.output import check_place
     from dumbbell.store import Store
@@ -78,7 +83,7 @@ def run(
     def results(kept: Store) -> Results:
         from dumbbell.captures import write_captures
 
-        found = kept.results(execute(experiment, chosen, kept, workers=workers))
+        found = kept.results(execute(experiment, chosen, kept, workers=workers, allow=raised))
         if captures is not None:
             write_captures(kept, found, captures, per_tap=per_tap)
         if traces is not None:
@@ -87,6 +92,7 @@ def run(
             write_traces(found, traces)
         return found
 
+    raised = allowed(allow)
     chosen = engine_named(engine)
     experiment = load(path, set=set, repeats=repeats, seed=seed)
     if captures is not None:

@@ -1,6 +1,6 @@
 """The compiled part of Dumbbell: the simulator and the scenario's only validator."""
 
-from typing import Final, final
+from typing import Any, Final, final
 
 __all__ = [
     "Cancelled",
@@ -8,6 +8,7 @@ __all__ = [
     "Monitor",
     "Output",
     "ScenarioError",
+    "budget",
     "capture_packets",
     "capture_sightings",
     "catalogue",
@@ -73,6 +74,14 @@ def trace_summary(path: str, monitor: Monitor | None = None) -> tuple[str, dict[
 def trace_hops(
     path: str, from_ns: int, to_ns: int, most: int, monitor: Monitor | None = None
 ) -> tuple[str, dict[str, bytes]]: ...
+def budget(scenario_json: str) -> dict[str, Any]:
+    """What a run will take, estimated from its scenario.
+
+    `events` (packets times links, and samples), `rows`, `memory_bytes`, `capture_bytes`: numbers;
+    `busiest`: number of the flow with the most packets, or None; `boundless`: numbers of the flows
+    whose path limits nothing; `longest`: the field of `sampling` that costs most, or None.
+    """
+
 def catalogue() -> str:
     """The catalogue of what an experiment can name, as JSON."""
 

@@ -57,6 +57,14 @@ Captures = Annotated[
     Path | None, typer.Option(help="Folder for captures, a file (pcapng) per run.")
 ]
 EngineName = Annotated[str, typer.Option(help="What executes the runs.")]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LIMIT=NUMBER",
+        help="Raise a limit of what a run may take: events=5e9, rows=1e8, memory=16GB, "
+        "captures=8GB, all.",
+    ),
+]
 DEFAULT_STORE = Path("store")
 #: A stream that takes nothing more.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -99,6 +107,7 @@ def run(
     traces: Annotated[
         Path | None, typer.Option(help="Folder for ns-2 event traces, a file per run.")
     ] = None,
+    allow: Allow = None,
 ) -> None:
     """Run an experiment; runs that the store holds are not run again."""
     with _guarded():
@@ -119,6 +128,7 @@ def run(
                 captures=captures,
                 per_tap=per_tap,
                 traces=traces,
+                allow=allow,
             )
         out.print(summary.table(results))
         for one in page_summary.tables(results):
@@ -147,6 +157,7 @@ def compare(
         Path | None,
         typer.Option(metavar="FILE", help="Draw the windows over each other (.html, .svg, .png)."),
     ] = None,
+    allow: Allow = None,
 ) -> None:
     """Run an experiment on two engines and compare; exit code 1 if anything differs."""
     with _guarded():
@@ -164,6 +175,7 @@ def compare(
                 repeats=repeats,
                 workers=workers,
                 store=store,
+                allow=allow,
             )
         out.print(comparison_table(found))
         out.print(summary_line(found))
@@ -223,6 +235,7 @@ def check(
     workers: Workers = None,
     engine: EngineName = "sim",
     store: StoreDir = DEFAULT_STORE,
+    allow: Allow = None,
 ) -> None:
     """Run an experiment and see whether what it expects holds; exit code 1 if not."""
     with _guarded():
@@ -241,6 +254,7 @@ def check(
                 workers=workers,
                 engine=engine,
                 store=store,
+                allow=allow,
             )
         found = check(results, expected)
         for one in found:

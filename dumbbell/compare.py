@@ -119,6 +119,7 @@ def compare_engines(
     seed: int | None = None,
     workers: int | None = None,
     store: str | Path | None = None,
+    allow: Sequence[str] | Mapping[str, float] | None = None,
 ) -> Comparison:
     """Runs an experiment on two engines (`sim`, `linux`, `linux:mine`) and compares them.
 
@@ -132,7 +133,14 @@ def compare_engines(
         raise EngineError(f"two different engines are compared; found {', '.join(engines)}")
     first, second = (
         dumbbell.run(
-            path, set=set, repeats=repeats, seed=seed, workers=workers, store=store, engine=engine
+            path,
+            set=set,
+            repeats=repeats,
+            seed=seed,
+            workers=workers,
+            store=store,
+            engine=engine,
+            allow=allow,
         )
         for engine in engines
     )

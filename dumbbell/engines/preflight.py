@@ -1,4 +1,4 @@
-"""What a kernel would run without complaint, and what a study seldom means by it."""
+"""What an engine would run without complaint, and what a study seldom means by it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dumbbell.metrics.bdp import FRAME_BYTES, Pipe, flow_limits, paths_between
+from dumbbell.metrics.bdp import (
+    FRAME_BYTES,
+    Pipe,
+    flow_limits,
+    longest_frame_bytes,
+    paths_between,
+)
 
 #: Hops of packets a second that the engine netns attempts in real time. A choice on the safe side,
 #: 5 us for a hop; not measured on any host.
@@ -25,11 +31,38 @@ class Concern:
     message: str
 
 
+def concerns_everywhere(scenario: str) -> list[Concern]:
+    """Buckets that no full frame fits into: they drop all of them, on every engine."""
+    spec = json.loads(scenario)
+    longest = longest_frame_bytes(spec)
+    found = []
+    for number, link in enumerate(spec["links"]):
+        for side in ("forward", "backward"):
+            for field, burst_bytes in _bursts(link[side]):
+                if burst_bytes < longest:
+                    message = (
+                        f"a burst of {burst_bytes} bytes holds no full frame ({longest} bytes): "
+                        "all of them are dropped here, as on Linux"
+                    )
+                    found.append(Concern(f"links[{number}].{side}.{field}", message))
+    return found
+
+
+def _bursts(pipe: Pipe) -> Iterator[tuple[str, int]]:
+    if "tbf" in pipe["shaper"]:
+        tbf = pipe["shaper"]["tbf"]
+        yield "shaper.tbf.burst_bytes", tbf["burst_bytes"]
+        if tbf["peak"]:
+            yield "shaper.tbf.peak.burst_bytes", tbf["peak"]["burst_bytes"]
+    if pipe["policer"]:
+        yield "policer.burst_bytes", pipe["policer"]["burst_bytes"]
+
+
 def concerns(scenario: str) -> list[Concern]:
-    """What a study may intend, but should know: each with its reason."""
+    """What a study on a kernel may intend, but should know: each with its reason."""
     spec = json.loads(scenario)
     places = _places(spec)
-    found: dict[tuple[str, str], Concern] = {}
+    found = {(one.path, one.message): one for one in concerns_everywhere(scenario)}
     for flow in spec["flows"]:
         for concern in _of_flow(spec, flow, places):
             found.setdefault((concern.path, concern.message.split(":")[0]), concern)

@@ -7,7 +7,7 @@ import time
 from dumbbell import _core
 from dumbbell._core import Monitor
 from dumbbell.engines.base import Run, RunResult
-from dumbbell.engines.preflight import Concern
+from dumbbell.engines.preflight import Concern, concerns_everywhere
 
 
 class SimEngine:
@@ -24,7 +24,7 @@ class SimEngine:
 
     def concerns(self, scenario: str) -> list[Concern]:
         """It has no pitfalls of its own."""
-        return []
+        return concerns_everywhere(scenario)
 
     def check(self, scenario: str) -> None:
         """Does all that a scenario can ask: its reader has checked it."""

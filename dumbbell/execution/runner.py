@@ -16,6 +16,8 @@ from dumbbell import _core
 from dumbbell._core import Monitor
 from dumbbell.engines.base import Engine, RunResult, scenario_error
 from dumbbell.errors import DumbbellError, EngineError, Interrupted
+from dumbbell.execution import budget
+from dumbbell.execution.budget import Allowed
 from dumbbell.execution.plan import Task, plan
 from dumbbell.execution.progress import Progress, current_progress
 from dumbbell.experiment.load import Experiment, explain
@@ -41,6 +43,7 @@ def execute(
     *,
     workers: int | None = None,
     only: Collection[str] | None = None,
+    allow: Allowed | None = None,
 ) -> str:
     """Runs all that the store does not hold yet, or holds damaged.
 
@@ -50,6 +53,7 @@ def execute(
         store: Where to keep it, open for writing.
         workers: Threads; None: one per processor.
         only: Ids of the runs to be made; None: all, and the experiment is noted as run last.
+        allow: Limits that are raised; see `dumbbell.execution.budget`.
 
     Returns:
         The experiment's id in the store.
@@ -65,6 +69,7 @@ def execute(
     for note in engine.begin():
         progress.note(note)
     _check(experiment, engine, progress)
+    _afford(experiment, {task.cell for task in tasks if task.run.id not in store}, allow or {})
     planned = [task.planned for task in tasks]
     distinct = {task.run.id for task in tasks}
     damages = store.check(distinct)
@@ -124,6 +129,15 @@ def _check(experiment: Experiment, engine: Engine, progress: Progress) -> None:
                 told.add(kind)
                 placed = explain(experiment, number, scenario_error(concern.path, concern.message))
                 progress.note(f"warning: {placed}")
+
+
+def _afford(experiment: Experiment, wanted: Collection[int], allow: Allowed) -> None:
+    """Refuses the cells whose runs would take too much."""
+    for number in sorted(wanted):
+        try:
+            budget.check(experiment.cells[number].scenario, allow)
+        except _core.ScenarioError as error:
+            raise explain(experiment, number, error) from None
 
 
 class _Stopped(Exception):

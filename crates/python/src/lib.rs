@@ -276,6 +276,25 @@ fn validate(py: Python<'_>, scenario_json: &str) -> PyResult<()> {
     Scenario::from_json(scenario_json).map(|_| ()).map_err(|e| scenario_error(py, &e))
 }
 
+/// What a run will take, estimated from its scenario: events, rows, bytes of memory and of captures;
+/// the flow with the most packets, flows whose path limits nothing (by number), what is recorded with
+/// the most rows.
+#[pyfunction]
+fn budget<'py>(py: Python<'py>, scenario_json: &str) -> PyResult<Bound<'py, PyDict>> {
+    let found = Scenario::from_json(scenario_json)
+        .and_then(|scenario| dumbbell_sim::budget(&scenario))
+        .map_err(|e| scenario_error(py, &e))?;
+    let told = PyDict::new(py);
+    told.set_item("events", found.events)?;
+    told.set_item("rows", found.rows)?;
+    told.set_item("memory_bytes", found.memory_bytes)?;
+    told.set_item("capture_bytes", found.capture_bytes)?;
+    told.set_item("busiest", found.busiest)?;
+    told.set_item("boundless", found.boundless)?;
+    told.set_item("longest", found.longest)?;
+    Ok(told)
+}
+
 /// The TCP option profiles: name → JSON.
 #[pyfunction]
 fn profiles(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
@@ -338,6 +357,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_summary, module)?)?;
     module.add_function(wrap_pyfunction!(trace_hops, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
+    module.add_function(wrap_pyfunction!(budget, module)?)?;
     module.add_function(wrap_pyfunction!(profiles, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)

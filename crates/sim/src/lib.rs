@@ -6,6 +6,7 @@ extern crate self as dumbbell_sim;
 
 mod arena;
 mod arrived;
+mod budget;
 mod capture;
 mod collect;
 mod datagram;
@@ -31,6 +32,7 @@ mod shaper;
 mod transport;
 mod world;
 
+pub use budget::{budget, Budget};
 use dumbbell_model::digest::digest;
 use dumbbell_model::tables::Table;
 use dumbbell_model::{Scenario, ScenarioError, Time};

@@ -1,0 +1,125 @@
+"""What runs will take, estimated before the first: refused above a limit, unless it is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dumbbell import _core
+from dumbbell.engines.base import scenario_error
+from dumbbell.errors import DumbbellError, nearest_name
+from dumbbell.experiment.units import SIZE, QuantityError, whole
+
+#: Packets times links that the simulator moves in a second, roughly; the kernel's engine fewer.
+_EVENTS_PER_S = 2e6
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The most that a run may take.
+
+    Attributes:
+        most: In `unit`.
+        key: Of the estimate.
+        unit: As in messages.
+    """
+
+    most: float
+    key: str
+    unit: str
+
+
+#: By the names that `--allow` takes. A run at these limits takes a quarter of an hour and 4 GB.
+LIMITS: Mapping[str, Limit] = {
+    "events": Limit(2e9, "events", "packets times links"),
+    "rows": Limit(3e7, "rows", "rows"),
+    "memory": Limit(4e9, "memory_bytes", "bytes of memory"),
+    "captures": Limit(4e9, "capture_bytes", "bytes of captures"),
+}
+
+_FIELDS = {"probes": "sampling", "interval_ns": "sampling.interval_ns"}
+
+Allowed = Mapping[str, float]
+
+
+def allowed(chosen: Sequence[str] | Mapping[str, float] | None) -> Allowed:
+    """`--allow` as limit → number: `events=5e9`, `memory=16 GB`, `all`.
+
+    Raises:
+        DumbbellError: There is no such limit, or its number cannot be read.
+    """
+    if isinstance(chosen, Mapping):
+        pairs: Iterator[tuple[str, Any]] = iter(chosen.items())
+    else:
+        pairs = (text.partition("=")[::2] for text in chosen or ())
+    found: dict[str, float] = {}
+    for name, number in pairs:
+        if name == "all" and not number:
+            return dict.fromkeys(LIMITS, float("inf"))
+        if name not in LIMITS:
+            near = nearest_name(name, LIMITS)
+            hint = f"; did you mean {near}?" if near else ""
+            words = ", ".join((*LIMITS, "all"))
+            raise DumbbellError(f"--allow {name}: no such limit{hint} Allowed: {words}")
+        found[name] = _number(name, number)
+    return found
+
+
+def _number(name: str, text: str | float) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        if name in ("memory", "captures"):
+            return float(whole(text, SIZE))
+    except QuantityError:
+        pass
+    example = "16 GB" if name in ("memory", "captures") else "5e9"
+    raise DumbbellError(f"--allow {name}={text}: should be a number, as {name}={example}")
+
+
+def check(scenario: str, raised: Allowed) -> None:
+    """Refuses a scenario whose run would take too much.
+
+    Raises:
+        ScenarioError: With the field that costs most, the estimate, and how to allow it.
+    """
+    estimate = _core.budget(scenario)
+    for name, limit in LIMITS.items():
+        found, most = estimate[limit.key], raised.get(name, limit.most)
+        if found > most:
+            raise scenario_error(*_refusal(name, limit, estimate, most))
+
+
+def _refusal(name: str, limit: Limit, estimate: Mapping[str, Any], most: float) -> tuple[str, str]:
+    """Where, and what to do."""
+    found = estimate[limit.key]
+    allow = f"or allow it: --allow {name}={_rounded_up(found):g}"
+    said = f"a run would take about {found:.1e} {limit.unit}, above the limit of {most:.0e}"
+    if name != "events":
+        place = estimate["longest"]
+        what = "a longer interval, a shorter stretch of time or fewer taps would do"
+        return _FIELDS.get(place, f"sampling.{place}"), f"{said}; {what}, {allow}"
+    took = f"{said}, some {_duration(found / _EVENTS_PER_S)} in the simulator"
+    if estimate["boundless"]:
+        first = estimate["boundless"][0]
+        what = "its path has neither a rate nor a delay: give a link on it one"
+        return f"flows[{first}]", f"{took}; {what}, {allow}"
+    if estimate["busiest"] is None:
+        return "sampling.interval_ns", f"{took}; a longer interval would do, {allow}"
+    place = f"flows[{estimate['busiest']}]"
+    return place, f"{took}; a shorter run or lower rates would do, {allow}"
+
+
+def _rounded_up(number: float) -> float:
+    """The next number with one digit: `--allow` need not repeat the estimate."""
+    step = 10.0 ** (len(f"{number:.0f}") - 1)
+    return step * (number // step + 1)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.0f} hours"
