@@ -309,6 +309,25 @@ def test_compressed_and_standard_input_are_read(tmp_path: Path) -> None:
     assert packed.about == whole.about
 
 
+def test_wireless_traces_of_ns_2_are_read(tmp_path: Path) -> None:
+    """A transfer over two hops; one packet of three is given up by routing."""
+    path, lines = tmp_path / "w.tr", []
+    for number in range(3):
+        rest = f"{number} tcp 1040 [0 0 0 0] ------- [0:0 2:0 32 1] [{number} 0] 0 0"
+        lines.append(f"s {number}.000000000 _0_ AGT  --- {rest}")
+        lines.append(f"f {number}.100000000 _1_ RTR  --- {rest}")
+        end = "D {}.2 _1_ RTR  CBK" if number == 1 else "r {}.2 _2_ AGT  ---"
+        lines.append(f"{end.format(number)} {rest}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    trace = read_trace(path)
+    (flow,) = trace.tables["flows"].to_dicts()
+    assert (flow["sent_packets"], flow["received_packets"], flow["dropped_packets"]) == (3, 2, 1)
+    assert (flow["from_host"], flow["to_host"]) == ("0", "2")
+    (problem,) = trace.about["problems"]
+    assert (problem["lines"], "what routing (RTR) did" in problem["message"]) == (3, True)
+    assert CliRunner().invoke(app, ["trace", str(path)]).exit_code == 0
+
+
 # Bad input
 
 _GOOD = "+ 1 0 1 tcp 1000 ------- 1 0.0 1.0 0 0\n"
@@ -321,7 +340,8 @@ _GOOD = "+ 1 0 1 tcp 1000 ------- 1 0.0 1.0 0 0\n"
         ("+ -1 0 1 tcp 1000 ------- 1 0.0 1.0 0 1\n", "line 2: the time is negative: '-1'"),
         ("+ 0.5 0 1 tcp 1000 ------- 1 0.0 1.0 0 1\n", "line 2: the time goes back by 0.5 s"),
         ("+ 2 0 1 tcp big ------- 1 0.0 1.0 0 1\n", "line 2: field 6 (size) is 'big'"),
-        ("s 2.0 _0_ AGT --- 0 cbr 512 [0 0 0 0]\n", "line 2: a line of a wireless trace"),
+        ("s 2.0 _0_ AGT --- 0 cbr 512 [0 0 0 0]\n", "line 2: size or addresses are missing"),
+        ("f 2.0 _0_ RTR --- 0 cbr 512 [0 0 0 0]\n", "line 2: what routing (RTR) did"),
         ("\0\1\2\3\n", "line 2: not text"),
         ("+ 2 0 1 tcp 10", "line 2: the last line is cut off: 6 fields where 12 belong"),
         ("x 2 0 1\n", "line 2: it begins with 'x'; an event is one of + - r d"),
@@ -387,7 +407,7 @@ def test_a_compressed_trace_that_breaks_off_is_read_to_there(tmp_path: Path) -> 
     [
         (b"", "it is empty"),
         (b"V -t * -v 1.0a5 -a 0\n", "a nam trace"),
-        (b"s 2.0 _0_ AGT --- 0 cbr 512\n", "wireless"),
+        (b"s 2.0 _0_ MAC --- 0 cbr 512\n", "below routing"),
         (b"\x7fELF\x02\x01\x01\0\0\0\n", "not text"),
         (b"hello\n", "'hello'"),
     ],

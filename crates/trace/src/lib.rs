@@ -18,6 +18,7 @@ pub mod read;
 pub mod sequence;
 pub mod streams;
 pub mod summary;
+mod wireless;
 
 pub use event::{Event, What};
 pub use hops::{Hops, Window};

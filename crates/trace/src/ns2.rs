@@ -8,7 +8,7 @@ use crate::network::{Link, Network};
 use crate::problems::Kind as Wrong;
 
 /// IP and TCP headers in ns-2's sizes.
-const HEADERS_BYTES: u32 = 40;
+pub(crate) const HEADERS_BYTES: u32 = 40;
 /// Flow id and both addresses are no longer than this.
 const KEY_BYTES_MAX: usize = 120;
 const FIELDS: [&str; 12] = [
@@ -29,6 +29,10 @@ const FIELDS: [&str; 12] = [
 /// What a line is.
 pub(crate) enum Said {
     Event(Event),
+    /// A packet is sent without waiting: it comes to a link and leaves its queue at once.
+    Sent(Event),
+    /// A line of a wireless trace, which another reader reads.
+    Wireless,
     /// A remark of the simulator, with its time: a link that fails, say.
     Remark(i64, String),
     /// It is empty.
@@ -62,11 +66,15 @@ pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
     let mut fields = Fields::new(&line[2..]);
     let time_ns = match time(fields.next()) {
         Ok(time_ns) => time_ns,
+        // Of the new wireless format, as nam's lines begin, too.
+        Err(Said::Wrong(Wrong::Nam, _)) if memchr::memmem::find(line, b" -Hs ").is_some() => {
+            return Said::Wireless;
+        }
         Err(wrong) => return wrong,
     };
     let (from, to) = (fields.next(), fields.next());
     if from.starts_with(b"_") {
-        return wireless();
+        return Said::Wireless;
     }
     let Some(from_number) = node(from) else {
         return few(line).unwrap_or_else(|| field(2, from, "the number of a node"));
@@ -87,7 +95,11 @@ pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
     if key.len() > KEY_BYTES_MAX {
         return field(8, source, "an address");
     }
-    let (seq, id) = (fields.next(), fields.next());
+    let (mut seq, mut id) = (fields.next(), fields.next());
+    if kind == b"sctp" {
+        // Number of chunks, transmission sequence number (-1 of control chunks), packet.
+        (seq, id) = (id, fields.next());
+    }
     let Some(uid) = whole(id).and_then(|n| u64::try_from(n).ok()) else {
         return few(line).unwrap_or_else(|| field(11, id, "a number from 0"));
     };
@@ -106,7 +118,10 @@ pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
     let Some(stream) = stream else {
         return Said::Wrong(Wrong::TooManyFlows, "more flows than are followed".to_owned());
     };
-    let (ack, tcp_flags, headers) = tcp_header(&mut fields);
+    let (ack, tcp_flags, headers) = match kind {
+        b"sctp" => (-1, 0, None),
+        _ => tcp_header(&mut fields),
+    };
     let payload = bytes.saturating_sub(headers.unwrap_or(HEADERS_BYTES));
     Said::Event(Event {
         what,
@@ -151,7 +166,7 @@ fn tcp_header(fields: &mut Fields<'_>) -> (i64, u16, Option<u32>) {
     (whole(ack).unwrap_or(-1), flags, length)
 }
 
-fn kind_of(kind: &[u8], payload: u32) -> Kind {
+pub(crate) fn kind_of(kind: &[u8], payload: u32) -> Kind {
     match kind {
         b"ack" => Kind::Ack,
         // A connection is opened by a packet of 40 bytes, which FullTcp calls tcp or ack.
@@ -174,13 +189,6 @@ fn ecn(flags: &[u8]) -> u8 {
 fn nam() -> String {
     "a line of a nam trace; what is read here is the event trace (trace-all), not namtrace-all"
         .to_owned()
-}
-
-fn wireless() -> Said {
-    Said::Wrong(
-        Wrong::Wireless,
-        "a line of a wireless trace, which is another format and not read".to_owned(),
-    )
 }
 
 /// If the line has too few fields, says so.
@@ -223,10 +231,10 @@ fn other(line: &[u8], network: &mut Network) -> Said {
             Some(at) if at >= 0 => Said::Remark(at, remark(&line[fields.end()..])),
             _ => field(1, time, "seconds"),
         },
+        b"s" | b"f" | b"D" | b"M" | b"N" => Said::Wireless,
         b"V" | b"n" | b"l" | b"q" | b"a" | b"h" | b"c" if time == b"-t" => {
             Said::Wrong(Wrong::Nam, nam())
         }
-        b"s" | b"f" | b"D" | b"M" | b"N" => wireless(),
         _ => Said::Wrong(
             Wrong::UnknownEvent,
             format!("it begins with {}; an event is one of + - r d", shown(event)),
@@ -253,7 +261,7 @@ mod tests {
         match parse(line.as_bytes(), &mut Network::default()) {
             Said::Event(event) => event,
             Said::Wrong(_, message) | Said::Remark(_, message) => panic!("{message}"),
-            Said::Nothing => panic!("empty"),
+            Said::Nothing | Said::Wireless | Said::Sent(_) => panic!("no event"),
         }
     }
 
@@ -297,8 +305,6 @@ mod tests {
             ("+ 1 0 2 cbr x ------- 0 0.0 3.1 7 16", Wrong::Field, "field 6 (size) is 'x'"),
             ("+ -1 0 2 cbr 210 ------- 0 0.0 3.1 7 16", Wrong::Negative, "-1"),
             ("+ one 0 2 cbr 210 ------- 0 0.0 3.1 7 16", Wrong::Field, "field 2 (time)"),
-            ("s 0.1 _0_ AGT  --- 0 cbr 512 [0 0 0 0]", Wrong::Wireless, "wireless"),
-            ("r 0.1 _1_ MAC  --- 0 cbr 512 [0 0 0 0]", Wrong::Wireless, "wireless"),
             ("V -t * -v 1.0a5 -a 0", Wrong::Nam, "nam"),
             ("+ -t 1 -s 0 -d 2 -p cbr", Wrong::Nam, "nam"),
             ("\u{0}\u{1}\u{2}", Wrong::Binary, "not text"),
@@ -312,6 +318,14 @@ mod tests {
                 _ => panic!("{line}"),
             }
         }
+    }
+
+    #[test]
+    fn packets_of_sctp_have_their_number_behind_that_of_the_chunk() {
+        let init = event("+ 0.5 1 4 sctp 56 -------I 0 1.0 4.0 1 -1 4 65535 65535");
+        assert_eq!((init.uid, init.seq, init.kind), (4, -1, Kind::Other));
+        let data = event("r 1.526624 1 4 sctp 1500 -------D 0 1.0 4.0 1 1 8 0 0");
+        assert_eq!((data.uid, data.seq, data.bytes, data.ack), (8, 1, 1500, -1));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Reads a trace of either format as a stream of events.
 
-use crate::event::Event;
+use crate::event::{Event, What};
 use crate::lines::Lines;
 use crate::network::Network;
 use crate::ns2::{self, Said};
 use crate::ns3::{self, Ns3};
 use crate::problems::{Kind, Problem, Problems};
+use crate::wireless::Wireless;
 use dumbbell_capture::input::Input;
 use std::io::{self, Read};
 use thiserror::Error;
@@ -99,6 +100,7 @@ pub fn read(
     let mut before = None;
     let mut remarks = Vec::new();
     let mut ns3: Option<Ns3> = None;
+    let mut wireless = Wireless::default();
     loop {
         let line = match lines.next() {
             Ok(Some(line)) => line,
@@ -130,11 +132,15 @@ pub fn read(
         }
         let said = match &mut ns3 {
             Some(ns3) => ns3.parse(line.text, &mut network),
-            None => ns2::parse(line.text, &mut network),
+            None => match ns2::parse(line.text, &mut network) {
+                Said::Wireless => wireless.parse(line.text.trim_ascii_start(), &mut network),
+                said => said,
+            },
         };
+        let at_once = matches!(said, Said::Sent(_));
         match said {
-            Said::Nothing => {}
-            Said::Event(mut event) => {
+            Said::Nothing | Said::Wireless => {}
+            Said::Event(mut event) | Said::Sent(mut event) => {
                 let (first, last) = times.unwrap_or((event.time_ns, event.time_ns));
                 if event.time_ns < last && last - event.time_ns <= ROUNDED_NS {
                     problems.add(Kind::Rounded, number, || {
@@ -151,6 +157,21 @@ pub fn read(
                     });
                     continue;
                 }
+                // Of SCTP each chunk of a packet has a line.
+                let chunk = before.is_some_and(|before: Event| {
+                    before != event
+                        && before.what == event.what
+                        && (before.uid, before.link) == (event.uid, event.link)
+                        && before.time_ns == event.time_ns
+                        && network.streams[event.stream as usize].kind == "sctp"
+                });
+                if chunk {
+                    problems.add(Kind::Chunk, number, || {
+                        "a further chunk of the packet of the line before: no packet of its own"
+                            .to_owned()
+                    });
+                    continue;
+                }
                 if before == Some(event) {
                     problems.add(Kind::Repeated, number, || {
                         "the same as the line before, as where a link is traced twice: left out"
@@ -162,6 +183,9 @@ pub fn read(
                 times = Some((first, event.time_ns));
                 events += 1;
                 kept.event(&network, &event);
+                if at_once {
+                    kept.event(&network, &Event { what: What::Dequeue, ..event });
+                }
             }
             Said::Remark(at, text) => {
                 if remarks.len() < REMARKS_MAX {

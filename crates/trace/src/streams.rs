@@ -189,9 +189,9 @@ fn node_of(end: &str) -> Option<&str> {
     end.split_once('.').map(|(node, _)| node)
 }
 
-/// Addresses of groups begin at 2^30.
+/// Addresses of groups begin at 2^30; -1 is that of all nodes.
 fn is_group(address: &str) -> bool {
-    address.parse::<u64>().is_ok_and(|number| number >= 1 << 30)
+    address.parse::<i64>().is_ok_and(|number| !(0..1 << 30).contains(&number))
 }
 
 /// All streams, and the packets under way.

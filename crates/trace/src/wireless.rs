@@ -1,0 +1,299 @@
+//! Lines of ns-2's wireless traces, old and new (ns manual §16.1.6 and §16.1.7): what the agents at both ends
+//! sent and received, and what was dropped between. Routing and MAC do not name the next hop in both
+//! formats, and the MAC repeats frames: the way in between is one link, and its lines are counted by
+//! name.
+//!
+//! `s 10.0 _0_ AGT --- 2 tcp 1000 [0 0 0 0] ------- [0:0 1:0 32 0] [0 0] 0 0`, and
+//! `s -t 10.0 -Hs 0 -Hd -2 -Ni 0 … -Nl AGT -Nw --- … -Is 0.0 -Id 1.0 -It tcp -Il 1000 -If 2 -Ii 2 …`.
+
+use crate::event::{Event, What};
+use crate::fields::{seconds, shown, whole, Fields};
+use crate::network::{Link, Network};
+use crate::ns2::{kind_of, Said, HEADERS_BYTES};
+use crate::problems::Kind as Wrong;
+use hashbrown::HashMap;
+
+/// Packets under way that are remembered; beyond, all are forgotten.
+const UNDER_WAY_MAX: usize = 1 << 18;
+/// Addresses longer than this are none.
+const ADDRESS_BYTES_MAX: usize = 60;
+/// Fields of a line of the new format.
+const TAGS_MAX: usize = 64;
+
+#[derive(Clone, Copy)]
+struct Sent {
+    link: u32,
+    bytes: u32,
+}
+
+/// What must be remembered between lines.
+#[derive(Default)]
+pub(crate) struct Wireless {
+    sent: HashMap<u64, Sent>,
+    /// Numbers of the addresses to which packets went.
+    addresses: HashMap<Box<[u8]>, u32>,
+}
+
+/// What a line says, in either format.
+#[derive(Default)]
+struct Line<'a> {
+    time: &'a [u8],
+    node: &'a [u8],
+    level: &'a [u8],
+    reason: &'a [u8],
+    id: &'a [u8],
+    kind: &'a [u8],
+    bytes: &'a [u8],
+    from: &'a [u8],
+    to: &'a [u8],
+    seq: &'a [u8],
+    fid: &'a [u8],
+}
+
+fn wrong(kind: Wrong, message: impl Into<String>) -> Said {
+    Said::Wrong(kind, message.into())
+}
+
+/// A field of the new format is `-Xy value`.
+fn tagged(line: &[u8]) -> Line<'_> {
+    let mut fields = Fields::new(line);
+    let mut found = Line::default();
+    for _ in 0..TAGS_MAX {
+        let tag = fields.next();
+        if tag.is_empty() {
+            break;
+        }
+        let into = match tag {
+            b"-t" => &mut found.time,
+            b"-Ni" => &mut found.node,
+            b"-Nl" => &mut found.level,
+            b"-Nw" => &mut found.reason,
+            b"-Ii" => &mut found.id,
+            b"-It" => &mut found.kind,
+            b"-Il" => &mut found.bytes,
+            b"-Is" => &mut found.from,
+            b"-Id" => &mut found.to,
+            b"-If" => &mut found.fid,
+            // Of TCP, and of constant bit rate.
+            b"-Ps" | b"-Pi" => &mut found.seq,
+            // Other tags have one value, too; an event has none.
+            tag if tag.starts_with(b"-") && tag.len() > 1 => {
+                fields.next();
+                continue;
+            }
+            _ => continue,
+        };
+        *into = fields.next();
+    }
+    found
+}
+
+/// Fields of the old format have places; with positions, `(x y)` stands behind the node.
+fn placed(line: &[u8]) -> Line<'_> {
+    let mut fields = Fields::new(line);
+    let mut next = || fields.next();
+    let _event = next();
+    let (time, node) = (next(), next());
+    let node = node.strip_prefix(b"_").and_then(|node| node.strip_suffix(b"_")).unwrap_or(node);
+    let mut level = next();
+    if level.starts_with(b"(") {
+        while !level.is_empty() && !level.ends_with(b")") {
+            level = next();
+        }
+        level = next();
+    }
+    let (reason, id, kind, bytes) = (next(), next(), next(), next());
+    let mut found =
+        Line { time, node, level, reason, id, kind, bytes, fid: b"-1", ..Line::default() };
+    // In brackets: MAC, (energy,) IP, what the agent adds.
+    let rest = &line[fields.end()..];
+    let mut groups = rest.split(|byte| *byte == b'[').skip(1);
+    let ip = groups.by_ref().find(|group| {
+        let first = Fields::new(group).next();
+        first.contains(&b':')
+    });
+    if let Some(ip) = ip {
+        let mut fields = Fields::new(ip);
+        (found.from, found.to) = (fields.next(), fields.next());
+        let mut fields = Fields::new(groups.next().unwrap_or(&[]));
+        let seq = fields.next();
+        found.seq = seq.strip_suffix(b"]").unwrap_or(seq);
+    }
+    found
+}
+
+/// Node or address, and port: the old format writes `0:0`, the new one `0.0`.
+fn end(field: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(field).ok().filter(|text| text.len() <= ADDRESS_BYTES_MAX)?;
+    let (address, port) = text.rsplit_once(':').or_else(|| text.rsplit_once('.'))?;
+    (!address.is_empty() && !port.is_empty()).then(|| format!("{address}.{port}"))
+}
+
+impl Wireless {
+    /// Reads a line that the reader of wired traces has recognised as one of these.
+    pub(crate) fn parse(&mut self, line: &[u8], network: &mut Network) -> Said {
+        let event = Fields::new(line).next();
+        let new = Fields::new(line.get(event.len()..).unwrap_or(&[])).next() == b"-t";
+        if matches!(event, b"M" | b"N") {
+            return wrong(Wrong::Movement, "where a node is or its energy, no packet: left out");
+        }
+        let said = if new { tagged(line) } else { placed(line) };
+        match said.level {
+            b"AGT" => {}
+            _ if matches!(event, b"D" | b"d") => {}
+            b"RTR" => {
+                return wrong(
+                    Wrong::Routing,
+                    "what routing (RTR) did: the way between both ends is not followed hop by hop",
+                )
+            }
+            _ => {
+                let level = shown(said.level);
+                let words = "below routing: the way between both ends is not followed hop by hop";
+                return wrong(Wrong::Below, format!("the level {level}, {words}"));
+            }
+        }
+        let field = |name: &str, found: &[u8], allowed: &str| {
+            let message = format!("{name} is {}; it should be {allowed}", shown(found));
+            wrong(Wrong::Field, message)
+        };
+        let Some(time_ns) = seconds(said.time) else {
+            return field("the time", said.time, "seconds");
+        };
+        if time_ns < 0 {
+            return wrong(Wrong::Negative, format!("the time is negative: {}", shown(said.time)));
+        }
+        let Some(uid) = whole(said.id).and_then(|id| u64::try_from(id).ok()) else {
+            return field("the packet id", said.id, "a number from 0");
+        };
+        match event {
+            b"D" | b"d" => self.drop(&said, time_ns, uid, network),
+            b"s" | b"r" => self.agent(&said, event == b"s", time_ns, uid, network),
+            _ => wrong(
+                Wrong::Below,
+                format!("an agent's event {}, neither sent nor received: left out", shown(event)),
+            ),
+        }
+    }
+
+    /// What an agent sent or received.
+    fn agent(
+        &mut self,
+        said: &Line<'_>,
+        sends: bool,
+        time_ns: i64,
+        uid: u64,
+        network: &mut Network,
+    ) -> Said {
+        let Some(node) = whole(said.node)
+            .and_then(|node| u32::try_from(node).ok().filter(|node| node >> 31 == 0))
+        else {
+            let message = format!("the node is {}; it should be a number", shown(said.node));
+            return wrong(Wrong::Field, message);
+        };
+        let name = node.to_string();
+        let bytes = whole(said.bytes).and_then(|bytes| u32::try_from(bytes).ok());
+        let (Some(bytes), Some(from), Some(to)) = (bytes, end(said.from), end(said.to)) else {
+            return wrong(Wrong::FewFields, "size or addresses are missing");
+        };
+        let sent = if sends {
+            let Some(link) = self.way(node, &to, network) else {
+                return wrong(Wrong::TooManyLinks, "more links than are followed");
+            };
+            if self.sent.len() >= UNDER_WAY_MAX {
+                self.sent.clear();
+            }
+            let sent = Sent { link, bytes };
+            self.sent.insert(uid, sent);
+            sent
+        } else {
+            let Some(&sent) = self.sent.get(&uid) else {
+                let message = "a packet arrives that no agent of the trace has sent: left out";
+                return wrong(Wrong::Unpaired, message);
+            };
+            let number = network.node(name.as_bytes());
+            let link = &mut network.links[sent.link as usize];
+            if *link.to.get_or_insert(number) != number {
+                return wrong(Wrong::Broadcast, "a further receiver of a broadcast: left out");
+            }
+            sent
+        };
+        let (what, bytes) =
+            if sends { (What::Enqueue, bytes) } else { (What::Receive, sent.bytes) };
+        self.event(said, what, time_ns, uid, Sent { bytes, ..sent }, [from, to], network)
+    }
+
+    /// The link from a node to an address.
+    fn way(&mut self, node: u32, to: &str, network: &mut Network) -> Option<u32> {
+        let address = to.rsplit_once('.').map_or(to, |(address, _)| address);
+        let known = self.addresses.len();
+        if known >= crate::network::LINKS_MAX && !self.addresses.contains_key(address.as_bytes()) {
+            return None;
+        }
+        let number = *self.addresses.entry(address.as_bytes().into()).or_insert(known as u32);
+        // The highest bit: no link of a wired trace.
+        let key = 1 << 63 | u64::from(node) << 32 | u64::from(number);
+        network.link(key, |network| {
+            let from = network.node(node.to_string().as_bytes());
+            Link { from, to: None }
+        })
+    }
+
+    /// A packet of an agent is lost for good; of the MAC level it is repeated, or given back to routing.
+    fn drop(&mut self, said: &Line<'_>, time_ns: i64, uid: u64, network: &mut Network) -> Said {
+        if matches!(said.level, b"MAC" | b"PHY") {
+            let message =
+                "a frame lost at the MAC level, which repeats it or tells routing: left out";
+            return wrong(Wrong::MacLoss, message);
+        }
+        if said.reason == b"END" {
+            return wrong(Wrong::AtTheEnd, "under way when the simulation ended: no loss");
+        }
+        let Some(sent) = self.sent.remove(&uid) else {
+            let message = "a packet of no agent is dropped, or one a second time: left out";
+            return wrong(Wrong::Unsent, message);
+        };
+        let (Some(from), Some(to)) = (end(said.from), end(said.to)) else {
+            return wrong(Wrong::FewFields, "addresses are missing");
+        };
+        self.event(said, What::Drop, time_ns, uid, sent, [from, to], network)
+    }
+
+    #[expect(clippy::too_many_arguments, clippy::unused_self)]
+    fn event(
+        &self,
+        said: &Line<'_>,
+        what: What,
+        time_ns: i64,
+        uid: u64,
+        sent: Sent,
+        ends: [String; 2],
+        network: &mut Network,
+    ) -> Said {
+        let fid = whole(said.fid).unwrap_or(-1);
+        let key = format!("{fid} {} {}", ends[0], ends[1]);
+        let kind = String::from_utf8_lossy(&said.kind[..said.kind.len().min(40)]).into_owned();
+        let Some(stream) = network.stream(key.as_bytes(), || (kind, fid, ends)) else {
+            return wrong(Wrong::TooManyFlows, "more flows than are followed");
+        };
+        let event = Event {
+            what,
+            time_ns,
+            link: sent.link,
+            stream,
+            uid,
+            bytes: sent.bytes,
+            kind: kind_of(said.kind, sent.bytes.saturating_sub(HEADERS_BYTES)),
+            seq: whole(said.seq).unwrap_or(-1),
+            ack: -1,
+            payload_bytes: None,
+            tcp_flags: 0,
+            tos: 0,
+        };
+        if what == What::Enqueue {
+            Said::Sent(event)
+        } else {
+            Said::Event(event)
+        }
+    }
+}
