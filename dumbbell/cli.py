@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from dumbbell.capture_cli import CaptureCommand
 from dumbbell.console import err, out, print_text, use_terminal
@@ -267,12 +268,20 @@ def check(
 def validate(file: File) -> None:
     """Check an experiment file without running it."""
     with _guarded():
-        from dumbbell.experiment import load
+        from dumbbell.execution.progress import Pulse
+        from dumbbell.experiment.load import open_file
 
-        experiment = load(file)
-        info, cells = experiment.info, len(experiment.cells)
+        experiment = open_file(file)
+        info, cells = experiment.info, experiment.count
         runs = cells * info.repeats
-        simulated_s = sum(cell.duration_ns for cell in experiment.cells) * info.repeats / 1e9
+        pulse, simulated_s = Pulse(err), 0.0
+        with err.status("") as status:
+            for number, cell in enumerate(experiment.cells(), 1):
+                simulated_s += cell.duration_ns * info.repeats / 1e9
+                if number % 500 == 0:
+                    text = f"{file.name}: {number} of {cells} cells checked"
+                    status.update(Text(text))
+                    pulse(text)
         for name, levels in info.factors.items():
             out.print(f"  {name}: {', '.join(levels)}", soft_wrap=True)
         parts = [

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dumbbell.errors import DumbbellError, shortened
+from dumbbell.input import TooLargeError, read_file
 
 #: Largest file that is read: what takes more room is the text of answers, which nobody needs here.
 MOST_BYTES = 64 << 20
@@ -82,13 +83,12 @@ def read_har(path: Path, page: str | None = None) -> HarPage:
         DumbbellError: It is none, with the place; or there is no such page.
     """
     try:
-        size = path.stat().st_size
-        if size > MOST_BYTES:
-            raise DumbbellError(
-                f"{path}: {size >> 20} MiB; at most {MOST_BYTES >> 20} MiB are read: save it "
-                "without content"
-            )
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_file(path, MOST_BYTES).decode("utf-8-sig")
+    except TooLargeError as error:
+        raise DumbbellError(
+            f"{path}: {error.size >> 20} MiB; at most {MOST_BYTES >> 20} MiB are read: save it "
+            "without content"
+        ) from None
     except OSError as error:
         raise DumbbellError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:

@@ -296,7 +296,7 @@ def test_unknown_names_are_answered_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="not YAML"):
         load_study(folder)
     (folder / "study.yaml").write_text("study: x\ntitel: y\n", encoding="utf-8")
-    with pytest.raises(StudyError, match=r"study\.yaml: "):
+    with pytest.raises(StudyError, match=r"study\.yaml:1: title: is missing"):
         load_study(folder)
 
 

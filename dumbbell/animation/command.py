@@ -22,6 +22,7 @@ from dumbbell.console import say
 from dumbbell.errors import DumbbellError
 from dumbbell.experiment.load import canonical
 from dumbbell.experiment.units import TIME, QuantityError, whole
+from dumbbell.input import read_file
 from dumbbell.output import write_output
 from dumbbell.results import Results
 from dumbbell.store_temporary import temporary_store
@@ -37,6 +38,8 @@ _CAPTURES = (
 
 #: More flows than this are sampled less often than the experiment says.
 _MANY = 200
+#: Largest file of positions that is read.
+_POSITIONS_BYTES = 1 << 24
 #: Frames of a film, ten minutes of it.
 _FRAMES_MAX = 18_000
 
@@ -140,7 +143,7 @@ def _positions(path: Path | None) -> Places | None:
     if path is None:
         return None
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_file(path, _POSITIONS_BYTES))
         places = {str(name): (float(x), float(y)) for name, (x, y) in found.items()}
         if not all(math.isfinite(one) for place in places.values() for one in place):
             raise ValueError

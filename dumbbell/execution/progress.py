@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Protocol
@@ -16,6 +17,9 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 from rich.progress import Progress as Bar
+
+#: Seconds after which a first line tells how far the work is, and the most between two lines.
+FIRST_LINE_S, MOST_BETWEEN_S = 5.0, 60.0
 
 
 class Progress(Protocol):
@@ -50,13 +54,32 @@ class Silent:
         """Nothing."""
 
 
+class Pulse:
+    """A line now and then, where no terminal shows a bar: sooner at first, then seldom."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._begin = time.monotonic()
+        self._next_s = FIRST_LINE_S
+
+    def __call__(self, text: str) -> None:
+        """Prints the text if it is time to; never on a terminal."""
+        elapsed_s = time.monotonic() - self._begin
+        if self._console.is_terminal or elapsed_s < self._next_s:
+            return
+        self._next_s = elapsed_s + min(max(elapsed_s, FIRST_LINE_S), MOST_BETWEEN_S)
+        self._console.print(text, soft_wrap=True)
+
+
 class RichProgress:
-    """A bar: runs done, simulated seconds per second, time left."""
+    """A bar: runs done, simulated seconds per second, time left; without a terminal, lines."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._bar: Bar | None = None
         self._task: TaskID | None = None
+        self._pulse = Pulse(console)
+        self._name, self._runs = "", 0
 
     def note(self, text: str) -> None:
         """See :class:`Progress`."""
@@ -66,6 +89,7 @@ class RichProgress:
         """See :class:`Progress`."""
         if kept:
             self._console.print(f"{name}: {kept} runs are in the store already")
+        self._name, self._runs, self._pulse = name, runs, Pulse(self._console)
         if not runs:
             return
         self._bar = Bar(
@@ -86,6 +110,8 @@ class RichProgress:
             left = "" if left_s is None else f"{duration_text(left_s)} left"
             text = f"{rate:.0f}" if rate else "–"
             self._bar.update(self._task, completed=done, rate=text, left=left)
+            so_far = f"{done} of {self._runs} runs, {text} simulated s/s"
+            self._pulse(f"{self._name}: {so_far}" + (f", {left}" if left else ""))
 
     def end(self) -> None:
         """See :class:`Progress`."""

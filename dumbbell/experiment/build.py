@@ -13,13 +13,13 @@ from dumbbell.experiment.arrivals import ArrivalsSpec
 from dumbbell.experiment.document import DEFAULTS, ExperimentFile
 from dumbbell.experiment.fields import Jitter
 from dumbbell.experiment.multipath import Between, Ends, subflows
-from dumbbell.experiment.network import LinkSpec, PipeSpec, RouterSpec, SpraySpec
+from dumbbell.experiment.network import LinkSpec, RouterSpec, SpraySpec
 from dumbbell.experiment.options import DEFAULT_PROFILE, PROFILES, HostSpec
 from dumbbell.experiment.pages import PageSpec
 from dumbbell.experiment.pipes import BuildError, Pending, fill, fixed_delay_ns, pipe
 from dumbbell.experiment.routing import Network, Pipe, RoutingError
 from dumbbell.experiment.source import Loc
-from dumbbell.experiment.templates import Topology
+from dumbbell.experiment.templates import TemplateSpec, Topology
 from dumbbell.experiment.traffic import (
     CODECS,
     RTP_HEADER_BYTES,
@@ -33,6 +33,10 @@ SCENARIO_VERSION = 1
 PACED_BY_FQ = {one.name for one in congestion_controls().values() if one.paced_by_fq}
 KEPT = ("samples", "queues", "drops", "probes")
 ETHERNET_MTU_BYTES = 1500
+_WAYS = ("forward", "backward")
+_PLAIN_HOST, _PLAIN_ROUTER = HostSpec(), RouterSpec()
+#: Parts of a kind held at a time.
+_MOST_PARTS = 4096
 
 
 def voice(codec: str) -> dict[str, Any]:
@@ -65,12 +69,57 @@ class Built:
     rtt_ns: dict[str, int] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class Parts:
+    """Parts of scenarios, made of models that cells share; a part keeps its models alive."""
+
+    topologies: dict[int, tuple[TemplateSpec, Topology]] = field(default_factory=dict)
+    pipes: dict[tuple[int, Loc], tuple[LinkSpec, list[Pending]]] = field(default_factory=dict)
+    options: dict[tuple[int, int], tuple[HostSpec, HostSpec, dict[str, Any]]] = field(
+        default_factory=dict
+    )
+
+    def topology(self, template: TemplateSpec) -> Topology:
+        """What a template expands to."""
+        if id(template) not in self.topologies:
+            self._bound()
+            self.topologies[id(template)] = (template, template.expand())
+        return self.topologies[id(template)][1]
+
+    def directions(self, spec: LinkSpec, folder: Path, at: Loc) -> list[Pending]:
+        """The pipes of a link, their limits still open."""
+        key = (id(spec), at)
+        if key not in self.pipes:
+            self._bound()
+            made = [
+                pipe(one, folder, (*at, way))[1]
+                for way, one in zip(_WAYS, spec.directions(), strict=True)
+            ]
+            self.pipes[key] = (spec, made)
+        return [one.copy() for one in self.pipes[key][1]]
+
+    def tcp(self, own: HostSpec, defaults: HostSpec) -> dict[str, Any]:
+        """The TCP options of a host."""
+        key = (id(own), id(defaults))
+        if key not in self.options:
+            self._bound()
+            self.options[key] = (own, defaults, own.under(defaults))
+        return dict(self.options[key][2])
+
+    def _bound(self) -> None:
+        for held in (self.topologies, self.pipes, self.options):
+            if len(held) >= _MOST_PARTS:
+                held.clear()
+
+
 class _Builder:
-    def __init__(self, file: ExperimentFile, folder: Path) -> None:
+    def __init__(self, file: ExperimentFile, folder: Path, parts: Parts) -> None:
         self.file = file
         self.folder = folder
+        self.parts = parts
         self.origins: dict[Loc, Loc] = {}
-        self.topology = file.template.expand() if file.template is not None else Topology()
+        template = file.template
+        self.topology = parts.topology(template) if template is not None else Topology()
         self.nodes: list[dict[str, Any]] = []
         self.options: dict[str, dict[str, Any]] = {}
         self.links: list[dict[str, Any]] = []
@@ -126,7 +175,7 @@ class _Builder:
 
     def add_nodes(self) -> None:
         hosts = {name: spec for name, spec in self.file.hosts.items() if name != DEFAULTS}
-        defaults = self.file.hosts.get(DEFAULTS) or HostSpec()
+        defaults = self.file.hosts.get(DEFAULTS) or _PLAIN_HOST
         named: list[tuple[str, str]] = [(name, "host") for name in self.topology.hosts]
         named += [(name, "router") for name in self.topology.routers]
         named += [(name, "switch") for name in self.topology.switches]
@@ -160,7 +209,7 @@ class _Builder:
         defaults: HostSpec,
     ) -> dict[str, Any]:
         if kind == "host":
-            own = hosts.get(name) or HostSpec()
+            own = hosts.get(name) or _PLAIN_HOST
             jitter = own.processing_jitter
             return {
                 "name": name,
@@ -168,11 +217,11 @@ class _Builder:
                 "spray": None,
                 "processing_jitter_ns": (defaults.processing_jitter if jitter is None else jitter)
                 or 0,
-                "tcp": own.under(defaults),
+                "tcp": self.parts.tcp(own, defaults),
             }
-        template = {**self.topology.routers, **self.topology.switches}.get(name, RouterSpec())
+        template = {**self.topology.routers, **self.topology.switches}.get(name, _PLAIN_ROUTER)
         section = self.file.routers if kind == "router" else self.file.switches
-        own_router = section.get(name) or RouterSpec()
+        own_router = section.get(name) or _PLAIN_ROUTER
         spray: SpraySpec | None = template.spray
         if "spray" in own_router.model_fields_set:
             spray = own_router.spray
@@ -187,7 +236,8 @@ class _Builder:
     def copy_segments(self, hosts: Mapping[str, HostSpec | None], defaults: HostSpec) -> None:
         """Received segments were copied on their way, unless the file says in what they wait."""
         for node in self.nodes:
-            written = defaults.rx_segment or (hosts.get(node["name"]) or HostSpec()).rx_segment
+            own = hosts.get(node["name"]) or _PLAIN_HOST
+            written = defaults.rx_segment or own.rx_segment
             if node["tcp"] and not written and node["tcp"]["rx_segment"] == "pages":
                 node["tcp"]["rx_segment"] = "copied"
 
@@ -229,13 +279,10 @@ class _Builder:
         ends = spec.between or ["", ""]
         link: dict[str, Any] = {"name": name, "a": ends[0], "b": ends[1]}
         self.origins["links", index] = at
-        directions: tuple[PipeSpec, PipeSpec] = spec.directions()
-        for way, (direction, one) in enumerate(
-            zip(("forward", "backward"), directions, strict=True)
-        ):
-            here = (*at, direction)
-            self.origins["links", index, direction] = here
-            link[direction], self.pending[index, way] = pipe(one, self.folder, here)
+        made = self.parts.directions(spec, self.folder, at)
+        for way, (direction, pending) in enumerate(zip(_WAYS, made, strict=True)):
+            self.origins["links", index, direction] = (*at, direction)
+            link[direction], self.pending[index, way] = pending.pipe, pending
         self.links.append(link)
 
     # Routes, taps
@@ -578,17 +625,18 @@ def _plural(kind: str) -> str:
     return "switches" if kind == "switch" else f"{kind}s"
 
 
-def build(file: ExperimentFile, folder: Path) -> Built:
+def build(file: ExperimentFile, folder: Path, parts: Parts | None = None) -> Built:
     """The scenario of an experiment file.
 
     Args:
         file: The file, its factors replaced by levels.
         folder: Where trace files named in it are looked for.
+        parts: What earlier cells of the experiment were made of; grows.
 
     Raises:
         BuildError: What fits no field alone: names, ways, rooms without a rate.
     """
-    return _Builder(file, folder).build()
+    return _Builder(file, folder, parts or Parts()).build()
 
 
 def _copies(spray: Mapping[str, Any] | None) -> bool:

@@ -59,6 +59,8 @@ class Strict(BaseModel):
     def _known_fields(cls, data: Any) -> Any:
         if data is None:
             return {}
+        if isinstance(data, cls):  # of another cell of the same experiment
+            return data
         if not isinstance(data, dict):
             raise problem("should be a mapping", found=data, allowed=cls.names())
         names = cls.names()

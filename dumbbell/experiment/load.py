@@ -13,12 +13,13 @@ from pydantic import ValidationError
 from dumbbell import _core
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment import cells, factors
-from dumbbell.experiment.build import Built, build
+from dumbbell.experiment.build import Built, Parts, build
 from dumbbell.experiment.document import MAX_SEED, ExperimentFile
 from dumbbell.experiment.expect import ExpectSpec
 from dumbbell.experiment.factors import Factors, Level
 from dumbbell.experiment.locate import SET, Locator
 from dumbbell.experiment.pipes import BuildError
+from dumbbell.experiment.sections import Sections
 from dumbbell.experiment.source import Node, parse, read
 from dumbbell.results import ExperimentInfo
 
@@ -104,6 +105,12 @@ def load(
     return load_text(text, path, set=set, repeats=repeats, seed=seed)
 
 
+def open_file(path: str | Path) -> Opened:
+    """Opens an experiment file, to read its cells one by one. Raises `ExperimentError`."""
+    path = Path(path)
+    return Opened(read(path), path)
+
+
 def load_text(
     text: str,
     path: Path,
@@ -113,31 +120,78 @@ def load_text(
     seed: int | None = None,
 ) -> Experiment:
     """As :func:`load`, for a text already read; `path` serves messages and trace files."""
-    file = str(path)
-    plan = _Plan(text, path, set or {})
+    opened = Opened(text, path, set=set, repeats=repeats, seed=seed)
     done: list[Cell] = []
-    first: ExperimentFile | None = None
-    for levels, tree in plan.trees():
-        document, built = _scenario(tree, file, path.parent)
-        first = first or document
-        done.append(_cell(levels, document, built))
-        if len(done[0].scenario) * plan.varied.count() > MAX_TOTAL_BYTES:
-            message = f"{plan.varied.count()} combinations of a large network; take fewer"
-            raise ExperimentError(message, file=file, field="factors")
-    if first is None:
-        raise ExperimentError("there is no combination of levels", file=file, field="factors")
-    labels = {name: [level.label for level in own] for name, own in plan.varied.levels.items()}
-    info = ExperimentInfo(
-        name=first.name,
-        yaml=text,
-        factors=labels,
-        repeats=_bounded("repeats", first.repeats if repeats is None else repeats, 1, 100_000),
-        seed=_bounded("seed", first.seed if seed is None else seed, 0, MAX_SEED),
-    )
-    if info.repeats * len(done) > MAX_RUNS:
-        message = f"{info.repeats * len(done)} runs, more than {MAX_RUNS}"
-        raise ExperimentError(message, file=file)
-    return Experiment(info, file, plan.overrides, done, tuple(first.expect))
+    for cell in opened.cells():
+        done.append(cell)
+        if len(done[0].scenario) * opened.count > MAX_TOTAL_BYTES:
+            message = f"{opened.count} combinations of a large network; take fewer"
+            line = opened.factors_line
+            raise ExperimentError(message, file=opened.file, line=line, field="factors")
+    return Experiment(opened.info, opened.file, opened.overrides, done, opened.expect)
+
+
+class Opened:
+    """An experiment file whose first cell is read and checked, the others are on demand.
+
+    Attributes:
+        info: Name, text, factors, repeats, seed.
+        file: Where it was read from.
+        overrides: What `set` replaced, as written.
+        count: Number of cells.
+        expect: What it is expected to give.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        path: Path,
+        *,
+        set: Overrides | None = None,
+        repeats: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        """As :func:`load_text`."""
+        self.file = str(path)
+        self._plan = _Plan(text, path, set or {})
+        self._folder = path.parent
+        self.overrides, varied = self._plan.overrides, self._plan.varied
+        self.count = varied.count()
+        self.factors_line = self._plan.line("factors")
+        try:
+            _, tree = next(self._plan.trees())
+        except StopIteration:
+            message = "there is no combination of levels"
+            raise ExperimentError(message, file=self.file, line=self.factors_line) from None
+        first, _ = _scenario(tree, self.file, self._folder)
+        self.expect = tuple(first.expect)
+        self.info = ExperimentInfo(
+            name=first.name,
+            yaml=text,
+            factors={name: [one.label for one in own] for name, own in varied.levels.items()},
+            repeats=_bounded("repeats", first.repeats if repeats is None else repeats, 1, 100_000),
+            seed=_bounded("seed", first.seed if seed is None else seed, 0, MAX_SEED),
+        )
+        if self.info.repeats * self.count > MAX_RUNS:
+            message = f"{self.info.repeats * self.count} runs, more than {MAX_RUNS}"
+            line = self._plan.line("repeats") or self.factors_line
+            raise ExperimentError(message, file=self.file, line=line)
+
+    def cells(self) -> Iterator[Cell]:
+        """Every cell, checked; what cells have in common is read once."""
+        sections, parts = Sections(self._plan.root, self._plan.varied), Parts()
+        for levels in self._plan.varied.cells():
+            try:
+                document = ExperimentFile.model_validate(sections.given(levels))
+                built = build(document, self._folder, parts)
+                scenario = canonical(built.scenario)
+                _core.validate(scenario)
+            except (ValidationError, BuildError, _core.ScenarioError, cells.PathError):
+                # Read alone, it is refused again, with the place.
+                document, built = _scenario(self._plan.tree(levels), self.file, self._folder)
+                scenario = canonical(built.scenario)
+            sections.keep(levels, document)
+            yield _cell(levels, document, built, scenario)
 
 
 def explain(experiment: Experiment, cell: int, error: _core.ScenarioError) -> ExperimentError:
@@ -173,16 +227,26 @@ class _Plan:
         self.varied = factors.read(root.value.get("factors"), self.file, reserved_names())
         self.root, self.overrides = _override(root, self.varied, chosen)
         cells.check_references(self.root, self.varied, self.file)
+        found = self.varied.paths
+        self.paths = {name: [target for target, _ in targets] for name, targets in found.items()}
 
     def trees(self) -> Iterator[tuple[dict[str, Level], Node]]:
         """Each combination of levels with its tree."""
-        found = self.varied.paths
-        paths = {name: [target for target, _ in targets] for name, targets in found.items()}
         for levels in self.varied.cells():
-            yield levels, _tree(self.root, levels, paths, self.varied, self.file)
+            yield levels, self.tree(levels)
+
+    def tree(self, levels: Mapping[str, Level]) -> Node:
+        """The tree of a cell."""
+        return _tree(self.root, levels, self.paths, self.varied, self.file)
+
+    def line(self, field: str) -> int | None:
+        """Where a field of the file stands."""
+        return self.root.key_lines.get(field) or None
 
 
-def _cell(levels: Mapping[str, Level], document: ExperimentFile, built: Built) -> Cell:
+def _cell(
+    levels: Mapping[str, Level], document: ExperimentFile, built: Built, scenario: str
+) -> Cell:
     labels = {name: level.label for name, level in levels.items()}
     sampling = document.sampling
     unsampled = None
@@ -196,7 +260,7 @@ def _cell(levels: Mapping[str, Level], document: ExperimentFile, built: Built) -
         unsampled = canonical({**built.scenario, "sampling": kept})
     return Cell(
         labels,
-        canonical(built.scenario),
+        scenario,
         unsampled,
         sampling.repeats or 0,
         built.rtt_ns,

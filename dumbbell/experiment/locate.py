@@ -15,6 +15,7 @@ from dumbbell.experiment.source import Loc, Node, descend, dotted
 SET = "--set"
 _WORDS = {
     "missing": "is missing",
+    "extra_forbidden": "unknown field",
     "dict_type": "should be a mapping",
     "model_type": "should be a mapping",
     "list_type": "should be a list",
@@ -90,7 +91,7 @@ class Locator:
             )
         if one["type"] == "missing":
             return self.error("is missing", loc[:-1], field=self._missing(loc))
-        message = _WORDS.get(one["type"], str(one["msg"]))
+        message = _WORDS.get(one["type"], str(one["msg"]).removeprefix("Value error, "))
         node, _, _ = descend(self.root, loc)
         found = None if isinstance(node.value, dict | list) else shortened(node.text)
         return self.error(message, loc, found=found)

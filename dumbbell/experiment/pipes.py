@@ -9,7 +9,6 @@ from typing import Any
 
 from dumbbell.errors import shortened
 from dumbbell.experiment.fields import Room
-from dumbbell.experiment.framing import FramingSpec
 from dumbbell.experiment.network import (
     LossSpec,
     NetemSpec,
@@ -19,6 +18,7 @@ from dumbbell.experiment.network import (
 )
 from dumbbell.experiment.queues import FRAME_BYTES
 from dumbbell.experiment.source import Loc
+from dumbbell.input import TooLargeError, read_file
 
 TRACE_PACKET_BYTES = 1504
 MAX_TRACE_BYTES = 8 << 20
@@ -60,6 +60,14 @@ class Pending:
     rate_bps: Fraction | None
     at: Loc
 
+    def copy(self) -> Pending:
+        """One whose pipe can be completed by itself."""
+        queue = {
+            kind: dict(one) if isinstance(one, dict) else one
+            for kind, one in self.pipe["queue"].items()
+        }
+        return Pending({**self.pipe, "queue": queue}, self.rooms, self.rate_bps, self.at)
+
 
 def loss(spec: LossSpec | None) -> Any:
     """The scenario's loss."""
@@ -79,13 +87,13 @@ def trace(spec: TraceSpec, folder: Path, at: Loc) -> list[int]:
         return spec.deliveries
     path = folder / str(spec.file)
     try:
-        with path.open("rb") as stream:
-            data = stream.read(MAX_TRACE_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise BuildError(f"the trace cannot be read: {reason}", at, str(spec.file)) from None
-    if len(data) > MAX_TRACE_BYTES:
-        raise BuildError(f"a trace larger than {MAX_TRACE_BYTES} bytes", at, str(spec.file))
+        data = read_file(path, MAX_TRACE_BYTES)
+    except TooLargeError:
+        message = f"a trace larger than {MAX_TRACE_BYTES} bytes"
+        raise BuildError(message, at, shortened(spec.file)) from None
+    except OSError as error:
+        reason = error.strerror or error
+        raise BuildError(f"the trace cannot be read: {reason}", at, shortened(spec.file)) from None
     times = []
     for number, line in enumerate(data.splitlines(), 1):
         text = line.strip()
@@ -131,8 +139,9 @@ def shaper(spec: PipeSpec, folder: Path, at: Loc) -> tuple[Any, Fraction | None]
 
 def framing(spec: PipeSpec) -> dict[str, Any]:
     """How long frames are on this link."""
-    chosen = spec.framing or FramingSpec(overhead=f"{spec.overhead or 0} bytes")
-    return chosen.scenario()
+    if spec.framing is not None:
+        return spec.framing.scenario()
+    return {"overhead_bytes": spec.overhead or 0, "mpu_bytes": 0, "atm": False}
 
 
 def pipe(spec: PipeSpec, folder: Path, at: Loc) -> tuple[dict[str, Any], Pending]:

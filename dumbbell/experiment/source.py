@@ -24,6 +24,7 @@ from ruamel.yaml.events import (
 )
 
 from dumbbell.errors import ExperimentError, shortened
+from dumbbell.input import TooLargeError, read_file
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 40
@@ -38,6 +39,8 @@ _FALSE = {"false", "False", "FALSE"}
 _INT = re.compile(r"[-+]?[0-9]{1,20}\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?[0-9]{1,3})?\Z")
 _BARE_REFERENCE = re.compile(r"[^\"']\$\{")
+#: The scanner takes a time that grows with the square of a tag.
+_LONG_TAG = re.compile(r"![^\s,\[\]{}]{4096,}")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF|nan|NaN|NAN)\Z")
 
 
@@ -221,6 +224,9 @@ def parse(text: str, file: str) -> Node:
         ExperimentError: What is wrong, with its line.
     """
     builder = _Builder(text, file)
+    if (tag := _LONG_TAG.search(text)) is not None:
+        at = text.count("\n", 0, tag.start()) + 1
+        raise builder.fail("tags are not used here", at, shortened(tag[0]))
     try:
         for event in YAML(typ="safe", pure=True).parse(text):
             builder.feed(event)
@@ -249,12 +255,11 @@ def read(path: Path) -> str:
     """
     file = str(path)
     try:
-        with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+        data = read_file(path, MAX_BYTES)
+    except TooLargeError:
+        raise ExperimentError(f"larger than {MAX_BYTES} bytes", file=file) from None
     except OSError as error:
         raise ExperimentError(f"cannot be read: {error.strerror or error}", file=file) from None
-    if len(data) > MAX_BYTES:
-        raise ExperimentError(f"larger than {MAX_BYTES} bytes", file=file)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 
 from dumbbell.errors import nearest_name, shortened
 
@@ -19,7 +20,7 @@ _QUANTITY = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Family:
     """Units of one kind.
 
@@ -36,6 +37,11 @@ class Family:
     base: str
     likely: tuple[str, ...]
     other: Mapping[str, str]
+
+    @cached_property
+    def folded(self) -> dict[str, Fraction]:
+        """The units in lower case."""
+        return {spelling.lower(): factor for spelling, factor in self.units.items()}
 
 
 def _family(
@@ -134,8 +140,19 @@ def parse(value: object, *families: Family) -> tuple[Family, Fraction]:
     Raises:
         QuantityError: A bare number, an unknown unit, a negative or malformed value.
     """
+    if isinstance(value, str):
+        return _parsed(value, families)
+    return _parse(value, families)
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str, families: tuple[Family, ...]) -> tuple[Family, Fraction]:
+    """As `_parse`: every cell of an experiment asks for the same quantities again."""
+    return _parse(text, families)
+
+
+def _parse(value: object, families: tuple[Family, ...]) -> tuple[Family, Fraction]:
     name = " or ".join(family.name for family in families)
-    usual = tuple(unit for family in families for unit in _usual(family))
     text = value if isinstance(value, str) else _number_text(value)
     match = _QUANTITY.match(text) if text is not None else None
     if match is None:
@@ -149,9 +166,9 @@ def parse(value: object, *families: Family) -> tuple[Family, Fraction]:
     if sign == "-":
         raise QuantityError(f"a {name} cannot be negative", shortened(value))
     for family in families:
-        folded = {spelling.lower(): factor for spelling, factor in family.units.items()}
-        if unit.lower() in folded:
-            return family, Fraction(number.replace("_", "")) * folded[unit.lower()]
+        if unit.lower() in family.folded:
+            return family, Fraction(number.replace("_", "")) * family.folded[unit.lower()]
+    usual = tuple(unit for family in families for unit in _usual(family))
     others = {key: target for family in families for key, target in family.other.items()}
     near = others.get(unit.lower()) or nearest_name(unit, usual)
     raise QuantityError(

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from dumbbell.agreement import CELL
-from dumbbell.errors import DumbbellError
+from dumbbell.errors import DumbbellError, ExperimentError
+from dumbbell.experiment.locate import Locator
+from dumbbell.experiment.source import parse, read
+from dumbbell.input import read_file
 from dumbbell.metrics import metric_named
 from dumbbell.metrics.levels import levels_with
+
+#: Largest table of published numbers that is read.
+MOST_BYTES = 1 << 26
 
 
 class StudyError(DumbbellError):
@@ -315,9 +320,14 @@ Claim.model_rebuild()
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """A CSV file with a header, as rows of texts."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    """A CSV file with a header, as rows of texts. Raises `StudyError`."""
+    try:
+        text = read_file(path, MOST_BYTES).decode("utf-8-sig")
+        return list(csv.DictReader(io.StringIO(text, newline="")))
+    except OSError as error:
+        raise StudyError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise StudyError(f"{path}: no CSV: {error}") from None
 
 
 def study_folders() -> list[Path]:
@@ -345,14 +355,15 @@ def load_study(name: str | Path) -> Study:
 def _read(path: Path, _changed_ns: int) -> Study:
     """The study in a file; read again only if the file has changed."""
     try:
-        data = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
-        return Study.model_validate({**data, "folder": path.parent})
-    except YAMLError as error:
-        raise StudyError(f"{path}: not YAML: {error}") from error
+        root = parse(read(path), str(path))
+    except ExperimentError as error:
+        raise StudyError(str(error)) from None
+    if not isinstance(root.value, dict):
+        raise StudyError(f"{path}:{root.line}: a study is a mapping of fields")
+    try:
+        return Study.model_validate({**root.plain(), "folder": path.parent})
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise StudyError(f"{path}: {field}: {first['msg']}") from error
+        raise StudyError(str(Locator(str(path), root).invalid(error))) from None
 
 
 def list_names() -> list[str]:

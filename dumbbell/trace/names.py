@@ -11,7 +11,11 @@ from typing import Any
 import polars as pl
 
 from dumbbell.errors import DumbbellError
+from dumbbell.input import read_file
 from dumbbell.output import json_text, write_output
+
+#: Largest file of names that is read.
+_MOST_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ def read_names(trace: str | Path, path: Path | None) -> Names | None:
         return None
     chosen = path or beside
     try:
-        found = json.loads(chosen.read_text(encoding="utf-8"))
+        found = json.loads(read_file(chosen, _MOST_BYTES))
         if path is None and not (isinstance(found, dict) and "dumbbell_trace" in found):
             return None
         return names_of(found["scenario"])

@@ -16,9 +16,11 @@ from typer.testing import CliRunner, Result
 
 from dumbbell.cli import app
 from dumbbell.experiment import json_schema
+from tests.helpers import ROOT
 from tests.running.test_execution import SMALL
 
 BAD_STORE = "/proc/none"
+CAPTURED_TRACE = ROOT / "tests" / "traces" / "simple-rtg.tr.gz"
 
 
 @pytest.fixture
@@ -148,3 +150,88 @@ def test_ctrl_c_ends_with_130_and_keeps_what_is_finished(small: Path, tmp_path: 
     import dumbbell
 
     assert dumbbell.load_results(store).runs.height > 0
+
+
+LINE = """\
+dumbbell: 1
+name: n
+hosts: {a: , b: }
+routers: {r: {}}
+links:
+  - {between: [a, r], delay: 1 ms}
+  - {between: [r, b], shaper: {trace: {file: PLACE}}, buffer: 10 packets, delay: 5 ms}
+flows: [{from: a, to: b, tcp: cubic}]
+duration: 1 s
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("fifo", "a named pipe, not a file"),
+        (".", "Is a directory"),
+        ("/dev/zero", "a device, not a file"),
+        ("none", "No such file or directory"),
+    ],
+)
+def test_what_is_no_file_is_refused_at_once(place: str, words: str, tmp_path: Path) -> None:
+    """As experiment, as trace of one, as HAR file; read by a child, which might hang."""
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "line.yaml").write_text(LINE.replace("PLACE", place))
+    for arguments, where in (
+        (["validate", place], f"{place}: cannot be read"),
+        (["validate", "line.yaml"], "line.yaml:7: links[1]: the trace cannot be read"),
+        (["workload", "from-har", place], f"{place}: cannot be read"),
+        (["animate", "line.yaml", "--positions", place], f"{place}: cannot be read"),
+        (["trace", str(CAPTURED_TRACE), "--names", place], f"{place}: cannot be read"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "dumbbell", *arguments],
+            capture_output=True, text=True, timeout=30, check=False, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.startswith(f"dumbbell: {where}: {words}")
+
+
+def test_marks_without_end_are_refused_within_a_second(tmp_path: Path) -> None:
+    path = tmp_path / "e.yaml"
+    path.write_text("dumbbell: 1\nname: " + "!" * 1_000_000)
+    begin = time.monotonic()
+    result = call("validate", path)
+    assert time.monotonic() - begin < 1
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"dumbbell: {path}:2: tags are not used here; found !!!!")
+
+
+def test_validate_tells_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dumbbell.execution.progress.FIRST_LINE_S", 0.0)
+    numbers = ", ".join(f"{number} ms" for number in range(600))
+    path = tmp_path / "e.yaml"
+    path.write_text(
+        SMALL.replace("cc: [reno, bbr]", f"cc: [reno], start: [{numbers}]").replace(
+            "tcp: $cc,", "tcp: $cc, start: $start,"
+        )
+    )
+    result = call("validate", path)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == "e.yaml: 500 of 600 cells checked\n"
+
+
+def test_cells_are_checked_one_by_one(tmp_path: Path) -> None:
+    """A thousand scenarios together are 20 MB: of them, `validate` holds one."""
+    import tracemalloc
+
+    from dumbbell.experiment.load import open_file
+
+    path = tmp_path / "e.yaml"
+    starts = ", ".join(f"{number} ms" for number in range(1000))
+    text = SMALL.replace("pairs: 2", "pairs: 20").replace("tcp: $cc,", "tcp: $cc, start: $start,")
+    path.write_text(text.replace("cc: [reno, bbr]", f"cc: [reno], start: [{starts}]"))
+    size = 0
+    tracemalloc.start()
+    for cell in open_file(path).cells():
+        size += len(cell.scenario)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size > 20_000_000
+    assert peak < 10_000_000
