@@ -16,7 +16,7 @@ import typer
 from rich.text import Text
 
 from dumbbell.capture_cli import CaptureCommand
-from dumbbell.console import err, out, print_text, use_terminal
+from dumbbell.console import Pulse, err, out, print_text, use_terminal
 from dumbbell.console import guarded as _guarded
 from dumbbell.console import levels as _levels
 from dumbbell.console import say as _say
@@ -268,7 +268,6 @@ def check(
 def validate(file: File) -> None:
     """Check an experiment file without running it."""
     with _guarded():
-        from dumbbell.execution.progress import Pulse
         from dumbbell.experiment.load import open_file
 
         experiment = open_file(file)

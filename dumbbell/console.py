@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from typing import Any, cast
@@ -18,6 +19,8 @@ from rich.console import Console
 from dumbbell.errors import DefectWarning, DumbbellError, Interrupted
 from dumbbell.output import OutputError
 
+#: Seconds after which a first line tells how far the work is, and the most between two lines.
+FIRST_LINE_S, MOST_BETWEEN_S = 5.0, 60.0
 #: Where a terminal has only ASCII: our signs in it. Others become `?`.
 _ASCII = {
     "±": "+-", "–": "-", "—": "-", "−": "-", "×": "x", "·": "|", "…": "...", "µ": "u", "μ": "u",
@@ -138,6 +141,23 @@ def claim_last_word() -> bool:
     global _last_word
     before, _last_word = _last_word, True
     return before
+
+
+class Pulse:
+    """A line now and then, where no terminal shows a bar: sooner at first, then seldom."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._begin = time.monotonic()
+        self._next_s = FIRST_LINE_S
+
+    def __call__(self, text: str) -> None:
+        """Prints the text if it is time to; never on a terminal."""
+        elapsed_s = time.monotonic() - self._begin
+        if self._console.is_terminal or elapsed_s < self._next_s:
+            return
+        self._next_s = elapsed_s + min(max(elapsed_s, FIRST_LINE_S), MOST_BETWEEN_S)
+        self._console.print(text, soft_wrap=True)
 
 
 def levels(chosen: list[str] | None) -> dict[str, list[str]]:

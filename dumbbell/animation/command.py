@@ -18,7 +18,7 @@ from dumbbell.animation import export
 from dumbbell.animation.page import page
 from dumbbell.animation.scene import Scene
 from dumbbell.animation.sources import Places, scene_of_run, scene_of_trace
-from dumbbell.console import say
+from dumbbell.console import Pulse, say
 from dumbbell.errors import DumbbellError
 from dumbbell.experiment.load import canonical
 from dumbbell.experiment.units import TIME, QuantityError, whole
@@ -269,6 +269,12 @@ def _pictures(path: Path, scene: Scene, wanted: Wanted, err: Console) -> None:
 @contextlib.contextmanager
 def _bar(total: int, err: Console) -> Iterator[export.Told]:
     columns = (TextColumn("frames"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=err, transient=True) as bar:
+    pulse = Pulse(err)
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("", total=total)
-        yield lambda done: bar.update(task, completed=done)
+
+        def told(done: int) -> None:
+            bar.update(task, completed=done)
+            pulse(f"{done} of {total} frames")
+
+        yield told

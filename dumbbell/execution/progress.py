@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Protocol
@@ -18,8 +17,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bar
 
-#: Seconds after which a first line tells how far the work is, and the most between two lines.
-FIRST_LINE_S, MOST_BETWEEN_S = 5.0, 60.0
+from dumbbell.console import Pulse
 
 
 class Progress(Protocol):
@@ -52,23 +50,6 @@ class Silent:
 
     def end(self) -> None:
         """Nothing."""
-
-
-class Pulse:
-    """A line now and then, where no terminal shows a bar: sooner at first, then seldom."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._begin = time.monotonic()
-        self._next_s = FIRST_LINE_S
-
-    def __call__(self, text: str) -> None:
-        """Prints the text if it is time to; never on a terminal."""
-        elapsed_s = time.monotonic() - self._begin
-        if self._console.is_terminal or elapsed_s < self._next_s:
-            return
-        self._next_s = elapsed_s + min(max(elapsed_s, FIRST_LINE_S), MOST_BETWEEN_S)
-        self._console.print(text, soft_wrap=True)
 
 
 class RichProgress:

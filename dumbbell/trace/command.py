@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from dumbbell.console import print_text
+from dumbbell.console import Pulse, print_text
 from dumbbell.errors import DumbbellError
 from dumbbell.output import json_text, write_output, write_parquet
 from dumbbell.trace import Told, Trace, read_trace
@@ -82,11 +82,23 @@ def reading(file: str, err: Console) -> Iterator[Told]:
         if path.is_file() and not begins(path).startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
             total = path.stat().st_size
     columns = (TextColumn("{task.description}", markup=False), BarColumn())
+    pulse = Pulse(err)
     with Progress(
-        *columns, DownloadColumn(), TransferSpeedColumn(), console=err, transient=True
+        *columns,
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
     ) as bar:
         task = bar.add_task(f"reading {path.name}", total=total)
-        yield lambda bytes_: bar.update(task, completed=bytes_)
+
+        def told(bytes_: int) -> None:
+            bar.update(task, completed=bytes_)
+            of = "" if total is None else f" of {total / 1e6:.0f}"
+            pulse(f"reading {path.name}: {bytes_ / 1e6:.0f}{of} MB")
+
+        yield told
 
 
 def begins(path: Path) -> bytes:

@@ -204,7 +204,7 @@ def test_marks_without_end_are_refused_within_a_second(tmp_path: Path) -> None:
 
 
 def test_validate_tells_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dumbbell.execution.progress.FIRST_LINE_S", 0.0)
+    monkeypatch.setattr("dumbbell.console.FIRST_LINE_S", 0.0)
     numbers = ", ".join(f"{number} ms" for number in range(600))
     path = tmp_path / "e.yaml"
     path.write_text(
