@@ -7,6 +7,7 @@ from pathlib import Path
 from dumbbell.engines import engine_named
 from dumbbell.errors import StoreError
 from dumbbell.execution import execute, plan
+from dumbbell.execution.budget import allowed
 from dumbbell.experiment.load import load_text
 from dumbbell.records import Record
 from dumbbell.store import Store
@@ -51,7 +52,7 @@ def _again(store: Store, record: Record, lost: set[str], workers: int | None) ->
     )
     gone = lost - {task.run.id for task in plan(experiment, engine)}
     if len(gone) < len(lost):
-        execute(experiment, engine, store, workers=workers, only=lost)
+        execute(experiment, engine, store, workers=workers, only=lost, allow=allowed(["all"]))
     if not gone:
         return []
     return [
