@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dumbbell._core import version as __version__
 from dumbbell.errors import DumbbellError, EngineError, ExperimentError, StoreError
-from dumbbell.experiment.load import Overrides
-from dumbbell.results import ExperimentInfo, Results
+
+if TYPE_CHECKING:
+    from dumbbell.experiment.load import Overrides
+    from dumbbell.results import ExperimentInfo, Results
 
 __all__ = [
     "DumbbellError",
@@ -29,6 +32,15 @@ __all__ = [
     "load_results",
     "run",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Imports what needs polars when it is first asked for: `import dumbbell` takes no time."""
+    if name in ("ExperimentInfo", "Results"):
+        from dumbbell import results
+
+        return getattr(results, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def run(

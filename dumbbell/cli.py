@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from dumbbell.capture_cli import CaptureCommand
 from dumbbell.console import Pulse, err, out, print_text, use_terminal
@@ -78,6 +77,24 @@ def _write_windows(found: Comparison, path: Path) -> None:
         plot(found.together(), "window", over="engine").save(path)
     except ValueError as error:
         raise DumbbellError(f"{path}: not drawn: {error}") from None
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from dumbbell import __version__
+
+        print_text(f"dumbbell {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", is_eager=True, callback=_version),
+    ] = False,
+) -> None:
+    """A laboratory for transport protocols."""
 
 
 def _check_places(*paths: Path | None) -> None:
@@ -268,6 +285,8 @@ def check(
 def validate(file: File) -> None:
     """Check an experiment file without running it."""
     with _guarded():
+        from rich.text import Text
+
         from dumbbell.experiment.load import open_file
 
         experiment = open_file(file)

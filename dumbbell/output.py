@@ -8,7 +8,6 @@ import io
 import json
 import math
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -130,7 +129,7 @@ def _temporary(target: Path) -> Path | None:
     real = target.resolve()
     if len(os.fsencode(real.name)) > os.pathconf(real.parent, "PC_NAME_MAX"):
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
-    temporary = real.with_name(f".{secrets.token_hex(8)}.tmp{real.suffix[:16]}")
+    temporary = real.with_name(f".{os.urandom(8).hex()}.tmp{real.suffix[:16]}")
     try:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
     except PermissionError:

@@ -235,3 +235,43 @@ def test_cells_are_checked_one_by_one(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert size > 20_000_000
     assert peak < 10_000_000
+
+
+HEAVY = {"polars", "pyarrow", "altair", "pydantic", "numpy", "ruamel", "vl_convert"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import dumbbell",
+        "import dumbbell; dumbbell.run, dumbbell.ExperimentError, dumbbell.__version__",
+        "import sys; sys.argv[1:] = ['--help']\nfrom dumbbell.__main__ import main\n"
+        "try: main()\nexcept SystemExit: pass",
+        "import sys; sys.argv[1:] = ['--version']\nfrom dumbbell.__main__ import main\n"
+        "try: main()\nexcept SystemExit: pass",
+    ],
+)
+def test_nothing_heavy_is_imported_before_it_is_needed(code: str) -> None:
+    tell = "\nimport sys; print('\\n' + ' '.join({name.split('.')[0] for name in sys.modules}))"
+    done = subprocess.run(
+        [sys.executable, "-c", code + tell], capture_output=True, text=True, check=True
+    )
+    assert not HEAVY & set(done.stdout.splitlines()[-1].split())
+
+
+def test_results_are_imported_when_asked_for() -> None:
+    import dumbbell
+    from dumbbell import results
+
+    assert dumbbell.Results is results.Results
+    assert dumbbell.ExperimentInfo is results.ExperimentInfo
+    with pytest.raises(AttributeError, match="nonesuch"):
+        _ = dumbbell.nonesuch  # type: ignore[attr-defined]
+
+
+def test_version() -> None:
+    import dumbbell
+
+    result = call("--version")
+    assert result.exit_code == 0
+    assert result.stdout == f"dumbbell {dumbbell.__version__}\n"
