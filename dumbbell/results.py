@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
@@ -39,6 +39,23 @@ class LargeTables(Protocol):
 
     def has(self, name: str) -> bool:
         """Whether the table has rows."""
+
+    def of_repeat(self, name: str, where: Where, repeat: int | None) -> pl.DataFrame:
+        """See :meth:`Results.of_repeat`."""
+
+
+Where = Mapping[str, str | Sequence[str]]
+"""Column → the level, or the levels, that rows should have."""
+
+
+def where_rows(frame: pl.DataFrame, where: Where) -> pl.DataFrame:
+    """The rows that have these levels. Raises `ValueError` for a column that is not there."""
+    for column, level in where.items():
+        if column not in frame.columns:
+            raise ValueError(f"no factor {column!r}; there are {', '.join(frame.columns)}")
+        levels = [level] if isinstance(level, str) else list(level)
+        frame = frame.filter(pl.col(column).is_in(levels))
+    return frame
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -99,6 +116,18 @@ class Results:
         frame: pl.DataFrame = getattr(self, name)
         return not frame.is_empty()
 
+    def of_repeat(
+        self, name: str, where: Where | None = None, repeat: int | None = None
+    ) -> pl.DataFrame:
+        """The rows of a table that have these levels, of one repeat: by default of the first that
+        has any. Raises `ValueError` for a column that is not there."""
+        frame: pl.DataFrame = getattr(self, name)
+        frame = where_rows(frame, where or {})
+        if frame.is_empty():
+            return frame
+        shown = frame["repeat"].min() if repeat is None else repeat
+        return frame.filter(pl.col("repeat") == shown)
+
     def with_tables(self, **tables: pl.DataFrame) -> Results:
         """The same with other tables."""
         known = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -146,6 +175,14 @@ class StoredResults(Results):
     def has(self, name: str) -> bool:
         """See :meth:`Results.has`."""
         return super().has(name) if name in self.__dict__ else self._large.has(name)
+
+    def of_repeat(
+        self, name: str, where: Where | None = None, repeat: int | None = None
+    ) -> pl.DataFrame:
+        """See :meth:`Results.of_repeat`."""
+        if name in self.__dict__:
+            return super().of_repeat(name, where, repeat)
+        return self._large.of_repeat(name, where or {}, repeat)
 
     def with_tables(self, **tables: pl.DataFrame) -> Results:
         """See :meth:`Results.with_tables`."""

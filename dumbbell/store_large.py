@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from dumbbell.records import placed
+from dumbbell.results import Where, where_rows
 from dumbbell.store_index import Kept
 from dumbbell.store_segments import readable
 from dumbbell.store_tables import LARGE, as_now, empty
@@ -50,6 +51,25 @@ class StoredTables:
             design = self._design.filter(pl.col("run") == run)
             frame = placed(design, self._read(name, run, columns))
             yield frame if columns is None else frame.select(list(dict.fromkeys(["run", *columns])))
+
+    def of_repeat(self, name: str, where: Where, repeat: int | None) -> pl.DataFrame:
+        """Rows with these levels of one repeat, by default the first that has any; reads no run of
+        another."""
+        none = placed(self._design, empty(name))
+        where_rows(none, where)  # are there such columns?
+        placing = {column: level for column, level in where.items() if column in self._design}
+        kept = self._design.filter(pl.col("run").is_in(list(self._files[name])))
+        runs = where_rows(kept, placing).sort("repeat", maintain_order=True)
+        for shown in runs["repeat"].unique(maintain_order=True) if repeat is None else [repeat]:
+            design = runs.filter(pl.col("repeat") == shown)
+            frames = [
+                self._read(name, run, None) for run in design["run"].unique(maintain_order=True)
+            ]
+            if frames:
+                found = where_rows(placed(design, pl.concat(frames)), where)
+                if not found.is_empty():
+                    return found
+        return none
 
     def _read(self, name: str, run: str, columns: Sequence[str] | None) -> pl.DataFrame:
         path = self._files[name][run]

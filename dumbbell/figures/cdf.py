@@ -12,6 +12,7 @@ from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.theme import dashes, legend_columns
 from dumbbell.metrics import Tables
 from dumbbell.metrics.load import load_windows
+from dumbbell.results import where_rows
 
 #: Points of a curve: a share of the probes each.
 _POINTS = 200
@@ -30,12 +31,8 @@ def cdf(
     Probes of all repeats that were sent under load; what never came back leaves a curve below 1.
     Raises `ValueError` where no probes are kept, or factors stay open.
     """
-    probes = results.probes
     chosen = dict(where or {}) | ({"flow": flow} if flow is not None else {})
-    for column, level in chosen.items():
-        if column not in probes.columns:
-            raise ValueError(f"no factor {column!r}; there are {', '.join(probes.columns)}")
-        probes = probes.filter(pl.col(column) == level)
+    probes = _probes(results, chosen, by)
     if probes.is_empty():
         raise ValueError("no probes are kept here: set sampling.keep to [probes]")
     factors = results.experiment.factors
@@ -78,6 +75,15 @@ def cdf(
     )
     text = f"Distribution of round trips for {', '.join(names)}."
     return Figure(title or "Distribution of round trips", text, as_spec(alt.layer(chart)))
+
+
+def _probes(results: Tables, chosen: Mapping[str, str], by: str | None) -> pl.DataFrame:
+    """What the curves need of the probes that are asked for."""
+    columns = [*results.experiment.factors, "flow", "time_ns", "delay_ns"]
+    enough = set(chosen) | {by or "flow"} <= set(columns)
+    parts = results.parts("probes", columns if enough else None)
+    found = [where_rows(part, chosen) for part in parts]
+    return pl.concat(found) if found else pl.DataFrame()
 
 
 def _curve(probes: pl.DataFrame, level: str) -> list[dict[str, object]]:

@@ -97,20 +97,14 @@ def ladder(
 def _one_run(
     results: Tables, where: dict[str, str], flow: str | None, repeat: int | None
 ) -> pl.DataFrame:
-    packets = results.packets
-    if packets.is_empty():
+    if not results.has("packets"):
         raise ValueError("no packets are kept here: set sampling.packets to a stretch of time")
     if flow is not None:
         where["flow"] = flow
-    for column, level in where.items():
-        if column not in packets.columns:
-            raise ValueError(f"no factor {column!r}; there are {', '.join(packets.columns)}")
-        packets = packets.filter(pl.col(column) == level)
+    packets = results.of_repeat("packets", where, repeat)
     if packets.is_empty():
         wanted = ", ".join(f"{column} is {level}" for column, level in where.items())
         raise ValueError(f"no packets are kept where {wanted}")
-    shown = packets["repeat"].min() if repeat is None else repeat
-    packets = packets.filter(pl.col("repeat") == shown)
     for column in ("run", "flow"):
         if packets[column].n_unique() > 1:
             factors = [f for f in results.experiment.factors if packets[f].n_unique() > 1]

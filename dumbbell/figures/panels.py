@@ -17,20 +17,13 @@ Point = tuple[str, str, float, float]
 
 
 def one_run(
-    results: Tables, frame: pl.DataFrame, where: Mapping[str, str], repeat: int | None
+    results: Tables, name: str, where: Mapping[str, str], repeat: int | None
 ) -> pl.DataFrame:
-    """The rows of one run: where these levels hold, of the first repeat or of that one.
+    """The rows of a table of one run: where these levels hold, of the first repeat or of that one.
 
     Raises `ValueError` for unknown names and where several runs are left.
     """
-    for column, level in where.items():
-        if column not in frame.columns:
-            raise ValueError(f"no factor {column!r}; there are {', '.join(frame.columns)}")
-        frame = frame.filter(pl.col(column) == level)
-    if frame.is_empty():
-        return frame
-    shown = frame["repeat"].min() if repeat is None else repeat
-    frame = frame.filter(pl.col("repeat") == shown)
+    frame = results.of_repeat(name, where, repeat)
     left = [name for name in results.experiment.factors if frame[name].n_unique() > 1]
     if left:
         raise ValueError(f"several runs: fix {', '.join(map(words, left))} by where")

@@ -26,12 +26,12 @@ def rrul(
     Raises `ValueError` where samples or probes are missing, or factors stay open.
     """
     chosen = dict(where or {})
-    probes = one_run(results, results.probes, chosen, repeat)
-    samples = one_run(results, results.samples, chosen, repeat)
+    probes = one_run(results, "probes", chosen, repeat)
+    samples = one_run(results, "samples", chosen, repeat)
     if probes.is_empty() or samples.is_empty():
         message = "no probes or no samples are kept here: set sampling.keep to"
         raise ValueError(f"{message} [samples, queues, probes]")
-    flows = one_run(results, results.flows, chosen, repeat)
+    flows = one_run(results, "flows", chosen, repeat)
     clients = set(flows.filter(pl.col("kind") == "ping")["from_host"])
     points: list[Point] = []
     for name, end in (("Upload (Mbit/s)", "from_host"), ("Download (Mbit/s)", "to_host")):
@@ -40,7 +40,7 @@ def rrul(
     trips = probes.filter((pl.col("delay_ns") >= 0) & (pl.col("kind") != "one_way"))
     for flow, at, delay in trips.select("flow", "time_ns", "delay_ns").iter_rows():
         points.append(("Round trip (ms)", flow, at / 1e9, delay / 1e6))
-    queues = one_run(results, results.queues, chosen, repeat)
+    queues = one_run(results, "queues", chosen, repeat)
     busy = queues.group_by("pipe").agg(pl.col("queued_packets").mean().alias("mean"))
     crowded = busy.sort("mean", descending=True)["pipe"][:2].to_list()
     for pipe, at, queued in queues.select("pipe", "time_ns", "queued_packets").iter_rows():

@@ -24,7 +24,7 @@ def sojourn(
     `pipe`: by default the one in which packets wait longest. Raises `ValueError` where queues are
     not kept or their times unknown, or factors stay open.
     """
-    queues = one_run(results, results.queues, dict(where or {}), repeat)
+    queues = one_run(results, "queues", dict(where or {}), repeat)
     known = queues.filter(pl.col("sojourn_mean_ns").is_not_nan())
     if known.is_empty():
         raise ValueError("no times of queues are kept here (the simulator knows them alone)")

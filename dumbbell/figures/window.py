@@ -36,11 +36,9 @@ def window(
     `ValueError` where the experiment keeps no samples, or factors stay open.
     """
     chosen = dict(where or {})
-    samples = _filtered(results.samples, chosen)
+    samples = results.of_repeat("samples", chosen, repeat)
     if samples.is_empty():
         raise ValueError("no samples are kept here: set sampling.keep to [samples, drops]")
-    shown_repeat = samples["repeat"].min() if repeat is None else repeat
-    samples = samples.filter(pl.col("repeat") == shown_repeat)
     names = samples["flow"].unique(maintain_order=True).to_list()
     if over is not None and over not in samples.columns:
         raise ValueError(f"no factor {over!r}; there are {', '.join(samples.columns)}")
@@ -70,14 +68,6 @@ def window(
     heading = title or "Congestion window against time"
     panels = max(2, len(levels))
     return Figure(heading, _description(rows, levels), as_spec(chart), panels)
-
-
-def _filtered(frame: pl.DataFrame, where: Mapping[str, str | list[str]]) -> pl.DataFrame:
-    for column, level in where.items():
-        if column not in frame.columns:
-            raise ValueError(f"no factor {column!r}; there are {', '.join(frame.columns)}")
-        frame = frame.filter(pl.col(column).is_in([level] if isinstance(level, str) else level))
-    return frame
 
 
 def _panels(
@@ -167,9 +157,10 @@ def _bdp(results: Tables, run: str, flow: str) -> float:
 
 def _losses(results: Tables, run: str, flow: str) -> list[float]:
     """Times in seconds at which packets of a flow were dropped, at most a few hundred."""
-    if results.drops.is_empty():
+    repeats = results.runs.filter(pl.col("run") == run)["repeat"]
+    if not results.has("drops") or repeats.is_empty():
         return []
-    times = results.drops.filter((pl.col("run") == run) & (pl.col("flow") == flow))["time_ns"]
+    times = results.of_repeat("drops", {"run": run, "flow": flow}, repeats[0])["time_ns"]
     seconds = (times / 1e9).round(2).unique().sort().to_list()
     step = max(1, len(seconds) // _MOST_TICKS)
     return list(seconds[::step])

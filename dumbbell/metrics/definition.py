@@ -95,6 +95,15 @@ class Tables(Protocol):
         """Some columns of a table in parts of whole runs: those over time do not fit in memory."""
         ...
 
+    def of_repeat(
+        self,
+        name: str,
+        where: Mapping[str, str | Sequence[str]] | None = None,
+        repeat: int | None = None,
+    ) -> pl.DataFrame:
+        """The rows with these levels of one repeat, by default of the first that has any."""
+        ...
+
 
 #: Room for rounding in quotients of floating-point numbers.
 ROUNDING = 1e-9

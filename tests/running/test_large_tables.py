@@ -1,0 +1,128 @@
+"""Tables over time are read when they are asked for, and no more of them than that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import dumbbell
+from dumbbell.cli import app
+from dumbbell.errors import StoreError
+from dumbbell.metrics import METRICS, summary
+from dumbbell.report import write_report
+from dumbbell.results import Results
+from dumbbell.store_large import StoredTables
+
+TEXT = """\
+dumbbell: 1
+name: load
+template: {dumbbell: {rate: 10 Mbit/s, rtt: 20 ms, buffer: 1 BDP}}
+flows:
+  - {name: f, from: s1, to: d1, tcp: $cc, start: 500 ms}
+  - {name: p, from: s1, to: d1, ping: {interval: 50 ms}}
+sampling: {interval: 50 ms, keep: [samples, queues, drops, probes]}
+duration: 3 s
+factors: {cc: [reno, cubic]}
+repeats: 3
+"""
+LARGE = ("samples", "queues", "drops", "probes")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("large")
+    (folder / "load.yaml").write_text(TEXT, encoding="utf-8")
+    dumbbell.run(folder / "load.yaml", store=folder / "store")
+    return folder
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Which table of which run is read."""
+    seen: list[tuple[str, str]] = []
+    honest = StoredTables._read
+
+    def noted(self: StoredTables, name: str, run: str, columns: Any) -> pl.DataFrame:
+        seen.append((name, run))
+        return honest(self, name, run, columns)
+
+    monkeypatch.setattr(StoredTables, "_read", noted)
+    return seen
+
+
+def test_what_a_run_prints_reads_only_what_it_needs(
+    made: Path, read: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def whole(*_: object) -> pl.DataFrame:
+        raise AssertionError("a table of all runs was read")
+
+    monkeypatch.setattr(StoredTables, "load", whole)
+    arguments = ["run", str(made / "load.yaml"), "--store", str(made / "store")]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert "Under load" in done.output
+    assert {name for name, _ in read} == {"probes"}
+
+
+def test_a_report_reads_one_repeat_of_what_it_draws(
+    made: Path, read: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def whole(*_: object) -> pl.DataFrame:
+        raise AssertionError("a table of all runs was read")
+
+    monkeypatch.setattr(StoredTables, "load", whole)
+    write_report(made / "store", made / "report.html")
+    assert len({run for name, run in read if name == "samples"}) == 2  # one of each cell
+    assert len({run for name, run in read if name == "probes"}) == 6
+
+
+def test_results_are_the_same_however_they_are_read(made: Path) -> None:
+    stored = dumbbell.load_results(made / "store")
+    whole = dumbbell.load_results(made / "store").in_memory()
+    assert type(whole) is Results
+    where: dict[str, Any]
+    for name in LARGE:
+        parts = list(stored.parts(name))
+        assert len(parts) == 6
+        assert all(part["run"].n_unique() == 1 for part in parts)
+        assert pl.concat(parts).equals(getattr(whole, name))
+        for where, repeat in [
+            ({}, None), ({"cc": "cubic"}, None), ({"flow": "f"}, 2), ({"cc": ["reno"]}, 1),
+            ({"cc": "vegas"}, None),
+        ]:  # fmt: skip
+            if name == "queues" and "flow" in where:
+                continue
+            found = stored.of_repeat(name, where, repeat)
+            assert found.equals(whole.of_repeat(name, where, repeat)), (name, where)
+        with pytest.raises(ValueError, match="no factor 'rtt'"):
+            stored.of_repeat(name, {"rtt": "1 ms"})
+        assert stored.has(name)
+        assert name not in stored.__dict__  # none of this has read the table
+        assert next(stored.parts(name, ["cc"])).columns == ["run", "cc"]
+    for metric in ("latency_ms", "latency_p99_ms", "utilisation", "rpm", "probe_loss_ratio"):
+        assert summary(stored, METRICS[metric]).equals(summary(whole, METRICS[metric])), metric
+    assert not stored.has("hops")
+    assert stored.hops.is_empty()
+    assert stored.hops.columns == whole.hops.columns
+    assert repr(stored) == "<Results of load: 6 runs, 12 flows>"
+
+
+def test_a_run_that_is_not_kept_is_in_memory(made: Path) -> None:
+    results = dumbbell.run(made / "load.yaml", repeats=1)
+    assert results.samples.height > 0
+    assert results.samples.equals(
+        dumbbell.load_results(made / "store").samples.filter(pl.col("repeat") == 0)
+    )
+
+
+def test_a_table_that_goes_while_it_is_wanted_is_named(made: Path) -> None:
+    stored = dumbbell.run(made / "load.yaml", set={"cc": "bbr"}, repeats=1, store=made / "other")
+    (path,) = (made / "other" / "runs").glob("*.samples.parquet")
+    path.unlink()
+    with pytest.raises(StoreError) as raised:
+        _ = stored.samples
+    assert str(raised.value) == f"{path}: cannot be read: missing"
