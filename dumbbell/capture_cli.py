@@ -23,8 +23,12 @@ _BEGINNINGS = (
 )
 
 
+#: Options with a place, which they may leave out.
+_PLACES = ("--json", "--csv", "--packets")
+
+
 class CaptureCommand(TyperCommand):
-    """Lets `--json` and `--csv` stand alone, and several classes follow one `--class`."""
+    """Lets `--json` and the like stand alone, and several classes follow one `--class`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Writes out what was left out."""
@@ -39,7 +43,7 @@ class CaptureCommand(TyperCommand):
                 if in_classes:
                     full.append("--class")
             full.append(word)
-            if word in ("--json", "--csv") and _stands_alone(follows):
+            if word in _PLACES and _stands_alone(follows):
                 full.append(PRINTED)
         taken = _taken_without_captures(full)
         if taken is not None:
@@ -56,7 +60,7 @@ def _taken_without_captures(args: list[str]) -> tuple[str, str] | None:
             return None
         if "=" not in word and word != "--help":
             value = next(words, "")
-            if taken is None and word in ("--json", "--csv") and value != PRINTED:
+            if taken is None and word in _PLACES and value != PRINTED:
                 taken = (word, value)
     return taken
 
@@ -74,7 +78,7 @@ def _is_there(word: str) -> bool:
 
 
 def _stands_alone(follows: str | None) -> bool:
-    """Is what follows `--json` or `--csv` no place to write to?"""
+    """Is what follows `--json` or the like no place to write to?"""
     if follows == PRINTED:
         return False  # As for `trace`: it says the same.
     if follows is None or follows.startswith("-"):

@@ -229,14 +229,34 @@ def capture(
     ] = None,
     connections: Annotated[
         list[int] | None,
-        typer.Option("--connection", help="Connections whose packets the page shows."),
+        typer.Option("--connection", help="Connections whose packets the page or table shows."),
+    ] = None,
+    packets: Annotated[
+        str | None,
+        typer.Option(help="Each TCP packet and what it was, as CSV; without a file, printed."),
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Only conversations of this host.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Only conversations of this port.")
     ] = None,
 ) -> None:
     """Say what captures hold: totals, conversations, and what happened in connections."""
     with _guarded():
         from dumbbell.capture.command import Wanted, tell
 
-        wanted = Wanted(json_file, csv, parquet, html, classes or (), connections or ())
+        wanted = Wanted(
+            json_file,
+            csv,
+            parquet,
+            html,
+            classes or (),
+            connections or (),
+            packets,
+            host,
+            port,
+        )
         tell(files, wanted, out)
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from rich.console import Console
 
 from dumbbell.capture import survey
+from dumbbell.capture.chosen import chosen
 from dumbbell.capture.classes import DEFAULT_CLASSES, parse_classes
+from dumbbell.capture.packet_table import packet_table
 from dumbbell.capture.tables import frames, write
 from dumbbell.capture.terminal import shown
 from dumbbell.capture_cli import PRINTED, is_capture
@@ -29,7 +32,10 @@ class Wanted:
         parquet: A folder.
         html: A file.
         classes: Of connections by size, as written.
-        connections: Those whose packets the page shows; none: the largest.
+        connections: Those whose packets the page shows (none: the largest), or the table of packets
+            holds (none: all).
+        packets: A file for the table of packets, or `-`: printed.
+        host, port: Only conversations of these are shown and in tables.
     """
 
     json: str | None = None
@@ -38,11 +44,14 @@ class Wanted:
     html: Path | None = None
     classes: Sequence[str] = ()
     connections: Sequence[int] = ()
+    packets: str | None = None
+    host: str | None = None
+    port: int | None = None
 
     @property
     def is_printed(self) -> bool:
         """Does standard output belong to a program?"""
-        return PRINTED in (self.json, self.csv)
+        return PRINTED in (self.json, self.csv, self.packets)
 
 
 def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
@@ -57,10 +66,13 @@ def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
     for file in files:
         found.append(survey(file, classes))
         if not wanted.is_printed:
-            out.print(shown(found[-1]))
+            out.print(shown(chosen(found[-1], wanted.host, wanted.port)))
     if wanted.json is not None:
         text = json_text(found[0] if len(found) == 1 else {"files": found})
         _write(wanted.json, text + "\n")
+    found_all, found = found, [chosen(one, wanted.host, wanted.port) for one in found]
+    if wanted.packets is not None:
+        _write(wanted.packets, _packets(found, wanted.connections))
     if wanted.csv == PRINTED:
         tables = [
             frames(one)["connections"].with_columns(file=pl.lit(one["file"]["name"]))
@@ -74,16 +86,43 @@ def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
     if wanted.html is not None:
         from dumbbell.capture.page import page
 
-        _write(str(wanted.html), page(found, wanted.connections))
+        _write(str(wanted.html), page(found_all, wanted.connections))
+
+
+def _packets(found: Sequence[dict[str, Any]], connections: Sequence[int]) -> str:
+    """The packets of all files as CSV; of several, with the file in the first column."""
+    tables = [packet_table(one, connections) for one in found]
+    if len(tables) > 1:
+        names = [one["file"]["name"] for one in found]
+        tables = [
+            table.select(pl.lit(name).alias("file"), pl.all())
+            for table, name in zip(tables, names, strict=True)
+        ]
+    return pl.concat(tables).write_csv()
 
 
 def _check(files: Sequence[str], wanted: Wanted) -> None:
     """Refuses what contradicts itself, and what would write over a capture."""
-    if wanted.json == wanted.csv == PRINTED:
-        raise DumbbellError("--json and --csv cannot both be printed: give one of them a place")
-    if wanted.connections and wanted.html is None:
-        raise DumbbellError("--connection chooses what a page shows: it needs --html")
-    for option, target in (("--json", wanted.json), ("--html", wanted.html)):
+    printed = [
+        option
+        for option, target in (
+            ("--json", wanted.json),
+            ("--csv", wanted.csv),
+            ("--packets", wanted.packets),
+        )
+        if target == PRINTED
+    ]
+    if len(printed) > 1:
+        first, second = printed[:2]
+        raise DumbbellError(
+            f"{first} and {second} cannot both be printed: give one of them a place"
+        )
+    if wanted.connections and wanted.html is None and wanted.packets is None:
+        raise DumbbellError(
+            "--connection chooses what a page or --packets shows: it needs --html or --packets"
+        )
+    targets = (("--json", wanted.json), ("--html", wanted.html), ("--packets", wanted.packets))
+    for option, target in targets:
         path = Path(str(target))
         if target is not None and target != PRINTED and (str(path) in files or is_capture(path)):
             raise DumbbellError(f"{option} {path}: a capture stands there and would be lost")

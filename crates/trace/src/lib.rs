@@ -13,6 +13,7 @@ mod links;
 mod network;
 mod ns2;
 mod ns3;
+mod ns3_headers;
 mod problems;
 pub mod read;
 pub mod sequence;

@@ -1,11 +1,14 @@
 //! Lines of ns-3's ASCII trace (AsciiTraceHelper): `event time context headers`. A context names node
-//! and device; a packet is known again by its IP header (RFC 791 §3.1: source, destination, protocol,
-//! identification, fragment), as ns-3 writes no number of its own. Where a link ends is known when
-//! something has arrived over it.
+//! and device; a file of one device has none. A packet is known again by its IPv4 header (RFC 791
+//! §3.1: source, destination, protocol, identification, fragment), as ns-3 writes no number of its own;
+//! of IPv6 by what its transport header says. Where a link ends is known when something has arrived
+//! over it. Of Wi-Fi, `t` is a frame that is sent, and `r` one that is heard, by whomever: its addresses
+//! say by whom it should be.
 
-use crate::event::{tcp_flags, Event, Kind, What};
+use crate::event::{Event, What};
 use crate::fields::{seconds, shown, Fields};
 use crate::network::{Link, Network};
+use crate::ns3_headers::{after, ip, number, transport};
 use crate::problems::Kind as Wrong;
 use hashbrown::HashMap;
 
@@ -26,126 +29,32 @@ struct Known {
 pub(crate) struct Ns3 {
     known: HashMap<Identity, Known>,
     next: u64,
+    /// Nodes by their address of the MAC, and numbers of these.
+    stations: HashMap<Box<str>, Station>,
 }
+
+#[derive(Clone, Copy)]
+struct Station {
+    number: u32,
+    node: Option<u32>,
+}
+
+/// Addresses of the MAC that are followed.
+const STATIONS_MAX: usize = 60_000;
+/// Names of the nodes in a file of one device.
+const HERE: &str = "this device";
+const ELSEWHERE: &str = "elsewhere";
 
 /// What a line is.
 pub(crate) type Said = crate::ns2::Said;
 
 /// Whether a line could be one of this format.
 pub(crate) fn looks_alike(line: &[u8]) -> bool {
-    memchr::memmem::find(line, b" /NodeList/").is_some()
-}
-
-/// What stands between two marks.
-fn after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
-    text.find(mark).map(|at| &text[at + mark.len()..])
-}
-
-fn number<'a>(text: &'a str, mark: &str) -> Option<(u64, &'a str)> {
-    let rest = after(text, mark)?;
-    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    rest[..end].parse().ok().map(|value| (value, &rest[end..]))
-}
-
-struct Ip<'a> {
-    length: u32,
-    source: &'a str,
-    destination: &'a str,
-    protocol: u64,
-    id: u64,
-    offset: u64,
-    tos: u8,
-    rest: &'a str,
-}
-
-/// `ns3::Ipv4Header (tos 0x0 DSCP Default ECN Not-ECT ttl 64 id 0 protocol 17 offset (bytes) 0 flags
-/// [none] length: 1052 10.1.1.1 > 10.1.1.2)`
-fn ip(headers: &str) -> Option<Ip<'_>> {
-    let header = after(headers, "ns3::Ipv4Header (")?;
-    let close =
-        header.find("length: ").and_then(|at| header[at..].find(')').map(|end| at + end))?;
-    let (header, rest) = (&header[..close], &header[close + 1..]);
-    let tos = after(header, "tos 0x")?;
-    let tos = u8::from_str_radix(tos.split(' ').next()?, 16).ok()?;
-    let (id, _) = number(header, " id ")?;
-    let (protocol, _) = number(header, " protocol ")?;
-    let (offset, _) = number(header, "offset (bytes) ")?;
-    let (length, ends) = number(header, "length: ")?;
-    let (source, destination) = ends.trim().split_once(" > ")?;
-    let length = u32::try_from(length).ok()?;
-    Some(Ip { length, source, destination, protocol, id, offset, tos, rest })
-}
-
-struct Transport<'a> {
-    kind: &'static str,
-    ports: Option<(&'a str, &'a str)>,
-    class: Kind,
-    seq: i64,
-    ack: i64,
-    payload_bytes: Option<u32>,
-    flags: u16,
-}
-
-/// `ns3::TcpHeader (49153 > 9 [ACK] Seq=1 Ack=1 Win=32768 …) Payload (size=536)`,
-/// `ns3::UdpHeader (length: 1032 49153 > 9)`
-fn transport<'a>(ip: &Ip<'a>) -> Transport<'a> {
-    let none = Transport {
-        kind: "ip",
-        ports: None,
-        class: Kind::Other,
-        seq: -1,
-        ack: -1,
-        payload_bytes: None,
-        flags: 0,
-    };
-    if ip.protocol == 6 {
-        let Some(header) = after(ip.rest, "ns3::TcpHeader (") else {
-            return Transport { kind: "tcp", ..none };
-        };
-        let payload: u32 = payload(header);
-        let (ports, flags) = header.split_once(" [").unwrap_or((header, ""));
-        let flags = flags.split(']').next().unwrap_or("");
-        let value = |mark: &str| number(header, mark).map_or(-1, |(value, _)| value as i64);
-        let bit = |name: &str, bit: u16| if flags.contains(name) { bit } else { 0 };
-        Transport {
-            kind: "tcp",
-            ports: ports.split_once(" > "),
-            class: if payload > 0 { Kind::Data } else { Kind::Ack },
-            seq: value("Seq="),
-            ack: value("Ack="),
-            payload_bytes: Some(payload),
-            flags: bit("SYN", tcp_flags::SYN)
-                | bit("FIN", tcp_flags::FIN)
-                | bit("PSH", tcp_flags::PSH)
-                | bit("ECE", tcp_flags::ECE)
-                | bit("CWR", tcp_flags::CWR),
-        }
-    } else if ip.protocol == 17 {
-        let header = after(ip.rest, "ns3::UdpHeader (").and_then(|text| number(text, "length: "));
-        let ports = header.and_then(|(_, rest)| rest.split(')').next()?.trim().split_once(" > "));
-        let bytes = payload(ip.rest);
-        Transport { kind: "udp", ports, payload_bytes: Some(bytes), seq: ip.id as i64, ..none }
-    } else if ip.protocol == 1 {
-        Transport { kind: "icmp", seq: ip.id as i64, ..none }
-    } else {
-        Transport { seq: ip.id as i64, ..none }
-    }
-}
-
-/// All that `Payload (size=…)` and `Payload Fragment [from:to]` come to.
-fn payload(rest: &str) -> u32 {
-    let mut total = 0u64;
-    let mut text = rest;
-    while let Some(next) = after(text, "Payload ") {
-        if let Some((size, _)) = next.strip_prefix("(size=").and_then(|size| number(size, "")) {
-            total += size;
-        } else if let Some(part) = next.strip_prefix("Fragment [") {
-            let ends = number(part, "").and_then(|(from, rest)| Some((from, number(rest, ":")?.0)));
-            total += ends.map_or(0, |(from, to)| to.saturating_sub(from));
-        }
-        text = next;
-    }
-    u32::try_from(total).unwrap_or(u32::MAX)
+    let event = matches!(line, [b'+' | b'-' | b'r' | b'd' | b't', b' ', ..]);
+    event
+        && [&b"/NodeList/"[..], b" ns3::"]
+            .iter()
+            .any(|mark| memchr::memmem::find(line, mark).is_some())
 }
 
 fn wrong(kind: Wrong, message: String) -> Said {
@@ -156,14 +65,16 @@ impl Ns3 {
     /// Reads a line.
     pub(crate) fn parse(&mut self, line: &[u8], network: &mut Network) -> Said {
         let mut fields = Fields::new(line);
-        let what = match fields.next() {
+        let event = fields.next();
+        let what = match event {
             b"+" => What::Enqueue,
             b"-" => What::Dequeue,
             b"r" => What::Receive,
             b"d" => What::Drop,
+            b"t" => What::Enqueue,
             other => {
                 let message =
-                    format!("it begins with {}; an event is one of + - r d", shown(other));
+                    format!("it begins with {}; an event is one of + - r d t", shown(other));
                 return wrong(Wrong::UnknownEvent, message);
             }
         };
@@ -174,21 +85,35 @@ impl Ns3 {
         if time_ns < 0 {
             return wrong(Wrong::Negative, format!("the time is negative: {}", shown(time)));
         }
-        let context = fields.next();
-        let place = std::str::from_utf8(context).ok().and_then(|context| {
-            let (node, rest) = number(context, "/NodeList/")?;
-            let (device, _) = number(rest, "/DeviceList/")?;
-            Some((u32::try_from(node).ok()?, u32::try_from(device).ok()?))
-        });
-        let Some((node, device)) = place else {
-            let message = format!("field 3 (context) is {}: no node and device", shown(context));
-            return wrong(Wrong::Field, message);
-        };
-        let Ok(headers) = std::str::from_utf8(&line[fields.end()..]) else {
+        let Ok(rest) = std::str::from_utf8(&line[fields.end()..]) else {
             return wrong(Wrong::Binary, "not text".to_owned());
         };
+        let Some((place, headers)) = place(rest) else {
+            let context = shown(fields.next());
+            let message = format!("field 3 (context) is {context}: no node and device");
+            return wrong(Wrong::Field, message);
+        };
+        self.learn(event, headers, place, network);
         let Some(ip) = ip(headers) else {
-            return wrong(Wrong::NotIp, "a packet without an IPv4 header: left out".to_owned());
+            return wrong(Wrong::NotIp, "a packet without an IP header: left out".to_owned());
+        };
+        let identity = match ip.id {
+            Some(id) => {
+                format!("{} {} {} {id} {}", ip.source, ip.destination, ip.protocol, ip.offset)
+            }
+            // Sequence numbers of TCP, or of an application (SeqTsHeader).
+            None if ip.protocol == 6 || ip.rest.contains("(seq=") => {
+                let text = &ip.rest[..ip.rest.len().min(IDENTITY_BYTES_MAX)];
+                format!("{} {} {} {text}", ip.source, ip.destination, ip.protocol)
+            }
+            None => {
+                let message = "an IPv6 packet that nothing tells from others of its flow: left out";
+                return wrong(Wrong::Unpaired, message.to_owned());
+            }
+        };
+        let air = match self.air(event, headers, place, network) {
+            Ok(air) => air,
+            Err(wrong) => return wrong,
         };
         let of = transport(&ip);
         let end = |host: &str, port: Option<&str>| {
@@ -205,46 +130,17 @@ impl Ns3 {
         let Some(stream) = network.stream(key.as_bytes(), || (of.kind.to_owned(), -1, ends)) else {
             return wrong(Wrong::TooManyFlows, "more flows than are followed".to_owned());
         };
-        let identity =
-            format!("{} {} {} {} {}", ip.source, ip.destination, ip.protocol, ip.id, ip.offset);
-        let node_name =
-            |network: &mut Network, node: u32| network.node(node.to_string().as_bytes());
-        let (uid, link) = if what == What::Receive {
-            let Some(&known) = self.known.get(identity.as_bytes()) else {
-                let message = "a packet arrives that no link has sent: left out".to_owned();
-                return wrong(Wrong::Unpaired, message);
-            };
-            if network.links[known.link as usize].to.is_none() {
-                let to = node_name(network, node);
-                network.links[known.link as usize].to = Some(to);
-            }
-            (known.uid, known.link)
-        } else {
-            let key = u64::from(node) << 32 | u64::from(device);
-            let link = network.link(key, |network| {
-                let from = node_name(network, node);
-                Link { from, to: None }
-            });
-            let Some(link) = link else {
-                return wrong(Wrong::TooManyLinks, "more links than are followed".to_owned());
-            };
-            if self.known.len() >= UNDER_WAY_MAX {
-                self.known.clear();
-            }
-            let before = self.known.get(identity.as_bytes()).copied();
-            // On a link on which it has been already, it is another one: identifications wrap.
-            let again = |known: &Known| what == What::Enqueue && known.link == link;
-            let known = match before.filter(|known| !again(known)) {
-                Some(known) => Known { link, ..known },
-                None => {
-                    self.next += 1;
-                    Known { uid: self.next - 1, link }
-                }
-            };
-            self.known.insert(identity.into_bytes().into(), known);
-            (known.uid, link)
+        let found = match (what, place) {
+            (What::Receive, None) => self.unpaired(network),
+            (What::Receive, Some((node, _))) => self.arrives(&identity, node, network),
+            _ => self.leaves(identity, what, place, air, network),
         };
-        Said::Event(Event {
+        let (uid, link) = match found {
+            Ok(found) => found,
+            Err(wrong) => return wrong,
+        };
+        let said = if event == b"t" { Said::Sent } else { Said::Event };
+        said(Event {
             what,
             time_ns,
             link,
@@ -259,4 +155,166 @@ impl Ns3 {
             tos: ip.tos,
         })
     }
+
+    /// Who sends a frame of Wi-Fi has its address.
+    fn learn(&mut self, event: &[u8], headers: &str, place: Place, network: &mut Network) {
+        if event != b"t" {
+            return;
+        }
+        let node = here(place, network);
+        let header = after(headers, "ns3::WifiMacHeader (");
+        let sender = header.and_then(|header| address(header, "TA)="));
+        if let Some(station) = sender.and_then(|sender| self.station(sender)) {
+            station.node = Some(node);
+        }
+    }
+
+    /// The receiver's number of a frame of Wi-Fi; 0 of other frames.
+    fn air(
+        &mut self,
+        event: &[u8],
+        headers: &str,
+        place: Place,
+        network: &mut Network,
+    ) -> Result<u32, Said> {
+        let Some(header) = after(headers, "ns3::WifiMacHeader (") else { return Ok(0) };
+        let Some(receiver) = address(header, "RA)=") else {
+            return Err(wrong(Wrong::Below, "a frame of Wi-Fi without addresses".to_owned()));
+        };
+        if event == b"t" {
+            if header.contains("Retry=1") {
+                let message = "a frame of Wi-Fi that the MAC repeats: no packet of its own";
+                return Err(wrong(Wrong::MacLoss, message.to_owned()));
+            }
+        } else if event == b"r" {
+            let known = self.stations.get(receiver).and_then(|station| station.node);
+            if known != Some(here(place, network)) {
+                let message = "a frame of Wi-Fi heard by a node that it is not addressed to, or \
+                               that has not sent yet: left out";
+                return Err(wrong(Wrong::Broadcast, message.to_owned()));
+            }
+        }
+        let too_many = || wrong(Wrong::TooManyLinks, "more stations than are followed".to_owned());
+        self.station(receiver).map(|station| station.number).ok_or_else(too_many)
+    }
+
+    fn station(&mut self, address: &str) -> Option<&mut Station> {
+        let number = self.stations.len() as u32 + 1;
+        if number as usize > STATIONS_MAX && !self.stations.contains_key(address) {
+            return None;
+        }
+        Some(self.stations.entry(address.into()).or_insert(Station { number, node: None }))
+    }
+
+    /// A packet arrives in a file of one device: no line says where it was sent.
+    fn unpaired(&mut self, network: &mut Network) -> Result<(u64, u32), Said> {
+        let link = network.link(ONE_DEVICE | 1, |network| {
+            let (from, to) = (network.node(ELSEWHERE.as_bytes()), network.node(HERE.as_bytes()));
+            Link { from, to: Some(to) }
+        });
+        self.next += 1;
+        link.map(|link| (self.next - 1, link)).ok_or_else(too_many_links)
+    }
+
+    /// A packet arrives that some link has sent.
+    fn arrives(
+        &mut self,
+        identity: &str,
+        node: u32,
+        network: &mut Network,
+    ) -> Result<(u64, u32), Said> {
+        let Some(&known) = self.known.get(identity.as_bytes()) else {
+            let message = "a packet arrives that no link has sent: left out".to_owned();
+            return Err(wrong(Wrong::Unpaired, message));
+        };
+        if network.links[known.link as usize].to.is_none() {
+            let to = network.node(node.to_string().as_bytes());
+            network.links[known.link as usize].to = Some(to);
+        }
+        Ok((known.uid, known.link))
+    }
+
+    /// A packet is at the beginning of a link.
+    fn leaves(
+        &mut self,
+        identity: String,
+        what: What,
+        place: Place,
+        air: u32,
+        network: &mut Network,
+    ) -> Result<(u64, u32), Said> {
+        let link = match place {
+            Some((node, device)) => {
+                // Of Wi-Fi, a link for each receiver.
+                let key = u64::from(air) << 48 | u64::from(node) << 16 | u64::from(device);
+                network.link(key, |network| {
+                    let from = network.node(node.to_string().as_bytes());
+                    Link { from, to: None }
+                })
+            }
+            None => network.link(ONE_DEVICE, |network| {
+                let (here, there) =
+                    (network.node(HERE.as_bytes()), network.node(ELSEWHERE.as_bytes()));
+                Link { from: here, to: Some(there) }
+            }),
+        };
+        let link = link.ok_or_else(too_many_links)?;
+        if self.known.len() >= UNDER_WAY_MAX {
+            self.known.clear();
+        }
+        let before = self.known.get(identity.as_bytes()).copied();
+        // On a link on which it has been already, it is another one: identifications wrap.
+        let again = |known: &Known| what == What::Enqueue && known.link == link;
+        let known = match before.filter(|known| !again(known)) {
+            Some(known) => Known { link, ..known },
+            None => {
+                self.next += 1;
+                Known { uid: self.next - 1, link }
+            }
+        };
+        self.known.insert(identity.into_bytes().into(), known);
+        Ok((known.uid, link))
+    }
+}
+
+/// The node of a place.
+fn here(place: Place, network: &mut Network) -> u32 {
+    match place {
+        Some((node, _)) => network.node(node.to_string().as_bytes()),
+        None => network.node(HERE.as_bytes()),
+    }
+}
+
+/// An address of the MAC behind a mark.
+fn address<'a>(header: &'a str, mark: &str) -> Option<&'a str> {
+    after(header, mark).and_then(|text| text.get(..17))
+}
+
+/// Node and device; a file of one device names neither.
+type Place = Option<(u32, u32)>;
+
+/// Keys of the links of a file of one device: no node has such a number.
+const ONE_DEVICE: u64 = 0xffff << 48;
+/// So much of the headers behind that of IPv6 tells packets apart.
+const IDENTITY_BYTES_MAX: usize = 200;
+
+fn too_many_links() -> Said {
+    wrong(Wrong::TooManyLinks, "more links than are followed".to_owned())
+}
+
+/// The place that a line names, and the headers behind it. With Wi-Fi the mode stands before or behind it.
+fn place(rest: &str) -> Option<(Place, &str)> {
+    let Some(at) = rest.find("/NodeList/") else {
+        // Without a context, headers follow at once, or behind the mode.
+        let rest = rest.trim_start();
+        let behind = rest.split_once(' ').map_or("", |(_, behind)| behind);
+        let found = [rest, behind].into_iter().find(|text| text.starts_with("ns3::"));
+        return found.map(|headers| (None, headers));
+    };
+    let (node, rest) = number(&rest[at..], "/NodeList/")?;
+    let (device, _) = number(rest.split(' ').next()?, "/DeviceList/")?;
+    let (node, device) = (u32::try_from(node).ok()?, u16::try_from(device).ok()?);
+    // A context names types of ns-3, too.
+    let headers = rest.split_once(' ').map_or("", |(_, headers)| headers);
+    Some((Some((node, device.into())), headers))
 }
