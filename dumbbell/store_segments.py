@@ -205,5 +205,5 @@ def readable(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or ("missing" if isinstance(error, FileNotFoundError) else error)
         raise StoreError(f"{path}: cannot be read: {reason}") from None
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise StoreError(f"{path}: damaged: {shortened(str(error), 100)}") from None

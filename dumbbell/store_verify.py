@@ -14,6 +14,7 @@ from dumbbell.store_files import is_locked, is_temporary, listed, owner_of, size
 from dumbbell.store_index import Damage, Index, Sound
 from dumbbell.store_place import FOLDERS, MARK, FormatError, check_format, check_name, is_store
 from dumbbell.store_records import read_all
+from dumbbell.store_segments import MANIFEST
 
 #: After so long a file that names no writer is abandoned.
 _ABANDONED_S = 3600.0
@@ -52,7 +53,9 @@ class Examination:
     def lost(self) -> set[str]:
         """Runs of experiments that cannot be read, as far as that is known."""
         planned = {one.run for record in self.records for one in record.runs}
-        unknown = any(not damage.runs and damage.path.name != MARK for damage in self.damages)
+        # A manifest or the end of a journal that cannot be read may have named any run.
+        ends = (MANIFEST, ".log")
+        unknown = any(not one.runs and one.path.name.endswith(ends) for one in self.damages)
         named = {run for damage in self.damages for run in damage.runs}
         return (planned - self.runs) & (planned if unknown else named)
 

@@ -4,9 +4,9 @@
     killed_writer.py race FOLDER PAIRS
 
 `kill` dies at the n-th step that changes a file: n = 1, …, 20, then every STEP-th until nothing is
-left to die at. BEFORE is where a process died before that (0: nowhere). `race` has two processes
-create and fill one store. Each prints lines of JSON: what a later run found, as a hash of all
-tables, and what was left behind.
+left to die at. BEFORE is where a process died before that (0: nowhere; -1: none did, but the store
+is damaged). `race` has two processes create and fill one store. Each prints lines of JSON: what a
+later run found, as a hash of all tables, and what was left behind.
 Everything is imported once; each fork has the state of a new process.
 """
 
@@ -120,6 +120,15 @@ def killed(folder: Path, number: int) -> list[str]:
     return steps.names
 
 
+def damage(folder: Path) -> None:
+    """Some runs lose a table of their own, some their segment."""
+    large = sorted(folder.glob("runs/*.parquet"))
+    large[0].unlink()
+    large[3].write_bytes(b"")
+    table = min(folder.glob("segments/*/flows.parquet"))
+    table.write_bytes(table.read_bytes()[:-1] + b"?")
+
+
 def resumed(folder: Path) -> dict[str, Any]:
     """What a run that is not disturbed finds and leaves."""
     os.fsync = lambda _: None  # type: ignore[assignment]
@@ -142,6 +151,8 @@ def kill(place: Path, before: int, step: int) -> None:
         folder = place / f"s{number}"
         if before:
             ended(*forked(partial(killed, folder, before)))
+        if before < 0:
+            damage(folder)
         status, told = ended(*forked(partial(killed, folder, number)))
         again = ended(*forked(partial(resumed, folder)))
         say({"step": number, "status": status, "told": told, "again": again})

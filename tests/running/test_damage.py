@@ -245,3 +245,73 @@ def test_a_store_without_checksums_is_read_and_said_to_have_none(tmp_path: Path)
     with Store(tmp_path, write=True) as store:
         execute(loaded(text), engine, store)
     assert engine.executed == []
+
+
+def test_nothing_of_a_living_writer_is_left_behind(made: Path, tmp_path: Path) -> None:
+    """What it has written and not yet noted, and what it is about to complete."""
+    with Store(tmp_path, write=True) as store:
+        add_all(store, VARIED + "sampling: {keep: [samples]}\n", count=2)
+        (journal,) = (tmp_path / "journal").iterdir()
+        mine = tmp_path / "runs" / ("1" * 32 + ".samples.parquet")
+        unfinished = tmp_path / "runs" / f".{'2' * 32}.pcapng.{journal.stem}.tmp"
+        for path in (mine, unfinished):
+            path.write_bytes(b"x")
+        assert examine(tmp_path).leftovers == []
+        collect(tmp_path, dry=False)
+        assert mine.exists() and unfinished.exists()
+    assert {one.path for one in examine(tmp_path).leftovers} == {mine, unfinished}
+    collect(tmp_path, dry=False)
+    assert not mine.exists() and not unfinished.exists()
+    assert examine(tmp_path).damages == []
+
+
+def test_a_damaged_journal_is_named_and_its_runs_are_made_again(tmp_path: Path) -> None:
+    store = Store(tmp_path, write=True)
+    runs = add_all(store)
+    journal = store._journal
+    assert journal is not None
+    journal.close()  # as when its process is gone
+    flip(journal.path)
+    found = examine(tmp_path)
+    assert [damage.path for damage in found.damages] == [journal.path]
+    assert "are no finished run: cut short when its writer died, or altered" in str(
+        found.damages[0]
+    )
+    engine = FakeEngine()
+    with Store(tmp_path, write=True) as again:
+        execute(loaded(VARIED), engine, again)
+    assert engine.executed
+    assert set(engine.executed) < set(runs)
+    assert examine(tmp_path).damages == []
+    assert dumbbell.load_results(tmp_path).runs.height == 8
+
+
+def test_runs_of_another_version_are_not_repaired_by_this_one(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with copied(made) as store:
+        next((store / "runs").glob("*.samples.parquet")).unlink()
+        monkeypatch.setattr("dumbbell.engines.SimEngine.version", "another")
+        found, failed = repair(store)
+        assert len(found.damages) == 1
+        assert failed == [
+            "small: 1 damaged runs are of another version of the engine sim: "
+            f"`dumbbell run {made / 'small.yaml'} --store {store}` makes those of this version"
+        ]
+        dumbbell.run(made / "small.yaml", store=store)
+        assert examine(store).damages == []
+
+
+def test_what_no_experiment_needs_is_no_damage(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of another version, left in the store: damaged, they are only in the way."""
+    with copied(made) as store:
+        monkeypatch.setattr("dumbbell.engines.SimEngine.version", "another")
+        dumbbell.run(made / "small.yaml", store=store)
+        old = min((store / "segments").iterdir())
+        flip(old / "flows.parquet")
+        found = examine(store)
+        assert found.damages == []
+        assert [one.path for one in found.leftovers] == [old]
+        collect(store, dry=False)
+        assert not old.exists()
+        assert dumbbell.load_results(store).runs.height == 2

@@ -25,9 +25,10 @@ def told(*arguments: object) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("before", [0, 40, 90])
+@pytest.mark.parametrize("before", [0, 40, 90, -1])
 def test_a_writer_killed_at_any_step_loses_nothing(tmp_path: Path, before: int) -> None:
-    """At 40 a process died with runs in its journal, at 90 while it moved them to a segment."""
+    """At 40 a process died with runs in its journal, at 90 while it moved them to a segment; -1 is
+    a store that is damaged: it is killed while it makes runs again."""
     lines = told("kill", tmp_path, before, 1 if EVERY else 3 if before == 0 else 7)
     *dead, last = lines
     assert last["status"] == 0, last
