@@ -209,7 +209,9 @@ def compare(
 def capture(
     files: Annotated[
         list[str],
-        typer.Argument(help="Captures (pcap, pcapng, also compressed); - reads standard input."),
+        typer.Argument(
+            help="Captures (pcap, pcapng, snoop, also compressed), or folders; - is standard input."
+        ),
     ],
     json_file: Annotated[
         str | None,

@@ -9,7 +9,9 @@ fn read(bytes: &[u8]) {
     let Ok(mut file) = CaptureFile::open(bytes) else { return };
     let mut kept = 0;
     let mut records = 0_u64;
-    let plain = !bytes.starts_with(&[0x1f, 0x8b]) && !bytes.starts_with(&[0x28, 0xb5]);
+    // gzip, zstd, xz.
+    let packed: [&[u8]; 3] = [&[0x1f, 0x8b], &[0x28, 0xb5], &[0xfd, b'7']];
+    let plain = !packed.iter().any(|mark| bytes.starts_with(mark));
     let done = file.read(|record| {
         kept += record.data.len();
         records += 1;
@@ -37,7 +39,7 @@ pub(crate) fn pcap(data: &[u8]) {
     read(&bytes);
 }
 
-/// A file of blocks, of whatever kind; also compressed, or nothing of these.
+/// A file of any kind: pcapng, snoop, pcap and its modified form; also compressed, or nothing of these.
 pub(crate) fn pcapng(data: &[u8]) {
     read(data);
 }

@@ -212,6 +212,8 @@ def test_a_page_needs_a_file_and_connections_that_are_there(
 def test_mistakes_on_the_command_line_are_one_message(simulated: Captured, tmp_path: Path) -> None:
     capture, other = str(simulated.file), tmp_path / "other.pcapng"
     other.write_bytes(simulated.file.read_bytes())
+    empty = tmp_path / "empty"
+    empty.mkdir()
     for arguments, said in (
         (["--json", "typo.pcap"], "no capture is given: typo.pcap is what --json writes"),
         ([capture, "--json", "--csv"], "cannot both be printed"),
@@ -221,7 +223,7 @@ def test_mistakes_on_the_command_line_are_one_message(simulated: Captured, tmp_p
         ([capture, "--class", "small<1 kB", "typo.pcap"], "typo.pcap: cannot be read"),
         ([capture, "--class", "small<" + "9" * 400], "a bound is at least a byte and below"),
         ([capture, "--html", str(tmp_path)], "cannot be written"),
-        ([str(tmp_path)], "cannot be read"),
+        ([str(empty)], "no capture in this folder"),
     ):
         done = CliRunner().invoke(app, ["capture", *arguments])
         assert done.exit_code == 2, (arguments, done.output)

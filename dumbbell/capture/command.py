@@ -12,7 +12,8 @@ from rich.console import Console
 
 from dumbbell.capture import survey
 from dumbbell.capture.chosen import chosen
-from dumbbell.capture.classes import DEFAULT_CLASSES, parse_classes
+from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass, parse_classes
+from dumbbell.capture.folder import files_of, read_all
 from dumbbell.capture.packet_table import packet_table
 from dumbbell.capture.tables import frames, write
 from dumbbell.capture.terminal import shown
@@ -53,6 +54,12 @@ class Wanted:
         """Does standard output belong to a program?"""
         return PRINTED in (self.json, self.csv, self.packets)
 
+    @property
+    def is_more(self) -> bool:
+        """Is anything wanted beside the terminal's view?"""
+        places = (self.json, self.csv, self.parquet, self.html, self.packets)
+        return any(place is not None for place in places)
+
 
 def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
     """Reads captures and makes of them what is wanted; the terminal's view unless it is printed.
@@ -62,11 +69,10 @@ def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
     """
     _check(files, wanted)
     classes = parse_classes(wanted.classes) if wanted.classes else DEFAULT_CLASSES
-    found = []
-    for file in files:
-        found.append(survey(file, classes))
-        if not wanted.is_printed:
-            out.print(shown(chosen(found[-1], wanted.host, wanted.port)))
+    found = _read(files, wanted, classes, out)
+    if not found:
+        return
+    files = [one["file"]["name"] for one in found]
     if wanted.json is not None:
         text = json_text(found[0] if len(found) == 1 else {"files": found})
         _write(wanted.json, text + "\n")
@@ -87,6 +93,25 @@ def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
         from dumbbell.capture.page import page
 
         _write(str(wanted.html), page(found_all, wanted.connections))
+
+
+def _read(
+    files: Sequence[str], wanted: Wanted, classes: Sequence[SizeClass], out: Console
+) -> list[dict[str, Any]]:
+    """What captures hold, shown one by one; of folders, a line for each."""
+    folders = {file for file in files if file != "-" and Path(file).is_dir()}
+    if folders:
+        every = [files_of(Path(file)) if file in folders else [file] for file in files]
+        found, table = read_all([one for some in every for one in some], classes, wanted.is_more)
+        if not wanted.is_printed:
+            out.print(table)
+        return found
+    found = []
+    for file in files:
+        found.append(survey(file, classes))
+        if not wanted.is_printed:
+            out.print(shown(chosen(found[-1], wanted.host, wanted.port)))
+    return found
 
 
 def _packets(found: Sequence[dict[str, Any]], connections: Sequence[int]) -> str:

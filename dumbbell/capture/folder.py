@@ -1,0 +1,84 @@
+"""Folders of captures: which files are in them, and a line for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dumbbell.capture import CaptureError, survey
+from dumbbell.capture.classes import SizeClass
+from dumbbell.capture_cli import is_capture
+from dumbbell.errors import DumbbellError, shortened
+
+#: Captures of all folders together.
+MOST = 10_000
+
+
+def files_of(folder: Path) -> list[str]:
+    """The captures in a folder and those below it, by name.
+
+    Raises:
+        DumbbellError: There are none, or more than `MOST`, or it cannot be read.
+    """
+    try:
+        found = [str(path) for path in sorted(folder.rglob("*")) if is_capture(path)]
+    except OSError as error:
+        raise DumbbellError(f"{folder}: cannot be read: {error.strerror or error}") from None
+    if not found:
+        raise DumbbellError(f"{folder}: no capture in this folder")
+    if len(found) > MOST:
+        raise DumbbellError(f"{folder}: {len(found)} captures; at most {MOST}")
+    return found
+
+
+def read_all(
+    files: Sequence[str], classes: Sequence[SizeClass], keep: bool
+) -> tuple[list[dict[str, Any]], RenderableType]:
+    """Reads captures: what they hold, if it is kept, and a table with a row for each.
+
+    Of a file that only looked like a capture a line below it says why.
+    """
+    table = Table(title="Captures", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("file", overflow="fold", min_width=24)
+    for heading in ("packets", "MB", "s", "TCP", "retransmitted"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("link types, remarks", overflow="fold")
+    kept, refused = [], []
+    for file in files:
+        try:
+            found = survey(file, classes)
+        except CaptureError as error:
+            refused.append(Text(shortened(str(error), 400)))
+            continue
+        table.add_row(*map(Text, _row(found)))
+        if keep:
+            kept.append(found)
+    return kept, Group(table, *refused)
+
+
+def _row(found: dict[str, Any]) -> tuple[str, ...]:
+    file, rows = found["file"], found["connections"]
+    data = sum(row["data_packets"] for row in rows)
+    again = sum(row["retransmitted_packets"] for row in rows)
+    remarks = [one["link_type"] for one in found["link_types"]]
+    if file["packets_without_ip"]:
+        remarks.append(f"{file['packets_without_ip']} without IP")
+    if file["problem_count"]:
+        remarks.append(f"{file['problem_count']} problems")
+    if file["broken"]:
+        remarks.append("breaks off")
+    return (
+        file["name"],
+        str(file["packets"]),
+        f"{file['bytes'] / 1e6:.4g}",
+        "–" if file["duration_s"] is None else f"{file['duration_s']:.4g}",
+        str(len({row["connection"] for row in rows})),
+        f"{again} ({again / data:.2%})" if data else "–",
+        ", ".join(remarks),
+    )
