@@ -281,10 +281,16 @@ def check(
     with _guarded():
         import dumbbell
         from dumbbell.execution.progress import RichProgress, use_progress
-        from dumbbell.expectations import check
+        from dumbbell.expectations import check, refuse_impossible
         from dumbbell.experiment import load
 
-        expected = load(file, set=_levels(set_)).expect
+        opened = load(file, set=_levels(set_))
+        expected = opened.expect
+        if not expected:
+            message = "nothing is expected: write `expect` into the file"
+            raise DumbbellError(f"{file}: {message}")
+        flows = {flow for cell in opened.cells for flow in cell.rtt_ns}
+        refuse_impossible(opened.info, opened.file, expected, flows)
         with use_progress(RichProgress(err)):
             results = dumbbell.run(
                 file,
@@ -309,19 +315,22 @@ def validate(file: File) -> None:
     with _guarded():
         from rich.text import Text
 
+        from dumbbell.expectations import refuse_impossible
         from dumbbell.experiment.load import open_file
 
         experiment = open_file(file)
         info, cells = experiment.info, experiment.count
         runs = cells * info.repeats
-        pulse, simulated_s = Pulse(err), 0.0
+        pulse, simulated_s, flows = Pulse(err), 0.0, set[str]()
         with err.status("") as status:
             for number, cell in enumerate(experiment.cells(), 1):
                 simulated_s += cell.duration_ns * info.repeats / 1e9
+                flows |= cell.rtt_ns.keys()
                 if number % 500 == 0:
                     text = f"{file.name}: {number} of {cells} cells checked"
                     status.update(Text(text))
                     pulse(text)
+        refuse_impossible(info, experiment.file, experiment.expect, flows)
         for name, levels in info.factors.items():
             out.print(f"  {name}: {', '.join(levels)}", soft_wrap=True)
         parts = [

@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable
 
 _SHOWN = 12
+#: Characters of a field's path that a message shows.
+_FIELD = 120
 
 
 class DumbbellError(Exception):
@@ -72,13 +74,14 @@ class ExperimentError(DumbbellError):
 
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}:{self.line}"
-        head = ": ".join(part for part in (where, self.field, self.message) if part)
+        field = self.field if len(self.field) <= _FIELD else shortened(self.field, _FIELD)
+        head = ": ".join(part for part in (where, field, self.message) if part)
         if self.found is not None:
-            head += f"; found {self.found}"
+            head += f"; found {self.found or 'nothing'}"
         if self.nearest is not None:
             head += f"; did you mean {self.nearest}?"
         if self.allowed:
-            shown = list(self.allowed[:_SHOWN])
+            shown = [shortened(one) for one in self.allowed[:_SHOWN]]
             more = len(self.allowed) - len(shown)
             tail = f" and {more} more" if more > 0 else ""
             head += f"; allowed: {', '.join(shown)}{tail}"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from dumbbell.errors import ExperimentError
+from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment.expect import ExpectSpec
+from dumbbell.experiment.locate import Locator
+from dumbbell.experiment.source import Loc, parse
 from dumbbell.metrics import METRICS, Interval, summary
-from dumbbell.results import Results
+from dumbbell.results import ExperimentInfo, Results
 from dumbbell.studies.numbers import number
 
 
@@ -53,6 +55,46 @@ def check(results: Results, expectations: Sequence[ExpectSpec]) -> list[Checked]
         for place, expect in enumerate(expectations)
         for one in _check(results, expect, f"expect[{place}]")
     ]
+
+
+def refuse_impossible(
+    info: ExperimentInfo, file: str, expectations: Sequence[ExpectSpec], flows: Iterable[str]
+) -> None:
+    """Raises `ExperimentError` if an expectation names a factor, level or flow that is not there.
+
+    `flows`: names of flows, subflows and arrivals in any cell.
+    """
+    if not expectations:
+        return
+    names = set(flows)
+    names |= {name.rpartition("/")[0] for name in names if "/" in name}
+    locator = Locator(file, parse(info.yaml, file))
+    for place, expect in enumerate(expectations):
+        metric = METRICS[expect.metric]
+        wanted: dict[tuple[str, ...], str] = {
+            ("where", name): level for name, level in expect.where.items()
+        }
+        if expect.flow is not None:
+            wanted["flow",] = expect.flow
+        for at, level in wanted.items():
+            loc: Loc = ("expect", place, *at)
+            name = at[-1]
+            if name in info.factors:
+                known = info.factors[name]
+                what = f"no such level of {name}"
+            elif name not in metric.of:
+                known = [*info.factors, *metric.of]
+                what = f"{metric.name} is not measured by {shortened(name)}"
+                level = name
+            elif name == "flow" and level.rpartition(".")[0] not in names:
+                known = sorted(names)
+                what = "no such flow"
+            else:
+                continue
+            if level not in known:
+                near = nearest_name(level, known)
+                found = shortened(level)
+                raise locator.error(what, loc, found=found, allowed=tuple(known), nearest=near)
 
 
 def _check(results: Results, expect: ExpectSpec, field: str) -> list[Checked]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from html import escape
+from pathlib import Path
 from typing import Any, Protocol
 
 import polars as pl
@@ -30,6 +32,9 @@ class ExperimentInfo:
 
 class LargeTables(Protocol):
     """Tables of many rows that are read from files when they are asked for."""
+
+    #: The store that they lie in.
+    place: Path
 
     def load(self, name: str) -> pl.DataFrame:
         """A table of all runs."""
@@ -138,6 +143,38 @@ class Results:
         known: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         return Results(**known)
 
+    def _summary(self) -> dict[str, str]:
+        """What the results are, by heading."""
+        from dumbbell.metrics import METRICS
+
+        info = self.experiment
+        engines = self.runs.select("engine", "engine_version").unique(maintain_order=True)
+        cells = self.runs.select(*info.factors).unique().height if info.factors else 1
+        factors = ", ".join(f"{name}: {len(levels)}" for name, levels in info.factors.items())
+        repeats = f"{info.repeats} repeat{'s' * (info.repeats > 1)}"
+        design = f"{cells} cell{'s' * (cells > 1)} × {repeats} = {self.runs.height} runs"
+        return {
+            "experiment": info.name,
+            "engine": ", ".join(" ".join(row) for row in engines.iter_rows()) or "none",
+            "design": design + (f" ({factors})" if factors else ""),
+            "metrics": f"{len(METRICS)}, `dumbbell.metrics.summary(results, METRICS[name])`",
+            "store": str(self._place()),
+        }
+
+    def _place(self) -> Path | str:
+        return "none, these are in memory"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<11} {text}" for name, text in self._summary().items())
+
+    def _repr_html_(self) -> str:
+        rows = (
+            f"<tr><th style='text-align: left'>{escape(name)}</th>"
+            f"<td style='text-align: left'>{escape(text)}</td></tr>"
+            for name, text in self._summary().items()
+        )
+        return f"<table>{''.join(rows)}</table>"
+
     def __repr__(self) -> str:
         info = self.experiment
         return f"<Results of {info.name}: {self.runs.height} runs, {self.flows.height} flows>"
@@ -164,6 +201,9 @@ class StoredResults(Results):
         frame = self._large.load(name)
         self.__dict__[name] = frame
         return frame
+
+    def _place(self) -> Path | str:
+        return self._large.place
 
     def parts(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """See :meth:`Results.parts`."""

@@ -63,3 +63,43 @@ def test_messages() -> None:
     assert unknown.startswith(
         "e.yaml:8: expect[0].metric: unknown metric; found goodput_mpbs; did you mean goodput_mbps?"
     )
+
+
+EXPECTING = """\
+dumbbell: 1
+name: e
+template: {dumbbell: {pairs: 1, rate: 10 Mbit/s, rtt: 20 ms, buffer: 1 BDP}}
+flows: [{name: f, from: s1, to: d1, tcp: $cc}]
+duration: 1 s
+factors: {cc: [reno, cubic]}
+expect:
+  - {metric: goodput_mbps, above: 1}
+  - EXPECT
+"""
+
+
+@pytest.mark.parametrize(
+    ("expect", "words"),
+    [
+        ("{metric: goodput_mbs, above: 1}", "expect[1].metric: unknown metric"),
+        ("{metric: goodput_mbps, above: 2, below: 1}", "nothing is above 2 and below 1"),
+        ("{metric: rtt_mean_ms, below: 0}", "lies between 0 and inf: nothing is below 0"),
+        ("{metric: goodput_mbps, above: 1, flow: g}", "no such flow; found g; allowed: f"),
+        ("{metric: goodput_mbps, above: 1, where: {flow: g}}", "no such flow; found g"),
+        ("{metric: goodput_mbps, above: 1, where: {cc: bbr}}", "no such level of cc; found bbr"),
+        ("{metric: goodput_mbps, above: 1, where: {rtt: 1 s}}", "is not measured by rtt"),
+        ("{metric: goodput_mbps, above: 1, where: {ccc: bic}}", "did you mean cc?"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["check", "validate"])
+def test_what_cannot_be_is_refused_before_the_runs(
+    verb: str, expect: str, words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "e.yaml"
+    path.write_text(EXPECTING.replace("EXPECT", expect))
+    store = ["--store", str(tmp_path / "s")] if verb == "check" else []
+    result = CliRunner().invoke(app, [verb, str(path), *store])
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith(f"dumbbell: {path}:9: expect[1]")
+    assert words in result.stderr
+    assert not (tmp_path / "s").exists()

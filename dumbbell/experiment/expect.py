@@ -28,4 +28,13 @@ class ExpectSpec(Strict):
     def _bounded(self) -> Self:
         if self.above is None and self.below is None:
             raise problem("a bound is missing", allowed=("above", "below"))
+        if self.above is not None and self.below is not None and self.above >= self.below:
+            message = f"nothing is above {self.above:g} and below {self.below:g}"
+            raise problem(message, field="above")
+        low, high = METRICS[self.metric].bounds
+        words = f"{self.metric} lies between {low:g} and {high:g}: nothing is"
+        if self.above is not None and self.above >= high:
+            raise problem(f"{words} above {self.above:g}", field="above")
+        if self.below is not None and self.below <= low:
+            raise problem(f"{words} below {self.below:g}", field="below")
         return self

@@ -15,6 +15,14 @@ from dumbbell.experiment.source import Loc, Node, descend, dotted
 SET = "--set"
 _WORDS = {
     "missing": "is missing",
+    "float_parsing": "should be a number",
+    "float_type": "should be a number",
+    "finite_number": "should be a number that is finite",
+    "bool_parsing": "should be true or false",
+    "bool_type": "should be true or false",
+    "int_parsing": "should be a whole number",
+    "int_type": "should be a whole number",
+    "int_from_float": "should be a whole number",
     "extra_forbidden": "unknown field",
     "dict_type": "should be a mapping",
     "model_type": "should be a mapping",
@@ -27,6 +35,12 @@ _WORDS = {
 _UNITS = re.compile(r"_(ns|bps|bytes|packets|ms)\Z")
 _PART = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _SERDE = re.compile(r" at line \d+ column \d+\Z")
+_UNFIT = re.compile(
+    r"invalid (?:type|value): (?:[a-z ]+ )?[`\"](?P<found>[^`\"]*)[`\"], expected (?P<expected>.+)"
+)
+_NUMBER = re.compile(r"([iu])(8|16|32|64)")
+_KINDS = {"f64": "a number", "a boolean": "true or false", "a string": "text",
+          "a sequence": "a list", "a map": "a mapping"}  # fmt: skip
 _RENAMED = {"drop_tail": "buffer", "a": "between", "b": "between"}
 
 
@@ -117,15 +131,30 @@ class Locator:
             message: What the reader says.
             origins: Parts of the scenario → parts of the file.
         """
-        message = _SERDE.sub("", message)
+        message, found = plainly(_SERDE.sub("", message))
         loc: Loc = tuple(
             int(match[2]) if match[2] is not None else match[1] for match in _PART.finditer(path)
         )
         for end in range(len(loc), 0, -1):
             if loc[:end] in origins:
                 rest = tuple(_plain(part) for part in loc[end:])
-                return self.error(message, (*origins[loc[:end]], *rest))
-        return self.error(f"{path}: {message}", tuple(_plain(part) for part in loc))
+                return self.error(message, (*origins[loc[:end]], *rest), found=found)
+        at = tuple(_plain(part) for part in loc)
+        return self.error(f"{path}: {message}" if path else message, at, found=found)
+
+
+def plainly(message: str) -> tuple[str, str | None]:
+    """The reader's words on a value that does not fit, for people, and the value."""
+    match = _UNFIT.fullmatch(message)
+    if match is None:
+        return message, None
+    kind = match["expected"]
+    number = _NUMBER.fullmatch(kind)
+    if number is not None:
+        bits, signed = int(number[2]), number[1] == "i"
+        low = -(2 ** (bits - 1)) if signed else 0
+        kind = f"a whole number from {low} to {2 ** (bits - signed) - 1}"
+    return f"should be {_KINDS.get(kind, kind)}", match["found"]
 
 
 def _plain(part: str | int) -> str | int:

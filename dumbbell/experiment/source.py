@@ -22,6 +22,7 @@ from ruamel.yaml.events import (
     SequenceEndEvent,
     SequenceStartEvent,
 )
+from ruamel.yaml.reader import ReaderError
 
 from dumbbell.errors import ExperimentError, shortened
 from dumbbell.input import TooLargeError, read_file
@@ -41,6 +42,7 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?
 _BARE_REFERENCE = re.compile(r"[^\"']\$\{")
 #: The scanner takes a time that grows with the square of a tag.
 _LONG_TAG = re.compile(r"![^\s,\[\]{}]{4096,}")
+_BEGUN = ("while scanning a simple key", "while scanning a quoted scalar")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF|nan|NaN|NAN)\Z")
 
 
@@ -93,12 +95,13 @@ class _Builder:
         self.root: Node | None = None
         self.documents = 0
         self.nodes = 0
+        self.line = 1
 
     def fail(self, message: str, line: int, found: str | None = None) -> ExperimentError:
         return ExperimentError(message, file=self.file, line=line, found=found)
 
     def feed(self, event: Any) -> None:
-        line = event.start_mark.line + 1
+        line = self.line = event.start_mark.line + 1
         if isinstance(event, DocumentStartEvent):
             self.documents += 1
             if self.documents > 1:
@@ -123,6 +126,8 @@ class _Builder:
             top.key = event
             top.node.key_lines[event.value] = line
             return
+        if event.value == "" and top is not None and top.key is not None:
+            line = top.key.start_mark.line + 1  # nothing stands nowhere
         value: Scalar = event.value
         if event.implicit[0] and event.style in (None, ""):
             value = self.resolve(event.value, line)
@@ -232,16 +237,23 @@ def parse(text: str, file: str) -> Node:
             builder.feed(event)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        if error.context in _BEGUN and error.context_mark is not None:
+            mark = error.context_mark  # what is wrong is seen later than where it is
         line = mark.line + 1 if mark is not None else None
         problem = shortened(str(error.problem or error.context or "malformed"), 100)
         if line is not None and _BARE_REFERENCE.search("".join(text.splitlines()[line - 1 : line])):
             problem += '; between { } or [ ] write "${name}" in quotes, or $name'
         raise ExperimentError(f"not YAML: {problem}", file=file, line=line) from None
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        message = f"not YAML: the character U+{error.character:04X} cannot stand in a file"
+        raise ExperimentError(message, file=file, line=line) from None
     except YAMLError as error:
-        raise ExperimentError(f"not YAML: {shortened(str(error), 100)}", file=file) from None
+        message = f"not YAML: {shortened(str(error), 100)}"
+        raise ExperimentError(message, file=file, line=builder.line) from None
     except (RecursionError, ValueError, IndexError, KeyError, AttributeError) as error:
         message = f"not YAML: {shortened(str(error), 100)}"
-        raise ExperimentError(message, file=file) from None
+        raise ExperimentError(message, file=file, line=builder.line) from None
     if builder.root is None:
         raise ExperimentError("the file is empty", file=file, line=1)
     return builder.root

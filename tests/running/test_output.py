@@ -384,3 +384,20 @@ def test_a_place_that_takes_nothing_is_refused_before_the_runs(option: str, tmp_
     assert result.exit_code == 2
     assert "cannot be written" in result.stderr
     assert not (tmp_path / "s").exists()
+
+
+def test_results_are_printed_in_five_lines(tiny: Path, tmp_path: Path) -> None:
+    results = dumbbell.run(tiny, store=tmp_path / "s", repeats=2)
+    lines = str(results).splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "experiment", "engine", "design", "metrics", "store"
+    ]  # fmt: skip
+    assert lines[0] == "experiment  tiny [/b] [red]"
+    assert lines[1].split()[1] == "sim"
+    assert lines[2] == "design      2 cells × 2 repeats = 4 runs (cc: 2)"
+    assert lines[4] == f"store       {tmp_path / 's'}"
+    assert "in memory" in str(dumbbell.run(tiny))
+    assert "\n" not in repr(results)
+    tiny.write_text(TINY.replace("tiny", "<tiny>"))
+    html = dumbbell.run(tiny)._repr_html_()
+    assert "&lt;tiny&gt; [/b] [red]</td>" in html

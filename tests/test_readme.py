@@ -1,0 +1,19 @@
+"""Numbers that stand in two places are the same in both."""
+
+from __future__ import annotations
+
+import re
+
+from tests.helpers import ROOT
+
+
+def test_the_readme_has_the_number_of_cells_of_the_page_behind_it() -> None:
+    page = (ROOT / "docs" / "agreement.md").read_text(encoding="utf-8")
+    found = re.search(r"^\| `kernel\.csv` \| \*\*(\d+) of (\d+) \(", page, re.MULTILINE)
+    assert found is not None
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    written = re.search(
+        r"prints (\d+) cells beside those of Linux 6\.1, of which (\d+) agree", readme
+    )
+    assert written is not None
+    assert (written[2], written[1]) == (found[1], found[2])
