@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dumbbell.files import sync_path
 from dumbbell.store_files import write_all
 
 _HEAD = struct.Struct("<4sIQ")
@@ -116,7 +117,9 @@ class Journal:
             path = folder / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.log"
             with contextlib.suppress(BlockingIOError):
                 try:
-                    return cls(path)
+                    made = cls(path)
+                    sync_path(folder)
+                    return made
                 except FileNotFoundError:
                     if not folder.is_dir():
                         raise

@@ -82,7 +82,7 @@ def gc(
 def digest(
     store: Folder,
     other: Annotated[
-        Path | None, typer.Argument(metavar="[OTHER]", help="A store to compare with.")
+        Path | None, typer.Argument(metavar="OTHER", help="A store to compare with.")
     ] = None,
 ) -> None:
     """Print the digest of each run and of all; of two stores what differs, exit code 1."""
@@ -135,7 +135,7 @@ def _tell(store: Path, found: Examination) -> None:
             f"`dumbbell store repair {name}` makes runs again"
         )
     else:
-        _say(f"{store}: {experiments}, {runs}, as they were written")
+        _say(f"{store}: {experiments}, {runs}, nothing found damaged")
 
 
 def _words(one: Leftover) -> str:

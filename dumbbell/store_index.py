@@ -59,6 +59,8 @@ class Sound:
     def examine(self, marks: Iterable[tuple[str, FileMark]]) -> None:
         """Reads files of runs that were not read yet, several at once."""
         new = [one for one in dict.fromkeys(marks) if one not in self._files]
+        if not new:
+            return
         with ThreadPoolExecutor(_THREADS, thread_name_prefix="verify") as pool:
             found = pool.map(lambda one: problem(self._store / "runs" / one[0], one[1]), new)
             self._files.update(zip(new, found, strict=True))

@@ -185,7 +185,7 @@ def test_verbs(made: Path) -> None:
     with copied(made) as store:
         assert told("verify", store) == (
             0,
-            f"{store}: 1 experiment, 2 runs, as they were written\n",
+            f"{store}: 1 experiment, 2 runs, nothing found damaged\n",
         )
         assert told("gc", store) == (0, "nothing to remove\n")
         status, text = told("digest", store)
