@@ -243,6 +243,13 @@ def capture(
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Only conversations of this port.")
     ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option("--from", metavar="TIME", help="Only frames from then on: '2 s' of the file."),
+    ] = None,
+    end: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="Only frames before then.")
+    ] = None,
 ) -> None:
     """Say what captures hold: totals, conversations, and what happened in connections."""
     with _guarded():
@@ -258,6 +265,8 @@ def capture(
             packets,
             host,
             port,
+            start,
+            end,
         )
         tell(files, wanted, out)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from dumbbell.capture import packets
+from dumbbell.capture import packets, survey
 from dumbbell.cli import app
 from tests.segments import ACK, frame, pcap, transfer
 
@@ -60,6 +61,21 @@ def test_only_conversations_of_a_host_and_port_are_shown(file: Path) -> None:
     assert "10.0.0.1" not in run(file, "--host", "2001:DB8::1").output
 
 
+def test_only_frames_of_a_stretch_of_time_count_and_keep_their_numbers(
+    file: Path, tmp_path: Path
+) -> None:
+    done = run(file, "--json", "--from", "1 s", "--to", "1.03 s")
+    found = json.loads(done.stdout)
+    assert (found["file"]["packets"], found["file"]["first_ns"]) == (3, 1_000_000_000)
+    assert {row["port_a"] for row in found["conversations"] if row["port_a"]} == {1002}
+    table = pl.read_csv(io.StringIO(run(file, "--packets", "--from", "1030 ms").stdout))
+    assert table["frame"].to_list() == [13, 14, 15, 16, 17]
+    page = tmp_path / "p.html"
+    assert run(file, "--html", page, "--from", "1.5 s").exit_code == 0
+    assert '"frame":[17]' in page.read_text(encoding="utf-8")
+    assert survey(file)["file"]["packets"] == 17
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -67,6 +83,8 @@ def test_only_conversations_of_a_host_and_port_are_shown(file: Path) -> None:
         (["--packets", "--connection", "7"], "--connection 7: there are 0 to 1"),
         (["--connection", "0"], "it needs --html or --packets"),
         (["--host", "example.org"], "--host example.org: no address"),
+        (["--from", "soon"], "--from soon: "),
+        (["--from", "2 s", "--to", "1 s"], "--to 1 s: it should be later than --from"),
         (["--port", "70000"], "less than or equal to 65535"),
     ],
 )

@@ -22,13 +22,23 @@ class CaptureError(DumbbellError):
     """A capture that cannot be read."""
 
 
-def survey(path: str | Path, classes: Iterable[SizeClass] = DEFAULT_CLASSES) -> dict[str, Any]:
+#: From and to, ns after the first stamp of a file; None: from its beginning, to its end.
+Window = tuple[int | None, int | None]
+
+
+def survey(
+    path: str | Path,
+    classes: Iterable[SizeClass] = DEFAULT_CLASSES,
+    window: Window = (None, None),
+) -> dict[str, Any]:
     """What a capture holds: pcap or pcapng of any origin, plain, gzip or zstd; `-`: standard input.
 
     Args:
         path: The file.
         classes: Connections are counted by these classes of their size (bytes on the wire, both
             directions), the smallest first.
+        window: Only frames of this stretch of time count; those before it and behind it are passed
+            over.
 
     Returns:
         Tables by name, see docs/captures.md: `file` (totals; `problems` with their offsets),
@@ -46,8 +56,9 @@ def survey(path: str | Path, classes: Iterable[SizeClass] = DEFAULT_CLASSES) -> 
     Raises:
         CaptureError: It cannot be read, or is no capture.
     """
-    found: dict[str, Any] = json.loads(_read(path, lambda name: _core.survey(name)))
+    found: dict[str, Any] = json.loads(_read(path, lambda name: _core.survey(name, *window)))
     found["file"] = {"name": str(path), **_totals(found["file"])}
+    found["file"] |= {"window_from_ns": window[0], "window_to_ns": window[1]}
     found["lengths"] = [_shared(row, found["file"]) for row in found["lengths"]]
     found["classes"] = classified(found["conversations"], classes)
     found["together"] = together(found["connections"])
@@ -77,7 +88,10 @@ def _shared(row: dict[str, Any], file: dict[str, Any]) -> dict[str, Any]:
 
 
 def packets(
-    path: str | Path, connections: Iterable[int] = (), most: int = PACKETS_MAX
+    path: str | Path,
+    connections: Iterable[int] = (),
+    most: int = PACKETS_MAX,
+    window: Window = (None, None),
 ) -> dict[str, Any]:
     """The packets of TCP connections, each with what it was.
 
@@ -85,6 +99,7 @@ def packets(
         path: The file.
         connections: Numbers of connections, as in `survey`; none: all.
         most: Packets of one connection that are returned; the rest is counted.
+        window: The stretch of time of the survey that the numbers of connections are from.
 
     Returns:
         Columns of equal length: `frame` (its number in the file, from 1), `time_ns`, `connection`,
@@ -100,7 +115,7 @@ def packets(
     """
     wanted = list(connections)
     found: dict[str, Any] = json.loads(
-        _read(path, lambda name: _core.capture_packets(name, wanted, most))
+        _read(path, lambda name: _core.capture_packets(name, wanted, most, *window))
     )
     return found
 

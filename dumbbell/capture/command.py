@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
-from dumbbell.capture import survey
+from dumbbell.capture import Window, survey
 from dumbbell.capture.chosen import chosen
 from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass, parse_classes
 from dumbbell.capture.folder import files_of, read_all
@@ -19,7 +19,7 @@ from dumbbell.capture.tables import frames, write
 from dumbbell.capture.terminal import shown
 from dumbbell.capture_cli import PRINTED, is_capture
 from dumbbell.console import print_text
-from dumbbell.errors import DumbbellError
+from dumbbell.errors import DumbbellError, shortened
 from dumbbell.output import json_text, write_output
 
 
@@ -37,6 +37,7 @@ class Wanted:
             holds (none: all).
         packets: A file for the table of packets, or `-`: printed.
         host, port: Only conversations of these are shown and in tables.
+        start, end: Only frames of this stretch of time count: `2 s` after the first stamp.
     """
 
     json: str | None = None
@@ -48,6 +49,8 @@ class Wanted:
     packets: str | None = None
     host: str | None = None
     port: int | None = None
+    start: str | None = None
+    end: str | None = None
 
     @property
     def is_printed(self) -> bool:
@@ -69,7 +72,7 @@ def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
     """
     _check(files, wanted)
     classes = parse_classes(wanted.classes) if wanted.classes else DEFAULT_CLASSES
-    found = _read(files, wanted, classes, out)
+    found = _read(files, wanted, classes, out, _window(wanted))
     if not found:
         return
     files = [one["file"]["name"] for one in found]
@@ -96,22 +99,42 @@ def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
 
 
 def _read(
-    files: Sequence[str], wanted: Wanted, classes: Sequence[SizeClass], out: Console
+    files: Sequence[str], wanted: Wanted, classes: Sequence[SizeClass], out: Console, window: Window
 ) -> list[dict[str, Any]]:
     """What captures hold, shown one by one; of folders, a line for each."""
     folders = {file for file in files if file != "-" and Path(file).is_dir()}
     if folders:
         every = [files_of(Path(file)) if file in folders else [file] for file in files]
-        found, table = read_all([one for some in every for one in some], classes, wanted.is_more)
+        found, table = read_all(
+            [one for some in every for one in some], classes, window, wanted.is_more
+        )
         if not wanted.is_printed:
             out.print(table)
         return found
     found = []
     for file in files:
-        found.append(survey(file, classes))
+        found.append(survey(file, classes, window))
         if not wanted.is_printed:
             out.print(shown(chosen(found[-1], wanted.host, wanted.port)))
     return found
+
+
+def _window(wanted: Wanted) -> Window:
+    """The stretch of time that is asked for, in ns. Raises `DumbbellError`."""
+    from dumbbell.experiment import units
+
+    ends: list[int | None] = []
+    for option, text in (("--from", wanted.start), ("--to", wanted.end)):
+        try:
+            ends.append(None if text is None else units.whole(text, units.TIME))
+        except units.QuantityError as error:
+            likely = ", ".join(error.allowed)
+            hint = f"; units: {likely}" if likely else ""
+            raise DumbbellError(f"{option} {shortened(text)}: {error.message}{hint}") from None
+    start, end = ends
+    if end is not None and end <= (start or 0):
+        raise DumbbellError(f"--to {wanted.end}: it should be later than --from")
+    return start, end
 
 
 def _packets(found: Sequence[dict[str, Any]], connections: Sequence[int]) -> str:

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dumbbell.capture import CaptureError, survey
+from dumbbell.capture import CaptureError, Window, survey
 from dumbbell.capture.classes import SizeClass
 from dumbbell.capture_cli import is_capture
 from dumbbell.errors import DumbbellError, shortened
@@ -38,7 +38,7 @@ def files_of(folder: Path) -> list[str]:
 
 
 def read_all(
-    files: Sequence[str], classes: Sequence[SizeClass], keep: bool
+    files: Sequence[str], classes: Sequence[SizeClass], window: Window, keep: bool
 ) -> tuple[list[dict[str, Any]], RenderableType]:
     """Reads captures: what they hold, if it is kept, and a table with a row for each.
 
@@ -52,7 +52,7 @@ def read_all(
     kept, refused = [], []
     for file in files:
         try:
-            found = survey(file, classes)
+            found = survey(file, classes, window)
         except CaptureError as error:
             refused.append(Text(shortened(str(error), 400)))
             continue

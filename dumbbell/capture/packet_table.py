@@ -37,7 +37,9 @@ def packet_table(found: dict[str, Any], connections: Sequence[int]) -> pl.DataFr
     wanted = list(connections) or list(ends)
     if not wanted:
         return pl.DataFrame(schema=_SCHEMA)
-    columns = packets(name, wanted, MOST)
+    file = found["file"]
+    window = (file["window_from_ns"], file["window_to_ns"])
+    columns = packets(name, wanted, MOST, window)
     for one, count in columns["packets_of_connections"].items():
         if count > MOST:
             raise DumbbellError(f"{name}: connection {one} has {count} packets; at most {MOST}")

@@ -62,4 +62,7 @@ def _packets(found: dict[str, Any], connections: Sequence[int]) -> dict[str, Any
     wanted = list(connections) or sorted(sizes, key=lambda one: -sizes[one])[:CONNECTIONS_MAX]
     if not wanted:
         return {"frame": [], "packets_of_connections": {}}
-    return packets(name, wanted, PACKETS_MAX // len(wanted) if not connections else PACKETS_MAX)
+    file = found["file"]
+    window = (file["window_from_ns"], file["window_to_ns"])
+    most = PACKETS_MAX // len(wanted) if not connections else PACKETS_MAX
+    return packets(name, wanted, most, window)

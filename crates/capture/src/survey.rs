@@ -152,6 +152,7 @@ pub struct Survey {
     further: HashMap<(u32, u32), u32>,
     last: Option<(Ends, u32)>,
     tunnels: Tunnels,
+    passed_over: u64,
     /// Tunnels of the present packet.
     tunnel: u32,
     around: Around,
@@ -186,6 +187,7 @@ impl Default for Survey {
             further: HashMap::new(),
             last: None,
             tunnels: Tunnels::default(),
+            passed_over: 0,
             tunnel: 0,
             around: Around::default(),
             fragments: Fragments::default(),
@@ -262,6 +264,16 @@ impl Survey {
             self.tunnel = self.tunnels.number(&outer[..=depth]);
         }
         self.around.outer = outer;
+    }
+
+    /// The number of the last record in its file, from 1.
+    pub fn frame(&self) -> u64 {
+        self.total.packets + self.passed_over
+    }
+
+    /// A record of the file that is not counted.
+    pub fn pass_over(&mut self) {
+        self.passed_over += 1;
     }
 
     /// Numbers of earlier frames (from 1) that the last record proved to have been needless.
@@ -408,7 +420,7 @@ impl Survey {
         let twin = timed.then(|| self.doubles.add(self.now_ns, of, packet, tells)).flatten();
         let passing = Passing {
             now_ns: self.now_ns,
-            frame: self.total.packets,
+            frame: self.frame(),
             wire_bytes: record.original_bytes,
             identification: packet.identification,
             shared_counter,

@@ -8,7 +8,7 @@ use dumbbell_capture::file::OpenError;
 use dumbbell_capture::rate::Rates;
 use dumbbell_capture::sightings::Sightings;
 use dumbbell_capture::survey::{Counted, LENGTH_BINS};
-use dumbbell_capture::{CaptureFile, Connection, Conversation, Layer, LinkType, Survey};
+use dumbbell_capture::{CaptureFile, Connection, Conversation, Layer, LinkType, Record, Survey};
 use dumbbell_model::tables::{PacketRow, Table};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{json, Value};
@@ -80,12 +80,41 @@ pub(crate) fn sightings(
     Ok((about.to_string(), PacketRow::table(&rows)))
 }
 
-pub(crate) fn survey(path: &str) -> Result<String, Failure> {
+/// A stretch of time, from the first stamp of a file on.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Window {
+    first_ns: Option<i64>,
+    from_ns: Option<i64>,
+    to_ns: Option<i64>,
+}
+
+impl Window {
+    pub(crate) fn new(from_ns: Option<i64>, to_ns: Option<i64>) -> Self {
+        Self { first_ns: None, from_ns, to_ns }
+    }
+
+    /// Is a record within it? One without a stamp is if there are no bounds.
+    #[inline]
+    pub(crate) fn holds(&mut self, record: &Record<'_>) -> bool {
+        if self.from_ns.is_none() && self.to_ns.is_none() {
+            return true;
+        }
+        let Some(now) = record.time_ns else { return false };
+        let since = now.saturating_sub(*self.first_ns.get_or_insert(now));
+        self.from_ns.is_none_or(|from| since >= from) && self.to_ns.is_none_or(|to| since < to)
+    }
+}
+
+pub(crate) fn survey(path: &str, mut window: Window) -> Result<String, Failure> {
     let mut file = open(path)?;
     let mut found = Survey::default();
     // A stream that breaks off is told as a problem: what came before it counts.
     let reading = file.read(|record| {
-        found.add(record);
+        if window.holds(record) {
+            found.add(record);
+        } else {
+            found.pass_over();
+        }
     });
     let broken = reading.err().map(|error| error.to_string());
     let problems: Vec<_> = file

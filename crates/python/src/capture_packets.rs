@@ -1,6 +1,6 @@
 //! The packets of chosen connections, with what each was, as columns in JSON.
 
-use crate::capture::{open, Failure};
+use crate::capture::{open, Failure, Window};
 use dumbbell_capture::connection::judge::{Evidence, Judgement};
 use dumbbell_capture::connection::recovery::Kind;
 use dumbbell_capture::{Survey, Told};
@@ -28,13 +28,22 @@ struct Columns {
 }
 
 /// At most `most` packets of each connection whose number is in `wanted`; all, if that is empty.
-pub(crate) fn packets(path: &str, wanted: &[u32], most: usize) -> Result<String, Failure> {
+pub(crate) fn packets(
+    path: &str,
+    wanted: &[u32],
+    most: usize,
+    mut window: Window,
+) -> Result<String, Failure> {
     let mut file = open(path)?;
     let mut survey = Survey::default();
     let mut columns = Columns::default();
     let mut kept: BTreeMap<u32, usize> = BTreeMap::new();
     let mut rows: BTreeMap<u64, usize> = BTreeMap::new();
     let reading = file.read(|record| {
+        if !window.holds(record) {
+            survey.pass_over();
+            return;
+        }
         let told = survey.add(record);
         for frame in survey.proved() {
             if let Some(&row) = rows.get(frame) {
@@ -54,7 +63,7 @@ pub(crate) fn packets(path: &str, wanted: &[u32], most: usize) -> Result<String,
             told.verdict.map(|verdict| verdict.judgement),
             Some(Judgement::Retransmitted(_))
         ) {
-            rows.insert(survey.total.packets, columns.frame.len());
+            rows.insert(survey.frame(), columns.frame.len());
         }
         columns.add(&survey, &told, record.time_ns);
     });
@@ -68,7 +77,7 @@ impl Columns {
         let segment = &told.segment;
         let other = connection.sides[1 - told.side].stream.as_deref();
         let at = |sequence: u32| other.map(|stream| stream.position(sequence));
-        self.frame.push(survey.total.packets);
+        self.frame.push(survey.frame());
         self.time_ns.push(time_ns);
         self.connection.push(told.connection);
         self.side.push(told.side);

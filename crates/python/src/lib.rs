@@ -187,21 +187,35 @@ fn run(
 }
 
 /// What a capture file holds, as JSON text: totals, conversations, lengths. `-` is standard input.
+///
+/// Only of frames from `from_ns` after its first stamp until before `to_ns`, where these are given.
 #[pyfunction]
-fn survey(py: Python<'_>, path: &str) -> PyResult<String> {
-    py.detach(|| capture::survey(path)).map_err(capture_error)
+#[pyo3(signature = (path, from_ns=None, to_ns=None))]
+fn survey(
+    py: Python<'_>,
+    path: &str,
+    from_ns: Option<i64>,
+    to_ns: Option<i64>,
+) -> PyResult<String> {
+    let window = capture::Window::new(from_ns, to_ns);
+    py.detach(|| capture::survey(path, window)).map_err(capture_error)
 }
 
 /// The packets of connections by their numbers in a capture (none: of all), at most so many of each,
 /// as JSON.
-#[pyfunction(name = "capture_packets")]
+#[pyfunction(name = "capture_packets", signature = (path, connections, most, from_ns=None, to_ns=None))]
 fn packets_of_capture(
     py: Python<'_>,
     path: &str,
     connections: Vec<u32>,
     most: usize,
+    from_ns: Option<i64>,
+    to_ns: Option<i64>,
 ) -> PyResult<String> {
-    py.detach(|| capture_packets::packets(path, &connections, most)).map_err(capture_error)
+    py.detach(|| {
+        capture_packets::packets(path, &connections, most, capture::Window::new(from_ns, to_ns))
+    })
+    .map_err(capture_error)
 }
 
 /// What an event trace of ns-2 or ns-3 holds: JSON text, and result tables as Arrow IPC streams by name.
