@@ -114,6 +114,8 @@ def page_of(data: Any, origin: str, page: str | None = None) -> HarPage:
     entries, notes = _of_page(log, entries, origin, page)
     repairs = _Repairs()
     read = [found for entry in entries if (found := _entry(entry, repairs)) is not None]
+    if not entries:
+        raise DumbbellError(f"{origin}: no HAR file: log.entries is empty")
     if not read:
         raise DumbbellError(f"{origin}: no entry can be used; " + "; ".join(repairs.words()))
     read.sort(key=lambda entry: entry.start_ms)

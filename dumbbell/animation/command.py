@@ -90,11 +90,11 @@ def animate(sources: Sequence[str], wanted: Wanted, err: Console) -> Path:
     window = (_ns(wanted.from_, "--from") or 0, _ns(wanted.to, "--to"))
     if window[1] is not None and window[1] <= window[0]:
         raise DumbbellError(f"--to {wanted.to}: should be later than --from {wanted.from_ or '0'}")
+    at = _ns(wanted.at, "--at")
     stem = Path(sources[0]).name.split(".")[0].strip("-") or "animation"
     path = wanted.output or Path(f"{stem}.html")
     refuse_loss(sources, {"-o": path, "--svg": wanted.svg, "--film": wanted.film})
     scene = _scene(sources, wanted, window, err)
-    at = _ns(wanted.at, "--at")
     if at is not None and not scene.from_ns <= at <= scene.to_ns:
         ends = f"{scene.from_ns / 1e9:g} s and {scene.to_ns / 1e9:g} s"
         raise DumbbellError(f"--at {wanted.at}: the animation lies between {ends}")

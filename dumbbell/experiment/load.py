@@ -317,10 +317,10 @@ def _outside(node: Node) -> Node:
 
 
 def _assign(root: Node, name: str, value: Node, known: tuple[str, ...]) -> Node:
-    fields = tuple(ExperimentFile.names())
+    fields = tuple(one for one in ExperimentFile.names() if one not in ("factors", "dumbbell"))
     try:
         steps = cells.steps(name)
-        if steps[0] in ("factors", "dumbbell") or steps[0] not in fields:
+        if steps[0] not in fields:
             raise ValueError(name)
         return cells.assign(root, steps, value)
     except LookupError as error:
