@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping
 from pathlib import Path
 
-from dumbbell.errors import ExperimentError
+from dumbbell.errors import ExperimentError, StoreError
 from dumbbell.experiment import Experiment
 from dumbbell.file_names import distinct, run_words
 from dumbbell.output import write_output
@@ -16,6 +16,7 @@ from dumbbell.store import Store
 
 #: Types of blocks (draft-ietf-opsawg-pcapng).
 _INTERFACE, _PACKET = 1, 6
+_LEAST_BLOCK = 12
 _NAME = 2
 
 
@@ -28,7 +29,7 @@ def write_captures(
     by a tcpdump per interface.
 
     Returns the files; none if the experiment asks for no capture (`sampling: {capture: true}`).
-    Raises `OutputError` if they cannot be written.
+    Raises `OutputError` if they cannot be written, `StoreError` if one is damaged.
     """
     words: dict[tuple[str, str | None], list[str]] = {}
     for row in results.runs.iter_rows(named=True):
@@ -41,10 +42,17 @@ def write_captures(
         kept = store.capture(run)
         if kept is None:
             continue
-        whole = kept.read_bytes()
-        parts: Mapping[str | None, bytes] = split_by_tap(whole) if per_tap else {None: whole}
+        parts: Mapping[str | None, bytes]
+        try:
+            whole = kept.read_bytes()
+            parts = split_by_tap(whole) if per_tap else {None: whole}
+            paths = {tap: Path(folder) / names[run, tap] for tap in parts}
+        except OSError as error:
+            raise StoreError(f"{kept}: cannot be read: {error.strerror or error}") from None
+        except (struct.error, LookupError, ValueError):
+            raise StoreError(f"{kept}: damaged: no whole capture of this run's taps") from None
         for tap, content in parts.items():
-            path = Path(folder) / names[run, tap]
+            path = paths[tap]
             write_output(path, content)
             written.append(path)
     return written
@@ -60,7 +68,10 @@ def check_captured(experiment: Experiment, path: str | Path) -> None:
 
 
 def split_by_tap(capture: bytes) -> dict[str | None, bytes]:
-    """A capture of ours, which has one section in little-endian order, as a capture per tap."""
+    """A capture of ours, which has one section in little-endian order, as a capture per tap.
+
+    Raises `struct.error`, `LookupError` or `ValueError` if it is damaged.
+    """
     first = b""
     names: list[str] = []
     parts: list[list[bytes]] = []
@@ -68,6 +79,8 @@ def split_by_tap(capture: bytes) -> dict[str | None, bytes]:
     while at < len(capture):
         kind, length = struct.unpack_from("<II", capture, at)
         block = capture[at : at + length]
+        if length < _LEAST_BLOCK or len(block) < length:
+            raise ValueError(f"a block of {length} bytes at byte {at}")
         at += length
         if kind == _INTERFACE:
             code, size = struct.unpack_from("<HH", block, 16)

@@ -401,3 +401,28 @@ def test_results_are_printed_in_five_lines(tiny: Path, tmp_path: Path) -> None:
     tiny.write_text(TINY.replace("tiny", "<tiny>"))
     html = dumbbell.run(tiny)._repr_html_()
     assert "&lt;tiny&gt; [/b] [red]</td>" in html
+
+
+@pytest.mark.parametrize("cut", ["middle of a block", "length of zero", "no interfaces", "header"])
+def test_a_damaged_capture_is_told_by_name(cut: str, tmp_path: Path) -> None:
+    from dumbbell.captures import write_captures
+    from dumbbell.errors import StoreError
+    from dumbbell.store import Store
+
+    (tmp_path / "e.yaml").write_text(CAPTURED)
+    results = dumbbell.run(tmp_path / "e.yaml", store=tmp_path / "s")
+    kept = next((tmp_path / "s" / "runs").glob("*.pcapng"))
+    data = kept.read_bytes()
+    first = int.from_bytes(data[4:8], "little")
+    damaged = {
+        "middle of a block": data[:-5],
+        "length of zero": data[:first] + b"\1\0\0\0" + bytes(8) + data[first:],
+        "no interfaces": data[:first] + b"\6\0\0\0\x20\0\0\0" + bytes(20) + b"\x20\0\0\0",
+        "header": data[:6],
+    }
+    kept.write_bytes(damaged[cut])
+    with (
+        Store(tmp_path / "s", write=False) as store,
+        pytest.raises(StoreError, match=r"\.pcapng: damaged: no whole capture"),
+    ):
+        write_captures(store, results, tmp_path / "c", per_tap=True)
