@@ -74,6 +74,9 @@ pub(crate) struct Pipe {
     pub(crate) mere_delay: bool,
     pub(crate) stats: PipeStats,
 
+    /// What arrives at one instant is in the queue before this is asked for a packet: below netem's
+    /// delay, which hands over all that is due before it asks (`netem_dequeue`).
+    pub(crate) gathers: bool,
     framing: Framing,
     pub(crate) name: String,
     pub(crate) policer: Option<PolicerState>,
@@ -136,8 +139,13 @@ impl Pipe {
             && spec.reordering.is_none()
             && spec.ack_aggregation.is_none()
             && spec.changes.is_empty();
+        let delayed = !spec.delay.is_zero()
+            || !spec.jitter.is_zero()
+            || spec.changes.iter().any(|change| change.delay.is_some());
         Self {
             mere_delay,
+            gathers: delayed
+                && (matches!(parts.shaper, Shaper::Tbf(_)) || spec.queue.own_rate().is_some()),
             name: parts.name,
             to: parts.to,
             policer: parts.policer,

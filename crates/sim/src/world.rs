@@ -37,6 +37,9 @@ const TRAFFIC: usize = 3;
 pub(crate) const REQUEST_SENDER: usize = START_STOP;
 pub(crate) const REQUEST_RECEIVER: usize = TRAFFIC;
 
+/// Behind all else that happens at an instant.
+const LAST: u8 = 15;
+
 /// Events between two looks at the monitor.
 const MONITOR_EVENTS: u64 = 1 << 14;
 
@@ -260,7 +263,12 @@ impl World<'_> {
         for (packet, reason) in self.pipes[pipe].discarded() {
             self.drop_packet(pipe, packet, reason);
         }
-        self.set(pipe * PIPE_SOURCES + QUEUE, queue);
+        match queue {
+            Some(at) if self.pipes[pipe].gathers => {
+                self.events.set_drawn((pipe * PIPE_SOURCES + QUEUE) as Source, at, LAST);
+            }
+            _ => self.set(pipe * PIPE_SOURCES + QUEUE, queue),
+        }
         self.schedule_line(pipe);
         let (aggregation, change) =
             (self.pipes[pipe].aggregation_event(), self.pipes[pipe].change_event());
@@ -408,7 +416,8 @@ impl World<'_> {
             return;
         }
         let at = self.pipes[pipe].queue_event(self.now);
-        if at.is_some_and(|at| at <= self.now) && !self.pipes[pipe].is_trace() {
+        let waits = self.pipes[pipe].is_trace() || self.pipes[pipe].gathers;
+        if at.is_some_and(|at| at <= self.now) && !waits {
             self.release(pipe);
         } else {
             self.schedule_pipe(pipe);

@@ -3,7 +3,7 @@
 mod lab;
 
 use dumbbell_model::queue::{Framing, Queue};
-use dumbbell_model::scenario::{Algorithm, Pipe, Scenario, Shaper};
+use dumbbell_model::scenario::{Algorithm, Pipe, Scenario, Shaper, Traffic};
 use dumbbell_model::{Rate, Span};
 use lab::{
     delay, dumbbell, mbps, near, ping, run, run_seed, scripted, segments, serial, set_options, tcp,
@@ -356,4 +356,25 @@ fn without_loss_or_reordering_no_copy_is_a_needless_retransmission() {
     assert!(
         run.flow("f", "spurious_retransmitted_packets") <= run.flow("f", "retransmitted_packets")
     );
+}
+
+/// Below a delay, as on the kernel's engines, what arrives at one instant is in the queue before the
+/// first of it leaves: five at once find room for three. Without one the first leaves as it comes.
+#[test]
+fn a_burst_is_queued_below_a_delay_before_its_first_packet_leaves() {
+    for (delay_ms, lost) in [(5, 2), (0, 1)] {
+        let rate_bps = mbps(10);
+        let shaper =
+            Shaper::Tbf { rate_bps, burst_bytes: 1514, initial_bytes: Some(1514), peak: None };
+        let mid = Pipe { shaper, ..serial(rate_bps, Span::from_ms(delay_ms), 3) };
+        let mut scenario = dumbbell(Span::from_s(1), 1, mid, wire());
+        let mut flow = udp("u", 0, mbps(40));
+        let Traffic::Udp(spec) = &mut flow.traffic else { unreachable!("a flow of UDP") };
+        spec.interval = Span::from_ms(1); // One datagram of 8000 bits, and then five at once.
+        (flow.start, flow.stop) = (Span::from_us(500), Some(Span::from_us(2000)));
+        scenario.flows.push(flow);
+        let run = run(&scenario);
+        assert_eq!(run.flow("u", "sent_packets"), 6);
+        assert_eq!(run.pipe("mid/forward", "dropped_overflow_packets"), lost, "{delay_ms} ms");
+    }
 }
