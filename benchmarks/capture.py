@@ -55,9 +55,9 @@ from dumbbell import _core
 def peak():
     return int(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1])
 before, begin = peak(), time.perf_counter()
-text = _core.survey(sys.argv[1])
+found = _core.survey(sys.argv[1])
 print(json.dumps({"wall_s": time.perf_counter() - begin, "above": peak() - before,
-                  "packets": json.loads(text)["file"]["packets"]}))
+                  "packets": json.loads(found.small)["file"]["packets"]}))
 """
 
 

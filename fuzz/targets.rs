@@ -123,7 +123,7 @@ pub(crate) fn analysis(data: &[u8]) {
         assert!(told.is_some());
     }
     assert_eq!(survey.total.packets, number);
-    for (_, connection) in &survey.connections {
+    for (_, connection) in survey.connections.iter() {
         for side in &connection.sides {
             let Some(stream) = &side.stream else { continue };
             let counters = &stream.counters;

@@ -15,9 +15,12 @@ import struct
 import subprocess
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+import capture_variants as variants
+from capture_variants import Frame, blocks, option
 
 import dumbbell
 from dumbbell import _core
@@ -132,6 +135,40 @@ SCENARIOS = [
     Scenario("sequence numbers wrap, loss 1 %", forward=LOSS, seed=WRAPPING_SEED),
 ]
 
+LONGER_SPIKES = (
+    "{changes: [{at: 3 s, delay: 900 ms}, {at: 3.5 s, delay: 20 ms}, {at: 9 s, delay: 900 ms},"
+    " {at: 9.5 s, delay: 20 ms}, {at: 15 s, delay: 400 ms}, {at: 15.2 s, delay: 20 ms}]}"
+)
+#: Makes of the capture at the sender what turns those at any tap into a variant.
+Change = Callable[[list[Frame]], Callable[[list[Frame]], list[Frame]]]
+SHORT_LOSS = Scenario("short transfers, loss 3 %", flows=SHORT, forward="{loss: 3 %}")
+BULK_LOSS = Scenario("loss 1 %", forward=LOSS)
+LOSSY = Scenario("reordering 2 %, loss 1 %", forward=f"{{{HELD}, loss: 1 %}}")
+
+
+def _plain(change: Callable[[list[Frame]], list[Frame]]) -> Change:
+    return lambda _: change
+
+
+def _filtered(sent: list[Frame]) -> Callable[[list[Frame]], list[Frame]]:
+    renumbered = variants.one_counter(sent)
+    return lambda frames: variants.every_second_connection(renumbered(frames))
+
+
+#: What is met in the field: a scenario, and how its captures are changed.
+VARIANTS: dict[str, tuple[Scenario, Change]] = {
+    "every frame twice, IPv4": (LOSSY, _plain(variants.doubled)),
+    "every frame twice, IPv6": (
+        LOSSY,
+        _plain(lambda frames: variants.in_ipv6(variants.doubled(frames))),
+    ),
+    "idle, then FIN": (BULK_LOSS, _plain(variants.closing_late)),
+    "one counter per host": (SHORT_LOSS, variants.one_counter),
+    "one counter per host, filtered": (SHORT_LOSS, _filtered),
+    "offload": (LOSSY, _plain(variants.joined)),
+    "delay spikes": (Scenario("delay spikes", forward=LONGER_SPIKES), _plain(list)),
+}
+
 
 @dataclass
 class Score:
@@ -164,21 +201,6 @@ class Score:
 Scores = dict[str, Score]
 
 
-def blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Type and bytes of each block of one of our files."""
-    at = 0
-    while at < len(data):
-        kind, length = struct.unpack_from("<II", data, at)
-        yield kind, data[at : at + length]
-        at += length
-
-
-def option(block: bytes, at: int) -> tuple[int, bytes]:
-    """The option of a block that begins there."""
-    code, length = struct.unpack_from("<HH", block, at)
-    return code, block[at + 4 : at + 4 + length]
-
-
 def split(path: Path, folder: Path, identified: bool) -> Iterator[tuple[str, Path, list[str]]]:
     """Name, file and comments of the frames of each tap; without IP's identification if asked."""
     everything = list(blocks(path.read_bytes()))
@@ -206,9 +228,9 @@ def score(file: Path, comments: list[str], scores: Scores) -> None:
     """Adds what the analyser says of a file with one interface."""
     found = json.loads(_core.capture_packets(str(file), [], 1 << 40))
     for row, frame in enumerate(found["frame"]):
-        if found["payload_bytes"][row] == 0:
-            continue
         comment, what = comments[frame - 1], found["what"][row]
+        if found["payload_bytes"][row] == 0 and comment != variants.LATE:
+            continue
         copied = "copied" in comment
         again = "retransmission" in comment and not copied
         said = what == "retransmitted"
@@ -239,17 +261,44 @@ def score_tshark(file: Path, comments: list[str], scores: Scores) -> None:
         scores["tshark: reordering"].add(overtaken, bool(disordered))
 
 
-def run(
-    scenario: Scenario, folder: Path, *, tshark: bool = False, identified: bool = True
-) -> dict[str, Scores]:
-    """Scores by tap."""
+def captured(scenario: Scenario, folder: Path) -> Path:
+    """Runs a scenario: its capture."""
     folder.mkdir(parents=True, exist_ok=True)
     experiment = folder / "e.yaml"
     experiment.write_text(scenario.text(), encoding="utf-8")
     dumbbell.run(experiment, captures=folder / "c")
     (capture,) = (folder / "c").iterdir()
+    return capture
+
+
+def run(
+    scenario: Scenario, folder: Path, *, tshark: bool = False, identified: bool = True
+) -> dict[str, Scores]:
+    """Scores by tap."""
+    capture = captured(scenario, folder)
     results: dict[str, Scores] = {}
     for name, file, comments in split(capture, folder, identified):
+        results[name] = defaultdict(Score)
+        score(file, comments, results[name])
+        if tshark:
+            score_tshark(file, comments, results[name])
+    return results
+
+
+def run_variant(
+    scenario: Scenario, change: Change, folder: Path, *, tshark: bool = False
+) -> dict[str, Scores]:
+    """Scores by tap of captures that were changed."""
+    capture = captured(scenario, folder)
+    taps = {
+        name: variants.read(blocks(file.read_bytes()), comments)
+        for name, file, comments in split(capture, folder, identified=True)
+    }
+    changed = change(taps["sender"])
+    results: dict[str, Scores] = {}
+    for name, frames in taps.items():
+        file = folder / f"{name}.pcap"
+        comments = variants.write(file, changed(frames))
         results[name] = defaultdict(Score)
         score(file, comments, results[name])
         if tshark:
@@ -275,6 +324,24 @@ def table(labels: dict[str, str], rows: list[tuple[str, str, Scores]], counted: 
         cells = " | ".join(cell(scores.get(label)) for label in labels)
         lines.append(f"| {name} | {tap} | {first.right + first.missed} | {cells} |")
     return lines
+
+
+def field_tables() -> list[str]:
+    """The tables of captures as they are met in the field."""
+    rows: list[tuple[str, str, Scores]] = []
+    for name, (scenario, change) in VARIANTS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            found = run_variant(scenario, change, Path(folder), tshark=True)
+        rows += [(f"{name} ({scenario.name})", tap, scores) for tap, scores in found.items()]
+    labels = {
+        "retransmission": "retransmissions",
+        "tshark: retransmission": "tshark",
+        "reordering": "overtaken",
+        "tshark: reordering": "tshark",
+        "copy": "copies",
+    }
+    about = "**As met in the field**: the same captures, changed as a file can be."
+    return [about, "", *table(labels, rows, "retransmissions")]
 
 
 def main() -> None:
@@ -314,6 +381,7 @@ def main() -> None:
     lines += ["found exactly, in these not:", ""]
     worse = [row for row in rows[False] if cell(row[2]["retransmission"]) != "1.000 / 1.000"]
     lines += table({"retransmission": "dumbbell"}, worse, "retransmissions")
+    lines += ["", *field_tables()]
     page = PAGE.read_text(encoding="utf-8")
     before, after = page.split(BEGIN)[0], page.split(END)[1]
     PAGE.write_text("\n".join([before + BEGIN, *lines, END + after]), encoding="utf-8")

@@ -23,6 +23,7 @@ def _script() -> Any:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
+    sys.path.insert(0, str(ROOT / "scripts"))
     spec.loader.exec_module(module)
     return module
 
@@ -52,6 +53,20 @@ def test_labels_are_what_the_simulator_knows(scenario: Any, tmp_path: Path) -> N
             assert said >= 0.98 * again.right
     if scenario.seed == truth.WRAPPING_SEED:
         assert _wraps(tmp_path)
+
+
+@pytest.mark.parametrize("name", truth.VARIANTS)
+def test_labels_hold_in_captures_as_they_are_met(name: str, tmp_path: Path) -> None:
+    found = truth.run_variant(*truth.VARIANTS[name], tmp_path)
+    for tap, scores in found.items():
+        again, copied = scores["retransmission"], scores["copy"]
+        # A gap in identifications, or a frame that stands there twice, makes no retransmission.
+        assert again.wrong == 0 or again.precision >= LEAST, (tap, again)
+        assert again.right >= 10
+        if "twice" in name:
+            assert copied.right > 1000
+            assert copied.recall >= LEAST and copied.precision >= LEAST, (tap, copied)
+            assert again.recall >= LEAST
 
 
 def _wraps(folder: Path) -> bool:

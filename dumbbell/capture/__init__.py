@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dumbbell import _core
+from dumbbell.capture import pieces
 from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass, classified
-from dumbbell.capture.together import together
+from dumbbell.capture.together import needed, together
 from dumbbell.errors import DumbbellError
 
-__all__ = ["CaptureError", "packets", "survey"]
+__all__ = ["CaptureError", "packets", "survey", "survey_json"]
 
 #: Packets of one connection that `packets` returns unless asked otherwise.
 PACKETS_MAX = 100_000
+
+
+_Read = TypeVar("_Read")
 
 
 class CaptureError(DumbbellError):
@@ -56,13 +60,40 @@ def survey(
     Raises:
         CaptureError: It cannot be read, or is no capture.
     """
-    found: dict[str, Any] = json.loads(_read(path, lambda name: _core.survey(name, *window)))
+    read = _read(path, lambda name: _core.survey(name, *window))
+    conversations = list(pieces.rows(pieces.conversations(read)))
+    connections = list(pieces.rows(pieces.connections(read)))
+    small = _small(path, read, window, classified(conversations, classes), together(connections))
+    return {**small, "conversations": conversations, "connections": connections}
+
+
+def survey_json(
+    path: str | Path, classes: Iterable[SizeClass] = DEFAULT_CLASSES, window: Window = (None, None)
+) -> Iterator[str]:
+    """What `survey` returns, as JSON text piece by piece: no large table is held as a whole.
+
+    Raises:
+        CaptureError: It cannot be read, or is no capture.
+    """
+    read = _read(path, lambda name: _core.survey(name, *window))
+    counted = classified(pieces.rows(pieces.conversations(read)), classes)
+    common = together(needed(row) for row in pieces.rows(pieces.connections(read)))
+    return pieces.as_json(_small(path, read, window, counted, common), read)
+
+
+def _small(
+    path: str | Path,
+    read: _core.Survey,
+    window: Window,
+    classes: list[dict[str, Any]],
+    common: dict[str, Any],
+) -> dict[str, Any]:
+    """All tables but the large ones."""
+    found: dict[str, Any] = json.loads(read.small)
     found["file"] = {"name": str(path), **_totals(found["file"])}
     found["file"] |= {"window_from_ns": window[0], "window_to_ns": window[1]}
     found["lengths"] = [_shared(row, found["file"]) for row in found["lengths"]]
-    found["classes"] = classified(found["conversations"], classes)
-    found["together"] = together(found["connections"])
-    return found
+    return {**found, "classes": classes, "together": common}
 
 
 def _totals(file: dict[str, Any]) -> dict[str, Any]:
@@ -114,16 +145,15 @@ def packets(
         CaptureError: It cannot be read, or is no capture.
     """
     wanted = list(connections)
-    found: dict[str, Any] = json.loads(
-        _read(path, lambda name: _core.capture_packets(name, wanted, most, *window))
-    )
+    text = _read(path, lambda name: _core.capture_packets(name, wanted, most, *window))
+    found: dict[str, Any] = json.loads(text)
     return found
 
 
-def _read(path: str | Path, reading: Any) -> str:
+def _read(path: str | Path, reading: Callable[[str], _Read]) -> _Read:
     name = str(path)
     try:
-        return str(reading(name))
+        return reading(name)
     except OSError as error:
         raise CaptureError(f"{name}: cannot be read: {error.strerror or error}") from None
     except ValueError as error:

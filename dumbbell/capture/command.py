@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
-from dumbbell.capture import Window, survey
+from dumbbell.capture import Window, survey, survey_json
 from dumbbell.capture.chosen import chosen
 from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass, parse_classes
 from dumbbell.capture.folder import files_of, read_all
@@ -72,6 +72,10 @@ def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
     """
     _check(files, wanted)
     classes = parse_classes(wanted.classes) if wanted.classes else DEFAULT_CLASSES
+    only_json = Wanted(json=PRINTED, classes=wanted.classes)
+    if wanted == only_json and not any(_is_folder(file) for file in files):
+        _print_json(files, classes)
+        return
     found = _read(files, wanted, classes, out, _window(wanted))
     if not found:
         return
@@ -102,7 +106,7 @@ def _read(
     files: Sequence[str], wanted: Wanted, classes: Sequence[SizeClass], out: Console, window: Window
 ) -> list[dict[str, Any]]:
     """What captures hold, shown one by one; of folders, a line for each."""
-    folders = {file for file in files if file != "-" and Path(file).is_dir()}
+    folders = {file for file in files if _is_folder(file)}
     if folders:
         every = [files_of(Path(file)) if file in folders else [file] for file in files]
         found, table = read_all(
@@ -147,6 +151,24 @@ def _packets(found: Sequence[dict[str, Any]], connections: Sequence[int]) -> str
             for table, name in zip(tables, names, strict=True)
         ]
     return pl.concat(tables).write_csv()
+
+
+def _is_folder(file: str) -> bool:
+    return file != PRINTED and Path(file).is_dir()
+
+
+def _print_json(files: Sequence[str], classes: Iterable[SizeClass]) -> None:
+    """Prints one survey, or several, without holding any as a whole."""
+    # A capture that cannot be read is told before anything is printed.
+    read = [survey_json(file, classes) for file in files]
+    if len(read) > 1:
+        print_text('{"files":[')
+    for number, pieces in enumerate(read):
+        if number:
+            print_text(",")
+        for piece in pieces:
+            print_text(piece)
+    print_text("]}\n" if len(read) > 1 else "\n")
 
 
 def _check(files: Sequence[str], wanted: Wanted) -> None:

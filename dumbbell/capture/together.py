@@ -45,6 +45,15 @@ def together(connections: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 _TIMES = ("syn_rtt_ns", "handshake_rtt_ns")
 _ACKS = ("acks_of_one_segment", "acks_of_two_segments", "acks_of_more_segments")
+_OTHERS = (
+    *("conversation", "connection", "opened_it", "from_port", "to_port"),
+    *("unique_bytes", "turns", "quick_acks", "acknowledges"),
+)
+
+
+def needed(row: dict[str, Any]) -> dict[str, Any]:
+    """Of a row what `together` looks at: it holds all of them at once."""
+    return {name: row[name] for name in (*_OTHERS, *_TIMES, *_ACKS)}
 
 
 def _pairs(rows: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:

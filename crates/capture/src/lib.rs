@@ -4,6 +4,8 @@
 //! offset, and what can be read is read.
 
 pub mod connection;
+#[cfg(feature = "files")]
+pub mod connections;
 pub mod decode;
 #[cfg(feature = "files")]
 mod doubles;

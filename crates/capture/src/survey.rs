@@ -2,7 +2,8 @@
 //! connection what happened in it.
 
 use crate::connection::stream::Verdict;
-use crate::connection::{Connection, Passing};
+use crate::connection::Passing;
+use crate::connections::Connections;
 use crate::decode::{self, Address, Around, IpPacket, LinkType, Outer, Skipped, TCP, UDP};
 use crate::doubles::Doubles;
 use crate::file::Record;
@@ -13,7 +14,8 @@ use crate::segment::{self, Segment};
 use crate::sources::Sources;
 use crate::tunnels::{Tallies, Tunnels};
 // Looked up, never iterated: results do not depend on its order.
-use hashbrown::HashMap;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use std::hash::BuildHasher;
 
 /// Between what a conversation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -144,10 +146,12 @@ pub struct Survey {
     /// In order of their first frame.
     pub conversations: Vec<Conversation>,
     /// TCP connections, one per interface and conversation, with the number of the conversation.
-    pub connections: Vec<(u32, Connection)>,
+    pub connections: Connections,
     /// Echo requests and replies.
     pub pings: Pings,
-    latest: HashMap<Ends, u32>,
+    /// Latest conversation of its ends.
+    latest: HashTable<u32>,
+    hasher: DefaultHashBuilder,
     /// Connections at a further interface, by conversation and interface.
     further: HashMap<(u32, u32), u32>,
     last: Option<(Ends, u32)>,
@@ -181,9 +185,10 @@ impl Default for Survey {
             rates: Rates::new(RATE_BINS_MAX),
             busiest: Busiest::default(),
             conversations: Vec::new(),
-            connections: Vec::new(),
+            connections: Connections::default(),
             pings: Pings::default(),
-            latest: HashMap::new(),
+            latest: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
             further: HashMap::new(),
             last: None,
             tunnels: Tunnels::default(),
@@ -345,7 +350,9 @@ impl Survey {
         to: (Address, u16),
         opens: Option<u32>,
     ) -> u32 {
-        let known = self.latest.get(&ends).copied().filter(|&number| {
+        let hash = self.hasher.hash_one(ends);
+        let known = self.latest.find(hash, |&number| self.ends(number) == ends).copied();
+        let known = known.filter(|&number| {
             // Another opening sequence number is another connection between the same ports, as is
             // one from a side that had sent already.
             let conversation = &self.conversations[number as usize];
@@ -354,9 +361,9 @@ impl Survey {
             opens.is_none_or(|sequence| {
                 let first = conversation.counted[side].packets == 0;
                 let late = || {
-                    let connection =
-                        conversation.connection.map(|at| &self.connections[at as usize]);
-                    connection.is_some_and(|(_, one)| one.is_late_opening(side, sequence))
+                    let known = conversation.connection.map(|at| at as usize);
+                    let known = known.and_then(|at| self.connections.get(at));
+                    known.is_some_and(|(_, one)| one.is_late_opening(side, sequence))
                 };
                 opened == opens || opened.is_none() && (first || late())
             })
@@ -387,8 +394,16 @@ impl Survey {
             hosts,
             connection: None,
         });
-        self.latest.insert(ends, number);
+        let (conversations, hasher) = (&self.conversations, &self.hasher);
+        let ends_of = |&number: &u32| conversations[number as usize].ends();
+        let hash_of = |number: &u32| hasher.hash_one(ends_of(number));
+        let entry = self.latest.entry(hash, |number| ends_of(number) == ends, hash_of);
+        entry.and_modify(|latest| *latest = number).or_insert(number);
         number
+    }
+
+    fn ends(&self, number: u32) -> Ends {
+        self.conversations[number as usize].ends()
     }
 
     /// Whether the sender of a packet counts identifications over all its conversations.
@@ -428,9 +443,9 @@ impl Survey {
             doubled: self.doubles.doubled(),
             congestion: packet.ecn == 3,
         };
-        let (_, analysed) = &mut self.connections[connection as usize];
-        analysed.timeless |= record.time_ns.is_none();
-        let verdict = analysed.packet(side, &passing, &segment, &mut self.proved);
+        let proved = &mut self.proved;
+        let verdict =
+            self.connections.packet(connection, side, (&passing, timed), &segment, proved);
         Some(Told { connection, side, segment, verdict })
     }
 
@@ -439,15 +454,15 @@ impl Survey {
         let number = self.connections.len() as u32;
         let first = self.conversations[conversation as usize].connection.get_or_insert(number);
         if *first == number {
-            self.connections.push((conversation, Connection::at(interface)));
+            self.connections.push(conversation, interface);
             return number;
         }
-        if self.connections[*first as usize].1.interface == interface {
+        if self.connections.interface(*first) == interface {
             return *first;
         }
         let known = *self.further.entry((conversation, interface)).or_insert(number);
         if known == number {
-            self.connections.push((conversation, Connection::at(interface)));
+            self.connections.push(conversation, interface);
         }
         known
     }
@@ -463,6 +478,10 @@ fn spanning(times: Option<(i64, i64)>, now: i64) -> Option<(i64, i64)> {
 }
 
 impl Conversation {
+    fn ends(&self) -> Ends {
+        Ends::of(self.layer, self.tunnel, self.a, self.b)
+    }
+
     /// Counts a frame of one end: which it is.
     fn add(&mut self, from: (Address, u16), record: &Record<'_>) -> usize {
         let side = usize::from(self.a != from);

@@ -2,7 +2,7 @@
 //! of a file.
 
 use dumbbell_capture::connection::judge::Judgement;
-use dumbbell_capture::{LinkType, Record, Survey, Told};
+use dumbbell_capture::{Connection, LinkType, Record, Survey, Told};
 
 const ACK: u8 = 16;
 const SYN: u8 = 2;
@@ -85,6 +85,13 @@ impl Tcp {
     }
 }
 
+fn first(survey: &Survey) -> Connection {
+    match survey.connections.get(0) {
+        Some((_, connection)) => connection.into_owned(),
+        None => panic!("there is no connection"),
+    }
+}
+
 /// A transfer of so many segments, each acknowledged after 20 ms.
 fn transfer(segments: u32) -> Vec<(i64, Tcp)> {
     let mut packets = vec![
@@ -115,7 +122,8 @@ fn every_frame_of_a_doubled_capture_is_known_twice() {
                 // Behind the router.
                 Tcp { hops: 63, ..packet }.pass(&mut survey, at + behind, ipv6);
             }
-            let [client, server] = &survey.connections[0].1.sides;
+            let connection = first(&survey);
+            let [client, server] = &connection.sides;
             let Some(stream) = &client.stream else { panic!("no data was seen") };
             let copies = stream.counters.copies + client.copies + server.copies;
             assert_eq!(copies, packets.len() as u64, "{ipv6} {counted} {behind}");
@@ -191,11 +199,40 @@ fn a_syn_captured_late_splits_no_connection() {
         }
         // The side that was seen first comes first.
         let client = usize::from(order[0] == 1);
-        (survey.connections.len(), survey.connections[0].1.sides[client].initial)
+        (survey.connections.len(), first(&survey).sides[client].initial)
     };
     for order in [[0, 1, 2, 3], [1, 2, 0, 3], [2, 3, 0, 1], [1, 2, 3, 0]] {
         assert_eq!(connections(&order, 999), (1, Some(999)), "{order:?}");
     }
     // Another number opens another connection between the same ports.
     assert_eq!(connections(&[2, 3, 0, 1], 500_000), (2, None));
+}
+
+#[test]
+fn a_connection_kept_as_its_first_packets_is_the_one_that_was_analysed() {
+    use dumbbell_capture::Passing;
+    // With two or three packets and no data it is only kept, with four it is analysed.
+    for bare in 0..3 {
+        let mut packets = transfer(2);
+        let more = (0..bare).map(|n| (20_200 * US + n, Tcp::of(0, ACK, 1000, 2000, 0)));
+        packets.extend(more.collect::<Vec<_>>());
+        packets.sort_by_key(|(at, _)| *at);
+        for most in 1..packets.len() {
+            let mut survey = Survey::default();
+            let mut direct = Connection::at(0);
+            for (number, (at, packet)) in packets.iter().take(most).enumerate() {
+                let identification = number as u16 + 1;
+                let told = Tcp { identification, ..*packet }.pass(&mut survey, *at, false);
+                let passing = Passing {
+                    now_ns: *at,
+                    frame: number as u64 + 1,
+                    wire_bytes: 40 + u32::from(packet.payload),
+                    identification: Some(identification),
+                    ..Passing::default()
+                };
+                direct.packet(told.side, &passing, &told.segment, &mut Vec::new());
+            }
+            assert_eq!(format!("{:?}", first(&survey)), format!("{direct:?}"), "{bare} {most}");
+        }
+    }
 }

@@ -105,7 +105,57 @@ impl Window {
     }
 }
 
-pub(crate) fn survey(path: &str, mut window: Window) -> Result<String, Failure> {
+/// What a capture holds: tables that may be large are given in pieces.
+pub(crate) struct Surveyed {
+    /// All tables but `conversations` and `connections`, as JSON.
+    pub(crate) small: String,
+    found: Survey,
+}
+
+impl Surveyed {
+    pub(crate) fn conversation_count(&self) -> usize {
+        self.found.conversations.len()
+    }
+
+    pub(crate) fn connection_count(&self) -> usize {
+        self.found.connections.len()
+    }
+
+    /// Some rows of the table `conversations`, as JSON.
+    pub(crate) fn conversations(&self, from: usize, count: usize) -> Result<String, Failure> {
+        let some = self.found.conversations.iter().skip(from).take(count);
+        text(&some.map(|one| Conversed(&self.found, one)).collect::<Vec<_>>())
+    }
+
+    /// The rows of some connections in the table `connections`, as JSON: in the order of their
+    /// conversations' first frames, a row per direction; none of those that were not opened.
+    pub(crate) fn connections(&self, from: usize, count: usize) -> Result<String, Failure> {
+        let found = &self.found;
+        let numbers = from..from.saturating_add(count).min(found.connections.len());
+        let known = numbers.filter_map(|at| Some((at, found.connections.get(at)?)));
+        let opened: Vec<_> = known.filter(|(_, (_, connection))| is_opened(connection)).collect();
+        let mut rows = Vec::new();
+        for (number, (conversation, connection)) in &opened {
+            let conversation = *conversation as usize;
+            let ends = &found.conversations[conversation];
+            rows.extend((0..2).map(|side| Direction {
+                number: *number,
+                conversation,
+                found,
+                ends,
+                connection,
+                side,
+            }));
+        }
+        text(&rows)
+    }
+}
+
+fn text<T: Serialize>(value: &T) -> Result<String, Failure> {
+    serde_json::to_string(value).map_err(|error| Failure::Other(error.to_string()))
+}
+
+pub(crate) fn survey(path: &str, mut window: Window) -> Result<Surveyed, Failure> {
     let mut file = open(path)?;
     let mut found = Survey::default();
     // A stream that breaks off is told as a problem: what came before it counts.
@@ -123,7 +173,7 @@ pub(crate) fn survey(path: &str, mut window: Window) -> Result<String, Failure> 
         .map(|problem| json!({"offset": problem.offset, "message": problem.message}))
         .collect();
     let (first, last) = found.times_ns.unzip();
-    let (connections, unopened) = connections(&found);
+    let unopened = found.connections.iter().filter(|(_, one)| !is_opened(one)).count();
     let small = json!({
         "file": {
             "packets": found.total.packets,
@@ -148,13 +198,9 @@ pub(crate) fn survey(path: &str, mut window: Window) -> Result<String, Failure> 
         "pings": pings(&found),
     });
     let small = small.as_object().into_iter().flatten();
-    let all = All {
-        small: small.collect(),
-        found: &found,
-        connections: &connections,
-        rates: Binned(&found.rates, ["packets", "bytes"]),
-    };
-    serde_json::to_string(&all).map_err(|error| Failure::Other(error.to_string()))
+    let rates = Binned(&found.rates, ["packets", "bytes"]);
+    let small = text(&All { small: small.collect(), rates })?;
+    Ok(Surveyed { small, found })
 }
 
 fn interfaces(found: &Survey, names: &[String]) -> Vec<Value> {
@@ -226,11 +272,9 @@ impl Serialize for Conversed<'_> {
     }
 }
 
-/// Everything: what is small as it is, what may be large row by row.
+/// The small tables.
 struct All<'a> {
     small: Vec<(&'a String, &'a Value)>,
-    found: &'a Survey,
-    connections: &'a [Direction<'a>],
     rates: Binned<'a, 2>,
 }
 
@@ -240,10 +284,6 @@ impl Serialize for All<'_> {
         for (name, value) in &self.small {
             all.serialize_entry(name, value)?;
         }
-        let row = |one| Conversed(self.found, one);
-        let conversations: Vec<_> = self.found.conversations.iter().map(row).collect();
-        all.serialize_entry("conversations", &conversations)?;
-        all.serialize_entry("connections", self.connections)?;
         all.serialize_entry("rates", &self.rates)?;
         all.end()
     }
@@ -292,29 +332,10 @@ struct Direction<'a> {
     side: usize,
 }
 
-/// Connections in the order of their conversations' first frames, a row per direction; those that
-/// never got beyond their opening are left out, and counted.
-fn connections(found: &Survey) -> (Vec<Direction<'_>>, usize) {
-    let mut rows = Vec::new();
-    let mut unopened = 0;
-    for (number, (conversation, connection)) in found.connections.iter().enumerate() {
-        let data = connection.sides.iter().any(|side| side.stream.is_some());
-        if !data && connection.handshake_ns[2].is_none() && connection.handshake_ns[0].is_some() {
-            unopened += 1;
-            continue;
-        }
-        let conversation = *conversation as usize;
-        let ends = &found.conversations[conversation];
-        rows.extend((0..2).map(|side| Direction {
-            number,
-            conversation,
-            found,
-            ends,
-            connection,
-            side,
-        }));
-    }
-    (rows, unopened)
+/// Did it get beyond its opening, as far as the capture tells?
+fn is_opened(connection: &Connection) -> bool {
+    let data = connection.sides.iter().any(|side| side.stream.is_some());
+    data || connection.handshake_ns[2].is_some() || connection.handshake_ns[0].is_none()
 }
 
 impl Serialize for Direction<'_> {

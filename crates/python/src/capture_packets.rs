@@ -73,7 +73,9 @@ pub(crate) fn packets(
 
 impl Columns {
     fn add(&mut self, survey: &Survey, told: &Told, time_ns: Option<i64>) {
-        let (_, connection) = &survey.connections[told.connection as usize];
+        let Some((_, connection)) = survey.connections.get(told.connection as usize) else {
+            return;
+        };
         let segment = &told.segment;
         let other = connection.sides[1 - told.side].stream.as_deref();
         let at = |sequence: u32| other.map(|stream| stream.position(sequence));

@@ -186,7 +186,40 @@ fn run(
     Ok(Output { tables, digest: output.digest, packets, events, capture })
 }
 
-/// What a capture file holds, as JSON text: totals, conversations, lengths. `-` is standard input.
+/// What a capture file holds. Tables are JSON texts; those that may be large come in pieces.
+#[pyclass(frozen)]
+struct Survey(capture::Surveyed);
+
+#[pymethods]
+impl Survey {
+    /// All tables but `conversations` and `connections`.
+    #[getter]
+    fn small(&self) -> &str {
+        &self.0.small
+    }
+
+    #[getter]
+    fn conversation_count(&self) -> usize {
+        self.0.conversation_count()
+    }
+
+    #[getter]
+    fn connection_count(&self) -> usize {
+        self.0.connection_count()
+    }
+
+    /// Rows of so many conversations from one on.
+    fn conversations(&self, start: usize, count: usize) -> PyResult<String> {
+        self.0.conversations(start, count).map_err(capture_error)
+    }
+
+    /// Rows of so many connections from one on: two of each that was opened.
+    fn connections(&self, start: usize, count: usize) -> PyResult<String> {
+        self.0.connections(start, count).map_err(capture_error)
+    }
+}
+
+/// What a capture file holds: totals, conversations, lengths. `-` is standard input.
 ///
 /// Only of frames from `from_ns` after its first stamp until before `to_ns`, where these are given.
 #[pyfunction]
@@ -196,9 +229,9 @@ fn survey(
     path: &str,
     from_ns: Option<i64>,
     to_ns: Option<i64>,
-) -> PyResult<String> {
+) -> PyResult<Survey> {
     let window = capture::Window::new(from_ns, to_ns);
-    py.detach(|| capture::survey(path, window)).map_err(capture_error)
+    py.detach(|| capture::survey(path, window)).map(Survey).map_err(capture_error)
 }
 
 /// The packets of connections by their numbers in a capture (none: of all), at most so many of each,
@@ -364,6 +397,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DefectError", py.get_type::<DefectError>())?;
     module.add_class::<Monitor>()?;
     module.add_class::<Output>()?;
+    module.add_class::<Survey>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(survey, module)?)?;
     module.add_function(wrap_pyfunction!(packets_of_capture, module)?)?;

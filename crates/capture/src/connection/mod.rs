@@ -55,7 +55,7 @@ pub struct Twin {
 }
 
 /// One end of a connection: what it sent.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Side {
     /// Frames.
     pub packets: u64,
@@ -118,7 +118,7 @@ pub struct Side {
 /// Round trips between the tap and an end, by what it echoes (RFC 7323 §4): from a packet towards it
 /// with a new timestamp to its first packet that echoes this. Time in which it had nothing to send is
 /// in them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Near {
     waiting: Option<(u32, i64)>,
     rtt: Rtt,
@@ -155,7 +155,7 @@ pub enum Closing {
 }
 
 /// A connection; side 0 is the end `a` of its conversation.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Connection {
     /// Number of the interface in the file.
     pub interface: u32,

@@ -37,7 +37,7 @@ pub(crate) struct Repeated {
 }
 
 /// The latest retransmissions, oldest first.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Proofs {
     resent: VecDeque<Repeated>,
     /// Proved, by [`Proof`].

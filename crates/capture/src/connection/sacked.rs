@@ -4,7 +4,7 @@
 const RANGES_MAX: usize = 1024;
 
 /// Disjoint ranges in order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Sacked {
     ranges: Vec<(i64, i64)>,
     bytes: i64,

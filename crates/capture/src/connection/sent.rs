@@ -31,7 +31,7 @@ pub(crate) struct Seen {
 }
 
 /// Disjoint, in order of their bytes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
     segments: VecDeque<Seen>,
     /// Everything before was seen and is not kept any more; not said of acknowledged bytes.

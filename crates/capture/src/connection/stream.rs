@@ -135,7 +135,7 @@ struct Passed {
 }
 
 /// A stream of bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Stream {
     /// Sequence number of position 0.
     origin: u32,

@@ -15,7 +15,7 @@ struct Range {
 }
 
 /// The latest ranges, oldest first.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Unseen {
     ranges: VecDeque<Range>,
 }

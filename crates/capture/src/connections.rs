@@ -1,0 +1,196 @@
+//! The connections of a file. A flood or a scan opens a million that never carry data: of these the
+//! first packets are kept instead of what follows from them.
+
+use crate::connection::stream::Verdict;
+use crate::connection::{Connection, Passing};
+use crate::segment::{Flags, Segment};
+use std::borrow::Cow;
+
+/// Packets of a connection that are kept before it is analysed.
+const EARLY_MAX: usize = 3;
+
+/// A packet without data: what its header says, and what passes besides.
+#[derive(Clone, Copy, Debug)]
+struct Early {
+    now_ns: i64,
+    frame: u64,
+    wire_bytes: u32,
+    sequence: u32,
+    acknowledgement: u32,
+    /// 0 where there are none; `bits` tells.
+    stamps: (u32, u32),
+    ports: (u16, u16),
+    window: u16,
+    mss: u16,
+    identification: u16,
+    flags: Flags,
+    window_scale: u8,
+    bits: u16,
+}
+
+const SIDE: u16 = 1;
+const MSS: u16 = 1 << 1;
+const WINDOW_SCALE: u16 = 1 << 2;
+const SACK_PERMITTED: u16 = 1 << 3;
+const STAMPS: u16 = 1 << 4;
+const MALFORMED: u16 = 1 << 5;
+const IDENTIFICATION: u16 = 1 << 6;
+const CONGESTION: u16 = 1 << 7;
+const SHARED_COUNTER: u16 = 1 << 8;
+const DOUBLED: u16 = 1 << 9;
+
+impl Early {
+    /// `None` if there is more to it.
+    fn of(side: usize, passing: &Passing, segment: &Segment) -> Option<Self> {
+        let more = segment.payload_bytes > 0
+            || segment.flags.fin()
+            || segment.sack_count > 0
+            || passing.twin.is_some();
+        let bits = [
+            (side == 1, SIDE),
+            (segment.mss.is_some(), MSS),
+            (segment.window_scale.is_some(), WINDOW_SCALE),
+            (segment.sack_permitted, SACK_PERMITTED),
+            (segment.timestamps.is_some(), STAMPS),
+            (segment.malformed, MALFORMED),
+            (passing.identification.is_some(), IDENTIFICATION),
+            (passing.congestion, CONGESTION),
+            (passing.shared_counter, SHARED_COUNTER),
+            (passing.doubled, DOUBLED),
+        ];
+        (!more).then_some(Self {
+            now_ns: passing.now_ns,
+            frame: passing.frame,
+            wire_bytes: passing.wire_bytes,
+            sequence: segment.sequence,
+            acknowledgement: segment.acknowledgement,
+            stamps: segment.timestamps.unwrap_or_default(),
+            ports: segment.ports,
+            window: segment.window,
+            mss: segment.mss.unwrap_or_default(),
+            identification: passing.identification.unwrap_or_default(),
+            flags: segment.flags,
+            window_scale: segment.window_scale.unwrap_or_default(),
+            bits: bits.iter().filter(|(is, _)| *is).map(|(_, bit)| bit).sum(),
+        })
+    }
+
+    fn is(&self, bit: u16) -> bool {
+        self.bits & bit != 0
+    }
+
+    fn pass(&self, connection: &mut Connection) {
+        let passing = Passing {
+            now_ns: self.now_ns,
+            frame: self.frame,
+            wire_bytes: self.wire_bytes,
+            identification: self.is(IDENTIFICATION).then_some(self.identification),
+            shared_counter: self.is(SHARED_COUNTER),
+            congestion: self.is(CONGESTION),
+            twin: None,
+            doubled: self.is(DOUBLED),
+        };
+        let segment = Segment {
+            ports: self.ports,
+            sequence: self.sequence,
+            acknowledgement: self.acknowledgement,
+            flags: self.flags,
+            window: self.window,
+            mss: self.is(MSS).then_some(self.mss),
+            window_scale: self.is(WINDOW_SCALE).then_some(self.window_scale),
+            sack_permitted: self.is(SACK_PERMITTED),
+            timestamps: self.is(STAMPS).then_some(self.stamps),
+            malformed: self.is(MALFORMED),
+            ..Segment::default()
+        };
+        // Nothing was sent that could be proved needless.
+        connection.packet(usize::from(self.is(SIDE)), &passing, &segment, &mut Vec::new());
+    }
+}
+
+#[derive(Debug)]
+enum State {
+    Early(Vec<Early>),
+    Analysed(Box<Connection>),
+}
+
+#[derive(Debug)]
+struct One {
+    conversation: u32,
+    interface: u32,
+    state: State,
+}
+
+impl One {
+    fn connection(&self) -> Cow<'_, Connection> {
+        match &self.state {
+            State::Analysed(connection) => Cow::Borrowed(connection),
+            State::Early(packets) => Cow::Owned(analysed(self.interface, packets)),
+        }
+    }
+}
+
+fn analysed(interface: u32, packets: &[Early]) -> Connection {
+    let mut connection = Connection::at(interface);
+    packets.iter().for_each(|packet| packet.pass(&mut connection));
+    connection
+}
+
+/// By number, in the order of their first packets.
+#[derive(Debug, Default)]
+pub struct Connections(Vec<One>);
+
+impl Connections {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Is there none?
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// One by its number, and the number of its conversation.
+    pub fn get(&self, number: usize) -> Option<(u32, Cow<'_, Connection>)> {
+        self.0.get(number).map(|one| (one.conversation, one.connection()))
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, Cow<'_, Connection>)> {
+        self.0.iter().map(|one| (one.conversation, one.connection()))
+    }
+
+    /// At which interface?
+    pub(crate) fn interface(&self, number: u32) -> u32 {
+        self.0[number as usize].interface
+    }
+
+    pub(crate) fn push(&mut self, conversation: u32, interface: u32) {
+        self.0.push(One { conversation, interface, state: State::Early(Vec::new()) });
+    }
+
+    /// A packet of one passes; `timed`: it has a stamp.
+    pub(crate) fn packet(
+        &mut self,
+        number: u32,
+        side: usize,
+        (passing, timed): (&Passing, bool),
+        segment: &Segment,
+        proved: &mut Vec<u64>,
+    ) -> Option<Verdict> {
+        let One { interface, state, .. } = &mut self.0[number as usize];
+        if let State::Early(packets) = state {
+            let early = Early::of(side, passing, segment).filter(|_| timed);
+            if let Some(early) = early.filter(|_| packets.len() < EARLY_MAX) {
+                packets.reserve_exact(1);
+                packets.push(early);
+                return None;
+            }
+            *state = State::Analysed(Box::new(analysed(*interface, packets)));
+        }
+        let State::Analysed(connection) = state else { return None };
+        connection.timeless |= !timed;
+        connection.packet(side, passing, segment, proved)
+    }
+}
