@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +11,10 @@ from typing import Any
 import pytest
 
 from tests.helpers import ROOT
+from tests.scale import SCALE
 
-#: Every step with DUMBBELL_KILLS=1000; otherwise those of creation and some of the others.
-EVERY = int(os.environ.get("DUMBBELL_KILLS", "12")) >= 1000
+#: Every step with DUMBBELL_SCALE=10 or more; otherwise those of creation and some of the others.
+EVERY = SCALE >= 10
 
 
 def told(*arguments: object) -> list[dict[str, Any]]:

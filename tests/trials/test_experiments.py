@@ -1,8 +1,11 @@
 """Random experiments: each is refused with file and line, or obeys conservation and every bound.
 
+Time and memory are held against the estimate that is made before a run (`_core.budget`), not
+against a clock.
+
 `make test` runs 300. Others, or more of them:
 
-    DUMBBELL_TRIALS=5000 DUMBBELL_TRIALS_FROM=300 pytest tests/trials/test_experiments.py
+    DUMBBELL_SCALE=20 DUMBBELL_TRIALS_FROM=300 pytest tests/trials/test_experiments.py
 
 A failure names its number; `python -m tests.trials NUMBER` prints that experiment.
 """
@@ -17,19 +20,25 @@ from typing import Any
 import pytest
 
 import dumbbell
+from dumbbell import _core
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment import load_text
 from dumbbell.metrics import METRICS
 from dumbbell.results import Results
+from tests.scale import SCALE
 from tests.trials.draw import NOT_DRAWN, schema, text
 from tests.trials.experiments import experiment
 
-COUNT = int(os.environ.get("DUMBBELL_TRIALS", "300"))
+COUNT = 300 * SCALE
 FIRST = int(os.environ.get("DUMBBELL_TRIALS_FROM", "0"))
 #: So many are one test, so that a failure does not hide the next hundred.
 AT_ONCE = 25
 #: Of all experiments at most this share may be refused: the others try something.
 REFUSED_MOST = 0.15
+#: A run may take so many times its estimate, and so much whatever that is.
+EVENTS_MOST = 10
+ROWS_MOST = 5
+FEW = 2000
 
 
 def names(value: Any) -> Iterator[str]:
@@ -70,6 +79,19 @@ def breaches(results: Results) -> Iterator[str]:
         yield from metric.breaches(metric.computed(results), results)
 
 
+def beyond_budget(results: Results) -> Iterator[str]:
+    """Packets and rows beyond what was estimated."""
+    for scenario in results.runs["scenario"].unique():
+        estimate = _core.budget(scenario)
+        hops = results.pipes["arrived_packets"].sum()
+        if hops > EVENTS_MOST * estimate["events"] + FEW:
+            yield f"{hops} packets times links, {estimate['events']:.0f} were estimated"
+        rows = sum(getattr(results, name).height for name in ("samples", "queues", "probes"))
+        rows += results.packets.height + results.hops.height
+        if rows > ROWS_MOST * estimate["rows"] + FEW:
+            yield f"{rows} rows, {estimate['rows']:.0f} were estimated"
+
+
 @pytest.mark.parametrize("begin", range(FIRST, FIRST + COUNT, AT_ONCE))
 def test_random_experiments_obey_their_laws(begin: int, tmp_path: Path) -> None:
     found: list[str] = []
@@ -82,6 +104,7 @@ def test_random_experiments_obey_their_laws(begin: int, tmp_path: Path) -> None:
             continue  # what refusals say is asked above
         # Conservation is checked at the end of every run; a breach is an error of the engine.
         found += [f"{number}: {breach}" for breach in breaches(results)]
+        found += [f"{number}: {breach}" for breach in beyond_budget(results)]
         if number % 10 == 0:
             again = dumbbell.run(file)
             if again.runs["digest"].to_list() != results.runs["digest"].to_list():

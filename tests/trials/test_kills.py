@@ -1,12 +1,11 @@
 """Sweeps that are killed at random moments and resumed give what an undisturbed sweep gives.
 
-`make test` kills twelve times in four sweeps; more with DUMBBELL_KILLS=100. The moment is drawn by
+`make test` kills twelve times in four sweeps; more with DUMBBELL_SCALE=10. The moment is drawn by
 how much the journal has grown, not by a clock.
 """
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
@@ -17,9 +16,10 @@ from pathlib import Path
 import dumbbell
 from dumbbell.results import Results
 from tests.helpers import ROOT
+from tests.scale import SCALE
 
 SWEEPS = 4
-KILLS = max(1, int(os.environ.get("DUMBBELL_KILLS", "12")) // SWEEPS)
+KILLS = 12 * SCALE // SWEEPS
 TEXT = """\
 dumbbell: 1
 name: sweep
