@@ -66,12 +66,11 @@ pub(crate) fn in_hole(
     tick_ns: i64,
 ) -> Judgement {
     let Some(later) = later else { return Judgement::Retransmitted(Evidence::Time) };
-    if let Some(identification) = segment.identification {
-        return if order::sent_before(identification, later.identification) {
-            Judgement::Reordered(Evidence::Identification)
-        } else {
-            Judgement::Retransmitted(Evidence::Identification)
-        };
+    let known = segment.identification;
+    match known.and_then(|known| order::sent_before(known, later.identification)) {
+        Some(true) => return Judgement::Reordered(Evidence::Identification),
+        Some(false) => return Judgement::Retransmitted(Evidence::Identification),
+        None => {}
     }
     match segment.tsval {
         Some(tsval) if order::older(tsval, later.tsval) => {
@@ -125,6 +124,8 @@ mod tests {
         use Judgement::{Reordered, Retransmitted};
         assert_eq!(judged(Some(65_535), Some(60), 90_000_000), Reordered(Identification));
         assert_eq!(judged(Some(4), Some(50), 1_000_001), Retransmitted(Identification));
+        assert_eq!(judged(Some(30_000), Some(60), 90_000_000), Retransmitted(Timestamp));
+        assert_eq!(judged(Some(40_000), None, 90_000_000), Retransmitted(Time));
         assert_eq!(judged(None, Some(49), 90_000_000), Reordered(Timestamp));
         assert_eq!(judged(None, Some(51), 1_000_001), Retransmitted(Timestamp));
         assert_eq!(judged(None, Some(50), 9_999_999), Reordered(Time));

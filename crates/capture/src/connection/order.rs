@@ -4,6 +4,8 @@
 
 /// Neighbours whose identifications differ by more are not taken for counted.
 const STEP_MAX: u16 = 1024;
+/// Packets further apart by their identifications are not put in order by them.
+const NEAR: u16 = 4096;
 /// Steps of one that make a habit.
 const ONES_MIN: u32 = 8;
 /// As many counted steps speak for every step that is not.
@@ -123,9 +125,14 @@ impl Clock {
     }
 }
 
-/// Was the packet with `one` sent before that with `other`?
-pub(crate) fn sent_before(one: u16, other: u16) -> bool {
-    (one.wrapping_sub(other) as i16) < 0
+/// Was the packet with `one` sent before that with `other`? Unknown where they are far apart: the counter
+/// of a busy host wraps within seconds.
+pub(crate) fn sent_before(one: u16, other: u16) -> Option<bool> {
+    match (other.wrapping_sub(one), one.wrapping_sub(other)) {
+        (1..=NEAR, _) => Some(true),
+        (_, 0..=NEAR) => Some(false),
+        _ => None,
+    }
 }
 
 /// Is one timestamp older than another (RFC 7323 §5.2)?
@@ -168,6 +175,7 @@ mod tests {
         assert_eq!(after(&[65_533, 65_534, 2]).missing(), 3);
         assert_eq!(after(&[65_533, 65_534, 2, 0]).missing(), 2);
         assert_eq!(after(&[0, 0, 0]).missing(), 0);
-        assert!(sent_before(65_535, 2) && !sent_before(2, 65_535));
+        assert_eq!((sent_before(65_535, 2), sent_before(2, 65_535)), (Some(true), Some(false)));
+        assert_eq!((sent_before(7, 7), sent_before(0x1cac, 0x6798)), (Some(false), None));
     }
 }

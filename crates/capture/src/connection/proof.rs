@@ -75,8 +75,8 @@ impl Proofs {
         match (segment.identification, of_it.identification, segment.tsval, of_it.tsval) {
             (Some(own), Some(again), _, _) => {
                 let before = of_it.later.map_or(again, |(identification, _)| identification);
-                let first = order::sent_before(own, again) && order::sent_before(own, before);
-                first.then_some(Evidence::Identification)
+                let first = [again, before].map(|other| order::sent_before(own, other));
+                (first == [Some(true); 2]).then_some(Evidence::Identification)
             }
             (None, _, Some(own), Some(again)) => {
                 let before = of_it.later.map_or(again, |(_, tsval)| tsval);
