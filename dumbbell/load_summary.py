@@ -15,11 +15,11 @@ from dumbbell.studies.numbers import number, with_error
 COLUMNS: dict[str, tuple[str, str, str]] = {
     "upload_mbps": ("up\nMbit/s", "upload_mbps", ""),
     "download_mbps": ("down\nMbit/s", "download_mbps", ""),
-    "idle_ms": ("idle trip\nms", "latency_idle_ms", "ping"),
-    "loaded_ms": ("loaded\nms", "latency_ms", "ping"),
-    "p95_ms": ("95 % in\nms", "latency_p95_ms", "ping"),
-    "lost_share": ("lost", "probe_loss_ratio", "ping"),
-    "rpm": ("trips\n/ min", "rpm", ""),
+    "idle_ms": ("idle\nRTT ms", "latency_idle_ms", "ping"),
+    "loaded_ms": ("loaded\nRTT ms", "latency_ms", "ping"),
+    "p95_ms": ("p95\nRTT ms", "latency_p95_ms", "ping"),
+    "lost_share": ("probes\nlost", "probe_loss_ratio", "ping"),
+    "rpm": ("RPM", "rpm", ""),
     "voice_mos": ("speech\nMOS", "voice_mos", ""),
 }
 

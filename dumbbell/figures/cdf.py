@@ -62,7 +62,7 @@ def cdf(
         alt.Chart(alt.InlineData(values=rows))
         .mark_line(strokeWidth=1.6, interpolate="step-after")
         .encode(
-            x=alt.X("ms:Q", title="Round trip (ms)", scale=alt.Scale(type="log", nice=False)),
+            x=alt.X("ms:Q", title="RTT (ms)", scale=alt.Scale(type="log", nice=False)),
             y=alt.Y("share:Q", title="Share of the probes", scale=alt.Scale(domain=[0, 1])),
             color=alt.Color("series:N", scale=scale, sort=names, legend=legend),
             strokeDash=alt.StrokeDash("series:N", scale=dash, sort=names, legend=legend),
@@ -73,8 +73,8 @@ def cdf(
             ],
         )
     )
-    text = f"Distribution of round trips for {', '.join(names)}."
-    return Figure(title or "Distribution of round trips", text, as_spec(alt.layer(chart)))
+    text = f"CDF of the RTT for {', '.join(names)}."
+    return Figure(title or "CDF of RTT", text, as_spec(alt.layer(chart)))
 
 
 def _probes(results: Tables, chosen: Mapping[str, str], by: str | None) -> pl.DataFrame:

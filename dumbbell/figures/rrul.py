@@ -39,7 +39,7 @@ def rrul(
         points += _goodput(samples.filter(pl.col("flow").is_in(own.implode())), name)
     trips = probes.filter((pl.col("delay_ns") >= 0) & (pl.col("kind") != "one_way"))
     for flow, at, delay in trips.select("flow", "time_ns", "delay_ns").iter_rows():
-        points.append(("Round trip (ms)", flow, at / 1e9, delay / 1e6))
+        points.append(("RTT (ms)", flow, at / 1e9, delay / 1e6))
     queues = one_run(results, "queues", chosen, repeat)
     busy = queues.group_by("pipe").agg(pl.col("queued_packets").mean().alias("mean"))
     crowded = busy.sort("mean", descending=True)["pipe"][:2].to_list()
