@@ -2,7 +2,7 @@
 //! whether it was overtaken or copied on the way, whether that was needless, and where and
 //! why a packet was dropped later.
 
-use crate::flow::SubflowOf;
+use crate::endpoint::tcp::SubflowOf;
 use crate::multipath::turn::subflow_of;
 use dumbbell_model::paths::addresses;
 use dumbbell_model::rng::Rng;

@@ -1,7 +1,8 @@
 //! What the ends of TCP flows have made, and when they want to be woken.
 
+use crate::endpoint::tcp::Requests;
+use crate::endpoint::Ends;
 use crate::events::{Source, Turn};
-use crate::flow::{Ends, Requests};
 use crate::world::{World, FLOW_SOURCES, RECEIVER, REQUEST_RECEIVER, REQUEST_SENDER, SENDER};
 use dumbbell_model::Time;
 use dumbbell_packet::{Body, Segment};

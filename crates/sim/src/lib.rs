@@ -9,7 +9,7 @@ mod arrived;
 mod budget;
 mod capture;
 mod collect;
-mod datagram;
+mod endpoint;
 mod events;
 mod fetch_ahead;
 mod flow;

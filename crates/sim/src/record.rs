@@ -1,13 +1,12 @@
 //! Result tables: what was recorded over time, and the totals at the end.
 
-use crate::flow::{Ends, FlowState, TcpEnds};
+use crate::endpoint::Probe;
+use crate::flow::FlowState;
 use crate::loss::DropReason;
 use crate::multipath::Connection;
 use crate::pipe::Pipe;
-use crate::transport::sender::Phase;
 use crate::world::World;
-use dumbbell_cc::CaState;
-use dumbbell_model::scenario::{Flow, Sampling, Scenario, Traffic, Udp};
+use dumbbell_model::scenario::{Flow, Sampling, Scenario};
 use dumbbell_model::tables::{
     ConnectionRow, DropRow, FlowRow, HopRow, PacketRow, PipeRow, ProbeRow, QueueRow, SampleRow,
     Table, TransferRow,
@@ -25,16 +24,6 @@ pub(crate) struct Recorder {
 
 pub(crate) fn ns(at: Time) -> i64 {
     at.as_ns() as i64
-}
-
-fn state_name(state: CaState) -> &'static str {
-    match state {
-        CaState::Open => "Open",
-        CaState::Disorder => "Disorder",
-        CaState::Cwr => "CWR",
-        CaState::Recovery => "Recovery",
-        CaState::Loss => "Loss",
-    }
 }
 
 impl Recorder {
@@ -91,10 +80,9 @@ impl Recorder {
 }
 
 fn sample_row(at: Time, spec: &Flow, flow: &FlowState) -> SampleRow {
-    let base = SampleRow {
+    let mut row = SampleRow {
         time_ns: ns(at),
         flow: spec.name.clone(),
-        delivered_bytes: flow.delivered_bytes() as i64,
         pacing_bps: -1,
         delivery_rate_bps: -1,
         app_limited: -1,
@@ -105,34 +93,8 @@ fn sample_row(at: Time, spec: &Flow, flow: &FlowState) -> SampleRow {
         sndbuf_limited_ns: -1,
         ..SampleRow::default()
     };
-    let Ends::Tcp(tcp) = &flow.ends else { return base };
-    let sender = &tcp.sender;
-    let paced = sender.window.pacing && sender.window.pacing_rate != u64::MAX;
-    let minimum = sender.rtt.min_us();
-    SampleRow {
-        state: state_name(sender.state).to_owned(),
-        cwnd_packets: i64::from(sender.window.cwnd),
-        ssthresh_packets: i64::from(sender.window.ssthresh),
-        in_flight_packets: i64::from(sender.in_flight()),
-        sacked_packets: i64::from(sender.sacked_out),
-        lost_packets: i64::from(sender.lost_out),
-        reordering_packets: i64::from(sender.reordering),
-        srtt_ns: i64::from(sender.rtt.srtt_us8 >> 3) * 1000,
-        rttvar_ns: i64::from(sender.rtt.mdev_us4 >> 2) * 1000,
-        rtt_min_ns: if minimum == u32::MAX { -1 } else { i64::from(minimum) * 1000 },
-        rto_ns: (sender.tick.to_us(sender.rto_jiffies()) * 1000) as i64,
-        pacing_bps: if paced { (sender.window.pacing_rate * 8) as i64 } else { -1 },
-        rwnd_bytes: sender.snd_wnd as i64,
-        unsent_bytes: sender.write_seq.saturating_sub(sender.snd_nxt) as i64,
-        acked_bytes: sender.snd_una.min(sender.write_seq) as i64,
-        retransmitted_packets: sender.counters.retransmitted as i64,
-        delivered_packets: sender.delivered as i64,
-        delivery_rate_bps: sender.rate.delivery_bps(sender.mss),
-        app_limited: i64::from(sender.rate.last_limited),
-        spurious_packets: sender.dsack_dups as i64,
-        delivered_ce_packets: sender.ecn.delivered_ce as i64,
-        ..base
-    }
+    flow.ends.sample(&mut row);
+    row
 }
 
 fn queue_row(at: Time, pipe: &mut Pipe) -> QueueRow {
@@ -179,12 +141,27 @@ fn queue_row(at: Time, pipe: &mut Pipe) -> QueueRow {
 }
 
 /// NaN where nothing was counted.
-fn mean(sum: f64, count: u64) -> f64 {
+pub(crate) fn mean(sum: f64, count: u64) -> f64 {
     if count == 0 {
         f64::NAN
     } else {
         sum / count as f64
     }
+}
+
+/// Rows of the probes of a flow, in the order in which they were sent.
+pub(crate) fn probe_rows<'a>(
+    flow: &'a str,
+    kind: &'a str,
+    probes: &'a [Probe],
+) -> impl Iterator<Item = ProbeRow> + 'a {
+    probes.iter().enumerate().map(move |(number, probe)| ProbeRow {
+        time_ns: ns(probe.sent),
+        flow: flow.to_owned(),
+        kind: kind.to_owned(),
+        probe_number: number as i64,
+        delay_ns: probe.delay.map_or(-1, |delay| delay.as_ns() as i64),
+    })
 }
 
 impl World<'_> {
@@ -212,7 +189,7 @@ impl World<'_> {
             .flows
             .iter()
             .zip(&self.flows)
-            .filter_map(|(spec, flow)| transfer_row(spec, flow))
+            .filter_map(|(spec, flow)| flow.ends.transfer(spec, flow.start))
             .chain(self.sessions.iter().flat_map(|session| session.visit.transfers()))
             .chain(self.connection_transfers())
             .collect();
@@ -246,20 +223,7 @@ impl World<'_> {
         }
         let mut rows = Vec::new();
         for (spec, flow) in self.scenario.flows.iter().zip(&self.flows) {
-            let (kind, probes) = match (&flow.ends, &spec.traffic) {
-                (Ends::Udp { source, .. }, _) => ("one_way", source.probes.as_deref()),
-                (Ends::Ping(ping), Traffic::Ping(of)) => {
-                    (of.protocol.name(), Some(ping.probes.as_slice()))
-                }
-                _ => continue,
-            };
-            rows.extend(probes.into_iter().flatten().enumerate().map(|(number, probe)| ProbeRow {
-                time_ns: ns(probe.sent),
-                flow: spec.name.clone(),
-                kind: kind.to_owned(),
-                probe_number: number as i64,
-                delay_ns: probe.delay.map_or(-1, |delay| delay.as_ns() as i64),
-            }));
+            flow.ends.probes(spec, &mut rows);
         }
         rows
     }
@@ -274,7 +238,6 @@ impl World<'_> {
             established_ns: ns(flow.start),
             last_delivery_ns: -1,
             end_ns: ns(flow.stop.unwrap_or(self.end)),
-            delivered_bytes: flow.delivered_bytes() as i64,
             sent_packets: flow.sent[0] as i64,
             sent_bytes: flow.sent_bytes as i64,
             received_packets: flow.received_packets as i64,
@@ -293,69 +256,14 @@ impl World<'_> {
             rtt_mean_ns: f64::NAN,
             ..FlowRow::default()
         };
-        match (&flow.ends, &spec.traffic) {
-            (Ends::Tcp(tcp), Traffic::Tcp(traffic)) => {
-                row.kind = "tcp".to_owned();
-                row.congestion_control = traffic.congestion_control.entry().name.to_owned();
-                fill_tcp(&mut row, tcp, flow, self.end);
-                if let Some(of) = tcp.subflow {
-                    row.kind = "subflow".to_owned();
-                    row.connection = self.scenario.connections[of.connection as usize].name.clone();
-                }
-            }
-            (Ends::Udp { sink, .. }, traffic) => {
-                row.kind = "udp".to_owned();
-                if let Traffic::Udp(Udp { codec: Some(codec), .. }) = traffic {
-                    row.codec = codec.name().to_owned();
-                }
-                row.data_packets = flow.sent[0] as i64;
-                row.last_delivery_ns = sink.last_delivery.map_or(-1, ns);
-            }
-            (Ends::Ping(ping), _) => {
-                row.kind = "ping".to_owned();
-                row.data_packets = ping.sent as i64;
-                row.last_delivery_ns = ping.last_delivery.map_or(-1, ns);
-                row.rtt_mean_ns = mean(ping.rtt_ps as f64 / 1000.0, ping.answered);
-                if ping.answered > 0 {
-                    row.rtt_min_ns = (ping.rtt_min_ps / 1000) as i64;
-                }
-            }
-            (Ends::Tcp(_), _) => {}
+        flow.ends.totals(spec, flow, self.end, &mut row);
+        if let Some(of) = self.subflow(index as u32) {
+            row.kind = "subflow".to_owned();
+            row.connection = self.scenario.connections[of.connection as usize].name.clone();
         }
         self.taps.fill(&mut row, index, &self.scenario.taps);
         row
     }
-}
-
-fn fill_tcp(row: &mut FlowRow, tcp: &TcpEnds, flow: &FlowState, end: Time) {
-    let sender = &tcp.sender;
-    let counters = &sender.counters;
-    row.established_ns = sender.established_at.map_or(-1, ns);
-    row.last_delivery_ns = tcp.receiver.last_delivery.map_or(-1, ns);
-    row.end_ns = match sender.phase {
-        Phase::Finished(at) | Phase::GivenUp(at) => ns(at),
-        Phase::Closed | Phase::SynSent { .. } | Phase::Established => ns(end),
-    };
-    row.data_packets = counters.data_packets as i64;
-    row.retransmitted_packets = counters.retransmitted as i64;
-    row.fast_retransmitted_packets = counters.fast as i64;
-    row.timeout_retransmitted_packets = counters.timeout as i64;
-    row.probe_retransmitted_packets = counters.probe as i64;
-    // Linux may put several segments into one when it sends them again; each of them that comes late
-    // is a duplicate, and one retransmission was needless.
-    let needless = tcp.receiver.duplicate_packets - flow.copies;
-    row.spurious_retransmitted_packets = needless.min(counters.retransmitted) as i64;
-    row.paws_rejected_packets = tcp.receiver.paws_rejected_packets as i64;
-    row.timeouts = counters.timeouts as i64;
-    row.recoveries = counters.recoveries as i64;
-    row.undos = counters.undos as i64;
-    row.reordering_packets = i64::from(sender.reordering);
-    row.rtt_min_ns = sender.rtt.least_us.map_or(-1, |us| (us * 1000) as i64);
-    let sums = &flow.windows;
-    row.cwnd_max_packets = sums.cwnd_max as i64;
-    row.cwnd_mean_packets = mean(sums.cwnd as f64, sums.samples);
-    row.in_flight_mean_packets = mean(sums.in_flight as f64, sums.samples);
-    row.srtt_mean_ns = mean(sums.srtt_us8 as f64 / 8.0 * 1000.0, sums.samples);
 }
 
 fn pipe_row(pipe: &Pipe, rate: Option<Rate>, duration_ps: f64) -> PipeRow {
@@ -381,23 +289,4 @@ fn pipe_row(pipe: &Pipe, rate: Option<Rate>, duration_ps: f64) -> PipeRow {
         sojourn_mean_ns: mean(stats.sojourn_ps as f64 / 1000.0, stats.sojourn_packets),
         sojourn_max_ns: (stats.sojourn_max_ps / 1000) as i64,
     }
-}
-
-fn transfer_row(spec: &Flow, flow: &FlowState) -> Option<TransferRow> {
-    let Ends::Tcp(tcp) = &flow.ends else { return None };
-    if tcp.requests.is_some() || tcp.subflow.is_some() {
-        return None; // Its objects are transfers, or its connection is.
-    }
-    let Phase::Finished(_) = tcp.sender.phase else { return None };
-    Some(TransferRow {
-        flow: spec.name.clone(),
-        group: spec.group.clone(),
-        session: String::new(),
-        object: String::new(),
-        start_ns: ns(flow.start),
-        request_ns: -1,
-        first_byte_ns: -1,
-        end_ns: tcp.receiver.last_delivery.map_or(-1, ns),
-        transfer_bytes: flow.delivered_bytes() as i64,
-    })
 }

@@ -1,8 +1,10 @@
 //! Sessions in the simulator: what happens on their connections is told to the visit, and what it
 //! asks for is done.
 
+use crate::endpoint::tcp::TcpEnds;
+use crate::endpoint::Ends;
 use crate::events::Source;
-use crate::flow::{Ends, FlowState, TcpEnds};
+use crate::flow::FlowState;
 use crate::world::World;
 use dumbbell_model::Scenario;
 use dumbbell_web::Command;
@@ -19,7 +21,7 @@ pub(crate) fn connection_of(scenario: &Scenario, flow: &str) -> Option<(usize, u
 fn ends(flows: &mut [FlowState], flow: u32) -> Option<&mut TcpEnds> {
     match &mut flows[flow as usize].ends {
         Ends::Tcp(tcp) => Some(tcp),
-        Ends::Udp { .. } | Ends::Ping(_) => None,
+        Ends::Udp(_) | Ends::Ping(_) => None,
     }
 }
 

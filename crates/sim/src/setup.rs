@@ -2,9 +2,12 @@
 
 use crate::arena::Arena;
 use crate::capture::Capture;
-use crate::datagram::{PingState, UdpSink, UdpSource};
+use crate::endpoint::ping::PingState;
+use crate::endpoint::tcp::{Requests, TcpEnds, WindowSums};
+use crate::endpoint::udp::{UdpEnds, UdpSink, UdpSource};
+use crate::endpoint::Ends;
 use crate::events::EventQueue;
-use crate::flow::{Ends, FlowState, Requests, TcpEnds, WindowSums};
+use crate::flow::FlowState;
 use crate::hops::Hops;
 use crate::ip_fragment::Reassembly;
 use crate::lookahead::patient;
@@ -214,13 +217,14 @@ fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64
                 let receiver = Receiver::new(&sending, ALL_AT_ONCE);
                 Box::new(Requests { sender, receiver, session, connection, connected: false })
             });
-            Ends::Tcp(Box::new(TcpEnds { sender, receiver, requests, subflow }))
+            let windows = WindowSums::default();
+            Ends::Tcp(Box::new(TcpEnds { sender, receiver, requests, subflow, windows }))
         }
         Traffic::Udp(udp) => {
             let source = UdpSource::new(*udp, start, until, scenario.sampling.probes);
-            Ends::Udp { source, sink: UdpSink::default() }
+            Ends::Udp(Box::new(UdpEnds { source, sink: UdpSink::default() }))
         }
-        Traffic::Ping(ping) => Ends::Ping(PingState::new(*ping, start, until)),
+        Traffic::Ping(ping) => Ends::Ping(Box::new(PingState::new(*ping, start, until))),
     };
     // A session opens its connections when it needs them.
     let waits = matches!(&ends, Ends::Tcp(tcp) if tcp.requests.is_some());
@@ -237,7 +241,6 @@ fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64
         reorder: Reorder::default(),
         arrived: None,
         copies: 0,
-        windows: WindowSums::default(),
     }
 }
 

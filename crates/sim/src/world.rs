@@ -2,8 +2,9 @@
 
 use crate::arena::{Arena, Handle};
 use crate::capture::Capture;
+use crate::endpoint::Ends;
 use crate::events::{EventQueue, Source};
-use crate::flow::{Ends, FlowState};
+use crate::flow::FlowState;
 use crate::hops::Hops;
 use crate::ip_fragment::{Fragment, Reassembly};
 use crate::loss::{DropReason, LossModel};
@@ -461,10 +462,10 @@ impl World<'_> {
             self.hand_over(handle);
             return;
         }
-        let before = flow.duplicate_packets();
+        let before = flow.ends.duplicate_packets();
         self.hand_over(handle);
         let flow = &mut self.flows[handle.flow as usize];
-        flow.copies += flow.duplicate_packets() - before;
+        flow.copies += flow.ends.duplicate_packets() - before;
     }
 
     /// Its end takes the packet.
@@ -506,10 +507,7 @@ impl World<'_> {
                     self.collect_sender(handle.flow);
                 }
             }
-            (
-                Ends::Udp { sink, source },
-                &Body::Udp { datagram, payload_bytes, fragment, fragments },
-            ) => {
+            (Ends::Udp(udp), &Body::Udp { datagram, payload_bytes, fragment, fragments }) => {
                 let whole = if fragments == 1 {
                     Some(u64::from(payload_bytes))
                 } else {
@@ -526,8 +524,8 @@ impl World<'_> {
                     self.reassembly[to as usize].arrive(now, from, part)
                 };
                 if let Some(bytes) = whole {
-                    if sink.deliver(now, datagram, bytes) {
-                        source.arrived(now, datagram);
+                    if udp.sink.deliver(now, datagram, bytes) {
+                        udp.source.arrived(now, datagram);
                     }
                 }
             }
@@ -602,10 +600,10 @@ impl World<'_> {
                 }
                 self.collect(flow as u32);
             }
-            (Ends::Udp { source: udp, .. }, TRAFFIC) => {
+            (Ends::Udp(udp), TRAFFIC) => {
                 let mut out = Vec::new();
-                udp.send(now, &mut out);
-                if let Some(at) = udp.next_at() {
+                udp.source.send(now, &mut out);
+                if let Some(at) = udp.source.next_at() {
                     self.events.set(source, at);
                 }
                 self.outbox.extend(out.into_iter().map(|(f, body)| (flow as u32, true, f, body)));
@@ -632,8 +630,8 @@ impl World<'_> {
             match &flow.ends {
                 Ends::Tcp(tcp) if tcp.requests.is_some() => {}
                 Ends::Tcp(_) => self.events.set((source + START_STOP) as Source, flow.start),
-                Ends::Udp { source: udp, .. } => {
-                    if let Some(at) = udp.next_at() {
+                Ends::Udp(udp) => {
+                    if let Some(at) = udp.source.next_at() {
                         self.events.set((source + TRAFFIC) as Source, at);
                     }
                 }

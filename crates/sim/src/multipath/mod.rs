@@ -12,7 +12,9 @@ pub(crate) mod send;
 mod tests;
 pub(crate) mod turn;
 
-use crate::flow::{Ends, FlowState, TcpEnds};
+use crate::endpoint::tcp::TcpEnds;
+use crate::endpoint::Ends;
+use crate::flow::FlowState;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use receive::DataReceiver;
@@ -60,7 +62,7 @@ impl Subflows<'_> {
     pub(crate) fn ends(&mut self, subflow: usize) -> &mut TcpEnds {
         match &mut self.flows[self.numbers[subflow] as usize].ends {
             Ends::Tcp(tcp) => tcp,
-            Ends::Udp { .. } | Ends::Ping(_) => unreachable!("validated: subflows are TCP"),
+            Ends::Udp(_) | Ends::Ping(_) => unreachable!("validated: subflows are TCP"),
         }
     }
 

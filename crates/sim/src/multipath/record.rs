@@ -1,7 +1,9 @@
 //! Rows of the result tables for connections: what their subflows come to, and what only they have.
 
 use super::Connection;
-use crate::flow::{Ends, FlowState, TcpEnds};
+use crate::endpoint::tcp::TcpEnds;
+use crate::endpoint::Ends;
+use crate::flow::FlowState;
 use crate::record::ns;
 use crate::world::World;
 use dumbbell_model::tables::{ConnectionRow, FlowRow, SampleRow, TransferRow};
@@ -10,7 +12,7 @@ use dumbbell_model::Time;
 fn tcp(flow: &FlowState) -> Option<&TcpEnds> {
     match &flow.ends {
         Ends::Tcp(tcp) => Some(tcp),
-        Ends::Udp { .. } | Ends::Ping(_) => None,
+        Ends::Udp(_) | Ends::Ping(_) => None,
     }
 }
 

@@ -5,7 +5,7 @@
 #[path = "../../tests/lab/mod.rs"]
 mod lab;
 
-use crate::flow::Ends;
+use crate::endpoint::Ends;
 use crate::world::World;
 use dumbbell_model::scenario::{Algorithm, Change, Loss, Reordering, Scenario, Scheduler, Source};
 use dumbbell_model::Span;

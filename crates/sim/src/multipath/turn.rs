@@ -4,8 +4,10 @@
 use super::receive::DataReceiver;
 use super::send::{Context, DataSender};
 use super::{Connection, Stage, Subflows};
+use crate::endpoint::tcp::SubflowOf;
+use crate::endpoint::Ends;
 use crate::events::Source;
-use crate::flow::{Ends, FlowState, SubflowOf};
+use crate::flow::FlowState;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::{Phase, Sender};
 use crate::transport::subflow::Role;
@@ -380,7 +382,7 @@ impl World<'_> {
     pub(crate) fn subflow(&self, flow: u32) -> Option<SubflowOf> {
         match &self.flows[flow as usize].ends {
             Ends::Tcp(tcp) => tcp.subflow,
-            Ends::Udp { .. } | Ends::Ping(_) => None,
+            Ends::Udp(_) | Ends::Ping(_) => None,
         }
     }
 }

@@ -1,14 +1,40 @@
-//! Traffic without TCP: UDP at a constant bit rate, and ping.
+//! UDP at a constant bit rate.
 
-use dumbbell_model::scenario::{Ping, Udp, TIMER_SLACK};
+use super::{frame_bytes, Probe};
+use crate::flow::FlowState;
+use crate::record::{ns, probe_rows};
+use dumbbell_model::scenario::{Flow, Traffic, Udp, TIMER_SLACK};
+use dumbbell_model::tables::{FlowRow, ProbeRow, SampleRow};
 use dumbbell_model::{Span, Time};
-use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
+use dumbbell_packet::frame::{IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
 use dumbbell_packet::Body;
 use std::collections::VecDeque;
 
-/// Frame of an IP packet with so many bytes above IP.
-fn frame_bytes(ip_payload: u64) -> u32 {
-    ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES + ip_payload as u32
+/// Both ends of a flow of datagrams.
+pub(crate) struct UdpEnds {
+    pub(crate) source: UdpSource,
+    pub(crate) sink: UdpSink,
+}
+
+impl UdpEnds {
+    pub(crate) fn sample(&self, row: &mut SampleRow) {
+        row.delivered_bytes = self.sink.delivered_bytes as i64;
+    }
+
+    pub(crate) fn totals(&self, spec: &Flow, flow: &FlowState, row: &mut FlowRow) {
+        row.kind = "udp".to_owned();
+        if let Traffic::Udp(Udp { codec: Some(codec), .. }) = &spec.traffic {
+            row.codec = codec.name().to_owned();
+        }
+        row.delivered_bytes = self.sink.delivered_bytes as i64;
+        row.data_packets = flow.sent[0] as i64;
+        row.last_delivery_ns = self.sink.last_delivery.map_or(-1, ns);
+    }
+
+    pub(crate) fn probes(&self, spec: &Flow, rows: &mut Vec<ProbeRow>) {
+        let probes = self.source.probes.as_deref().unwrap_or_default();
+        rows.extend(probe_rows(&spec.name, "one_way", probes));
+    }
 }
 
 /// Sends datagrams at a constant bit rate.
@@ -22,14 +48,6 @@ pub(crate) struct UdpSource {
     wakes: u64,
     /// Of each datagram, where probes are kept.
     pub(crate) probes: Option<Vec<Probe>>,
-}
-
-/// A packet that asks how long its way takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Probe {
-    pub(crate) sent: Time,
-    /// Until its answer, or itself, was there.
-    pub(crate) delay: Option<Span>,
 }
 
 impl UdpSource {
@@ -134,63 +152,6 @@ impl UdpSink {
         self.delivered_bytes += payload_bytes;
         self.last_delivery = Some(now);
         true
-    }
-}
-
-/// Echo requests at an interval, and what came back.
-pub(crate) struct PingState {
-    spec: Ping,
-    start: Time,
-    stop: Time,
-    pub(crate) sent: u64,
-    pub(crate) probes: Vec<Probe>,
-    pub(crate) answered: u64,
-    pub(crate) rtt_ps: u128,
-    pub(crate) rtt_min_ps: u64,
-    pub(crate) last_delivery: Option<Time>,
-}
-
-impl PingState {
-    pub(crate) fn new(spec: Ping, start: Time, stop: Time) -> Self {
-        Self {
-            spec,
-            start,
-            stop,
-            sent: 0,
-            probes: Vec::new(),
-            answered: 0,
-            rtt_ps: 0,
-            rtt_min_ps: u64::MAX,
-            last_delivery: None,
-        }
-    }
-
-    pub(crate) fn next_at(&self) -> Option<Time> {
-        let at = self.start + Span::from_ps(self.sent * self.spec.interval.as_ps());
-        (at < self.stop).then_some(at)
-    }
-
-    pub(crate) fn request(&mut self, now: Time) -> (u32, Body) {
-        let number = self.sent;
-        self.sent += 1;
-        self.probes.push(Probe { sent: now, delay: None });
-        self.frame(number)
-    }
-
-    pub(crate) fn frame(&self, number: u64) -> (u32, Body) {
-        let payload_bytes = self.spec.payload_bytes as u32;
-        let frame = frame_bytes(self.spec.payload_bytes + u64::from(UDP_HEADER_BYTES));
-        (frame, Body::Ping { number, payload_bytes })
-    }
-
-    pub(crate) fn reply(&mut self, now: Time, number: u64) {
-        let probe = &mut self.probes[number as usize];
-        let rtt = now.since(probe.sent).as_ps();
-        probe.delay.get_or_insert(now.since(probe.sent));
-        self.answered += 1;
-        self.rtt_ps += u128::from(rtt);
-        self.rtt_min_ps = self.rtt_min_ps.min(rtt);
-        self.last_delivery = Some(now);
     }
 }
 
