@@ -164,7 +164,7 @@ def test_what_is_repaired_is_said(change: Any, note: str) -> None:
         (json.dumps(HAR)[:900], "no HAR file"),
         ("[]", "log.entries is missing"),
         ('{"log": {"entries": {}}}', "log.entries is missing"),
-        ('{"log": {"entries": []}}', "no entry can be used"),
+        ('{"log": {"entries": []}}', "log.entries is empty"),
         ('{"log": {"entries": [1, null, {}]}}', "no entry can be used; 2 entries are none"),
         ("[" * 100_000, "no HAR file"),
     ],

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any
+from functools import cache
+from typing import Annotated, Any, Self, cast
 
 from pydantic import (
     BaseModel,
@@ -76,10 +77,21 @@ class Strict(BaseModel):
         """The fields as written in the file."""
         return tuple(info.alias or name for name, info in cls.model_fields.items())
 
+    @classmethod
+    def made(cls, fields: Mapping[str, Any]) -> Self:
+        """A model of fields that were checked: a copy of the empty one costs least."""
+        return cast("Self", _empty(cls).model_copy(update=fields))
+
     def given(self) -> dict[str, Any]:
         """The fields that were written, by attribute, `null` counting as not written."""
         values = {name: getattr(self, name) for name in self.model_fields_set}
         return {name: value for name, value in values.items() if value is not None}
+
+
+@cache
+def _empty(kind: type[Strict]) -> Strict:
+    """The model without any field."""
+    return kind.model_construct()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -227,6 +227,8 @@ class PipeSpec(Strict):
 
     def override(self, over: PipeSpec | None) -> PipeSpec:
         """These fields with those of `over` in their place."""
+        if over is None and type(self) is PipeSpec:
+            return self
         merged = self.pipe()
         if over is not None:
             given = over.pipe()
@@ -240,7 +242,7 @@ class PipeSpec(Strict):
                 if other in given:
                     merged.pop(one, None)
             merged |= given
-        return PipeSpec.model_construct(set(merged), **merged)
+        return PipeSpec.made(merged)
 
 
 def _shapes(given: dict[str, Any]) -> bool:

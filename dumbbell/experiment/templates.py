@@ -57,13 +57,13 @@ class Topology:
             "forward": ways[0],
             "backward": ways[1],
         }
-        self.links.append((LinkSpec.model_construct(set(fields), **fields), at))
+        self.links.append((LinkSpec.made(fields), at))
 
 
 def piped(spec: PipeSpec, **fields: Any) -> PipeSpec:
     """A pipe with some fields replaced."""
     values = spec.pipe() | fields
-    return PipeSpec.model_construct(set(values), **values)
+    return PipeSpec.made(values)
 
 
 def shaped(spec: PipeSpec, delay_ns: int) -> PipeSpec:
@@ -77,12 +77,12 @@ def shaped(spec: PipeSpec, delay_ns: int) -> PipeSpec:
         given.setdefault("delay", delay_ns)
         if ("rate" in given or "shaper" in given) and not given.keys() & {"buffer", "queue"}:
             given["buffer"] = ONE_BDP
-    return PipeSpec.model_construct(set(given), **given)
+    return PipeSpec.made(given)
 
 
 def router(spray: SpraySpec | None) -> RouterSpec:
     """A router that sprays, or not."""
-    return RouterSpec.model_construct({"spray"}, spray=spray)
+    return RouterSpec.made({"spray": spray})
 
 
 def halves(rtt_ns: int) -> tuple[int, int]:
@@ -271,7 +271,7 @@ class ParallelPathsTemplate(BothWays):
         if self.use is not None:
             for here, ends, link in (("r1", sinks, "r1-p{}"), ("r2", sources, "p{}-r2")):
                 via = [link.format(i) for i in used]
-                route = RouteSpec.model_construct(at=[here], to=ends, via=via)
+                route = RouteSpec.made({"at": [here], "to": ends, "via": via})
                 out.routes.append((route, (*at, "use")))
         return out
 

@@ -456,9 +456,13 @@ impl Connection {
         let stream =
             one.stream.get_or_insert_with(|| Box::new(Stream::new(origin, known.is_some())));
         let verdict = stream.data(&data);
-        // What is repeated is no new request.
-        let goes_on = verdict.is_some_and(|verdict| {
-            matches!(verdict.judgement, Judgement::New | Judgement::Reordered(_))
+        // What is repeated is no new request. What was lost ahead of the tap passes for the first time.
+        let goes_on = verdict.is_some_and(|verdict| match verdict.judgement {
+            Judgement::New | Judgement::Reordered(_) => true,
+            Judgement::Retransmitted(evidence) => {
+                !matches!(evidence, Evidence::SeenBefore | Evidence::Acknowledged)
+            }
+            Judgement::Copy(_) | Judgement::KeepAlive => false,
         });
         if segment.payload_bytes > 0 && goes_on {
             one.turns += u64::from(self.last_data != Some(side));
