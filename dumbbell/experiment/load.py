@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
 from pydantic import ValidationError
 
 from dumbbell import _core
@@ -270,7 +271,7 @@ def _cell(
 
 def canonical(scenario: Mapping[str, Any]) -> str:
     """The one JSON text of a scenario: sorted keys, no spaces."""
-    return json.dumps(scenario, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return orjson.dumps(scenario, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def _bounded(name: str, value: int, low: int, high: int) -> int:
