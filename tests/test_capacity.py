@@ -23,6 +23,7 @@ def pipe(**fields: Any) -> dict[str, Any]:
         "delay_ns": 0,
         "jitter_ns": 0,
         "reordering": None,
+        "duplication": 0.0,
         "changes": [],
     }
     return plain | fields
@@ -57,6 +58,10 @@ def test_a_bucket_may_pass_its_burst_beyond_its_rate() -> None:
     assert surplus_bits(found, 1514) == 8 * (1514 + 5000)
     assert least_time_s(found, 5000) == 0
     assert least_time_s(found, 5000 + 125_000) == 1.0
+    # A wire below a discipline is a bucket of one frame.
+    codel = pipe(queue={"codel": {"limit_packets": 1000}})
+    assert least_time_s(codel, 1514 + 125_000) == 1.0
+    assert least_time_s(pipe(), 125_000) == 1.0
     policed = pipe(policer={"rate_bps": 500_000, "burst_bytes": 5000})
     assert least_time_s(policed, 5000 + 125_000) == 2.0
 

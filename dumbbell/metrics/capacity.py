@@ -11,6 +11,8 @@ Pipe = Mapping[str, Any]
 
 #: Bytes that may leave at one delivery opportunity of a packet-delivery trace (mahimahi).
 OPPORTUNITY_BYTES = 1504
+#: What a wire's bucket holds.
+FULL_FRAME_BYTES = 1514
 _NS = 1e9
 
 
@@ -46,12 +48,24 @@ def capacity_bits(pipe: Pipe, begin_ns: int, end_ns: int) -> float:
 def burst_bits(pipe: Pipe) -> float:
     """What its token buckets may let through at once."""
     found = 0.0
+    if "serial" in pipe["shaper"] and not _is_serialised(pipe):
+        found += 8.0 * FULL_FRAME_BYTES
     if "tbf" in pipe["shaper"]:
         found += 8.0 * pipe["shaper"]["tbf"]["burst_bytes"]
     if "htb" in pipe["queue"]:
         htb = pipe["queue"]["htb"]
         found += 8.0 * (htb["burst_bytes"] + sum(one["cburst_bytes"] for one in htb["classes"]))
     return found
+
+
+def _is_serialised(pipe: Pipe) -> bool:
+    """Every frame takes its time on the wire; elsewhere a bucket of one frame stands for it."""
+    queue = pipe["queue"]
+    if "drop_tail" not in queue:
+        return "netem" in queue
+    rates = [one["rate_bps"] for one in pipe["changes"]]
+    plain = pipe["duplication"] == 0 and pipe["framing"]["mpu_bytes"] == 0
+    return plain and queue["drop_tail"]["limit_bytes"] is None and not any(rates)
 
 
 def surplus_bits(pipe: Pipe, longest_frame_bytes: int) -> float:

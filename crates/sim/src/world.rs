@@ -265,7 +265,7 @@ impl World<'_> {
             self.drop_packet(pipe, packet, reason);
         }
         match queue {
-            Some(at) if self.pipes[pipe].gathers => {
+            Some(at) if self.pipes[pipe].leaves_last(self.now, at) => {
                 self.events.set_drawn((pipe * PIPE_SOURCES + QUEUE) as Source, at, LAST);
             }
             _ => self.set(pipe * PIPE_SOURCES + QUEUE, queue),
