@@ -8,9 +8,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import dumbbell
 from dumbbell import _core
+from dumbbell.cli import app
 from dumbbell.engines.preflight import concerns_everywhere
 from dumbbell.errors import DumbbellError, ExperimentError
 from dumbbell.execution.budget import allowed, check
@@ -70,6 +72,18 @@ def test_what_would_take_too_much_is_refused_before_it_begins(name: str, tmp_pat
         dumbbell.run(file)
     for part in parts:
         assert any(word in str(refused.value) for word in part.split("|")), str(refused.value)
+
+
+def test_a_path_without_limits_is_told(tmp_path: Path) -> None:
+    text, _ = BOUNDLESS["no rate and no delay"]
+    file = tmp_path / "x.yaml"
+    file.write_text(text.replace("duration: 1 s", "duration: 2 ms"), encoding="utf-8")
+    done = CliRunner().invoke(app, ["run", str(file), "--store", str(tmp_path / "store")])
+    assert done.exit_code == 0
+    told = "".join(done.stderr.split())
+    assert "warning:" in told
+    assert "x.yaml:5" in told
+    assert "neitheraratenoradelay" in told
 
 
 def test_a_limit_that_is_raised_is_another_limit() -> None:

@@ -80,8 +80,10 @@ def _number(name: str, text: str | float) -> float:
     raise DumbbellError(f"--allow {name}={text}: should be a number, as {name}={example}")
 
 
-def check(scenario: str, raised: Allowed) -> None:
+def check(scenario: str, raised: Allowed) -> list[int]:
     """Refuses a scenario whose run would take too much.
+
+    Returns the numbers of the flows whose path has neither a rate nor a delay.
 
     Raises:
         ScenarioError: With the field that costs most, the estimate, and how to allow it.
@@ -91,6 +93,8 @@ def check(scenario: str, raised: Allowed) -> None:
         found, most = estimate[limit.key], raised.get(name, limit.most)
         if found > most:
             raise scenario_error(*_refusal(name, limit, estimate, most))
+    boundless: list[int] = estimate["boundless"]
+    return boundless
 
 
 def _refusal(name: str, limit: Limit, estimate: Mapping[str, Any], most: float) -> tuple[str, str]:

@@ -69,7 +69,8 @@ def execute(
     for note in engine.begin():
         progress.note(note)
     _check(experiment, engine, progress)
-    _afford(experiment, {task.cell for task in tasks if task.run.id not in store}, allow or {})
+    wanted = {task.cell for task in tasks if task.run.id not in store}
+    _afford(experiment, wanted, allow or {}, progress)
     planned = [task.planned for task in tasks]
     distinct = {task.run.id for task in tasks}
     damages = store.check(distinct)
@@ -131,13 +132,21 @@ def _check(experiment: Experiment, engine: Engine, progress: Progress) -> None:
                 progress.note(f"warning: {placed}")
 
 
-def _afford(experiment: Experiment, wanted: Collection[int], allow: Allowed) -> None:
-    """Refuses the cells whose runs would take too much."""
+def _afford(
+    experiment: Experiment, wanted: Collection[int], allow: Allowed, progress: Progress
+) -> None:
+    """Refuses the cells whose runs would take too much; warns once of a path without limits."""
+    told = False
     for number in sorted(wanted):
         try:
-            budget.check(experiment.cells[number].scenario, allow)
+            boundless = budget.check(experiment.cells[number].scenario, allow)
         except _core.ScenarioError as error:
             raise explain(experiment, number, error) from None
+        if boundless and not told:
+            told = True
+            message = "its path has neither a rate nor a delay: only its window limits this flow"
+            warning = scenario_error(f"flows[{boundless[0]}]", message)
+            progress.note(f"warning: {explain(experiment, number, warning)}")
 
 
 class _Stopped(Exception):
