@@ -36,9 +36,6 @@ FEW_DROPS = 20
 #: Letters of the page's causes by discipline and rate.
 CAUSES = {
     ("bfifo", "2 Mbit/s"): "A",
-    ("codel", "2 Mbit/s"): "B",
-    ("fq_codel", "2 Mbit/s"): "B",
-    ("drr", "2 Mbit/s"): "B",
 }
 
 
