@@ -1,4 +1,4 @@
-"""Everything that an experiment can name, as `crates/model/src/catalogue` describes it."""
+"""Everything that an experiment can name, and what engines know: `crates/model/src/catalogue`."""
 
 from __future__ import annotations
 
@@ -46,6 +46,16 @@ class CongestionControl:
     paced_by_fq: bool
     source: str
     about: str
+
+
+@lru_cache(maxsize=1)
+def known_columns() -> dict[str, dict[str, frozenset[str]]]:
+    """By origin (an engine, or `trace`) and table, the columns that may be known; netns: linux."""
+    origins: dict[str, dict[str, list[str]]] = json.loads(_core.catalogue())["known_columns"]
+    return {
+        origin: {table: frozenset(columns) for table, columns in tables.items()}
+        for origin, tables in origins.items()
+    }
 
 
 @lru_cache(maxsize=1)

@@ -16,15 +16,15 @@ from dumbbell.results import ExperimentInfo, Results
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNEL = ROOT / "studies" / "multipath" / "kernel.csv"
-_TYPES = {"i64": pl.Int64, "f64": pl.Float64, "String": pl.Utf8}
-_EMPTY = {"i64": 0, "f64": float("nan"), "String": ""}
+_TYPES = {"Int": pl.Int64, "Float": pl.Float64, "String": pl.Utf8}
+_EMPTY = {"Int": -1, "Float": float("nan"), "String": ""}
 _RUNS = {
     "engine": "String",
     "engine_version": "String",
     "digest": "String",
-    "wall_s": "f64",
-    "packets": "i64",
-    "events": "i64",
+    "wall_s": "Float",
+    "packets": "Int",
+    "events": "Int",
     "scenario": "String",
 }
 
@@ -33,7 +33,7 @@ def _specification() -> dict[str, dict[str, str]]:
     text = (ROOT / "crates/model/src/tables.rs").read_text(encoding="utf-8")
     tables: dict[str, dict[str, str]] = {}
     for name, body in re.findall(r'\w+Row, \w+, "(\w+)", \{(.*?)\n    \}', text, re.DOTALL):
-        tables[name] = dict(re.findall(r"(\w+): (i64|f64|String) =", body))
+        tables[name] = dict(re.findall(r"(\w+): (Int|Float|String) =", body))
     tables["runs"] = _RUNS
     return tables
 
@@ -42,7 +42,7 @@ COLUMNS = _specification()
 
 
 def table(name: str, factors: Iterable[str], rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
-    """A table from partly filled rows; what a row leaves out is 0, NaN or empty."""
+    """A table from partly filled rows; what a row leaves out is unknown."""
     kinds = COLUMNS[name]
     schema: dict[str, Any] = {"run": pl.Utf8}
     schema |= dict.fromkeys(factors, pl.Utf8)

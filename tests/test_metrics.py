@@ -72,7 +72,8 @@ def test_shares_stay_between_zero_and_one() -> None:
     assert one("sack_share", tap_acks_with_sack=45_000) == pytest.approx(0.5)
     assert one("reordered_ratio", reordered_packets=16_530) == pytest.approx(0.1)
     assert one("spurious_share", retransmitted_packets=4, spurious_retransmitted_packets=1) == 0.25
-    assert one("spurious_share") == 0.0
+    none = {"retransmitted_packets": 0, "spurious_retransmitted_packets": 0}
+    assert one("spurious_share", **none) == 0.0
 
 
 @given(
@@ -137,9 +138,17 @@ def test_jain_is_measured_per_run_over_tcp_and_udp() -> None:
     assert METRICS["jain"].measure(found)["value"].to_list() == [0.5]
 
 
-def pipes() -> Results:
-    row = {"pipe": "path1-out/forward", "arrived_packets": 1000, "dropped_overflow_packets": 10}
-    row |= {"dropped_random_packets": 5}
+def pipes(**changes: object) -> Results:
+    row: dict[str, object] = {
+        "pipe": "path1-out/forward",
+        "arrived_packets": 1000,
+        "dropped_overflow_packets": 10,
+    }
+    row |= {"dropped_random_packets": 5, "left_packets": 980, "remaining_packets": 5}
+    row |= {
+        f"dropped_{reason}_packets": 0 for reason in ("scripted", "policed", "corrupted", "aqm")
+    }
+    row |= changes
     return synthetic.results({"cc": ["cubic"]}, {"pipes": [{**KEY, **row}]})
 
 
@@ -148,6 +157,15 @@ def test_losses_by_pipe_and_reason() -> None:
     assert found["reason"].to_list() == ["overflow", "random"]
     assert found["loss_ratio"].to_list() == [0.01, 0.005]
     assert METRICS["loss_ratio"].measure(pipes())["value"].to_list() == [0.015]
+
+
+def test_the_loss_of_a_pipe_needs_no_reasons_but_all_that_was_dropped() -> None:
+    def loss(**changes: object) -> float:
+        return float(METRICS["loss_ratio"].measure(pipes(**changes))["value"][0])
+
+    assert loss(dropped_overflow_packets=-1, dropped_random_packets=-1) == pytest.approx(0.015)
+    assert math.isnan(loss(dropped_corrupted_packets=-1)), "dropped behind the pipe"
+    assert math.isnan(loss(dropped_policed_packets=-1, arrived_packets=-1))
 
 
 def test_bdp_of_single_and_multi_path() -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from dumbbell import _core
+from dumbbell.catalogue import known_columns
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "tables.md"
 _HEAD = """\
@@ -14,11 +15,20 @@ _HEAD = """\
 What every engine fills, and an analysed capture or trace as far as it can know. In Python they are
 frames of `results` (`results.flows`), in a store Parquet files; there each row begins with its run,
 levels, repeat and seed. Units are the ends of names. In columns of whole numbers -1 means never or
-not known, in others NaN does. `queues`, `samples`, `drops`, `probes`, `packets` and `hops` are kept
-where [`sampling`](experiment-file.md#sampling) says so.
+unknown, in others NaN does; no number is 0 because it is unknown. *Known from* names what fills a
+column: the simulator (sim), the kernel (linux, and netns likewise), traces of ns-2 and ns-3. A
+column that does not apply is unknown too: a window of UDP, or what a tap saw of a flow that passed
+none. A metric of unknown columns is NaN. `queues`, `samples`, `drops`, `probes`, `packets` and
+`hops` are kept where [`sampling`](experiment-file.md#sampling) says so.
 
-<!-- Written by `python -m tests.write_tables_page` from crates/model/src/tables.rs. -->
+<!-- Written by `python -m tests.write_tables_page` from crates/model/src/tables.rs, catalogue. -->
 """
+
+
+def _known_from(table: str, column: str) -> str:
+    origins = known_columns()
+    found = [origin for origin, tables in origins.items() if column in tables[table]]
+    return "all" if len(found) == len(origins) else ", ".join(found)
 
 
 def markdown() -> str:
@@ -26,10 +36,11 @@ def markdown() -> str:
     parts = [_HEAD]
     for table in json.loads(_core.tables()):
         parts.append(f"\n## {table['name']}\n\n{table['meaning']}\n\n")
-        parts.append("| column | | meaning |\n| --- | --- | --- |\n")
+        parts.append("| column | | known from | meaning |\n| --- | --- | --- | --- |\n")
         for column in table["columns"]:
             meaning = column["meaning"].replace("|", "\\|")
-            parts.append(f"| `{column['name']}` | {column['kind']} | {meaning} |\n")
+            known = _known_from(table["name"], column["name"])
+            parts.append(f"| `{column['name']}` | {column['kind']} | {known} | {meaning} |\n")
     return "".join(parts)
 
 

@@ -48,7 +48,8 @@ def sojourn(
             points.append(("Time in the queue (ms)", "shortest", second, least / 1e6))
         if dropping >= 0:
             points.append(("CoDel's count while it drops", "count", second, count * dropping))
-        points.append(("Drops per sample", "drops", second, dropped - before))
-        before = dropped
+        if dropped >= 0:
+            points.append(("Drops per sample", "drops", second, dropped - before))
+            before = dropped
     text = f"Time in the queue of {pipe}, CoDel's count and drops, over time."
     return panels(title or f"Time in the queue of {pipe}", text, points)

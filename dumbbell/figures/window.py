@@ -39,6 +39,9 @@ def window(
     samples = results.of_repeat("samples", chosen, repeat)
     if samples.is_empty():
         raise ValueError("no samples are kept here: set sampling.keep to [samples, drops]")
+    samples = samples.filter(pl.col("cwnd_packets") >= 0)  # UDP and ping have none.
+    if samples.is_empty():
+        raise ValueError("the samples that are kept here know no congestion window")
     names = samples["flow"].unique(maintain_order=True).to_list()
     if over is not None and over not in samples.columns:
         raise ValueError(f"no factor {over!r}; there are {', '.join(samples.columns)}")

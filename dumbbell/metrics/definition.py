@@ -203,6 +203,11 @@ def known(column: str) -> pl.Expr:
     return pl.when(value < 0).then(float("nan")).otherwise(value.cast(pl.Float64))
 
 
+def present(column: str) -> pl.Expr:
+    """A column of integers, null where it says -1: sums and extremes leave it out."""
+    return pl.when(pl.col(column) >= 0).then(pl.col(column))
+
+
 #: The life of a connection in seconds: from the finished handshake (first packet for UDP and
 #: ping) until everything is acknowledged after the source stopped, or the end of the run.
 LIFE_S = (

@@ -76,22 +76,31 @@ RATE = Metric(
     window=_WINDOW,
     source="as goodput_mbps, with the handshake's time",
     computed=lambda tables: _of_group(
-        tables, (pl.col("delivered_bytes") * 8e-3 / _TIME_S).mean(), needs_all=True
+        tables, (known("delivered_bytes") * 8e-3 / _TIME_S).mean(), needs_all=True
     ),
     of=("group",),
+)
+
+_SEEN = (pl.col("tap_data_packets") >= 0) & (pl.col("tap_retransmissions") >= 0)
+_DATA_PACKETS = pl.col("tap_data_packets").filter(_SEEN).sum()
+_RETRANSMITTED_PERCENT = (
+    pl.when(_DATA_PACKETS > 0)
+    .then(100 * pl.col("tap_retransmissions").filter(_SEEN).sum() / _DATA_PACKETS)
+    .otherwise(float("nan"))
 )
 
 RETRANSMITTED = Metric(
     name="group_retransmitted_percent",
     label="Retransmissions of a group",
     unit="%",
-    formula="100 · Σ tap_retransmissions / Σ tap_data_packets over the TCP flows of the group",
+    formula="100 · Σ tap_retransmissions / Σ tap_data_packets over the TCP flows of the group "
+    "that the tap saw",
     place="the flows' tap; what was lost before it and is sent again counts",
     window="the whole run",
     source="as retransmissions_at_tap",
     computed=lambda tables: _of_group(
         tables,
-        100 * pl.col("tap_retransmissions").sum() / pl.col("tap_data_packets").sum(),
+        _RETRANSMITTED_PERCENT,
         needs_all=False,
     ),
     of=("group",),

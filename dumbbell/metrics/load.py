@@ -8,7 +8,7 @@ import polars as pl
 
 from dumbbell.metrics.bdp import longest_frame_bytes
 from dumbbell.metrics.capacity import capacity_bits, frames_exceed_wire, surplus_bits
-from dumbbell.metrics.definition import Metric, Tables, keys, ratio
+from dumbbell.metrics.definition import Metric, Tables, keys, known, present, ratio
 
 WORDS = (
     "the time in which all TCP flows are under way: from the latest start_ns to the earliest "
@@ -45,7 +45,7 @@ def _direction(tables: Tables, end: str) -> pl.DataFrame:
         .unique()
     )
     window_s = (pl.col("load_end_ns") - pl.col("load_start_ns")) / 1e9
-    rate = ratio(pl.col("delivered_bytes") * 8e-6, window_s)
+    rate = ratio(known("delivered_bytes") * 8e-6, window_s)
     carried = (
         tables.flows.filter(pl.col("kind").is_in(["tcp", "mptcp"]))
         .join(clients, on=["run", end], how="semi")
@@ -94,7 +94,7 @@ def _measure_utilisation(tables: Tables) -> pl.DataFrame:
         .filter(inside)
         .group_by("run", "pipe")
         .agg(
-            (pl.col("sent_bytes").max() - pl.col("sent_bytes").min()).alias("bytes"),
+            (present("sent_bytes").max() - present("sent_bytes").min()).alias("bytes"),
             pl.col("time_ns").min().alias("begin_ns"),
             pl.col("time_ns").max().alias("end_ns"),
         )

@@ -14,8 +14,8 @@ def losses(tables: Tables) -> pl.DataFrame:
     """Losses of each pipe by reason, one row per run, pipe and reason.
 
     Columns: `run`, the factors, `repeat`, `seed`, `pipe`, `reason`, `arrived_packets`,
-    `dropped_packets`, `loss_ratio` (dropped / offered, 0–1). Source: RFC 7680 (one-way loss),
-    taken per pipe.
+    `dropped_packets` (-1: unknown), `loss_ratio` (dropped / offered, 0–1; NaN: unknown).
+    Source: RFC 7680 (one-way loss), taken per pipe.
     """
     columns = [f"dropped_{reason}_packets" for reason in REASONS]
     return (
@@ -28,18 +28,20 @@ def losses(tables: Tables) -> pl.DataFrame:
         )
         .with_columns(
             pl.col("reason").str.strip_prefix("dropped_").str.strip_suffix("_packets"),
-            ratio(known("dropped_packets"), pl.col("arrived_packets")).alias("loss_ratio"),
+            ratio(known("dropped_packets"), known("arrived_packets")).alias("loss_ratio"),
         )
         .sort([*keys(tables), "pipe"], maintain_order=True)
     )
 
 
 def _measure_pipe_loss(tables: Tables) -> pl.DataFrame:
-    # What an engine cannot tell apart stands in one column, and -1 in the other.
-    columns = (pl.col(f"dropped_{reason}_packets").clip(lower_bound=0) for reason in REASONS)
-    dropped = pl.sum_horizontal(columns)
+    by_reason = sum((known(f"dropped_{reason}_packets") for reason in REASONS), start=pl.lit(0.0))
+    # An engine may not tell reasons apart, but for damage, which a receiver finds behind the pipe.
+    gone = known("arrived_packets") - known("left_packets") - known("remaining_packets")
+    apart = by_reason.is_nan() & known("dropped_corrupted_packets").is_not_nan()
+    dropped = pl.when(apart).then(gone).otherwise(by_reason)
     return tables.pipes.select(
-        *keys(tables), "pipe", ratio(dropped, pl.col("arrived_packets")).alias("value")
+        *keys(tables), "pipe", ratio(dropped, known("arrived_packets")).alias("value")
     )
 
 
@@ -49,7 +51,7 @@ PIPE_LOSS = Metric(
     unit="share",
     formula="Σ over reasons of dropped packets / packets offered to the pipe; "
     "`dumbbell.metrics.losses` gives it by reason (overflow, random, scripted, policed, "
-    "corrupted, aqm)",
+    "corrupted, aqm). Where an engine does not tell these apart: offered − left − remaining",
     place="each direction of each link",
     window="the whole run",
     source="RFC 7680 (one-way loss), taken per pipe",

@@ -13,7 +13,7 @@ _SPAN = (pl.col("end_ns").max() - pl.col("start_ns").filter(pl.col("start_ns") >
 
 def _measure_pipe_rate(tables: Tables) -> pl.DataFrame:
     spans = tables.flows.group_by("run").agg(_SPAN.alias("span_s"))
-    ip_bytes = pl.col("left_bytes") - ETHERNET_HEADER_BYTES * pl.col("left_packets")
+    ip_bytes = known("left_bytes") - ETHERNET_HEADER_BYTES * known("left_packets")
     return tables.pipes.join(spans, on="run", maintain_order="left").select(
         *keys(tables), "pipe", ratio(ip_bytes * 1e-3, pl.col("span_s")).alias("value")
     )
@@ -41,7 +41,7 @@ FLOW_LOSS = Metric(
     place="all pipes on the flow's way",
     window="the whole run",
     source="study 3: (sent − received) / sent; RFC 7680",
-    computed=per_flow(ratio(known("dropped_packets"), pl.col("sent_packets")), (*TCP, "udp")),
+    computed=per_flow(ratio(known("dropped_packets"), known("sent_packets")), (*TCP, "udp")),
 )
 
 
@@ -53,7 +53,7 @@ def _measure_connections(tables: Tables, value: pl.Expr) -> pl.DataFrame:
 
 
 def _share_of_carried(column: str) -> pl.Expr:
-    return ratio(known(column), pl.col("carried_bytes"))
+    return ratio(known(column), known("carried_bytes"))
 
 
 DUPLICATES = Metric(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from dumbbell.metrics.definition import TCP, Metric, known, per_flow, ratio
 
 _RUN = "the whole run"
@@ -32,7 +30,7 @@ AT_TAP = Metric(
     place="the flow's tap; what was lost before it and is sent again counts",
     window=_RUN,
     source="RFC 4898 tcpEStatsPerfSegsRetrans, inferred at a tap",
-    computed=per_flow(pl.col("tap_retransmissions"), TCP),
+    computed=per_flow(known("tap_retransmissions"), TCP),
 )
 
 TOTAL = _count(
@@ -48,7 +46,7 @@ SPURIOUS = _count(
     "Spurious retransmissions",
     "spurious_retransmitted_packets",
     "retransmissions whose payload the receiver already had, by the engine's knowledge of both "
-    "ends (an engine that sees one end only leaves 0)",
+    "ends; NaN on an engine that sees one end only",
     "RFC 3522 §1, RFC 5682 §1 (what Eifel and F-RTO try to detect)",
 )
 
@@ -61,7 +59,7 @@ SPURIOUS_SHARE = Metric(
     window=_RUN,
     source="as spurious_retransmissions",
     computed=per_flow(
-        ratio(known("spurious_retransmitted_packets"), pl.col("retransmitted_packets")), ("tcp",)
+        ratio(known("spurious_retransmitted_packets"), known("retransmitted_packets")), ("tcp",)
     ),
     bounds=(0.0, 1.0),
 )

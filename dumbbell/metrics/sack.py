@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import polars as pl
-
-from dumbbell.metrics.definition import TCP, Metric, per_flow, ratio
+from dumbbell.metrics.definition import TCP, Metric, known, per_flow, ratio
 
 _TAP = "the flow's tap, packets of the receiver"
 _RUN = "the whole run"
@@ -17,7 +15,7 @@ SACK_BLOCKS = Metric(
     place=_TAP,
     window=_RUN,
     source="RFC 2018 §3, RFC 2883; counted in study 1's Table 5.1",
-    computed=per_flow(pl.col("tap_sack_blocks"), TCP),
+    computed=per_flow(known("tap_sack_blocks"), TCP),
 )
 
 ACKS_WITH_SACK = Metric(
@@ -28,7 +26,7 @@ ACKS_WITH_SACK = Metric(
     place=_TAP,
     window=_RUN,
     source="RFC 2018 §3",
-    computed=per_flow(pl.col("tap_acks_with_sack"), TCP),
+    computed=per_flow(known("tap_acks_with_sack"), TCP),
 )
 
 SACK_SHARE = Metric(
@@ -39,7 +37,7 @@ SACK_SHARE = Metric(
     place=_TAP,
     window=_RUN,
     source="RFC 2018 §3",
-    computed=per_flow(ratio(pl.col("tap_acks_with_sack"), pl.col("tap_acks")), TCP),
+    computed=per_flow(ratio(known("tap_acks_with_sack"), known("tap_acks")), TCP),
     bounds=(0.0, 1.0),
 )
 

@@ -35,7 +35,7 @@ SENDING_RATE = Metric(
     "each as its Ethernet frame without FCS",
     window=_WINDOW,
     source="RFC 5136 §2.3, at the sender",
-    computed=per_flow(ratio(pl.col("sent_bytes") * 8e-6, _SPAN_S)),
+    computed=per_flow(ratio(known("sent_bytes") * 8e-6, _SPAN_S)),
 )
 
 METRICS = (THROUGHPUT, SENDING_RATE)

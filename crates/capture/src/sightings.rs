@@ -130,15 +130,12 @@ impl Sightings {
             flow.sent[side] += 1;
         }
         let row = PacketRow {
-            time_ns,
+            time_ns: time_ns.into(),
             direction: if outward { "out" } else { "back" }.to_owned(),
-            packet_number: numbers[nth],
-            frame_bytes: i64::from(record.original_bytes),
-            tos: i64::from(packet.ecn),
-            seq_bytes: -1,
-            payload_bytes: i64::from(packet.above_bytes.saturating_sub(8)),
-            ack_bytes: -1,
-            window_bytes: -1,
+            packet_number: numbers[nth].into(),
+            frame_bytes: record.original_bytes.into(),
+            tos: packet.tos.into(),
+            payload_bytes: packet.above_bytes.saturating_sub(8).into(),
             ..PacketRow::default()
         };
         let row = match segment {
@@ -150,10 +147,9 @@ impl Sightings {
                     .ack()
                     .then(|| flow.positions[1 - side].of(segment.acknowledgement) - 1);
                 PacketRow {
-                    seq_bytes: seq,
-                    ack_bytes: ack.unwrap_or(-1),
-                    payload_bytes: i64::from(segment.payload_bytes),
-                    window_bytes: i64::from(segment.window),
+                    seq_bytes: seq.into(),
+                    ack_bytes: ack.into(),
+                    payload_bytes: segment.payload_bytes.into(),
                     tcp_flags: flags(&segment),
                     ..row
                 }
@@ -212,7 +208,7 @@ impl Sightings {
             ..row
         };
         let mut rows: Vec<_> = std::mem::take(&mut self.rows).into_iter().map(named).collect();
-        rows.sort_by_key(|row| row.time_ns);
+        rows.sort_by_key(|row| row.time_ns.stored());
         rows
     }
 }

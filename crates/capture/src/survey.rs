@@ -441,7 +441,7 @@ impl Survey {
             shared_counter,
             twin,
             doubled: self.doubles.doubled(),
-            congestion: packet.ecn == 3,
+            congestion: packet.tos & 3 == 3,
         };
         let proved = &mut self.proved;
         let verdict =

@@ -3,7 +3,7 @@
 use crate::connection::{Connection, Passing};
 use crate::segment::{Flags, Segment};
 use dumbbell_model::scenario;
-use dumbbell_model::tables::FlowRow;
+use dumbbell_model::tables::{FlowRow, Int};
 use dumbbell_model::Time;
 use dumbbell_packet::tcp::Syn;
 use dumbbell_packet::{Body, Packet, Tap};
@@ -29,23 +29,27 @@ impl Taps {
         Self { flows: (0..flows).map(|_| None).collect(), frames: 0, proved: Vec::new() }
     }
 
-    /// The columns `tap…` of a flow's row; `taps` are those of the scenario.
+    /// The columns `tap…` of a flow's row, unknown where no tap saw it; `taps` are those of the scenario.
     pub fn fill(&self, row: &mut FlowRow, flow: usize, taps: &[scenario::Tap]) {
-        (row.tap_rtt_mean_ns, row.tap_rtt_min_ns, row.tap_rtt_max_ns) = (f64::NAN, -1, -1);
         let Some(Tapped { tap, connection }) = &self.flows[flow] else { return };
         row.tap = taps[*tap].name.clone();
         let [from, to] = &connection.sides;
-        row.tap_acks = to.acks as i64;
-        row.tap_acks_with_sack = to.acks_with_sack as i64;
-        row.tap_sack_blocks = to.sack_blocks as i64;
-        let Some(stream) = &from.stream else { return };
-        row.tap_data_packets = stream.counters.data_packets as i64;
-        row.tap_retransmissions = stream.counters.retransmitted.iter().sum::<u64>() as i64;
-        row.tap_rtt_samples = stream.rtt.samples as i64;
+        row.tap_acks = to.acks.into();
+        row.tap_acks_with_sack = to.acks_with_sack.into();
+        row.tap_sack_blocks = to.sack_blocks.into();
+        let Some(stream) = &from.stream else {
+            let none = Int::from(0_u64);
+            (row.tap_data_packets, row.tap_retransmissions, row.tap_rtt_samples) =
+                (none, none, none);
+            return;
+        };
+        row.tap_data_packets = stream.counters.data_packets.into();
+        row.tap_retransmissions = stream.counters.retransmitted.iter().sum::<u64>().into();
+        row.tap_rtt_samples = stream.rtt.samples.into();
         if let Some(mean_ns) = stream.rtt.mean_ns() {
-            row.tap_rtt_mean_ns = mean_ns;
-            row.tap_rtt_min_ns = stream.rtt.min_ns;
-            row.tap_rtt_max_ns = stream.rtt.max_ns;
+            row.tap_rtt_mean_ns = mean_ns.into();
+            row.tap_rtt_min_ns = stream.rtt.min_ns.into();
+            row.tap_rtt_max_ns = stream.rtt.max_ns.into();
         }
     }
 }
@@ -132,9 +136,13 @@ mod tests {
         let mut row = FlowRow::default();
         let tap = scenario::Tap { name: "t".to_owned(), ..tap() };
         taps.fill(&mut row, 0, &[tap]);
-        assert_eq!((row.tap_data_packets, row.tap_retransmissions), (3, 1));
-        assert_eq!((row.tap_rtt_samples, row.tap_rtt_min_ns), (1, 30_000_000));
-        assert_eq!((row.tap_acks, row.tap_acks_with_sack, row.tap_sack_blocks), (2, 1, 1));
+        let count = |value: Int| value.get();
+        assert_eq!([row.tap_data_packets, row.tap_retransmissions].map(count), [Some(3), Some(1)]);
+        assert_eq!([row.tap_rtt_samples, row.tap_rtt_min_ns].map(count), [1, 30_000_000].map(Some));
+        assert_eq!(
+            [row.tap_acks, row.tap_acks_with_sack, row.tap_sack_blocks].map(count),
+            [2, 1, 1].map(Some)
+        );
     }
 
     fn tap() -> scenario::Tap {

@@ -1,5 +1,5 @@
-//! What the kernel says of a connection: `struct tcp_info` of linux/tcp.h, by offset, so that the
-//! fields a kernel does not know yet are 0.
+//! What the kernel says of a connection: `struct tcp_info` of linux/tcp.h, by offset. Later kernels
+//! say more.
 
 use crate::sys;
 use std::io::Result;
@@ -9,6 +9,8 @@ use std::os::fd::BorrowedFd;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TcpInfo {
     bytes: [u8; 256],
+    /// So much of it the kernel wrote.
+    length: usize,
 }
 
 macro_rules! fields {
@@ -22,12 +24,23 @@ macro_rules! fields {
     };
 }
 
+/// Fields that not every kernel writes.
+macro_rules! later_fields {
+    ($($(#[$meta:meta])* $name:ident: $kind:ty = $at:literal;)+) => {
+        $($(#[$meta])*
+        pub(crate) fn $name(&self) -> Option<$kind> {
+            let field = self.bytes[..self.length].get($at..$at + size_of::<$kind>())?;
+            field.try_into().ok().map(<$kind>::from_ne_bytes)
+        })+
+    };
+}
+
 impl TcpInfo {
     /// Of this socket, now.
     pub(crate) fn of(fd: BorrowedFd<'_>) -> Result<Self> {
         let mut bytes = [0; 256];
-        sys::get_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes)?;
-        Ok(Self { bytes })
+        let length = sys::get_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes)?;
+        Ok(Self { bytes, length })
     }
 
     /// From a copy of the structure.
@@ -35,7 +48,7 @@ impl TcpInfo {
         let mut bytes = [0; 256];
         let length = copy.len().min(bytes.len());
         bytes[..length].copy_from_slice(&copy[..length]);
-        Self { bytes }
+        Self { bytes, length }
     }
 
     fields! {
@@ -73,10 +86,18 @@ impl TcpInfo {
         busy_us: u64 = 168;
         rwnd_limited_us: u64 = 176;
         sndbuf_limited_us: u64 = 184;
+    }
+
+    later_fields! {
+        /// Linux 4.18.
         delivered: u32 = 192;
+        /// Linux 4.18.
         delivered_ce: u32 = 196;
+        /// Linux 4.19.
         bytes_sent: u64 = 200;
+        /// Linux 4.19.
         dsack_duplicates: u32 = 216;
+        /// Linux 5.4 (`tcpi_snd_wnd`).
         send_window_bytes: u32 = 228;
     }
 
@@ -91,5 +112,22 @@ impl TcpInfo {
     /// Packets out, less SACKed and lost, plus retransmitted (`tcp_packets_in_flight`).
     pub(crate) fn in_flight(&self) -> u32 {
         (self.unacked() + self.retrans()).saturating_sub(self.sacked() + self.lost())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_older_kernel_does_not_say_is_unknown() {
+        // Linux 4.15 ends with the times of what limited the sender.
+        let old = TcpInfo::of_bytes(&[1; 192]);
+        assert_eq!((old.busy_us(), old.delivered()), (0x0101_0101_0101_0101, None));
+        assert_eq!((old.bytes_sent(), old.send_window_bytes()), (None, None));
+        let whole = TcpInfo::of_bytes(&[1; 232]);
+        assert_eq!(whole.delivered(), Some(0x0101_0101));
+        assert_eq!(whole.send_window_bytes(), Some(0x0101_0101));
+        assert_eq!(TcpInfo::of_bytes(&[1; 231]).send_window_bytes(), None);
     }
 }

@@ -61,6 +61,11 @@ pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes(raw)
 }
 
+/// None beyond the end.
+pub(crate) fn known_word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes)
+}
+
 fn short(bytes: &[u8], at: usize) -> u16 {
     word(bytes, at) as u16
 }

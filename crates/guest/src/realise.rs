@@ -90,6 +90,11 @@ impl World {
         Ok(())
     }
 
+    /// The counters of scripted drops, in the order of the plan.
+    pub(crate) fn scripted(&self) -> &[OwnedFd] {
+        &self.counters
+    }
+
     /// What this process opens from now on belongs to a namespace.
     pub(crate) fn enter(&self, index: usize) -> Result<()> {
         setns(&self.namespaces[index], CloneFlags::CLONE_NEWNET).map_err(Error::from)

@@ -1,4 +1,4 @@
-//! Result tables from what the kernel tells. What it does not tell is -1, or NaN.
+//! Result tables from what the kernel tells. What it does not tell is unknown.
 
 use crate::info::TcpInfo;
 use crate::netlink::{Interface, Qdisc};
@@ -11,8 +11,8 @@ use crate::xstats::Own;
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::{self, Algorithm, Codec, Loss, Scenario, Shaper, Traffic};
 use dumbbell_model::tables::{
-    ConnectionRow, DropRow, FlowRow, HopRow, PacketRow, PipeRow, ProbeRow, QueueRow, SampleRow,
-    Table, TransferRow,
+    ConnectionRow, DropRow, Float, FlowRow, HopRow, Int, PacketRow, PipeRow, ProbeRow, QueueRow,
+    SampleRow, Table, TransferRow,
 };
 use dumbbell_model::Queue;
 use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
@@ -24,7 +24,6 @@ use std::os::fd::AsFd;
 const HEADERS_BYTES: u64 = 66;
 /// Frame of a datagram's packet without its payload.
 const UDP_HEADERS_BYTES: u64 = ETHERNET_HEADER_BYTES as u64 + 28;
-pub(crate) const NEVER: i64 = -1;
 /// Handles that a plan gives.
 const HANDLES_MAX: u32 = 0x7fff;
 
@@ -87,11 +86,8 @@ impl Rows {
     }
 }
 
-fn mean(sum: u64, count: u64, scale: f64) -> f64 {
-    match count {
-        0 => f64::NAN,
-        count => sum as f64 * scale / count as f64,
-    }
+fn mean(sum: u64, count: u64, scale: f64) -> Float {
+    Float::mean(sum as f64 * scale, count)
 }
 
 /// Counters of all pipes at a moment.
@@ -137,7 +133,7 @@ impl<'a> Recorder<'a> {
     pub(crate) fn sample(&mut self, now: i64, apps: &[App], watch: &Watch) -> Result<()> {
         for (number, app) in apps.iter().enumerate() {
             let name = &self.scenario.flows[number].name;
-            let (sender, received, algorithm) = match app {
+            let (sender, received) = match app {
                 App::Udp(flow) => {
                     if self.scenario.sampling.samples {
                         self.samples.push(udp_sample(now, name, flow));
@@ -150,11 +146,11 @@ impl<'a> Recorder<'a> {
                         (None, Some(last)) => last.bytes_received(),
                         (None, None) => 0,
                     };
-                    (flow.sender.as_fd(), received, flow.spec.congestion_control)
+                    (flow.sender.as_fd(), received)
                 }
                 App::Web(flow) => match (flow.phase, &flow.server.socket) {
                     (web::Phase::Open | web::Phase::Closing, Some(server)) => {
-                        (server.as_fd(), flow.client.read_bytes, flow.spec.congestion_control)
+                        (server.as_fd(), flow.client.read_bytes)
                     }
                     _ => continue,
                 },
@@ -167,7 +163,8 @@ impl<'a> Recorder<'a> {
             let info = TcpInfo::of(sender)?;
             self.add(number, now, &info);
             if self.scenario.sampling.samples {
-                self.samples.push(sample_row(now, name, algorithm, &info, received));
+                let paced = self.paced(number);
+                self.samples.push(sample_row(now, name, paced, &info, received));
             }
         }
         if self.scenario.sampling.queues {
@@ -175,7 +172,9 @@ impl<'a> Recorder<'a> {
             for (pipe, place) in self.plan.places.iter().enumerate() {
                 let key = (place.namespace, watch.interfaces[pipe]);
                 if let Some(stages) = chain(&found, key, place.chain) {
-                    self.queues.push(queue_row(now, self.pipe_name(pipe), stages));
+                    let scripted = watch.scripted_drops(self.plan, pipe)?;
+                    let spec = self.pipe(pipe);
+                    self.queues.push(queue_row(now, self.pipe_name(pipe), spec, scripted, stages));
                 }
             }
         }
@@ -187,6 +186,24 @@ impl<'a> Recorder<'a> {
         let stop = self.scenario.flows[flow].stop;
         if stop.is_none_or(|stop| now <= stop.as_ns() as i64) {
             self.sums[flow].add(info);
+        }
+    }
+
+    /// Is the flow paced, by fq at its host or by TCP because its algorithm asks for it?
+    pub(crate) fn paced(&self, flow: usize) -> bool {
+        let spec = &self.scenario.flows[flow];
+        let Traffic::Tcp(tcp) = &spec.traffic else { return false };
+        let node = self.scenario.nodes.iter().position(|node| node.name == spec.from);
+        tcp.congestion_control == Algorithm::Bbr
+            || node.is_some_and(|node| self.plan.fq_hosts.contains(&node))
+    }
+
+    fn pipe(&self, pipe: usize) -> &'a scenario::Pipe {
+        let link = &self.scenario.links[pipe / 2];
+        if pipe % 2 == 0 {
+            &link.forward
+        } else {
+            &link.backward
         }
     }
 
@@ -218,10 +235,10 @@ impl<'a> Recorder<'a> {
                             group: spec.group.clone(),
                             session: String::new(),
                             object: String::new(),
-                            request_ns: NEVER,
-                            first_byte_ns: NEVER,
-                            start_ns: flow.start,
-                            end_ns: last,
+                            request_ns: Int::UNKNOWN,
+                            first_byte_ns: Int::UNKNOWN,
+                            start_ns: flow.start.into(),
+                            end_ns: last.into(),
                             transfer_bytes: row.delivered_bytes,
                         });
                     }
@@ -231,16 +248,17 @@ impl<'a> Recorder<'a> {
                 App::Udp(flow) => fill_udp(&mut row, flow),
                 App::Ping(flow) => {
                     row.kind = "ping".to_owned();
-                    (row.start_ns, row.established_ns) = (flow.start, flow.start);
-                    row.sent_packets = flow.sent() as i64;
-                    row.data_packets = flow.sent() as i64;
-                    row.rtt_min_ns = flow.rtt_min_ns.unwrap_or(NEVER);
+                    (row.start_ns, row.established_ns) = (flow.start.into(), flow.start.into());
+                    row.delivered_bytes = 0_u64.into();
+                    row.sent_packets = flow.sent().into();
+                    row.data_packets = flow.sent().into();
+                    row.rtt_min_ns = flow.rtt_min_ns.into();
                     row.rtt_mean_ns = mean(flow.rtt_sum_ns.max(0) as u64, flow.answered, 1.0);
-                    row.last_delivery_ns = flow.last_delivery.unwrap_or(NEVER);
+                    row.last_delivery_ns = flow.last_delivery.into();
                 }
             }
-            if row.end_ns == NEVER {
-                row.end_ns = spec.stop.map_or(end, |stop| (stop.as_ns() as i64).min(end));
+            if row.end_ns == Int::UNKNOWN {
+                row.end_ns = spec.stop.map_or(end, |stop| (stop.as_ns() as i64).min(end)).into();
             }
             flows.push(row);
         }
@@ -249,12 +267,16 @@ impl<'a> Recorder<'a> {
         let found = counters(watch, true)?;
         if let [only] = flows.as_mut_slice() {
             // Whatever was dropped was its.
-            let stages = found.qdiscs.values();
-            let dropped = stages.map(|s| s[0].dropped.max(s[s.len() - 1].dropped));
-            only.dropped_packets = dropped.map(i64::from).sum();
+            let mut dropped = Int::from(0_u64);
+            for pipe in 0..self.plan.places.len() {
+                dropped = [dropped, self.dropped(pipe, &found, watch)?].into_iter().sum();
+            }
+            only.dropped_packets = dropped;
         }
-        let pipes =
-            (0..self.plan.places.len()).map(|pipe| self.pipe_row(pipe, &found, watch)).collect();
+        let mut pipes = Vec::with_capacity(self.plan.places.len());
+        for pipe in 0..self.plan.places.len() {
+            pipes.push(self.pipe_row(pipe, &found, watch)?);
+        }
         let probes = self.probes(apps);
         let (samples, queues) = (self.samples, self.queues);
         Ok(Rows { flows, pipes, transfers, samples, queues, probes, connections })
@@ -272,79 +294,111 @@ impl<'a> Recorder<'a> {
                 _ => continue,
             };
             rows.extend(probes.iter().enumerate().map(|(number, probe)| ProbeRow {
-                time_ns: probe.sent,
+                time_ns: probe.sent.into(),
                 flow: spec.name.clone(),
                 kind: kind.to_owned(),
-                probe_number: number as i64,
-                delay_ns: probe.delay.unwrap_or(NEVER),
+                probe_number: number.into(),
+                delay_ns: probe.delay.into(),
             }));
         }
         rows
     }
 
-    fn pipe_row(&self, pipe: usize, found: &Counters, watch: &Watch) -> PipeRow {
+    /// All that a pipe dropped.
+    fn dropped(&self, pipe: usize, found: &Counters, watch: &Watch) -> Result<Int> {
         let place = &self.plan.places[pipe];
         let key = (place.namespace, watch.interfaces[pipe]);
-        let link = &self.scenario.links[pipe / 2];
-        let spec = if pipe % 2 == 0 { &link.forward } else { &link.backward };
-        let unknown = |there: bool| if there { NEVER } else { 0 };
+        let stages = chain(found, key, place.chain).unwrap_or(&[]);
+        let scripted = watch.scripted_drops(self.plan, pipe)?;
+        Ok(dropped(self.pipe(pipe), scripted, stages))
+    }
+
+    fn pipe_row(&self, pipe: usize, found: &Counters, watch: &Watch) -> Result<PipeRow> {
+        let place = &self.plan.places[pipe];
+        let key = (place.namespace, watch.interfaces[pipe]);
+        let spec = self.pipe(pipe);
+        let stages = chain(found, key, place.chain).unwrap_or(&[]);
+        let scripted = watch.scripted_drops(self.plan, pipe)?;
+        let causes = Causes::of(spec, stages);
+        let none_if = |never: bool| Int::from(never.then_some(0_u64));
         let mut row = PipeRow {
             pipe: self.pipe_name(pipe),
-            dropped_policed_packets: unknown(spec.policer.is_some()),
-            dropped_corrupted_packets: unknown(spec.corruption > 0.0),
-            rate_bps: spec.rate().map_or(NEVER, |rate| rate.as_bps() as i64),
-            queue_max_packets: NEVER,
-            queue_mean_packets: f64::NAN,
-            sojourn_mean_ns: f64::NAN,
-            sojourn_max_ns: NEVER,
+            dropped_overflow_packets: causes.overflow,
+            dropped_random_packets: causes.random,
+            dropped_scripted_packets: scripted.into(),
+            dropped_policed_packets: none_if(spec.policer.is_none()),
+            dropped_corrupted_packets: none_if(spec.corruption == 0.0),
+            dropped_aqm_packets: causes.aqm,
+            marked_packets: causes.marked,
+            rate_bps: spec.rate().map(|rate| rate.as_bps()).into(),
             ..PipeRow::default()
         };
-        match chain(found, key, place.chain) {
-            Some(stages) => {
-                let (outer, inner) = (&stages[0], &stages[stages.len() - 1]);
-                let (overflow, random) = drops(spec, outer.dropped, inner.dropped, stages.len());
-                let remaining = u64::from(outer.queued_packets);
-                let lost = u64::from(outer.dropped.max(inner.dropped));
-                row.left_packets = i64::from(outer.sent_packets);
-                row.left_bytes = outer.sent_bytes as i64;
-                row.remaining_packets = remaining as i64;
-                row.arrived_packets = row.left_packets + (remaining + lost) as i64;
-                row.arrived_bytes = NEVER;
-                row.dropped_overflow_packets = overflow;
-                row.dropped_random_packets = random;
-                if spec.queue.is_discipline() {
-                    let own = Own::of(inner);
-                    row.dropped_overflow_packets = own.dropped_overflow;
-                    row.dropped_aqm_packets = own.dropped_aqm(overflow);
-                    row.marked_packets = own.marked;
-                }
-            }
-            None => {
-                let left = found.interfaces.get(&key).copied().unwrap_or_default();
-                (row.left_packets, row.left_bytes) =
-                    (left.sent_packets as i64, left.sent_bytes as i64);
-                (row.arrived_packets, row.arrived_bytes) = (row.left_packets, row.left_bytes);
-            }
+        let dropped = dropped(spec, scripted, stages);
+        if let Some(outer) = stages.first() {
+            let remaining = u64::from(outer.queued_packets);
+            row.left_packets = outer.sent_packets.into();
+            row.left_bytes = outer.sent_bytes.into();
+            row.remaining_packets = remaining.into();
+        } else {
+            let left = found.interfaces.get(&key).copied().unwrap_or_default();
+            row.left_packets = left.sent_packets.into();
+            row.left_bytes = left.sent_bytes.into();
+            row.remaining_packets = 0_u64.into();
+            row.arrived_bytes = (dropped.get() == Some(0)).then_some(left.sent_bytes).into();
         }
-        row
+        row.arrived_packets = [row.left_packets, row.remaining_packets, dropped].into_iter().sum();
+        Ok(row)
     }
 }
 
-/// Overflow and random loss, from what the outermost and the innermost discipline count: tbf does
-/// not count netem's random loss, a netem counts what its child drops.
-fn drops(pipe: &scenario::Pipe, outer: u32, inner: u32, stages: usize) -> (i64, i64) {
-    let (outer, inner) = (i64::from(outer), i64::from(inner));
-    let lossy = pipe.loss != Loss::None || pipe.changes.iter().any(|change| change.loss.is_some());
-    if !lossy {
-        return (outer.max(inner), 0);
-    }
-    let shaped_first =
-        matches!((&pipe.shaper, &pipe.queue), (Shaper::Tbf { .. }, Queue::Netem { .. }));
-    match stages {
-        1 if matches!(pipe.queue, Queue::Netem { .. }) => (outer, NEVER),
-        1 => (0, outer),
-        _ if shaped_first => (outer, inner - outer),
-        _ => (inner, outer - inner),
+/// What a pipe dropped, for whatever reason. A policer does not say how much it dropped.
+fn dropped(spec: &scenario::Pipe, scripted: u64, stages: &[Qdisc]) -> Int {
+    let most = stages.first().zip(stages.last());
+    let most = most.map_or(0, |(outer, inner)| outer.dropped.max(inner.dropped));
+    spec.policer.is_none().then_some(u64::from(most) + scripted).into()
+}
+
+/// Why a pipe's disciplines dropped and marked packets.
+struct Causes {
+    overflow: Int,
+    random: Int,
+    aqm: Int,
+    marked: Int,
+}
+
+impl Causes {
+    /// tbf does not count netem's random loss, a netem counts what its child drops.
+    fn of(pipe: &scenario::Pipe, stages: &[Qdisc]) -> Self {
+        let none = Int::from(0_u64);
+        let (Some(outermost), Some(innermost)) = (stages.first(), stages.last()) else {
+            return Self { overflow: none, random: none, aqm: none, marked: none };
+        };
+        let (outer, inner) = (outermost.dropped, innermost.dropped);
+        let lossy = matches!(pipe.loss, Loss::Independent { .. } | Loss::GilbertElliott { .. })
+            || pipe.changes.iter().any(|change| change.loss.is_some());
+        let shaped_first =
+            matches!((&pipe.shaper, &pipe.queue), (Shaper::Tbf { .. }, Queue::Netem { .. }));
+        let (queue, random): (Int, Int) = if !lossy {
+            (outer.max(inner).into(), none)
+        } else if stages.len() == 1 && matches!(pipe.queue, Queue::Netem { .. }) {
+            (Int::UNKNOWN, Int::UNKNOWN) // One counter for both.
+        } else if stages.len() == 1 {
+            (none, outer.into())
+        } else if shaped_first {
+            (outer.into(), (i64::from(inner) - i64::from(outer)).into())
+        } else {
+            (inner.into(), (i64::from(outer) - i64::from(inner)).into())
+        };
+        if !pipe.queue.is_discipline() {
+            return Self { overflow: queue, random, aqm: none, marked: none };
+        }
+        let own = Own::of(innermost);
+        Self {
+            overflow: own.dropped_overflow,
+            random,
+            aqm: own.dropped_aqm(queue),
+            marked: own.marked,
+        }
     }
 }
 
@@ -368,29 +422,6 @@ pub(crate) fn bare(spec: &scenario::Flow) -> FlowRow {
         group: spec.group.clone(),
         from_host: spec.from.clone(),
         to_host: spec.to.clone(),
-        start_ns: NEVER,
-        established_ns: NEVER,
-        last_delivery_ns: NEVER,
-        end_ns: NEVER,
-        received_packets: NEVER,
-        received_bytes: NEVER,
-        fast_retransmitted_packets: NEVER,
-        timeout_retransmitted_packets: NEVER,
-        probe_retransmitted_packets: NEVER,
-        spurious_retransmitted_packets: NEVER,
-        paws_rejected_packets: NEVER,
-        timeouts: NEVER,
-        recoveries: NEVER,
-        undos: NEVER,
-        dropped_packets: NEVER,
-        reordered_packets: NEVER,
-        reordering_extent_mean_packets: f64::NAN,
-        reordering_extent_max_packets: NEVER,
-        cwnd_mean_packets: f64::NAN,
-        in_flight_mean_packets: f64::NAN,
-        srtt_mean_ns: f64::NAN,
-        rtt_min_ns: NEVER,
-        rtt_mean_ns: f64::NAN,
         ..FlowRow::default()
     }
 }
@@ -399,18 +430,20 @@ fn fill_tcp(row: &mut FlowRow, flow: &TcpFlow, sums: &Sums, end: i64) -> Result<
     let info = TcpInfo::of(flow.sender.as_fd())?;
     row.kind = "tcp".to_owned();
     row.congestion_control = name_of(flow.spec.congestion_control).to_owned();
-    row.start_ns = flow.start;
-    row.established_ns = flow.established.unwrap_or(NEVER);
-    row.last_delivery_ns = flow.last_delivery.unwrap_or(NEVER);
+    row.start_ns = flow.start.into();
+    row.established_ns = flow.established.into();
+    row.last_delivery_ns = flow.last_delivery.into();
     row.end_ns = match flow.phase {
         Phase::Finished { at } => at,
         Phase::Waiting | Phase::Connecting | Phase::Writing | Phase::Closing => end,
-    };
+    }
+    .into();
+    row.delivered_bytes = 0_u64.into();
     if let Some(received) = &flow.received {
         // The FIN counts as a byte that was received.
         let fin = u64::from(flow.receiver.is_none());
-        row.delivered_bytes = received.bytes_received().saturating_sub(fin) as i64;
-        row.received_packets = i64::from(received.segments_in());
+        row.delivered_bytes = received.bytes_received().saturating_sub(fin).into();
+        row.received_packets = received.segments_in().into();
     }
     fill_sender(row, &info, sums);
     Ok(())
@@ -419,16 +452,17 @@ fn fill_tcp(row: &mut FlowRow, flow: &TcpFlow, sums: &Sums, end: i64) -> Result<
 fn fill_web(row: &mut FlowRow, flow: &WebFlow, sums: &Sums, end: i64) -> Result<()> {
     row.kind = "tcp".to_owned();
     row.congestion_control = name_of(flow.spec.congestion_control).to_owned();
-    row.start_ns = flow.start.unwrap_or(NEVER);
-    row.established_ns = flow.established.unwrap_or(NEVER);
-    row.last_delivery_ns = flow.last_delivery.unwrap_or(NEVER);
+    row.start_ns = flow.start.into();
+    row.established_ns = flow.established.into();
+    row.last_delivery_ns = flow.last_delivery.into();
     row.end_ns = match flow.phase {
         web::Phase::Finished { at } => at,
         _ => end,
-    };
-    row.delivered_bytes = flow.client.read_bytes as i64;
+    }
+    .into();
+    row.delivered_bytes = flow.client.read_bytes.into();
     if let (Some(client), Some(_)) = (&flow.client.socket, flow.start) {
-        row.received_packets = i64::from(TcpInfo::of(client.as_fd())?.segments_in());
+        row.received_packets = TcpInfo::of(client.as_fd())?.segments_in().into();
     }
     if let Some(server) = &flow.server.socket {
         fill_sender(row, &TcpInfo::of(server.as_fd())?, sums);
@@ -439,13 +473,13 @@ fn fill_web(row: &mut FlowRow, flow: &WebFlow, sums: &Sums, end: i64) -> Result<
 /// What the kernel says of the socket that sends.
 pub(crate) fn fill_sender(row: &mut FlowRow, info: &TcpInfo, sums: &Sums) {
     let segments = u64::from(info.segments_out());
-    row.sent_packets = segments as i64;
-    row.sent_bytes = (info.bytes_sent() + segments * HEADERS_BYTES) as i64;
-    row.data_packets = i64::from(info.data_segments_out());
-    row.retransmitted_packets = i64::from(info.total_retrans());
-    row.reordering_packets = i64::from(info.reordering());
-    row.rtt_min_ns = sums.rtt_min_us.map_or(NEVER, |us| i64::from(us) * 1000);
-    row.cwnd_max_packets = i64::from(sums.cwnd_max);
+    row.sent_packets = segments.into();
+    row.sent_bytes = info.bytes_sent().map(|sent| sent + segments * HEADERS_BYTES).into();
+    row.data_packets = info.data_segments_out().into();
+    row.retransmitted_packets = info.total_retrans().into();
+    row.reordering_packets = info.reordering().into();
+    row.rtt_min_ns = sums.rtt_min_us.map(|us| u64::from(us) * 1000).into();
+    row.cwnd_max_packets = (sums.samples > 0).then_some(sums.cwnd_max).into();
     row.cwnd_mean_packets = mean(sums.cwnd, sums.samples, 1.0);
     row.in_flight_mean_packets = mean(sums.in_flight, sums.samples, 1.0);
     row.srtt_mean_ns = mean(sums.srtt_us, sums.samples, 1000.0);
@@ -454,31 +488,23 @@ pub(crate) fn fill_sender(row: &mut FlowRow, info: &TcpInfo, sums: &Sums) {
 fn fill_udp(row: &mut FlowRow, flow: &UdpFlow) {
     row.kind = "udp".to_owned();
     row.codec = flow.spec().codec.map_or("", Codec::name).to_owned();
-    (row.start_ns, row.established_ns) = (flow.start, flow.start);
-    row.last_delivery_ns = flow.last_delivery.unwrap_or(NEVER);
-    row.delivered_bytes = (flow.received * flow.spec().datagram_bytes) as i64;
+    (row.start_ns, row.established_ns) = (flow.start.into(), flow.start.into());
+    row.last_delivery_ns = flow.last_delivery.into();
+    row.delivered_bytes = (flow.received * flow.spec().datagram_bytes).into();
     let packets = flow.sent() * fragments(flow.spec());
-    row.sent_packets = packets as i64;
-    row.data_packets = packets as i64;
+    row.sent_packets = packets.into();
+    row.data_packets = packets.into();
     // Every fragment has an IP header, one of them the UDP header.
     let fragments = packets - flow.sent();
     let headers = flow.sent() * UDP_HEADERS_BYTES + fragments * (UDP_HEADERS_BYTES - 8);
-    row.sent_bytes = (flow.sent() * flow.spec().datagram_bytes + headers) as i64;
+    row.sent_bytes = (flow.sent() * flow.spec().datagram_bytes + headers).into();
 }
 
 fn udp_sample(now: i64, name: &str, flow: &UdpFlow) -> SampleRow {
     SampleRow {
-        time_ns: now,
+        time_ns: now.into(),
         flow: name.to_owned(),
-        delivered_bytes: (flow.received * flow.spec().datagram_bytes) as i64,
-        pacing_bps: NEVER,
-        delivery_rate_bps: NEVER,
-        app_limited: NEVER,
-        spurious_packets: NEVER,
-        delivered_ce_packets: NEVER,
-        busy_ns: NEVER,
-        rwnd_limited_ns: NEVER,
-        sndbuf_limited_ns: NEVER,
+        delivered_bytes: (flow.received * flow.spec().datagram_bytes).into(),
         ..SampleRow::default()
     }
 }
@@ -486,70 +512,75 @@ fn udp_sample(now: i64, name: &str, flow: &UdpFlow) -> SampleRow {
 pub(crate) fn sample_row(
     now: i64,
     name: &str,
-    algorithm: Algorithm,
+    paced: bool,
     info: &TcpInfo,
     received: u64,
 ) -> SampleRow {
-    let paced = algorithm == Algorithm::Bbr && info.pacing_rate() != u64::MAX;
-    let least = info.min_rtt_us();
+    let (least, rtt_us) = (info.min_rtt_us(), info.rtt_us());
+    let ns = |us: u32| u64::from(us) * 1000;
+    let rate = Some(info.delivery_rate()).filter(|&rate| rate > 0);
     SampleRow {
-        time_ns: now,
+        time_ns: now.into(),
         flow: name.to_owned(),
         state: info.ca_state_name().to_owned(),
-        cwnd_packets: i64::from(info.cwnd()),
-        ssthresh_packets: i64::from(info.ssthresh().min(i32::MAX as u32)),
-        in_flight_packets: i64::from(info.in_flight()),
-        sacked_packets: i64::from(info.sacked()),
-        lost_packets: i64::from(info.lost()),
-        reordering_packets: i64::from(info.reordering()),
-        srtt_ns: i64::from(info.rtt_us()) * 1000,
-        rttvar_ns: i64::from(info.rttvar_us()) * 1000,
-        rtt_min_ns: if least == u32::MAX { NEVER } else { i64::from(least) * 1000 },
-        rto_ns: i64::from(info.rto_us()) * 1000,
-        pacing_bps: if paced { (info.pacing_rate() * 8) as i64 } else { NEVER },
-        rwnd_bytes: i64::from(info.send_window_bytes()),
-        unsent_bytes: i64::from(info.not_sent_bytes()),
-        acked_bytes: info.bytes_acked() as i64,
-        delivered_bytes: received as i64,
-        retransmitted_packets: i64::from(info.total_retrans()),
-        delivered_packets: i64::from(info.delivered()),
-        delivery_rate_bps: (info.delivery_rate() * 8) as i64,
-        app_limited: i64::from(info.bits() & 1),
-        spurious_packets: i64::from(info.dsack_duplicates()),
-        delivered_ce_packets: i64::from(info.delivered_ce()),
-        busy_ns: (info.busy_us() * 1000) as i64,
-        rwnd_limited_ns: (info.rwnd_limited_us() * 1000) as i64,
-        sndbuf_limited_ns: (info.sndbuf_limited_us() * 1000) as i64,
+        cwnd_packets: info.cwnd().into(),
+        ssthresh_packets: info.ssthresh().min(i32::MAX as u32).into(),
+        in_flight_packets: info.in_flight().into(),
+        sacked_packets: info.sacked().into(),
+        lost_packets: info.lost().into(),
+        reordering_packets: info.reordering().into(),
+        srtt_ns: (rtt_us > 0).then(|| ns(rtt_us)).into(),
+        rttvar_ns: (rtt_us > 0).then(|| ns(info.rttvar_us())).into(),
+        rtt_min_ns: (least != u32::MAX).then(|| ns(least)).into(),
+        rto_ns: ns(info.rto_us()).into(),
+        pacing_bps: Some(info.pacing_rate())
+            .filter(|&rate| paced && rate != u64::MAX)
+            .map(|rate| rate * 8)
+            .into(),
+        rwnd_bytes: info.send_window_bytes().into(),
+        unsent_bytes: info.not_sent_bytes().into(),
+        acked_bytes: info.bytes_acked().into(),
+        delivered_bytes: received.into(),
+        retransmitted_packets: info.total_retrans().into(),
+        delivered_packets: info.delivered().into(),
+        delivery_rate_bps: rate.map(|rate| rate * 8).into(),
+        app_limited: rate.map(|_| info.bits() & 1).into(),
+        spurious_packets: info.dsack_duplicates().into(),
+        delivered_ce_packets: info.delivered_ce().into(),
+        busy_ns: (info.busy_us() * 1000).into(),
+        rwnd_limited_ns: (info.rwnd_limited_us() * 1000).into(),
+        sndbuf_limited_ns: (info.sndbuf_limited_us() * 1000).into(),
     }
 }
 
-fn queue_row(now: i64, pipe: String, stages: &[Qdisc]) -> QueueRow {
+fn queue_row(
+    now: i64,
+    pipe: String,
+    spec: &scenario::Pipe,
+    scripted: u64,
+    stages: &[Qdisc],
+) -> QueueRow {
     let (outer, inner) = (&stages[0], &stages[stages.len() - 1]);
-    let dropped = i64::from(outer.dropped.max(inner.dropped));
     let own = Own::of(inner);
+    let causes = Causes::of(spec, stages);
+    let next = own.codel.and_then(|(dropping, _, until)| dropping.then_some(now + until));
     QueueRow {
-        time_ns: now,
+        time_ns: now.into(),
         pipe,
-        queued_packets: i64::from(inner.queued_packets),
-        queued_bytes: i64::from(inner.queued_bytes),
-        sojourn_mean_ns: f64::NAN,
-        sojourn_min_ns: NEVER,
-        sojourn_p99_ns: NEVER,
+        queued_packets: inner.queued_packets.into(),
+        queued_bytes: inner.queued_bytes.into(),
         qdisc: inner.kind.clone(),
-        dropping: own.codel.map_or(NEVER, |(dropping, ..)| i64::from(dropping)),
-        drop_count: own.codel.map_or(NEVER, |(_, count, _)| i64::from(count)),
-        drop_next_ns: match own.codel {
-            Some((true, _, until)) => now + until,
-            _ => NEVER,
-        },
+        dropping: own.codel.map(|(dropping, ..)| dropping).into(),
+        drop_count: own.codel.map(|(_, count, _)| count).into(),
+        drop_next_ns: next.into(),
         drop_probability: own.probability,
-        average_bytes: f64::NAN,
         new_flows: own.new_flows,
         old_flows: own.old_flows,
-        dropped_packets: dropped,
-        dropped_overflow_packets: own.dropped_overflow,
-        dropped_aqm_packets: own.dropped_aqm(dropped),
-        marked_packets: own.marked,
-        sent_bytes: outer.sent_bytes as i64,
+        dropped_packets: dropped(spec, scripted, stages),
+        dropped_overflow_packets: causes.overflow,
+        dropped_aqm_packets: causes.aqm,
+        marked_packets: causes.marked,
+        sent_bytes: outer.sent_bytes.into(),
+        ..QueueRow::default()
     }
 }

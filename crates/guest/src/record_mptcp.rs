@@ -1,10 +1,10 @@
 //! Rows for connections of Multipath TCP and their subflows, from what the kernel tells.
 
 use crate::mptcp::{MptcpFlow, Part, Phase};
-use crate::record::{bare, fill_sender, sample_row, Recorder, NEVER};
+use crate::record::{bare, fill_sender, sample_row, Recorder};
 use crate::run::App;
 use crate::tcp::name_of;
-use dumbbell_model::tables::{ConnectionRow, FlowRow, SampleRow, TransferRow};
+use dumbbell_model::tables::{ConnectionRow, Float, FlowRow, Int, SampleRow, TransferRow};
 
 /// Payload that arrived in order at a subflow's receiver.
 fn carried(part: &Part) -> u64 {
@@ -17,43 +17,32 @@ impl Recorder<'_> {
         if !matches!(flow.phase, Phase::Writing | Phase::Closing) {
             return;
         }
-        let mut all = SampleRow {
-            time_ns: now,
-            flow: flow.spec.name.clone(),
-            acked_bytes: flow.acked() as i64,
-            delivered_bytes: flow.delivered as i64,
-            unsent_bytes: NEVER,
-            rwnd_bytes: NEVER,
-            rtt_min_ns: NEVER,
-            pacing_bps: NEVER,
-            delivery_rate_bps: NEVER,
-            app_limited: NEVER,
-            spurious_packets: NEVER,
-            delivered_ce_packets: NEVER,
-            busy_ns: NEVER,
-            rwnd_limited_ns: NEVER,
-            sndbuf_limited_ns: NEVER,
-            ..SampleRow::default()
-        };
+        let mut rows: Vec<SampleRow> = Vec::with_capacity(flow.parts.len());
         for part in &flow.parts {
             let Some(info) = part.sender.filter(|info| info.state() == 1) else { continue };
             self.add(part.flow, now, &info);
             let name = &self.scenario.flows[part.flow].name;
-            let algorithm = flow.tcp.congestion_control;
-            let row = sample_row(now, name, algorithm, &info, carried(part));
-            all.cwnd_packets += row.cwnd_packets;
-            all.in_flight_packets += row.in_flight_packets;
-            all.sacked_packets += row.sacked_packets;
-            all.lost_packets += row.lost_packets;
-            all.retransmitted_packets += row.retransmitted_packets;
-            all.delivered_packets += row.delivered_packets;
-            if self.scenario.sampling.samples {
-                self.samples.push(row);
-            }
+            rows.push(sample_row(now, name, self.paced(part.flow), &info, carried(part)));
         }
-        if self.scenario.sampling.samples {
-            self.samples.push(all);
+        if !self.scenario.sampling.samples {
+            return;
         }
+        let sum = |value: fn(&SampleRow) -> Int| rows.iter().map(value).sum::<Int>();
+        let all = SampleRow {
+            time_ns: now.into(),
+            flow: flow.spec.name.clone(),
+            acked_bytes: flow.acked().into(),
+            delivered_bytes: flow.delivered.into(),
+            cwnd_packets: sum(|row| row.cwnd_packets),
+            in_flight_packets: sum(|row| row.in_flight_packets),
+            sacked_packets: sum(|row| row.sacked_packets),
+            lost_packets: sum(|row| row.lost_packets),
+            retransmitted_packets: sum(|row| row.retransmitted_packets),
+            delivered_packets: sum(|row| row.delivered_packets),
+            ..SampleRow::default()
+        };
+        self.samples.extend(rows);
+        self.samples.push(all);
     }
 
     /// Fills the rows of subflows, and makes those of connections.
@@ -78,10 +67,10 @@ impl Recorder<'_> {
                     group: row.group.clone(),
                     session: String::new(),
                     object: String::new(),
-                    start_ns: flow.start,
-                    request_ns: NEVER,
-                    first_byte_ns: NEVER,
-                    end_ns: last,
+                    start_ns: flow.start.into(),
+                    request_ns: Int::UNKNOWN,
+                    first_byte_ns: Int::UNKNOWN,
+                    end_ns: last.into(),
                     transfer_bytes: row.delivered_bytes,
                 });
             }
@@ -90,18 +79,13 @@ impl Recorder<'_> {
             connections.push(ConnectionRow {
                 connection: flow.spec.name.clone(),
                 scheduler: flow.spec.scheduler.name().to_owned(),
-                subflows: used as i64,
-                fell_back: i64::from(flow.info.fell_back()),
-                written_bytes: flow.writer.written() as i64,
-                acked_bytes: flow.acked() as i64,
-                delivered_bytes: flow.delivered as i64,
-                carried_bytes: flow.parts.iter().map(carried).sum::<u64>() as i64,
-                duplicate_bytes: NEVER,
-                reinjected_bytes: NEVER,
-                beyond_window_bytes: NEVER,
-                penalties: NEVER,
-                out_of_order_max_bytes: NEVER,
-                blocked_ns: NEVER,
+                subflows: used.into(),
+                fell_back: flow.info.fell_back().into(),
+                written_bytes: flow.writer.written().into(),
+                acked_bytes: flow.acked().into(),
+                delivered_bytes: flow.delivered.into(),
+                carried_bytes: flow.parts.iter().map(carried).sum::<u64>().into(),
+                ..ConnectionRow::default()
             });
         }
         (rows, connections)
@@ -111,53 +95,50 @@ impl Recorder<'_> {
         row.kind = "subflow".to_owned();
         row.connection = flow.spec.name.clone();
         row.congestion_control = name_of(flow.tcp.congestion_control).to_owned();
-        row.start_ns = part.from.max(flow.start);
+        row.start_ns = part.from.max(flow.start).into();
         row.end_ns = match flow.phase {
             Phase::Finished { at } => at,
             _ => end,
-        };
-        row.delivered_bytes = carried(part) as i64;
+        }
+        .into();
+        row.delivered_bytes = carried(part).into();
         if let Some(info) = part.receiver {
-            row.received_packets = i64::from(info.segments_in());
+            row.received_packets = info.segments_in().into();
         }
         if let Some(info) = part.sender {
             let own =
                 if part.flow == flow.parts[0].flow { flow.established } else { part.established };
-            row.established_ns = own.unwrap_or(NEVER);
+            row.established_ns = own.into();
             fill_sender(row, &info, &self.sums[part.flow]);
         }
     }
 
     fn connection(&self, flow: &MptcpFlow, parts: &[&FlowRow], end: i64) -> FlowRow {
-        let sum = |value: fn(&FlowRow) -> i64| parts.iter().map(|row| value(row)).sum::<i64>();
-        let total = |value: fn(&FlowRow) -> f64| {
-            parts.iter().map(|row| value(row)).filter(|value| !value.is_nan()).sum::<f64>()
-        };
-        let received = parts.iter().map(|row| row.received_packets).filter(|&count| count >= 0);
+        let all = |value: fn(&FlowRow) -> Int| parts.iter().map(move |row| value(row));
+        // Of a subflow that was never opened nothing is known, and it did nothing.
+        let sum = |value: fn(&FlowRow) -> Int| Int::sum_known(all(value));
+        let total =
+            |value: fn(&FlowRow) -> Float| Float::sum_known(parts.iter().map(|row| value(row)));
         FlowRow {
             flow: flow.spec.name.clone(),
             group: flow.spec.group.clone(),
             kind: "mptcp".to_owned(),
             congestion_control: name_of(flow.tcp.congestion_control).to_owned(),
-            start_ns: flow.start,
-            established_ns: flow.established.unwrap_or(NEVER),
-            last_delivery_ns: flow.last_delivery.unwrap_or(NEVER),
+            start_ns: flow.start.into(),
+            established_ns: flow.established.into(),
+            last_delivery_ns: flow.last_delivery.into(),
             end_ns: match flow.phase {
                 Phase::Finished { at } => at,
                 _ => end,
-            },
-            delivered_bytes: flow.delivered as i64,
-            received_packets: received.sum(),
+            }
+            .into(),
+            delivered_bytes: flow.delivered.into(),
+            received_packets: sum(|row| row.received_packets),
             sent_packets: sum(|row| row.sent_packets),
             sent_bytes: sum(|row| row.sent_bytes),
             data_packets: sum(|row| row.data_packets),
             retransmitted_packets: sum(|row| row.retransmitted_packets),
-            rtt_min_ns: parts
-                .iter()
-                .map(|row| row.rtt_min_ns)
-                .filter(|&rtt| rtt >= 0)
-                .min()
-                .unwrap_or(NEVER),
+            rtt_min_ns: Int::min_known(all(|row| row.rtt_min_ns)),
             cwnd_max_packets: sum(|row| row.cwnd_max_packets),
             cwnd_mean_packets: total(|row| row.cwnd_mean_packets),
             in_flight_mean_packets: total(|row| row.in_flight_mean_packets),

@@ -7,8 +7,9 @@ use crate::ping::{self, PingFlow};
 use crate::plan::{address, Plan};
 use crate::realise::{Kernel, World};
 use crate::record::Recorder;
+use crate::scripted;
 use crate::sessions::{self, Session};
-use crate::sys::{interface_index, RETIRE_MS};
+use crate::sys::{bpf_count, interface_index, RETIRE_MS};
 use crate::taps::Rings;
 use crate::tcp::{self, Ends, Side, TcpFlow};
 use crate::udp::{self, UdpFlow};
@@ -24,6 +25,7 @@ use nix::poll::{ppoll, PollFd, PollFlags};
 use nix::sys::time::TimeSpec;
 use std::collections::BTreeMap;
 use std::io::Result;
+use std::os::fd::{AsFd, OwnedFd};
 
 /// The rings are emptied this often.
 const DRAIN_NS: i64 = 50_000_000;
@@ -71,6 +73,22 @@ pub(crate) struct Watch {
     pub(crate) netlinks: BTreeMap<usize, Netlink>,
     /// Interface index of each pipe.
     pub(crate) interfaces: Vec<i32>,
+    /// For each scripted loss of the plan, what counts the segments it looks at.
+    scripted: Vec<OwnedFd>,
+}
+
+impl Watch {
+    /// What scripts have dropped at a pipe.
+    pub(crate) fn scripted_drops(&self, plan: &Plan, pipe: usize) -> Result<u64> {
+        let place = &plan.places[pipe];
+        let mut dropped = 0;
+        for (of, counter) in plan.scripted.iter().zip(&self.scripted) {
+            if (of.namespace, &of.device) == (place.namespace, &place.device) {
+                dropped += scripted::dropped(&of.nth, bpf_count(counter.as_fd())?);
+            }
+        }
+        Ok(dropped)
+    }
 }
 
 /// What a run gives: all tables in the order of the digest, and a capture if it was asked for.
@@ -294,5 +312,6 @@ fn open_watch(plan: &Plan, world: &World) -> Result<Watch> {
         }
     }
     world.leave()?;
-    Ok(Watch { netlinks, interfaces })
+    let scripted = world.scripted().iter().map(OwnedFd::try_clone).collect::<Result<_>>()?;
+    Ok(Watch { netlinks, interfaces, scripted })
 }

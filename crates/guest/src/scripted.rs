@@ -3,6 +3,7 @@
 
 use crate::frame::{CLIENT_PORT, SERVER_PORT};
 use crate::sys;
+use std::collections::BTreeSet;
 use std::io::Result;
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -151,9 +152,19 @@ pub(crate) fn pin(flow: usize, nth: &[u64], path: &str) -> Result<OwnedFd> {
     Ok(counter)
 }
 
+/// How many segments were dropped of those it was told to, when it has counted so many.
+pub(crate) fn dropped(nth: &[u64], counted: u64) -> u64 {
+    nth.iter().filter(|&&number| number <= counted).collect::<BTreeSet<_>>().len() as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_counted_was_dropped_once() {
+        assert_eq!([0, 4, 5, 100].map(|counted| dropped(&[5, 9, 5], counted)), [0, 0, 1, 2]);
+    }
 
     #[test]
     fn every_jump_ends_inside_the_program() {

@@ -201,6 +201,16 @@ pub(crate) fn bpf_counter() -> Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// The number in such an array.
+pub(crate) fn bpf_count(counter: BorrowedFd<'_>) -> Result<u64> {
+    const MAP_LOOKUP: i64 = 1;
+    let key = 0_u32;
+    let mut value = 0_u64;
+    let (from, to) = (from_ref(&key) as u64, from_mut(&mut value) as u64);
+    bpf(MAP_LOOKUP, &[counter.as_raw_fd() as u64, from, to, 0])?;
+    Ok(value)
+}
+
 /// Loads a classifier and pins it in a bpf file system; on refusal the error has the verifier's log.
 pub(crate) fn bpf_pin_classifier(instructions: &[u8], path: &str) -> Result<()> {
     const PROG_LOAD: i64 = 5;

@@ -25,7 +25,7 @@ impl TapPackets {
             ..row
         };
         let mut rows: Vec<_> = std::mem::take(&mut self.kept).into_iter().map(named).collect();
-        rows.sort_by_key(|row| row.time_ns);
+        rows.sort_by_key(|row| row.time_ns.stored());
         rows
     }
 }
@@ -38,24 +38,21 @@ impl Tap for TapPackets {
             return;
         }
         let row = PacketRow {
-            time_ns: at.as_ns() as i64,
+            time_ns: at.as_ns().into(),
             direction: if packet.outward { "out" } else { "back" }.to_owned(),
-            packet_number: packet.number as i64,
-            frame_bytes: i64::from(packet.frame_bytes),
-            tos: i64::from(packet.tos),
-            payload_bytes: i64::from(packet.payload_bytes()),
-            seq_bytes: -1,
-            ack_bytes: -1,
-            window_bytes: -1,
+            packet_number: packet.number.into(),
+            frame_bytes: packet.frame_bytes.into(),
+            tos: packet.tos.into(),
+            payload_bytes: packet.payload_bytes().into(),
             ..PacketRow::default()
         };
         let row = match &packet.body {
             Body::Tcp(segment) => PacketRow {
-                seq_bytes: segment.seq as i64,
-                ack_bytes: segment.ack as i64,
+                seq_bytes: segment.seq.into(),
+                ack_bytes: segment.ack.into(),
                 sack_ranges_bytes: blocks(segment),
                 tcp_flags: segment.flags.names(),
-                window_bytes: i64::from(segment.window_bytes),
+                window_bytes: segment.window_bytes.into(),
                 ..row
             },
             Body::Udp { .. } | Body::Ping { .. } | Body::Arp { .. } => row,

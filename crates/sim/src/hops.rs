@@ -133,24 +133,23 @@ impl Hops {
 
     /// The rows, in the order in which packets came to links.
     pub(crate) fn rows(&self, scenario: &Scenario, pipe: impl Fn(usize) -> String) -> Vec<HopRow> {
-        let known = |at: Option<Time>| at.map_or(-1, ns);
         let row = |hop: &Hop| {
             let sent = &self.packets[hop.packet as usize];
             HopRow {
                 offered_ns: ns(hop.offered),
-                leaves_ns: known(hop.left),
-                ended_ns: known(hop.ended),
+                leaves_ns: hop.left.map(ns).into(),
+                ended_ns: hop.ended.map(ns).into(),
                 pipe: pipe(hop.pipe as usize),
                 dropped: hop.dropped.map_or("", DropReason::name).to_owned(),
                 flow: scenario.flows[sent.flow as usize].name.clone(),
                 direction: if sent.outward { "out" } else { "back" }.to_owned(),
-                packet_number: sent.number as i64,
+                packet_number: sent.number.into(),
                 kind: sent.kind.to_owned(),
-                frame_bytes: i64::from(sent.frame_bytes),
-                tos: i64::from(hop.tos),
-                seq_bytes: sent.seq as i64,
-                payload_bytes: i64::from(sent.payload_bytes),
-                ack_bytes: sent.ack,
+                frame_bytes: sent.frame_bytes.into(),
+                tos: hop.tos.into(),
+                seq_bytes: sent.seq.into(),
+                payload_bytes: sent.payload_bytes.into(),
+                ack_bytes: sent.ack.into(),
                 tcp_flags: sent.flags.names(),
                 cause: cause(sent.cause).to_owned(),
             }

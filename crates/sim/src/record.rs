@@ -8,8 +8,8 @@ use crate::pipe::Pipe;
 use crate::world::World;
 use dumbbell_model::scenario::{Flow, Sampling, Scenario};
 use dumbbell_model::tables::{
-    ConnectionRow, DropRow, FlowRow, HopRow, PacketRow, PipeRow, ProbeRow, QueueRow, SampleRow,
-    Table, TransferRow,
+    ConnectionRow, DropRow, Float, FlowRow, HopRow, Int, PacketRow, PipeRow, ProbeRow, QueueRow,
+    SampleRow, Table, TransferRow,
 };
 use dumbbell_model::{Rate, Time};
 use dumbbell_packet::{Body, Packet};
@@ -22,8 +22,9 @@ pub(crate) struct Recorder {
     drops: Vec<DropRow>,
 }
 
-pub(crate) fn ns(at: Time) -> i64 {
-    at.as_ns() as i64
+/// Never is unknown.
+pub(crate) fn ns(at: Time) -> Int {
+    (at != Time::NEVER).then(|| at.as_ns()).into()
 }
 
 impl Recorder {
@@ -44,7 +45,7 @@ impl Recorder {
             pipe: pipe.to_owned(),
             reason: reason.to_owned(),
             flow: packet.flow.to_string(), // Named at the end.
-            seq_bytes: seq as i64,
+            seq_bytes: seq.into(),
         });
     }
 
@@ -80,19 +81,7 @@ impl Recorder {
 }
 
 fn sample_row(at: Time, spec: &Flow, flow: &FlowState) -> SampleRow {
-    let mut row = SampleRow {
-        time_ns: ns(at),
-        flow: spec.name.clone(),
-        pacing_bps: -1,
-        delivery_rate_bps: -1,
-        app_limited: -1,
-        spurious_packets: -1,
-        delivered_ce_packets: -1,
-        busy_ns: -1,
-        rwnd_limited_ns: -1,
-        sndbuf_limited_ns: -1,
-        ..SampleRow::default()
-    };
+    let mut row = SampleRow { time_ns: ns(at), flow: spec.name.clone(), ..SampleRow::default() };
     flow.ends.sample(&mut row);
     row
 }
@@ -107,45 +96,35 @@ fn queue_row(at: Time, pipe: &mut Pipe) -> QueueRow {
     stats.sampled_ps = stats.sojourn_ps;
     let mut recent_ps = stats.recent_ps.take().unwrap_or_default();
     recent_ps.sort_unstable();
-    let quantile_ns = |share: f64| {
+    let quantile_ns = |share: f64| -> Int {
         // The least value that so many are not above (nearest rank).
         let rank = (share * recent_ps.len() as f64).ceil() as usize;
-        recent_ps.get(rank.saturating_sub(1)).map_or(-1, |ps| (ps / 1000) as i64)
+        recent_ps.get(rank.saturating_sub(1)).map(|ps| ps / 1000).into()
     };
     let (sojourn_min_ns, sojourn_p99_ns) = (quantile_ns(0.0), quantile_ns(0.99));
     recent_ps.clear();
     stats.recent_ps = Some(recent_ps);
-    let count = |flows: Option<usize>| flows.map_or(-1, |flows| flows as i64);
     QueueRow {
         time_ns: ns(at),
         pipe: pipe.name.clone(),
-        queued_packets: packets as i64,
-        queued_bytes: bytes as i64,
-        sojourn_mean_ns: mean(waited as f64 / 1000.0, left),
+        queued_packets: packets.into(),
+        queued_bytes: bytes.into(),
+        sojourn_mean_ns: Float::mean(waited as f64 / 1000.0, left),
         sojourn_min_ns,
         sojourn_p99_ns,
         qdisc: pipe.queue.name().to_owned(),
-        dropping: inside.codel.map_or(-1, |codel| i64::from(codel.drop_next.is_some())),
-        drop_count: inside.codel.map_or(-1, |codel| i64::from(codel.count)),
-        drop_next_ns: inside.codel.and_then(|codel| codel.drop_next).map_or(-1, ns),
-        drop_probability: inside.probability.unwrap_or(f64::NAN),
-        average_bytes: inside.average_bytes.unwrap_or(f64::NAN),
-        new_flows: count(inside.new_flows),
-        old_flows: count(inside.old_flows),
-        dropped_packets: pipe.stats.dropped_total() as i64,
-        dropped_overflow_packets: pipe.stats.dropped[DropReason::Overflow as usize] as i64,
-        dropped_aqm_packets: pipe.stats.dropped[DropReason::Aqm as usize] as i64,
-        marked_packets: pipe.stats.marked as i64,
-        sent_bytes: pipe.left_bytes(at) as i64,
-    }
-}
-
-/// NaN where nothing was counted.
-pub(crate) fn mean(sum: f64, count: u64) -> f64 {
-    if count == 0 {
-        f64::NAN
-    } else {
-        sum / count as f64
+        dropping: inside.codel.map(|codel| codel.drop_next.is_some()).into(),
+        drop_count: inside.codel.map(|codel| codel.count).into(),
+        drop_next_ns: inside.codel.and_then(|codel| codel.drop_next).map(ns).into(),
+        drop_probability: inside.probability.into(),
+        average_bytes: inside.average_bytes.into(),
+        new_flows: inside.new_flows.into(),
+        old_flows: inside.old_flows.into(),
+        dropped_packets: pipe.stats.dropped_total().into(),
+        dropped_overflow_packets: pipe.stats.dropped[DropReason::Overflow as usize].into(),
+        dropped_aqm_packets: pipe.stats.dropped[DropReason::Aqm as usize].into(),
+        marked_packets: pipe.stats.marked.into(),
+        sent_bytes: pipe.left_bytes(at).into(),
     }
 }
 
@@ -159,8 +138,8 @@ pub(crate) fn probe_rows<'a>(
         time_ns: ns(probe.sent),
         flow: flow.to_owned(),
         kind: kind.to_owned(),
-        probe_number: number as i64,
-        delay_ns: probe.delay.map_or(-1, |delay| delay.as_ns() as i64),
+        probe_number: number.into(),
+        delay_ns: probe.delay.map(|delay| delay.as_ns()).into(),
     })
 }
 
@@ -234,26 +213,20 @@ impl World<'_> {
             group: spec.group.clone(),
             from_host: spec.from.clone(),
             to_host: spec.to.clone(),
-            start_ns: if flow.start == Time::NEVER { -1 } else { ns(flow.start) },
+            start_ns: ns(flow.start),
             established_ns: ns(flow.start),
-            last_delivery_ns: -1,
             end_ns: ns(flow.stop.unwrap_or(self.end)),
-            sent_packets: flow.sent[0] as i64,
-            sent_bytes: flow.sent_bytes as i64,
-            received_packets: flow.received_packets as i64,
-            received_bytes: flow.received_bytes as i64,
-            dropped_packets: flow.dropped as i64,
-            reordered_packets: flow.reorder.reordered as i64,
-            reordering_extent_mean_packets: mean(
+            sent_packets: flow.sent[0].into(),
+            sent_bytes: flow.sent_bytes.into(),
+            received_packets: flow.received_packets.into(),
+            received_bytes: flow.received_bytes.into(),
+            dropped_packets: flow.dropped.into(),
+            reordered_packets: flow.reorder.reordered.into(),
+            reordering_extent_mean_packets: Float::mean(
                 flow.reorder.extent_sum as f64,
                 flow.reorder.reordered,
             ),
-            reordering_extent_max_packets: flow.reorder.extent_max as i64,
-            cwnd_mean_packets: f64::NAN,
-            in_flight_mean_packets: f64::NAN,
-            srtt_mean_ns: f64::NAN,
-            rtt_min_ns: -1,
-            rtt_mean_ns: f64::NAN,
+            reordering_extent_max_packets: flow.reorder.extent_max.into(),
             ..FlowRow::default()
         };
         flow.ends.totals(spec, flow, self.end, &mut row);
@@ -268,25 +241,25 @@ impl World<'_> {
 
 fn pipe_row(pipe: &Pipe, rate: Option<Rate>, duration_ps: f64) -> PipeRow {
     let stats = &pipe.stats;
-    let dropped = |reason: DropReason| stats.dropped[reason as usize] as i64;
+    let dropped = |reason: DropReason| stats.dropped[reason as usize].into();
     PipeRow {
         pipe: pipe.name.clone(),
-        arrived_packets: stats.arrived_packets as i64,
-        arrived_bytes: stats.arrived_bytes as i64,
-        left_packets: stats.left_packets as i64,
-        left_bytes: stats.left_bytes as i64,
+        arrived_packets: stats.arrived_packets.into(),
+        arrived_bytes: stats.arrived_bytes.into(),
+        left_packets: stats.left_packets.into(),
+        left_bytes: stats.left_bytes.into(),
         dropped_overflow_packets: dropped(DropReason::Overflow),
         dropped_random_packets: dropped(DropReason::Random),
         dropped_scripted_packets: dropped(DropReason::Scripted),
         dropped_policed_packets: dropped(DropReason::Policed),
         dropped_corrupted_packets: dropped(DropReason::Corrupted),
         dropped_aqm_packets: dropped(DropReason::Aqm),
-        marked_packets: stats.marked as i64,
-        rate_bps: rate.map_or(-1, |rate| rate.as_bps() as i64),
-        remaining_packets: pipe.inside() as i64,
-        queue_max_packets: stats.queue_max as i64,
-        queue_mean_packets: stats.sojourn_ps as f64 / duration_ps,
-        sojourn_mean_ns: mean(stats.sojourn_ps as f64 / 1000.0, stats.sojourn_packets),
-        sojourn_max_ns: (stats.sojourn_max_ps / 1000) as i64,
+        marked_packets: stats.marked.into(),
+        rate_bps: rate.map(|rate| rate.as_bps()).into(),
+        remaining_packets: pipe.inside().into(),
+        queue_max_packets: stats.queue_max.into(),
+        queue_mean_packets: (stats.sojourn_ps as f64 / duration_ps).into(),
+        sojourn_mean_ns: Float::mean(stats.sojourn_ps as f64 / 1000.0, stats.sojourn_packets),
+        sojourn_max_ns: (stats.sojourn_max_ps / 1000).into(),
     }
 }

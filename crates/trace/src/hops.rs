@@ -129,20 +129,20 @@ impl Hops {
             let event = &hop.event;
             let stream = &network.streams[event.stream as usize];
             HopRow {
-                offered_ns: event.time_ns,
-                leaves_ns: hop.left_ns,
-                ended_ns: hop.ended_ns,
+                offered_ns: event.time_ns.into(),
+                leaves_ns: hop.left_ns.into(),
+                ended_ns: hop.ended_ns.into(),
                 pipe: pipes[event.link as usize].clone(),
                 dropped: hop.dropped.map_or("", Place::name).to_owned(),
                 flow: flows[stream.flow as usize].clone(),
                 direction: if stream.outward { "out" } else { "back" }.to_owned(),
-                packet_number: hop.number as i64,
+                packet_number: hop.number.into(),
                 kind: kind(event, &stream.kind).to_owned(),
-                frame_bytes: i64::from(event.bytes),
-                tos: i64::from(event.tos),
-                seq_bytes: event.seq,
-                payload_bytes: event.payload_bytes.map_or(-1, i64::from),
-                ack_bytes: event.ack,
+                frame_bytes: event.bytes.into(),
+                tos: event.tos.into(),
+                seq_bytes: event.seq.into(),
+                payload_bytes: event.payload_bytes.into(),
+                ack_bytes: event.ack.into(),
                 tcp_flags: flags(event.tcp_flags),
                 cause: if hop.again { "again" } else { "" }.to_owned(),
             }
@@ -151,7 +151,7 @@ impl Hops {
         let there = |hop: &&Hop| hop.ended_ns < 0 || hop.ended_ns >= from_ns;
         let mut rows: Vec<_> = self.hops.iter().filter(there).map(row).collect();
         // What began before the window stands where there was room.
-        rows.sort_by_key(|row| row.offered_ns);
+        rows.sort_by_key(|row| row.offered_ns.stored());
         rows
     }
 }

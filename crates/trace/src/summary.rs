@@ -6,7 +6,7 @@ use crate::network::Network;
 use crate::read::{Kept, Reading};
 use crate::sequence::{Mark, Point};
 use crate::streams::{StreamCounts, Streams};
-use dumbbell_model::tables::{DropRow, FlowRow, PipeRow, QueueRow, SampleRow};
+use dumbbell_model::tables::{DropRow, Float, FlowRow, Int, PipeRow, QueueRow, SampleRow};
 
 /// Drops that are kept as rows.
 pub const DROPS_MAX: usize = 100_000;
@@ -173,47 +173,19 @@ impl Summary {
                 kind: if is_tcp { "tcp" } else { "udp" }.to_owned(),
                 from_host: node(counts.from, &of.ends[0]),
                 to_host: node(counts.to, &of.ends[1]),
-                start_ns: counts.times_ns.map_or(-1, |(first, _)| first),
-                established_ns: -1,
-                last_delivery_ns: counts.last_delivery_ns,
-                end_ns: reading.times_ns.1,
-                delivered_bytes: counts.delivered_bytes as i64,
-                sent_packets: counts.sent_packets as i64,
-                sent_bytes: counts.sent_bytes as i64,
-                data_packets: counts.data_packets as i64,
-                received_packets: counts.received_packets as i64,
-                received_bytes: counts.received_bytes as i64,
-                retransmitted_packets: counts.again_packets as i64,
-                fast_retransmitted_packets: -1,
-                timeout_retransmitted_packets: -1,
-                probe_retransmitted_packets: -1,
-                spurious_retransmitted_packets: -1,
-                paws_rejected_packets: -1,
-                timeouts: -1,
-                recoveries: -1,
-                undos: -1,
+                start_ns: counts.times_ns.map(|(first, _)| first).into(),
+                last_delivery_ns: counts.last_delivery_ns.into(),
+                end_ns: reading.times_ns.1.into(),
+                delivered_bytes: counts.delivered_bytes.into(),
+                sent_packets: counts.sent_packets.into(),
+                sent_bytes: counts.sent_bytes.into(),
+                data_packets: counts.data_packets.into(),
+                received_packets: counts.received_packets.into(),
+                received_bytes: counts.received_bytes.into(),
+                retransmitted_packets: counts.again_packets.into(),
                 dropped_packets: (counts.dropped_packets
                     + back.map(|(_, counts)| counts.dropped_packets).sum::<u64>())
-                    as i64,
-                reordering_packets: -1,
-                reordered_packets: -1,
-                reordering_extent_mean_packets: f64::NAN,
-                reordering_extent_max_packets: -1,
-                cwnd_max_packets: -1,
-                cwnd_mean_packets: f64::NAN,
-                in_flight_mean_packets: f64::NAN,
-                srtt_mean_ns: f64::NAN,
-                rtt_min_ns: -1,
-                rtt_mean_ns: f64::NAN,
-                tap_data_packets: -1,
-                tap_retransmissions: -1,
-                tap_rtt_samples: -1,
-                tap_rtt_mean_ns: f64::NAN,
-                tap_rtt_min_ns: -1,
-                tap_rtt_max_ns: -1,
-                tap_acks: -1,
-                tap_acks_with_sack: -1,
-                tap_sack_blocks: -1,
+                .into(),
                 ..FlowRow::default()
             }
         });
@@ -225,26 +197,26 @@ impl Summary {
     pub fn pipes(&self, reading: &Reading) -> Vec<PipeRow> {
         let seconds_ns = (reading.times_ns.1 - reading.times_ns.0).max(1) as f64;
         let rows = self.links.iter().enumerate().map(|(number, link)| {
-            let unknown = if link.dropped == [0, 0] { 0 } else { -1 };
+            let unknown: Int = (link.dropped == [0, 0]).then_some(0_u64).into();
             PipeRow {
                 pipe: reading.network.pipe_name(number as u32),
-                arrived_packets: link.arrived_packets as i64,
-                arrived_bytes: link.arrived_bytes as i64,
-                left_packets: link.left_packets as i64,
-                left_bytes: link.left_bytes as i64,
+                arrived_packets: link.arrived_packets.into(),
+                arrived_bytes: link.arrived_bytes.into(),
+                left_packets: link.left_packets.into(),
+                left_bytes: link.left_bytes.into(),
                 dropped_overflow_packets: unknown,
                 dropped_random_packets: unknown,
                 dropped_scripted_packets: unknown,
                 dropped_policed_packets: unknown,
                 dropped_corrupted_packets: unknown,
                 dropped_aqm_packets: unknown,
-                marked_packets: -1,
-                rate_bps: link.rate_bps().map_or(-1, |rate| rate.round() as i64),
-                remaining_packets: link.inside() as i64,
-                queue_max_packets: link.queue_max() as i64,
-                queue_mean_packets: link.waited_ns as f64 / seconds_ns,
-                sojourn_mean_ns: link.waits.mean_ns(),
-                sojourn_max_ns: link.waits.max_ns,
+                rate_bps: link.rate_bps().map(|rate| rate.round() as i64).into(),
+                remaining_packets: link.inside().into(),
+                queue_max_packets: link.queue_max().into(),
+                queue_mean_packets: (link.waited_ns as f64 / seconds_ns).into(),
+                sojourn_mean_ns: link.waits.mean_ns().into(),
+                sojourn_max_ns: link.waits.max_ns.into(),
+                ..PipeRow::default()
             }
         });
         rows.collect()
@@ -260,26 +232,14 @@ impl Summary {
                 let left = link.waited - last.waited;
                 let waited_ns = (link.waited_ns - last.waited_ns) as f64;
                 rows.push(QueueRow {
-                    time_ns: moment.time_ns,
+                    time_ns: moment.time_ns.into(),
                     pipe: reading.network.pipe_name(number as u32),
-                    queued_packets: link.queued_packets as i64,
-                    queued_bytes: link.queued_bytes as i64,
-                    sojourn_mean_ns: if left == 0 { f64::NAN } else { waited_ns / left as f64 },
-                    sojourn_min_ns: -1,
-                    sojourn_p99_ns: -1,
-                    qdisc: String::new(),
-                    dropping: -1,
-                    drop_count: -1,
-                    drop_next_ns: -1,
-                    drop_probability: f64::NAN,
-                    average_bytes: f64::NAN,
-                    new_flows: -1,
-                    old_flows: -1,
-                    dropped_packets: (link.dropped[0] + link.dropped[1]) as i64,
-                    dropped_overflow_packets: -1,
-                    dropped_aqm_packets: -1,
-                    marked_packets: -1,
-                    sent_bytes: link.sent_bytes as i64,
+                    queued_packets: link.queued_packets.into(),
+                    queued_bytes: link.queued_bytes.into(),
+                    sojourn_mean_ns: Float::mean(waited_ns, left),
+                    dropped_packets: (link.dropped[0] + link.dropped[1]).into(),
+                    sent_bytes: link.sent_bytes.into(),
+                    ..QueueRow::default()
                 });
             }
         }
@@ -292,33 +252,11 @@ impl Summary {
         for moment in &self.moments {
             for (number, flow) in moment.flows.iter().enumerate() {
                 rows.push(SampleRow {
-                    time_ns: moment.time_ns,
+                    time_ns: moment.time_ns.into(),
                     flow: reading.network.flow_name(number as u32),
-                    state: String::new(),
-                    cwnd_packets: -1,
-                    ssthresh_packets: -1,
-                    in_flight_packets: -1,
-                    sacked_packets: -1,
-                    lost_packets: -1,
-                    reordering_packets: -1,
-                    srtt_ns: -1,
-                    rttvar_ns: -1,
-                    rtt_min_ns: -1,
-                    rto_ns: -1,
-                    pacing_bps: -1,
-                    rwnd_bytes: -1,
-                    unsent_bytes: -1,
-                    acked_bytes: -1,
-                    delivered_bytes: flow.delivered_bytes as i64,
-                    retransmitted_packets: flow.again_packets as i64,
-                    delivered_packets: -1,
-                    delivery_rate_bps: -1,
-                    app_limited: -1,
-                    spurious_packets: -1,
-                    delivered_ce_packets: -1,
-                    busy_ns: -1,
-                    rwnd_limited_ns: -1,
-                    sndbuf_limited_ns: -1,
+                    delivered_bytes: flow.delivered_bytes.into(),
+                    retransmitted_packets: flow.again_packets.into(),
+                    ..SampleRow::default()
                 });
             }
         }
@@ -329,11 +267,11 @@ impl Summary {
     pub fn drops(&self, reading: &Reading) -> Vec<DropRow> {
         let network = &reading.network;
         let row = |&(time_ns, link, stream, reason, seq): &(i64, u32, u32, &str, i64)| DropRow {
-            time_ns,
+            time_ns: time_ns.into(),
             pipe: network.pipe_name(link),
             reason: reason.to_owned(),
             flow: network.flow_name(network.streams[stream as usize].flow),
-            seq_bytes: seq,
+            seq_bytes: seq.into(),
         };
         self.drops.iter().map(row).collect()
     }

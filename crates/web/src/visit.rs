@@ -227,7 +227,7 @@ impl Visit {
 
     /// The objects, in the order of the session.
     pub fn transfers(&self) -> Vec<TransferRow> {
-        let ns = |at: Option<Time>| at.map_or(-1, |at| at.as_ns() as i64);
+        let ns = |at: Option<Time>| at.map(|at| at.as_ns()).into();
         let rows = self.session.objects.iter().zip(&self.objects);
         rows.map(|(object, progress)| TransferRow {
             flow: progress.asked.map_or(String::new(), |(_, number)| self.names[number].clone()),
@@ -238,7 +238,7 @@ impl Visit {
             request_ns: ns(progress.asked.map(|(at, _)| at)),
             first_byte_ns: ns(progress.first_byte),
             end_ns: ns(progress.arrived),
-            transfer_bytes: object.exchange.response_bytes as i64,
+            transfer_bytes: object.exchange.response_bytes.into(),
         })
         .collect()
     }

@@ -35,8 +35,8 @@ pub struct IpPacket<'a> {
     pub fragment: Option<Fragment>,
     /// Identification of IPv4 (RFC 791 §3.1); IPv6 has none outside fragments.
     pub identification: Option<u16>,
-    /// ECN field (RFC 3168 §5): 3 is congestion experienced.
-    pub ecn: u8,
+    /// Codepoint (upper six bits) and ECN field (lower two, RFC 3168 §5; 3: congestion experienced).
+    pub tos: u8,
     /// What was kept of what it carries, without padding.
     pub above: &'a [u8],
     /// Length of what it carries.
@@ -72,7 +72,7 @@ pub(super) fn v4(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
         protocol: header[9],
         fragment,
         identification: Some(identification),
-        ecn: header[1] & 3,
+        tos: header[1],
         above,
         above_bytes,
     })
@@ -120,7 +120,7 @@ pub(super) fn v6(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
         protocol,
         fragment,
         identification: None,
-        ecn: header[1] >> 4 & 3,
+        tos: (header[0] & 15) << 4 | header[1] >> 4,
         above: &above[..above.len().min(above_bytes as usize)],
         above_bytes,
     })

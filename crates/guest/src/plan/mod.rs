@@ -84,6 +84,8 @@ pub(crate) struct Plan {
     pub(crate) changes: Vec<TimedChange>,
     /// For each pipe.
     pub(crate) places: Vec<Place>,
+    /// Nodes whose interfaces have the discipline fq.
+    pub(crate) fq_hosts: BTreeSet<usize>,
     /// What is dropped by script.
     pub(crate) scripted: Vec<Scripted>,
 }
@@ -280,7 +282,9 @@ impl Planner<'_> {
                 self.script(found, namespace, &device, &format!("links[{i}]"))?;
                 self.plan.places.push(Place { namespace, device, chain: found.chain });
                 if paced.contains(&pipe) && !slaves.contains(&pipe) {
-                    let here = &mut self.plan.namespaces[near_end(pipe, &self.ends)];
+                    let node = near_end(pipe, &self.ends);
+                    self.plan.fq_hosts.insert(node);
+                    let here = &mut self.plan.namespaces[node];
                     here.tc.push(format!("qdisc add dev {} root fq", names[side]));
                 }
             }

@@ -1,8 +1,9 @@
 //! The catalogue: everything that an experiment can name, described once. The fields' names and
 //! defaults in experiment files, messages, documentation, the guest, `dumbbell kernel test` and the
-//! generators of tests are made from it.
+//! generators of tests are made from it. It also says which columns of the result tables are known.
 
 pub mod congestion_control;
+pub mod known;
 
 use serde::Serialize;
 
@@ -22,7 +23,12 @@ pub struct InLinux {
 pub struct Catalogue {
     /// Congestion controls.
     pub congestion_controls: &'static [congestion_control::Entry],
+    /// By engine (or `trace`) and table, the columns that are known.
+    pub known_columns: known::KnownColumns,
 }
 
 /// The catalogue.
-pub const CATALOGUE: Catalogue = Catalogue { congestion_controls: congestion_control::ENTRIES };
+pub const CATALOGUE: Catalogue = Catalogue {
+    congestion_controls: congestion_control::ENTRIES,
+    known_columns: known::KnownColumns,
+};

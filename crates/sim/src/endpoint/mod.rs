@@ -55,7 +55,7 @@ impl Ends {
         match self {
             Self::Tcp(tcp) => tcp.sample(row),
             Self::Udp(udp) => udp.sample(row),
-            Self::Ping(_) => {}
+            Self::Ping(_) => row.delivered_bytes = 0_u64.into(),
         }
     }
 

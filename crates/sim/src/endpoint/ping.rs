@@ -1,9 +1,9 @@
 //! Echo request and reply.
 
 use super::{frame_bytes, Probe};
-use crate::record::{mean, ns, probe_rows};
+use crate::record::{ns, probe_rows};
 use dumbbell_model::scenario::{Flow, Ping};
-use dumbbell_model::tables::{FlowRow, ProbeRow};
+use dumbbell_model::tables::{Float, FlowRow, ProbeRow};
 use dumbbell_model::{Span, Time};
 use dumbbell_packet::frame::UDP_HEADER_BYTES;
 use dumbbell_packet::Body;
@@ -66,11 +66,12 @@ impl PingState {
 
     pub(crate) fn totals(&self, row: &mut FlowRow) {
         row.kind = "ping".to_owned();
-        row.data_packets = self.sent as i64;
-        row.last_delivery_ns = self.last_delivery.map_or(-1, ns);
-        row.rtt_mean_ns = mean(self.rtt_ps as f64 / 1000.0, self.answered);
+        row.delivered_bytes = 0_u64.into();
+        row.data_packets = self.sent.into();
+        row.last_delivery_ns = self.last_delivery.map(ns).into();
+        row.rtt_mean_ns = Float::mean(self.rtt_ps as f64 / 1000.0, self.answered);
         if self.answered > 0 {
-            row.rtt_min_ns = (self.rtt_min_ps / 1000) as i64;
+            row.rtt_min_ns = (self.rtt_min_ps / 1000).into();
         }
     }
 

@@ -1,13 +1,13 @@
 //! A TCP connection: who sends the flow's data, who gets it.
 
 use crate::flow::FlowState;
-use crate::record::{mean, ns};
+use crate::record::ns;
 use crate::transport::endpoint::End;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::{Phase, Sender};
 use dumbbell_cc::CaState;
 use dumbbell_model::scenario::{Flow, Traffic};
-use dumbbell_model::tables::{FlowRow, SampleRow, TransferRow};
+use dumbbell_model::tables::{Float, FlowRow, Int, SampleRow, TransferRow};
 use dumbbell_model::Time;
 
 /// The ends of a TCP connection: who sends the flow's data, who gets it.
@@ -102,28 +102,30 @@ impl TcpEnds {
         let sender = &self.sender;
         let paced = sender.window.pacing && sender.window.pacing_rate != u64::MAX;
         let minimum = sender.rtt.min_us();
-        row.delivered_bytes = self.delivered_bytes() as i64;
+        let measured = sender.rtt.srtt_us8 > 0;
+        let rate_bps = sender.rate.delivery_bps(sender.mss);
+        row.delivered_bytes = self.delivered_bytes().into();
         row.state = state_name(sender.state).to_owned();
-        row.cwnd_packets = i64::from(sender.window.cwnd);
-        row.ssthresh_packets = i64::from(sender.window.ssthresh);
-        row.in_flight_packets = i64::from(sender.in_flight());
-        row.sacked_packets = i64::from(sender.sacked_out);
-        row.lost_packets = i64::from(sender.lost_out);
-        row.reordering_packets = i64::from(sender.reordering);
-        row.srtt_ns = i64::from(sender.rtt.srtt_us8 >> 3) * 1000;
-        row.rttvar_ns = i64::from(sender.rtt.mdev_us4 >> 2) * 1000;
-        row.rtt_min_ns = if minimum == u32::MAX { -1 } else { i64::from(minimum) * 1000 };
-        row.rto_ns = (sender.tick.to_us(sender.rto_jiffies()) * 1000) as i64;
-        row.pacing_bps = if paced { (sender.window.pacing_rate * 8) as i64 } else { -1 };
-        row.rwnd_bytes = sender.snd_wnd as i64;
-        row.unsent_bytes = sender.write_seq.saturating_sub(sender.snd_nxt) as i64;
-        row.acked_bytes = sender.snd_una.min(sender.write_seq) as i64;
-        row.retransmitted_packets = sender.counters.retransmitted as i64;
-        row.delivered_packets = sender.delivered as i64;
-        row.delivery_rate_bps = sender.rate.delivery_bps(sender.mss);
-        row.app_limited = i64::from(sender.rate.last_limited);
-        row.spurious_packets = sender.dsack_dups as i64;
-        row.delivered_ce_packets = sender.ecn.delivered_ce as i64;
+        row.cwnd_packets = sender.window.cwnd.into();
+        row.ssthresh_packets = sender.window.ssthresh.into();
+        row.in_flight_packets = sender.in_flight().into();
+        row.sacked_packets = sender.sacked_out.into();
+        row.lost_packets = sender.lost_out.into();
+        row.reordering_packets = sender.reordering.into();
+        row.srtt_ns = measured.then(|| u64::from(sender.rtt.srtt_us8 >> 3) * 1000).into();
+        row.rttvar_ns = measured.then(|| u64::from(sender.rtt.mdev_us4 >> 2) * 1000).into();
+        row.rtt_min_ns = (minimum != u32::MAX).then(|| u64::from(minimum) * 1000).into();
+        row.rto_ns = (sender.tick.to_us(sender.rto_jiffies()) * 1000).into();
+        row.pacing_bps = paced.then(|| sender.window.pacing_rate * 8).into();
+        row.rwnd_bytes = sender.snd_wnd.into();
+        row.unsent_bytes = sender.write_seq.saturating_sub(sender.snd_nxt).into();
+        row.acked_bytes = sender.snd_una.min(sender.write_seq).into();
+        row.retransmitted_packets = sender.counters.retransmitted.into();
+        row.delivered_packets = sender.delivered.into();
+        row.delivery_rate_bps = rate_bps.into();
+        row.app_limited = rate_bps.map(|_| sender.rate.last_limited).into();
+        row.spurious_packets = sender.dsack_dups.into();
+        row.delivered_ce_packets = sender.ecn.delivered_ce.into();
     }
 
     /// What the flow came to.
@@ -132,35 +134,35 @@ impl TcpEnds {
         if let Traffic::Tcp(traffic) = &spec.traffic {
             row.congestion_control = traffic.congestion_control.entry().name.to_owned();
         }
-        row.delivered_bytes = self.delivered_bytes() as i64;
+        row.delivered_bytes = self.delivered_bytes().into();
         let sender = &self.sender;
         let counters = &sender.counters;
-        row.established_ns = sender.established_at.map_or(-1, ns);
-        row.last_delivery_ns = self.receiver.last_delivery.map_or(-1, ns);
+        row.established_ns = sender.established_at.map(ns).into();
+        row.last_delivery_ns = self.receiver.last_delivery.map(ns).into();
         row.end_ns = match sender.phase {
             Phase::Finished(at) | Phase::GivenUp(at) => ns(at),
             Phase::Closed | Phase::SynSent { .. } | Phase::Established => ns(end),
         };
-        row.data_packets = counters.data_packets as i64;
-        row.retransmitted_packets = counters.retransmitted as i64;
-        row.fast_retransmitted_packets = counters.fast as i64;
-        row.timeout_retransmitted_packets = counters.timeout as i64;
-        row.probe_retransmitted_packets = counters.probe as i64;
+        row.data_packets = counters.data_packets.into();
+        row.retransmitted_packets = counters.retransmitted.into();
+        row.fast_retransmitted_packets = counters.fast.into();
+        row.timeout_retransmitted_packets = counters.timeout.into();
+        row.probe_retransmitted_packets = counters.probe.into();
         // Linux may put several segments into one when it sends them again; each of them that comes late
         // is a duplicate, and one retransmission was needless.
         let needless = self.receiver.duplicate_packets - flow.copies;
-        row.spurious_retransmitted_packets = needless.min(counters.retransmitted) as i64;
-        row.paws_rejected_packets = self.receiver.paws_rejected_packets as i64;
-        row.timeouts = counters.timeouts as i64;
-        row.recoveries = counters.recoveries as i64;
-        row.undos = counters.undos as i64;
-        row.reordering_packets = i64::from(sender.reordering);
-        row.rtt_min_ns = sender.rtt.least_us.map_or(-1, |us| (us * 1000) as i64);
+        row.spurious_retransmitted_packets = needless.min(counters.retransmitted).into();
+        row.paws_rejected_packets = self.receiver.paws_rejected_packets.into();
+        row.timeouts = counters.timeouts.into();
+        row.recoveries = counters.recoveries.into();
+        row.undos = counters.undos.into();
+        row.reordering_packets = sender.reordering.into();
+        row.rtt_min_ns = sender.rtt.least_us.map(|us| us * 1000).into();
         let sums = &self.windows;
-        row.cwnd_max_packets = sums.cwnd_max as i64;
-        row.cwnd_mean_packets = mean(sums.cwnd as f64, sums.samples);
-        row.in_flight_mean_packets = mean(sums.in_flight as f64, sums.samples);
-        row.srtt_mean_ns = mean(sums.srtt_us8 as f64 / 8.0 * 1000.0, sums.samples);
+        row.cwnd_max_packets = (sums.samples > 0).then_some(sums.cwnd_max).into();
+        row.cwnd_mean_packets = Float::mean(sums.cwnd as f64, sums.samples);
+        row.in_flight_mean_packets = Float::mean(sums.in_flight as f64, sums.samples);
+        row.srtt_mean_ns = Float::mean(sums.srtt_us8 as f64 / 8.0 * 1000.0, sums.samples);
     }
 
     /// Everything was written, acknowledged and closed.
@@ -172,10 +174,10 @@ impl TcpEnds {
             session: String::new(),
             object: String::new(),
             start_ns: ns(start),
-            request_ns: -1,
-            first_byte_ns: -1,
-            end_ns: self.receiver.last_delivery.map_or(-1, ns),
-            transfer_bytes: self.delivered_bytes() as i64,
+            request_ns: Int::UNKNOWN,
+            first_byte_ns: Int::UNKNOWN,
+            end_ns: self.receiver.last_delivery.map(ns).into(),
+            transfer_bytes: self.delivered_bytes().into(),
         })
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct UdpEnds {
 
 impl UdpEnds {
     pub(crate) fn sample(&self, row: &mut SampleRow) {
-        row.delivered_bytes = self.sink.delivered_bytes as i64;
+        row.delivered_bytes = self.sink.delivered_bytes.into();
     }
 
     pub(crate) fn totals(&self, spec: &Flow, flow: &FlowState, row: &mut FlowRow) {
@@ -26,9 +26,9 @@ impl UdpEnds {
         if let Traffic::Udp(Udp { codec: Some(codec), .. }) = &spec.traffic {
             row.codec = codec.name().to_owned();
         }
-        row.delivered_bytes = self.sink.delivered_bytes as i64;
-        row.data_packets = flow.sent[0] as i64;
-        row.last_delivery_ns = self.sink.last_delivery.map_or(-1, ns);
+        row.delivered_bytes = self.sink.delivered_bytes.into();
+        row.data_packets = flow.sent[0].into();
+        row.last_delivery_ns = self.sink.last_delivery.map(ns).into();
     }
 
     pub(crate) fn probes(&self, spec: &Flow, rows: &mut Vec<ProbeRow>) {

@@ -5,8 +5,9 @@ use crate::endpoint::tcp::TcpEnds;
 use crate::endpoint::Ends;
 use crate::flow::FlowState;
 use crate::record::ns;
+use crate::transport::sender::Sender;
 use crate::world::World;
-use dumbbell_model::tables::{ConnectionRow, FlowRow, SampleRow, TransferRow};
+use dumbbell_model::tables::{ConnectionRow, Float, FlowRow, Int, SampleRow, TransferRow};
 use dumbbell_model::Time;
 
 fn tcp(flow: &FlowState) -> Option<&TcpEnds> {
@@ -30,29 +31,22 @@ impl Connection {
             .map(|tcp| &tcp.sender)
             .filter(|sender| sender.carries_data())
             .collect();
-        let sum = |value: &dyn Fn(usize) -> i64| (0..senders.len()).map(value).sum::<i64>();
+        let sum = |value: &dyn Fn(&Sender) -> u64| -> Int {
+            senders.iter().map(|sender| value(sender)).sum::<u64>().into()
+        };
         Some(SampleRow {
             time_ns: ns(at),
             flow: name.to_owned(),
-            cwnd_packets: sum(&|i| i64::from(senders[i].window.cwnd)),
-            in_flight_packets: sum(&|i| i64::from(senders[i].in_flight())),
-            sacked_packets: sum(&|i| i64::from(senders[i].sacked_out)),
-            lost_packets: sum(&|i| i64::from(senders[i].lost_out)),
-            retransmitted_packets: sum(&|i| senders[i].counters.retransmitted as i64),
-            delivered_packets: sum(&|i| senders[i].delivered as i64),
-            rtt_min_ns: -1,
-            pacing_bps: -1,
-            delivery_rate_bps: -1,
-            app_limited: -1,
-            spurious_packets: -1,
-            delivered_ce_packets: -1,
-            busy_ns: -1,
-            rwnd_limited_ns: -1,
-            sndbuf_limited_ns: -1,
-            rwnd_bytes: self.sender.window_end.saturating_sub(self.sender.snd_una) as i64,
-            unsent_bytes: self.sender.written.saturating_sub(self.sender.snd_nxt) as i64,
-            acked_bytes: self.sender.snd_una.min(self.sender.written) as i64,
-            delivered_bytes: self.receiver.delivered_bytes() as i64,
+            cwnd_packets: sum(&|sender| sender.window.cwnd.into()),
+            in_flight_packets: sum(&|sender| sender.in_flight().into()),
+            sacked_packets: sum(&|sender| sender.sacked_out.into()),
+            lost_packets: sum(&|sender| sender.lost_out.into()),
+            retransmitted_packets: sum(&|sender| sender.counters.retransmitted),
+            delivered_packets: sum(&|sender| sender.delivered),
+            rwnd_bytes: self.sender.window_end.saturating_sub(self.sender.snd_una).into(),
+            unsent_bytes: self.sender.written.saturating_sub(self.sender.snd_nxt).into(),
+            acked_bytes: self.sender.snd_una.min(self.sender.written).into(),
+            delivered_bytes: self.receiver.delivered_bytes().into(),
             ..SampleRow::default()
         })
     }
@@ -72,22 +66,24 @@ impl World<'_> {
             let parts: Vec<&FlowRow> =
                 connection.flows.iter().map(|&flow| &rows[flow as usize]).collect();
             let first = parts[0];
-            let sum = |value: fn(&FlowRow) -> i64| parts.iter().map(|row| value(row)).sum::<i64>();
-            let last =
-                |value: fn(&FlowRow) -> i64| parts.iter().map(|row| value(row)).max().unwrap_or(-1);
-            let least = parts.iter().map(|row| row.rtt_min_ns).filter(|&rtt| rtt >= 0).min();
-            let mean = |value: fn(&FlowRow) -> f64| {
-                parts.iter().map(|row| value(row)).filter(|v| !v.is_nan()).sum::<f64>()
-            };
+            let all = |value: fn(&FlowRow) -> Int| parts.iter().map(move |row| value(row));
+            let sum = |value: fn(&FlowRow) -> Int| all(value).sum::<Int>();
+            let last = |value: fn(&FlowRow) -> Int| Int::max_known(all(value));
+            let mean =
+                |value: fn(&FlowRow) -> Float| Float::sum_known(parts.iter().map(|row| value(row)));
             let ended = connection.is_complete();
             own.push(FlowRow {
                 flow: spec.name.clone(),
                 group: spec.group.clone(),
                 kind: "mptcp".to_owned(),
-                connection: String::new(),
-                last_delivery_ns: connection.receiver.last_delivery.map_or(-1, ns),
+                congestion_control: first.congestion_control.clone(),
+                from_host: first.from_host.clone(),
+                to_host: first.to_host.clone(),
+                start_ns: first.start_ns,
+                established_ns: first.established_ns,
+                last_delivery_ns: connection.receiver.last_delivery.map(ns).into(),
                 end_ns: if ended { last(|row| row.end_ns) } else { ns(self.end) },
-                delivered_bytes: connection.receiver.delivered_bytes() as i64,
+                delivered_bytes: connection.receiver.delivered_bytes().into(),
                 sent_packets: sum(|row| row.sent_packets),
                 sent_bytes: sum(|row| row.sent_bytes),
                 data_packets: sum(|row| row.data_packets),
@@ -105,25 +101,13 @@ impl World<'_> {
                 dropped_packets: sum(|row| row.dropped_packets),
                 reordering_packets: last(|row| row.reordering_packets),
                 reordered_packets: sum(|row| row.reordered_packets),
-                reordering_extent_mean_packets: f64::NAN,
+                reordering_extent_mean_packets: Float::UNKNOWN,
                 reordering_extent_max_packets: last(|row| row.reordering_extent_max_packets),
-                cwnd_max_packets: sum(|row| row.cwnd_max_packets),
+                cwnd_max_packets: Int::sum_known(all(|row| row.cwnd_max_packets)),
                 cwnd_mean_packets: mean(|row| row.cwnd_mean_packets),
                 in_flight_mean_packets: mean(|row| row.in_flight_mean_packets),
-                srtt_mean_ns: f64::NAN,
-                rtt_min_ns: least.unwrap_or(-1),
-                rtt_mean_ns: f64::NAN,
-                tap: String::new(),
-                tap_data_packets: 0,
-                tap_retransmissions: 0,
-                tap_rtt_samples: 0,
-                tap_rtt_mean_ns: f64::NAN,
-                tap_rtt_min_ns: -1,
-                tap_rtt_max_ns: -1,
-                tap_acks: 0,
-                tap_acks_with_sack: 0,
-                tap_sack_blocks: 0,
-                ..first.clone()
+                rtt_min_ns: Int::min_known(all(|row| row.rtt_min_ns)),
+                ..FlowRow::default()
             });
         }
         rows.splice(0..0, own);
@@ -140,18 +124,18 @@ impl World<'_> {
             ConnectionRow {
                 connection: spec.name.clone(),
                 scheduler: spec.scheduler.name().to_owned(),
-                subflows: used as i64,
-                fell_back: i64::from(connection.sender.fell_back),
-                written_bytes: connection.sender.written as i64,
-                acked_bytes: connection.sender.snd_una.min(connection.sender.written) as i64,
-                delivered_bytes: connection.receiver.delivered_bytes() as i64,
-                carried_bytes: carried as i64,
-                duplicate_bytes: received.duplicate_bytes as i64,
-                reinjected_bytes: sent.reinjected_bytes as i64,
-                beyond_window_bytes: received.beyond_window_bytes as i64,
-                penalties: sent.penalties as i64,
-                out_of_order_max_bytes: received.out_of_order_max_bytes as i64,
-                blocked_ns: connection.receiver.blocked_until(self.end).as_ns() as i64,
+                subflows: used.into(),
+                fell_back: connection.sender.fell_back.into(),
+                written_bytes: connection.sender.written.into(),
+                acked_bytes: connection.sender.snd_una.min(connection.sender.written).into(),
+                delivered_bytes: connection.receiver.delivered_bytes().into(),
+                carried_bytes: carried.into(),
+                duplicate_bytes: received.duplicate_bytes.into(),
+                reinjected_bytes: sent.reinjected_bytes.into(),
+                beyond_window_bytes: received.beyond_window_bytes.into(),
+                penalties: sent.penalties.into(),
+                out_of_order_max_bytes: received.out_of_order_max_bytes.into(),
+                blocked_ns: connection.receiver.blocked_until(self.end).as_ns().into(),
             }
         };
         connections.map(row).collect()
@@ -168,10 +152,10 @@ impl World<'_> {
                 session: String::new(),
                 object: String::new(),
                 start_ns: ns(self.flows[connection.flows[0] as usize].start),
-                request_ns: -1,
-                first_byte_ns: -1,
-                end_ns: connection.receiver.last_delivery.map_or(-1, ns),
-                transfer_bytes: connection.receiver.delivered_bytes() as i64,
+                request_ns: Int::UNKNOWN,
+                first_byte_ns: Int::UNKNOWN,
+                end_ns: connection.receiver.last_delivery.map(ns).into(),
+                transfer_bytes: connection.receiver.delivered_bytes().into(),
             }
         })
     }

@@ -20,10 +20,10 @@ pub(crate) struct RateState {
 }
 
 impl RateState {
-    /// `tcp_compute_delivery_rate`, in bit/s; -1 before the first.
-    pub(crate) fn delivery_bps(&self, mss_bytes: u32) -> i64 {
+    /// `tcp_compute_delivery_rate`, in bit/s; none before the first.
+    pub(crate) fn delivery_bps(&self, mss_bytes: u32) -> Option<u64> {
         let bits = self.last_delivered * u64::from(mss_bytes) * 8 * 1_000_000;
-        bits.checked_div(self.last_interval_us).map_or(-1, |bps| bps as i64)
+        bits.checked_div(self.last_interval_us)
     }
 }
 
