@@ -157,4 +157,6 @@ def test_udp_and_ping_have_no_columns_of_tcp(engine: str) -> None:
         assert [name for name in known(flows) if name.startswith(of_tcp)] == []
         samples = run["samples"].join(flows.select("flow"), on="flow", how="semi")
         assert known(samples) <= {"run", "time_ns", "flow", "delivered_bytes"}
+    (ping,) = run["flows"].filter(pl.col("kind") == "ping").to_dicts()
+    assert ping["sent_bytes"] == (14 + 20 + 8 + 56) * ping["sent_packets"] > 0
     assert "cwnd_packets" in known(run["samples"].filter(pl.col("flow") == "cubic"))

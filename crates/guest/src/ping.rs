@@ -6,10 +6,15 @@ use crate::sys;
 use crate::tcp::{Ends, Side};
 use crate::udp::{numbered, Probe};
 use dumbbell_model::scenario::{EchoProtocol, Ping};
+use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use std::io::{ErrorKind, Result};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+/// Of ICMP, and of UDP.
 const HEADER_BYTES: usize = 8;
+const IP_HEADER_BYTES: u64 = 20;
+/// A packet that no link of an experiment splits.
+const UNFRAGMENTED_BYTES: u64 = 576;
 const ECHO_REQUEST: u8 = 8;
 const ECHO_REPLY: u8 = 0;
 const MOST_BYTES: usize = 65_535;
@@ -85,6 +90,13 @@ impl PingFlow {
 
     pub(crate) fn sent(&self) -> u64 {
         self.probes.len() as u64
+    }
+
+    /// Frames of all requests; unknown where they travel in fragments.
+    pub(crate) fn sent_bytes(&self) -> Option<u64> {
+        let packet_bytes = IP_HEADER_BYTES + HEADER_BYTES as u64 + self.spec.payload_bytes;
+        let whole = packet_bytes <= UNFRAGMENTED_BYTES;
+        whole.then(|| self.sent() * (u64::from(ETHERNET_HEADER_BYTES) + packet_bytes))
     }
 
     pub(crate) fn next(&self) -> Option<i64> {

@@ -251,6 +251,7 @@ impl<'a> Recorder<'a> {
                     (row.start_ns, row.established_ns) = (flow.start.into(), flow.start.into());
                     row.delivered_bytes = 0_u64.into();
                     row.sent_packets = flow.sent().into();
+                    row.sent_bytes = flow.sent_bytes().into();
                     row.data_packets = flow.sent().into();
                     row.rtt_min_ns = flow.rtt_min_ns.into();
                     row.rtt_mean_ns = mean(flow.rtt_sum_ns.max(0) as u64, flow.answered, 1.0);

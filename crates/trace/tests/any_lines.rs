@@ -1,5 +1,6 @@
 //! Whatever stands in a file: it is read to its end, and what is counted adds up.
 
+use dumbbell_model::tables::Int;
 use dumbbell_trace::{read, Hops, Summary, Window};
 use proptest::prelude::*;
 
@@ -99,12 +100,12 @@ fn check(bytes: &[u8]) {
     let (flows, pipes) = (summary.flows(&reading), summary.pipes(&reading));
     assert_eq!(pipes.len(), summary.links.len());
     assert_eq!(flows.len(), reading.network.flows.len());
-    let arrived: i64 = pipes.iter().map(|pipe| pipe.arrived_packets).sum();
+    let arrived = pipes.iter().map(|pipe| pipe.arrived_packets).sum::<Int>().stored();
     assert!(arrived <= reading.events as i64);
     let dropped: u64 = summary.links.iter().map(|link| link.dropped[0] + link.dropped[1]).sum();
     assert_eq!(dropped, summary.dropped);
     for flow in &flows {
-        assert!(flow.delivered_bytes <= flow.received_bytes, "{flow:?}");
+        assert!(flow.delivered_bytes.get() <= flow.received_bytes.get(), "{flow:?}");
     }
     assert!(summary.queues(&reading).len() + summary.samples(&reading).len() <= 1_000_000);
     let mut hops = Hops::new(Window { from_ns: 0, to_ns: i64::MAX, most: 1000 });
@@ -112,8 +113,9 @@ fn check(bytes: &[u8]) {
     let rows = hops.rows(&again);
     assert_eq!(rows.len() as u64 + hops.left_out, arrived as u64);
     for row in rows {
-        assert!(row.leaves_ns < 0 || row.offered_ns <= row.leaves_ns);
-        assert!(row.ended_ns < 0 || row.offered_ns.max(row.leaves_ns) <= row.ended_ns);
+        let [offered, left, ended] = [row.offered_ns, row.leaves_ns, row.ended_ns].map(Int::stored);
+        assert!(left < 0 || offered <= left);
+        assert!(ended < 0 || offered.max(left) <= ended);
     }
 }
 
