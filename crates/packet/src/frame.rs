@@ -47,6 +47,13 @@ pub enum Body {
     },
 }
 
+impl Body {
+    /// Returns true if IP has more of the datagram in other packets.
+    pub fn is_fragment(&self) -> bool {
+        matches!(self, Self::Udp { fragments: 2.., .. })
+    }
+}
+
 /// A packet on its way. Two cache lines: everything but SACK blocks is in the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]

@@ -1,15 +1,18 @@
-//! A flow at run time: its ends and what the network counts of it.
+//! A flow at run time: whose it is, and what the network counts of it.
 
 use crate::arrived::Arrived;
-use crate::endpoint::Ends;
+use crate::endpoint::Place;
 use crate::reorder::Reorder;
 use dumbbell_model::Time;
 
 /// A flow at run time.
 pub(crate) struct FlowState {
-    pub(crate) ends: Ends,
+    pub(crate) endpoint: u32,
+    /// Index among the flows of the endpoint.
+    pub(crate) lane: u32,
     /// Codepoint of its packets.
     pub(crate) dscp: u8,
+    /// [`Time::NEVER`]: its endpoint has not opened it yet.
     pub(crate) start: Time,
     pub(crate) stop: Option<Time>,
     /// Packets sent outward and back.
@@ -26,9 +29,21 @@ pub(crate) struct FlowState {
 }
 
 impl FlowState {
-    /// A sample for the flow's means, which end with its `stop`: what its buffer still holds then is
-    /// no part of them. False if there will be no other.
-    pub(crate) fn sample_window(&mut self, now: Time) -> bool {
-        self.stop.is_none_or(|stop| now <= stop) && self.ends.sample_window()
+    pub(crate) fn new(place: Place, dscp: u8) -> Self {
+        Self {
+            endpoint: place.endpoint,
+            lane: place.lane,
+            dscp,
+            start: place.start,
+            stop: place.stop,
+            sent: [0; 2],
+            sent_bytes: 0,
+            received_packets: 0,
+            received_bytes: 0,
+            dropped: 0,
+            reorder: Reorder::default(),
+            arrived: None,
+            copies: 0,
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! Reassembly of IP fragments at a host, as Linux does it (`net/ipv4/ip_fragment.c`,
 //! `inet_fragment.c`).
 
+use crate::arena::Handle;
 use crate::transport::wheel::Tick;
 use dumbbell_model::{Span, Time};
 use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
+use dumbbell_packet::Body;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Memory of all incomplete datagrams beyond which every fragment is refused
@@ -38,6 +40,22 @@ impl Fragment {
         let room = (data.next_multiple_of(64) + 320).next_power_of_two();
         room * if copied { 2 } else { 1 } + 256
     }
+}
+
+/// The datagram of which a fragment is the last to arrive. `hosts`: who receives it, who sent it.
+pub(crate) fn defragment(
+    reassembly: &mut [Reassembly],
+    now: Time,
+    handle: Handle,
+    hosts: [u32; 2],
+    body: &Body,
+) -> Option<Body> {
+    let &Body::Udp { datagram, payload_bytes, fragment, fragments } = body else { return None };
+    let [to, from] = hosts;
+    let (flow, frame_bytes) = (handle.flow, handle.frame_bytes);
+    let part = Fragment { flow, datagram, fragment, fragments, frame_bytes, payload_bytes };
+    let bytes = reassembly[to as usize].arrive(now, from, part)?;
+    Some(Body::Udp { datagram, payload_bytes: bytes as u32, fragment: 0, fragments: 1 })
 }
 
 /// An incomplete datagram.

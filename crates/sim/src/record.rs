@@ -1,12 +1,11 @@
 //! Result tables: what was recorded over time, and the totals at the end.
 
-use crate::endpoint::Probe;
+use crate::endpoint::{Endpoint, Ends, Report, Run};
 use crate::flow::FlowState;
 use crate::loss::DropReason;
-use crate::multipath::Connection;
 use crate::pipe::Pipe;
 use crate::world::World;
-use dumbbell_model::scenario::{Flow, Sampling, Scenario};
+use dumbbell_model::scenario::{Flow, Sampling};
 use dumbbell_model::tables::{
     ConnectionRow, DropRow, Float, FlowRow, HopRow, Int, PacketRow, PipeRow, ProbeRow, QueueRow,
     SampleRow, Table, TransferRow,
@@ -49,27 +48,21 @@ impl Recorder {
         });
     }
 
-    pub(crate) fn sample(
-        &mut self,
-        at: Time,
-        scenario: &Scenario,
-        flows: &[FlowState],
-        connections: &[Connection],
-        pipes: &mut [Pipe],
-    ) {
-        let (specs, names) = (&scenario.flows, &scenario.connections);
+    pub(crate) fn sample(&mut self, run: &Run<'_>, endpoints: &[Ends], pipes: &mut [Pipe]) {
+        let at = run.now;
         if self.sampling.samples {
-            for (spec, flow) in specs.iter().zip(flows) {
+            for (spec, flow) in run.scenario.flows.iter().zip(run.flows) {
                 if flow.start <= at {
-                    self.samples.push(sample_row(at, spec, flow));
+                    let (time_ns, flow_name) = (ns(at), spec.name.clone());
+                    let mut row = SampleRow { time_ns, flow: flow_name, ..SampleRow::default() };
+                    let report = Report::Sample { lane: flow.lane, row: &mut row };
+                    endpoints[flow.endpoint as usize].report(run, report);
+                    self.samples.push(row);
                 }
             }
-            self.samples.extend(
-                connections
-                    .iter()
-                    .zip(names)
-                    .filter_map(|(connection, spec)| connection.sample(at, &spec.name, flows)),
-            );
+            for endpoint in endpoints {
+                endpoint.report(run, Report::OwnSample { rows: &mut self.samples });
+            }
         }
         if self.sampling.queues {
             for pipe in pipes.iter_mut().filter(|pipe| pipe.has_queue()) {
@@ -78,12 +71,6 @@ impl Recorder {
             }
         }
     }
-}
-
-fn sample_row(at: Time, spec: &Flow, flow: &FlowState) -> SampleRow {
-    let mut row = SampleRow { time_ns: ns(at), flow: spec.name.clone(), ..SampleRow::default() };
-    flow.ends.sample(&mut row);
-    row
 }
 
 fn queue_row(at: Time, pipe: &mut Pipe) -> QueueRow {
@@ -128,21 +115,6 @@ fn queue_row(at: Time, pipe: &mut Pipe) -> QueueRow {
     }
 }
 
-/// Rows of the probes of a flow, in the order in which they were sent.
-pub(crate) fn probe_rows<'a>(
-    flow: &'a str,
-    kind: &'a str,
-    probes: &'a [Probe],
-) -> impl Iterator<Item = ProbeRow> + 'a {
-    probes.iter().enumerate().map(move |(number, probe)| ProbeRow {
-        time_ns: ns(probe.sent),
-        flow: flow.to_owned(),
-        kind: kind.to_owned(),
-        probe_number: number.into(),
-        delay_ns: probe.delay.map(|delay| delay.as_ns()).into(),
-    })
-}
-
 impl World<'_> {
     /// All tables, in the order of the digest.
     pub(crate) fn tables(&mut self) -> Vec<Table> {
@@ -154,7 +126,18 @@ impl World<'_> {
             .enumerate()
             .map(|(i, (spec, flow))| self.flow_row(i, spec, flow))
             .collect();
-        self.add_connections(&mut flows);
+        let run = Run { scenario: self.scenario, flows: &self.flows, now: self.end };
+        let mut of_endpoints = Vec::new();
+        let (mut transfers, mut probes, mut connections) = (Vec::new(), Vec::new(), Vec::new());
+        for endpoint in &self.endpoints {
+            endpoint.report(&run, Report::OwnFlow { flows: &flows, rows: &mut of_endpoints });
+            endpoint.report(&run, Report::Transfers { rows: &mut transfers });
+            endpoint.report(&run, Report::Connections { rows: &mut connections });
+            if self.scenario.sampling.probes {
+                endpoint.report(&run, Report::Probes { rows: &mut probes });
+            }
+        }
+        flows.splice(0..0, of_endpoints);
         let seconds = self.end.as_ps() as f64;
         let links = self.scenario.links.iter().flat_map(|link| [&link.forward, &link.backward]);
         let pipes: Vec<PipeRow> = self
@@ -162,15 +145,6 @@ impl World<'_> {
             .iter()
             .zip(links)
             .map(|(pipe, spec)| pipe_row(pipe, spec.rate(), seconds))
-            .collect();
-        let transfers: Vec<TransferRow> = self
-            .scenario
-            .flows
-            .iter()
-            .zip(&self.flows)
-            .filter_map(|(spec, flow)| flow.ends.transfer(spec, flow.start))
-            .chain(self.sessions.iter().flat_map(|session| session.visit.transfers()))
-            .chain(self.connection_transfers())
             .collect();
         for drop in &mut self.recorder.drops {
             // A packet of no flow is ARP's.
@@ -185,8 +159,8 @@ impl World<'_> {
             QueueRow::table(&self.recorder.queues),
             DropRow::table(&self.recorder.drops),
             PacketRow::table(&self.tap_packets.rows(self.scenario)),
-            ProbeRow::table(&self.probes()),
-            ConnectionRow::table(&self.connection_rows()),
+            ProbeRow::table(&probes),
+            ConnectionRow::table(&connections),
             HopRow::table(&self.hop_rows()),
         ]
     }
@@ -194,17 +168,6 @@ impl World<'_> {
     fn hop_rows(&self) -> Vec<HopRow> {
         let name = |pipe: usize| self.pipes[pipe].name.clone();
         self.hops.as_ref().map_or_else(Vec::new, |hops| hops.rows(self.scenario, name))
-    }
-
-    fn probes(&self) -> Vec<ProbeRow> {
-        if !self.scenario.sampling.probes {
-            return Vec::new();
-        }
-        let mut rows = Vec::new();
-        for (spec, flow) in self.scenario.flows.iter().zip(&self.flows) {
-            flow.ends.probes(spec, &mut rows);
-        }
-        rows
     }
 
     fn flow_row(&self, index: usize, spec: &Flow, flow: &FlowState) -> FlowRow {
@@ -229,11 +192,9 @@ impl World<'_> {
             reordering_extent_max_packets: flow.reorder.extent_max.into(),
             ..FlowRow::default()
         };
-        flow.ends.totals(spec, flow, self.end, &mut row);
-        if let Some(of) = self.subflow(index as u32) {
-            row.kind = "subflow".to_owned();
-            row.connection = self.scenario.connections[of.connection as usize].name.clone();
-        }
+        let run = Run { scenario: self.scenario, flows: &self.flows, now: self.end };
+        let report = Report::Flow { lane: flow.lane, row: &mut row };
+        self.endpoints[flow.endpoint as usize].report(&run, report);
         self.taps.fill(&mut row, index, &self.scenario.taps);
         row
     }

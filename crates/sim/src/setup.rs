@@ -2,40 +2,29 @@
 
 use crate::arena::Arena;
 use crate::capture::Capture;
-use crate::endpoint::ping::PingState;
-use crate::endpoint::tcp::{Requests, TcpEnds, WindowSums};
-use crate::endpoint::udp::{UdpEnds, UdpSink, UdpSource};
-use crate::endpoint::Ends;
+use crate::endpoint::{self, Outbox, FLOW_TIMERS};
 use crate::events::EventQueue;
 use crate::flow::FlowState;
 use crate::hops::Hops;
 use crate::ip_fragment::Reassembly;
 use crate::lookahead::patient;
 use crate::loss::{LossModel, PolicerState};
-use crate::multipath::turn::{connections, role, subflow_of};
 use crate::neighbour::Neighbours;
 use crate::pipe::{Pipe, PipeParts, Shaper};
 use crate::qdisc::Qdisc;
 use crate::record::Recorder;
-use crate::reorder::Reorder;
 use crate::route::Routes;
-use crate::sessions::connection_of;
 use crate::shaper::{DeliveryTrace, TokenBucket};
-use crate::transport::receiver::Receiver;
-use crate::transport::sender::Sender;
-use crate::world::{World, FLOW_SOURCES, PIPE_SOURCES};
+use crate::world::{World, PIPE_SOURCES};
 use dumbbell_capture::Taps;
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{self, Link, Scenario, Sink, Traffic};
-use dumbbell_model::{ReceiveBuffer, ScenarioError, Span, TcpOptions, Time};
+use dumbbell_model::scenario::{self, Link, Scenario, Traffic};
+use dumbbell_model::{ReceiveBuffer, ScenarioError, TcpOptions, Time};
 use dumbbell_packet::TapPackets;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What a wire below a discipline lets pass at once.
 const FULL_FRAME_BYTES: u64 = 1514;
-
-/// How servers read requests.
-const ALL_AT_ONCE: Sink = Sink { lowat_bytes: 1, rate_bps: None };
 
 /// Builds the world.
 pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, ScenarioError> {
@@ -58,16 +47,16 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
     let targets: Vec<[u32; 2]> =
         scenario.flows.iter().map(|f| [target(&f.to), target(&f.from)]).collect();
     let patient = patient(scenario, &mut pipes, &routes, &targets);
+    let (endpoints, places) = endpoint::build(scenario, &nodes, seed);
+    let states = places.into_iter().zip(&scenario.flows);
     let mut flows: Vec<FlowState> =
-        scenario.flows.iter().map(|f| flow(scenario, &nodes, f, seed)).collect();
+        states.map(|(place, flow)| FlowState::new(place, flow.dscp)).collect();
     if pipes.iter().any(|pipe: &Pipe| pipe.duplication > 0.0) {
         for flow in &mut flows {
             flow.arrived = Some(Box::default());
         }
     }
-    let sessions = dumbbell_web::visits(scenario, seed);
-    let own = sessions.len() + scenario.connections.len();
-    let sources = pipes.len() * PIPE_SOURCES + flows.len() * FLOW_SOURCES + 2 + own;
+    let sources = pipes.len() * PIPE_SOURCES + flows.len() * FLOW_TIMERS + 2 + endpoints.len();
     let recorder = Recorder::new(scenario.sampling);
     let neighbours = scenario.neighbour_discovery.map(|spec| {
         let names = pipes.iter().map(|pipe: &Pipe| pipe.name.clone()).collect();
@@ -92,11 +81,11 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         patient,
         flows,
         active: Vec::new(),
-        sessions,
-        connections: connections(scenario, |flow| options(scenario, &nodes, flow)),
+        endpoints,
+        begun: Vec::new(),
         reassembly: scenario.nodes.iter().map(reassembly).collect(),
         recorder,
-        outbox: VecDeque::new(),
+        outbox: Outbox::new(),
         inbox: VecDeque::new(),
         targets,
         packets: 0,
@@ -113,7 +102,7 @@ fn reassembly(node: &scenario::Node) -> Reassembly {
 }
 
 /// What is asked of nodes by name; all names were validated.
-struct Nodes<'a> {
+pub(crate) struct Nodes<'a> {
     numbers: BTreeMap<&'a str, usize>,
     /// Nodes that have a link with a queue and a rate of its own.
     serial: BTreeSet<&'a str>,
@@ -127,6 +116,11 @@ impl<'a> Nodes<'a> {
             .filter(|(_, pipe)| matches!(pipe.shaper, scenario::Shaper::Serial { .. }))
             .map(|(node, _)| node.as_str());
         Self { numbers: numbers.collect(), serial: serial.collect() }
+    }
+
+    /// A link of the node has a queue and a rate of its own.
+    pub(crate) fn is_serial(&self, name: &str) -> bool {
+        self.serial.contains(name)
     }
 
     fn number(&self, name: &str) -> usize {
@@ -184,68 +178,12 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
     pipe
 }
 
-fn flow(scenario: &Scenario, nodes: &Nodes<'_>, spec: &scenario::Flow, seed: u64) -> FlowState {
-    let jitter =
-        Rng::named(seed, &format!("flow/{}/start", spec.name)).below(spec.start_jitter.as_ps());
-    let start = Time::ZERO + spec.start + Span::from_ps(jitter);
-    let end = Time::ZERO + scenario.duration;
-    let stop = spec.stop.map(|stop| Time::ZERO + stop);
-    let until = stop.unwrap_or(end);
-    let ends = match &spec.traffic {
-        Traffic::Tcp(tcp) => {
-            let [sending, receiving] = options(scenario, nodes, spec);
-            let rng = Rng::named(seed, &format!("flow/{}/cc", spec.name));
-            let mut sender = Sender::new(tcp.congestion_control, &sending, tcp.source, tcp.fq, rng);
-            sender.host_link_queues =
-                sending.queue_at_interface && nodes.serial.contains(spec.from.as_str());
-            let subflow = subflow_of(scenario, &spec.name);
-            // What a subflow receives goes to its connection at once, however slowly that is read.
-            let sink = if subflow.is_some() { ALL_AT_ONCE } else { tcp.sink };
-            let mut receiver = Receiver::new(&receiving, sink);
-            if let Some(of) = subflow {
-                let role = role(scenario, of);
-                sender.make_subflow(role, !sending.mptcp_enabled);
-                let both = sending.mptcp_enabled && receiving.mptcp_enabled;
-                receiver.make_subflow(role, !both);
-            }
-            let requests = connection_of(scenario, &spec.name).map(|(session, connection)| {
-                let rng = Rng::named(seed, &format!("flow/{}/requests", spec.name));
-                let mut sender =
-                    Sender::new(tcp.congestion_control, &receiving, tcp.source, tcp.fq, rng);
-                sender.host_link_queues =
-                    receiving.queue_at_interface && nodes.serial.contains(spec.to.as_str());
-                let receiver = Receiver::new(&sending, ALL_AT_ONCE);
-                Box::new(Requests { sender, receiver, session, connection, connected: false })
-            });
-            let windows = WindowSums::default();
-            Ends::Tcp(Box::new(TcpEnds { sender, receiver, requests, subflow, windows }))
-        }
-        Traffic::Udp(udp) => {
-            let source = UdpSource::new(*udp, start, until, scenario.sampling.probes);
-            Ends::Udp(Box::new(UdpEnds { source, sink: UdpSink::default() }))
-        }
-        Traffic::Ping(ping) => Ends::Ping(Box::new(PingState::new(*ping, start, until))),
-    };
-    // A session opens its connections when it needs them.
-    let waits = matches!(&ends, Ends::Tcp(tcp) if tcp.requests.is_some());
-    FlowState {
-        ends,
-        dscp: spec.dscp,
-        start: if waits { Time::NEVER } else { start },
-        stop: stop.filter(|stop| *stop > start && *stop < end),
-        sent: [0; 2],
-        sent_bytes: 0,
-        received_packets: 0,
-        received_bytes: 0,
-        dropped: 0,
-        reorder: Reorder::default(),
-        arrived: None,
-        copies: 0,
-    }
-}
-
 /// What both ends of a flow of TCP use.
-fn options(scenario: &Scenario, nodes: &Nodes<'_>, flow: &scenario::Flow) -> [TcpOptions; 2] {
+pub(crate) fn options(
+    scenario: &Scenario,
+    nodes: &Nodes<'_>,
+    flow: &scenario::Flow,
+) -> [TcpOptions; 2] {
     let own = match &flow.traffic {
         Traffic::Tcp(tcp) => [tcp.sender.clone(), tcp.receiver.clone()],
         Traffic::Udp(_) | Traffic::Ping(_) => [None, None],

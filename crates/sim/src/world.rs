@@ -1,14 +1,13 @@
-//! The running simulation: dispatches events, moves packets between nodes, lets the ends act.
+//! The running simulation: dispatches events, moves packets between nodes, lets endpoints act.
 
 use crate::arena::{Arena, Handle};
 use crate::capture::Capture;
-use crate::endpoint::Ends;
+use crate::endpoint::{Arrival, Endpoint, Ends, Io, Outbox, Outgoing, Run, Timer, FLOW_TIMERS};
 use crate::events::{EventQueue, Source};
 use crate::flow::FlowState;
 use crate::hops::Hops;
-use crate::ip_fragment::{Fragment, Reassembly};
+use crate::ip_fragment::{defragment, Reassembly};
 use crate::loss::{DropReason, LossModel};
-use crate::multipath::Connection;
 use crate::neighbour::Neighbours;
 use crate::pipe::{Offered, Pipe, Release};
 use crate::record::Recorder;
@@ -18,8 +17,7 @@ use dumbbell_capture::Taps;
 use dumbbell_model::scenario::NodeKind;
 use dumbbell_model::{Scenario, Time};
 use dumbbell_packet::frame::NO_FLOW;
-use dumbbell_packet::{Body, Packet, Tap, TapPackets};
-use dumbbell_web::Running;
+use dumbbell_packet::{Packet, Tap, TapPackets};
 use std::collections::VecDeque;
 
 /// Events of a pipe: source `PIPE_SOURCES · pipe + …`.
@@ -28,15 +26,6 @@ const QUEUE: usize = 0;
 const LINE: usize = 1;
 const AGGREGATION: usize = 2;
 const CHANGE: usize = 3;
-/// Events of a flow, numbered after all pipes' events.
-pub(crate) const FLOW_SOURCES: usize = 4;
-pub(crate) const SENDER: usize = 0;
-pub(crate) const RECEIVER: usize = 1;
-const START_STOP: usize = 2;
-const TRAFFIC: usize = 3;
-/// Of a connection with data both ways: the halves of the other direction.
-pub(crate) const REQUEST_SENDER: usize = START_STOP;
-pub(crate) const REQUEST_RECEIVER: usize = TRAFFIC;
 
 /// Behind all else that happens at an instant.
 const LAST: u8 = 15;
@@ -57,8 +46,9 @@ pub(crate) struct World<'a> {
     pub(crate) flows: Vec<FlowState>,
     /// TCP flows of whose windows samples are taken: those that have begun and neither stopped nor ended.
     pub(crate) active: Vec<u32>,
-    pub(crate) sessions: Vec<Running>,
-    pub(crate) connections: Vec<Connection>,
+    pub(crate) endpoints: Vec<Ends>,
+    /// Flows that have just begun.
+    pub(crate) begun: Vec<u32>,
     /// Nodes where a flow's packets go, outward and back.
     pub(crate) targets: Vec<[u32; 2]>,
     pub(crate) taps: Taps,
@@ -69,8 +59,7 @@ pub(crate) struct World<'a> {
     /// Incomplete datagrams, by node.
     pub(crate) reassembly: Vec<Reassembly>,
     pub(crate) recorder: Recorder,
-    /// Packets made at this instant and not yet on their way: flow, outward, frame, body.
-    pub(crate) outbox: VecDeque<(u32, bool, u32, Body)>,
+    pub(crate) outbox: Outbox,
     /// Packets at a node, to be forwarded at this instant.
     pub(crate) inbox: VecDeque<(Handle, usize)>,
     pub(crate) packets: u64,
@@ -108,7 +97,7 @@ impl World<'_> {
     }
 
     pub(crate) fn sample_source(&self) -> Source {
-        (self.flow_base() + self.flows.len() * FLOW_SOURCES) as Source
+        (self.flow_base() + self.flows.len() * FLOW_TIMERS) as Source
     }
 
     pub(crate) fn neighbour_source(&self) -> Source {
@@ -124,13 +113,47 @@ impl World<'_> {
             self.sample();
         } else if source == self.neighbour_source() {
             self.neighbour_timeout();
-        } else if source > self.neighbour_source() + self.sessions.len() as Source {
-            self.connection_event(source);
         } else if source > self.neighbour_source() {
-            self.session_event(source);
+            // Not cleared: it is set anew at the end, to when it is due then.
+            let endpoint = (source - self.neighbour_source() - 1) as usize;
+            self.endpoints[endpoint].on_timer(self.now, Timer::Own);
+            self.settle(endpoint);
         } else {
+            self.events.clear(source);
             let number = number - base;
-            self.flow_event(number / FLOW_SOURCES, number % FLOW_SOURCES, source);
+            let (flow, kind) = (&self.flows[number / FLOW_TIMERS], number % FLOW_TIMERS);
+            let (endpoint, timer) = (flow.endpoint as usize, Timer::Flow { lane: flow.lane, kind });
+            self.endpoints[endpoint].on_timer(self.now, timer);
+            self.settle(endpoint);
+        }
+    }
+
+    fn flow_timer(&self, flow: u32, kind: usize) -> Source {
+        (self.flow_base() + flow as usize * FLOW_TIMERS + kind) as Source
+    }
+
+    /// What an endpoint acts on.
+    fn io(&mut self, endpoint: usize) -> (&mut Ends, Io<'_>) {
+        let (flow_base, own) = (self.flow_base(), self.neighbour_source() + 1 + endpoint as Source);
+        let io = Io {
+            out: &mut self.outbox,
+            events: &mut self.events,
+            timers_set: &mut self.timers_set,
+            flow_base,
+            own,
+            begun: &mut self.begun,
+        };
+        (&mut self.endpoints[endpoint], io)
+    }
+
+    /// Lets an endpoint do all that is to be done now.
+    fn settle(&mut self, endpoint: usize) {
+        let now = self.now;
+        let (ends, mut io) = self.io(endpoint);
+        ends.settle(now, &mut io);
+        while let Some(flow) = self.begun.pop() {
+            self.flows[flow as usize].start = now;
+            self.active.push(flow);
         }
     }
 
@@ -282,8 +305,8 @@ impl World<'_> {
         loop {
             if let Some((packet, node)) = self.inbox.pop_front() {
                 self.at_node(packet, node);
-            } else if let Some((flow, outward, frame_bytes, body)) = self.outbox.pop_front() {
-                self.send(flow, outward, frame_bytes, body);
+            } else if let Some(packet) = self.outbox.pop_front() {
+                self.send(packet);
             } else {
                 break;
             }
@@ -291,7 +314,8 @@ impl World<'_> {
     }
 
     /// Makes a packet and puts it on its first link.
-    fn send(&mut self, flow: u32, outward: bool, frame_bytes: u32, body: Body) {
+    fn send(&mut self, packet: Outgoing) {
+        let Outgoing { flow, outward, asks_departure, ecn_field, frame_bytes, body } = packet;
         let state = &mut self.flows[flow as usize];
         let number = state.sent[usize::from(!outward)];
         state.sent[usize::from(!outward)] += 1;
@@ -300,38 +324,25 @@ impl World<'_> {
         }
         self.packets += 1;
         let node = self.targets[flow as usize][usize::from(outward)] as usize;
-        let ecn_field = match (&state.ends, &body) {
-            (Ends::Tcp(tcp), Body::Tcp(segment)) if outward => tcp.sender.ecn_field(segment),
-            (Ends::Tcp(tcp), Body::Tcp(segment)) => {
-                tcp.requests.as_ref().map_or(0, |requests| requests.sender.ecn_field(segment))
-            }
-            _ => 0,
-        };
         let tos = state.dscp << 2 | ecn_field;
         let packet = self.arena.insert(Packet { number, flow, frame_bytes, outward, tos, body });
         let leaves = match self.routes.origin(flow, outward) {
             Some(pipe) => self.take(packet, node, pipe),
             None => self.forward(packet, node),
         };
-        self.tell_sender(flow, outward, &body, leaves);
+        if asks_departure {
+            self.tell_departure(flow, outward, leaves);
+        }
     }
 
-    /// Small queues: the sender's own link says when a segment will have left it.
-    fn tell_sender(&mut self, flow: u32, outward: bool, body: &Body, leaves: Option<Time>) {
-        let kind = if outward { SENDER } else { REQUEST_SENDER };
-        let source = (self.flow_base() + flow as usize * FLOW_SOURCES + kind) as Source;
-        let Ends::Tcp(tcp) = &mut self.flows[flow as usize].ends else { return };
-        let Body::Tcp(segment) = body else { return };
-        let sender = match &mut tcp.requests {
-            _ if outward => &mut tcp.sender,
-            Some(requests) => &mut requests.sender,
-            None => return,
-        };
-        if !sender.host_link_queues || segment.payload_bytes == 0 {
-            return;
-        }
-        sender.host_queued(leaves);
-        let deadline = sender.next_deadline();
+    /// Small queues: the host's own link says when a packet will have left it.
+    fn tell_departure(&mut self, flow: u32, outward: bool, leaves: Option<Time>) {
+        let state = &self.flows[flow as usize];
+        let (endpoint, lane) = (state.endpoint as usize, state.lane);
+        let Some(kind) = self.endpoints[endpoint].on_queued(lane, outward, leaves) else { return };
+        let timer = Timer::Flow { lane, kind };
+        let deadline = self.endpoints[endpoint].next_deadline(timer, &mut self.timers_set).at;
+        let source = self.flow_timer(flow, kind);
         if deadline != Time::NEVER && self.events.at(source).is_none_or(|at| deadline < at) {
             self.events.set(source, deadline);
         }
@@ -426,7 +437,7 @@ impl World<'_> {
     }
 
     pub(crate) fn drop_packet(&mut self, pipe: usize, packet: Handle, reason: DropReason) {
-        self.arena.free(packet);
+        let handle = packet;
         if let Some(flow) = self.flows.get_mut(packet.flow as usize) {
             flow.dropped += 1;
         }
@@ -438,185 +449,46 @@ impl World<'_> {
         if let Some(capture) = &mut self.capture {
             capture.dropped(name, reason.name(), packet);
         }
+        self.arena.free(handle);
     }
 
-    /// A packet arrives at its end.
+    /// A packet arrives at its end, which takes it.
     fn deliver(&mut self, handle: Handle) {
-        self.arena.free(handle);
         if let Some(hops) = &mut self.hops {
             hops.gone(handle);
         }
         let packet = self.arena.get(handle);
         // What the handle knows is not asked of the packet, which comes from far away.
         let flow = &mut self.flows[handle.flow as usize];
-        if !handle.outward {
-            self.hand_over(handle);
-            return;
+        let mut copied = false;
+        if handle.outward {
+            flow.received_packets += 1;
+            flow.received_bytes += u64::from(handle.frame_bytes);
+            if packet.payload_bytes() > 0 {
+                flow.reorder.arrive(packet.number);
+            }
+            copied = flow.arrived.as_mut().is_some_and(|arrived| !arrived.insert(packet.number));
         }
-        flow.received_packets += 1;
-        flow.received_bytes += u64::from(handle.frame_bytes);
-        if packet.payload_bytes() > 0 {
-            flow.reorder.arrive(packet.number);
+        let endpoint = flow.endpoint as usize;
+        let hosts = self.targets[handle.flow as usize];
+        let joined;
+        let body = if packet.body.is_fragment() {
+            joined = defragment(&mut self.reassembly, self.now, handle, hosts, &packet.body);
+            joined.as_ref()
+        } else {
+            Some(&packet.body)
+        };
+        if let Some(body) = body {
+            let (lane, outward, ecn_field) = (flow.lane, handle.outward, handle.tos & 3);
+            let arrival = Arrival { lane, outward, ecn_field, body };
+            let had = self.endpoints[endpoint].on_packet(self.now, &arrival);
+            flow.copies += u64::from(had && copied);
+            if let Some(capture) = self.capture.as_mut().filter(|_| outward) {
+                capture.arrived(packet, had);
+            }
         }
-        if flow.arrived.as_mut().is_none_or(|arrived| arrived.insert(packet.number)) {
-            self.hand_over(handle);
-            return;
-        }
-        let before = flow.ends.duplicate_packets();
-        self.hand_over(handle);
-        let flow = &mut self.flows[handle.flow as usize];
-        flow.copies += flow.ends.duplicate_packets() - before;
-    }
-
-    /// Its end takes the packet.
-    fn hand_over(&mut self, handle: Handle) {
-        let packet = self.arena.get(handle);
-        let now = self.now;
-        let (outward, flow) = (handle.outward, &mut self.flows[handle.flow as usize]);
-        match (&mut flow.ends, &packet.body) {
-            (Ends::Tcp(tcp), Body::Tcp(segment)) if tcp.requests.is_some() => {
-                let before = tcp.receiver.duplicate_packets;
-                let end = if outward { tcp.client() } else { tcp.server() };
-                if let Some(mut end) = end {
-                    end.on_segment(now, segment, handle.tos & 3);
-                }
-                if let Some(capture) = self.capture.as_mut().filter(|_| outward) {
-                    capture.arrived(packet, tcp.receiver.duplicate_packets > before);
-                }
-                self.session_turn(handle.flow);
-                self.collect(handle.flow);
-            }
-            (Ends::Tcp(tcp), &Body::Tcp(segment)) if tcp.subflow.is_some() => {
-                let Some(of) = tcp.subflow else { return };
-                let had = self.at_subflow(handle.flow, of, outward, &segment, handle.tos & 3);
-                if let Some(capture) = self.capture.as_mut().filter(|_| outward) {
-                    capture.arrived(self.arena.get(handle), had);
-                }
-            }
-            (Ends::Tcp(tcp), Body::Tcp(segment)) => {
-                if outward {
-                    let before = tcp.receiver.duplicate_packets;
-                    tcp.receiver.on_segment(now, segment, handle.tos & 3);
-                    if let Some(capture) = &mut self.capture {
-                        capture.arrived(packet, tcp.receiver.duplicate_packets > before);
-                    }
-                    self.collect_receiver(handle.flow);
-                } else {
-                    tcp.sender.on_segment(now, segment);
-                    tcp.sender.run_source();
-                    self.collect_sender(handle.flow);
-                }
-            }
-            (Ends::Udp(udp), &Body::Udp { datagram, payload_bytes, fragment, fragments }) => {
-                let whole = if fragments == 1 {
-                    Some(u64::from(payload_bytes))
-                } else {
-                    let [to, from] = self.targets[handle.flow as usize];
-                    let (flow, frame_bytes) = (handle.flow, handle.frame_bytes);
-                    let part = Fragment {
-                        flow,
-                        datagram,
-                        fragment,
-                        fragments,
-                        frame_bytes,
-                        payload_bytes,
-                    };
-                    self.reassembly[to as usize].arrive(now, from, part)
-                };
-                if let Some(bytes) = whole {
-                    if udp.sink.deliver(now, datagram, bytes) {
-                        udp.source.arrived(now, datagram);
-                    }
-                }
-            }
-            (Ends::Ping(ping), &Body::Ping { number, .. }) => {
-                if outward {
-                    let (frame, body) = ping.frame(number);
-                    self.outbox.push_back((handle.flow, false, frame, body));
-                } else {
-                    ping.reply(now, number);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn flow_event(&mut self, flow: usize, kind: usize, source: Source) {
-        self.events.clear(source);
-        let now = self.now;
-        if let Some(of) = self.subflow(flow as u32) {
-            match kind {
-                SENDER => self.subflow_sender_event(of),
-                RECEIVER => self.subflow_receiver_event(of),
-                START_STOP => {
-                    let state = &self.flows[flow];
-                    if let Some(stop) = state.stop.filter(|_| now == state.start) {
-                        self.events.set(source, stop);
-                    }
-                    self.subflow_starts_or_stops(flow as u32, of);
-                }
-                _ => self.stop_connection(of.connection),
-            }
-            return;
-        }
-        let state = &mut self.flows[flow];
-        match (&mut state.ends, kind) {
-            (Ends::Tcp(tcp), _) if tcp.requests.is_some() => {
-                let end = match kind {
-                    SENDER | REQUEST_RECEIVER => tcp.server(),
-                    _ => tcp.client(),
-                };
-                if let Some(mut end) = end {
-                    if matches!(kind, SENDER | REQUEST_SENDER) {
-                        end.send(now, |sender| {
-                            sender.on_timeout(now);
-                            sender.run_source();
-                        });
-                    } else {
-                        end.receive(|receiver| receiver.on_timeout(now));
-                    }
-                }
-                self.session_turn(flow as u32);
-                self.collect(flow as u32);
-            }
-            (Ends::Tcp(tcp), SENDER) => {
-                tcp.sender.on_timeout(now);
-                tcp.sender.run_source();
-                self.collect_sender(flow as u32);
-            }
-            (Ends::Tcp(tcp), RECEIVER) => {
-                tcp.receiver.on_timeout(now);
-                self.collect_receiver(flow as u32);
-            }
-            (Ends::Tcp(tcp), START_STOP) => {
-                if now == state.start {
-                    self.active.push(flow as u32);
-                    tcp.sender.start(now);
-                    if let Some(stop) = state.stop {
-                        self.events.set(source, stop);
-                    }
-                } else {
-                    tcp.sender.stop(now);
-                }
-                self.collect(flow as u32);
-            }
-            (Ends::Udp(udp), TRAFFIC) => {
-                let mut out = Vec::new();
-                udp.source.send(now, &mut out);
-                if let Some(at) = udp.source.next_at() {
-                    self.events.set(source, at);
-                }
-                self.outbox.extend(out.into_iter().map(|(f, body)| (flow as u32, true, f, body)));
-            }
-            (Ends::Ping(ping), TRAFFIC) => {
-                let (frame, body) = ping.request(now);
-                if let Some(at) = ping.next_at() {
-                    self.events.set(source, at);
-                }
-                self.outbox.push_back((flow as u32, true, frame, body));
-            }
-            _ => {}
-        }
+        self.arena.free(handle);
+        self.settle(endpoint);
     }
 
     /// Sets the first event of every flow and pipe.
@@ -624,40 +496,30 @@ impl World<'_> {
         for pipe in 0..self.pipes.len() {
             self.schedule_pipe(pipe);
         }
-        let base = self.flow_base();
-        for (index, flow) in self.flows.iter().enumerate() {
-            let source = base + index * FLOW_SOURCES;
-            match &flow.ends {
-                Ends::Tcp(tcp) if tcp.requests.is_some() => {}
-                Ends::Tcp(_) => self.events.set((source + START_STOP) as Source, flow.start),
-                Ends::Udp(udp) => {
-                    if let Some(at) = udp.source.next_at() {
-                        self.events.set((source + TRAFFIC) as Source, at);
-                    }
-                }
-                Ends::Ping(ping) => {
-                    if let Some(at) = ping.next_at() {
-                        self.events.set((source + TRAFFIC) as Source, at);
-                    }
-                }
-            }
-        }
-        for connection in &self.scenario.connections {
-            let first = self.scenario.flows.iter().position(|f| f.name == connection.first());
-            if let (Some(stop), Some(first)) = (connection.stop, first) {
-                let source = base + first * FLOW_SOURCES + TRAFFIC;
-                self.events.set(source as Source, Time::ZERO + stop);
+        for kind in 0..FLOW_TIMERS {
+            for flow in 0..self.flows.len() {
+                let (endpoint, lane) = (self.flows[flow].endpoint as usize, self.flows[flow].lane);
+                let (ends, mut io) = self.io(endpoint);
+                ends.rearm(flow as u32, lane, kind, &mut io);
             }
         }
         self.events.set(self.sample_source(), Time::ZERO + self.scenario.sampling.interval);
-        self.begin_sessions();
+        for endpoint in 0..self.endpoints.len() {
+            let (ends, mut io) = self.io(endpoint);
+            ends.rearm_own(&mut io);
+        }
     }
 
     fn sample(&mut self) {
-        let (flows, now) = (&mut self.flows, self.now);
-        self.active.retain(|&flow| flows[flow as usize].sample_window(now));
-        let (flows, connections) = (&self.flows, &self.connections);
-        self.recorder.sample(self.now, self.scenario, flows, connections, &mut self.pipes);
+        let (flows, endpoints, now) = (&self.flows, &mut self.endpoints, self.now);
+        // What the buffer still holds at the flow's stop is no part of its means.
+        self.active.retain(|&flow| {
+            let flow = &flows[flow as usize];
+            flow.stop.is_none_or(|stop| now <= stop)
+                && endpoints[flow.endpoint as usize].sample_window(flow.lane)
+        });
+        let run = Run { scenario: self.scenario, flows, now };
+        self.recorder.sample(&run, &self.endpoints, &mut self.pipes);
         let next = self.now + self.scenario.sampling.interval;
         self.events.set(self.sample_source(), next);
     }
@@ -684,6 +546,8 @@ impl World<'_> {
                 self.arena.alive()
             )));
         }
-        self.check_connections().map_err(RunError::Conservation)
+        let run = Run { scenario: self.scenario, flows: &self.flows, now: self.now };
+        let checks = self.endpoints.iter().map(|endpoint| endpoint.check(&run));
+        checks.collect::<Result<(), _>>().map_err(RunError::Conservation)
     }
 }

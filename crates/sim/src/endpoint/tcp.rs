@@ -1,56 +1,61 @@
-//! A TCP connection: who sends the flow's data, who gets it.
+//! A TCP connection whose data goes one way: who sends it, who gets it.
 
+use super::build::Setup;
+use super::{Arrival, Deadline, Endpoint, Life, Outbox, Outgoing, Report, Run, Timer, Touched};
 use crate::flow::FlowState;
 use crate::record::ns;
-use crate::transport::endpoint::End;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::{Phase, Sender};
 use dumbbell_cc::CaState;
-use dumbbell_model::scenario::{Flow, Traffic};
+use dumbbell_model::scenario::{self, Flow, Traffic};
 use dumbbell_model::tables::{Float, FlowRow, Int, SampleRow, TransferRow};
 use dumbbell_model::Time;
+use dumbbell_packet::{Body, Segment};
 
-/// The ends of a TCP connection: who sends the flow's data, who gets it.
+/// The application begins or stops. It comes before the timers of what that makes.
+pub(super) const BEGIN_STOP: usize = 0;
+/// Timers of the sending end, and of the receiving one.
+pub(super) const SENDER: usize = 1;
+pub(super) const RECEIVER: usize = 2;
+
+/// Both ends of a connection, as far as the flow's own data goes.
 pub(crate) struct TcpEnds {
+    pub(crate) flow: u32,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    /// The halves of the other direction, where data goes both ways.
-    pub(crate) requests: Option<Box<Requests>>,
-    /// Where this is a subflow of Multipath TCP.
-    pub(crate) subflow: Option<SubflowOf>,
-    pub(crate) windows: WindowSums,
+    windows: WindowSums,
 }
 
-/// Whose subflow, and the how-manieth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SubflowOf {
-    pub(crate) connection: u32,
-    pub(crate) number: u32,
-}
-
-/// The direction of a session's requests: from where the flow goes to.
-pub(crate) struct Requests {
-    pub(crate) sender: Sender,
-    pub(crate) receiver: Receiver,
-    /// Number of the session, and of the connection in it.
-    pub(crate) session: usize,
-    pub(crate) connection: usize,
-    /// The client was told that it is connected.
-    pub(crate) connected: bool,
-}
-
-impl TcpEnds {
-    /// The end that answers requests: where the flow comes from.
-    pub(crate) fn server(&mut self) -> Option<End<'_>> {
-        let requests = self.requests.as_mut()?;
-        Some(End { sender: &mut self.sender, receiver: &mut requests.receiver })
+/// Segment of an endpoint, as a packet to be sent.
+pub(super) fn outgoing(
+    flow: u32,
+    sender: Option<&Sender>,
+    outward: bool,
+    segment: Segment,
+) -> Outgoing {
+    Outgoing {
+        flow,
+        outward,
+        asks_departure: sender.is_some_and(|s| s.host_link_queues && segment.payload_bytes > 0),
+        ecn_field: sender.map_or(0, |sender| sender.ecn_field(&segment)),
+        frame_bytes: segment.frame_bytes(),
+        body: Body::Tcp(segment),
     }
+}
 
-    /// The end that makes them.
-    pub(crate) fn client(&mut self) -> Option<End<'_>> {
-        let requests = self.requests.as_mut()?;
-        Some(End { sender: &mut requests.sender, receiver: &mut self.receiver })
-    }
+/// Hands over what a sender has made.
+pub(super) fn drain_sender(flow: u32, outward: bool, sender: &mut Sender, out: &mut Outbox) {
+    let mut made = core::mem::take(&mut sender.out);
+    out.extend(made.drain(..).map(|segment| outgoing(flow, Some(sender), outward, segment)));
+    sender.out = made;
+}
+
+pub(super) fn sender_deadline(sender: &mut Sender, set: &mut u64) -> Deadline {
+    Deadline { at: sender.next_deadline(), wheel: sender.wheel_turn(set), exact: false }
+}
+
+pub(super) fn receiver_deadline(receiver: &mut Receiver, set: &mut u64) -> Deadline {
+    Deadline { at: receiver.next_deadline(), wheel: receiver.wheel_turn(set), exact: false }
 }
 
 /// Sums over samples of a sender's state.
@@ -74,14 +79,38 @@ fn state_name(state: CaState) -> &'static str {
 }
 
 impl TcpEnds {
+    pub(super) fn new(setup: Setup<'_>, number: u32, flow: &Flow, tcp: &scenario::Tcp) -> Self {
+        let [sending, receiving] = setup.options(flow);
+        let rng = setup.rng(flow, "cc");
+        let mut sender = Sender::new(tcp.congestion_control, &sending, tcp.source, tcp.fq, rng);
+        sender.host_link_queues = sending.queue_at_interface && setup.nodes.is_serial(&flow.from);
+        let receiver = Receiver::new(&receiving, tcp.sink);
+        Self { flow: number, sender, receiver, windows: WindowSums::default() }
+    }
+
+    fn spec<'a>(&self, run: &Run<'a>) -> (&'a Flow, &'a FlowState) {
+        (&run.scenario.flows[self.flow as usize], &run.flows[self.flow as usize])
+    }
+
+    /// Hands over what the sending end has made.
+    pub(super) fn drain_sender(&mut self, out: &mut Outbox) {
+        drain_sender(self.flow, true, &mut self.sender, out);
+    }
+
+    /// Hands over what the receiving end has made.
+    pub(super) fn drain_receiver(&mut self, out: &mut Outbox) {
+        let flow = self.flow;
+        out.extend(self.receiver.out.drain(..).map(|made| outgoing(flow, None, false, made)));
+    }
+
     /// Payload that arrived in order.
-    pub(crate) fn delivered_bytes(&self) -> u64 {
+    pub(super) fn delivered_bytes(&self) -> u64 {
         let fin = u64::from(self.sender.fin && self.receiver.rcv_nxt > self.sender.write_seq);
         self.receiver.rcv_nxt - fin
     }
 
     /// A sample of the sender's window for the flow's means. False if there will be no other.
-    pub(crate) fn sample_window(&mut self) -> bool {
+    pub(super) fn sample_window(&mut self) -> bool {
         let sender = &self.sender;
         if matches!(sender.phase, Phase::Finished(_) | Phase::GivenUp(_)) {
             return false;
@@ -98,7 +127,7 @@ impl TcpEnds {
     }
 
     /// The sender's state now.
-    pub(crate) fn sample(&self, row: &mut SampleRow) {
+    pub(super) fn sample(&self, row: &mut SampleRow) {
         let sender = &self.sender;
         let paced = sender.window.pacing && sender.window.pacing_rate != u64::MAX;
         let minimum = sender.rtt.min_us();
@@ -129,8 +158,8 @@ impl TcpEnds {
     }
 
     /// What the flow came to.
-    pub(crate) fn totals(&self, spec: &Flow, flow: &FlowState, end: Time, row: &mut FlowRow) {
-        row.kind = "tcp".to_owned();
+    pub(super) fn totals(&self, run: &Run<'_>, row: &mut FlowRow) {
+        let (spec, flow) = self.spec(run);
         if let Traffic::Tcp(traffic) = &spec.traffic {
             row.congestion_control = traffic.congestion_control.entry().name.to_owned();
         }
@@ -141,7 +170,7 @@ impl TcpEnds {
         row.last_delivery_ns = self.receiver.last_delivery.map(ns).into();
         row.end_ns = match sender.phase {
             Phase::Finished(at) | Phase::GivenUp(at) => ns(at),
-            Phase::Closed | Phase::SynSent { .. } | Phase::Established => ns(end),
+            Phase::Closed | Phase::SynSent { .. } | Phase::Established => ns(run.now),
         };
         row.data_packets = counters.data_packets.into();
         row.retransmitted_packets = counters.retransmitted.into();
@@ -166,18 +195,121 @@ impl TcpEnds {
     }
 
     /// Everything was written, acknowledged and closed.
-    pub(crate) fn transfer(&self, spec: &Flow, start: Time) -> Option<TransferRow> {
+    fn transfer(&self, run: &Run<'_>) -> Option<TransferRow> {
         let Phase::Finished(_) = self.sender.phase else { return None };
+        let (spec, flow) = self.spec(run);
         Some(TransferRow {
             flow: spec.name.clone(),
             group: spec.group.clone(),
             session: String::new(),
             object: String::new(),
-            start_ns: ns(start),
+            start_ns: ns(flow.start),
             request_ns: Int::UNKNOWN,
             first_byte_ns: Int::UNKNOWN,
             end_ns: self.receiver.last_delivery.map(ns).into(),
             transfer_bytes: self.delivered_bytes().into(),
         })
+    }
+}
+
+/// A connection of its own.
+pub(crate) struct Tcp {
+    ends: TcpEnds,
+    life: Life,
+    /// Ends that have acted, by their timers.
+    touched: u8,
+    begins: bool,
+}
+
+impl Tcp {
+    pub(super) fn new(setup: Setup<'_>, number: u32, flow: &Flow, tcp: &scenario::Tcp) -> Self {
+        let (ends, life) = (TcpEnds::new(setup, number, flow, tcp), setup.life(flow));
+        Self { ends, life, touched: 0, begins: false }
+    }
+}
+
+impl Endpoint for Tcp {
+    fn on_packet(&mut self, now: Time, arrival: &Arrival<'_>) -> bool {
+        let Body::Tcp(segment) = arrival.body else { return false };
+        let TcpEnds { sender, receiver, .. } = &mut self.ends;
+        if arrival.outward {
+            let before = receiver.duplicate_packets;
+            receiver.on_segment(now, segment, arrival.ecn_field);
+            self.touched = 1 << RECEIVER;
+            return receiver.duplicate_packets > before;
+        }
+        sender.on_segment(now, segment);
+        sender.run_source();
+        self.touched = 1 << SENDER;
+        false
+    }
+
+    fn on_timer(&mut self, now: Time, timer: Timer) {
+        let TcpEnds { sender, receiver, .. } = &mut self.ends;
+        match timer {
+            Timer::Flow { kind: SENDER, .. } => {
+                sender.on_timeout(now);
+                sender.run_source();
+                self.touched = 1 << SENDER;
+            }
+            Timer::Flow { kind: RECEIVER, .. } => {
+                receiver.on_timeout(now);
+                self.touched = 1 << RECEIVER;
+            }
+            Timer::Flow { .. } | Timer::Own => {
+                self.begins = self.life.turn();
+                if self.begins {
+                    sender.start(now);
+                } else {
+                    sender.stop(now);
+                }
+                self.touched = 1 << BEGIN_STOP | 1 << SENDER | 1 << RECEIVER;
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, _now: Time, out: &mut Outbox) -> Option<Touched> {
+        let timers = core::mem::take(&mut self.touched);
+        if timers == 0 {
+            return None;
+        }
+        if timers & 1 << SENDER != 0 {
+            self.ends.drain_sender(out);
+        }
+        if timers & 1 << RECEIVER != 0 {
+            self.ends.drain_receiver(out);
+        }
+        let begins = core::mem::take(&mut self.begins);
+        Some(Touched { flow: self.ends.flow, timers, begins, ..Touched::default() })
+    }
+
+    fn next_deadline(&mut self, timer: Timer, set: &mut u64) -> Deadline {
+        match timer {
+            Timer::Flow { kind: SENDER, .. } => sender_deadline(&mut self.ends.sender, set),
+            Timer::Flow { kind: RECEIVER, .. } => receiver_deadline(&mut self.ends.receiver, set),
+            Timer::Flow { kind: BEGIN_STOP, .. } => Deadline::at(self.life.next()),
+            Timer::Flow { .. } | Timer::Own => Deadline::at(None),
+        }
+    }
+
+    fn report(&self, run: &Run<'_>, report: Report<'_>) {
+        match report {
+            Report::Sample { row, .. } => self.ends.sample(row),
+            Report::Flow { row, .. } => {
+                row.kind = "tcp".to_owned();
+                self.ends.totals(run, row);
+            }
+            Report::Transfers { rows } => rows.extend(self.ends.transfer(run)),
+            _ => {}
+        }
+    }
+
+    fn on_queued(&mut self, _lane: u32, _outward: bool, leaves: Option<Time>) -> Option<usize> {
+        self.ends.sender.host_queued(leaves);
+        Some(SENDER)
+    }
+
+    fn sample_window(&mut self, _lane: u32) -> bool {
+        self.ends.sample_window()
     }
 }

@@ -1,44 +1,100 @@
 //! UDP at a constant bit rate.
 
-use super::{frame_bytes, Probe};
-use crate::flow::FlowState;
-use crate::record::{ns, probe_rows};
+use super::build::Setup;
+use super::{
+    frame_bytes, probe_rows, Arrival, Deadline, Endpoint, Outbox, Outgoing, Probe, Report, Run,
+    Timer, Touched,
+};
+use crate::record::ns;
 use dumbbell_model::scenario::{Flow, Traffic, Udp, TIMER_SLACK};
-use dumbbell_model::tables::{FlowRow, ProbeRow, SampleRow};
 use dumbbell_model::{Span, Time};
 use dumbbell_packet::frame::{IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
 use dumbbell_packet::Body;
 use std::collections::VecDeque;
 
+/// The next datagrams are due.
+const SEND: usize = 0;
+
 /// Both ends of a flow of datagrams.
 pub(crate) struct UdpEnds {
-    pub(crate) source: UdpSource,
-    pub(crate) sink: UdpSink,
+    flow: u32,
+    source: UdpSource,
+    sink: UdpSink,
+    /// Made and not yet handed over: frame and body.
+    made: Vec<(u32, Body)>,
+    /// The source has acted, even if nothing was due.
+    acted: bool,
 }
 
 impl UdpEnds {
-    pub(crate) fn sample(&self, row: &mut SampleRow) {
-        row.delivered_bytes = self.sink.delivered_bytes.into();
+    pub(super) fn new(setup: Setup<'_>, number: u32, flow: &Flow, udp: &Udp) -> Self {
+        let (start, until) = (setup.life(flow).start, setup.until(flow));
+        let source = UdpSource::new(*udp, start, until, setup.scenario.sampling.probes);
+        Self { flow: number, source, sink: UdpSink::default(), made: Vec::new(), acted: false }
     }
+}
 
-    pub(crate) fn totals(&self, spec: &Flow, flow: &FlowState, row: &mut FlowRow) {
-        row.kind = "udp".to_owned();
-        if let Traffic::Udp(Udp { codec: Some(codec), .. }) = &spec.traffic {
-            row.codec = codec.name().to_owned();
+impl Endpoint for UdpEnds {
+    fn on_packet(&mut self, now: Time, arrival: &Arrival<'_>) -> bool {
+        if let &Body::Udp { datagram, payload_bytes, .. } = arrival.body {
+            if self.sink.deliver(now, datagram, u64::from(payload_bytes)) {
+                self.source.arrived(now, datagram);
+            }
         }
-        row.delivered_bytes = self.sink.delivered_bytes.into();
-        row.data_packets = flow.sent[0].into();
-        row.last_delivery_ns = self.sink.last_delivery.map(ns).into();
+        false
     }
 
-    pub(crate) fn probes(&self, spec: &Flow, rows: &mut Vec<ProbeRow>) {
-        let probes = self.source.probes.as_deref().unwrap_or_default();
-        rows.extend(probe_rows(&spec.name, "one_way", probes));
+    fn on_timer(&mut self, now: Time, _timer: Timer) {
+        self.source.send(now, &mut self.made);
+        self.acted = true;
+    }
+
+    fn poll_transmit(&mut self, _now: Time, out: &mut Outbox) -> Option<Touched> {
+        if !core::mem::take(&mut self.acted) {
+            return None;
+        }
+        let flow = self.flow;
+        out.extend(self.made.drain(..).map(|(frame_bytes, body)| Outgoing {
+            flow,
+            outward: true,
+            asks_departure: false,
+            ecn_field: 0,
+            frame_bytes,
+            body,
+        }));
+        Some(Touched { flow, timers: 1 << SEND, ..Touched::default() })
+    }
+
+    fn next_deadline(&mut self, timer: Timer, _set: &mut u64) -> Deadline {
+        let sends = timer == Timer::Flow { lane: 0, kind: SEND };
+        Deadline::at(self.source.next_at().filter(|_| sends))
+    }
+
+    fn report(&self, run: &Run<'_>, report: Report<'_>) {
+        let (spec, flow) =
+            (&run.scenario.flows[self.flow as usize], &run.flows[self.flow as usize]);
+        match report {
+            Report::Sample { row, .. } => row.delivered_bytes = self.sink.delivered_bytes.into(),
+            Report::Flow { row, .. } => {
+                row.kind = "udp".to_owned();
+                if let Traffic::Udp(Udp { codec: Some(codec), .. }) = &spec.traffic {
+                    row.codec = codec.name().to_owned();
+                }
+                row.delivered_bytes = self.sink.delivered_bytes.into();
+                row.data_packets = flow.sent[0].into();
+                row.last_delivery_ns = self.sink.last_delivery.map(ns).into();
+            }
+            Report::Probes { rows } => {
+                let probes = self.source.probes.as_deref().unwrap_or_default();
+                rows.extend(probe_rows(&spec.name, "one_way", probes));
+            }
+            _ => {}
+        }
     }
 }
 
 /// Sends datagrams at a constant bit rate.
-pub(crate) struct UdpSource {
+struct UdpSource {
     spec: Udp,
     start: Time,
     stop: Time,
@@ -47,16 +103,16 @@ pub(crate) struct UdpSource {
     /// Wake-ups so far, where datagrams are sent in bursts.
     wakes: u64,
     /// Of each datagram, where probes are kept.
-    pub(crate) probes: Option<Vec<Probe>>,
+    probes: Option<Vec<Probe>>,
 }
 
 impl UdpSource {
-    pub(crate) fn new(spec: Udp, start: Time, stop: Time, keep_probes: bool) -> Self {
+    fn new(spec: Udp, start: Time, stop: Time, keep_probes: bool) -> Self {
         Self { spec, start, stop, sent: 0, wakes: 0, probes: keep_probes.then(Vec::new) }
     }
 
     /// A datagram is whole at the receiver.
-    pub(crate) fn arrived(&mut self, now: Time, datagram: u64) {
+    fn arrived(&mut self, now: Time, datagram: u64) {
         let probes = self.probes.as_mut();
         if let Some(probe) = probes.and_then(|probes| probes.get_mut(datagram as usize)) {
             probe.delay = Some(now.since(probe.sent));
@@ -76,7 +132,7 @@ impl UdpSource {
     }
 
     /// When it next sends; `None`: no more.
-    pub(crate) fn next_at(&self) -> Option<Time> {
+    fn next_at(&self) -> Option<Time> {
         let at = if self.spec.interval.is_zero() { self.due(self.sent) } else { self.tick() };
         // It does not sleep before the first.
         let late = self.spec.sleeps && at > self.start;
@@ -84,7 +140,7 @@ impl UdpSource {
     }
 
     /// The packets due now, with the lengths of their frames.
-    pub(crate) fn send(&mut self, now: Time, out: &mut Vec<(u32, Body)>) {
+    fn send(&mut self, now: Time, out: &mut Vec<(u32, Body)>) {
         if self.spec.interval.is_zero() {
             self.datagram(now, out);
             return;
@@ -129,11 +185,11 @@ impl UdpSource {
 
 /// Counts datagrams that are whole.
 #[derive(Default)]
-pub(crate) struct UdpSink {
+struct UdpSink {
     /// Numbers of the last ones, so that a duplicate does not count again.
     complete: VecDeque<u64>,
-    pub(crate) delivered_bytes: u64,
-    pub(crate) last_delivery: Option<Time>,
+    delivered_bytes: u64,
+    last_delivery: Option<Time>,
 }
 
 /// Datagrams remembered against duplicates.
@@ -141,7 +197,7 @@ const REMEMBERED: usize = 64;
 
 impl UdpSink {
     /// True if it was not there before.
-    pub(crate) fn deliver(&mut self, now: Time, datagram: u64, payload_bytes: u64) -> bool {
+    fn deliver(&mut self, now: Time, datagram: u64, payload_bytes: u64) -> bool {
         if self.complete.contains(&datagram) {
             return false;
         }
@@ -170,6 +226,25 @@ mod tests {
             codec: None,
         };
         UdpSource::new(spec, Time::ZERO, Time::from_ns(1_000_000_000), false)
+    }
+
+    #[test]
+    fn a_tick_at_which_nothing_is_due_is_followed_by_others() {
+        let source = source(3000, Span::from_ms(1)); // Due every 3 ms, looked at every one.
+        let sink = UdpSink::default();
+        let mut udp = UdpEnds { flow: 0, source, sink, made: Vec::new(), acted: false };
+        let (mut out, mut ticks) = (Outbox::new(), 0);
+        let timer = Timer::Flow { lane: 0, kind: SEND };
+        let mut at = udp.next_deadline(timer, &mut 0).at;
+        while at != Time::NEVER {
+            udp.on_timer(at, timer);
+            let touched = udp.poll_transmit(at, &mut out);
+            assert_eq!(touched.map(|touched| touched.timers), Some(1 << SEND), "{at}");
+            at = udp.next_deadline(timer, &mut 0).at;
+            ticks += 1;
+        }
+        // For a second: 334 datagrams, in three fragments each.
+        assert_eq!((ticks, out.len()), (1000, 334 * 3));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Multipath TCP (RFC 8684) above its subflows, as Linux has it (net/mptcp/protocol.c): one stream of
 //! bytes, which `send` gives to subflows as a `scheduler` decides (once more, in `reinject`) and `receive` puts
-//! together again.
-//! The subflows themselves are connections of `transport`; `turn` lets the world act on both.
+//! together again; `connection` is both. The subflows themselves are connections of `transport`;
+//! `endpoint/subflow` lets the world act on all of them.
 
+pub(crate) mod connection;
 pub(crate) mod receive;
 mod record;
 mod reinject;
@@ -10,23 +11,24 @@ pub(crate) mod scheduler;
 pub(crate) mod send;
 #[cfg(test)]
 mod tests;
-pub(crate) mod turn;
 
 use crate::endpoint::tcp::TcpEnds;
-use crate::endpoint::Ends;
-use crate::flow::FlowState;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use receive::DataReceiver;
 use send::DataSender;
-use std::sync::Arc;
+
+/// Connection and number of a subflow in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SubflowOf {
+    pub(crate) connection: u32,
+    pub(crate) number: u32,
+}
 
 /// A connection at run time, both its ends.
 pub(crate) struct Connection {
     pub(crate) sender: DataSender,
     pub(crate) receiver: DataReceiver,
-    /// Number of the flow of each subflow; the first opens the connection.
-    pub(crate) flows: Arc<[u32]>,
     /// When each subflow may be opened was reached, and it was.
     pub(crate) due: Vec<Stage>,
     /// The algorithm looks at all subflows.
@@ -48,29 +50,21 @@ pub(crate) enum Stage {
     Removed,
 }
 
-/// The subflows of one connection among all flows.
+/// The subflows of a connection; the first opens it.
 pub(crate) struct Subflows<'a> {
-    pub(crate) flows: &'a mut [FlowState],
-    pub(crate) numbers: &'a [u32],
+    pub(crate) ends: &'a mut [TcpEnds],
 }
 
 impl Subflows<'_> {
     pub(crate) fn len(&self) -> usize {
-        self.numbers.len()
-    }
-
-    pub(crate) fn ends(&mut self, subflow: usize) -> &mut TcpEnds {
-        match &mut self.flows[self.numbers[subflow] as usize].ends {
-            Ends::Tcp(tcp) => tcp,
-            Ends::Udp(_) | Ends::Ping(_) => unreachable!("validated: subflows are TCP"),
-        }
+        self.ends.len()
     }
 
     pub(crate) fn sender(&mut self, subflow: usize) -> &mut Sender {
-        &mut self.ends(subflow).sender
+        &mut self.ends[subflow].sender
     }
 
     pub(crate) fn receiver(&mut self, subflow: usize) -> &mut Receiver {
-        &mut self.ends(subflow).receiver
+        &mut self.ends[subflow].receiver
     }
 }

@@ -2,8 +2,8 @@
 
 mod abc;
 pub(crate) mod ack;
+pub(crate) mod duplex;
 pub(crate) mod ecn;
-pub(crate) mod endpoint;
 mod fack;
 mod handshake;
 pub(crate) mod mappings;

@@ -2,10 +2,10 @@
 //! points. Behaviour is split over the files beside this one by subject; each names the Linux
 //! function it corresponds to.
 //!
-//! Where the peer sends data too, `endpoint` joins this half with the receiving one.
+//! Where the peer sends data too, `duplex` joins this half with the receiving one.
 
+use super::duplex::SentSince;
 use super::ecn::SenderEcn;
-use super::endpoint::SentSince;
 use super::rack::Rack;
 use super::rate::RateState;
 use super::receiver::INVALID_RATE_LIMIT;

@@ -1,0 +1,103 @@
+//! The endpoints of a scenario, and which flows are theirs.
+
+use super::page::Page;
+use super::ping::PingEnds;
+use super::subflow::Multipath;
+use super::tcp::Tcp;
+use super::udp::UdpEnds;
+use super::{Ends, Life};
+use crate::setup::{options, Nodes};
+use dumbbell_model::rng::Rng;
+use dumbbell_model::scenario::{Flow, Scenario, Traffic};
+use dumbbell_model::{Span, TcpOptions, Time};
+use std::collections::BTreeSet;
+
+/// What endpoints are made from.
+#[derive(Clone, Copy)]
+pub(super) struct Setup<'a> {
+    pub(super) scenario: &'a Scenario,
+    pub(super) nodes: &'a Nodes<'a>,
+    pub(super) seed: u64,
+}
+
+impl Setup<'_> {
+    /// Options of a flow's source and of its destination.
+    pub(super) fn options(&self, flow: &Flow) -> [TcpOptions; 2] {
+        options(self.scenario, self.nodes, flow)
+    }
+
+    pub(super) fn rng(&self, flow: &Flow, purpose: &str) -> Rng {
+        Rng::named(self.seed, &format!("flow/{}/{purpose}", flow.name))
+    }
+
+    /// Start, and the stop where that is within the run.
+    pub(super) fn life(&self, flow: &Flow) -> Life {
+        let jitter = self.rng(flow, "start").below(flow.start_jitter.as_ps());
+        let start = Time::ZERO + flow.start + Span::from_ps(jitter);
+        let end = Time::ZERO + self.scenario.duration;
+        let stop = flow.stop.map(|stop| Time::ZERO + stop);
+        Life::new(start, stop.filter(|stop| *stop > start && *stop < end))
+    }
+
+    /// When a source that knows all its times ends.
+    pub(super) fn until(&self, flow: &Flow) -> Time {
+        Time::ZERO + flow.stop.unwrap_or(self.scenario.duration)
+    }
+}
+
+/// A flow's place among the endpoints.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place {
+    pub(crate) endpoint: u32,
+    pub(crate) lane: u32,
+    /// When the flow begins; [`Time::NEVER`]: when its endpoint opens it.
+    pub(crate) start: Time,
+    pub(crate) stop: Option<Time>,
+}
+
+/// All endpoints: those of one flow first, in the order of the flows, then pages, then connections of
+/// Multipath TCP; and the place of each flow.
+pub(crate) fn build(scenario: &Scenario, nodes: &Nodes<'_>, seed: u64) -> (Vec<Ends>, Vec<Place>) {
+    let setup = Setup { scenario, nodes, seed };
+    let place = |flow: &Flow| {
+        let life = setup.life(flow);
+        Place { start: life.start, stop: life.stop, ..Place::default() }
+    };
+    let mut places: Vec<Place> = scenario.flows.iter().map(place).collect();
+    let mut groups = Vec::new();
+    for running in dumbbell_web::visits(scenario, seed) {
+        let flows: Vec<u32> = running.flows.iter().map(|&flow| flow as u32).collect();
+        for &flow in &flows {
+            places[flow as usize].start = Time::NEVER;
+        }
+        groups.push((Ends::Page(Box::new(Page::new(setup, running.visit, &flows))), flows));
+    }
+    for spec in &scenario.connections {
+        let number = |name: &str| scenario.flows.iter().position(|flow| flow.name == name);
+        let flows: Vec<u32> =
+            spec.subflows.iter().map(|s| number(&s.flow).unwrap_or(0) as u32).collect();
+        groups.push((Ends::Multipath(Box::new(Multipath::new(setup, spec, &flows))), flows));
+    }
+    let grouped: BTreeSet<u32> = groups.iter().flat_map(|(_, flows)| flows).copied().collect();
+    let mut endpoints = Vec::with_capacity(scenario.flows.len());
+    for (number, flow) in scenario.flows.iter().enumerate() {
+        if grouped.contains(&(number as u32)) {
+            continue;
+        }
+        places[number].endpoint = endpoints.len() as u32;
+        let number = number as u32;
+        endpoints.push(match &flow.traffic {
+            Traffic::Tcp(tcp) => Ends::Tcp(Box::new(Tcp::new(setup, number, flow, tcp))),
+            Traffic::Udp(udp) => Ends::Udp(Box::new(UdpEnds::new(setup, number, flow, udp))),
+            Traffic::Ping(ping) => Ends::Ping(Box::new(PingEnds::new(setup, number, flow, ping))),
+        });
+    }
+    for (ends, flows) in groups {
+        for (lane, flow) in flows.into_iter().enumerate() {
+            let place = &mut places[flow as usize];
+            (place.endpoint, place.lane) = (endpoints.len() as u32, lane as u32);
+        }
+        endpoints.push(ends);
+    }
+    (endpoints, places)
+}

@@ -1,0 +1,221 @@
+//! A page: connections on which a client asks and servers answer. What happens on them is told to the
+//! visit (`crates/web`), and what it asks for is done.
+
+use super::build::Setup;
+use super::tcp::{drain_sender, receiver_deadline, sender_deadline, TcpEnds};
+use super::{Arrival, Deadline, Endpoint, Outbox, Report, Run, Timer, Touched};
+use crate::transport::duplex::End;
+use crate::transport::receiver::Receiver;
+use crate::transport::sender::Sender;
+use dumbbell_model::scenario::{Flow, Sink, Traffic};
+use dumbbell_model::Time;
+use dumbbell_packet::Body;
+use dumbbell_web::{Command, Visit};
+use std::collections::VecDeque;
+
+/// Timers of a connection: both halves of the server's end and of the client's.
+const SERVER_SENDER: usize = 0;
+const CLIENT_RECEIVER: usize = 1;
+const CLIENT_SENDER: usize = 2;
+const SERVER_RECEIVER: usize = 3;
+const ALL: u8 =
+    1 << SERVER_SENDER | 1 << CLIENT_RECEIVER | 1 << CLIENT_SENDER | 1 << SERVER_RECEIVER;
+
+/// How servers read requests.
+const ALL_AT_ONCE: Sink = Sink { lowat_bytes: 1, rate_bps: None };
+
+/// A connection of the page. The flow goes from the server to the client.
+struct Connection {
+    answers: TcpEnds,
+    /// Halves of the other direction: the client's sender, the server's receiver.
+    sender: Sender,
+    receiver: Receiver,
+    /// The client was told that it is connected.
+    connected: bool,
+}
+
+impl Connection {
+    fn new(setup: Setup<'_>, number: u32, flow: &Flow) -> Option<Self> {
+        let Traffic::Tcp(tcp) = &flow.traffic else { return None };
+        let [server, client] = setup.options(flow);
+        let rng = setup.rng(flow, "requests");
+        let mut sender = Sender::new(tcp.congestion_control, &client, tcp.source, tcp.fq, rng);
+        sender.host_link_queues = client.queue_at_interface && setup.nodes.is_serial(&flow.to);
+        let answers = TcpEnds::new(setup, number, flow, tcp);
+        let receiver = Receiver::new(&server, ALL_AT_ONCE);
+        Some(Self { answers, sender, receiver, connected: false })
+    }
+
+    fn server(&mut self) -> End<'_> {
+        End { sender: &mut self.answers.sender, receiver: &mut self.receiver }
+    }
+
+    fn client(&mut self) -> End<'_> {
+        End { sender: &mut self.sender, receiver: &mut self.answers.receiver }
+    }
+
+    fn drain(&mut self, lane: usize, out: &mut Outbox) -> Touched {
+        let flow = self.answers.flow;
+        self.answers.drain_sender(out);
+        self.answers.drain_receiver(out);
+        drain_sender(flow, false, &mut self.sender, out);
+        Touched { flow, lane: lane as u32, timers: ALL, more: true, ..Touched::default() }
+    }
+}
+
+/// A visit to a page, and its connections.
+pub(crate) struct Page {
+    visit: Visit,
+    connections: Vec<Connection>,
+    /// What the visit asked for and was not done yet.
+    commands: VecDeque<Command>,
+    /// The visit acted: its next time may be another.
+    visited: bool,
+    /// The connection that acted itself.
+    acted: Option<usize>,
+}
+
+impl Page {
+    pub(super) fn new(setup: Setup<'_>, visit: Visit, flows: &[u32]) -> Self {
+        let connection = |&flow: &u32| {
+            Connection::new(setup, flow, &setup.scenario.flows[flow as usize]) // Validated: TCP.
+        };
+        let connections = flows.iter().filter_map(connection).collect();
+        Self { visit, connections, commands: VecDeque::new(), visited: false, acted: None }
+    }
+
+    /// Something happened on a connection: both ends look, and act.
+    fn turn(&mut self, now: Time, lane: usize) {
+        let Self { visit, connections, commands, .. } = self;
+        let connection = &mut connections[lane];
+        let established = connection.sender.is_open();
+        let connects =
+            established && connection.sender.source_at.is_none() && !connection.connected;
+        connection.connected |= connects;
+        let (asked, client_gone) = connection.receiver.read_so_far();
+        let (answered, _) = connection.answers.receiver.read_so_far();
+        if connects {
+            commands.extend(visit.connected(now, lane));
+        }
+        commands.extend(visit.server_read(now, lane, asked));
+        commands.extend(visit.client_read(now, lane, answered));
+        if client_gone && connection.answers.sender.is_open() {
+            connection.server().send(now, |sender| sender.stop(now));
+        }
+        self.write_answers(now, lane);
+        (self.visited, self.acted) = (true, Some(lane));
+    }
+
+    /// Does what the visit asked for, on one connection. Returns it, and whether it was opened.
+    fn obey(&mut self, now: Time, command: &Command) -> (usize, bool) {
+        let (Command::Open { connection: lane }
+        | Command::Ask { connection: lane, .. }
+        | Command::Answer { connection: lane }
+        | Command::Close { connection: lane }) = *command;
+        let mut client = self.connections[lane].client();
+        match *command {
+            Command::Open { .. } => client.open(now),
+            Command::Ask { bytes, .. } => client.send(now, |sender| sender.allow(now, bytes)),
+            Command::Answer { .. } => self.write_answers(now, lane),
+            Command::Close { .. } => client.send(now, |sender| sender.stop(now)),
+        }
+        (lane, matches!(command, Command::Open { .. }))
+    }
+
+    /// The server writes while there is room, and something to write.
+    fn write_answers(&mut self, now: Time, lane: usize) {
+        let mut server = self.connections[lane].server();
+        while server.sender.wrote_all() {
+            let Some(bytes) = self.visit.write(lane) else { return };
+            server.send(now, |sender| sender.allow(now, bytes));
+        }
+    }
+}
+
+impl Endpoint for Page {
+    fn on_packet(&mut self, now: Time, arrival: &Arrival<'_>) -> bool {
+        let Body::Tcp(segment) = arrival.body else { return false };
+        let lane = arrival.lane as usize;
+        let connection = &mut self.connections[lane];
+        let before = connection.answers.receiver.duplicate_packets;
+        let mut end = if arrival.outward { connection.client() } else { connection.server() };
+        end.on_segment(now, segment, arrival.ecn_field);
+        let had = connection.answers.receiver.duplicate_packets > before;
+        self.turn(now, lane);
+        had
+    }
+
+    fn on_timer(&mut self, now: Time, timer: Timer) {
+        let Timer::Flow { lane, kind } = timer else {
+            self.commands.extend(self.visit.wake(now));
+            self.visited = true;
+            return;
+        };
+        let lane = lane as usize;
+        let connection = &mut self.connections[lane];
+        let mut end = match kind {
+            SERVER_SENDER | SERVER_RECEIVER => connection.server(),
+            _ => connection.client(),
+        };
+        if matches!(kind, SERVER_SENDER | CLIENT_SENDER) {
+            end.send(now, |sender| {
+                sender.on_timeout(now);
+                sender.run_source();
+            });
+        } else {
+            end.receive(|receiver| receiver.on_timeout(now));
+        }
+        self.turn(now, lane);
+    }
+
+    fn poll_transmit(&mut self, now: Time, out: &mut Outbox) -> Option<Touched> {
+        if let Some(command) = self.commands.pop_front() {
+            let (lane, begins) = self.obey(now, &command);
+            return Some(Touched { begins, ..self.connections[lane].drain(lane, out) });
+        }
+        if core::mem::take(&mut self.visited) {
+            return Some(Touched { own: true, more: true, ..Touched::default() });
+        }
+        let lane = self.acted.take()?;
+        Some(self.connections[lane].drain(lane, out))
+    }
+
+    fn next_deadline(&mut self, timer: Timer, set: &mut u64) -> Deadline {
+        let Timer::Flow { lane, kind } = timer else {
+            return Deadline { exact: true, ..Deadline::at(self.visit.next_at()) };
+        };
+        let connection = &mut self.connections[lane as usize];
+        match kind {
+            SERVER_SENDER => sender_deadline(&mut connection.answers.sender, set),
+            CLIENT_RECEIVER => receiver_deadline(&mut connection.answers.receiver, set),
+            CLIENT_SENDER => sender_deadline(&mut connection.sender, set),
+            _ => receiver_deadline(&mut connection.receiver, set),
+        }
+    }
+
+    fn report(&self, run: &Run<'_>, report: Report<'_>) {
+        match report {
+            Report::Sample { lane, row } => self.connections[lane as usize].answers.sample(row),
+            Report::Flow { lane, row } => {
+                row.kind = "tcp".to_owned();
+                self.connections[lane as usize].answers.totals(run, row);
+            }
+            Report::Transfers { rows } => rows.extend(self.visit.transfers()),
+            _ => {}
+        }
+    }
+
+    fn on_queued(&mut self, lane: u32, outward: bool, leaves: Option<Time>) -> Option<usize> {
+        let connection = &mut self.connections[lane as usize];
+        if outward {
+            connection.answers.sender.host_queued(leaves);
+            return Some(SERVER_SENDER);
+        }
+        connection.sender.host_queued(leaves);
+        Some(CLIENT_SENDER)
+    }
+
+    fn sample_window(&mut self, lane: u32) -> bool {
+        self.connections[lane as usize].answers.sample_window()
+    }
+}
