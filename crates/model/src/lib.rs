@@ -20,6 +20,7 @@ mod validate_arrivals;
 mod validate_multipath;
 mod validate_queue;
 mod validate_session;
+pub mod writer;
 
 pub use queue::{Framing, Queue};
 pub use scenario::Scenario;

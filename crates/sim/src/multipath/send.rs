@@ -5,7 +5,8 @@ use super::scheduler::{self, Pick, Schedule, Stream, View};
 use super::Subflows;
 use crate::transport::wheel::{Tick, Timer};
 use dumbbell_cc::CaState;
-use dumbbell_model::scenario::{Connection, Source, TIMER_SLACK};
+use dumbbell_model::scenario::Connection;
+use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
 use std::collections::VecDeque;
 
@@ -60,7 +61,7 @@ pub(crate) enum Context {
 /// The sending end.
 pub(crate) struct DataSender {
     pub(super) tick: Tick,
-    source: Source,
+    writer: Writer,
     pub(super) scheduler: Box<dyn Schedule>,
     opportunistic: bool,
     pub(crate) stopped: bool,
@@ -69,8 +70,6 @@ pub(crate) struct DataSender {
 
     /// Bytes the application has written.
     pub(crate) written: u64,
-    /// What was due of its chunks.
-    allowed: u64,
     /// What is to be given to a subflow next: `snd_nxt`, but for what is given once more.
     pub(super) next: u64,
     pub(crate) snd_nxt: u64,
@@ -108,13 +107,12 @@ impl DataSender {
         let tick = Tick::new(options.hz);
         Self {
             tick,
-            source: spec.source,
+            writer: Writer::new(spec.source),
             scheduler: scheduler::new(spec.scheduler),
             opportunistic: spec.opportunistic,
             stopped: false,
             source_at: None,
             written: 0,
-            allowed: 0,
             next: 0,
             snd_nxt: 0,
             snd_una: 0,
@@ -145,26 +143,12 @@ impl DataSender {
         if self.stopped {
             return;
         }
-        match self.source {
-            Source::Bulk { bytes, refill } => {
-                self.write(now, bytes.map_or(u64::MAX, |all| all - self.written), subflows);
-                if bytes == Some(self.written) {
-                    self.stop(now, subflows);
-                } else if !refill.is_zero() {
-                    self.source_at = Some(now + refill + TIMER_SLACK);
-                }
-            }
-            Source::Periodic { chunk_bytes, interval, bytes } => {
-                let allowed = self.allowed.saturating_add(chunk_bytes);
-                self.allowed = allowed.min(bytes.unwrap_or(u64::MAX));
-                self.write(now, self.allowed - self.written, subflows);
-                if bytes == Some(self.written) {
-                    self.stop(now, subflows);
-                } else {
-                    self.source_at = Some(now + interval);
-                }
-            }
-            Source::Session | Source::Subflow => {}
+        self.writer.act();
+        self.write(now, self.writer.left(self.written), subflows);
+        if self.writer.is_complete(self.written) {
+            self.stop(now, subflows);
+        } else {
+            self.source_at = self.writer.next(now);
         }
     }
 
@@ -175,8 +159,7 @@ impl DataSender {
         }
         if self.no_space && self.sndbuf.saturating_sub(self.memory) >= self.memory >> 1 {
             self.set_no_space(false, subflows);
-            let at_once = matches!(self.source, Source::Bulk { refill, .. } if refill.is_zero());
-            if at_once {
+            if self.writer.fills_room() {
                 self.on_source(now, subflows);
             }
         }
@@ -195,7 +178,7 @@ impl DataSender {
         let mut left = wanted;
         self.set_no_space(false, subflows);
         while left > 0 && !self.no_space {
-            let piece = left.min(self.source.write_bytes());
+            let piece = left.min(self.writer.source().write_bytes());
             let mut copied = 0;
             while copied < piece {
                 let room = self.tail_room();

@@ -146,7 +146,9 @@ impl Sender {
 
     /// Servers and browsers set TCP_NODELAY.
     fn nagle_holds(&self) -> bool {
-        self.source != Source::Session && self.packets_out > 0 && self.small_seq > self.snd_una
+        self.writer.source() != Source::Session
+            && self.packets_out > 0
+            && self.small_seq > self.snd_una
     }
 
     /// Segments that leave as one unit: about a millisecond at the pacing rate, more for close

@@ -18,6 +18,7 @@ use crate::events::Turn;
 use dumbbell_cc::{CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Algorithm, Source};
+use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::{Cause, SackBlock, Segment};
 use std::collections::VecDeque;
@@ -111,10 +112,8 @@ pub(crate) struct Sender {
     pub(crate) queue: RtxQueue,
 
     // Application and send buffer.
-    pub(crate) source: Source,
+    pub(super) writer: Writer,
     pub(crate) written_bytes: u64,
-    /// What a session has asked for so far, or what was due of chunks.
-    pub(crate) allowed_bytes: u64,
     pub(crate) stopped: bool,
     pub(crate) no_space: bool,
     pub(crate) sndbuf: u64,
@@ -263,9 +262,8 @@ impl Sender {
             mss: options.mtu_bytes - header,
             small_seq: 0,
             queue: RtxQueue::default(),
-            source,
+            writer: Writer::new(source),
             written_bytes: 0,
-            allowed_bytes: 0,
             stopped: false,
             no_space: false,
             sndbuf: options.tcp_wmem[1],
@@ -601,7 +599,7 @@ impl Sender {
 
     /// So much more is to be written.
     pub(crate) fn allow(&mut self, now: Time, bytes: u64) {
-        self.allowed_bytes += bytes;
+        self.writer.allow(bytes);
         if self.phase == Phase::Established && self.source_at.is_none() {
             self.on_source(now);
         }
@@ -609,6 +607,6 @@ impl Sender {
 
     /// All that a session has asked for so far is written.
     pub(crate) fn wrote_all(&self) -> bool {
-        self.phase == Phase::Established && self.written_bytes == self.allowed_bytes
+        self.phase == Phase::Established && self.writer.left(self.written_bytes) == 0
     }
 }

@@ -3,7 +3,7 @@
 
 use super::output::{Push, GSO_MAX_BYTES};
 use super::sender::{Phase, Sender, SEGMENT_OVERHEAD_BYTES};
-use dumbbell_model::scenario::{Source, TIMER_SLACK};
+use dumbbell_model::scenario::Source;
 use dumbbell_model::Span;
 
 /// Headers and shared info Linux reserves around a segment when it sizes the send buffer.
@@ -70,13 +70,7 @@ impl Sender {
         if self.phase != Phase::Established || self.stopped || self.no_space || waking {
             return;
         }
-        let more = match self.source {
-            Source::Bulk { refill, bytes } => {
-                refill.is_zero() && bytes.is_none_or(|bytes| self.written_bytes < bytes)
-            }
-            Source::Session => self.written_bytes < self.allowed_bytes,
-            Source::Periodic { .. } | Source::Subflow => false,
-        };
+        let more = self.writer.fills_room() && self.writer.left(self.written_bytes) > 0;
         if more {
             self.fill_from_source();
         }
@@ -89,30 +83,16 @@ impl Sender {
             return;
         }
         self.check_app_limited();
-        match self.source {
-            Source::Bulk { bytes, refill } => {
-                let wanted = bytes.map_or(u64::MAX, |bytes| bytes - self.written_bytes);
-                self.write(wanted);
-                if bytes == Some(self.written_bytes) {
-                    self.stopped = true;
-                    self.close();
-                } else if !refill.is_zero() && self.source_at.is_none() {
-                    self.source_at = Some(self.now + refill + TIMER_SLACK);
-                }
-            }
-            Source::Session => self.write(self.allowed_bytes - self.written_bytes),
-            Source::Subflow => {} // The connection writes.
-            Source::Periodic { chunk_bytes, interval, bytes } => {
-                let allowed = self.allowed_bytes.saturating_add(chunk_bytes);
-                self.allowed_bytes = allowed.min(bytes.unwrap_or(u64::MAX));
-                self.write(self.allowed_bytes - self.written_bytes);
-                if bytes == Some(self.written_bytes) {
-                    self.stopped = true;
-                    self.close();
-                } else {
-                    self.source_at = Some(self.now + interval);
-                }
-            }
+        if self.subflow.is_some() {
+            return; // The connection writes.
+        }
+        self.writer.act();
+        self.write(self.writer.left(self.written_bytes));
+        if self.writer.is_complete(self.written_bytes) {
+            self.stopped = true;
+            self.close();
+        } else if self.source_at.is_none() {
+            self.source_at = self.writer.next(self.now);
         }
     }
 
@@ -132,7 +112,7 @@ impl Sender {
     fn write_piece(&mut self, wanted: u64) -> u64 {
         let goal = self.size_goal();
         let begun = core::mem::take(&mut self.copied_bytes);
-        let wanted = wanted.min(self.source.write_bytes() - begun);
+        let wanted = wanted.min(self.writer.source().write_bytes() - begun);
         let mut written = 0;
         while written < wanted {
             let room = self.write_queue.tail_room_bytes(goal).min(wanted - written);
@@ -183,7 +163,7 @@ impl Sender {
     /// Whether what is left of a call may be written a moment later: the next call of the source
     /// goes on with it.
     fn may_pause(&self) -> bool {
-        matches!(self.source, Source::Bulk { .. } | Source::Session)
+        matches!(self.writer.source(), Source::Bulk { .. } | Source::Session)
     }
 
     pub(super) fn mark_push(&mut self) {
