@@ -325,20 +325,21 @@ def validate(file: File) -> None:
         from rich.text import Text
 
         from dumbbell.expectations import refuse_impossible
+        from dumbbell.experiment.check import check_cells
         from dumbbell.experiment.load import open_file
 
         experiment = open_file(file)
         info, cells = experiment.info, experiment.count
         runs = cells * info.repeats
-        pulse, simulated_s, flows = Pulse(err), 0.0, set[str]()
+        pulse, checked, simulated_s, flows = Pulse(err), 0, 0.0, set[str]()
         with err.status("") as status:
-            for number, cell in enumerate(experiment.cells(), 1):
-                simulated_s += cell.duration_ns * info.repeats / 1e9
-                flows |= cell.rtt_ns.keys()
-                if number % 500 == 0:
-                    text = f"{file.name}: {number} of {cells} cells checked"
-                    status.update(Text(text))
-                    pulse(text)
+            for part in check_cells(experiment):
+                checked += part.cells
+                simulated_s += part.duration_ns * info.repeats / 1e9
+                flows |= part.flows
+                text = f"{file.name}: {checked} of {cells} cells checked"
+                status.update(Text(text))
+                pulse(text)
         refuse_impossible(info, experiment.file, experiment.expect, flows)
         for name, levels in info.factors.items():
             out.print(f"  {name}: {', '.join(levels)}", soft_wrap=True)

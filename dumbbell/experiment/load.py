@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -178,10 +179,10 @@ class Opened:
             line = self._plan.line("repeats") or self.factors_line
             raise ExperimentError(message, file=self.file, line=line)
 
-    def cells(self) -> Iterator[Cell]:
-        """Every cell, checked; what cells have in common is read once."""
+    def cells(self, begin: int = 0, end: int | None = None) -> Iterator[Cell]:
+        """Every cell, or those of some numbers, checked; what they have in common is read once."""
         sections, parts = Sections(self._plan.root, self._plan.varied), Parts()
-        for levels in self._plan.varied.cells():
+        for levels in islice(self._plan.varied.cells(), begin, end):
             try:
                 document = ExperimentFile.model_validate(sections.given(levels))
                 built = build(document, self._folder, parts)
