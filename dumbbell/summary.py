@@ -53,12 +53,6 @@ def rows(results: Results) -> list[dict[str, Any]]:
             frame = frame.with_columns(chosen.alias(column if end == "mean" else f"{column}_{end}"))
         spent = [f"{end}_{place}" for end in _ENDS for place in range(len(found))]
         frame = frame.drop(spent)
-    pings = pl.col("kind") == "ping"
-    goodput = [pl.when(~pings).then(pl.col(f"goodput_mbps{end}")) for end in ("", "_low", "_high")]
-    frame = frame.with_columns(
-        chosen.alias(f"goodput_mbps{end}")
-        for chosen, end in zip(goodput, ("", "_low", "_high"), strict=True)
-    )
     return frame.to_dicts()
 
 

@@ -59,6 +59,7 @@ def test_what_does_not_apply_is_nan() -> None:
     assert math.isnan(one("rtt_min_ms", tap_rtt_min_ns=-1))
     assert math.isnan(one("reordering_extent_mean", reordered_packets=0))
     assert math.isnan(one("sack_blocks", kind="ping"))
+    assert math.isnan(one("goodput_mbps", kind="ping"))
 
 
 def test_rtt_is_at_least_the_base_rtt() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dumbbell.metrics.definition import LIFE_S, LIFE_WORDS, Metric, known, per_flow, ratio
+from dumbbell.metrics.definition import LIFE_S, LIFE_WORDS, TCP, Metric, known, per_flow, ratio
 
 GOODPUT = Metric(
     name="goodput_mbps",
@@ -13,7 +13,7 @@ GOODPUT = Metric(
     window=LIFE_WORDS,
     source="RFC 2647 §3.17 (goodput); what iperf3 prints for its receiver; study 1 calls it "
     "throughput",
-    computed=per_flow(ratio(known("delivered_bytes") * 8e-6, LIFE_S)),
+    computed=per_flow(ratio(known("delivered_bytes") * 8e-6, LIFE_S), (*TCP, "udp")),
 )
 
 METRICS = (GOODPUT,)
