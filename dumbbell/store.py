@@ -27,12 +27,12 @@ from pathlib import Path
 
 import polars as pl
 
-from dumbbell.engines.base import Run, RunResult
 from dumbbell.errors import StoreError, nearest_name, shortened
 from dumbbell.files import sync_path
 from dumbbell.journal import Entry, Journal
 from dumbbell.records import Planned, Record, index, placed, record_id
 from dumbbell.results import ExperimentInfo, Results, StoredResults
+from dumbbell.runs import Run, RunResult
 from dumbbell.store_adopt import adopt
 from dumbbell.store_files import is_refused, mark_of, write_owned
 from dumbbell.store_index import Damage, Index, Kept, Sound

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dumbbell.engines.base import Engine, Run, run_id
+from dumbbell.engines.base import Engine
 from dumbbell.experiment.load import Experiment
 from dumbbell.records import Planned
+from dumbbell.runs import Run, run_id
 
 
 @dataclass(frozen=True, slots=True)

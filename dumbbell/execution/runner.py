@@ -14,7 +14,7 @@ from types import FrameType
 
 from dumbbell import _core
 from dumbbell._core import Monitor
-from dumbbell.engines.base import Engine, RunResult, scenario_error
+from dumbbell.engines.base import Engine, scenario_error
 from dumbbell.errors import DumbbellError, EngineError, Interrupted
 from dumbbell.execution import budget
 from dumbbell.execution.budget import Allowed
@@ -22,6 +22,7 @@ from dumbbell.execution.plan import Task, plan
 from dumbbell.execution.progress import Progress, current_progress
 from dumbbell.experiment.load import Experiment, explain
 from dumbbell.records import record_id
+from dumbbell.runs import RunResult
 from dumbbell.store import Store
 from dumbbell.store_index import Damage
 

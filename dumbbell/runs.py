@@ -1,0 +1,68 @@
+"""A run: a scenario with a seed, what it gave, and its address in a store."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+ID_LENGTH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A scenario with a seed on an engine.
+
+    Attributes:
+        id: Hash of scenario, seed, engine and its version; see :func:`run_id`.
+        scenario: Canonical JSON.
+        seed: Of all random streams.
+        duration_ns: Virtual time.
+    """
+
+    id: str
+    scenario: str
+    seed: int
+    duration_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run gave.
+
+    Attributes:
+        tables: Each result table as an Arrow IPC stream, by name.
+        digest: SHA-256 over the tables.
+        wall_s: Real time it took, in seconds.
+        packets: Packets that left a host.
+        events: Events processed; 0 where the engine has none.
+        capture: What passed the taps, as pcapng, if the scenario asks for it.
+    """
+
+    tables: Mapping[str, bytes]
+    digest: str
+    wall_s: float
+    packets: int
+    events: int
+    capture: bytes | None = None
+
+
+@lru_cache(maxsize=64)
+def _nameless(scenario: str) -> bytes:
+    """Hash of a scenario without its name, which decides nothing."""
+    fields = json.loads(scenario)
+    fields.pop("name", None)
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).digest()
+
+
+def run_id(scenario: str, seed: int, engine: str, version: str) -> str:
+    """The address of a run: a hash of all that decides its result."""
+    hashed = hashlib.sha256(_nameless(scenario))
+    for part in (str(seed), engine, version):
+        data = part.encode()
+        hashed.update(len(data).to_bytes(8, "little"))
+        hashed.update(data)
+    return hashed.hexdigest()[:ID_LENGTH]
