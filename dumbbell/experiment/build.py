@@ -511,6 +511,12 @@ class _Builder:
             periodic = spec.source.periodic
             fields = {"chunk_bytes": periodic.chunk, "interval_ns": periodic.interval}
             source = {"periodic": {**fields, "bytes": periodic.bytes}}
+        elif spec.source is not None and spec.source.on_off is not None:
+            bursts = spec.source.on_off
+            fields = {"chunk_bytes": bursts.chunk, "interval_ns": bursts.interval}
+            lengths = {"on_ns": bursts.on, "off_ns": bursts.off}
+            lengths["exponential"] = bursts.lengths == "exponential"
+            source = {"on_off": {**fields, **lengths, "bytes": bursts.bytes}}
         return source
 
     def transport(

@@ -62,15 +62,27 @@ class PeriodicSpec(Strict):
     bytes: PositiveSize | None = None
 
 
+class OnOffSpec(Strict):
+    """Writes chunks while it is on, as `periodic` does, and nothing while it is off."""
+
+    chunk: PositiveSize
+    interval: PositiveTime
+    on: PositiveTime
+    off: PositiveTime
+    lengths: Annotated[str, choice("fixed", "exponential", what="distribution")] = "fixed"
+    bytes: PositiveSize | None = None
+
+
 class SourceSpec(Strict):
     """The sending application."""
 
     bulk: BulkSpec | None = None
     periodic: PeriodicSpec | None = None
+    on_off: OnOffSpec | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        exactly_one(self, ("bulk", "periodic"))
+        exactly_one(self, ("bulk", "periodic", "on_off"))
         return self
 
 

@@ -144,6 +144,14 @@ flows:
       sink: {lowat: 2 bytes, rate: 1 Mbit/s}
       sender: {initcwnd: 3}
       receiver: {profile: linux-6.1}
+  - name: bursts
+    from: b
+    to: a
+    tcp:
+      congestion_control: reno
+      source:
+        on_off:
+          {chunk: 2 KiB, interval: 10 ms, on: 1 s, off: 2 s, lengths: exponential, bytes: 3 KiB}
   - name: bulk
     from: b
     to: a
@@ -313,6 +321,9 @@ def check_flows(found: dict[str, Any]) -> None:
     assert tcp["sink"] == {"lowat_bytes": 2, "rate_bps": 1_000_000}
     assert (tcp["sender"]["initcwnd"], tcp["sender"]["mtu_bytes"]) == (3, 9000)
     assert tcp["receiver"] == json.loads(_core.profiles()["linux-6.1"])
+    bursts = {"chunk_bytes": 2048, "interval_ns": 10**7, "on_ns": 10**9, "off_ns": 2 * 10**9}
+    bursts |= {"exponential": True, "bytes": 3072}
+    assert flows["bursts"]["traffic"]["tcp"]["source"] == {"on_off": bursts}
     bulk = {"bulk": {"bytes": 5120, "refill_ns": 1_000_000}}
     assert flows["bulk"]["traffic"]["tcp"]["source"] == bulk
     assert flows["bulk"]["traffic"]["tcp"]["fq"] is True

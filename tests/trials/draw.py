@@ -281,8 +281,9 @@ def memory(draw: Draw) -> str:
 
 def source(draw: Draw) -> Any:
     """What an application writes."""
-    kind = draw.one("bulk", "periodic")
-    return {kind: draw.drawn({"bulk": "BulkSpec", "periodic": "PeriodicSpec"}[kind], 0.5)}
+    specs = {"bulk": "BulkSpec", "periodic": "PeriodicSpec", "on_off": "OnOffSpec"}
+    kind = draw.one(*specs)
+    return {kind: draw.drawn(specs[kind], 0.5)}
 
 
 Value = Callable[[Draw], Any]
@@ -297,6 +298,8 @@ VALUES: Mapping[str, Value] = {
     "target": lambda d: d.time(1000, 50_000),
     "tupdate": lambda d: d.time(5000, 50_000),
     "interval": lambda d: d.time(10_000, 300_000),
+    "on": lambda d: d.time(10_000, 500_000),
+    "off": lambda d: d.time(10_000, 500_000),
     "processing_jitter": lambda d: d.time(1, 1000),
     "rto_min": lambda d: d.time(10_000, 500_000),
     "rto_initial": lambda d: d.time(200_000, 3_000_000),

@@ -188,6 +188,7 @@ impl MptcpFlow {
         places: &[Place],
         (listener, other): (OwnedFd, PathManager),
         speaks: bool,
+        writer: Writer,
     ) -> Result<Self> {
         let first = places[0];
         let sender = socket(speaks)?;
@@ -216,7 +217,6 @@ impl MptcpFlow {
             sender: None,
             receiver: None,
         };
-        let writer = Writer::new(spec.source);
         Ok(Self {
             parts: places.iter().enumerate().map(part).collect(),
             phase: Phase::Waiting,

@@ -14,6 +14,7 @@ use crate::taps::Rings;
 use crate::tcp::{self, Ends, Side, TcpFlow};
 use crate::udp::{self, UdpFlow};
 use crate::web::{self, WebFlow};
+use crate::writer::Writer;
 use dumbbell_capture::Taps;
 use dumbbell_model::paths::addresses;
 use dumbbell_model::rng::Rng;
@@ -216,6 +217,7 @@ fn wait(apps: &mut [App], ns: i64) -> Result<()> {
 
 fn applications(scenario: &Scenario, world: &World, seed: u64) -> Result<Vec<App>> {
     let index = |name: &str| scenario.nodes.iter().position(|node| node.name == name).unwrap_or(0);
+    let drawn = |flow: &str| Rng::named(seed, &format!("flow/{flow}/source"));
     let mut apps = Vec::with_capacity(scenario.flows.len());
     for (number, flow) in scenario.flows.iter().enumerate() {
         let (from, to) = (index(&flow.from), index(&flow.to));
@@ -246,8 +248,10 @@ fn applications(scenario: &Scenario, world: &World, seed: u64) -> Result<Vec<App
                         let listener = mptcp::listen(places[0], flow.dscp, other)?;
                         world.enter(from)?;
                         let (own, tcp) = (connection.clone(), (**spec).clone());
+                        let writer = Writer::new(own.source, drawn(&flow.name));
                         let dscp = flow.dscp;
-                        let flow = MptcpFlow::new(own, tcp, dscp, &places, listener, own_host)?;
+                        let flow =
+                            MptcpFlow::new(own, tcp, dscp, &places, listener, own_host, writer)?;
                         App::Mptcp(Box::new(flow))
                     }
                     None => App::Subflow,
@@ -257,7 +261,8 @@ fn applications(scenario: &Scenario, world: &World, seed: u64) -> Result<Vec<App
                 world.enter(to)?;
                 let listener = tcp::listen(ends)?;
                 world.enter(from)?;
-                let flow = TcpFlow::new(ends, (**spec).clone(), listener, start, stop)?;
+                let writer = Writer::new(spec.source, drawn(&flow.name));
+                let flow = TcpFlow::new(ends, (**spec).clone(), listener, start, stop, writer)?;
                 App::Tcp(Box::new(flow))
             }
             Traffic::Udp(spec) => {

@@ -104,6 +104,7 @@ impl TcpFlow {
         listener: OwnedFd,
         start: i64,
         stop: i64,
+        writer: Writer,
     ) -> Result<Self> {
         let sender = sys::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
         let name = name_of(spec.congestion_control);
@@ -116,7 +117,6 @@ impl TcpFlow {
         .map_err(|error| Error::other(format!("congestion control {name}: {error}")))?;
         sys::bind(sender.as_fd(), &sys::inet(ends.from, CLIENT_PORT + ends.flow as u16))?;
         sys::set_dscp(sender.as_fd(), ends.dscp)?;
-        let writer = Writer::new(spec.source);
         Ok(Self {
             spec,
             phase: Phase::Waiting,

@@ -1,6 +1,7 @@
 //! The application that writes on a connection: what it may have written by now, and what fits.
 
 use crate::sys;
+use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::Source;
 use dumbbell_model::{writer, Time};
 use std::io::{ErrorKind, Result};
@@ -21,8 +22,9 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn new(source: Source) -> Self {
-        Self { writer: writer::Writer::new(source), written: Arc::default(), next: None }
+    /// `rng` is the simulator's for the same flow.
+    pub(crate) fn new(source: Source, rng: Rng) -> Self {
+        Self { writer: writer::Writer::new(source, rng), written: Arc::default(), next: None }
     }
 
     /// So much was written.
@@ -55,7 +57,7 @@ impl Writer {
     fn begin_alone(&mut self, socket: BorrowedFd<'_>) -> Result<()> {
         let Some(rest) = self.writer.source().rests() else { return Ok(()) };
         let mut own = Self { next: None, ..self.clone() };
-        own.writer.act();
+        own.writer.act(Time::ZERO); // It rests by itself.
         let socket = socket.try_clone_to_owned()?;
         // A write fails once the flow has stopped: then there is nothing left to do.
         sys::ordinary_program(move || {
@@ -68,9 +70,8 @@ impl Writer {
 
     /// It may write more now. True: that was all.
     pub(crate) fn due(&mut self, now: i64, socket: BorrowedFd<'_>) -> Result<bool> {
-        self.writer.act();
-        let due = Time::from_ns(self.next.unwrap_or(now) as u64);
-        self.next = self.writer.next(due).map(|at| at.as_ns() as i64);
+        self.writer.act(Time::from_ns(self.next.unwrap_or(now) as u64));
+        self.next = self.writer.next().map(|at| at.as_ns() as i64);
         self.write(socket)
     }
 

@@ -75,7 +75,7 @@ pub enum Size {
 }
 
 /// A number in (0, 1].
-fn unit(rng: &mut Rng) -> f64 {
+pub(crate) fn unit(rng: &mut Rng) -> f64 {
     ((rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
 }
 

@@ -10,6 +10,7 @@ use crate::queue::{Framing, Queue};
 pub use crate::session::{Exchange, Object, Origin, Protocol, Session};
 use crate::tcp_options::TcpOptions;
 use crate::units::{Rate, Span};
+pub use crate::writer::{Source, TIMER_SLACK};
 use serde::{Deserialize, Serialize};
 
 /// The version of this schema, written into every scenario.
@@ -392,58 +393,6 @@ pub struct Tcp {
     pub sender: Option<TcpOptions>,
     /// The receiving host's options, where this flow has its own.
     pub receiver: Option<TcpOptions>,
-}
-
-/// So much longer Linux may let a program sleep than it asked for, unless another timer's interrupt
-/// comes first (PR_SET_TIMERSLACK in prctl(2)).
-pub const TIMER_SLACK: Span = Span::from_us(50);
-
-/// The sending application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Source {
-    /// Writes whenever the send buffer has room.
-    Bulk {
-        /// Total; `null`: until the flow stops.
-        bytes: Option<u64>,
-        /// Fills the buffer in rounds and sleeps this long, and the [`TIMER_SLACK`], after each; 0:
-        /// fills it as soon as there is room.
-        #[serde(rename = "refill_ns")]
-        refill: Span,
-    },
-    /// Writes a chunk at a fixed interval: application-limited. What does not fit into the send
-    /// buffer is written with the next.
-    Periodic {
-        /// Per write.
-        chunk_bytes: u64,
-        /// Between writes.
-        #[serde(rename = "interval_ns")]
-        interval: Span,
-        /// Total; `null`: until the flow stops.
-        bytes: Option<u64>,
-    },
-    /// Answers what a session asks, which opens the connection from the other side.
-    Session,
-    /// Carries what the scheduler of a Multipath TCP connection gives it.
-    Subflow,
-}
-
-impl Source {
-    /// How long it sleeps after each round of writing, if it writes in rounds.
-    pub fn rests(self) -> Option<Span> {
-        match self {
-            Self::Bulk { refill, .. } if !refill.is_zero() => Some(refill),
-            Self::Bulk { .. } | Self::Periodic { .. } | Self::Session | Self::Subflow => None,
-        }
-    }
-
-    /// So much the application writes per call: one that comes seldom writes large blocks.
-    pub fn write_bytes(self) -> u64 {
-        match self.rests() {
-            Some(_) => 1 << 18,
-            None => 1 << 16,
-        }
-    }
 }
 
 /// The receiving application.

@@ -1,7 +1,7 @@
 //! Reading a scenario, and the checks that a type cannot express. Every error names the field.
 
 use crate::scenario::{
-    EchoProtocol, Flow, Loss, NodeKind, Pipe, Scenario, Shaper, Source, Traffic, SCENARIO_VERSION,
+    EchoProtocol, Flow, Loss, NodeKind, Pipe, Scenario, Shaper, Traffic, SCENARIO_VERSION,
 };
 use crate::units::Span;
 use crate::validate_queue::check_queue;
@@ -316,19 +316,7 @@ impl Scenario {
                 if let Some(rate) = tcp.sink.rate_bps {
                     above_zero(&at, "tcp.sink.rate_bps", rate.as_bps())?;
                 }
-                match tcp.source {
-                    Source::Bulk { bytes, .. } => {
-                        above_zero(&at, "tcp.source.bulk.bytes", bytes.unwrap_or(1))
-                    }
-                    Source::Periodic { chunk_bytes, interval, bytes } => {
-                        let at = format!("{at}.tcp.source.periodic");
-                        above_zero(&at, "chunk_bytes", chunk_bytes)?;
-                        above_zero(&at, "interval_ns", interval.as_ns())?;
-                        above_zero(&at, "bytes", bytes.unwrap_or(1))
-                    }
-                    // Checked with what they belong to.
-                    Source::Session | Source::Subflow => Ok(()),
-                }
+                tcp.source.check(&format!("{at}.tcp.source"))
             }
             Traffic::Udp(udp) => {
                 above_zero(&at, "udp.rate_bps", udp.rate_bps.as_bps())?;

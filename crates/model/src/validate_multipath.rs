@@ -54,19 +54,10 @@ impl Scenario {
             let message = format!("{name} is already the name of another connection or flow");
             return error(format!("{at}.name"), message);
         }
-        match connection.source {
-            Source::Bulk { bytes, .. } => {
-                above_zero(at, "source.bulk.bytes", bytes.unwrap_or(1))?;
-            }
-            Source::Periodic { chunk_bytes, interval, bytes } => {
-                above_zero(at, "source.periodic.chunk_bytes", chunk_bytes)?;
-                above_zero(at, "source.periodic.interval_ns", interval.as_ns())?;
-                above_zero(at, "source.periodic.bytes", bytes.unwrap_or(1))?;
-            }
-            Source::Session | Source::Subflow => {
-                return error(format!("{at}.source"), "bulk or periodic is needed");
-            }
+        if matches!(connection.source, Source::Session | Source::Subflow) {
+            return error(format!("{at}.source"), "bulk, periodic or on_off is needed");
         }
+        connection.source.check(&format!("{at}.source"))?;
         above_zero(at, "sink.lowat_bytes", connection.sink.lowat_bytes)?;
         if let Some(rate) = connection.sink.rate_bps {
             above_zero(at, "sink.rate_bps", rate.as_bps())?;

@@ -1,21 +1,146 @@
 //! The application that writes on a connection: when it acts, and how much it may have written by then.
 //! Without sockets or a clock; an engine has it act and writes what fits into the send buffer.
 
-use crate::scenario::{Source, TIMER_SLACK};
-use crate::Time;
+use crate::arrivals::unit;
+use crate::rng::Rng;
+use crate::validate::above_zero;
+use crate::{ScenarioError, Span, Time};
+use serde::{Deserialize, Serialize};
+
+/// So much longer Linux may let a program sleep than it asked for, unless another timer's interrupt
+/// comes first (PR_SET_TIMERSLACK in prctl(2)).
+pub const TIMER_SLACK: Span = Span::from_us(50);
+
+/// The sending application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Source {
+    /// Writes whenever the send buffer has room.
+    Bulk {
+        /// Total; `null`: until the flow stops.
+        bytes: Option<u64>,
+        /// Fills the buffer in rounds and sleeps this long, and the [`TIMER_SLACK`], after each; 0:
+        /// fills it as soon as there is room.
+        #[serde(rename = "refill_ns")]
+        refill: Span,
+    },
+    /// Writes a chunk at a fixed interval: application-limited. What does not fit into the send
+    /// buffer is written with the next.
+    Periodic {
+        /// Per write.
+        chunk_bytes: u64,
+        /// Between writes.
+        #[serde(rename = "interval_ns")]
+        interval: Span,
+        /// Total; `null`: until the flow stops.
+        bytes: Option<u64>,
+    },
+    /// Writes a chunk at an interval while it is on, and nothing while it is off, as players of video
+    /// do: bursts at the rate of chunk by interval. Each time on begins with a chunk, and the next
+    /// comes an interval after the last chunk at the earliest.
+    OnOff {
+        /// Per write.
+        chunk_bytes: u64,
+        /// Between writes of a burst.
+        #[serde(rename = "interval_ns")]
+        interval: Span,
+        /// Time on, or its mean.
+        #[serde(rename = "on_ns")]
+        on: Span,
+        /// Time off, or its mean.
+        #[serde(rename = "off_ns")]
+        off: Span,
+        /// Both are drawn anew each time, from exponential distributions.
+        exponential: bool,
+        /// Total; `null`: until the flow stops.
+        bytes: Option<u64>,
+    },
+    /// Answers what a session asks, which opens the connection from the other side.
+    Session,
+    /// Carries what the scheduler of a Multipath TCP connection gives it.
+    Subflow,
+}
+
+impl Source {
+    /// How long it sleeps after each round of writing, if it writes in rounds.
+    pub fn rests(self) -> Option<Span> {
+        match self {
+            Self::Bulk { refill, .. } if !refill.is_zero() => Some(refill),
+            _ => None,
+        }
+    }
+
+    /// So much the application writes per call: one that comes seldom writes large blocks.
+    pub fn write_bytes(self) -> u64 {
+        match self.rests() {
+            Some(_) => 1 << 18,
+            None => 1 << 16,
+        }
+    }
+
+    /// Bytes in all, where that is known.
+    fn total(self) -> Option<u64> {
+        match self {
+            Self::Bulk { bytes, .. } | Self::Periodic { bytes, .. } | Self::OnOff { bytes, .. } => {
+                bytes
+            }
+            Self::Session | Self::Subflow => None,
+        }
+    }
+
+    /// The fields of the source at `at` are in range.
+    pub(crate) fn check(self, at: &str) -> Result<(), ScenarioError> {
+        let kind = match self {
+            Self::Bulk { .. } => "bulk",
+            Self::Periodic { chunk_bytes, interval, .. } => {
+                above_zero(at, "periodic.chunk_bytes", chunk_bytes)?;
+                above_zero(at, "periodic.interval_ns", interval.as_ns())?;
+                "periodic"
+            }
+            Self::OnOff { chunk_bytes, interval, on, off, .. } => {
+                above_zero(at, "on_off.chunk_bytes", chunk_bytes)?;
+                above_zero(at, "on_off.interval_ns", interval.as_ns())?;
+                above_zero(at, "on_off.on_ns", on.as_ns())?;
+                above_zero(at, "on_off.off_ns", off.as_ns())?;
+                "on_off"
+            }
+            // Checked with what they belong to.
+            Self::Session | Self::Subflow => return Ok(()),
+        };
+        above_zero(at, &format!("{kind}.bytes"), self.total().unwrap_or(1))
+    }
+
+    /// Packets of so much payload that it writes in this time at most, where nothing holds it up.
+    pub fn packets_in(self, seconds: f64, payload_bytes: f64) -> f64 {
+        let most = match self {
+            Self::Periodic { chunk_bytes, interval, .. }
+            | Self::OnOff { chunk_bytes, interval, .. } => {
+                let chunks = seconds * 1e9 / interval.as_ns() as f64;
+                chunks * (chunk_bytes as f64 / payload_bytes).ceil()
+            }
+            Self::Bulk { .. } | Self::Session | Self::Subflow => f64::INFINITY,
+        };
+        self.total().map_or(most, |bytes| most.min(bytes as f64 / payload_bytes))
+    }
+}
 
 /// What a [`Source`] has to write.
 #[derive(Clone, Debug)]
 pub struct Writer {
     source: Source,
+    rng: Rng,
     /// Bytes that it may have written by now.
     allowed: u64,
+    /// When it acts again.
+    next: Option<Time>,
+    /// End of its time on.
+    on_until: Option<Time>,
 }
 
 impl Writer {
-    /// A writer that has not acted yet.
-    pub fn new(source: Source) -> Self {
-        Self { source, allowed: 0 }
+    /// A writer that has not acted yet. `rng` is its own.
+    pub fn new(source: Source, rng: Rng) -> Self {
+        Self { source, rng, allowed: 0, next: None, on_until: None }
     }
 
     /// What it writes.
@@ -24,15 +149,47 @@ impl Writer {
     }
 
     /// Its time has come, at first when the connection is established: what is due may be written.
-    pub fn act(&mut self) {
-        match self.source {
-            Source::Bulk { bytes, .. } => self.allowed = bytes.unwrap_or(u64::MAX),
-            Source::Periodic { chunk_bytes, bytes, .. } => {
-                let due = self.allowed.saturating_add(chunk_bytes);
-                self.allowed = due.min(bytes.unwrap_or(u64::MAX));
+    pub fn act(&mut self, now: Time) {
+        self.next = match self.source {
+            Source::Bulk { .. } => {
+                self.allowed = u64::MAX;
+                self.source.rests().map(|rest| now + rest + TIMER_SLACK)
             }
-            Source::Session | Source::Subflow => {}
+            Source::Periodic { chunk_bytes, interval, .. } => {
+                self.allowed = self.allowed.saturating_add(chunk_bytes);
+                Some(now + interval)
+            }
+            Source::OnOff { chunk_bytes, interval, on, off, exponential, .. } => {
+                self.allowed = self.allowed.saturating_add(chunk_bytes);
+                let until = match self.on_until.filter(|&until| now < until) {
+                    Some(until) => until,
+                    None => now + self.lasts(on, exponential),
+                };
+                self.on_until = Some(until);
+                let next = now + interval;
+                Some(if next < until {
+                    next
+                } else {
+                    next.max(until + self.lasts(off, exponential))
+                })
+            }
+            Source::Session | Source::Subflow => None,
+        };
+        self.allowed = self.allowed.min(self.source.total().unwrap_or(u64::MAX));
+    }
+
+    /// A time on or off.
+    fn lasts(&mut self, mean: Span, exponential: bool) -> Span {
+        if exponential {
+            Span::from_ps((-libm::log(unit(&mut self.rng)) * mean.as_ps() as f64) as u64)
+        } else {
+            mean
         }
+    }
+
+    /// When it acts again; `None`: it does not by itself.
+    pub fn next(&self) -> Option<Time> {
+        self.next
     }
 
     /// Others decide: so many bytes more may be written.
@@ -45,48 +202,39 @@ impl Writer {
         self.allowed.saturating_sub(written)
     }
 
-    /// When it acts again, having acted at `now`; `None`: it does not by itself.
-    pub fn next(&self, now: Time) -> Option<Time> {
-        match self.source {
-            Source::Periodic { interval, .. } => Some(now + interval),
-            Source::Bulk { .. } => self.source.rests().map(|rest| now + rest + TIMER_SLACK),
-            Source::Session | Source::Subflow => None,
-        }
-    }
-
     /// Returns true if it writes as soon as there is room, without acting again.
     pub fn fills_room(&self) -> bool {
         match self.source {
             Source::Bulk { .. } => self.source.rests().is_none(),
             Source::Session => true,
-            Source::Periodic { .. } | Source::Subflow => false,
+            Source::Periodic { .. } | Source::OnOff { .. } | Source::Subflow => false,
         }
     }
 
     /// Returns true if everything is written: the connection is to be closed.
     pub fn is_complete(&self, written: u64) -> bool {
-        match self.source {
-            Source::Bulk { bytes, .. } | Source::Periodic { bytes, .. } => bytes == Some(written),
-            Source::Session | Source::Subflow => false,
-        }
+        self.source.total() == Some(written)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Span;
 
-    /// Times and bytes of all rounds, where all fits.
-    fn rounds(source: Source) -> Vec<(u64, u64)> {
-        let mut writer = Writer::new(source);
+    fn writer(source: Source) -> Writer {
+        Writer::new(source, Rng::named(1, "test"))
+    }
+
+    /// Times, in µs, and bytes of so many rounds, where all fits.
+    fn rounds(source: Source, most: usize) -> Vec<(u64, u64)> {
+        let mut writer = writer(source);
         let (mut at, mut written, mut rounds) = (Some(Time::ZERO), 0, Vec::new());
-        while let Some(now) = at {
-            writer.act();
+        while let Some(now) = at.filter(|_| rounds.len() < most) {
+            writer.act(now);
             let left = writer.left(written);
             written += left;
             rounds.push((now.as_us(), left));
-            at = if writer.is_complete(written) { None } else { writer.next(now) };
+            at = if writer.is_complete(written) { None } else { writer.next() };
         }
         rounds
     }
@@ -95,24 +243,55 @@ mod tests {
     fn chunks_come_at_their_interval_and_the_last_is_what_is_left() {
         let interval = Span::from_ms(10);
         let source = Source::Periodic { chunk_bytes: 400, interval, bytes: Some(1000) };
-        assert_eq!(rounds(source), [(0, 400), (10_000, 400), (20_000, 200)]);
+        assert_eq!(rounds(source, 9), [(0, 400), (10_000, 400), (20_000, 200)]);
     }
 
     #[test]
     fn bulk_data_is_written_as_room_comes_or_in_rounds_with_a_rest_and_the_slack() {
-        let bulk = Writer::new(Source::Bulk { bytes: None, refill: Span::ZERO });
-        assert!(bulk.fills_room() && bulk.next(Time::ZERO).is_none() && !bulk.is_complete(1 << 40));
-        let rests = Writer::new(Source::Bulk { bytes: None, refill: Span::from_ms(1) });
+        let mut bulk = writer(Source::Bulk { bytes: None, refill: Span::ZERO });
+        bulk.act(Time::ZERO);
+        assert!(bulk.fills_room() && bulk.next().is_none() && !bulk.is_complete(1 << 40));
+        let mut rests = writer(Source::Bulk { bytes: None, refill: Span::from_ms(1) });
+        rests.act(Time::ZERO);
         assert!(!rests.fills_room());
-        assert_eq!(rests.next(Time::ZERO).map(Time::as_us), Some(1050));
+        assert_eq!(rests.next().map(Time::as_us), Some(1050));
     }
 
     #[test]
     fn a_session_may_write_what_it_was_asked_for() {
-        let mut writer = Writer::new(Source::Session);
-        writer.act();
+        let mut writer = writer(Source::Session);
+        writer.act(Time::ZERO);
         assert_eq!(writer.left(0), 0);
         writer.allow(700);
         assert_eq!((writer.left(500), writer.is_complete(700)), (200, false));
+    }
+
+    fn on_off(on: Span, off: Span, exponential: bool, bytes: Option<u64>) -> Source {
+        Source::OnOff { chunk_bytes: 400, interval: Span::from_ms(10), on, off, exponential, bytes }
+    }
+
+    #[test]
+    fn bursts_of_fixed_length_begin_after_the_time_off() {
+        // On for 25 ms: chunks at 0, 10 and 20 ms. Off for 75 ms: the next begins at 100 ms.
+        let source = on_off(Span::from_ms(25), Span::from_ms(75), false, Some(2200));
+        let times = [0, 10_000, 20_000, 100_000, 110_000, 120_000];
+        let bytes = [400, 400, 400, 400, 400, 200];
+        assert_eq!(rounds(source, 9), times.into_iter().zip(bytes).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn bursts_drawn_from_an_exponential_distribution_are_as_long_as_it_says() {
+        // The k-th chunk is in a burst that lasts longer than k - 1 intervals, which a burst of mean
+        // m does with probability exp(-(k - 1) i / m): 1 / (1 - exp(-i / m)) chunks per burst.
+        let (on, off) = (Span::from_ms(40), Span::from_ms(500));
+        let rounds = rounds(on_off(on, off, true, None), 100_000);
+        let gaps = rounds.windows(2).filter(|pair| pair[1].0 - pair[0].0 > 10_000);
+        let per_burst = 100_000.0 / (gaps.count() + 1) as f64;
+        // Hardly any time off is so short that two bursts look like one.
+        let expected = 1.0 / (1.0 - libm::exp(-0.25));
+        assert!((per_burst / expected - 1.0).abs() < 0.03, "{per_burst} {expected}");
+        // From burst to burst: time on and time off, 540 ms in the mean.
+        let burst_us = rounds[99_999].0 as f64 / (100_000.0 / expected);
+        assert!((burst_us / 540_000.0 - 1.0).abs() < 0.03, "{burst_us}");
     }
 }

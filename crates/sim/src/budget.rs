@@ -4,7 +4,7 @@
 
 use crate::route::Routes;
 use dumbbell_model::paths::far_end;
-use dumbbell_model::scenario::{Flow, Pipe, Scenario, Shaper, Source, Stretch, Tcp, Traffic};
+use dumbbell_model::scenario::{Flow, Pipe, Scenario, Shaper, Stretch, Tcp, Traffic};
 use dumbbell_model::tables::{Kind, HOPS, PACKETS, PROBES, QUEUES, SAMPLES};
 use dumbbell_model::{Queue, ScenarioError, Span};
 use std::collections::BTreeMap;
@@ -197,7 +197,7 @@ impl<'a> Network<'a> {
                     boundless = rate.is_infinite() && rtt.is_zero();
                     let windows = window / rtt.max(LEAST_RTT).as_ns() as f64 * 1e9;
                     let most = rate.min(windows / (mtu_bytes - 52.0)) * seconds;
-                    most.min(written(tcp.source, mtu_bytes - 52.0, seconds))
+                    most.min(tcp.source.packets_in(seconds, mtu_bytes - 52.0))
                 };
                 (packets, mtu_bytes + 14.0, ACKS_PER_SEGMENT)
             }
@@ -267,19 +267,6 @@ fn most_bps(pipe: &Pipe) -> f64 {
     match pipe.policer {
         Some(policer) => most.min(policer.rate_bps.as_bps() as f64),
         None => most,
-    }
-}
-
-/// Segments that an application writes.
-fn written(source: Source, mss_bytes: f64, seconds: f64) -> f64 {
-    let total = |bytes: Option<u64>| bytes.map_or(f64::INFINITY, |bytes| bytes as f64 / mss_bytes);
-    match source {
-        Source::Bulk { bytes, .. } => total(bytes),
-        Source::Periodic { chunk_bytes, interval, bytes } => {
-            let chunks = seconds * 1e9 / interval.as_ns() as f64;
-            total(bytes).min(chunks * (chunk_bytes as f64 / mss_bytes).ceil())
-        }
-        Source::Session | Source::Subflow => f64::INFINITY,
     }
 }
 

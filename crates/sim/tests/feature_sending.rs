@@ -266,3 +266,34 @@ fn bbr_drains_to_four_packets_every_ten_seconds() {
     // Between the dips the rate is the link's.
     near(run.goodput_bps("f", Span::from_s(3), Span::from_s(9)), 5e6 * 1448.0 / 1514.0, 0.02);
 }
+
+#[test]
+fn a_source_that_is_on_and_off_delivers_a_burst_in_each_period_and_nothing_between() {
+    // On for 250 ms: chunks at 0, 100 and 200 ms; off for 750 ms. 40 segments each take 5 ms here.
+    let chunk_bytes = 40 * SEGMENT_BYTES;
+    let source = |bytes| Source::OnOff {
+        chunk_bytes,
+        interval: Span::from_ms(100),
+        on: Span::from_ms(250),
+        off: Span::from_ms(750),
+        exponential: false,
+        bytes,
+    };
+    let pipe = serial(mbps(100), Span::from_ms(10), 2000);
+    let mut scenario = one_flow(4000, Algorithm::Cubic, source(None), pipe);
+    scenario.sampling.samples = true;
+    let endless = run(&scenario);
+    let delivered = |run: &Run, ms: u64| run.sample_at("f", "delivered_bytes", Span::from_ms(ms));
+    for period in 0..4 {
+        let bursts = (period as i64 + 1) * 3 * chunk_bytes as i64;
+        for ms in [450, 990] {
+            assert_eq!(delivered(&endless, period * 1000 + ms), bursts, "{period}: {ms} ms");
+        }
+    }
+    // With a total it ends with what is left, and closes.
+    tcp_of(&mut scenario.flows[0]).source = source(Some(5 * chunk_bytes - 7));
+    let whole = run(&scenario);
+    assert_eq!(whole.flow("f", "delivered_bytes"), 5 * chunk_bytes as i64 - 7);
+    let end_ns = whole.flow("f", "end_ns");
+    assert!((1100 * MS..1300 * MS).contains(&end_ns), "{end_ns}");
+}

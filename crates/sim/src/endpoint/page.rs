@@ -8,6 +8,7 @@ use crate::transport::duplex::End;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use dumbbell_model::scenario::{Flow, Sink, Traffic};
+use dumbbell_model::writer::Writer;
 use dumbbell_model::Time;
 use dumbbell_packet::Body;
 use dumbbell_web::{Command, Visit};
@@ -39,7 +40,8 @@ impl Connection {
         let Traffic::Tcp(tcp) = &flow.traffic else { return None };
         let [server, client] = setup.options(flow);
         let rng = setup.rng(flow, "requests");
-        let mut sender = Sender::new(tcp.congestion_control, &client, tcp.source, tcp.fq, rng);
+        let writer = Writer::new(tcp.source, setup.rng(flow, "source"));
+        let mut sender = Sender::new(tcp.congestion_control, &client, writer, tcp.fq, rng);
         sender.host_link_queues = client.queue_at_interface && setup.nodes.is_serial(&flow.to);
         let answers = TcpEnds::new(setup, number, flow, tcp);
         let receiver = Receiver::new(&server, ALL_AT_ONCE);

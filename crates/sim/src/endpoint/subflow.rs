@@ -7,6 +7,7 @@ use crate::multipath::connection::{role, subflow_of};
 use crate::multipath::{Connection, Stage, Subflows};
 use crate::transport::sender::Phase;
 use dumbbell_model::scenario::{self, Flow, Sink, Tcp, Traffic};
+use dumbbell_model::writer::Writer;
 use dumbbell_model::Time;
 use dumbbell_packet::Body;
 
@@ -54,8 +55,9 @@ impl Multipath {
     pub(super) fn new(setup: Setup<'_>, spec: &scenario::Connection, flows: &[u32]) -> Self {
         let flow = |number: u32| &setup.scenario.flows[number as usize];
         let first = flow(flows[0]);
+        let writer = Writer::new(spec.source, setup.rng(first, "source"));
         Self {
-            connection: Connection::new(spec, first, &setup.options(first)),
+            connection: Connection::new(spec, first, &setup.options(first), writer),
             spec: spec.clone(),
             // Validated: subflows are TCP.
             subflows: flows.iter().filter_map(|&n| subflow(setup, n, flow(n))).collect(),

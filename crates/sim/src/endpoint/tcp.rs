@@ -9,6 +9,7 @@ use crate::transport::sender::{Phase, Sender};
 use dumbbell_cc::CaState;
 use dumbbell_model::scenario::{self, Flow, Traffic};
 use dumbbell_model::tables::{Float, FlowRow, Int, SampleRow, TransferRow};
+use dumbbell_model::writer::Writer;
 use dumbbell_model::Time;
 use dumbbell_packet::{Body, Segment};
 
@@ -82,7 +83,8 @@ impl TcpEnds {
     pub(super) fn new(setup: Setup<'_>, number: u32, flow: &Flow, tcp: &scenario::Tcp) -> Self {
         let [sending, receiving] = setup.options(flow);
         let rng = setup.rng(flow, "cc");
-        let mut sender = Sender::new(tcp.congestion_control, &sending, tcp.source, tcp.fq, rng);
+        let writer = Writer::new(tcp.source, setup.rng(flow, "source"));
+        let mut sender = Sender::new(tcp.congestion_control, &sending, writer, tcp.fq, rng);
         sender.host_link_queues = sending.queue_at_interface && setup.nodes.is_serial(&flow.from);
         let receiver = Receiver::new(&receiving, tcp.sink);
         Self { flow: number, sender, receiver, windows: WindowSums::default() }

@@ -9,6 +9,7 @@ use crate::transport::sender::Sender;
 use crate::transport::subflow::Role;
 use dumbbell_cc::coupled;
 use dumbbell_model::scenario::{self, Scenario, Traffic};
+use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::{Multipath, Segment};
 
@@ -48,12 +49,13 @@ impl Connection {
         spec: &scenario::Connection,
         first: &scenario::Flow,
         [sending, receiving]: &[TcpOptions; 2],
+        writer: Writer,
     ) -> Self {
         let coupled = matches!(
             &first.traffic, Traffic::Tcp(tcp) if tcp.congestion_control.is_coupled()
         );
         Self {
-            sender: DataSender::new(spec, sending),
+            sender: DataSender::new(spec, sending, writer),
             receiver: DataReceiver::new(spec.sink, receiving, spec.subflows.len()),
             due: vec![Stage::Early; spec.subflows.len()],
             coupled,

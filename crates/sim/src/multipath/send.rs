@@ -99,7 +99,7 @@ pub(crate) struct DataSender {
 }
 
 impl DataSender {
-    pub(crate) fn new(spec: &Connection, options: &TcpOptions) -> Self {
+    pub(crate) fn new(spec: &Connection, options: &TcpOptions, writer: Writer) -> Self {
         let known = |subflow: &dumbbell_model::scenario::Subflow| Known {
             backup: subflow.backup,
             ..Known::default()
@@ -107,7 +107,7 @@ impl DataSender {
         let tick = Tick::new(options.hz);
         Self {
             tick,
-            writer: Writer::new(spec.source),
+            writer,
             scheduler: scheduler::new(spec.scheduler),
             opportunistic: spec.opportunistic,
             stopped: false,
@@ -143,12 +143,12 @@ impl DataSender {
         if self.stopped {
             return;
         }
-        self.writer.act();
+        self.writer.act(now);
         self.write(now, self.writer.left(self.written), subflows);
         if self.writer.is_complete(self.written) {
             self.stop(now, subflows);
         } else {
-            self.source_at = self.writer.next(now);
+            self.source_at = self.writer.next();
         }
     }
 

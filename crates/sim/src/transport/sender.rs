@@ -17,7 +17,7 @@ use super::write_queue::WriteQueue;
 use crate::events::Turn;
 use dumbbell_cc::{CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{Algorithm, Source};
+use dumbbell_model::scenario::Algorithm;
 use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::{Cause, SackBlock, Segment};
@@ -236,7 +236,7 @@ impl Sender {
     pub(crate) fn new(
         algorithm: Algorithm,
         options: &TcpOptions,
-        source: Source,
+        writer: Writer,
         fq: bool,
         rng: Rng,
     ) -> Self {
@@ -262,7 +262,7 @@ impl Sender {
             mss: options.mtu_bytes - header,
             small_seq: 0,
             queue: RtxQueue::default(),
-            writer: Writer::new(source),
+            writer,
             written_bytes: 0,
             stopped: false,
             no_space: false,

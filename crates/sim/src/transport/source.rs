@@ -86,13 +86,13 @@ impl Sender {
         if self.subflow.is_some() {
             return; // The connection writes.
         }
-        self.writer.act();
+        self.writer.act(self.now);
         self.write(self.writer.left(self.written_bytes));
         if self.writer.is_complete(self.written_bytes) {
             self.stopped = true;
             self.close();
         } else if self.source_at.is_none() {
-            self.source_at = self.writer.next(self.now);
+            self.source_at = self.writer.next();
         }
     }
 
