@@ -66,6 +66,7 @@ class Output:
     @property
     def capture(self) -> bytes | None: ...
 
+@final
 class Survey:
     """What a capture holds; tables are JSON texts."""
 
