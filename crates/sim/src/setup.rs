@@ -186,7 +186,7 @@ pub(crate) fn options(
 ) -> [TcpOptions; 2] {
     let own = match &flow.traffic {
         Traffic::Tcp(tcp) => [tcp.sender.clone(), tcp.receiver.clone()],
-        Traffic::Udp(_) | Traffic::Ping(_) => [None, None],
+        _ => [None, None],
     };
     let of = |own: &Option<TcpOptions>, host: &str| {
         // Validated: every host has options.

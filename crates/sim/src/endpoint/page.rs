@@ -42,7 +42,8 @@ impl Connection {
         let rng = setup.rng(flow, "requests");
         let writer = Writer::new(tcp.source, setup.rng(flow, "source"));
         let mut sender = Sender::new(tcp.congestion_control, &client, writer, tcp.fq, rng);
-        sender.host_link_queues = client.queue_at_interface && setup.nodes.is_serial(&flow.to);
+        let below_tcp = client.queue_at_interface && setup.nodes.is_serial(&flow.to);
+        sender.host_queue.set_below_tcp(below_tcp);
         let answers = TcpEnds::new(setup, number, flow, tcp);
         let receiver = Receiver::new(&server, ALL_AT_ONCE);
         Some(Self { answers, sender, receiver, connected: false })

@@ -37,7 +37,8 @@ pub(super) fn outgoing(
     Outgoing {
         flow,
         outward,
-        asks_departure: sender.is_some_and(|s| s.host_link_queues && segment.payload_bytes > 0),
+        asks_departure: sender
+            .is_some_and(|s| s.host_queue.is_below_tcp() && segment.payload_bytes > 0),
         ecn_field: sender.map_or(0, |sender| sender.ecn_field(&segment)),
         frame_bytes: segment.frame_bytes(),
         body: Body::Tcp(segment),
@@ -85,7 +86,8 @@ impl TcpEnds {
         let rng = setup.rng(flow, "cc");
         let writer = Writer::new(tcp.source, setup.rng(flow, "source"));
         let mut sender = Sender::new(tcp.congestion_control, &sending, writer, tcp.fq, rng);
-        sender.host_link_queues = sending.queue_at_interface && setup.nodes.is_serial(&flow.from);
+        let below_tcp = sending.queue_at_interface && setup.nodes.is_serial(&flow.from);
+        sender.host_queue.set_below_tcp(below_tcp);
         let receiver = Receiver::new(&receiving, tcp.sink);
         Self { flow: number, sender, receiver, windows: WindowSums::default() }
     }

@@ -6,6 +6,7 @@ pub(crate) mod duplex;
 pub(crate) mod ecn;
 mod fack;
 mod handshake;
+pub(crate) mod host_queue;
 pub(crate) mod mappings;
 pub(crate) mod output;
 pub(crate) mod rack;

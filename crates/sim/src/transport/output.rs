@@ -305,7 +305,7 @@ impl Sender {
             }
             self.fq_queue.push_back((leaves, segment));
         } else {
-            if self.host_link_queues && payload_bytes > 0 {
+            if self.host_queue.is_below_tcp() && payload_bytes > 0 {
                 self.count_host_queue();
             }
             self.out.push(segment);
@@ -329,7 +329,7 @@ impl Sender {
         while self.fq_queue.front().is_some_and(|(leaves, _)| *leaves <= self.now) {
             if let Some((_, segment)) = self.fq_queue.pop_front() {
                 // From fq into the queue of the link.
-                if self.host_link_queues && segment.payload_bytes > 0 {
+                if self.host_queue.is_below_tcp() && segment.payload_bytes > 0 {
                     self.count_host_queue();
                 }
                 self.out.push(segment);
@@ -351,41 +351,25 @@ impl Sender {
     /// TCP small queues: about a millisecond of data, at least two segments, in the host's own
     /// queue; twice that for retransmissions (`tcp_small_queue_check`).
     fn small_queue_blocked(&mut self, factor: u32) -> bool {
-        while self.host_queue.front().is_some_and(|(leaves, _)| *leaves <= self.now) {
-            if let Some((_, bytes)) = self.host_queue.pop_front() {
-                self.host_queue_bytes -= bytes;
-            }
-        }
         let mut limit = (2 * self.segment_memory()).max(self.window.pacing_rate >> PACING_SHIFT);
         if !self.window.pacing {
             limit = limit.min(self.options.tcp_limit_output_bytes);
         }
-        if self.host_queue_bytes <= limit << factor || self.queue.len() <= 1 {
+        if !self.host_queue.exceeds(self.now, limit << factor) || self.queue.len() <= 1 {
             return false;
         }
-        self.small_queue_timer = self.host_queue.front().map(|(leaves, _)| *leaves);
-        self.throttled = self.small_queue_timer.is_none();
+        self.host_queue.throttle();
         true
     }
 
     /// A segment went into the host's queue; when it leaves is not known yet.
     fn count_host_queue(&mut self) {
-        self.host_queue_bytes += self.segment_memory();
+        self.host_queue.count(self.segment_memory());
     }
 
     /// The host's queue will let the segment go at `leaves`; `None`: it is gone.
     pub(crate) fn host_queued(&mut self, leaves: Option<Time>) {
-        let bytes = self.segment_memory();
-        match leaves {
-            Some(leaves) => {
-                self.host_queue.push_back((leaves, bytes));
-                if self.throttled {
-                    self.throttled = false;
-                    self.small_queue_timer = Some(leaves);
-                }
-            }
-            None => self.host_queue_bytes = self.host_queue_bytes.saturating_sub(bytes),
-        }
+        self.host_queue.queued(self.segment_memory(), leaves);
     }
 
     fn segment_memory(&self) -> u64 {

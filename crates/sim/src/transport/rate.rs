@@ -120,7 +120,7 @@ impl Sender {
     /// (`tcp_rate_check_app_limited`).
     pub(crate) fn check_app_limited(&mut self) {
         if self.write_seq - self.snd_nxt.min(self.write_seq) < u64::from(self.mss)
-            && self.host_queue_bytes == 0
+            && self.host_queue.is_empty()
             && self.in_flight() < self.window.cwnd
             && self.lost_out <= self.retrans_out
         {

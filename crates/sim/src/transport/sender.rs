@@ -6,6 +6,7 @@
 
 use super::duplex::SentSince;
 use super::ecn::SenderEcn;
+use super::host_queue::HostQueue;
 use super::rack::Rack;
 use super::rate::RateState;
 use super::receiver::INVALID_RATE_LIMIT;
@@ -188,14 +189,7 @@ pub(crate) struct Sender {
     /// Departure of the last unit.
     pub(crate) last_sent_ns: u64,
     pub(crate) pacing_timer: Option<Time>,
-    /// Segments that the host's own queue has not let go: when each will leave, and its size.
-    pub(crate) host_queue: VecDeque<(Time, u64)>,
-    pub(crate) host_queue_bytes: u64,
-    pub(crate) small_queue_timer: Option<Time>,
-    /// Small queues stopped us, and the queue has not said yet when it will have room.
-    pub(crate) throttled: bool,
-    /// The host's own link is serial, and what waits in its queue is below TCP.
-    pub(crate) host_link_queues: bool,
+    pub(crate) host_queue: HostQueue,
     /// The fq qdisc of the host: segments wait for their time of departure there, not in TCP.
     pub(crate) fq: bool,
     pub(crate) fq_queue: VecDeque<(Time, Segment)>,
@@ -318,11 +312,7 @@ impl Sender {
             wstamp_ns: 0,
             last_sent_ns: 0,
             pacing_timer: None,
-            host_queue: VecDeque::new(),
-            host_queue_bytes: 0,
-            small_queue_timer: None,
-            throttled: false,
-            host_link_queues: false,
+            host_queue: HostQueue::default(),
             fq,
             fq_queue: VecDeque::new(),
             carried: Segment { window_bytes: window_of_no_data(options), ..Segment::default() },
@@ -455,8 +445,7 @@ impl Sender {
             self.pacing_timer = None;
             self.tsq_write();
         }
-        if self.small_queue_timer.is_some_and(|at| at <= now) {
-            self.small_queue_timer = None;
+        if self.host_queue.take_due(now) {
             self.tsq_write();
         }
         if self.source_at.is_some_and(|at| at <= now) {
@@ -470,7 +459,7 @@ impl Sender {
         let timers = [
             self.timer.fires,
             self.pacing_timer,
-            self.small_queue_timer,
+            self.host_queue.wakes(),
             self.source_at,
             fq,
             self.third_timer_fires(),

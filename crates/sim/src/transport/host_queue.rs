@@ -1,0 +1,121 @@
+//! What the host's own queue holds of a connection's segments (TCP small queues, `tcp_small_queue_check`).
+
+use dumbbell_model::Time;
+use std::collections::VecDeque;
+
+/// Segments between TCP and the wire, counted by their memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostQueue {
+    /// The host's own link is serial, and what waits in its queue is below TCP.
+    below_tcp: bool,
+    /// When each segment will leave, and its size.
+    waiting: VecDeque<(Time, u64)>,
+    /// Memory of all, also of those that do not know yet when they leave.
+    bytes: u64,
+    /// TCP is woken when there is room.
+    wakes: Option<Time>,
+    /// Small queues stopped TCP, and the queue has not said yet when it will have room.
+    throttled: bool,
+}
+
+impl HostQueue {
+    /// The queue of the host's own link counts (`true`), or only that of its fq.
+    pub(crate) fn set_below_tcp(&mut self, below_tcp: bool) {
+        self.below_tcp = below_tcp;
+    }
+
+    /// Returns true if the host's own link must say when a segment leaves it.
+    pub(crate) fn is_below_tcp(&self) -> bool {
+        self.below_tcp
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// A segment of this memory went in; when it leaves is not known yet.
+    pub(super) fn count(&mut self, bytes: u64) {
+        self.bytes += bytes;
+    }
+
+    /// A segment counted before will leave at `leaves`; `None`: it is gone.
+    pub(super) fn queued(&mut self, bytes: u64, leaves: Option<Time>) {
+        let Some(leaves) = leaves else {
+            self.bytes = self.bytes.saturating_sub(bytes);
+            return;
+        };
+        self.waiting.push_back((leaves, bytes));
+        if self.throttled {
+            self.throttled = false;
+            self.wakes = Some(leaves);
+        }
+    }
+
+    /// Returns true if more than `limit_bytes` wait now.
+    pub(super) fn exceeds(&mut self, now: Time, limit_bytes: u64) -> bool {
+        while let Some(&(_, bytes)) = self.waiting.front().filter(|(leaves, _)| *leaves <= now) {
+            self.waiting.pop_front();
+            self.bytes -= bytes;
+        }
+        self.bytes > limit_bytes
+    }
+
+    /// TCP waits for room: it is woken when the first segment leaves.
+    pub(super) fn throttle(&mut self) {
+        self.wakes = self.waiting.front().map(|(leaves, _)| *leaves);
+        self.throttled = self.wakes.is_none();
+    }
+
+    /// When TCP is woken.
+    pub(super) fn wakes(&self) -> Option<Time> {
+        self.wakes
+    }
+
+    /// Returns true once when TCP is to be woken.
+    pub(super) fn take_due(&mut self, now: Time) -> bool {
+        let due = self.wakes.is_some_and(|at| at <= now);
+        if due {
+            self.wakes = None;
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: fn(u64) -> Time = Time::from_ns;
+
+    #[test]
+    fn segments_count_until_they_leave() {
+        let mut queue = HostQueue::default();
+        for leaves in [10, 20] {
+            queue.count(100);
+            queue.queued(100, Some(AT(leaves)));
+        }
+        assert!(queue.exceeds(AT(9), 199) && !queue.exceeds(AT(9), 200));
+        assert!(queue.exceeds(AT(10), 99) && !queue.exceeds(AT(10), 100));
+        // One that found no queue never waits.
+        queue.count(100);
+        queue.queued(100, None);
+        assert!(!queue.exceeds(AT(20), 0) && queue.is_empty());
+    }
+
+    #[test]
+    fn tcp_is_woken_when_the_first_leaves_also_if_that_is_said_later() {
+        let mut queue = HostQueue::default();
+        queue.count(100);
+        queue.throttle();
+        assert_eq!(queue.wakes(), None);
+        queue.queued(100, Some(AT(30)));
+        assert_eq!(queue.wakes(), Some(AT(30)));
+        assert!(!queue.take_due(AT(29)) && queue.take_due(AT(30)) && !queue.take_due(AT(30)));
+        queue.count(100);
+        queue.queued(100, Some(AT(50)));
+        assert_eq!(queue.wakes(), None, "nothing waits for room");
+        assert!(queue.exceeds(AT(40), 50));
+        queue.throttle();
+        assert_eq!(queue.wakes(), Some(AT(50)));
+    }
+}
