@@ -9,6 +9,7 @@ mod handshake;
 pub(crate) mod host_queue;
 pub(crate) mod mappings;
 pub(crate) mod output;
+mod pacer;
 pub(crate) mod rack;
 pub(crate) mod rate;
 mod rate_halving;

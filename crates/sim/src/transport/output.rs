@@ -176,7 +176,7 @@ impl Sender {
             return Defer::No;
         }
         let now_ns = self.now.as_ns();
-        if now_ns > self.wstamp_ns + NS_PER_MS {
+        if now_ns > self.pacer.earliest_ns() + NS_PER_MS {
             return Defer::No; // The last write is long ago.
         }
         let mss = u64::from(self.mss);
@@ -226,7 +226,7 @@ impl Sender {
             let mut segment = Sent::new(self.snd_nxt, payload_bytes, fin && index == segments);
             segment.push = push && index == segments;
             segment.joined = index > 1;
-            segment.sent_ns = self.last_sent_ns;
+            segment.sent_ns = self.pacer.departs_ns();
             if index == segments {
                 // A buffer is freed as a whole (`tcp_trim_head` leaves it).
                 segment.overhead_bytes = SEGMENT_OVERHEAD_BYTES as u16;
@@ -261,20 +261,10 @@ impl Sender {
         }
         self.last_send = self.jiffies();
         self.counters.data_packets += u64::from(segments);
-        let prior_wstamp_ns = self.wstamp_ns;
-        self.wstamp_ns = self.wstamp_ns.max(self.now.as_ns());
-        if !same_unit {
-            self.last_sent_ns = self.wstamp_ns;
-        }
         let rate = self.window.pacing_rate;
         let unpaced = self.counters.data_packets < UNPACED_SEGMENTS;
-        if self.window.pacing && rate != u64::MAX && rate > 0 && !unpaced {
-            let mut length_ns = bytes * 1_000_000_000 / rate;
-            // A late timer is made up for, by half a unit's time at most.
-            let credit = self.wstamp_ns - prior_wstamp_ns;
-            length_ns -= (length_ns / 2).min(credit);
-            self.wstamp_ns += length_ns;
-        }
+        let paced = self.window.pacing && rate != u64::MAX && rate > 0 && !unpaced;
+        self.pacer.sent(self.now, same_unit, bytes, paced.then_some(rate));
     }
 
     fn emit(&mut self, sent: &Sent, cause: Cause) {
@@ -283,7 +273,7 @@ impl Sender {
         let mut segment = Segment {
             seq,
             payload_bytes,
-            tsval_ms: (self.last_sent_ns / NS_PER_MS) as u32,
+            tsval_ms: (self.pacer.departs_ns() / NS_PER_MS) as u32,
             flags: Flags { fin: sent.fin, psh: sent.push, ..header.flags },
             cause,
             ..header
@@ -297,13 +287,12 @@ impl Sender {
         self.sent_since.any = true;
         self.sent_since.data |= payload_bytes > 0;
         self.ecn_send(&mut segment);
-        let leaves = Time::from_ns(self.last_sent_ns);
-        if self.fq && (leaves > self.now || !self.fq_queue.is_empty()) {
+        if let Some(leaves) = self.pacer.waits_until(self.now) {
             if payload_bytes > 0 {
                 self.count_host_queue();
                 self.host_queued(Some(leaves));
             }
-            self.fq_queue.push_back((leaves, segment));
+            self.pacer.wait(leaves, segment);
         } else {
             if self.host_queue.is_below_tcp() && payload_bytes > 0 {
                 self.count_host_queue();
@@ -318,7 +307,7 @@ impl Sender {
         if segments > 0 && next < self.queue.end_id() {
             self.queue.get_mut(next).joined = false;
         }
-        let queued = self.fq_queue.back_mut().map(|(_, segment)| segment);
+        let queued = self.pacer.last_waiting();
         if let Some(last) = queued.or(self.out.last_mut()).filter(|_| segments > 1) {
             last.flags.psh = true;
         }
@@ -326,26 +315,18 @@ impl Sender {
 
     /// fq lets go what is due; room in it wakes TCP (`tcp_wfree`).
     pub(crate) fn release_fq(&mut self) {
-        while self.fq_queue.front().is_some_and(|(leaves, _)| *leaves <= self.now) {
-            if let Some((_, segment)) = self.fq_queue.pop_front() {
-                // From fq into the queue of the link.
-                if self.host_queue.is_below_tcp() && segment.payload_bytes > 0 {
-                    self.count_host_queue();
-                }
-                self.out.push(segment);
+        while let Some(segment) = self.pacer.release(self.now) {
+            // From fq into the queue of the link.
+            if self.host_queue.is_below_tcp() && segment.payload_bytes > 0 {
+                self.count_host_queue();
             }
+            self.out.push(segment);
         }
     }
 
     /// Paced by TCP itself and too early: sets the timer (`tcp_pacing_check`).
     fn pacing_blocked(&mut self) -> bool {
-        if !self.window.pacing || self.fq || self.wstamp_ns <= self.now.as_ns() {
-            return false;
-        }
-        if self.pacing_timer.is_none() {
-            self.pacing_timer = Some(Time::from_ns(self.wstamp_ns));
-        }
-        true
+        self.window.pacing && self.pacer.blocks(self.now)
     }
 
     /// TCP small queues: about a millisecond of data, at least two segments, in the host's own
@@ -482,7 +463,7 @@ impl Sender {
             Retransmission::Probe => self.counters.probe += 1,
         }
         self.stamp(u64::from(segment.payload_bytes), 1, same_unit);
-        segment.sent_ns = self.last_sent_ns;
+        segment.sent_ns = self.pacer.departs_ns();
         self.rate_segment_sent(&mut segment);
         segment.ever_retransmitted = true;
         segment.joined &= same_unit;

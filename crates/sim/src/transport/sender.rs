@@ -7,6 +7,7 @@
 use super::duplex::SentSince;
 use super::ecn::SenderEcn;
 use super::host_queue::HostQueue;
+use super::pacer::Pacer;
 use super::rack::Rack;
 use super::rate::RateState;
 use super::receiver::INVALID_RATE_LIMIT;
@@ -22,7 +23,6 @@ use dumbbell_model::scenario::Algorithm;
 use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::{Cause, SackBlock, Segment};
-use std::collections::VecDeque;
 
 /// Why a segment was sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,15 +184,8 @@ pub(crate) struct Sender {
     pub(crate) backoff: u32,
     pub(crate) retransmits: u32,
     pub(crate) probes_out: u32,
-    /// Earliest departure of the next paced segment (`tcp_wstamp_ns`).
-    pub(crate) wstamp_ns: u64,
-    /// Departure of the last unit.
-    pub(crate) last_sent_ns: u64,
-    pub(crate) pacing_timer: Option<Time>,
+    pub(super) pacer: Pacer,
     pub(crate) host_queue: HostQueue,
-    /// The fq qdisc of the host: segments wait for their time of departure there, not in TCP.
-    pub(crate) fq: bool,
-    pub(crate) fq_queue: VecDeque<(Time, Segment)>,
 
     /// What every segment says of the other direction.
     pub(super) carried: Segment,
@@ -309,12 +302,8 @@ impl Sender {
             backoff: 0,
             retransmits: 0,
             probes_out: 0,
-            wstamp_ns: 0,
-            last_sent_ns: 0,
-            pacing_timer: None,
+            pacer: Pacer::new(fq),
             host_queue: HostQueue::default(),
-            fq,
-            fq_queue: VecDeque::new(),
             carried: Segment { window_bytes: window_of_no_data(options), ..Segment::default() },
             sent_since: SentSince::default(),
             losses: LossIntervals::default(),
@@ -441,8 +430,7 @@ impl Sender {
         }
         self.on_third_timer();
         self.release_fq();
-        if self.pacing_timer.is_some_and(|at| at <= now) {
-            self.pacing_timer = None;
+        if self.pacer.take_due(now) {
             self.tsq_write();
         }
         if self.host_queue.take_due(now) {
@@ -455,13 +443,12 @@ impl Sender {
 
     /// When [`Self::on_timeout`] must be called next.
     pub(crate) fn next_deadline(&self) -> Time {
-        let fq = self.fq_queue.front().map(|(leaves, _)| *leaves);
         let timers = [
             self.timer.fires,
-            self.pacing_timer,
+            self.pacer.timer(),
             self.host_queue.wakes(),
             self.source_at,
-            fq,
+            self.pacer.releases_at(),
             self.third_timer_fires(),
         ];
         timers.into_iter().flatten().min().unwrap_or(Time::NEVER)
@@ -523,7 +510,7 @@ impl Sender {
             state: self.state,
             last_send_ms: self.tick.to_us(self.last_send) / 1000,
             prior_cwnd: self.prior_cwnd,
-            wstamp_ns: self.wstamp_ns,
+            wstamp_ns: self.pacer.earliest_ns(),
             now_ns: self.now.as_ns(),
             random: self.rng.next_u64() as u32,
             min_tso_segs: self.options.tcp_min_tso_segs,

@@ -1,0 +1,139 @@
+//! When segments leave: earliest departure times, TCP's own pacing timer (`tcp_pacing_check`), and the fq
+//! discipline of the host, in which segments wait for their time.
+
+use dumbbell_model::Time;
+use dumbbell_packet::Segment;
+use std::collections::VecDeque;
+
+/// Pacing of one sender.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pacer {
+    /// Earliest departure of the next segment (`tcp_wstamp_ns`).
+    wstamp_ns: u64,
+    /// Departure of the last GSO segment.
+    departs_ns: u64,
+    timer: Option<Time>,
+    /// The host has an fq discipline: segments wait for their departure there, not in TCP.
+    fq: bool,
+    fq_queue: VecDeque<(Time, Segment)>,
+}
+
+impl Pacer {
+    pub(super) fn new(fq: bool) -> Self {
+        Self { fq, ..Self::default() }
+    }
+
+    /// Earliest departure of the next segment.
+    pub(super) fn earliest_ns(&self) -> u64 {
+        self.wstamp_ns
+    }
+
+    /// Departure of the last GSO segment.
+    pub(super) fn departs_ns(&self) -> u64 {
+        self.departs_ns
+    }
+
+    /// So many bytes are sent (`tcp_update_skb_after_send`), by a new GSO segment or the same. `rate`:
+    /// bytes per second, if they are paced.
+    pub(super) fn sent(&mut self, now: Time, same_unit: bool, bytes: u64, rate: Option<u64>) {
+        let prior_ns = self.wstamp_ns;
+        self.wstamp_ns = self.wstamp_ns.max(now.as_ns());
+        if !same_unit {
+            self.departs_ns = self.wstamp_ns;
+        }
+        if let Some(rate) = rate {
+            let mut length_ns = bytes * 1_000_000_000 / rate;
+            // A late timer is made up for, by half a GSO segment's time at most.
+            let credit = self.wstamp_ns - prior_ns;
+            length_ns -= (length_ns / 2).min(credit);
+            self.wstamp_ns += length_ns;
+        }
+    }
+
+    /// Paced by TCP itself and too early: sets the timer (`tcp_pacing_check`).
+    pub(super) fn blocks(&mut self, now: Time) -> bool {
+        if self.fq || self.wstamp_ns <= now.as_ns() {
+            return false;
+        }
+        self.timer.get_or_insert(Time::from_ns(self.wstamp_ns));
+        true
+    }
+
+    /// Returns true once when TCP's own timer is due.
+    pub(super) fn take_due(&mut self, now: Time) -> bool {
+        let due = self.timer.is_some_and(|at| at <= now);
+        if due {
+            self.timer = None;
+        }
+        due
+    }
+
+    pub(super) fn timer(&self) -> Option<Time> {
+        self.timer
+    }
+
+    /// When fq lets a segment go that is sent now; `None`: at once.
+    pub(super) fn waits_until(&self, now: Time) -> Option<Time> {
+        let leaves = Time::from_ns(self.departs_ns);
+        (self.fq && (leaves > now || !self.fq_queue.is_empty())).then_some(leaves)
+    }
+
+    /// A segment waits in fq.
+    pub(super) fn wait(&mut self, leaves: Time, segment: Segment) {
+        self.fq_queue.push_back((leaves, segment));
+    }
+
+    /// The last segment in fq.
+    pub(super) fn last_waiting(&mut self) -> Option<&mut Segment> {
+        self.fq_queue.back_mut().map(|(_, segment)| segment)
+    }
+
+    /// The next segment that fq lets go by now.
+    pub(super) fn release(&mut self, now: Time) -> Option<Segment> {
+        self.fq_queue.front().filter(|(leaves, _)| *leaves <= now)?;
+        self.fq_queue.pop_front().map(|(_, segment)| segment)
+    }
+
+    /// When fq lets the next segment go.
+    pub(super) fn releases_at(&self) -> Option<Time> {
+        self.fq_queue.front().map(|(leaves, _)| *leaves)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: Option<u64> = Some(1_000_000); // 1000 bytes take 1 ms.
+
+    fn ms(ms: u64) -> Time {
+        Time::from_ns(ms * 1_000_000)
+    }
+
+    #[test]
+    fn segments_depart_at_the_rate_and_a_late_timer_has_credit_for_half() {
+        let mut pacer = Pacer::new(false);
+        pacer.sent(ms(10), false, 1000, RATE);
+        // An idle time before is credit too: half of the millisecond.
+        assert_eq!((pacer.departs_ns(), pacer.earliest_ns()), (10_000_000, 10_500_000));
+        assert!(pacer.blocks(ms(10)) && !pacer.blocks(ms(11)));
+        assert!(!pacer.take_due(ms(10)) && pacer.take_due(ms(11)) && !pacer.take_due(ms(11)));
+        // 100 µs late: as much less until the next.
+        pacer.sent(Time::from_ns(10_600_000), false, 1000, RATE);
+        assert_eq!(pacer.earliest_ns(), 11_500_000);
+    }
+
+    #[test]
+    fn fq_keeps_the_order_of_what_waits() {
+        let mut pacer = Pacer::new(true);
+        pacer.sent(ms(10), false, 2000, RATE);
+        assert_eq!(pacer.waits_until(ms(10)), None);
+        pacer.sent(ms(10), false, 1000, RATE);
+        assert_eq!(pacer.waits_until(ms(10)), Some(ms(11)));
+        pacer.wait(ms(11), Segment { seq: 7, ..Segment::default() });
+        assert!(!pacer.blocks(ms(10)), "segments wait in fq, not in TCP");
+        assert_eq!(pacer.releases_at(), Some(ms(11)));
+        assert!(pacer.release(ms(10)).is_none());
+        assert_eq!(pacer.release(ms(11)).map(|segment| segment.seq), Some(7));
+    }
+}
