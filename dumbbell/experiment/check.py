@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -61,9 +62,17 @@ def check_cells(experiment: Opened) -> Iterator[Checked]:
 
 def _part(experiment: Opened, begin: int, end: int) -> Checked:
     duration_ns, flows = 0, set[str]()
-    for cell in experiment.cells(begin, end):
-        duration_ns += cell.duration_ns
-        flows |= cell.rtt_ns.keys()
+    # What cells share is kept, and the collector would walk through it again and again: a third of
+    # the time. Cells leave no cycles behind.
+    collected = gc.isenabled()
+    gc.disable()
+    try:
+        for cell in experiment.cells(begin, end):
+            duration_ns += cell.duration_ns
+            flows |= cell.rtt_ns.keys()
+    finally:
+        if collected:
+            gc.enable()
     return Checked(end - begin, duration_ns, frozenset(flows))
 
 
