@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dumbbell.files import sync_path
-from dumbbell.store_files import write_all
+from dumbbell.files import sync_path, write_all
 
 _HEAD = struct.Struct("<4sIQ")
 _LENGTH = struct.Struct("<I")

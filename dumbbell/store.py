@@ -28,13 +28,13 @@ from pathlib import Path
 import polars as pl
 
 from dumbbell.errors import StoreError, nearest_name, shortened
-from dumbbell.files import sync_path
+from dumbbell.files import sync_path, write_file
 from dumbbell.journal import Entry, Journal
 from dumbbell.records import Planned, Record, index, placed, record_id
 from dumbbell.results import ExperimentInfo, Results, StoredResults
 from dumbbell.runs import Run, RunResult
 from dumbbell.store_adopt import adopt
-from dumbbell.store_files import is_refused, mark_of, write_owned
+from dumbbell.store_files import is_refused, mark_of
 from dumbbell.store_index import Damage, Index, Kept, Sound
 from dumbbell.store_large import StoredTables
 from dumbbell.store_place import MARK, begin_writing, check_format, check_name, create, is_store
@@ -189,7 +189,7 @@ class Store:
             written[self._capture_of(run).name] = result.capture
         for name, data in written.items():
             path, mark = self.path / "runs" / name, mark_of(data)
-            write_owned(path, data, journal.owner, sync=False)
+            write_file(path, data, sync=False, owner=journal.owner)
             self._unsynced.append(path)
             self._sound.trust(name, mark)
             yield name, (mark.size, mark.hash)
@@ -253,7 +253,7 @@ class Store:
             if same and before is not None and before.order >= order:
                 return key
             try:
-                write_owned(path, made.encoded(), self._writer().owner, sync=True)
+                write_file(path, made.encoded(), sync=True, owner=self._writer().owner)
             except OSError as error:
                 if not (same and is_refused(error)):
                     raise

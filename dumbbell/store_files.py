@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dumbbell.files import sync_path
+from dumbbell.files import TEMPORARY
 
 DIGEST_BYTES = 16
-_TEMPORARY = ".tmp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,51 +47,14 @@ def problem(path: Path, mark: FileMark) -> str | None:
     return None if found == mark.hash else "altered: its checksum is not the one recorded"
 
 
-def write_all(handle: int, data: bytes) -> None:
-    """Writes all of `data` to an open file."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]
-
-
-def write_plain(path: Path, data: bytes, *, sync: bool) -> None:
-    """Writes a file in place: for what counts only once something else names it."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-    try:
-        write_all(handle, data)
-        if sync:
-            os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def write_owned(path: Path, data: bytes, owner: str, *, sync: bool) -> None:
-    """Writes a file as a whole or not at all; what is left of it by a crash names its writer."""
-    temporary = temporary_of(path, owner)
-    try:
-        write_plain(temporary, data, sync=sync)
-        temporary.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
-    if sync:
-        sync_path(path.parent)
-
-
-def temporary_of(path: Path, owner: str) -> Path:
-    """Where a file or folder is written before it gets its name."""
-    return path.with_name(f".{path.name}.{owner}{_TEMPORARY}")
-
-
 def is_temporary(name: str) -> bool:
     """Whether a file or folder of that name never got its name."""
-    return name.startswith(".") and name.endswith(_TEMPORARY)
+    return name.startswith(".") and name.endswith(TEMPORARY)
 
 
 def owner_of(name: str) -> str:
     """The writer that a temporary name names."""
-    return name.removesuffix(_TEMPORARY).rpartition(".")[2]
+    return name.removesuffix(TEMPORARY).rpartition(".")[2]
 
 
 def remove(path: Path) -> None:

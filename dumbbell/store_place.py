@@ -14,8 +14,9 @@ import uuid
 from pathlib import Path
 
 from dumbbell.errors import StoreError, shortened
+from dumbbell.files import write_file
 from dumbbell.journal import Journal
-from dumbbell.store_files import is_temporary, listed, write_owned
+from dumbbell.store_files import is_temporary, listed
 
 FORMAT = 1
 MARK = "store.json"
@@ -71,7 +72,7 @@ def check_format(path: Path) -> None:
 def restore(path: Path) -> None:
     """Writes the mark of a store again."""
     owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    write_owned(path / MARK, json.dumps({"format": FORMAT}).encode(), owner, sync=True)
+    write_file(path / MARK, json.dumps({"format": FORMAT}).encode(), sync=True, owner=owner)
 
 
 def create(path: Path) -> Journal:
@@ -86,7 +87,7 @@ def create(path: Path) -> Journal:
     try:
         if not (path / MARK).exists():
             data = json.dumps({"format": FORMAT}).encode()
-            write_owned(path / MARK, data, journal.owner, sync=True)
+            write_file(path / MARK, data, sync=True, owner=journal.owner)
     except BaseException:
         journal.remove()
         raise

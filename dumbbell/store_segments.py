@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from dumbbell.errors import StoreError, shortened
-from dumbbell.files import sync_path
+from dumbbell.files import sync_path, temporary_of, write_plain
 from dumbbell.journal import Entry
 from dumbbell.store_files import (
     DIGEST_BYTES,
@@ -30,8 +30,6 @@ from dumbbell.store_files import (
     mark_of,
     problem,
     remove,
-    temporary_of,
-    write_plain,
 )
 from dumbbell.store_tables import as_now, frames_of, parquet
 

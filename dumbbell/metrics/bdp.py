@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dumbbell.metrics.capacity import least_time_s
+from dumbbell.metrics.capacity import OPPORTUNITY_BYTES, least_time_s
 
 ETHERNET_HEADER_BYTES = 14
 TIMESTAMPS_BYTES = 12
@@ -179,7 +179,7 @@ def _rate(pipe: Pipe) -> float:
             rates.append(float(settings["rate_bps"]))
         elif settings.get("deliveries_ms"):
             times = settings["deliveries_ms"]
-            rates.append(len(times) * 1504 * 8 / (times[-1] / 1e3))
+            rates.append(len(times) * OPPORTUNITY_BYTES * 8 / (times[-1] / 1e3))
     if "htb" in pipe["queue"]:
         rates.append(float(pipe["queue"]["htb"]["rate_bps"]))
     if pipe.get("policer"):

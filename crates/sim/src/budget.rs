@@ -3,6 +3,7 @@
 //! its window over the round trip, and from what its application sends; rows from what is recorded.
 
 use crate::route::Routes;
+use crate::shaper::OPPORTUNITY_BYTES;
 use dumbbell_model::paths::far_end;
 use dumbbell_model::scenario::{Flow, Pipe, Scenario, Shaper, Stretch, Tcp, Traffic};
 use dumbbell_model::tables::{Kind, HOPS, PACKETS, PROBES, QUEUES, SAMPLES};
@@ -11,8 +12,6 @@ use std::collections::BTreeMap;
 
 /// Round trips are not taken to be shorter: hosts of the simulator answer at once.
 const LEAST_RTT: Span = Span::from_us(1);
-/// Bytes of an opportunity of a packet-delivery trace.
-const OPPORTUNITY_BYTES: u64 = 1504;
 /// A cell of a table while it is made, and its copy in Arrow's format.
 const CELL_BYTES: f64 = 16.0;
 /// A text of a row besides its cell.
@@ -41,7 +40,7 @@ pub struct Budget {
     pub longest: Option<&'static str>,
 }
 
-/// What a flow puts on its way.
+/// Packets of a flow in a run.
 struct Load {
     /// Packets that it sends in the whole run.
     packets: f64,
@@ -93,8 +92,8 @@ pub fn budget(scenario: &Scenario) -> Result<Budget, ScenarioError> {
     Ok(found)
 }
 
-/// The scenario with one flow of each process of arrivals, and how many bytes those of a process carry
-/// together, by number of the flow.
+/// Returns the scenario with one flow per process of arrivals, and the bytes that all flows of each
+/// process carry together, by number of that flow.
 fn representatives(scenario: &Scenario) -> (Scenario, BTreeMap<usize, f64>) {
     let mut drawn = scenario.clone();
     let mut bytes = BTreeMap::new();
@@ -259,7 +258,7 @@ fn most_bps(pipe: &Pipe) -> f64 {
         .fold(f64::NEG_INFINITY, f64::max);
     if let Shaper::Trace { deliveries_ms } = &pipe.shaper {
         let period_s = deliveries_ms.last().copied().unwrap_or(1) as f64 / 1e3;
-        most = (8 * OPPORTUNITY_BYTES) as f64 * deliveries_ms.len() as f64 / period_s;
+        most = 8.0 * f64::from(OPPORTUNITY_BYTES) * deliveries_ms.len() as f64 / period_s;
     }
     if most == f64::NEG_INFINITY {
         most = f64::INFINITY;

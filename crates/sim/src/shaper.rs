@@ -110,7 +110,7 @@ impl TokenBucket {
 }
 
 /// Bytes that may leave at one delivery opportunity of a mahimahi trace.
-const OPPORTUNITY_BYTES: u32 = 1504;
+pub(crate) const OPPORTUNITY_BYTES: u32 = 1504;
 
 /// A packet-delivery trace, repeated for ever.
 #[derive(Clone, Debug)]

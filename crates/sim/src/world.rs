@@ -27,7 +27,7 @@ const LINE: usize = 1;
 const AGGREGATION: usize = 2;
 const CHANGE: usize = 3;
 
-/// Behind all else that happens at an instant.
+/// Draw that puts an event behind all others of its instant.
 const LAST: u8 = 15;
 
 /// Events between two looks at the monitor.

@@ -35,7 +35,7 @@ pub enum Evidence {
     Time,
     /// Packets before it are missing, and the sender had paused.
     Missing,
-    /// The same TCP header and payload passed a moment before.
+    /// Identical TCP header and payload within a millisecond.
     Content,
 }
 

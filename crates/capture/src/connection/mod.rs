@@ -37,7 +37,7 @@ pub struct Passing {
     pub shared_counter: bool,
     /// Congestion experienced (RFC 3168 §5).
     pub congestion: bool,
-    /// The same packet has passed a moment before.
+    /// Frame captured twice: an identical packet passed within a millisecond.
     pub twin: Option<Twin>,
     /// Frames of this capture stand in it twice.
     pub doubled: bool,
@@ -352,7 +352,7 @@ impl Connection {
         let data = one.stream.as_deref().is_some_and(|stream| stream.counters.data_packets > 0);
         let other = one.initial.is_some_and(|initial| initial != segment.sequence);
         if other && !data {
-            // Of several the last holds, unless the other side acknowledges another.
+            // The last SYN holds, unless the other side acknowledges another one.
             one.initial = Some(segment.sequence);
             one.renumbered = true;
             one.stream = None;
@@ -456,7 +456,7 @@ impl Connection {
         let stream =
             one.stream.get_or_insert_with(|| Box::new(Stream::new(origin, known.is_some())));
         let verdict = stream.data(&data);
-        // What is repeated is no new request. What was lost ahead of the tap passes for the first time.
+        // Repeated bytes are no new request. Bytes lost ahead of the tap pass it for the first time.
         let goes_on = verdict.is_some_and(|verdict| match verdict.judgement {
             Judgement::New | Judgement::Reordered(_) => true,
             Judgement::Retransmitted(evidence) => {

@@ -297,7 +297,7 @@ impl Stream {
         }
     }
 
-    /// What passed first of all that was sent once behind a position.
+    /// Returns the first segment behind a position that was sent only once.
     fn later(&self, start: i64) -> Option<Seen> {
         let seen = self.sent.behind(start).take(LATER_AMONG).find(|seen| !seen.resent);
         seen.copied().or_else(|| self.ahead.filter(|ahead| ahead.start > start))
@@ -328,7 +328,7 @@ impl Stream {
                 self.explain(missing, evidence);
                 (Some(kind), true)
             }
-            // Of a copy that a link has made, the receiver tells; not of a frame captured twice.
+            // The receiver reports a copy that a link has made, but not a frame captured twice.
             Judgement::Copy(_) if !data.doubled => {
                 self.proofs.copied(start, end);
                 (None, false)
@@ -398,7 +398,7 @@ impl Stream {
             i64::MIN => 0,
             heard_ns => data.now_ns.saturating_sub(heard_ns),
         };
-        // What is sent again in order is clocked by ACKs.
+        // Retransmissions in order are clocked by ACKs.
         let goes_on = missing == 0 && start == self.next && silent_ns <= 2 * round_trip_ns;
         if self.tail > 0 && goes_on {
             self.tail -= 1;

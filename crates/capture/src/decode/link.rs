@@ -3,7 +3,7 @@
 use super::ip::{IPV4, IPV6};
 use super::{short, word, Layer, LinkType, Skipped};
 
-/// What comes next, and where.
+/// Protocol of the next header, and its offset.
 pub(super) type Next = Result<(Layer, usize), Skipped>;
 
 /// Labels of MPLS on one another.
@@ -103,7 +103,7 @@ fn nflog(bytes: &[u8]) -> Next {
     Err(Skipped::Named("NFLOG without a packet"))
 }
 
-/// What an EtherType names; numbers up to 1500 are lengths.
+/// Protocol that an EtherType names; numbers up to 1500 are lengths.
 pub(super) fn by_ethertype(number: u16, bytes: &[u8]) -> Next {
     Ok(match number {
         IPV4 => (Layer::Ipv4, 0),

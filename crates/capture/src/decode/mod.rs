@@ -84,7 +84,7 @@ pub struct Around {
 enum Layer {
     Link(LinkType),
     Ethernet,
-    /// What an EtherType names.
+    /// Protocol number of Ethernet (EtherType).
     Type(u16),
     /// IEEE 802.2.
     Llc,
