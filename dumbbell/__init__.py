@@ -88,12 +88,11 @@ def run(
     from dumbbell.execution import execute
     from dumbbell.execution.budget import allowed
     from dumbbell.experiment.load import load
-    from dumbbell.output import check_place
-    from dumbbell.store import Store
-    from dumbbell.store_temporary import temporary_store
+    from dumbbell.files.output import check_place
+    from dumbbell.store import Store, temporary_store
 
     def results(kept: Store) -> Results:
-        from dumbbell.captures import write_captures
+        from dumbbell.capture.kept import write_captures
 
         found = kept.results(execute(experiment, chosen, kept, workers=workers, allow=raised))
         if captures is not None:
@@ -108,7 +107,7 @@ def run(
     chosen = engine_named(engine)
     experiment = load(path, set=set, repeats=repeats, seed=seed)
     if captures is not None:
-        from dumbbell.captures import check_captured
+        from dumbbell.capture.kept import check_captured
 
         check_captured(experiment, path)
         check_place(Path(captures) / "capture.pcapng")

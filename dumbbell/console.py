@@ -1,23 +1,18 @@
-"""Where verbs print, and how their errors end."""
+"""Standard output and standard error: text as it is, in signs that the terminal has."""
 
 from __future__ import annotations
 
 import codecs
 import contextlib
 import os
-import signal
 import sys
-import threading
 import time
-import warnings
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
-import typer
 from rich.console import Console
 
-from dumbbell.errors import DefectWarning, DumbbellError, Interrupted
-from dumbbell.output import OutputError
+from dumbbell.files.output import OutputError
 
 #: Seconds after which a first line tells how far the work is, and the most between two lines.
 FIRST_LINE_S, MOST_BETWEEN_S = 5.0, 60.0
@@ -46,7 +41,7 @@ class _Output(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         """As rich's; raises `OutputError` if standard output takes nothing."""
-        with _written(self.stderr):
+        with written(self.stderr):
             super().print(*objects, **options)
 
 
@@ -55,7 +50,7 @@ err = _Output(stderr=True)
 
 
 @contextlib.contextmanager
-def _written(to_errors: bool = False) -> Iterator[None]:
+def written(to_errors: bool = False) -> Iterator[None]:
     """Tells what standard output does not take; of standard error nobody could be told."""
     try:
         yield
@@ -77,60 +72,10 @@ def print_text(text: str) -> None:
     """Writes data to standard output, in UTF-8 whatever the terminal. Raises `OutputError`."""
     if sys.stdout is None:
         raise OutputError("standard output: it is closed")
-    with _written():
+    with written():
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode(errors="replace"))
         sys.stdout.flush()
-
-
-@contextlib.contextmanager
-def guarded() -> Iterator[None]:
-    """Turns errors into one message and an exit code."""
-    try:
-        with _defects_told():
-            yield
-        if sys.stdout is not None:
-            with _written():
-                sys.stdout.flush()
-    except Interrupted as error:
-        _say_last(f"dumbbell: {error}")
-        raise typer.Exit(130) from None
-    except DumbbellError as error:
-        say(f"dumbbell: {error}")
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        _say_last("dumbbell: stopped")
-        raise typer.Exit(130) from None
-
-
-@contextlib.contextmanager
-def _defects_told() -> Iterator[None]:
-    """Says each number that cannot be in a line of its own."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", DefectWarning)
-        shown = warnings.showwarning
-
-        def show(message: Warning | str, kind: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(kind, DefectWarning):
-                say(f"dumbbell: {message}")
-            else:
-                shown(message, kind, *where, **more)
-
-        warnings.showwarning = cast("Any", show)
-        yield
-
-
-def _say_last(message: str) -> None:
-    """Says that the program was stopped; another Ctrl-C meanwhile changes nothing."""
-    before = None
-    if threading.current_thread() is threading.main_thread():
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        claim_last_word()
-        say(message)
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGINT, before)
 
 
 _last_word = False
@@ -158,17 +103,6 @@ class Pulse:
             return
         self._next_s = elapsed_s + min(max(elapsed_s, FIRST_LINE_S), MOST_BETWEEN_S)
         self._console.print(text, soft_wrap=True)
-
-
-def levels(chosen: list[str] | None) -> dict[str, list[str]]:
-    """`--set` as factor → levels. Raises `DumbbellError` for what is no such pair."""
-    found: dict[str, list[str]] = {}
-    for text in chosen or ():
-        name, equals, level = text.partition("=")
-        if not equals or not name.strip():
-            raise DumbbellError(f"--set {text}: should be FACTOR=LEVEL, as --set cc=cubic")
-        found.setdefault(name.strip(), []).append(level)
-    return found
 
 
 def say(message: str) -> None:

@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from dumbbell.agreement import Agreement, AgreementCell, Comparison, agree, read_reference
+from dumbbell.compare.agreement import Agreement, AgreementCell, Comparison, agree, read_reference
 from dumbbell.studies import run_study
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -17,7 +17,7 @@ from agreement import KERNEL, PAGE, ROOT, renewed
 from rich.console import Console
 
 import dumbbell
-from dumbbell.agreement import read_reference
+from dumbbell.compare.agreement import read_reference
 from dumbbell.execution.progress import RichProgress, use_progress
 from dumbbell.metrics import METRICS
 from dumbbell.studies.reference import plain

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 import dumbbell
-from dumbbell.agreement import CELL, CRITERIA
+from dumbbell.compare.agreement import CELL, CRITERIA
 from dumbbell.execution.progress import RichProgress, use_progress
 from dumbbell.metrics import METRICS
 from dumbbell.studies.definition import load_study

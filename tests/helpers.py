@@ -19,7 +19,7 @@ from dumbbell.engines import Monitor, Run, RunResult
 from dumbbell.engines.preflight import Concern
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment import Experiment, load_text
-from dumbbell.store_tables import table_schemas
+from dumbbell.store.tables import table_schemas
 
 ROOT = Path(__file__).parent.parent
 BASE = """\

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from dumbbell.agreement import CRITERIA, Criterion, agree, cells_of, compare, read_reference
+from dumbbell.compare.agreement import CRITERIA, Criterion, agree, cells_of, compare, read_reference
 from dumbbell.results import Results
 from dumbbell.studies import load_study, renderables, run_study
 from tests import synthetic

@@ -15,7 +15,7 @@ import pytest
 
 import dumbbell
 from dumbbell.errors import ExperimentError
-from dumbbell.output import OutputError
+from dumbbell.files.output import OutputError
 
 #: Loss behind the first tap, a datagram in fragments, echo requests; taps before and behind.
 TEXT = """\

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import dumbbell
 from dumbbell.cli import app
+from dumbbell.compare.expectations import check
 from dumbbell.errors import ExperimentError
-from dumbbell.expectations import check
 from dumbbell.experiment.expect import ExpectSpec
 from tests.helpers import BASE, message
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import dumbbell
 from dumbbell.cli import app
 from dumbbell.errors import DumbbellError
-from dumbbell.har import MOST_BYTES, HarPage, page_of, read_har
+from dumbbell.workload.har import MOST_BYTES, HarPage, page_of, read_har
 
 
 def entry(url: str, second: float, took_ms: float, size: int, asked_by: str = "") -> dict[str, Any]:

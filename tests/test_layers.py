@@ -37,24 +37,75 @@ def imports(name: str) -> frozenset[str]:
     return frozenset(one for one in imported(tree) if one in SOURCES)
 
 
+def is_in(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
+
+
+def with_parents(name: str) -> Iterator[str]:
+    """A module and the packages that Python imports before it."""
+    parts = name.split(".")
+    yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
+
+
 def reached(package: str) -> dict[str, str]:
     """All modules that a package needs, with the one that imports each."""
     found: dict[str, str] = {}
-    waiting = [(one, "") for one in SOURCES if one == package or one.startswith(f"{package}.")]
+    waiting = [(one, "") for one in SOURCES if is_in(one, package)]
     while waiting:
         name, by = waiting.pop()
         if name not in found:
             found[name] = by
-            waiting += [(other, name) for other in imports(name)]
+            waiting += [(one, name) for other in imports(name) for one in with_parents(other)]
     return found
 
 
-@pytest.mark.parametrize("package", ["dumbbell.metrics", "dumbbell.figures", "dumbbell.report"])
-def test_what_draws_never_sees_an_engine(package: str) -> None:
+#: A package, and what it never imports, not even through others.
+BARRED = [
+    ("metrics", "engines"),
+    ("figures", "engines"),
+    ("report", "engines"),
+    ("summary", "engines"),
+    ("store", "figures"),
+    ("store", "report"),
+    ("experiment", "store"),
+    ("experiment", "engines"),
+    ("engines", "store"),
+    ("files", "store"),
+]
+
+
+@pytest.mark.parametrize(("package", "barred"), BARRED)
+def test_a_package_never_sees_those_above_it(package: str, barred: str) -> None:
     seen = {
-        name: by for name, by in reached(package).items() if name.startswith("dumbbell.engines")
+        name: by
+        for name, by in reached(f"dumbbell.{package}").items()
+        if is_in(name, f"dumbbell.{barred}")
     }
     assert not seen
+
+
+def test_only_the_program_imports_verbs() -> None:
+    cli = "dumbbell.cli"
+    users = [
+        name
+        for name in SOURCES
+        if not is_in(name, cli) and any(is_in(one, cli) for one in imports(name))
+    ]
+    assert not users
+
+
+def test_every_module_lies_in_a_package() -> None:
+    loose = {name.removeprefix("dumbbell.") for name in SOURCES if name.count(".") == 1}
+    packages = {name.split(".")[1] for name in SOURCES if name.count(".") > 1}
+    assert loose - packages == {
+        "__main__",
+        "catalogue",
+        "console",
+        "errors",
+        "layout",
+        "results",
+        "runs",
+    }
 
 
 def test_no_modules_import_each_other() -> None:

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import dumbbell
-from dumbbell import load_summary
 from dumbbell.experiment import load_text
 from dumbbell.figures import plot
 from dumbbell.metrics import METRICS
+from dumbbell.summary import load as load_summary
 
 LINE = """\
 dumbbell: 1

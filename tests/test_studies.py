@@ -17,10 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from dumbbell.agreement import read_reference
+from dumbbell.compare.agreement import read_reference
 from dumbbell.errors import StoreError
 from dumbbell.experiment import load
 from dumbbell.metrics import flow_limits
+from dumbbell.metrics.numbers import number, with_error
 from dumbbell.metrics.statistics import DRAWS, bootstrap_means
 from dumbbell.results import Results
 from dumbbell.studies import (
@@ -37,7 +38,6 @@ from dumbbell.studies import (
 from dumbbell.studies.definition import Cause, Claim, Expectation, Study
 from dumbbell.studies.display import reference_lines
 from dumbbell.studies.fixed import fix_claims, refuse_changed
-from dumbbell.studies.numbers import number, with_error
 from dumbbell.studies.quantities import Cells, Drawn
 from dumbbell.studies.reference import ReferenceCells, filled, plain
 from dumbbell.studies.verdicts import Case, case_of, judge

@@ -388,7 +388,7 @@ def test_satellites_drop_to_nobody(tmp_path: Path) -> None:
 
 def test_a_trace_that_comes_through_a_pipe_is_whole(tmp_path: Path) -> None:
     whole = read_trace(plain("tcpecn.tr", tmp_path))
-    command = f"{sys.executable} -m dumbbell.cli trace <(cat {tmp_path}/tcpecn.tr) --json -"
+    command = f"{sys.executable} -m dumbbell trace <(cat {tmp_path}/tcpecn.tr) --json -"
     done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=60, check=True)
     assert json.loads(done.stdout)["events"] == whole.about["events"]
 

@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 import dumbbell
 from dumbbell.capture import survey
-from dumbbell.capture.workload import derive, rounded, shares
 from dumbbell.cli import app
 from dumbbell.experiment import load
+from dumbbell.workload.derive import derive, rounded, shares
 from tests.segments import pcap, transfer
 
 PAGE = """\

@@ -14,7 +14,7 @@ from dumbbell.animation.scene import Flow, Link, Pipe, Scene, placed
 from dumbbell.animation.sources import HOPS_MAX, Places
 from dumbbell.capture import CaptureError
 from dumbbell.errors import DumbbellError
-from dumbbell.store_tables import empty
+from dumbbell.store.tables import empty
 from dumbbell.trace import taps
 
 

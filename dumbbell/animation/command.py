@@ -22,10 +22,10 @@ from dumbbell.console import Pulse, say
 from dumbbell.errors import DumbbellError
 from dumbbell.experiment.load import canonical
 from dumbbell.experiment.units import TIME, QuantityError, whole
-from dumbbell.input import read_file
-from dumbbell.output import write_output
+from dumbbell.files.input import read_file
+from dumbbell.files.output import write_output
 from dumbbell.results import Results
-from dumbbell.store_temporary import temporary_store
+from dumbbell.store import temporary_store
 from dumbbell.trace.command import begins, reading, refuse_loss
 
 _CAPTURES = (

@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from dumbbell.errors import DumbbellError
-from dumbbell.output import replacing, write_output
+from dumbbell.files.output import replacing, write_output
 
 #: Told how many frames were drawn.
 Told = Callable[[int], None]

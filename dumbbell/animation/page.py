@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dumbbell.animation.pack import packed
 from dumbbell.animation.scene import Scene
-from dumbbell.output import json_text
+from dumbbell.files.output import json_text
 from dumbbell.report.markup import Markup
 from dumbbell.report.shell import application, json_data
 

@@ -12,7 +12,7 @@ import polars as pl
 from dumbbell.animation.scene import Flow, Link, Pipe, Scene, pipe_of, placed
 from dumbbell.errors import DumbbellError
 from dumbbell.results import Results
-from dumbbell.store_tables import empty
+from dumbbell.store.tables import empty
 from dumbbell.trace import Told, read_hops
 
 #: Hops that a page shows: beyond, it would open slowly and be too large.

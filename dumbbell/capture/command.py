@@ -17,10 +17,10 @@ from dumbbell.capture.folder import files_of, read_all
 from dumbbell.capture.packet_table import packet_table
 from dumbbell.capture.tables import frames, write
 from dumbbell.capture.terminal import shown
-from dumbbell.capture_cli import PRINTED, is_capture
 from dumbbell.console import print_text
 from dumbbell.errors import DumbbellError, shortened
-from dumbbell.output import json_text, write_output
+from dumbbell.files.kinds import is_capture
+from dumbbell.files.output import PRINTED, json_text, write_output
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from dumbbell.capture import CaptureError, Window, survey
 from dumbbell.capture.classes import SizeClass
-from dumbbell.capture_cli import is_capture
 from dumbbell.errors import DumbbellError, shortened
+from dumbbell.files.kinds import is_capture
 
 #: Captures of all folders together.
 MOST = 10_000

@@ -7,7 +7,7 @@ from typing import Any
 
 from dumbbell.capture import packets
 from dumbbell.errors import DumbbellError
-from dumbbell.output import json_text
+from dumbbell.files.output import json_text
 from dumbbell.report.shell import application, json_data
 
 #: Parts of the page's program, in their order.

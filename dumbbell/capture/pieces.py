@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dumbbell._core import Survey
-from dumbbell.output import json_text
+from dumbbell.files.output import json_text
 
 #: Conversations, or connections, of a piece.
 PIECE = 2000

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from dumbbell import _core
-from dumbbell.output import write_output, write_parquet
+from dumbbell.files.output import write_output, write_parquet
 
 
 def frames(found: dict[str, Any]) -> dict[str, pl.DataFrame]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from dumbbell.engines.base import Engine
 from dumbbell.experiment.load import Experiment
-from dumbbell.records import Planned
 from dumbbell.runs import Run, run_id
+from dumbbell.store.records import Planned
 
 
 @dataclass(frozen=True, slots=True)

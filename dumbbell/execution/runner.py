@@ -21,10 +21,10 @@ from dumbbell.execution.budget import Allowed
 from dumbbell.execution.plan import Task, plan
 from dumbbell.execution.progress import Progress, current_progress
 from dumbbell.experiment.load import Experiment, explain
-from dumbbell.records import record_id
 from dumbbell.runs import RunResult
 from dumbbell.store import Store
-from dumbbell.store_index import Damage
+from dumbbell.store.index import Damage
+from dumbbell.store.records import record_id
 
 TICK_S = 0.1
 _NS = 1e9

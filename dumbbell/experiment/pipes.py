@@ -18,7 +18,7 @@ from dumbbell.experiment.network import (
 )
 from dumbbell.experiment.queues import FRAME_BYTES
 from dumbbell.experiment.source import Loc
-from dumbbell.input import TooLargeError, read_file
+from dumbbell.files.input import TooLargeError, read_file
 
 TRACE_PACKET_BYTES = 1504
 MAX_TRACE_BYTES = 8 << 20

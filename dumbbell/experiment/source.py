@@ -25,7 +25,7 @@ from ruamel.yaml.events import (
 from ruamel.yaml.reader import ReaderError
 
 from dumbbell.errors import ExperimentError, shortened
-from dumbbell.input import TooLargeError, read_file
+from dumbbell.files.input import TooLargeError, read_file
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 40

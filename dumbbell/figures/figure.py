@@ -21,7 +21,7 @@ import vl_convert
 
 from dumbbell.figures.drawing import Drawer, drawn
 from dumbbell.figures.theme import THEMES, ThemeName, config
-from dumbbell.output import json_text, write_json, write_output
+from dumbbell.files.output import json_text, write_json, write_output
 
 #: Vega-Lite version of the specifications, as vl-convert names it: Altair's.
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])

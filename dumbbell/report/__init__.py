@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dumbbell.agreement import Agreement
+from dumbbell.compare.agreement import Agreement
 from dumbbell.errors import StoreError
 from dumbbell.figures.drawing import Drawer
+from dumbbell.files.output import write_output
 from dumbbell.metrics import Tables
-from dumbbell.output import write_output
-from dumbbell.records import Record
 from dumbbell.report.figures import begin_figures
 from dumbbell.report.page import experiment_page, study_page
 from dumbbell.store import Store
+from dumbbell.store.records import Record
 from dumbbell.studies.definition import Study
 from dumbbell.studies.fixed import refuse_changed
 from dumbbell.studies.result import evaluate_study

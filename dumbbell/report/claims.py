@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable
 
 from dumbbell.figures.theme import NAMES
+from dumbbell.metrics.numbers import number
 from dumbbell.report.markup import Markup, details, joined, table, tag
 from dumbbell.studies.display import cause_outcome, measured, reference_lines, single_runs
-from dumbbell.studies.numbers import number
 from dumbbell.studies.result import StudyResult
 from dumbbell.studies.verdicts import Case, CauseResult, ClaimResult, Verdict
 

@@ -9,9 +9,9 @@ from typing import Any, Protocol, cast
 
 import polars as pl
 
-from dumbbell import load_summary, page_summary
 from dumbbell.figures import plot
 from dumbbell.metrics import METRICS, Tables, summary
+from dumbbell.metrics.numbers import with_error
 from dumbbell.report.animations import animations_section
 from dumbbell.report.claims import claims_section, pills
 from dumbbell.report.figures import Begun, begin_figures, figure_section, framed
@@ -21,8 +21,9 @@ from dumbbell.report.shell import chart_page
 from dumbbell.report.tables import agreement_section, study_table
 from dumbbell.report.topology import topology
 from dumbbell.studies.definition import metrics_in
-from dumbbell.studies.numbers import with_error
 from dumbbell.studies.result import StudyResult
+from dumbbell.summary import load as load_summary
+from dumbbell.summary import pages as page_summary
 
 _PLAIN_METRICS = ("goodput_mbps", "rtt_mean_ms", "retransmissions", "sack_blocks", "cwnd_mean")
 _MOST_ROWS = 400

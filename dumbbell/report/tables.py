@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dumbbell.agreement import CRITERIA, Agreement, AgreementCell
+from dumbbell.compare.agreement import CRITERIA, Agreement, AgreementCell
 from dumbbell.figures.theme import NAMES
 from dumbbell.metrics import METRICS
+from dumbbell.metrics.numbers import number, with_error
 from dumbbell.report.markup import Markup, details, joined, table, tag
 from dumbbell.studies.definition import Study
 from dumbbell.studies.display import heading
-from dumbbell.studies.numbers import number, with_error
 from dumbbell.studies.tables import Row, outside_single_runs
 
 _OPEN_ROWS = 12

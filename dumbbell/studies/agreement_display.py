@@ -10,8 +10,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from dumbbell.agreement import CRITERIA, Agreement, AgreementCell, Comparison
-from dumbbell.studies.numbers import number
+from dumbbell.compare.agreement import CRITERIA, Agreement, AgreementCell, Comparison
+from dumbbell.metrics.numbers import number
 
 #: From this width on, all quantities of a flow stand in one row.
 _WIDE = 132

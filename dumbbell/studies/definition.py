@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from dumbbell.agreement import CELL
+from dumbbell.compare.agreement import CELL
 from dumbbell.errors import DumbbellError, ExperimentError
 from dumbbell.experiment.locate import Locator
 from dumbbell.experiment.source import parse, read
-from dumbbell.input import read_file
+from dumbbell.files.input import read_file
 from dumbbell.metrics import metric_named
 from dumbbell.metrics.levels import levels_with
 
@@ -263,7 +263,7 @@ class ReferencePart(_Strict):
 
 
 class Reference(_Strict):
-    """Numbers of another origin for the same cells (`dumbbell.agreement`)."""
+    """Numbers of another origin for the same cells (`dumbbell.compare.agreement`)."""
 
     title: str
     file: str

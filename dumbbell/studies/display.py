@@ -10,9 +10,9 @@ from rich.console import JustifyMethod, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from dumbbell.metrics.numbers import number, with_error
 from dumbbell.studies.agreement_display import AgreementTable, agreement_line
 from dumbbell.studies.definition import Study
-from dumbbell.studies.numbers import number, with_error
 from dumbbell.studies.quantities import ENOUGH_RUNS
 from dumbbell.studies.result import StudyResult
 from dumbbell.studies.tables import Row, outside_single_runs

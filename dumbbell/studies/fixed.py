@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dumbbell.errors import StoreError
-from dumbbell.files import write_file
+from dumbbell.files.whole import write_file
 from dumbbell.store import Store
 from dumbbell.studies.definition import Claim, Study, StudyError
 

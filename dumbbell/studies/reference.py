@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dumbbell.agreement import CELL
+from dumbbell.compare.agreement import CELL
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.levels import number_of
 from dumbbell.metrics.statistics import bootstrap_means

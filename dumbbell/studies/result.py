@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dumbbell.agreement import Agreement
+from dumbbell.compare.agreement import Agreement
 from dumbbell.metrics import Tables
 from dumbbell.studies.definition import Claim, Study
 from dumbbell.studies.quantities import Cells

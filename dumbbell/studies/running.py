@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from dumbbell.agreement import CRITERIA, Agreement, CellKey, agree, cells_of, read_reference
+from dumbbell.compare.agreement import CRITERIA, Agreement, CellKey, agree, cells_of, read_reference
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.studies.definition import Reference, Study, StudyError, list_names, load_study
 from dumbbell.studies.fixed import fix_claims, refuse_changed

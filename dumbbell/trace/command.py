@@ -12,7 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 
 from dumbbell.console import Pulse, print_text
 from dumbbell.errors import DumbbellError
-from dumbbell.output import json_text, write_output, write_parquet
+from dumbbell.files.output import json_text, write_output, write_parquet
 from dumbbell.trace import Told, Trace, read_trace
 
 _PRINTED = "-"

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from dumbbell.errors import DumbbellError
-from dumbbell.input import read_file
-from dumbbell.output import json_text, write_output
+from dumbbell.files.input import read_file
+from dumbbell.files.output import json_text, write_output
 
 #: Largest file of names that is read.
 _MOST_BYTES = 1 << 28

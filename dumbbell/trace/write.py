@@ -17,8 +17,8 @@ import polars as pl
 
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment import Experiment
-from dumbbell.file_names import distinct, run_words
-from dumbbell.output import replacing
+from dumbbell.files.names import distinct, run_words
+from dumbbell.files.output import replacing
 from dumbbell.results import Results
 from dumbbell.trace.names import names_of, write_names
 

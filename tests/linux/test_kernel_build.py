@@ -240,7 +240,7 @@ def test_a_killed_build_leaves_no_kernel(how: int, code: int, tree: Path, tmp_pa
     marker = tmp_path / "compiling"
     endless = f"echo $$ > {marker}; while true; do echo '  CC      a.o'; sleep 0.05; done\n"
     write(tree / "net/compile.sh", endless)
-    command = [sys.executable, "-m", "dumbbell.cli", "kernel", "build", "--source", str(tree)]
+    command = [sys.executable, "-m", "dumbbell", "kernel", "build", "--source", str(tree)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:
         wait_for(lambda: marker.is_file() and marker.read_text().endswith("\n"))
         child.send_signal(how)

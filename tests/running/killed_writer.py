@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import dumbbell
-from dumbbell import store as stores
 from dumbbell.execution import execute
 from dumbbell.store import Store
+from dumbbell.store import store as stores
 from tests.helpers import FakeEngine, loaded
 from tests.running.test_store import VARIED
 

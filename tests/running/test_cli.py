@@ -131,7 +131,7 @@ def test_study_list_and_doctor() -> None:
 
 
 def test_ctrl_c_ends_with_130_and_keeps_what_is_finished(small: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "dumbbell.cli", "run", str(small), "--repeats", "5000"]
+    command = [sys.executable, "-m", "dumbbell", "run", str(small), "--repeats", "5000"]
     store = tmp_path / "s"
     with subprocess.Popen(
         [*command, "--store", str(store)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL

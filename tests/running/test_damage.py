@@ -21,8 +21,8 @@ from dumbbell.execution import execute
 from dumbbell.report import write_report
 from dumbbell.results import Results
 from dumbbell.store import Store
-from dumbbell.store_repair import collect, repair
-from dumbbell.store_verify import examine
+from dumbbell.store.repair import collect, repair
+from dumbbell.store.verify import examine
 from tests.helpers import FakeEngine, loaded
 from tests.running.test_store import VARIED, add_all
 

@@ -15,7 +15,7 @@ from dumbbell.errors import StoreError
 from dumbbell.metrics import METRICS, summary
 from dumbbell.report import write_report
 from dumbbell.results import Results
-from dumbbell.store_large import StoredTables
+from dumbbell.store.large import StoredTables
 
 TEXT = """\
 dumbbell: 1

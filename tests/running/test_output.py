@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 
 import dumbbell
 from dumbbell.cli import app
-from dumbbell.output import OutputError, json_text, replacing, write_output
+from dumbbell.files.output import OutputError, json_text, replacing, write_output
 from dumbbell.results import Results
 from dumbbell.studies import running
 from tests.helpers import ROOT
@@ -405,7 +405,7 @@ def test_results_are_printed_in_five_lines(tiny: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", ["middle of a block", "length of zero", "no interfaces", "header"])
 def test_a_damaged_capture_is_told_by_name(cut: str, tmp_path: Path) -> None:
-    from dumbbell.captures import write_captures
+    from dumbbell.capture.kept import write_captures
     from dumbbell.errors import StoreError
     from dumbbell.store import Store
 

@@ -20,9 +20,9 @@ import dumbbell
 from dumbbell.engines import Monitor
 from dumbbell.errors import StoreError
 from dumbbell.execution import execute, plan
-from dumbbell.journal import Entry, Journal, decode, encode, read
 from dumbbell.store import Store
-from dumbbell.store_tables import as_now, empty
+from dumbbell.store.journal import Entry, Journal, decode, encode, read
+from dumbbell.store.tables import as_now, empty
 from tests.helpers import BASE, ROOT, FakeEngine, loaded
 
 VARIED = (
@@ -96,7 +96,7 @@ def test_cells_with_one_scenario_share_a_run(tmp_path: Path) -> None:
 
 
 def test_many_runs_become_several_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dumbbell.store.SEGMENT_RUNS", 3)
+    monkeypatch.setattr("dumbbell.store.store.SEGMENT_RUNS", 3)
     with Store(tmp_path, write=True) as store:
         add_all(store)
         assert len(list((tmp_path / "segments").iterdir())) == 2
@@ -203,7 +203,7 @@ def test_a_disk_that_is_full_when_the_segment_is_written(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("dumbbell.store_segments.write_plain", full)
+        patch.setattr("dumbbell.store.segments.write_plain", full)
         with pytest.raises(StoreError, match="the disk is full; finished runs are kept"):
             store.close()
     assert dumbbell.load_results(tmp_path).runs.height == 3

@@ -15,7 +15,7 @@ import pytest
 import dumbbell
 from dumbbell.errors import StoreError
 from dumbbell.store import Store
-from dumbbell.store_temporary import forgotten
+from dumbbell.store.temporary import forgotten
 from tests.helpers import BASE, ROOT
 from tests.running.test_store import VARIED, add_all
 

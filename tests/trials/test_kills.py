@@ -38,7 +38,7 @@ TABLES = ("flows", "pipes", "samples", "queues", "drops", "transfers", "probes")
 
 def sweep(file: Path, store: Path) -> subprocess.Popen[bytes]:
     """A sweep in a process of its own."""
-    command = [sys.executable, "-m", "dumbbell.cli", "run", str(file), "--store", str(store)]
+    command = [sys.executable, "-m", "dumbbell", "run", str(file), "--store", str(store)]
     return subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
     )

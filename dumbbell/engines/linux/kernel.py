@@ -33,7 +33,7 @@ from dumbbell.engines.linux import registers
 from dumbbell.engines.linux.compile import Progress
 from dumbbell.engines.linux.source import Source, Tree, fetched_archive, known_archive
 from dumbbell.errors import EngineError, nearest_name
-from dumbbell.files import sync_path, write_file
+from dumbbell.files.whole import sync_path, write_file
 
 HASH_LENGTH = 32
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")

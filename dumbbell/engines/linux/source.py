@@ -14,7 +14,7 @@ from typing import Protocol
 
 from dumbbell.engines.linux.process import run, said
 from dumbbell.errors import EngineError
-from dumbbell.files import write_file
+from dumbbell.files.whole import write_file
 
 PACKAGE = "linux-source-6.1"
 """Debian's package, if no source is installed."""

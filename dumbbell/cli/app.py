@@ -1,0 +1,88 @@
+"""The program's verbs, put together.
+
+Exit codes: 0 all went well; 1 a defect of the program or a failed check; 2 something the user can
+mend; 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.capture import capture
+from dumbbell.cli.capture_words import CaptureCommand
+from dumbbell.cli.check import check, schema, validate
+from dumbbell.cli.compare import compare
+from dumbbell.cli.doctor import doctor
+from dumbbell.cli.kernel import kernel_app
+from dumbbell.cli.report import report
+from dumbbell.cli.run import run
+from dumbbell.cli.store import store_app
+from dumbbell.cli.study import study_app
+from dumbbell.cli.trace import TraceCommand, animate, trace
+from dumbbell.cli.workload import workload_app
+from dumbbell.console import print_text, say, use_terminal
+
+app = typer.Typer(
+    name="dumbbell",
+    help="A laboratory for transport protocols.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(run)
+app.command()(compare)
+app.command(cls=CaptureCommand)(capture)
+app.command(cls=TraceCommand)(trace)
+app.command()(animate)
+app.command()(check)
+app.command()(validate)
+app.command()(schema)
+app.command()(report)
+app.command()(doctor)
+app.add_typer(study_app, name="study")
+app.add_typer(kernel_app, name="kernel")
+app.add_typer(workload_app, name="workload")
+app.add_typer(store_app, name="store")
+
+#: A stream that takes nothing more.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from dumbbell import __version__
+
+        print_text(f"dumbbell {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", is_eager=True, callback=_version),
+    ] = False,
+) -> None:
+    """A laboratory for transport protocols."""
+
+
+def main() -> None:
+    """Runs the verb that the command line names."""
+    use_terminal()
+    try:
+        app()
+    except BrokenPipeError:  # `dumbbell schema | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
+    except OSError as error:  # of the help, which is printed outside of `guarded`
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        say(f"dumbbell: standard output: {error.strerror}")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(2) from None

@@ -1,0 +1,81 @@
+"""The verb `compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dumbbell.cli.guard import check_places, guarded, levels
+from dumbbell.cli.options import (
+    DEFAULT_STORE,
+    Allow,
+    File,
+    JsonFile,
+    Repeats,
+    Seed,
+    Set,
+    StoreDir,
+    Workers,
+)
+from dumbbell.console import err, out
+from dumbbell.errors import DumbbellError
+from dumbbell.files.output import write_json
+
+if TYPE_CHECKING:
+    from dumbbell.compare import Comparison
+
+
+def compare(
+    file: File,
+    engines: Annotated[
+        str, typer.Option(help="Two engines, the second is the measure: `sim,linux`.")
+    ] = "sim,linux",
+    set_: Set = None,
+    seed: Seed = None,
+    repeats: Repeats = None,
+    workers: Workers = None,
+    store: StoreDir = DEFAULT_STORE,
+    json_file: JsonFile = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the windows over each other (.html, .svg, .png)."),
+    ] = None,
+    allow: Allow = None,
+) -> None:
+    """Run an experiment on two engines and compare; exit code 1 if anything differs."""
+    with guarded():
+        from dumbbell.compare import compare_engines
+        from dumbbell.compare.display import comparison_table, summary_line
+        from dumbbell.execution.progress import RichProgress, use_progress
+
+        check_places(json_file, figure)
+        with use_progress(RichProgress(err)):
+            found = compare_engines(
+                file,
+                engines.split(","),
+                set=levels(set_),
+                seed=seed,
+                repeats=repeats,
+                workers=workers,
+                store=store,
+                allow=allow,
+            )
+        out.print(comparison_table(found))
+        out.print(summary_line(found))
+        if json_file is not None:
+            write_json(json_file, found.to_json())
+        if figure is not None:
+            _write_windows(found, figure)
+        if not found.agrees:
+            raise typer.Exit(1)
+
+
+def _write_windows(found: Comparison, path: Path) -> None:
+    from dumbbell.figures import plot
+
+    try:
+        plot(found.together(), "window", over="engine").save(path)
+    except ValueError as error:
+        raise DumbbellError(f"{path}: not drawn: {error}") from None

@@ -1,0 +1,86 @@
+"""How a verb ends: errors as one message and an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import typer
+
+from dumbbell.console import claim_last_word, say, written
+from dumbbell.errors import DefectWarning, DumbbellError, Interrupted
+from dumbbell.files.output import check_place
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """Turns errors into one message and an exit code."""
+    try:
+        with _defects_told():
+            yield
+        if sys.stdout is not None:
+            with written():
+                sys.stdout.flush()
+    except Interrupted as error:
+        _say_last(f"dumbbell: {error}")
+        raise typer.Exit(130) from None
+    except DumbbellError as error:
+        say(f"dumbbell: {error}")
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        _say_last("dumbbell: stopped")
+        raise typer.Exit(130) from None
+
+
+@contextlib.contextmanager
+def _defects_told() -> Iterator[None]:
+    """Says each number that cannot be in a line of its own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DefectWarning)
+        shown = warnings.showwarning
+
+        def show(message: Warning | str, kind: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(kind, DefectWarning):
+                say(f"dumbbell: {message}")
+            else:
+                shown(message, kind, *where, **more)
+
+        warnings.showwarning = cast("Any", show)
+        yield
+
+
+def _say_last(message: str) -> None:
+    """Says that the program was stopped; another Ctrl-C meanwhile changes nothing."""
+    before = None
+    if threading.current_thread() is threading.main_thread():
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        claim_last_word()
+        say(message)
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+
+
+def levels(chosen: list[str] | None) -> dict[str, list[str]]:
+    """`--set` as factor → levels. Raises `DumbbellError` for what is no such pair."""
+    found: dict[str, list[str]] = {}
+    for text in chosen or ():
+        name, equals, level = text.partition("=")
+        if not equals or not name.strip():
+            raise DumbbellError(f"--set {text}: should be FACTOR=LEVEL, as --set cc=cubic")
+        found.setdefault(name.strip(), []).append(level)
+    return found
+
+
+def check_places(*paths: Path | None) -> None:
+    """Refuses what cannot be written before the work for it is done."""
+    for path in paths:
+        if path is not None:
+            check_place(path)

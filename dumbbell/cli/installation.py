@@ -1,0 +1,111 @@
+"""Does this installation work? Each check says what it found."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dumbbell import _core
+from dumbbell.engines import ENGINES, Monitor, Run, SimEngine
+from dumbbell.engines.linux.kernel import kernels
+from dumbbell.engines.linux.registers import needed_bytes
+from dumbbell.engines.linux.trial import carry_a_flow
+from dumbbell.errors import DumbbellError
+from dumbbell.execution.runner import default_workers
+from dumbbell.experiment.load import load_text
+from dumbbell.store import temporary_store
+
+PACKAGES = ("pydantic", "polars", "pyarrow", "typer", "rich", "ruamel.yaml", "numpy", "altair")
+_PROBE = """\
+dumbbell: 1
+name: doctor
+template: {dumbbell: {rate: 10 Mbit/s, rtt: 20 ms}}
+flows: [{from: s1, to: d1, tcp: cubic}]
+duration: 1 s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A check: its name, whether all is well, what was found."""
+
+    name: str
+    well: bool
+    found: str
+
+
+def _versions() -> str:
+    return f"dumbbell {_core.version}, simulator {_core.engine_version}"
+
+
+def _python() -> str:
+    return f"{platform.python_version()} ({sys.executable}), {platform.platform()}"
+
+
+def _packages() -> str:
+    return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
+
+
+def _processors() -> str:
+    return f"{default_workers()} processors: runs at once unless --workers says otherwise"
+
+
+def _engines() -> str:
+    return ", ".join(ENGINES)
+
+
+def _linux() -> str:
+    """Boots a guest, if there is a kernel to boot."""
+    if not kernels():
+        return "no kernel is built; one is with: dumbbell kernel build"
+    engine, result = carry_a_flow()
+    return f"{engine.version}: 2 s of a flow in {result.wall_s:.2f} s, digest {result.digest[:12]}"
+
+
+def _registers() -> str:
+    """What the engine linux needs of a kernel; see :mod:`dumbbell.engines.linux.registers`."""
+    return f"{needed_bytes()} bytes (XSAVE) of this processor for a guest to hold"
+
+
+def _simulator() -> str:
+    """Runs one second of a flow twice: the same digest, or something is deeply wrong."""
+    experiment = load_text(_PROBE, Path("doctor.yaml"))
+    cell = experiment.cells[0]
+    run = Run("doctor", cell.scenario, 1, cell.duration_ns)
+    first, second = (SimEngine().execute(run, Monitor()) for _ in range(2))
+    if first.digest != second.digest:
+        raise DumbbellError(f"two digests for one run: {first.digest}, {second.digest}")
+    return f"1 s of a flow in {second.wall_s * 1e3:.1f} ms, digest {first.digest[:12]}"
+
+
+def _store() -> str:
+    with temporary_store():
+        pass
+    return f"can be written below {tempfile.gettempdir()}"
+
+
+CHECKS: dict[str, Callable[[], str]] = {
+    "version": _versions,
+    "python": _python,
+    "packages": _packages,
+    "processors": _processors,
+    "engines": _engines,
+    "simulator": _simulator,
+    "registers": _registers,
+    "linux": _linux,
+    "store": _store,
+}
+
+
+def examine() -> Iterator[Finding]:
+    """Every check in turn; none of them raises."""
+    for name, check in CHECKS.items():
+        try:
+            yield Finding(name, True, check())
+        except Exception as error:
+            yield Finding(name, False, f"{type(error).__name__}: {error}")

@@ -1,0 +1,68 @@
+"""The verbs of `dumbbell kernel`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.guard import guarded
+from dumbbell.console import err, out, say
+
+kernel_app = typer.Typer(help="Linux kernels to run experiments on.", no_args_is_help=True)
+
+
+@kernel_app.command("build")
+def kernel_build(
+    source: Annotated[
+        Path | None,
+        typer.Option(metavar="TREE", help="A kernel tree [default: Debian's source]."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="What to call it [default: its version, as 6.1].")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Compilers at once [default: all cores].")
+    ] = None,
+) -> None:
+    """Build a kernel that runs in virtual time, as one process, without root."""
+    with guarded():
+        from dumbbell.cli.kernel_display import BuildBar
+        from dumbbell.engines.linux.trial import build_and_try
+
+        with BuildBar(err) as bar:
+            kernel = build_and_try(source, name, bar, jobs=jobs)
+        text = f"{kernel.name}: Linux {kernel.version} from {kernel.built_from}, {kernel.hash}"
+        out.print(text, soft_wrap=True)
+
+
+@kernel_app.command("list")
+def kernel_list() -> None:
+    """List the kernels that were built."""
+    with guarded():
+        from dumbbell.cli.kernel_display import kernels_table
+        from dumbbell.engines.linux.kernel import kernels
+
+        found = kernels()
+        if found:
+            out.print(kernels_table(found))
+        else:
+            say("There is no kernel yet; build one with: dumbbell kernel build")
+
+
+@kernel_app.command("test")
+def kernel_test(
+    name: Annotated[str, typer.Argument(help="Which kernel [default: Debian's].")] = "",
+) -> None:
+    """Boot a kernel and send a flow through everything that the engine promises."""
+    with guarded():
+        from dumbbell.engines.linux.probe import probe
+
+        wrong = 0
+        for one in probe(name):
+            wrong += not one.well
+            sign = "ok  " if one.well else "FAIL"
+            out.print(f"{sign} {one.name:<20} {one.found}", soft_wrap=True)
+        if wrong:
+            raise typer.Exit(1)

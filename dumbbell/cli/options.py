@@ -1,0 +1,29 @@
+"""Arguments and options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+File = Annotated[Path, typer.Argument(help="Experiment file (YAML).")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FACTOR=LEVEL", help="Take this level; may be repeated."),
+]
+Repeats = Annotated[int | None, typer.Option(min=1, help="Runs per combination of levels.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first repeat.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Runs at once [default: all cores].")]
+StoreDir = Annotated[Path, typer.Option(help="Folder in which runs are kept and found again.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the numbers here.")]
+EngineName = Annotated[str, typer.Option(help="What executes the runs.")]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LIMIT=NUMBER",
+        help="Raise a limit of what a run may take: events=5e9, rows=1e8, memory=16GB, "
+        "captures=8GB, all.",
+    ),
+]
+DEFAULT_STORE = Path("store")

@@ -1,0 +1,24 @@
+"""The verb `report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.guard import check_places, guarded
+from dumbbell.console import say
+
+
+def report(
+    store: Annotated[Path, typer.Argument(help="Folder in which runs are kept.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page (HTML).")],
+) -> None:
+    """Write a page of tables and figures from stored runs alone."""
+    with guarded():
+        from dumbbell.report import write_report
+
+        check_places(output)
+        write_report(store, output)
+        say(f"The report: {output}")

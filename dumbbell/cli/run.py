@@ -1,0 +1,76 @@
+"""The verb `run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.guard import check_places, guarded, levels
+from dumbbell.cli.options import (
+    DEFAULT_STORE,
+    Allow,
+    EngineName,
+    File,
+    JsonFile,
+    Repeats,
+    Seed,
+    Set,
+    StoreDir,
+    Workers,
+)
+from dumbbell.console import err, out, say
+from dumbbell.files.output import write_json
+
+
+def run(
+    file: File,
+    set_: Set = None,
+    seed: Seed = None,
+    repeats: Repeats = None,
+    workers: Workers = None,
+    engine: EngineName = "sim",
+    store: StoreDir = DEFAULT_STORE,
+    json_file: JsonFile = None,
+    captures: Annotated[
+        Path | None, typer.Option(help="Folder for captures, a file (pcapng) per run.")
+    ] = None,
+    per_tap: Annotated[
+        bool, typer.Option("--per-tap", help="Captures: a file per run and tap.")
+    ] = False,
+    traces: Annotated[
+        Path | None, typer.Option(help="Folder for ns-2 event traces, a file per run.")
+    ] = None,
+    allow: Allow = None,
+) -> None:
+    """Run an experiment; runs that the store holds are not run again."""
+    with guarded():
+        import dumbbell
+        from dumbbell.execution.progress import RichProgress, use_progress
+        from dumbbell.summary import load, overview, pages
+
+        check_places(json_file)
+        with use_progress(RichProgress(err)):
+            results = dumbbell.run(
+                file,
+                set=levels(set_),
+                seed=seed,
+                repeats=repeats,
+                workers=workers,
+                engine=engine,
+                store=store,
+                captures=captures,
+                per_tap=per_tap,
+                traces=traces,
+                allow=allow,
+            )
+        out.print(overview.table(results))
+        for one in pages.tables(results):
+            out.print(one)
+        under_load = load.table(results)
+        if under_load is not None:
+            out.print(under_load)
+        if json_file is not None:
+            write_json(json_file, overview.to_json(results))
+        say(f"Runs are kept in {store}; a page of them: dumbbell report {store} -o report.html")

@@ -1,0 +1,161 @@
+"""The verbs of `dumbbell store`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dumbbell.cli.guard import guarded
+from dumbbell.console import err, out
+
+if TYPE_CHECKING:
+    from dumbbell.store.verify import Examination, Leftover
+
+store_app = typer.Typer(
+    help="Stores: what is kept in them, and whether it is whole.", no_args_is_help=True
+)
+Folder = Annotated[Path, typer.Argument(metavar="STORE", help="Folder in which runs are kept.")]
+_DIGITS = 16
+
+
+@store_app.callback()
+def _group() -> None:
+    """Stores: what is kept in them, and whether it is whole."""
+
+
+@store_app.command()
+def verify(store: Folder) -> None:
+    """Read every file and compare checksums; exit code 1 if something is damaged."""
+    with guarded():
+        from dumbbell.store.verify import examine
+
+        found = examine(store)
+        _tell(store, found)
+        if found.damages:
+            raise typer.Exit(1)
+
+
+@store_app.command()
+def repair(
+    store: Folder,
+    workers: Annotated[int | None, typer.Option(min=1, help="Runs at once.")] = None,
+) -> None:
+    """Make damaged runs again, with the digests that they had; exit code 1 if some cannot be."""
+    with guarded():
+        from dumbbell.execution.progress import RichProgress, use_progress
+        from dumbbell.store.repair import repair
+
+        with use_progress(RichProgress(err)):
+            found, failed = repair(store, workers=workers)
+        for why in failed:
+            _say(why)
+        _tell(store, found)
+        if found.damages:
+            raise typer.Exit(1)
+
+
+@store_app.command()
+def gc(
+    store: Folder,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be removed.")
+    ] = False,
+) -> None:
+    """Remove what crashes left behind, in a store and of runs without one."""
+    with guarded():
+        from dumbbell.store.repair import collect
+
+        gone = collect(store, dry=dry_run)
+        for one in gone:
+            _say(_words(one))
+        size = _bytes(sum(one.size for one in gone))
+        _say(
+            f"{size} {'would be removed' if dry_run else 'removed'}"
+            if gone
+            else "nothing to remove"
+        )
+
+
+@store_app.command()
+def digest(
+    store: Folder,
+    other: Annotated[
+        Path | None, typer.Argument(metavar="OTHER", help="A store to compare with.")
+    ] = None,
+) -> None:
+    """Print the digest of each run and of all; of two stores what differs, exit code 1."""
+    with guarded():
+        from dumbbell.store.digest import compared, digests, of_all
+
+        runs = digests(store)
+        if other is None:
+            for run in runs:
+                _say(f"{run.digest}  {run.words()}")
+            _say(f"{of_all(runs)}  {store}: all {len(runs)} runs")
+            return
+        others = digests(other)
+        unlike = compared(runs, others)
+        for pair in unlike:
+            first, second = (
+                text[:_DIGITS] if text else "none" for text in (pair.first, pair.second)
+            )
+            _say(f"{pair.words}: {first}, {second}")
+        _say(f"{of_all(runs)}  {store}: all {len(runs)} runs")
+        _say(f"{of_all(others)}  {other}: all {len(others)} runs")
+        if unlike:
+            _say(f"{len(unlike)} runs differ")
+            raise typer.Exit(1)
+        _say("no run differs")
+
+
+def _tell(store: Path, found: Examination) -> None:
+    """What was found, and what to do."""
+    name = shlex.quote(str(store))
+    for damage in found.damages:
+        runs = f" ({_count(len(damage.runs), 'run')})" if damage.runs else ""
+        _say(f"{damage}{runs}")
+    for one in found.leftovers:
+        _say(f"left behind: {_words(one)}")
+    if found.leftovers:
+        _say(f"`dumbbell store gc {name}` removes what was left behind")
+    if found.unchecked:
+        count = _count(len(found.unchecked), "run")
+        _say(f"{count} made before checksums were kept: only the length of tables was compared")
+    if found.undone:
+        _say(f"{_count(len(found.undone), 'run')} of its experiments not done yet")
+    experiments, runs = _count(len(found.records), "experiment"), _count(len(found.runs), "run")
+    if any(damage.path.parent.name == "experiments" for damage in found.damages):
+        _say(f"An experiment is written again by `dumbbell run FILE --store {name}` with its file")
+    if found.damages:
+        lost = f"{_count(len(found.lost()), 'run')} lost, {len(found.runs)} whole"
+        _say(
+            f"{store}: {_count(len(found.damages), 'file')} damaged, {lost}; "
+            f"`dumbbell store repair {name}` makes runs again"
+        )
+    else:
+        _say(f"{store}: {experiments}, {runs}, nothing found damaged")
+
+
+def _words(one: Leftover) -> str:
+    return f"{one.path}: {_bytes(one.size)}, {one.what}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _bytes(size: int) -> str:
+    """`1536` → `1.5 kB`, a kilobyte being 1024 bytes as everywhere."""
+    amount = float(size)
+    for unit in ("bytes", "kB", "MB"):
+        if amount < 1024:
+            return f"{amount:.3g} {unit}" if unit != "bytes" else f"{size} bytes"
+        amount /= 1024
+    return f"{amount:.3g} GB"
+
+
+def _say(line: str) -> None:
+    out.print(line, soft_wrap=True)

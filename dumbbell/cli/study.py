@@ -1,0 +1,78 @@
+"""The verbs of `dumbbell study`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.guard import check_places, guarded
+from dumbbell.cli.options import DEFAULT_STORE, EngineName, JsonFile, Repeats, StoreDir, Workers
+from dumbbell.console import err, out, say
+from dumbbell.files.output import write_json
+
+study_app = typer.Typer(help="Published studies, run again.", no_args_is_help=True)
+
+
+@study_app.command("list")
+def study_list() -> None:
+    """List the studies."""
+    with guarded():
+        from dumbbell import studies
+
+        out.print(studies.studies_table(studies.list_studies()))
+
+
+@study_app.command("run")
+def study_run(
+    name: Annotated[str, typer.Argument(help="Name of a study, see `dumbbell study list`.")],
+    part: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this part; may be repeated.")
+    ] = None,
+    engine: EngineName = "sim",
+    repeats: Repeats = None,
+    workers: Workers = None,
+    store: StoreDir = DEFAULT_STORE,
+    json_file: JsonFile = None,
+    against: Annotated[
+        str | None, typer.Option(help="Compare with a reference of the study, as `kernel`.")
+    ] = None,
+) -> None:
+    """Run a study, print its tables, judge its claims."""
+    with guarded():
+        from dumbbell import studies
+        from dumbbell.execution.progress import RichProgress, use_progress
+
+        check_places(json_file)
+        with use_progress(RichProgress(err)):
+            result = studies.run_study(
+                name,
+                parts=part or None,
+                engine=engine,
+                repeats=repeats,
+                workers=workers,
+                store=store,
+                against=against,
+                console=err,
+            )
+        for shown in studies.renderables(result):
+            out.print(shown)
+        if json_file is not None:
+            write_json(json_file, result.to_json())
+
+
+@study_app.command("animate")
+def study_animate(
+    name: Annotated[str, typer.Argument(help="Name of a study, see `dumbbell study list`.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder of the pages; reports beside it link it.")
+    ] = Path("animations"),
+    engine: EngineName = "sim",
+) -> None:
+    """Show the packets of a study moving: the pages that its report links."""
+    with guarded():
+        from dumbbell.animation.study import animate_study
+
+        for path in animate_study(name, output, engine, err):
+            say(f"The page: {path}")

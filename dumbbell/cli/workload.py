@@ -1,0 +1,207 @@
+"""The verbs of `dumbbell workload`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dumbbell.cli.guard import guarded
+from dumbbell.console import err, out, print_text, say
+from dumbbell.errors import DumbbellError
+from dumbbell.files.kinds import is_capture
+from dumbbell.files.output import PRINTED, write_output
+
+if TYPE_CHECKING:
+    from dumbbell.experiment.units import Family
+
+workload_app = typer.Typer(
+    help="Workloads: experiments made of captures and HAR files.", no_args_is_help=True
+)
+
+#: Where an experiment goes unless told otherwise: only where nothing stands.
+_DEFAULT = Path("workload.yaml")
+_CONNECTIONS_MAX = 20_000
+
+
+class Size(StrEnum):
+    """What stands for the sizes of a class."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+
+
+@workload_app.callback()
+def _group() -> None:
+    """Workloads: experiments made of captures and HAR files."""
+
+
+@workload_app.command("from-capture")
+def from_capture(
+    file: Annotated[
+        str,
+        typer.Argument(help="A capture (pcap, pcapng, also compressed); - reads standard input."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="The experiment; - prints it [default: workload.yaml]"),
+    ] = None,
+    connections: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=_CONNECTIONS_MAX,
+            help="Connections of the workload, in all [default: as captured, at most 1000]",
+        ),
+    ] = None,
+    size: Annotated[
+        Size | None,
+        typer.Option(help="Of each connection of a class [default: its own, of many the mean]"),
+    ] = None,
+    classes: Annotated[
+        list[str] | None,
+        typer.Option("--class", help="Class by payload, 'small<10 kB'; the last may be a name."),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(help="Of the bottleneck, '4 Mbit/s' [default: the capture's busiest time]"),
+    ] = None,
+    rtt: Annotated[
+        str | None,
+        typer.Option(help="Without queues, '50 ms' [default: the median of the handshakes]"),
+    ] = None,
+    buffer: Annotated[str, typer.Option(help="Room at the bottleneck.")] = "50 packets",
+    congestion_control: Annotated[
+        str, typer.Option("--congestion-control", metavar="NAME", help="Of all connections.")
+    ] = "cubic",
+) -> None:
+    """Make an experiment of connections in the numbers and sizes of a capture's."""
+    with guarded():
+        from dumbbell.capture import survey
+        from dumbbell.capture.classes import DEFAULT_CLASSES, parse_classes
+        from dumbbell.experiment.load import load_text
+        from dumbbell.experiment.units import RATE, TIME
+        from dumbbell.workload.derive import derive
+        from dumbbell.workload.file import experiment, table
+
+        target = _target(output)
+        chosen = parse_classes(classes) if classes else DEFAULT_CLASSES
+        rate_bps, rtt_ns = _quantity("--rate", rate, RATE), _quantity("--rtt", rtt, TIME)
+        workload = derive(
+            survey(file, chosen),
+            classes=chosen,
+            connections=connections,
+            size=None if size is None else size.value,
+            rtt_ns=rtt_ns,
+            rate_bps=rate_bps,
+        )
+        origin = "standard input" if file == PRINTED else Path(file).name
+        text = experiment(workload, origin, buffer=buffer, congestion_control=congestion_control)
+        load_text(text, target)
+        is_printed = str(target) == PRINTED
+        (err if is_printed else out).print(table(workload))
+        for note in workload.notes:
+            say(f"  {note}")
+        if is_printed:
+            print_text(text)
+            return
+        write_output(target, text)
+        say(f"Written: {target}; run it with: dumbbell run {target}")
+
+
+class Protocol(StrEnum):
+    """How requests share connections."""
+
+    HTTP1 = "http/1.1"
+    HTTP2 = "http/2"
+
+
+class Tls(StrEnum):
+    """The handshake before the first request."""
+
+    NONE = "none"
+    TLS12 = "1.2"
+    TLS13 = "1.3"
+
+
+@workload_app.command("from-har")
+def from_har(
+    file: Annotated[Path, typer.Argument(help="A HAR file, as a browser saves it.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="The experiment; - prints it [default: workload.yaml]"),
+    ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option(metavar="N|ID", help="Which page, if there are several [default: the first]"),
+    ] = None,
+    rate: Annotated[str, typer.Option(help="Of the browser's line.")] = "20 Mbit/s",
+    rtt: Annotated[str, typer.Option(help="To every server, without queues.")] = "40 ms",
+    buffer: Annotated[str, typer.Option(help="Room at the line.")] = "1 BDP",
+    protocol: Annotated[Protocol, typer.Option(help="Of all servers.")] = Protocol.HTTP2,
+    tls: Annotated[Tls, typer.Option(help="Of all servers.")] = Tls.TLS13,
+    congestion_control: Annotated[
+        str, typer.Option("--congestion-control", metavar="NAME", help="Of all connections.")
+    ] = "cubic",
+) -> None:
+    """Make an experiment of the page in a HAR file: its objects, and what waits for what."""
+    with guarded():
+        from dumbbell.experiment.load import load_text
+        from dumbbell.experiment.units import RATE, TIME
+        from dumbbell.workload.har import experiment, read_har
+
+        target = _target(output)
+        rate_bps, rtt_ns = _quantity("--rate", rate, RATE), _quantity("--rtt", rtt, TIME)
+        found = read_har(file, page)
+        text = experiment(
+            found,
+            file.name,
+            rate_bps=rate_bps or 1,
+            rtt_ns=rtt_ns or 1,
+            buffer=buffer,
+            protocol=protocol.value,
+            tls=tls.value,
+            congestion_control=congestion_control,
+        )
+        load_text(text, target)
+        hosts = len({one.host for one in found.objects})
+        total = sum(one.response_bytes for one in found.objects)
+        say(f"{len(found.objects)} objects of {hosts} servers, {total} bytes")
+        for note in found.notes:
+            say(f"  {note}")
+        if str(target) == PRINTED:
+            print_text(text)
+            return
+        write_output(target, text)
+        say(f"Written: {target}; run it with: dumbbell run {target}")
+
+
+def _quantity(option: str, text: str | None, family: Family) -> int | None:
+    """What was given, in the family's base unit, above 0."""
+    from dumbbell.experiment import units
+
+    if text is None:
+        return None
+    try:
+        number = units.whole(text, family)
+    except units.QuantityError as error:
+        likely = ", ".join(error.allowed)
+        raise DumbbellError(
+            f"{option} {text}: {error.message}" + (f"; units: {likely}" if likely else "")
+        ) from None
+    if number <= 0:
+        raise DumbbellError(f"{option} {text}: a {family.name} above 0 is needed")
+    return number
+
+
+def _target(output: Path | None) -> Path:
+    """Where the experiment goes; nothing is lost there unless it was named."""
+    if output is None:
+        if _DEFAULT.exists():
+            raise DumbbellError(f"{_DEFAULT} is there already: say with -o where to write")
+        return _DEFAULT
+    if is_capture(output):
+        raise DumbbellError(f"-o {output}: a capture stands there and would be lost")
+    return output

@@ -1,0 +1,118 @@
+"""Does an experiment give what its file expects? `dumbbell check` exits by this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from dumbbell.errors import ExperimentError, nearest_name, shortened
+from dumbbell.experiment.expect import ExpectSpec
+from dumbbell.experiment.locate import Locator
+from dumbbell.experiment.source import Loc, parse
+from dumbbell.metrics import METRICS, Interval, summary
+from dumbbell.metrics.numbers import number
+from dumbbell.results import ExperimentInfo, Results
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One expectation in one cell: what was found, and whether it holds."""
+
+    expect: ExpectSpec
+    where: Mapping[str, str]
+    found: Interval
+
+    @property
+    def holds(self) -> bool:
+        """Whether the mean lies within the bounds."""
+        above, below = self.expect.above, self.expect.below
+        return (above is None or self.found.mean > above) and (
+            below is None or self.found.mean < below
+        )
+
+    @property
+    def words(self) -> str:
+        """`goodput_mbps above 9 (cc=cubic, flow1): 9.55`."""
+        bounds = [("above", self.expect.above), ("below", self.expect.below)]
+        wanted = " and ".join(f"{word} {value:g}" for word, value in bounds if value is not None)
+        place = ", ".join(self.where.values())
+        unit = METRICS[self.expect.metric].unit
+        found = f"{number(self.found.mean)} {unit}".strip()
+        return f"{self.expect.metric} {wanted} ({place}): {found}"
+
+
+def check(results: Results, expectations: Sequence[ExpectSpec]) -> list[Checked]:
+    """Every expectation in every cell it means.
+
+    Raises `ExperimentError` if there are none, or one means no cell.
+    """
+    if not expectations:
+        raise ExperimentError("nothing is expected: write `expect` into the file", field="expect")
+    return [
+        one
+        for place, expect in enumerate(expectations)
+        for one in _check(results, expect, f"expect[{place}]")
+    ]
+
+
+def refuse_impossible(
+    info: ExperimentInfo, file: str, expectations: Sequence[ExpectSpec], flows: Iterable[str]
+) -> None:
+    """Raises `ExperimentError` if an expectation names a factor, level or flow that is not there.
+
+    `flows`: names of flows, subflows and arrivals in any cell.
+    """
+    if not expectations:
+        return
+    names = set(flows)
+    names |= {name.rpartition("/")[0] for name in names if "/" in name}
+    locator = Locator(file, parse(info.yaml, file))
+    for place, expect in enumerate(expectations):
+        metric = METRICS[expect.metric]
+        wanted: dict[tuple[str, ...], str] = {
+            ("where", name): level for name, level in expect.where.items()
+        }
+        if expect.flow is not None:
+            wanted["flow",] = expect.flow
+        for at, level in wanted.items():
+            loc: Loc = ("expect", place, *at)
+            name = at[-1]
+            if name in info.factors:
+                known = info.factors[name]
+                what = f"no such level of {name}"
+            elif name not in metric.of:
+                known = [*info.factors, *metric.of]
+                what = f"{metric.name} is not measured by {shortened(name)}"
+                level = name
+            elif name == "flow" and level.rpartition(".")[0] not in names:
+                known = sorted(names)
+                what = "no such flow"
+            else:
+                continue
+            if level not in known:
+                near = nearest_name(level, known)
+                found = shortened(level)
+                raise locator.error(what, loc, found=found, allowed=tuple(known), nearest=near)
+
+
+def _check(results: Results, expect: ExpectSpec, field: str) -> list[Checked]:
+    measured = summary(results, METRICS[expect.metric]).filter(pl.col("count") > 0)
+    fixed = dict(expect.where) | ({"flow": expect.flow} if expect.flow is not None else {})
+    for column, level in fixed.items():
+        if column not in measured.columns:
+            known = ", ".join(results.experiment.factors) or "none"
+            raise ExperimentError(f"no factor {column!r}; there are: {known}", field=field)
+        measured = measured.filter(pl.col(column) == level)
+    if measured.is_empty():
+        raise ExperimentError(f"nothing is measured for {expect.metric} there", field=field)
+    names = [*results.experiment.factors, *(c for c in ("flow",) if c in measured.columns)]
+    return [
+        Checked(
+            expect,
+            {name: str(row[name]) for name in names},
+            Interval(row["mean"], row["low"], row["high"], row["count"]),
+        )
+        for row in measured.to_dicts()
+    ]

@@ -1,0 +1,3 @@
+"""Files: read (`input`), written whole or not at all (`output` for users, `whole` for ourselves),
+named (`names`), and told apart by their first bytes (`kinds`).
+"""

@@ -1,0 +1,54 @@
+"""What killed writers left in a store: their runs go to a segment, the rest is removed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dumbbell.store.files import is_refused, is_temporary, listed, owner_of, remove
+from dumbbell.store.index import Index, Sound
+from dumbbell.store.journal import Journal, read
+from dumbbell.store.place import FOLDERS
+from dumbbell.store.segments import write_segment
+
+
+def adopt(store: Path, own: Journal | None, sound: Sound) -> None:
+    """Seals the journals of dead writers. `OSError` if that fails; they stay then."""
+    for path in listed(store / "journal", "*.log"):
+        if own is not None and path == own.path:
+            continue
+        try:
+            orphan = Journal.adopt(path)
+        except OSError as error:
+            if is_refused(error):
+                return  # what is read-only is read as it is
+            raise
+        if orphan is None:
+            continue
+        try:
+            _seal(store, orphan, sound)
+            for unfinished in abandoned(store, orphan.owner):
+                remove(unfinished)
+            orphan.remove()  # last: as long as it is there, someone comes back to it
+        finally:
+            orphan.close()
+
+
+def _seal(store: Path, orphan: Journal, sound: Sound) -> None:
+    """Its entries go to a segment, unless its writer was killed just after it had done so."""
+    entries = read(orphan.path)
+    if not entries:
+        return
+    sealed, _ = Index(store, sound, journals=False).sound(e.fields["run"] for e in entries)
+    left = [entry for entry in entries if entry.fields["run"] not in sealed]
+    if left:
+        write_segment(store, left, orphan.owner)
+
+
+def abandoned(store: Path, owner: str) -> list[Path]:
+    """Files and folders that a writer began and did not finish."""
+    return [
+        path
+        for folder in (store, *(store / name for name in FOLDERS))
+        for path in listed(folder)
+        if is_temporary(path.name) and owner_of(path.name) == owner
+    ]

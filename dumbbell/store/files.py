@@ -1,0 +1,101 @@
+"""Files of a store: written whole or not at all, with a checksum by which damage is found."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dumbbell.files.whole import TEMPORARY
+
+DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class FileMark:
+    """Length and checksum (BLAKE2b, 128 bits) of a file."""
+
+    size: int
+    hash: str
+
+
+def mark_of(data: bytes) -> FileMark:
+    """The mark of a file that holds `data`."""
+    return FileMark(len(data), hashlib.blake2b(data, digest_size=DIGEST_BYTES).hexdigest())
+
+
+def problem(path: Path, mark: FileMark) -> str | None:
+    """What is wrong with a file, None if it is as it was written. Reads it in blocks."""
+    try:
+        size = path.stat().st_size
+        if size != mark.size:
+            return f"{size} bytes long, was written with {mark.size}"
+        with path.open("rb") as stream:
+            found = hashlib.file_digest(
+                stream, lambda: hashlib.blake2b(digest_size=DIGEST_BYTES)
+            ).hexdigest()
+    except FileNotFoundError:
+        return "missing"
+    except OSError as error:
+        return f"cannot be read: {error.strerror or error}"
+    return None if found == mark.hash else "altered: its checksum is not the one recorded"
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file or folder of that name never got its name."""
+    return name.startswith(".") and name.endswith(TEMPORARY)
+
+
+def owner_of(name: str) -> str:
+    """The writer that a temporary name names."""
+    return name.removesuffix(TEMPORARY).rpartition(".")[2]
+
+
+def remove(path: Path) -> None:
+    """Removes a file or folder; another process may have done so."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files below a folder."""
+    try:
+        if not path.is_dir() or path.is_symlink():
+            return path.lstat().st_size
+        return sum(one.lstat().st_size for one in path.rglob("*") if one.is_file())
+    except FileNotFoundError:
+        return 0
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a living process holds the lock of a journal."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def listed(folder: Path, pattern: str = "*") -> Iterator[Path]:
+    """What lies in a folder, hidden files too, in order; nothing if it is not there."""
+    with contextlib.suppress(FileNotFoundError):
+        yield from sorted(path for path in folder.iterdir() if path.match(pattern))
+
+
+def is_refused(error: OSError) -> bool:
+    """Whether a folder cannot be written because it may not be: not ours, or mounted so."""
+    return error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)

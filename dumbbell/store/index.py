@@ -1,0 +1,185 @@
+"""Where each run of a store is kept, and whether it is as it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from dumbbell.store.files import FileMark, listed, problem
+from dumbbell.store.journal import Entry, read
+from dumbbell.store.segments import Files, Segment, files_of, read_segments, runs_beside
+
+_THREADS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A file of a store that is not as it was written.
+
+    Attributes:
+        path: The file.
+        what: What is wrong with it.
+        runs: Runs that cannot be read because of it; empty where that is not known.
+    """
+
+    path: Path
+    what: str
+    runs: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A run as one journal or segment holds it; `files` is None where none were noted."""
+
+    run: str
+    files: Files | None
+    entry: Entry | None = None
+    segment: Segment | None = None
+
+
+class Sound:
+    """Files that were found to be as they were written, and those that were not."""
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+        self._files: dict[tuple[str, FileMark], str | None] = {}
+        self._segments: dict[Path, list[tuple[Path, str]]] = {}
+
+    def trust(self, name: str, mark: FileMark) -> None:
+        """Notes a file that was just written."""
+        self._files[name, mark] = None
+
+    def examine(self, marks: Iterable[tuple[str, FileMark]]) -> None:
+        """Reads files of runs that were not read yet, several at once."""
+        new = [one for one in dict.fromkeys(marks) if one not in self._files]
+        if not new:
+            return
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="verify") as pool:
+            found = pool.map(lambda one: problem(self._store / "runs" / one[0], one[1]), new)
+            self._files.update(zip(new, found, strict=True))
+
+    def problem(self, name: str, mark: FileMark) -> str | None:
+        """What is wrong with a file of a run."""
+        self.examine([(name, mark)])
+        return self._files[name, mark]
+
+    def of_segment(self, segment: Segment) -> list[tuple[Path, str]]:
+        """What is wrong with the tables of a segment."""
+        if segment.path not in self._segments:
+            self._segments[segment.path] = segment.problems()
+        return self._segments[segment.path]
+
+
+class Index:
+    """All that a store holds at a moment; other processes may add to it meanwhile.
+
+    Attributes:
+        segments: The newest first.
+        manifests: Manifests of segments that cannot be read.
+    """
+
+    def __init__(self, store: Path, sound: Sound, *, journals: bool = True) -> None:
+        self.store = store
+        self._sound = sound
+        self._kept: dict[str, list[Kept]] = {}
+        # The journals first: meanwhile another process may move runs from there to segments.
+        for path in listed(store / "journal", "*.log") if journals else ():
+            for entry in reversed(read(path)):
+                self._add(Kept(entry.fields["run"], files_of(entry), entry=entry))
+        self.segments, wrong = read_segments(store)
+        self.manifests = [Damage(path, what, runs_beside(path)) for path, what in wrong]
+        for segment in self.segments:
+            for run in segment.runs:
+                files = None if segment.files is None else segment.files.get(run)
+                self._add(Kept(run, files, segment=segment))
+
+    def _add(self, kept: Kept) -> None:
+        self._kept.setdefault(kept.run, []).append(kept)
+
+    def runs(self) -> set[str]:
+        """Runs that are in a journal or in a segment of the right length."""
+        torn = {segment.path for segment in self.segments if segment.torn() is not None}
+        return {
+            run
+            for run, copies in self._kept.items()
+            if any(one.segment is None or one.segment.path not in torn for one in copies)
+        }
+
+    def named(self) -> set[str]:
+        """Runs that a journal or a readable manifest names, sound or not."""
+        return set(self._kept)
+
+    def copies(self, run: str) -> list[Kept]:
+        """All that is kept of a run."""
+        return self._kept.get(run, [])
+
+    def sound(self, runs: Iterable[str]) -> tuple[dict[str, Kept], list[Damage]]:
+        """Those of the runs that can be read, each as it is to be read, and why others cannot.
+
+        Every file of them is read once and its checksum compared.
+        """
+        copies = {run: self._kept[run] for run in runs if run in self._kept}
+        self._sound.examine(
+            (name, mark)
+            for some in copies.values()
+            for one in some
+            if one.files is not None
+            for name, mark in one.files.items()
+        )
+        whole: dict[str, Kept] = {}
+        wrong: dict[tuple[Path, str], list[str]] = {}
+        for run, some in copies.items():
+            found = [self._problems(one) for one in some]
+            sound = next((one for one, bad in zip(some, found, strict=True) if not bad), None)
+            if sound is not None:
+                whole[run] = sound
+                continue
+            for bad in found:
+                for one in bad:
+                    wrong.setdefault(one, []).append(run)
+        damages = [Damage(path, what, tuple(runs)) for (path, what), runs in wrong.items()]
+        return whole, damages
+
+    def _problems(self, kept: Kept) -> list[tuple[Path, str]]:
+        found = [] if kept.segment is None else list(self._sound.of_segment(kept.segment))
+        for name, mark in (kept.files or {}).items():
+            wrong = self._sound.problem(name, mark)
+            if wrong is not None:
+                found.append((self.store / "runs" / name, wrong))
+        return found
+
+    def unread(self, missing: Collection[str]) -> list[Damage]:
+        """Manifests that cannot be read and may name some of these runs."""
+        return [one for one in self.manifests if not one.runs or set(one.runs) & set(missing)]
+
+    def digest(self, run: str) -> str | None:
+        """The digest that was recorded of a run; None if it cannot be read."""
+        for one in self.copies(run):
+            if one.entry is not None:
+                return str(one.entry.fields["digest"])
+            if one.segment is not None:
+                table = one.segment.table("runs")
+                if any(path == table for path, _ in self._sound.of_segment(one.segment)):
+                    continue
+                found = one.segment.frame("runs", [run])["digest"]
+                return str(found[0]) if found.len() else None
+        return None
+
+    def small(self, kept: Mapping[str, Kept]) -> dict[str, list[pl.DataFrame]]:
+        """The small tables of runs in segments, by name."""
+        of_segment: dict[Path, tuple[Segment, list[str]]] = {}
+        for run, one in kept.items():
+            if one.segment is not None:
+                of_segment.setdefault(one.segment.path, (one.segment, []))[1].append(run)
+        parts: dict[str, list[pl.DataFrame]] = {}
+        for segment, runs in of_segment.values():
+            for name in segment.tables:
+                parts.setdefault(name, []).append(segment.frame(name, runs))
+        return parts

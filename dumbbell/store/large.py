@@ -1,0 +1,82 @@
+"""Tables over time: files of their own for each run, read when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from dumbbell.results import Where, where_rows
+from dumbbell.store.index import Kept
+from dumbbell.store.records import placed
+from dumbbell.store.segments import readable
+from dumbbell.store.tables import LARGE, as_now, empty
+
+
+class StoredTables:
+    """The large tables of some runs of a store.
+
+    Args:
+        store: The store.
+        kept: The runs, as they are kept.
+        design: The place of each run in its experiment.
+    """
+
+    def __init__(self, store: Path, kept: Mapping[str, Kept], design: pl.DataFrame) -> None:
+        self.place = store
+        self._design = design
+        self._files: dict[str, dict[str, Path]] = {name: {} for name in LARGE}
+        for run in design["run"].unique(maintain_order=True):
+            if run not in kept:
+                continue
+            noted = kept[run].files
+            for name in LARGE:
+                path = store / "runs" / f"{run}.{name}.parquet"
+                # Of runs of older versions it was not noted which files there are.
+                if path.name in noted if noted is not None else path.exists():
+                    self._files[name][run] = path
+
+    def has(self, name: str) -> bool:
+        """Whether the table has rows: empty ones have no files."""
+        return bool(self._files[name])
+
+    def load(self, name: str) -> pl.DataFrame:
+        """A table of all runs."""
+        frames = [self._read(name, run, None) for run in self._files[name]]
+        return placed(self._design, pl.concat(frames) if frames else empty(name))
+
+    def parts(self, name: str, columns: Sequence[str] | None) -> Iterator[pl.DataFrame]:
+        """Some columns of a table, run by run."""
+        for run in self._files[name]:
+            design = self._design.filter(pl.col("run") == run)
+            frame = placed(design, self._read(name, run, columns))
+            yield frame if columns is None else frame.select(list(dict.fromkeys(["run", *columns])))
+
+    def of_repeat(self, name: str, where: Where, repeat: int | None) -> pl.DataFrame:
+        """Rows with these levels of one repeat, by default the first that has any; reads no run of
+        another."""
+        none = placed(self._design, empty(name))
+        where_rows(none, where)  # are there such columns?
+        placing = {column: level for column, level in where.items() if column in self._design}
+        kept = self._design.filter(pl.col("run").is_in(list(self._files[name])))
+        runs = where_rows(kept, placing).sort("repeat", maintain_order=True)
+        for shown in runs["repeat"].unique(maintain_order=True) if repeat is None else [repeat]:
+            design = runs.filter(pl.col("repeat") == shown)
+            frames = [
+                self._read(name, run, None) for run in design["run"].unique(maintain_order=True)
+            ]
+            if frames:
+                found = where_rows(placed(design, pl.concat(frames)), where)
+                if not found.is_empty():
+                    return found
+        return none
+
+    def _read(self, name: str, run: str, columns: Sequence[str] | None) -> pl.DataFrame:
+        path = self._files[name][run]
+        with readable(path):
+            own = None
+            if columns is not None:
+                own = [one for one in pl.read_parquet_schema(path) if one in columns]
+            frame = pl.read_parquet(path, columns=own, glob=False)
+        return as_now(name, frame.with_columns(pl.lit(run).alias("run")), columns)

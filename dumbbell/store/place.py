@@ -1,0 +1,122 @@
+"""The folder of a store: how it begins, and what in it is ours.
+
+Several processes may create one store at once, and each may be killed at any moment: every step is
+one that can be made twice, and a folder that holds nothing but the beginnings of a store is one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import uuid
+from pathlib import Path
+
+from dumbbell.errors import StoreError, shortened
+from dumbbell.files.whole import write_file
+from dumbbell.store.files import is_temporary, listed
+from dumbbell.store.journal import Journal
+
+FORMAT = 1
+MARK = "store.json"
+FOLDERS = ("experiments", "journal", "segments", "runs")
+#: What may lie in each folder of a store.
+_NAMES = {
+    "experiments": re.compile(r"[0-9a-f]{16}\.json"),
+    "journal": re.compile(r"[0-9]+-[0-9a-f]{8}\.log"),
+    "segments": re.compile(r"[0-9]{20}-[0-9a-f]{8}"),
+    "runs": re.compile(r"[0-9a-f]{32}\.([a-z_]+\.parquet|pcapng)"),
+    "studies": re.compile(r".+\.json"),
+}
+
+
+def check_name(path: Path) -> None:
+    """Refuses a path that is no text: it could be neither printed nor written down."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        shown = str(path).encode(errors="surrogateescape").decode(errors="backslashreplace")
+        raise StoreError(
+            f"{shown}: the name of a store should be UTF-8; this one is not: choose another"
+        ) from None
+
+
+class FormatError(StoreError):
+    """A mark that says nothing this program knows; `what` is wrong with it."""
+
+    def __init__(self, path: Path, what: str, rest: str) -> None:
+        super().__init__(f"{path / MARK}: {what}{rest}")
+        self.what = what
+
+
+def check_format(path: Path) -> None:
+    """Refuses a store whose format is not this program's. `OSError` if it cannot be read."""
+    again = f"; `dumbbell store repair {shlex.quote(str(path))}` writes it again"
+    try:
+        found = json.loads((path / MARK).read_bytes())["format"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        wanted = f'it should hold {{"format": {FORMAT}}}'
+        raise FormatError(path, f"damaged: {wanted}", again) from None
+    if type(found) is int and found == FORMAT:
+        return
+    if type(found) is int and found > FORMAT:
+        raise StoreError(
+            f"{path}: written by a newer Dumbbell (format {found}; this one reads {FORMAT}); it "
+            "was left as it is"
+        )
+    shown = shortened(json.dumps(found), 40)
+    raise FormatError(path, f"there is no format {shown}; allowed: {FORMAT}", again)
+
+
+def restore(path: Path) -> None:
+    """Writes the mark of a store again."""
+    owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    write_file(path / MARK, json.dumps({"format": FORMAT}).encode(), sync=True, owner=owner)
+
+
+def create(path: Path) -> Journal:
+    """Makes a folder a store, or goes on where another process has begun to.
+
+    Returns the writer's journal, which says that the writer lives.
+    """
+    if path.exists() and not only_ours(path):
+        raise StoreError(f"{path}: a folder with other things in it, not a store: choose another")
+    path.mkdir(parents=True, exist_ok=True)
+    journal = begin_writing(path)
+    try:
+        if not (path / MARK).exists():
+            data = json.dumps({"format": FORMAT}).encode()
+            write_file(path / MARK, data, sync=True, owner=journal.owner)
+    except BaseException:
+        journal.remove()
+        raise
+    return journal
+
+
+def begin_writing(path: Path) -> Journal:
+    """A journal in a store, with the folders that a writer needs."""
+    for folder in FOLDERS:
+        (path / folder).mkdir(exist_ok=True)
+    return Journal.create(path / "journal")
+
+
+def only_ours(path: Path) -> bool:
+    """Whether a folder holds nothing, or nothing but what stores are made of."""
+    for one in listed(path):
+        if one.name == MARK or is_temporary(one.name):
+            continue
+        names = _NAMES.get(one.name)
+        if names is None or not one.is_dir():
+            return False
+        inner = (inside.name for inside in listed(one))
+        if not all(is_temporary(name) or names.fullmatch(name) for name in inner):
+            return False
+    return True
+
+
+def is_store(path: Path) -> bool:
+    """Whether a folder is a store, though its mark may be gone."""
+    if (path / MARK).exists():
+        return True
+    return any((path / folder).is_dir() for folder in FOLDERS) and only_ours(path)

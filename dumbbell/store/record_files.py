@@ -1,0 +1,47 @@
+"""The experiments of a store: files that name its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from dumbbell.store.files import is_temporary, listed
+from dumbbell.store.index import Damage
+from dumbbell.store.records import Record, read_record
+from dumbbell.store.segments import Segment
+
+
+def record_path(store: Path, key: str) -> Path:
+    """Where an experiment is kept."""
+    return store / "experiments" / f"{key}.json"
+
+
+def read_one(path: Path) -> tuple[Record | None, str]:
+    """The experiment of a file, or why it cannot be read."""
+    try:
+        return read_record(path.stem, path.read_bytes()), ""
+    except FileNotFoundError:
+        return None, "missing"
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        return None, f"damaged: {error}" if type(error) is ValueError else "damaged"
+
+
+def read_all(store: Path, segments: Iterable[Segment]) -> tuple[list[Record], list[Damage]]:
+    """Experiments that can be read, the one run last at the end, and those that cannot.
+
+    Segments know what experiments there were: one whose file is gone is told.
+    """
+    records, wrong = [], []
+    paths = {path.stem: path for path in listed(store / "experiments", "*.json")}
+    for segment in segments:
+        for key in segment.experiments:
+            paths.setdefault(key, record_path(store, key))
+    for path in paths.values():
+        if is_temporary(path.name):
+            continue
+        record, why = read_one(path)
+        if record is not None:
+            records.append(record)
+        else:
+            wrong.append(Damage(path, why))
+    return sorted(records, key=lambda one: (one.order, one.updated_ns, one.id)), wrong

@@ -1,0 +1,78 @@
+"""A store mended: damaged runs are made again, what crashes left behind is removed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dumbbell.engines import engine_named
+from dumbbell.errors import StoreError
+from dumbbell.execution import execute, plan
+from dumbbell.execution.budget import allowed
+from dumbbell.experiment.load import load_text
+from dumbbell.store.files import remove
+from dumbbell.store.place import MARK, restore
+from dumbbell.store.records import Record
+from dumbbell.store.store import Store
+from dumbbell.store.temporary import forgotten
+from dumbbell.store.verify import Examination, Leftover, examine, is_as_found, leftover_of
+
+
+def repair(store: Path, *, workers: int | None = None) -> tuple[Examination, list[str]]:
+    """Makes damaged runs again, from the experiments that the store keeps.
+
+    Returns what is still wrong then, and why some runs could not be made again. Raises what
+    `dumbbell.run` raises.
+    """
+    found = examine(store)
+    if any(damage.path == store / MARK for damage in found.damages):
+        restore(store)
+    failed = []
+    with Store(store, write=True) as opened:  # a dead writer's journal is sealed here
+        for record in found.records:
+            lost = found.lost() & {one.run for one in record.runs}
+            if lost:
+                failed += _again(opened, record, lost, workers)
+    now = examine(store)
+    for one in now.leftovers:
+        if one.path.parent == store / "segments" and is_as_found(one):
+            remove(one.path)
+    return examine(store), failed
+
+
+def _again(store: Store, record: Record, lost: set[str], workers: int | None) -> list[str]:
+    """Makes runs of an experiment; why not, if they cannot be."""
+    engine = engine_named(record.engine)
+    file = Path(record.file or f"{record.info.name}.yaml")
+    experiment = load_text(
+        record.info.yaml,
+        file,
+        set={name: list(levels) for name, levels in record.overrides.items()},
+        repeats=record.info.repeats,
+        seed=record.info.seed,
+    )
+    gone = lost - {task.run.id for task in plan(experiment, engine)}
+    if len(gone) < len(lost):
+        execute(experiment, engine, store, workers=workers, only=lost, allow=allowed(["all"]))
+    if not gone:
+        return []
+    return [
+        f"{record.info.name}: {len(gone)} damaged runs are of another version of the engine "
+        f"{record.engine}: {store.run_again(record.file)} makes those of this version"
+    ]
+
+
+def collect(store: Path, *, dry: bool) -> list[Leftover]:
+    """Removes what crashes left behind in a store, and temporary stores; returns what it was."""
+    if not dry:
+        Store(store, write=True).close()  # runs of dead writers are sealed, not removed
+    gone = examine(store).leftovers
+    gone += [leftover_of(path, "a store of a run that was killed") for path in forgotten()]
+    if dry:
+        return gone
+    removed = [one for one in gone if is_as_found(one)]
+    for one in removed:
+        try:
+            remove(one.path)
+        except OSError as error:
+            raise StoreError(f"{one.path}: not removed: {error.strerror or error}") from None
+    return removed

@@ -1,0 +1,207 @@
+"""Segments: the small tables of many runs, and the checksums of all that belongs to these runs.
+
+A segment is written under a temporary name and gets its own when it is complete. Its manifest is
+sealed by a checksum of itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from dumbbell.errors import StoreError, shortened
+from dumbbell.files.whole import sync_path, temporary_of, write_plain
+from dumbbell.store.files import (
+    DIGEST_BYTES,
+    FileMark,
+    is_temporary,
+    listed,
+    mark_of,
+    problem,
+    remove,
+)
+from dumbbell.store.journal import Entry
+from dumbbell.store.tables import as_now, frames_of, parquet
+
+MANIFEST = "manifest.json"
+_FORMAT = 1
+_LEGACY = {"format", "tables", "runs"}
+_SEALED = {"format", "tables", "hashes", "runs", "files", "experiments", "check"}
+
+Files = Mapping[str, FileMark]
+"""Files of a run, by their names in the folder `runs`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A segment as its manifest describes it.
+
+    Attributes:
+        path: Its folder.
+        tables: Its tables with their marks; a hash is empty where none was recorded.
+        runs: Its runs.
+        files: What else was written of each run; None for a segment made before this was noted.
+        experiments: Experiments that the store held then.
+    """
+
+    path: Path
+    tables: Mapping[str, FileMark]
+    runs: tuple[str, ...]
+    files: Mapping[str, Files] | None
+    experiments: tuple[str, ...]
+
+    def table(self, name: str) -> Path:
+        """The file of a table."""
+        return self.path / f"{name}.parquet"
+
+    def torn(self) -> tuple[Path, str] | None:
+        """The first table that is not as long as it should be: cheap to find."""
+        for name, mark in self.tables.items():
+            path = self.table(name)
+            try:
+                size = path.stat().st_size
+            except FileNotFoundError:
+                return path, "missing"
+            if size != mark.size:
+                return path, f"{size} bytes long, was written with {mark.size}"
+        return None
+
+    def problems(self) -> list[tuple[Path, str]]:
+        """All that is wrong with its tables."""
+        torn = []
+        for name, mark in self.tables.items():
+            wrong = problem(self.table(name), mark) if mark.hash else None
+            if wrong is not None:
+                torn.append((self.table(name), wrong))
+        if not torn and (found := self.torn()) is not None:
+            torn.append(found)
+        return torn
+
+    def frame(self, name: str, runs: Iterable[str]) -> pl.DataFrame:
+        """The rows of these runs of a table."""
+        path = self.table(name)
+        with readable(path):
+            frame = pl.read_parquet(io.BytesIO(path.read_bytes()))
+            return as_now(name, frame.filter(pl.col("run").is_in(list(runs))))
+
+
+def files_of(entry: Entry) -> Files | None:
+    """What else was written of a journal's run; None if that was not noted."""
+    noted = entry.fields.get("files")
+    return None if noted is None else {name: FileMark(*mark) for name, mark in noted.items()}
+
+
+def read_segments(store: Path) -> tuple[list[Segment], list[tuple[Path, str]]]:
+    """All segments, the newest first, and the manifests that cannot be read, each with why."""
+    segments, wrong = [], []
+    for folder in reversed(list(listed(store / "segments"))):
+        if is_temporary(folder.name):
+            continue
+        path = folder / MANIFEST
+        try:
+            segments.append(_read(folder, path.read_bytes()))
+        except (FileNotFoundError, NotADirectoryError):
+            if folder.is_dir():
+                wrong.append((path, "missing"))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            wrong.append((path, f"damaged: {error}" if type(error) is ValueError else "damaged"))
+    return segments, wrong
+
+
+def runs_beside(manifest: Path) -> tuple[str, ...]:
+    """The runs of a segment whose manifest cannot be read, from its tables; empty if unknown."""
+    try:
+        return tuple(pl.read_parquet(manifest.with_name("runs.parquet"), columns=["run"])["run"])
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return ()
+
+
+def _read(folder: Path, data: bytes) -> Segment:
+    found = json.loads(data)
+    if set(found) == _LEGACY:
+        tables = {name: FileMark(int(size), "") for name, size in found["tables"].items()}
+        return Segment(folder, tables, tuple(found["runs"]), None, ())
+    if set(found) != _SEALED or found["check"] != seal(found) or _text(found) != data:
+        raise ValueError("its checksum is not the one recorded")
+    tables = {name: FileMark(size, found["hashes"][name]) for name, size in found["tables"].items()}
+    files = {
+        run: {name: FileMark(*mark) for name, mark in marks.items()}
+        for run, marks in found["files"].items()
+    }
+    return Segment(folder, tables, tuple(found["runs"]), files, tuple(found["experiments"]))
+
+
+def seal(fields: Mapping[str, Any]) -> str:
+    """A checksum over a JSON object but for its field `check`."""
+    rest = {name: value for name, value in fields.items() if name != "check"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=DIGEST_BYTES).hexdigest()
+
+
+def _found(store: Path, run: str) -> dict[str, tuple[int, str]]:
+    marks = {path.name: mark_of(path.read_bytes()) for path in listed(store / "runs", f"{run}.*")}
+    return {name: (mark.size, mark.hash) for name, mark in marks.items()}
+
+
+def _text(fields: Mapping[str, Any]) -> bytes:
+    return json.dumps(fields).encode()
+
+
+def write_segment(store: Path, entries: Sequence[Entry], owner: str) -> Segment:
+    """Writes a segment; it is there as a whole or not at all."""
+    final = store / "segments" / f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}"
+    folder = temporary_of(final, owner)
+    folder.mkdir()
+    try:
+        marks = {}
+        for name, frame in frames_of(entries).items():
+            data = parquet(frame)
+            write_plain(folder / f"{name}.parquet", data, sync=True)
+            marks[name] = mark_of(data)
+        once = {entry.fields["run"]: entry for entry in entries}
+        noted = {
+            # What an older version journalled names no files: they are taken as they are.
+            run: entry.fields["files"] if "files" in entry.fields else _found(store, run)
+            for run, entry in once.items()
+        }
+        experiments = [path.stem for path in listed(store / "experiments", "*.json")]
+        fields: dict[str, Any] = {
+            "format": _FORMAT,
+            "tables": {name: mark.size for name, mark in marks.items()},
+            "hashes": {name: mark.hash for name, mark in marks.items()},
+            "runs": list(once),
+            "files": noted,
+            "experiments": [name for name in experiments if not name.startswith(".")],
+        }
+        data = _text({**fields, "check": seal(fields)})
+        write_plain(folder / MANIFEST, data, sync=True)
+        sync_path(folder)
+        folder.rename(final)
+    except OSError:
+        with contextlib.suppress(OSError):
+            remove(folder)
+        raise
+    sync_path(final.parent)
+    return _read(final, data)
+
+
+@contextlib.contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Names the file of a table that cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or ("missing" if isinstance(error, FileNotFoundError) else error)
+        raise StoreError(f"{path}: cannot be read: {reason}") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise StoreError(f"{path}: damaged: {shortened(str(error), 100)}") from None

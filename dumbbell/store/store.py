@@ -1,0 +1,331 @@
+"""The store: a folder in which runs are kept, found again by the hash of what decides them.
+
+```
+store.json                   format of the store
+experiments/<id>.json        each experiment with its runs
+journal/<writer>.log         finished runs not yet in a segment; locked while its writer lives
+segments/<id>/*.parquet      small tables of many runs; manifest.json has checksums of all of them
+runs/<id>.<table>.parquet    tables over time, of one run, where they are kept
+runs/<id>.pcapng             what passed its taps, where it was captured
+.<name>.<writer>.tmp         not yet complete; abandoned if the writer's journal is not locked
+```
+
+A finished run is in the journal before it is reported as finished; `fsync` happens at most once
+a second. Several processes may write to one store at once, and create it. Checksums of a run's
+files are compared before it counts as done, and before it is read. Where nothing is to be written,
+nothing is opened for writing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import shlex
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from dumbbell.errors import StoreError, nearest_name, shortened
+from dumbbell.files.whole import sync_path, write_file
+from dumbbell.results import ExperimentInfo, Results, StoredResults
+from dumbbell.runs import Run, RunResult
+from dumbbell.store.adopt import adopt
+from dumbbell.store.files import is_refused, mark_of
+from dumbbell.store.index import Damage, Index, Kept, Sound
+from dumbbell.store.journal import Entry, Journal
+from dumbbell.store.large import StoredTables
+from dumbbell.store.place import MARK, begin_writing, check_format, check_name, create, is_store
+from dumbbell.store.record_files import read_all, read_one, record_path
+from dumbbell.store.records import Planned, Record, index, placed, record_id
+from dumbbell.store.segments import write_segment
+from dumbbell.store.tables import LARGE, SMALL, empty, frames_of, parquet
+
+SEGMENT_RUNS = 512
+SEGMENT_BYTES = 64 << 20
+SYNC_S = 1.0
+
+
+class Store:
+    """An open store. `StoreError` from any method is one message for the user."""
+
+    def __init__(self, path: Path, *, write: bool) -> None:
+        check_name(path)
+        self.path = path
+        self._write = write
+        self._journal: Journal | None = None
+        self._entries: list[Entry] = []
+        self._bytes = 0
+        self._unsynced: list[Path] = []
+        self._synced_at = 0.0
+        self._known: set[str] = set()
+        self._sound = Sound(path)
+        with self._clear("opened"):
+            self._open()
+
+    # Opening and closing
+
+    def _open(self) -> None:
+        if not (self.path / MARK).exists():
+            if self._write:
+                self._journal = create(self.path)
+            elif is_store(self.path):
+                raise StoreError(f"{self.path / MARK}: missing; {self.run_again('')} repairs it")
+            else:
+                raise StoreError(f"{self.path}: not a store of Dumbbell")
+        check_format(self.path)
+        if self._write:
+            adopt(self.path, self._journal, self._sound)
+        self._index = Index(self.path, self._sound)
+        self._known = self._index.runs()
+
+    def prepare(self) -> None:
+        """Begins to write: where the store cannot be written, that is said before anything runs."""
+        with self._clear("written"):
+            self._writer()
+
+    def _writer(self) -> Journal:
+        if not self._write:
+            raise StoreError(f"{self.path}: the store is open for reading")
+        if self._journal is None:
+            self._journal = begin_writing(self.path)
+        return self._journal
+
+    @contextlib.contextmanager
+    def _clear(self, what: str) -> Iterator[None]:
+        """Turns errors of the system into one clear message."""
+        try:
+            yield
+        except OSError as error:
+            reason = error.strerror or str(error)
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                reason = "the disk is full"
+            kept = "; finished runs are kept" if self._known else ""
+            raise StoreError(f"{self.path}: the store cannot be {what}: {reason}{kept}") from None
+        except pl.exceptions.PolarsError as error:
+            raise StoreError(f"{self.path}: damaged: {shortened(str(error), 100)}") from None
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Seals the journal. If that fails, the journal stays and is sealed the next time."""
+        if self._journal is None:
+            return
+        journal, self._journal = self._journal, None
+        try:
+            with self._clear("written"):
+                self._sync_files()
+                if self._entries:
+                    journal.sync()
+                    write_segment(self.path, self._entries, journal.owner)
+                journal.remove()
+        finally:
+            journal.close()
+            self._entries = []
+
+    # Runs
+
+    def __contains__(self, run: str) -> bool:
+        return run in self._known
+
+    def check(self, runs: Collection[str]) -> list[Damage]:
+        """Reads all that is kept of some runs and compares checksums.
+
+        What is damaged is not in the store any more, until it is added again. Returns why.
+        """
+        with self._clear("read"):
+            found = self._index.named() & set(runs)
+            whole, damages = self._index.sound(found)
+        self._known -= found - set(whole)
+        return damages + self._index.unread(set(runs) - set(whole))
+
+    def digest(self, run: str) -> str | None:
+        """The digest that was recorded of a run, damaged or not; None if it cannot be read."""
+        with self._clear("read"):
+            return self._index.digest(run)
+
+    def add(self, run: Run, engine: str, version: str, result: RunResult) -> None:
+        """Keeps a finished run. When this returns, the run survives the end of the process."""
+        with self._clear("written"):
+            journal = self._writer()
+            files = dict(self._keep_files(run.id, result, journal))
+            fields = {
+                "run": run.id,
+                "engine": engine,
+                "engine_version": version,
+                "digest": result.digest,
+                "wall_s": result.wall_s,
+                "packets": result.packets,
+                "events": result.events,
+                "scenario": run.scenario,
+                "files": files,
+            }
+            small = {name: result.tables[name] for name in SMALL if name in result.tables}
+            entry = Entry(fields, small)
+            journal.append(entry)
+            self._known.add(run.id)
+            self._entries.append(entry)
+            self._bytes += sum(map(len, small.values())) + len(run.scenario)
+            self.tick()
+            if len(self._entries) >= SEGMENT_RUNS or self._bytes >= SEGMENT_BYTES:
+                self._rotate(journal)
+
+    def _keep_files(
+        self, run: str, result: RunResult, journal: Journal
+    ) -> Iterator[tuple[str, tuple[int, str]]]:
+        """Writes the tables over time and the capture of a run; their names and marks."""
+        written: dict[str, bytes] = {}
+        for name in LARGE:
+            if name in result.tables:
+                frame = pl.read_ipc_stream(result.tables[name])
+                if frame.height:
+                    written[f"{run}.{name}.parquet"] = parquet(frame)
+        if result.capture is not None:
+            written[self._capture_of(run).name] = result.capture
+        for name, data in written.items():
+            path, mark = self.path / "runs" / name, mark_of(data)
+            write_file(path, data, sync=False, owner=journal.owner)
+            self._unsynced.append(path)
+            self._sound.trust(name, mark)
+            yield name, (mark.size, mark.hash)
+
+    def _capture_of(self, run: str) -> Path:
+        return self.path / "runs" / f"{run}.pcapng"
+
+    def capture(self, run: str) -> Path | None:
+        """The capture of a run, as pcapng; None if there is none."""
+        path = self._capture_of(run)
+        return path if path.is_file() else None
+
+    def tick(self) -> None:
+        """Makes finished runs survive a power failure, if a second has passed since the last
+        time. Call it now and then."""
+        if self._journal is not None and time.monotonic() - self._synced_at >= SYNC_S:
+            with self._clear("written"):
+                self._sync_files()
+                self._journal.sync()
+            self._synced_at = time.monotonic()
+
+    def _sync_files(self) -> None:
+        for path in self._unsynced:
+            sync_path(path)
+        if self._unsynced:
+            sync_path(self.path / "runs")
+        self._unsynced = []
+
+    def _rotate(self, journal: Journal) -> None:
+        """Moves the journal's runs to a segment; a new journal begins."""
+        self._sync_files()
+        write_segment(self.path, self._entries, journal.owner)
+        self._journal = Journal.create(self.path / "journal")
+        self._entries = []
+        self._bytes = 0
+        journal.remove()
+
+    # Experiments and results
+
+    def record(
+        self,
+        info: ExperimentInfo,
+        engine: str,
+        overrides: Mapping[str, Sequence[str]],
+        runs: Iterable[Planned],
+        file: str = "",
+    ) -> str:
+        """Notes an experiment and its runs, done or not; returns its id.
+
+        The same experiment run again is written only to be the last; a store that is read-only
+        stays as it is.
+        """
+        key = record_id(info, overrides, engine)
+        others = [record for record in self._records()[0] if record.id != key]
+        order = 1 + max((record.order for record in others), default=0)
+        made = Record(key, info, engine, overrides, time.time_ns(), tuple(runs), order, file)
+        path = record_path(self.path, key)
+        with self._clear("written"):
+            before = read_one(path)[0]
+            same = before is not None and before.fields() == made.fields()
+            if same and before is not None and before.order >= order:
+                return key
+            try:
+                write_file(path, made.encoded(), sync=True, owner=self._writer().owner)
+            except OSError as error:
+                if not (same and is_refused(error)):
+                    raise
+        return key
+
+    def experiments(self) -> list[Record]:
+        """All experiments, the one run last at the end. Raises `StoreError` if one is damaged."""
+        records, wrong = self._records()
+        if wrong:
+            raise StoreError(f"{wrong[0]}; {self.run_again('')} repairs it, with its file")
+        return records
+
+    def _records(self) -> tuple[list[Record], list[Damage]]:
+        with self._clear("read"):
+            return read_all(self.path, self._index.segments)
+
+    def results(self, experiment: str | Record | None = None) -> Results:
+        """The results of an experiment, as far as its runs are done.
+
+        Args:
+            experiment: Its name, its id or its record; None: the one run last.
+
+        Raises:
+            StoreError: There is no such experiment, or the store cannot be read, or something of
+                the experiment's runs is damaged.
+        """
+        record = experiment if isinstance(experiment, Record) else self._chosen(experiment)
+        wanted = {one.run for one in record.runs}
+        with self._clear("read"):
+            self._index = Index(self.path, self._sound)
+            kept, damages = self._index.sound(wanted)
+            self._known = self._index.runs() - (wanted - set(kept))
+            if missing := wanted - set(kept):
+                damages += self._index.unread(missing)
+            if damages:
+                others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
+                raise StoreError(f"{damages[0]}{others}; {self._mended(record.file)}")
+            found = self._small(kept)
+        design = index(record)
+        tables = {name: placed(design, frame) for name, frame in found.items()}
+        return StoredResults.of(record.info, tables, StoredTables(self.path, kept, design))
+
+    def run_again(self, file: str) -> str:
+        """The command that runs an experiment into this store, for messages."""
+        name = shlex.quote(file) if file else "FILE"
+        return f"`dumbbell run {name} --store {shlex.quote(str(self.path))}`"
+
+    def _mended(self, file: str) -> str:
+        store = shlex.quote(str(self.path))
+        return f"{self.run_again(file)} repairs it, or `dumbbell store repair {store}`"
+
+    def _chosen(self, experiment: str | None) -> Record:
+        if experiment is not None:
+            one, _ = read_one(record_path(self.path, experiment))
+            if one is not None:
+                return one
+        records = self.experiments()
+        fitting = [r for r in records if experiment is None or experiment in (r.info.name, r.id)]
+        if fitting:
+            return fitting[-1]
+        if not records:
+            raise StoreError(f"{self.path}: no experiment was run here")
+        names = [record.info.name for record in records]
+        near = nearest_name(experiment or "", names)
+        hint = f"; did you mean {near}?" if near is not None else ""
+        raise StoreError(
+            f"{self.path}: no experiment {experiment!r}{hint}; there are {', '.join(names)}"
+        )
+
+    def _small(self, kept: Mapping[str, Kept]) -> dict[str, pl.DataFrame]:
+        parts = self._index.small(kept)
+        rest = [one.entry for one in kept.values() if one.entry is not None]
+        for name, frame in frames_of(rest).items():
+            parts.setdefault(name, []).append(frame)
+        return {name: pl.concat(parts.get(name) or [empty(name)]) for name in (*SMALL, "runs")}

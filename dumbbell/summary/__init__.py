@@ -1,0 +1,1 @@
+"""The tables that `dumbbell run` prints: an overview, latency under load, page loads."""

@@ -1,0 +1,95 @@
+"""What `dumbbell run` shows of experiments with probes: each cell under load."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from rich.table import Table
+
+from dumbbell.metrics import METRICS, Metric, Tables
+from dumbbell.metrics.numbers import number, with_error
+from dumbbell.metrics.statistics import interval
+
+#: Column → heading, metric, and which of its flows count; of several the mean, of speech the worst.
+COLUMNS: dict[str, tuple[str, str, str]] = {
+    "upload_mbps": ("up\nMbit/s", "upload_mbps", ""),
+    "download_mbps": ("down\nMbit/s", "download_mbps", ""),
+    "idle_ms": ("idle\nRTT ms", "latency_idle_ms", "ping"),
+    "loaded_ms": ("loaded\nRTT ms", "latency_ms", "ping"),
+    "p95_ms": ("p95\nRTT ms", "latency_p95_ms", "ping"),
+    "lost_share": ("probes\nlost", "probe_loss_ratio", "ping"),
+    "rpm": ("RPM", "rpm", ""),
+    "voice_mos": ("speech\nMOS", "voice_mos", ""),
+}
+
+
+def rows(results: Tables) -> list[dict[str, Any]]:
+    """One row per cell: factors, columns with `_low` and `_high` (95 %); none without probes."""
+    if not results.has("probes"):
+        return []
+    factors = list(results.experiment.factors)
+    columns = {
+        name: _of_cells(results, METRICS[metric], kind)
+        for name, (_, metric, kind) in COLUMNS.items()
+    }
+    done: list[dict[str, Any]] = []
+    for cell in results.flows.select(factors or "run").unique(maintain_order=True).iter_rows():
+        row: dict[str, Any] = dict(zip(factors, cell, strict=False))
+        for name, found in columns.items():
+            low, mean, high = found.get(cell if factors else (), (None, None, None))
+            row |= {name: mean, f"{name}_low": low, f"{name}_high": high}
+        done.append(row)
+        if not factors:
+            break
+    return done
+
+
+Interval = tuple[float | None, float | None, float | None]
+
+
+def _of_cells(results: Tables, metric: Metric, kind: str) -> dict[tuple[object, ...], Interval]:
+    """Low, mean and high of a metric by cell."""
+    factors = list(results.experiment.factors)
+    frame = metric.measure(results).filter(pl.col("value").is_not_nan())
+    if kind:
+        frame = frame.filter(pl.col("kind") == kind)
+    worst = pl.col("value").min() if metric.name == "voice_mos" else pl.col("value").mean()
+    runs = frame.group_by([*factors, "repeat"], maintain_order=True).agg(worst)
+    cells: dict[tuple[object, ...], list[float]] = {}
+    for *cell, _, value in runs.sort("repeat", maintain_order=True).iter_rows():
+        cells.setdefault(tuple(cell), []).append(value)
+    return {cell: _interval(values) for cell, values in cells.items()}
+
+
+def _interval(values: list[float]) -> Interval:
+    found = interval(values)
+    known = found.low == found.low
+    return (found.low if known else None, found.mean, found.high if known else None)
+
+
+def table(results: Tables) -> Table | None:
+    """The rows for a terminal; None without probes."""
+    every = rows(results)
+    if not every:
+        return None
+    names = [name for name in COLUMNS if any(row[name] is not None for row in every)]
+    shown = Table(title="Under load", title_justify="left")
+    for factor in results.experiment.factors:
+        shown.add_column(factor)
+    for name in names:
+        shown.add_column(COLUMNS[name][0], justify="right")
+    for row in every:
+        levels = (row[factor] for factor in results.experiment.factors)
+        shown.add_row(*levels, *(text(row, name) for name in names))
+    return shown
+
+
+def text(row: dict[str, Any], name: str) -> str:
+    """A column of a row, with its interval."""
+    mean, low, high = (row[name + end] for end in ("", "_low", "_high"))
+    if mean is None:
+        return "–"
+    if low is None or high is None or high <= low:
+        return number(mean)
+    return with_error(mean, max(high - mean, mean - low))

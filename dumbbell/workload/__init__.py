@@ -1,0 +1,1 @@
+"""Workloads: experiments made of captures (`derive`, `file`) and of HAR files (`har`)."""
