@@ -2,8 +2,8 @@
 //! spent or memory is gone. Packets of a flow follow from its share of what its path lets through, from
 //! its window over the round trip, and from what its application sends; rows from what is recorded.
 
-use crate::route::Routes;
-use crate::shaper::OPPORTUNITY_BYTES;
+use crate::network::link::shaper::OPPORTUNITY_BYTES;
+use crate::network::route::Routes;
 use dumbbell_model::paths::far_end;
 use dumbbell_model::scenario::{Flow, Pipe, Scenario, Shaper, Stretch, Tcp, Traffic};
 use dumbbell_model::tables::{Kind, HOPS, PACKETS, PROBES, QUEUES, SAMPLES};

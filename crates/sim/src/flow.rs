@@ -1,8 +1,8 @@
 //! A flow at run time: whose it is, and what the network counts of it.
 
-use crate::arrived::Arrived;
 use crate::endpoint::Place;
-use crate::reorder::Reorder;
+use crate::record::arrived::Arrived;
+use crate::record::reordering::Reorder;
 use dumbbell_model::Time;
 
 /// A flow at run time.

@@ -5,29 +5,14 @@
 extern crate self as dumbbell_sim;
 
 mod arena;
-mod arrived;
 mod budget;
-mod capture;
 mod endpoint;
 mod events;
-mod fetch_ahead;
 mod flow;
-mod hops;
-mod ip_fragment;
-mod lookahead;
-mod loss;
-mod multipath;
-mod neighbour;
-mod pipe;
-mod pipe_stats;
+mod network;
 mod qdisc;
 mod record;
-mod reorder;
-mod resolve;
-mod route;
 mod setup;
-mod shaper;
-mod transport;
 mod world;
 
 pub use budget::{budget, Budget};

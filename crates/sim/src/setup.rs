@@ -1,20 +1,20 @@
 //! From a scenario and a seed to a world ready to run.
 
 use crate::arena::Arena;
-use crate::capture::Capture;
 use crate::endpoint::{self, Outbox, FLOW_TIMERS};
 use crate::events::EventQueue;
 use crate::flow::FlowState;
-use crate::hops::Hops;
-use crate::ip_fragment::Reassembly;
-use crate::lookahead::patient;
-use crate::loss::{LossModel, PolicerState};
-use crate::neighbour::Neighbours;
-use crate::pipe::{Pipe, PipeParts, Shaper};
+use crate::network::ip_fragment::Reassembly;
+use crate::network::link::loss::{LossModel, PolicerState};
+use crate::network::link::shaper::{DeliveryTrace, TokenBucket};
+use crate::network::link::{Pipe, PipeParts, Shaper};
+use crate::network::lookahead::patient;
+use crate::network::neighbour::Neighbours;
+use crate::network::route::Routes;
 use crate::qdisc::Qdisc;
+use crate::record::capture::Capture;
+use crate::record::hops::Hops;
 use crate::record::Recorder;
-use crate::route::Routes;
-use crate::shaper::{DeliveryTrace, TokenBucket};
 use crate::world::{World, PIPE_SOURCES};
 use dumbbell_capture::Taps;
 use dumbbell_model::rng::Rng;

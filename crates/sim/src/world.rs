@@ -1,17 +1,17 @@
 //! The running simulation: dispatches events, moves packets between nodes, lets endpoints act.
 
 use crate::arena::{Arena, Handle};
-use crate::capture::Capture;
 use crate::endpoint::{Arrival, Endpoint, Ends, Io, Outbox, Outgoing, Run, Timer, FLOW_TIMERS};
 use crate::events::{EventQueue, Source};
 use crate::flow::FlowState;
-use crate::hops::Hops;
-use crate::ip_fragment::{defragment, Reassembly};
-use crate::loss::{DropReason, LossModel};
-use crate::neighbour::Neighbours;
-use crate::pipe::{Offered, Pipe, Release};
+use crate::network::ip_fragment::{defragment, Reassembly};
+use crate::network::link::loss::{DropReason, LossModel};
+use crate::network::link::{Offered, Pipe, Release};
+use crate::network::neighbour::Neighbours;
+use crate::network::route::Routes;
+use crate::record::capture::Capture;
+use crate::record::hops::Hops;
 use crate::record::Recorder;
-use crate::route::Routes;
 use crate::{Monitor, RunError};
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::NodeKind;

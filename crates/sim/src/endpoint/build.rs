@@ -1,9 +1,9 @@
 //! The endpoints of a scenario, and which flows are theirs.
 
+use super::mptcp::ends::Multipath;
 use super::page::Page;
 use super::ping::PingEnds;
-use super::subflow::Multipath;
-use super::tcp::Tcp;
+use super::tcp::ends::Tcp;
 use super::udp::UdpEnds;
 use super::{Ends, Life};
 use crate::setup::{options, Nodes};

@@ -3,9 +3,9 @@
 //! ([`Endpoint`]). No other module knows which kinds there are.
 
 mod build;
+pub(crate) mod mptcp;
 mod page;
 mod ping;
-pub(crate) mod subflow;
 pub(crate) mod tcp;
 mod udp;
 
@@ -231,9 +231,9 @@ pub(crate) trait Endpoint {
 
 /// All kinds of endpoints.
 pub(crate) enum Ends {
-    Tcp(Box<tcp::Tcp>),
+    Tcp(Box<tcp::ends::Tcp>),
     Page(Box<page::Page>),
-    Multipath(Box<subflow::Multipath>),
+    Multipath(Box<mptcp::ends::Multipath>),
     Udp(Box<udp::UdpEnds>),
     Ping(Box<ping::PingEnds>),
 }
@@ -292,7 +292,7 @@ impl Endpoint for Ends {
 #[cfg(test)]
 impl Ends {
     /// The connection of Multipath TCP that it is, if it is one.
-    pub(crate) fn multipath(&self) -> Option<&subflow::Multipath> {
+    pub(crate) fn multipath(&self) -> Option<&mptcp::ends::Multipath> {
         match self {
             Self::Multipath(multipath) => Some(multipath),
             Self::Tcp(_) | Self::Page(_) | Self::Udp(_) | Self::Ping(_) => None,

@@ -2,11 +2,11 @@
 //! visit (`crates/web`), and what it asks for is done.
 
 use super::build::Setup;
-use super::tcp::{drain_sender, receiver_deadline, sender_deadline, TcpEnds};
+use super::tcp::ends::{drain_sender, receiver_deadline, sender_deadline, TcpEnds};
 use super::{Arrival, Deadline, Endpoint, Outbox, Report, Run, Timer, Touched};
-use crate::transport::duplex::End;
-use crate::transport::receiver::Receiver;
-use crate::transport::sender::Sender;
+use crate::endpoint::tcp::duplex::End;
+use crate::endpoint::tcp::receiver::Receiver;
+use crate::endpoint::tcp::sender::Sender;
 use dumbbell_model::scenario::{Flow, Sink, Traffic};
 use dumbbell_model::writer::Writer;
 use dumbbell_model::Time;

@@ -3,7 +3,7 @@
 
 use super::scheduler::{self, Pick, Schedule, Stream, View};
 use super::Subflows;
-use crate::transport::wheel::{Tick, Timer};
+use crate::endpoint::tcp::wheel::{Tick, Timer};
 use dumbbell_cc::CaState;
 use dumbbell_model::scenario::Connection;
 use dumbbell_model::writer::Writer;

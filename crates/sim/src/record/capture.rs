@@ -2,8 +2,8 @@
 //! whether it was overtaken or copied on the way, whether that was needless, and where and
 //! why a packet was dropped later.
 
-use crate::multipath::connection::subflow_of;
-use crate::multipath::SubflowOf;
+use crate::endpoint::mptcp::connection::subflow_of;
+use crate::endpoint::mptcp::SubflowOf;
 use dumbbell_model::paths::addresses;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{EchoProtocol, Flow, Scenario, Traffic};

@@ -1,9 +1,14 @@
 //! Result tables: what was recorded over time, and the totals at the end.
 
+pub(crate) mod arrived;
+pub(crate) mod capture;
+pub(crate) mod hops;
+pub(crate) mod reordering;
+
 use crate::endpoint::{Endpoint, Ends, Report, Run};
 use crate::flow::FlowState;
-use crate::loss::DropReason;
-use crate::pipe::Pipe;
+use crate::network::link::loss::DropReason;
+use crate::network::link::Pipe;
 use crate::world::World;
 use dumbbell_model::scenario::{Flow, Sampling};
 use dumbbell_model::tables::{

@@ -1,10 +1,10 @@
 //! Rows of the result tables for connections: what their subflows come to, and what only they have.
 
 use super::Connection;
-use crate::endpoint::subflow::Multipath;
+use crate::endpoint::mptcp::ends::Multipath;
+use crate::endpoint::tcp::sender::Sender;
 use crate::endpoint::Run;
 use crate::record::ns;
-use crate::transport::sender::Sender;
 use dumbbell_model::tables::{ConnectionRow, Float, FlowRow, Int, SampleRow, TransferRow};
 use dumbbell_model::Time;
 

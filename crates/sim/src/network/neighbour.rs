@@ -7,7 +7,7 @@
 //! routers re-validate: a host's entries are confirmed by TCP's progress all the time.
 
 use crate::arena::Handle;
-use crate::transport::wheel::Tick;
+use crate::endpoint::tcp::wheel::Tick;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::NeighbourDiscovery;
 use dumbbell_model::{Span, Time};

@@ -1,11 +1,13 @@
 //! A connection of Multipath TCP and its subflows.
 
-use super::build::Setup;
-use super::tcp::{receiver_deadline, sender_deadline, TcpEnds, BEGIN_STOP, RECEIVER, SENDER};
-use super::{Arrival, Deadline, Endpoint, Life, Outbox, Report, Run, Timer, Touched};
-use crate::multipath::connection::{role, subflow_of};
-use crate::multipath::{Connection, Stage, Subflows};
-use crate::transport::sender::Phase;
+use crate::endpoint::build::Setup;
+use crate::endpoint::mptcp::connection::{role, subflow_of};
+use crate::endpoint::mptcp::{Connection, Stage, Subflows};
+use crate::endpoint::tcp::ends::{
+    receiver_deadline, sender_deadline, TcpEnds, BEGIN_STOP, RECEIVER, SENDER,
+};
+use crate::endpoint::tcp::sender::Phase;
+use crate::endpoint::{Arrival, Deadline, Endpoint, Life, Outbox, Report, Run, Timer, Touched};
 use dumbbell_model::scenario::{self, Flow, Sink, Tcp, Traffic};
 use dumbbell_model::writer::Writer;
 use dumbbell_model::Time;
@@ -52,7 +54,11 @@ fn subflow(setup: Setup<'_>, number: u32, flow: &Flow) -> Option<TcpEnds> {
 }
 
 impl Multipath {
-    pub(super) fn new(setup: Setup<'_>, spec: &scenario::Connection, flows: &[u32]) -> Self {
+    pub(in crate::endpoint) fn new(
+        setup: Setup<'_>,
+        spec: &scenario::Connection,
+        flows: &[u32],
+    ) -> Self {
         let flow = |number: u32| &setup.scenario.flows[number as usize];
         let first = flow(flows[0]);
         let writer = Writer::new(spec.source, setup.rng(first, "source"));

@@ -2,9 +2,9 @@
 //! window for all subflows (net/mptcp/protocol.c).
 
 use super::Subflows;
-use crate::transport::reassembly::Reassembly;
-use crate::transport::receiver::Receiver;
-use crate::transport::subflow::Shared;
+use crate::endpoint::tcp::reassembly::Reassembly;
+use crate::endpoint::tcp::receiver::Receiver;
+use crate::endpoint::tcp::subflow::Shared;
 use dumbbell_model::scenario::Sink;
 use dumbbell_model::{ReceiveBuffer, Span, TcpOptions, Time};
 use dumbbell_packet::SackBlock;

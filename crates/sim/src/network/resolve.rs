@@ -1,8 +1,8 @@
 //! Address resolution in the running world: which pipe may be taken, and ARP's packets.
 
 use crate::arena::Handle;
-use crate::loss::DropReason;
-use crate::neighbour::{Lookup, Neighbours};
+use crate::network::link::loss::DropReason;
+use crate::network::neighbour::{Lookup, Neighbours};
 use crate::world::World;
 use dumbbell_model::scenario::NodeKind;
 use dumbbell_packet::frame::{ARP_FRAME_BYTES, NO_FLOW};

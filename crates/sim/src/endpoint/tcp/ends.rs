@@ -1,11 +1,13 @@
 //! A TCP connection whose data goes one way: who sends it, who gets it.
 
-use super::build::Setup;
-use super::{Arrival, Deadline, Endpoint, Life, Outbox, Outgoing, Report, Run, Timer, Touched};
+use crate::endpoint::build::Setup;
+use crate::endpoint::tcp::receiver::Receiver;
+use crate::endpoint::tcp::sender::{Phase, Sender};
+use crate::endpoint::{
+    Arrival, Deadline, Endpoint, Life, Outbox, Outgoing, Report, Run, Timer, Touched,
+};
 use crate::flow::FlowState;
 use crate::record::ns;
-use crate::transport::receiver::Receiver;
-use crate::transport::sender::{Phase, Sender};
 use dumbbell_cc::CaState;
 use dumbbell_model::scenario::{self, Flow, Traffic};
 use dumbbell_model::tables::{Float, FlowRow, Int, SampleRow, TransferRow};
@@ -14,10 +16,10 @@ use dumbbell_model::Time;
 use dumbbell_packet::{Body, Segment};
 
 /// The application begins or stops. It comes before the timers of what that makes.
-pub(super) const BEGIN_STOP: usize = 0;
+pub(in crate::endpoint) const BEGIN_STOP: usize = 0;
 /// Timers of the sending end, and of the receiving one.
-pub(super) const SENDER: usize = 1;
-pub(super) const RECEIVER: usize = 2;
+pub(in crate::endpoint) const SENDER: usize = 1;
+pub(in crate::endpoint) const RECEIVER: usize = 2;
 
 /// Both ends of a connection, as far as the flow's own data goes.
 pub(crate) struct TcpEnds {
@@ -28,7 +30,7 @@ pub(crate) struct TcpEnds {
 }
 
 /// Segment of an endpoint, as a packet to be sent.
-pub(super) fn outgoing(
+pub(in crate::endpoint) fn outgoing(
     flow: u32,
     sender: Option<&Sender>,
     outward: bool,
@@ -46,17 +48,22 @@ pub(super) fn outgoing(
 }
 
 /// Hands over what a sender has made.
-pub(super) fn drain_sender(flow: u32, outward: bool, sender: &mut Sender, out: &mut Outbox) {
+pub(in crate::endpoint) fn drain_sender(
+    flow: u32,
+    outward: bool,
+    sender: &mut Sender,
+    out: &mut Outbox,
+) {
     let mut made = core::mem::take(&mut sender.out);
     out.extend(made.drain(..).map(|segment| outgoing(flow, Some(sender), outward, segment)));
     sender.out = made;
 }
 
-pub(super) fn sender_deadline(sender: &mut Sender, set: &mut u64) -> Deadline {
+pub(in crate::endpoint) fn sender_deadline(sender: &mut Sender, set: &mut u64) -> Deadline {
     Deadline { at: sender.next_deadline(), wheel: sender.wheel_turn(set), exact: false }
 }
 
-pub(super) fn receiver_deadline(receiver: &mut Receiver, set: &mut u64) -> Deadline {
+pub(in crate::endpoint) fn receiver_deadline(receiver: &mut Receiver, set: &mut u64) -> Deadline {
     Deadline { at: receiver.next_deadline(), wheel: receiver.wheel_turn(set), exact: false }
 }
 
@@ -81,7 +88,12 @@ fn state_name(state: CaState) -> &'static str {
 }
 
 impl TcpEnds {
-    pub(super) fn new(setup: Setup<'_>, number: u32, flow: &Flow, tcp: &scenario::Tcp) -> Self {
+    pub(in crate::endpoint) fn new(
+        setup: Setup<'_>,
+        number: u32,
+        flow: &Flow,
+        tcp: &scenario::Tcp,
+    ) -> Self {
         let [sending, receiving] = setup.options(flow);
         let rng = setup.rng(flow, "cc");
         let writer = Writer::new(tcp.source, setup.rng(flow, "source"));
@@ -97,24 +109,24 @@ impl TcpEnds {
     }
 
     /// Hands over what the sending end has made.
-    pub(super) fn drain_sender(&mut self, out: &mut Outbox) {
+    pub(in crate::endpoint) fn drain_sender(&mut self, out: &mut Outbox) {
         drain_sender(self.flow, true, &mut self.sender, out);
     }
 
     /// Hands over what the receiving end has made.
-    pub(super) fn drain_receiver(&mut self, out: &mut Outbox) {
+    pub(in crate::endpoint) fn drain_receiver(&mut self, out: &mut Outbox) {
         let flow = self.flow;
         out.extend(self.receiver.out.drain(..).map(|made| outgoing(flow, None, false, made)));
     }
 
     /// Payload that arrived in order.
-    pub(super) fn delivered_bytes(&self) -> u64 {
+    pub(in crate::endpoint) fn delivered_bytes(&self) -> u64 {
         let fin = u64::from(self.sender.fin && self.receiver.rcv_nxt > self.sender.write_seq);
         self.receiver.rcv_nxt - fin
     }
 
     /// A sample of the sender's window for the flow's means. False if there will be no other.
-    pub(super) fn sample_window(&mut self) -> bool {
+    pub(in crate::endpoint) fn sample_window(&mut self) -> bool {
         let sender = &self.sender;
         if matches!(sender.phase, Phase::Finished(_) | Phase::GivenUp(_)) {
             return false;
@@ -131,7 +143,7 @@ impl TcpEnds {
     }
 
     /// The sender's state now.
-    pub(super) fn sample(&self, row: &mut SampleRow) {
+    pub(in crate::endpoint) fn sample(&self, row: &mut SampleRow) {
         let sender = &self.sender;
         let paced = sender.window.pacing && sender.window.pacing_rate != u64::MAX;
         let minimum = sender.rtt.min_us();
@@ -162,7 +174,7 @@ impl TcpEnds {
     }
 
     /// What the flow came to.
-    pub(super) fn totals(&self, run: &Run<'_>, row: &mut FlowRow) {
+    pub(in crate::endpoint) fn totals(&self, run: &Run<'_>, row: &mut FlowRow) {
         let (spec, flow) = self.spec(run);
         if let Traffic::Tcp(traffic) = &spec.traffic {
             row.congestion_control = traffic.congestion_control.entry().name.to_owned();
@@ -226,7 +238,12 @@ pub(crate) struct Tcp {
 }
 
 impl Tcp {
-    pub(super) fn new(setup: Setup<'_>, number: u32, flow: &Flow, tcp: &scenario::Tcp) -> Self {
+    pub(in crate::endpoint) fn new(
+        setup: Setup<'_>,
+        number: u32,
+        flow: &Flow,
+        tcp: &scenario::Tcp,
+    ) -> Self {
         let (ends, life) = (TcpEnds::new(setup, number, flow, tcp), setup.life(flow));
         Self { ends, life, touched: 0, begins: false }
     }

@@ -6,12 +6,15 @@
 //! of arrival. The token bucket, netem and traces keep one event, for the head of their queue.
 
 mod line;
+pub(crate) mod loss;
+pub(crate) mod shaper;
+pub(crate) mod stats;
 
 use crate::arena::{Arena, Handle};
-use crate::loss::{DropReason, LossModel, PolicerState};
-use crate::pipe_stats::PipeStats;
+use crate::network::link::loss::{DropReason, LossModel, PolicerState};
+use crate::network::link::shaper::{DeliveryTrace, TokenBucket};
+use crate::network::link::stats::PipeStats;
 use crate::qdisc::{Head, Inside, Qdisc, Queued, Verdicts};
-use crate::shaper::{DeliveryTrace, TokenBucket};
 use dumbbell_model::queue::Queue;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{AckAggregation, Change, Reordering};

@@ -4,6 +4,7 @@ mod abc;
 pub(crate) mod ack;
 pub(crate) mod duplex;
 pub(crate) mod ecn;
+pub(crate) mod ends;
 mod fack;
 mod handshake;
 pub(crate) mod host_queue;

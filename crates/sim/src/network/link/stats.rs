@@ -1,6 +1,6 @@
 //! What a pipe counts.
 
-use crate::loss::DropReason;
+use crate::network::link::loss::DropReason;
 use dumbbell_model::Span;
 
 /// Counters for the `pipes` and `queues` tables.

@@ -5,8 +5,8 @@
 //! than it would be: only where two events meet in one picosecond could their order be another.
 
 use crate::arena::Handle;
-use crate::pipe::Pipe;
-use crate::route::Routes;
+use crate::network::link::Pipe;
+use crate::network::route::Routes;
 use crate::world::World;
 use dumbbell_model::Scenario;
 use prefetch_index::prefetch_index;

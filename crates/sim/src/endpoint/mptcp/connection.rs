@@ -4,9 +4,9 @@
 use super::receive::DataReceiver;
 use super::send::{Context, DataSender};
 use super::{Connection, Stage, SubflowOf, Subflows};
-use crate::transport::receiver::Receiver;
-use crate::transport::sender::Sender;
-use crate::transport::subflow::Role;
+use crate::endpoint::tcp::receiver::Receiver;
+use crate::endpoint::tcp::sender::Sender;
+use crate::endpoint::tcp::subflow::Role;
 use dumbbell_cc::coupled;
 use dumbbell_model::scenario::{self, Scenario, Traffic};
 use dumbbell_model::writer::Writer;

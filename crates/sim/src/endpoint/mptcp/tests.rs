@@ -2,10 +2,10 @@
 //! has a content of its own; what a subflow carries is what the connection put there, and what the
 //! receiver makes of it, it makes by the mappings that came in segments.
 
-#[path = "../../tests/lab/mod.rs"]
+#[path = "../../../tests/lab/mod.rs"]
 mod lab;
 
-use crate::endpoint::subflow::Multipath;
+use crate::endpoint::mptcp::ends::Multipath;
 use crate::endpoint::Ends;
 use crate::world::World;
 use dumbbell_model::scenario::{Algorithm, Change, Loss, Reordering, Scenario, Scheduler, Source};

@@ -1,9 +1,10 @@
 //! Multipath TCP (RFC 8684) above its subflows, as Linux has it (net/mptcp/protocol.c): one stream of
 //! bytes, which `send` gives to subflows as a `scheduler` decides (once more, in `reinject`) and `receive` puts
-//! together again; `connection` is both. The subflows themselves are connections of `transport`;
-//! `endpoint/subflow` lets the world act on all of them.
+//! together again; `connection` is both. The subflows themselves are connections of `endpoint/tcp`;
+//! `ends` lets the world act on all of them.
 
 pub(crate) mod connection;
+pub(crate) mod ends;
 pub(crate) mod receive;
 mod record;
 mod reinject;
@@ -12,9 +13,9 @@ pub(crate) mod send;
 #[cfg(test)]
 mod tests;
 
-use crate::endpoint::tcp::TcpEnds;
-use crate::transport::receiver::Receiver;
-use crate::transport::sender::Sender;
+use crate::endpoint::tcp::ends::TcpEnds;
+use crate::endpoint::tcp::receiver::Receiver;
+use crate::endpoint::tcp::sender::Sender;
 use receive::DataReceiver;
 use send::DataSender;
 

@@ -3,7 +3,7 @@
 
 use super::send::{Context, DataSender, RTO_MIN_MS};
 use super::Subflows;
-use crate::transport::sender::{Pending, Phase};
+use crate::endpoint::tcp::sender::{Pending, Phase};
 use dumbbell_model::Time;
 
 /// Time-outs of the connection without a word from a subflow, above which it is taken to be dead
