@@ -1,5 +1,5 @@
-//! Balia, balanced linked adaptation: Peng, Walid, Hwang, Low, "Multipath TCP: Analysis, Design, and
-//! Implementation", IEEE/ACM ToN 24(1), 2016, as draft-walid-mptcp-congestion-control-04 writes it.
+//! Balia, balanced linked adaptation: Peng, Walid, Hwang, Low, "Multipath TCP: Analysis, Design,
+//! and Implementation", IEEE/ACM ToN 24(1), 2016, and draft-walid-mptcp-congestion-control-04.
 //!
 //! Rates are in bytes, so subflows may differ in MSS.
 
@@ -8,22 +8,22 @@ use crate::reno::Reno;
 use crate::{CongestionControl, Conn, Window};
 use dumbbell_model::TcpOptions;
 
-/// Largest alpha_r of a decrease, which is to a quarter of the window then (draft).
+/// Maximum alpha_r of a decrease (draft). It reduces the window to a quarter.
 const MAX_ALPHA: f64 = 1.5;
 
-/// What the siblings add to the formulas.
+/// Values of the siblings in Balia's formulas.
 #[derive(Clone, Debug, Default)]
 pub struct Balia {
-    /// More than one subflow is established.
+    /// True if more than one subflow is established.
     multiple: bool,
     /// Sum of the siblings' rates x_k = w_k/rtt_k.
     rates: f64,
-    /// The largest of them.
+    /// Largest sibling rate x_k.
     fastest: f64,
 }
 
 impl Balia {
-    /// alpha_r = max x_k / x_r, of a subflow with rate `own`; 1 if that is the fastest.
+    /// alpha_r = max x_k / x_r for a subflow of rate `own`; 1 if this subflow is the fastest.
     fn alpha(&self, own: f64) -> f64 {
         if self.fastest > own {
             self.fastest / own
@@ -32,29 +32,29 @@ impl Balia {
         }
     }
 
-    /// ACKed packets per packet of growth, with a window of `cwnd`.
+    /// ACKed packets per packet of growth at window `cwnd`.
     fn acks_per_packet(&self, conn: &Conn, cwnd: u32) -> u32 {
         if conn.srtt_us8 == 0 {
-            return cwnd; // Nothing to couple by: Reno.
+            return cwnd; // No RTT to couple by: Reno.
         }
         let own = rate(cwnd, conn.mss, conn.srtt_us8);
         let rates = own + self.rates;
         let alpha = self.alpha(own);
-        // Draft: an ACK adds x_r/rtt_r / (sum of x_k)² · (1 + alpha_r)/2 · (4 + alpha_r)/5, which
-        // is Reno's at most.
+        // Draft: an ACK adds x_r/rtt_r / (sum of x_k)² · (1 + alpha_r)/2 · (4 + alpha_r)/5. This is
+        // at most Reno's increase.
         let linked = f64::from(conn.mss) * own / f64::from(conn.srtt_us8) / (rates * rates);
         let increase = linked * ((1.0 + alpha) / 2.0) * ((4.0 + alpha) / 5.0);
         ((1.0 / increase + 0.5) as u32).max(1)
     }
 }
 
-/// A new instance.
+/// Creates an instance.
 pub(crate) fn new(_options: &TcpOptions) -> Box<dyn CongestionControl> {
     Box::new(Balia::default())
 }
 
 impl CongestionControl for Balia {
-    /// Draft: less w_r/2 · min(alpha_r, 1.5), down to 1 MSS where there are several paths.
+    /// Draft: reduces by w_r/2 · min(alpha_r, 1.5), to a minimum of 1 MSS beside other subflows.
     fn ssthresh(&mut self, conn: &Conn, window: &mut Window) -> u32 {
         if !self.multiple || conn.srtt_us8 == 0 {
             return Reno::default().ssthresh(conn, window);
@@ -79,7 +79,7 @@ impl CongestionControl for Balia {
         window.additive_increase(acks_per_packet, acked);
     }
 
-    /// Reno's, but for a threshold of one packet, which would leave none.
+    /// Reno's value, and at least one packet: half of a threshold of one would be none.
     fn min_cwnd(&self, window: &Window) -> u32 {
         Reno::default().min_cwnd(window).max(1)
     }
@@ -106,10 +106,10 @@ mod tests {
     use crate::reno::tests::{check_operations, conn, operations};
     use proptest::prelude::*;
 
-    /// Number `me` of the subflows, and its connection.
+    /// Balia state and connection of subflow `me`.
     fn balia(all: &[Subflow], me: usize) -> (Balia, Conn) {
         let mut balia = Balia::default();
-        balia.subflows(&[subflow(999, 1); 3], 0); // Told before: forgotten.
+        balia.subflows(&[subflow(999, 1); 3], 0); // An earlier snapshot leaves no trace.
         balia.subflows(all, me);
         (balia, conn_of(&all[me]))
     }
@@ -144,12 +144,12 @@ mod tests {
 
     #[test]
     fn decrease_is_that_of_the_draft() {
-        // The fastest: a half. A path slower by 1.2: less 0.6; by 1.5 or more: to a quarter.
+        // The fastest loses half. A path slower by 1.2 loses 0.6, by 1.5 or more three quarters.
         let beside = |cwnd| threshold(&[subflow(100, 10), subflow(cwnd, 10)], 0);
         assert_eq!([50, 100, 120, 150, 1000].map(beside), [50, 50, 40, 25, 25]);
         // By rate, not window: 100 packets at 20 ms are half as fast.
         assert_eq!(threshold(&[subflow(100, 20), subflow(100, 10)], 0), 25);
-        // At least a packet beside siblings, else two.
+        // Minimum: one packet beside siblings, two alone.
         assert_eq!(threshold(&[subflow(2, 10), subflow(100, 10)], 0), 1);
         let closed = Subflow { active: false, ..subflow(1000, 10) };
         assert_eq!([2, 5, 100].map(|cwnd| threshold(&[subflow(cwnd, 10), closed], 0)), [2, 2, 50]);

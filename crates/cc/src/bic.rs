@@ -1,53 +1,54 @@
 //! BIC: Xu, Harfoush, Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance
 //! Networks", INFOCOM 2004, as Linux's tcp_bic.c with its default module parameters.
 //!
-//! The window searches for the one at the last loss: by a share of the distance per RTT ("binary
-//! search increase" in the paper), by at most [`MAX_INCREMENT`] packets ("additive increase"), and
-//! beyond it the same in mirror image ("slow start", later called max probing).
+//! The window searches for the window of the last loss. It moves by a fraction of the distance per
+//! RTT ("binary search increase" in the paper), by at most [`MAX_INCREMENT`] packets ("additive
+//! increase"). Beyond the target it mirrors these steps ("slow start", later called max probing).
 
 use crate::{AckSample, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::TcpOptions;
 
-/// β of the multiplicative decrease, in 1024ths: 0.8. Deviation: the paper takes 0.875.
+/// β of the multiplicative decrease, in 1024ths: 0.8. Deviation: 0.875 in the paper.
 pub const BETA: u32 = 819;
 const BETA_SCALE: u32 = 1024;
 
-/// Step of the binary search: a quarter of the distance. Deviation: the paper halves.
+/// Step of the binary search: a quarter of the distance. Deviation: a half in the paper.
 const SEARCH_DIVISOR: u32 = 4;
 
-/// S_max: most packets per RTT. Deviation: the paper takes 32.
+/// S_max: maximum packets per RTT. Deviation: 32 in the paper.
 pub const MAX_INCREMENT: u32 = 16;
 
-/// Up to this window BIC is Reno (the paper's low_window).
+/// Window up to which BIC is Reno, packets (the paper's low_window).
 pub const LOW_WINDOW: u32 = 14;
 
-/// Slows the last packets before the old maximum down: `cwnd·SMOOTH_PART/4` ACKs per packet, five
-/// RTTs each. It stands for the paper's S_min.
+/// Slows the last packets before the old maximum: `cwnd·SMOOTH_PART/4` ACKs per packet, five RTTs
+/// each. Replaces the paper's S_min.
 const SMOOTH_PART: u32 = 20;
 
-/// Before the first loss one packet per 20 ACKs, 5 % per RTT. Linux's own.
+/// ACKed packets per packet of growth before the first loss: 5 % per RTT. Only in Linux.
 const MAX_COUNT_WITHOUT_LOSS: u32 = 20;
 
-/// A count of ACKs per packet is kept this long if the window has not changed: HZ/32.
+/// Lifetime of `count` while the window does not change: HZ/32.
 const UPDATE_INTERVAL_MS: i32 = 31;
 
-/// Packets per ACK are estimated in 16ths, with weight 1/16 for the new sample.
+/// Scale of the packets-per-ACK estimate: 16ths, with weight 1/16 for the new sample.
 const ACK_RATIO_SHIFT: u32 = 4;
 
-/// RFC 5681 §3.1, equation 4: at least two segments.
+/// Minimum threshold, packets (RFC 5681 §3.1, equation 4).
 const MIN_SSTHRESH: u32 = 2;
 
-/// One connection's state.
+/// State of one connection.
 #[derive(Clone, Debug)]
 pub struct Bic {
     /// ACKed packets per packet of growth.
     count: u32,
-    /// Window at the last loss, the search's target; 0 before one.
+    /// Window at the last loss, the target of the search; 0 before the first loss.
     w_max: u32,
-    /// Window for which `count` was computed, and when (milliseconds).
+    /// Window for which `count` was computed.
     last_cwnd: u32,
+    /// Time at which `count` was computed, milliseconds.
     last_update_ms: u32,
-    /// Packets per ACK, in 16ths: delayed ACKs would otherwise halve the growth.
+    /// Packets per ACK, in 16ths. Without it, delayed ACKs would halve the growth.
     ack_ratio: u32,
 }
 
@@ -58,7 +59,7 @@ impl Default for Bic {
 }
 
 impl Bic {
-    /// A connection that has seen nothing; two packets per ACK are assumed at first.
+    /// Initial state, with two packets per ACK assumed.
     pub fn new() -> Self {
         Self {
             count: 0,
@@ -69,7 +70,7 @@ impl Bic {
         }
     }
 
-    /// ACKs per packet of growth, above [`LOW_WINDOW`].
+    /// ACKs per packet of growth above [`LOW_WINDOW`].
     fn growth_count(&self, cwnd: u32) -> u32 {
         let per_smooth_part = cwnd.wrapping_mul(SMOOTH_PART) / SEARCH_DIVISOR;
         let per_max_increment = cwnd / MAX_INCREMENT;
@@ -81,18 +82,18 @@ impl Bic {
                 step => cwnd / step,
             }
         } else if cwnd < self.w_max.wrapping_add(SEARCH_DIVISOR) {
-            // Max probing: the mirror image, slowly away from the old maximum,
+            // Max probing mirrors the search: slowly away from the old maximum,
             per_smooth_part
         } else if cwnd < self.w_max.wrapping_add(MAX_INCREMENT * (SEARCH_DIVISOR - 1)) {
-            // then faster with the distance (a third of it per RTT),
+            // then faster with the distance (by a third of it per RTT),
             cwnd.wrapping_mul(SEARCH_DIVISOR - 1) / (cwnd - self.w_max)
         } else {
-            // and at last linearly.
+            // finally linearly.
             per_max_increment
         }
     }
 
-    /// Recomputes `count`, unless that was done for this window a moment ago.
+    /// Recomputes `count` if the window changed or the value is too old.
     fn update(&mut self, now_ms: u32, cwnd: u32) {
         let elapsed_ms = now_ms.wrapping_sub(self.last_update_ms) as i32;
         if self.last_cwnd == cwnd && elapsed_ms <= UPDATE_INTERVAL_MS {
@@ -100,7 +101,7 @@ impl Bic {
         }
         self.last_cwnd = cwnd;
         self.last_update_ms = now_ms;
-        // Reno, a packet per window; the ratio of packets to ACKs is for BIC's own steps only.
+        // Reno: one packet per window. The packets-per-ACK ratio applies to BIC's own steps only.
         if cwnd <= LOW_WINDOW {
             self.count = cwnd;
             return;
@@ -113,7 +114,7 @@ impl Bic {
     }
 }
 
-/// A new instance.
+/// Creates an instance.
 pub(crate) fn new(_options: &TcpOptions) -> Box<dyn CongestionControl> {
     Box::new(Bic::new())
 }
@@ -125,8 +126,8 @@ impl CongestionControl for Bic {
 
     fn ssthresh(&mut self, _conn: &Conn, window: &mut Window) -> u32 {
         let cwnd = window.cwnd;
-        // Fast convergence (in the paper under that name): a flow whose maxima fall makes room for others by aiming
-        // half-way between its maximum and the reduced window.
+        // Fast convergence (same name in the paper): a flow whose maxima fall yields bandwidth by
+        // aiming half-way between its maximum and the reduced window.
         self.w_max = if cwnd < self.w_max {
             cwnd.wrapping_mul(BETA_SCALE + BETA) / (2 * BETA_SCALE)
         } else {
@@ -152,7 +153,7 @@ impl CongestionControl for Bic {
     }
 
     fn pkts_acked(&mut self, conn: &Conn, _window: &mut Window, sample: &AckSample) {
-        // ratio = 15/16·ratio + 1/16·sample; in recovery ACKs say nothing about delayed ones.
+        // ratio = 15/16·ratio + 1/16·sample. ACKs in recovery say nothing about delayed ACKs.
         if conn.state == CaState::Open {
             let kept = self.ack_ratio - (self.ack_ratio >> ACK_RATIO_SHIFT);
             self.ack_ratio = kept.saturating_add(sample.pkts_acked);
@@ -160,7 +161,7 @@ impl CongestionControl for Bic {
     }
 
     fn set_state(&mut self, _conn: &Conn, _window: &mut Window, state: CaState) {
-        // After a time-out nothing of the search is worth keeping.
+        // A time-out invalidates the search.
         if state == CaState::Loss {
             *self = Self::new();
         }
@@ -262,7 +263,7 @@ mod tests {
         assert_eq!([15, 16, 1024].map(threshold), [15 * 819 / 1024, 12, 819], "four fifths");
     }
 
-    /// Without fast convergence the second loss would leave W_max at 900.
+    /// Fast convergence: without it, the second loss would leave W_max at 900.
     #[test]
     fn fast_convergence_lowers_the_target_of_a_shrinking_flow() {
         let second_loss = |cwnd| {
@@ -274,7 +275,7 @@ mod tests {
         assert_eq!(second_loss(900), 809);
     }
 
-    /// Without the ratio a receiver that acknowledges every other packet would halve the growth.
+    /// Packets-per-ACK ratio: without it, a receiver with delayed ACKs would halve the growth.
     #[test]
     fn delayed_acks_are_compensated() {
         let mut bic = after_loss(10_000);
@@ -287,7 +288,7 @@ mod tests {
         let compensated = count(&bic, 5000);
         assert_eq!(compensated, (312 << 4) / bic.ack_ratio);
         assert_eq!(count(&after_loss(10_000), 5000), 312);
-        // Outside Open nothing is learnt.
+        // Outside Open the estimate stays.
         let recovering = Conn { state: CaState::Disorder, ..conn(0) };
         let before = bic.ack_ratio;
         bic.pkts_acked(&recovering, &mut Window::new(1), &sample(100));

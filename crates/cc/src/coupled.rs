@@ -1,13 +1,13 @@
-//! What the coupled algorithms of Multipath TCP see of each other: every subflow of a connection.
+//! State that the subflows of a Multipath TCP connection share for coupled congestion control.
 
-/// A subflow, as its siblings see it. A snapshot taken before the hooks of an ACK.
+/// Snapshot of a subflow for its siblings, taken before the hooks of an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Subflow {
-    /// Established, and not closed: it takes part.
+    /// True while the subflow is established and not closed.
     pub active: bool,
     /// Congestion window, packets.
     pub cwnd: u32,
-    /// In slow start.
+    /// True in slow start.
     pub slow_start: bool,
     /// Payload bytes per segment.
     pub mss: u32,
@@ -19,18 +19,18 @@ pub struct Subflow {
     pub between_losses_bytes: u64,
 }
 
-/// Takes part in the sums: open, and with an RTT to divide by.
+/// Returns true if the subflow counts in the sums: it is active and has an RTT to divide by.
 pub(crate) fn takes_part(subflow: &&Subflow) -> bool {
     subflow.active && subflow.srtt_us8 > 0
 }
 
-/// The subflows that take part, without number `me`.
+/// Iterates over the subflows that count in the sums, without index `me`.
 pub(crate) fn siblings(all: &[Subflow], me: usize) -> impl Iterator<Item = &Subflow> {
     let others = all.iter().enumerate().filter(move |(number, _)| *number != me);
     others.map(|(_, subflow)| subflow).filter(takes_part)
 }
 
-/// Rate of a subflow. Bytes per eighth of a microsecond: only ratios matter.
+/// Rate of a subflow, bytes per eighth of a microsecond. Only ratios of rates matter.
 pub(crate) fn rate(cwnd: u32, mss: u32, srtt_us8: u32) -> f64 {
     f64::from(cwnd) * f64::from(mss) / f64::from(srtt_us8)
 }

@@ -2,68 +2,68 @@
 //! TCP Slow Start", Computer Networks 55, 2011).
 //!
 //! After a loss the window follows W(t) = C·(t−K)³ + W_max (RFC 9438 §4.2): steep at first, flat
-//! around the window of the last loss, steep again beyond it. Everything is integer arithmetic,
-//! time in 1024ths of a second; products wrap as Linux's do, which shows only beyond about
-//! 2.4 million packets or 347 s from the plateau (16.7 million packets above it).
+//! around the window of the last loss, steep again beyond it. All arithmetic is on integers, with
+//! time in 1024ths of a second. Products wrap as Linux's do. This shows only beyond about 2.4
+//! million packets, or 347 s from the plateau (16.7 million packets above it).
 
 use crate::hystart_plus_plus::HystartPlusPlus;
 use crate::{AckSample, CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::TcpOptions;
 
-/// β_cubic in 1024ths. Deviation: RFC 9438 §4.6 says 0.7; this is 0.7002.
+/// β_cubic in 1024ths: 0.7002. Deviation: 0.7 in RFC 9438 §4.6.
 pub const BETA: u32 = 717;
 const BETA_SCALE: u32 = 1024;
 
-/// C in 1024ths, packets per s³. Deviation: RFC 9438 §5.1 says 0.4; this is 0.40039 (Linux writes
-/// it as 41/1024 per RTT of 100 ms, ten of which make a second).
+/// C in 1024ths, packets per s³: 0.40039. Deviation: 0.4 in RFC 9438 §5.1. Linux writes 41/1024 per
+/// RTT of 100 ms, and a second has ten of these.
 const CUBE_SCALE: u32 = 41 * 10;
 
-/// Time is counted in 2⁻¹⁰ s, …
+/// Time scale: 2⁻¹⁰ s.
 const TIME_SHIFT: u32 = 10;
-/// … so C·t³ carries 10 bits of C and three times 10 bits of t.
+/// Scale of C·t³: 10 bits of C and three times 10 bits of t.
 const CUBE_SHIFT: u32 = 10 + 3 * TIME_SHIFT;
 
 /// K³ = (W_max − cwnd)·1/C in (2⁻¹⁰ s)³ (RFC 9438 §4.2, equation 2).
 const CUBE_FACTOR: u64 = (1 << CUBE_SHIFT) / CUBE_SCALE as u64;
 
-/// ACKed packets per window and packet of Reno-friendly growth, in eighths: 1/α with
-/// α = 3(1−β)/(1+β) (RFC 9438 §4.3). Truncated to 15/8, so α is 0.533, not 0.529; Linux keeps that
-/// α above W_max too, where the RFC goes on with 1.
+/// ACKed packets per window and packet of Reno-friendly growth, in eighths: 1/α with α =
+/// 3(1−β)/(1+β) (RFC 9438 §4.3). Truncation to 15/8 makes α 0.533 instead of 0.529. Linux keeps
+/// this α above W_max, where the RFC continues with 1.
 const FRIENDLY_SCALE: u32 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 
-/// Before the first loss one packet per 20 ACKs, 5 % per RTT. Linux's own.
+/// ACKed packets per packet of growth before the first loss: 5 % per RTT. Only in Linux.
 const MAX_COUNT_WITHOUT_LOSS: u32 = 20;
-/// At most 1.5 times the window per RTT (RFC 9438 §4.2: the target is at most 1.5·cwnd).
+/// Minimum `count`: 1.5 times the window per RTT (RFC 9438 §4.2: the target is at most 1.5·cwnd).
 const MIN_COUNT: u32 = 2;
-/// Where the curve is at or below the window: one packet per 100 windows.
+/// Windows per packet of growth where the curve is at or below the window.
 const STANDSTILL: u32 = 100;
 
-/// A count of ACKs per packet is kept this long if the window has not changed: HZ/32.
+/// Lifetime of `count` while the window does not change: HZ/32.
 const UPDATE_INTERVAL_MS: i32 = 31;
 
-/// RFC 9438 §4.6: at least two segments.
+/// Minimum threshold, packets (RFC 9438 §4.6).
 const MIN_SSTHRESH: u32 = 2;
 
-/// HyStart acts from this window on (Ha & Rhee: 16 packets too).
+/// Minimum window of HyStart, packets (16 in Ha & Rhee, too).
 pub const HYSTART_LOW_WINDOW: u32 = 16;
-/// ACKs of a train are at most this far apart (Ha & Rhee: 2 ms too).
+/// Maximum distance between ACKs of a train (2 ms in Ha & Rhee, too).
 const HYSTART_ACK_DELTA_US: i32 = 2000;
 /// RTT samples per round before their minimum counts.
 const HYSTART_MIN_SAMPLES: u32 = 8;
-/// Bounds of the tolerated delay increase, an eighth of the minimum RTT (Ha & Rhee, delay
-/// increase; RFC 9406 §4.3 has 4 and 16 ms too).
+/// Bounds of the tolerated delay increase, which is an eighth of the minimum RTT (Ha & Rhee, delay
+/// increase; RFC 9406 §4.3 has 4 and 16 ms, too).
 const HYSTART_DELAY_MIN_US: u32 = 4000;
 const HYSTART_DELAY_MAX_US: u32 = 16_000;
-/// Samples in this time after a reduction see the queue the loss left behind.
+/// Time after a reduction in which RTT samples see the queue before the loss.
 const SETTLING_MS: i32 = 1000;
-/// Largest burst of a socket: GSO_LEGACY_MAX_SIZE less MAX_TCP_HEADER (320) and 1.
+/// Maximum burst of a socket, bytes: GSO_LEGACY_MAX_SIZE less MAX_TCP_HEADER (320) and 1.
 const GSO_MAX_SIZE: u64 = 65_536 - 320 - 1;
-/// Most that bursts can add to the ACK train's allowance.
+/// Maximum that bursts add to the length of the ACK train, microseconds.
 const MAX_ACK_DELAY_US: u64 = 1000;
 
-/// 64 times the cube root of 8 … 63, roughly: first guess of [`cube_root`]. Data, tuned by hand by
-/// Willy Tarreau for the least error after one Newton step; the deviation from 64·∛x (+10 at the
-/// low end, +6 to +10 elsewhere) follows no closed form, so it cannot be rebuilt.
+/// First guess of [`cube_root`]: about 64 times the cube root of 8 … 63. Willy Tarreau tuned the
+/// values by hand for the smallest error after one Newton step. Their deviation from 64·∛x (+10 at
+/// the low end, +6 to +10 elsewhere) follows no closed form, so they cannot be recomputed.
 const CUBE_ROOT_GUESS: [u16; 56] = [
     133, 139, 144, 148, 153, 157, 161, 166, 167, 171, 174, 178, 180, 183, 186, 189, 191, 195, 197,
     200, 202, 204, 207, 209, 210, 212, 214, 216, 219, 221, 223, 225, 227, 229, 231, 232, 234, 235,
@@ -71,10 +71,10 @@ const CUBE_ROOT_GUESS: [u16; 56] = [
 ];
 
 /// Cube root as Linux computes it: a guess from the four to six highest bits and one Newton step.
-/// It is at most 0.2 % off where K is computed (0.03 % in the mean); below a million it is the true
-/// root rounded down or up. The error shows as a slightly wrong K.
+/// The error is at most 0.2 % where K is computed (0.03 % in the mean). Below a million, the result
+/// is the exact root rounded down or up. The error appears as a slightly wrong K.
 fn cube_root(a: u64) -> u32 {
-    // Below 64 the nearest integer, but for 42 (3.48), which the table rounds up.
+    // Below 64: the nearest integer, except for 42 (3.48), which the table rounds up.
     match a {
         0 => return 0,
         1..=3 => return 1,
@@ -83,7 +83,7 @@ fn cube_root(a: u64) -> u32 {
         42..=63 => return 4,
         _ => {}
     }
-    // A third of the bits, less one: what remains above 3·shift bits is 8 … 63.
+    // A third of the bits, less one: 8 … 63 remains above 3·shift bits.
     let bits = u64::BITS - a.leading_zeros();
     let shift = ((bits * 84) >> 8) - 1;
     let top = (a >> (3 * shift)) as usize;
@@ -93,34 +93,35 @@ fn cube_root(a: u64) -> u32 {
     (x * 341) >> 10
 }
 
-/// State of the window's growth; a time-out clears all of it.
+/// State of the window's growth, cleared by a time-out.
 #[derive(Clone, Debug, Default)]
 struct Growth {
     /// ACKed packets per packet of growth.
     count: u32,
-    /// W_max: window before the last reduction; 0 before one.
+    /// W_max: window before the last reduction; 0 before the first.
     w_max: u32,
-    /// Window for which `count` was computed, and when (milliseconds).
+    /// Window for which `count` was computed.
     last_cwnd: u32,
+    /// Time at which `count` was computed, milliseconds.
     last_update_ms: u32,
     /// Height of the curve's plateau.
     origin: u32,
     /// K: time from the epoch's start to the plateau, 2⁻¹⁰ s.
     k: u32,
-    /// Least RTT, microseconds.
+    /// Minimum RTT, microseconds.
     min_delay_us: Option<u32>,
-    /// Start of this growth, milliseconds. Linux writes "none" as 0, so an epoch that happens to
-    /// begin at tick 0 restarts there; an option has no such hole.
+    /// Start of the epoch, milliseconds. Linux writes "none" as 0, so an epoch that begins at tick
+    /// 0 restarts there. An option has no such gap.
     epoch_ms: Option<u32>,
     /// ACKed packets not yet counted in `reno_cwnd`.
     acked: u32,
-    /// W_est: what Reno would have by now.
+    /// W_est: window that Reno would have, packets.
     reno_cwnd: u32,
 }
 
 impl Growth {
-    /// RFC 9438 §4.2, equation 2: K = ∛((W_max − cwnd)/C), or 0 beyond W_max (slow start or
-    /// fast convergence may have put it below the window).
+    /// Starts an epoch. RFC 9438 §4.2, equation 2: K = ∛((W_max − cwnd)/C), or 0 beyond W_max. Slow
+    /// start or fast convergence may have put W_max below the window.
     fn start_epoch(&mut self, now_ms: u32, cwnd: u32, acked: u32) -> u32 {
         self.epoch_ms = Some(now_ms);
         self.acked = acked;
@@ -135,7 +136,7 @@ impl Growth {
         now_ms
     }
 
-    /// RFC 9438 §4.2, equation 1, looked at one minimum RTT ahead: W(t + RTT).
+    /// Target window one minimum RTT ahead, W(t + RTT): RFC 9438 §4.2, equation 1.
     fn target(&self, now_ms: u32, epoch_ms: u32) -> u32 {
         let elapsed_ms = i64::from(now_ms.wrapping_sub(epoch_ms) as i32);
         let rtt_ms = u64::from(self.min_delay_us.unwrap_or(0).div_ceil(1000));
@@ -154,12 +155,12 @@ impl Growth {
         }
     }
 
-    /// ACKed packets per packet, so that the target is reached within one RTT (§4.4, §4.5).
+    /// ACKed packets per packet of growth that reach the target within one RTT (§4.4, §4.5).
     fn cubic_count(&self, now_ms: u32, epoch_ms: u32, cwnd: u32) -> u32 {
         let target = self.target(now_ms, epoch_ms);
         let count =
             if target > cwnd { cwnd / (target - cwnd) } else { cwnd.wrapping_mul(STANDSTILL) };
-        // While nothing is known of the bandwidth, the curve alone may be too timid.
+        // Before the first loss the curve alone grows too slowly.
         if self.w_max == 0 {
             count.min(MAX_COUNT_WITHOUT_LOSS)
         } else {
@@ -167,7 +168,7 @@ impl Growth {
         }
     }
 
-    /// RFC 9438 §4.3: never slower than Reno with the same β.
+    /// Limits `count` so that growth is never slower than Reno's with the same β (RFC 9438 §4.3).
     fn stay_reno_friendly(&mut self, cwnd: u32) {
         let per_packet = (cwnd.wrapping_mul(FRIENDLY_SCALE) >> 3).max(1);
         let grown = self.acked.saturating_sub(1) / per_packet;
@@ -178,14 +179,14 @@ impl Growth {
         }
     }
 
-    /// Recomputes `count` for `acked` more packets.
+    /// Recomputes `count` after `acked` more packets.
     fn update(&mut self, now_ms: u32, cwnd: u32, acked: u32, friendly: bool) {
         self.acked = self.acked.wrapping_add(acked);
         let elapsed_ms = now_ms.wrapping_sub(self.last_update_ms) as i32;
         if self.last_cwnd == cwnd && elapsed_ms <= UPDATE_INTERVAL_MS {
             return;
         }
-        // The curve moves once per millisecond at most; a new epoch is always looked at.
+        // The curve moves once per millisecond at most. A new epoch is always computed.
         if self.epoch_ms.is_none() || now_ms != self.last_update_ms {
             self.last_cwnd = cwnd;
             self.last_update_ms = now_ms;
@@ -202,17 +203,17 @@ impl Growth {
     }
 }
 
-/// HyStart's round. Clocks are 32 bits wide and wrap, as Linux's.
+/// State of HyStart's round. Clocks are 32 bits wide and wrap, as Linux's do.
 #[derive(Clone, Debug, Default)]
 struct Hystart {
-    /// The exit point was found; slow start after a time-out looks again.
+    /// True after the exit point was found. A time-out clears it.
     found: bool,
     round_start_us: u32,
-    /// The round ends when more than this is acknowledged.
+    /// Sequence number whose acknowledgement ends the round.
     round_end: u64,
-    /// Last ACK of the train.
+    /// Time of the train's last ACK, microseconds.
     last_ack_us: u32,
-    /// Least RTT of the round so far.
+    /// Minimum RTT of the round, microseconds.
     round_rtt_us: u32,
     samples: u32,
 }
@@ -226,8 +227,8 @@ impl Hystart {
         self.samples = 0;
     }
 
-    /// Ha & Rhee, ACK train: a train of closely spaced ACKs as long as half the minimum RTT means that
-    /// the window fills the pipe (as long as all of it if pacing spread the packets itself).
+    /// ACK train of Ha & Rhee: returns true if closely spaced ACKs last for half the minimum RTT,
+    /// which means that the window fills the pipe. A paced sender needs the whole minimum RTT.
     fn train_is_long(&mut self, conn: &Conn, window: &Window, min_delay_us: u32) -> bool {
         let now = conn.now_us as u32;
         if now.wrapping_sub(self.last_ack_us) as i32 > HYSTART_ACK_DELTA_US {
@@ -241,7 +242,7 @@ impl Hystart {
         now.wrapping_sub(self.round_start_us) > threshold
     }
 
-    /// Ha & Rhee, delay increase: the round's minimum RTT, over enough samples, has risen clearly.
+    /// Delay increase of Ha & Rhee: returns true if the round's minimum RTT has clearly risen.
     fn delay_has_risen(&mut self, rtt_us: u32, min_delay_us: u32) -> bool {
         self.round_rtt_us = self.round_rtt_us.min(rtt_us);
         if self.samples < HYSTART_MIN_SAMPLES {
@@ -252,7 +253,7 @@ impl Hystart {
         self.round_rtt_us > min_delay_us + tolerated
     }
 
-    /// Takes a sample in; ends slow start by putting the threshold at the window.
+    /// Processes an RTT sample. Ends slow start by setting the threshold to the window.
     fn update(&mut self, conn: &Conn, window: &mut Window, rtt_us: u32, min_delay_us: u32) {
         if conn.snd_una > self.round_end {
             self.start_round(conn);
@@ -260,7 +261,7 @@ impl Hystart {
         if window.cwnd < HYSTART_LOW_WINDOW {
             return;
         }
-        // Both see every sample, whichever of them finds the exit.
+        // Both detectors need every sample, whichever of them finds the exit.
         let train = self.train_is_long(conn, window, min_delay_us);
         let delay = self.delay_has_risen(rtt_us, min_delay_us);
         if train || delay {
@@ -270,14 +271,14 @@ impl Hystart {
     }
 }
 
-/// What bursts of segmentation offload may add to an ACK train: four of the largest at the pacing
-/// rate, which is twice the real one in slow start; at most a millisecond.
+/// Time that TSO bursts may add to an ACK train, microseconds: four of the largest bursts at the
+/// pacing rate, which is twice the sending rate in slow start. At most one millisecond.
 fn burst_delay_us(pacing_rate: u64) -> u32 {
     let delay = (GSO_MAX_SIZE * 4 * 1_000_000).checked_div(pacing_rate).unwrap_or(0);
     delay.min(MAX_ACK_DELAY_US) as u32
 }
 
-/// One connection's state.
+/// State of one connection.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     hystart_on: bool,
@@ -285,12 +286,12 @@ pub struct Cubic {
     tcp_friendliness: bool,
     growth: Growth,
     hystart: Hystart,
-    /// In place of HyStart.
+    /// HyStart++, which replaces HyStart.
     plus_plus: Option<HystartPlusPlus>,
 }
 
 impl Cubic {
-    /// A connection that has seen nothing, with the switches `cubic_*` of the options.
+    /// Initial state, with the switches `cubic_*` of the options.
     pub fn new(options: &TcpOptions) -> Self {
         Self {
             hystart_on: options.cubic_hystart && !options.hystart_plus_plus,
@@ -309,7 +310,7 @@ impl Cubic {
     }
 }
 
-/// A new instance.
+/// Creates an instance.
 pub(crate) fn new(options: &TcpOptions) -> Box<dyn CongestionControl> {
     Box::new(Cubic::new(options))
 }
@@ -322,14 +323,14 @@ impl CongestionControl for Cubic {
     fn ssthresh(&mut self, _conn: &Conn, window: &mut Window) -> u32 {
         let cwnd = window.cwnd;
         self.growth.epoch_ms = None;
-        // RFC 9438 §4.7, fast convergence: a flow whose maxima fall aims half-way between its
-        // window and the reduced one, so that others find room.
+        // RFC 9438 §4.7, fast convergence: a flow whose maxima fall yields bandwidth by aiming
+        // half-way between its window and the reduced window.
         self.growth.w_max = if cwnd < self.growth.w_max && self.fast_convergence {
             cwnd.wrapping_mul(BETA_SCALE + BETA) / (2 * BETA_SCALE)
         } else {
             cwnd
         };
-        // RFC 9438 §4.6, of the window where the RFC takes the flight.
+        // RFC 9438 §4.6. Linux reduces the window where the RFC reduces the flight.
         (cwnd.wrapping_mul(BETA) / BETA_SCALE).max(MIN_SSTHRESH)
     }
 
@@ -371,7 +372,7 @@ impl CongestionControl for Cubic {
     }
 
     fn set_state(&mut self, conn: &Conn, _window: &mut Window, state: CaState) {
-        // RFC 9438 §4.8: after a time-out start over, W_max included.
+        // RFC 9438 §4.8: a time-out clears all state, W_max included.
         if state == CaState::Loss {
             self.reset(conn);
         }
@@ -381,7 +382,7 @@ impl CongestionControl for Cubic {
         if event != CaEvent::TxStart {
             return;
         }
-        // RFC 9438 §4.2 and §5.8: time without data does not count; move the epoch by it.
+        // RFC 9438 §4.2 and §5.8: idle time does not count, so the epoch moves by it.
         let now_ms = conn.now_ms as u32;
         let idle_ms = now_ms.wrapping_sub(conn.last_send_ms as u32);
         if let Some(epoch_ms) = &mut self.growth.epoch_ms {

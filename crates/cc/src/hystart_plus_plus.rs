@@ -1,27 +1,27 @@
-//! HyStart++ (RFC 9406): slow start that looks for a rising RTT, goes on slower for some rounds
-//! (Conservative Slow Start, CSS), and ends if the RTT stays up.
+//! HyStart++ (RFC 9406): slow start that watches for a rising RTT. It then grows more slowly for
+//! some rounds (Conservative Slow Start, CSS) and ends if the RTT stays high.
 
 use crate::{Conn, Window, INFINITE_SSTHRESH};
 
-/// RFC 9406 §4.3: bounds of the tolerated rise, an eighth of the last round's least RTT.
+/// Bounds of the tolerated rise, an eighth of the last round's minimum RTT (RFC 9406 §4.3).
 const MIN_RTT_THRESH_US: u32 = 4_000;
 const MAX_RTT_THRESH_US: u32 = 16_000;
 const MIN_RTT_DIVISOR: u32 = 8;
-/// Samples of a round before its minimum counts.
+/// RTT samples per round before their minimum counts.
 const N_RTT_SAMPLE: u32 = 8;
-/// L: most segments for which an ACK counts, unless they are paced.
+/// L: maximum segments counted per ACK of an unpaced sender.
 const BURST_LIMIT: u32 = 8;
-/// CSS grows by a quarter of slow start, …
+/// Divisor of slow-start growth in CSS.
 const CSS_GROWTH_DIVISOR: u32 = 4;
-/// … for so many rounds, the one in which it began included.
+/// Rounds of CSS, including the round in which it began.
 const CSS_ROUNDS: u32 = 5;
 
-/// Where slow start stands.
+/// Phase of slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     SlowStart,
-    /// The least RTT of the round in which the rise was seen, rounds begun, and packets that have
-    /// not counted yet.
+    /// CSS: minimum RTT of the round that showed the rise, rounds begun, and ACKed packets not yet
+    /// counted.
     Conservative {
         baseline_us: u32,
         rounds: u32,
@@ -29,11 +29,11 @@ enum Phase {
     },
 }
 
-/// State of a connection.
+/// State of one connection.
 #[derive(Clone, Debug)]
 pub struct HystartPlusPlus {
     phase: Phase,
-    /// The round ends when this is acknowledged (`windowEnd`).
+    /// Sequence number whose acknowledgement ends the round (`windowEnd`).
     window_end: u64,
     last_round_us: Option<u32>,
     round_us: Option<u32>,
@@ -41,7 +41,7 @@ pub struct HystartPlusPlus {
 }
 
 impl HystartPlusPlus {
-    /// A connection that begins.
+    /// Initial state.
     pub fn new() -> Self {
         Self {
             phase: Phase::SlowStart,
@@ -52,8 +52,8 @@ impl HystartPlusPlus {
         }
     }
 
-    /// An ACK with an RTT sample, microseconds. Ends slow start by the threshold. It acts in the
-    /// first slow start alone (§4.3).
+    /// Processes an ACK with an RTT sample, microseconds. Ends slow start by setting the threshold.
+    /// Acts in the first slow start only (§4.3).
     pub fn update(&mut self, conn: &Conn, window: &mut Window, rtt_us: u32) {
         if window.ssthresh != INFINITE_SSTHRESH {
             return;
@@ -76,7 +76,7 @@ impl HystartPlusPlus {
                     self.phase = Phase::Conservative { baseline_us: round_us, rounds: 1, left: 0 };
                 }
             }
-            // The rise was not there to stay.
+            // The rise did not last.
             Phase::Conservative { baseline_us, .. } if round_us < baseline_us => {
                 self.phase = Phase::SlowStart;
             }
@@ -90,14 +90,14 @@ impl HystartPlusPlus {
         self.samples = 0;
         if let Phase::Conservative { rounds, .. } = &mut self.phase {
             if *rounds >= CSS_ROUNDS {
-                window.ssthresh = window.cwnd; // Congestion avoidance.
+                window.ssthresh = window.cwnd; // Enters congestion avoidance.
             }
             *rounds += 1;
         }
     }
 
-    /// Packets by which `acked` ones let the window grow in slow start (§4.2). Later slow starts are
-    /// plain ones (§4.3).
+    /// Packets of growth for `acked` packets in slow start (§4.2). Later slow starts are not
+    /// changed (§4.3).
     pub fn growth(&mut self, window: &Window, acked: u32) -> u32 {
         if window.ssthresh != INFINITE_SSTHRESH {
             return acked;
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::reno::tests::conn;
 
-    /// A round of `samples` ACKs with this RTT; the window's threshold after it.
+    /// Threshold after a round of `n` ACKs with this RTT.
     fn round(state: &mut HystartPlusPlus, at: &mut Conn, window: &mut Window, rtt_us: u32, n: u32) {
         at.snd_una = at.snd_nxt + 1;
         at.snd_nxt = at.snd_una + 1000 * u64::from(n);

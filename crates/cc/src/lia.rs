@@ -1,16 +1,16 @@
 //! LIA, linked increases: coupled congestion control for multipath transport, RFC 6356. Windows are
 //! counted in packets, as in Linux (§4.2).
 //!
-//! Where subflows differ in MSS, their windows are compared in bytes, as §3 writes them, and the
-//! result is a packet of the subflow's own MSS.
+//! Windows of subflows with different MSS are compared in bytes, as in §3. The result is in packets
+//! of the subflow's own MSS.
 
 use crate::coupled::{rate, siblings, Subflow};
 use crate::reno::Reno;
 use crate::{CongestionControl, Conn, Window};
 use dumbbell_model::TcpOptions;
 
-/// What the siblings add to the sums; nothing before they are told. Sums are of f64, whose basic
-/// operations give the same on every processor.
+/// Sums over the siblings; 0 before the first snapshot. The sums are f64, whose basic operations
+/// give the same result on every processor.
 #[derive(Clone, Debug, Default)]
 pub struct Lia {
     /// Sum of cwnd/rtt.
@@ -20,30 +20,31 @@ pub struct Lia {
 }
 
 impl Lia {
-    /// ACKed packets per packet of growth, with a window of `cwnd`.
+    /// ACKed packets per packet of growth at window `cwnd`.
     fn acks_per_packet(&self, conn: &Conn, cwnd: u32) -> u32 {
         if conn.srtt_us8 == 0 {
-            return cwnd; // Nothing to couple by: Reno.
+            return cwnd; // No RTT to couple by: Reno.
         }
         let own = rate(cwnd, conn.mss, conn.srtt_us8);
         let rates = own + self.rates;
         let best = self.best.max(own / f64::from(conn.srtt_us8));
         // RFC 6356 §3, equation 2: alpha = cwnd_total * best / rates². Equation 1: n ACKed packets
-        // add alpha * n * mss / cwnd_total, whose cwnd_total is that of equation 2. To the nearest
+        // add alpha * n * mss / cwnd_total, so cwnd_total cancels out. Rounded to the nearest
         // packet; deviation: Linux truncates.
         let coupled = rates * rates / (f64::from(conn.mss) * best);
-        // Equation 1, the other side: on no path more than TCP takes (§2, goal 2, "do no harm").
+        // Equation 1, second operand: at most TCP's increase on any path (§2, goal 2, "do no
+        // harm").
         ((coupled + 0.5) as u32).max(cwnd)
     }
 }
 
-/// A new instance.
+/// Creates an instance.
 pub(crate) fn new(_options: &TcpOptions) -> Box<dyn CongestionControl> {
     Box::new(Lia::default())
 }
 
 impl CongestionControl for Lia {
-    /// RFC 6356 §3: only the increase is coupled, the decrease is TCP's.
+    /// RFC 6356 §3: the increase is coupled, the decrease is TCP's.
     fn ssthresh(&mut self, conn: &Conn, window: &mut Window) -> u32 {
         Reno::default().ssthresh(conn, window)
     }
@@ -52,7 +53,7 @@ impl CongestionControl for Lia {
         if !conn.cwnd_limited {
             return;
         }
-        // RFC 6356 §3: slow start is that of RFC 5681, of every subflow by itself.
+        // RFC 6356 §3: slow start of each subflow is that of RFC 5681.
         if window.in_slow_start() {
             acked = window.slow_start(acked);
             if acked == 0 {
@@ -94,12 +95,12 @@ pub(crate) mod tests {
         Subflow { active: true, cwnd, mss: 1000, srtt_us8, ..Subflow::default() }
     }
 
-    /// The connection of a subflow.
+    /// Connection of a subflow.
     pub(crate) fn conn_of(subflow: &Subflow) -> Conn {
         Conn { srtt_us8: subflow.srtt_us8, mss: subflow.mss, ..conn(0) }
     }
 
-    /// Subflows of which some take part and some do not.
+    /// Subflows, some of them inactive or without an RTT.
     pub(crate) fn any_subflows() -> impl Strategy<Value = Vec<Subflow>> {
         let numbers =
             (1..100_000u32, 1..70_000u32, 1..100_000_000u32, 0..1u64 << 40, 0..1u64 << 40);
@@ -113,7 +114,7 @@ pub(crate) mod tests {
         proptest::collection::vec(subflow, 0..4)
     }
 
-    /// Operations beside siblings: the window stays in bounds, and does not grow unused.
+    /// Applies operations beside siblings: the window stays in bounds and does not grow unused.
     pub(crate) fn check_coupled(
         algorithm: &mut dyn CongestionControl,
         operations: &[(u64, Operation)],
@@ -123,7 +124,7 @@ pub(crate) mod tests {
         let mut window = Window { cwnd_clamp: 100_000, ..Window::new(10) };
         algorithm.init(&conn, &mut window);
         for (number, (elapsed_us, operation)) in operations.iter().enumerate() {
-            // Sometimes the first, sometimes none of those told.
+            // `me` is sometimes the first subflow, sometimes none of them.
             algorithm.subflows(all, number % 5);
             conn.srtt_us8 = *elapsed_us as u32 % 1_000_000;
             let before = window;
@@ -157,7 +158,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Alone, among siblings that do not take part, the algorithm is Reno.
+    /// Checks that the algorithm is Reno alone and among siblings that do not count.
     pub(crate) fn check_alone_is_reno(
         algorithm: &mut dyn CongestionControl,
         cwnd: u32,
@@ -180,7 +181,7 @@ pub(crate) mod tests {
     fn acks_per_packet(all: &[Subflow]) -> Vec<u32> {
         let of = |(me, own): (usize, &Subflow)| {
             let mut lia = Lia::default();
-            lia.subflows(&[subflow(999, 1); 3], 0); // Told before: forgotten.
+            lia.subflows(&[subflow(999, 1); 3], 0); // An earlier snapshot leaves no trace.
             lia.subflows(all, me);
             lia.acks_per_packet(&conn_of(own), own.cwnd)
         };
@@ -197,7 +198,7 @@ pub(crate) mod tests {
         assert_eq!(acks_per_packet(&[subflow(10, 10), subflow(10, 100)]), [12, 12]);
         // alpha = 40 · 30 / 40²: 53.3 ACKs.
         assert_eq!(acks_per_packet(&[subflow(30, 10), subflow(10, 10)]), [53, 53]);
-        // 1.4² / 0.04 = 49 ACKs, but a window at least.
+        // 1.4² / 0.04 = 49 ACKs, and at least a window of ACKs.
         assert_eq!(acks_per_packet(&[subflow(100, 100), subflow(4, 10)]), [100, 49]);
         // Equation 1: an MSS half as large adds half as much per ACKed byte, so per packet.
         let small = Subflow { mss: 500, ..subflow(20, 20) };

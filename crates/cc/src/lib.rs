@@ -2,9 +2,9 @@
 //! simulator. Units are Linux's: windows in packets, RTTs in microseconds, sequence numbers as
 //! unwrapped 64-bit byte counts.
 //!
-//! The trait follows Linux's `tcp_congestion_ops` hook by hook, because the promise of this crate
-//! is to behave as Linux does; each file cites RFC or paper at every step and says where Linux's
-//! constant differs.
+//! The trait follows Linux's `tcp_congestion_ops` hook by hook, because this crate promises to
+//! behave as Linux does. Each file cites the RFC or paper at every step and names the constants
+//! that differ from it.
 
 pub mod coupled;
 pub mod hystart_plus_plus;
@@ -35,27 +35,27 @@ pub enum CaState {
 /// Events outside ACK processing (`enum tcp_ca_event`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaEvent {
-    /// First transmission when nothing is in flight.
+    /// First transmission while nothing is in flight.
     TxStart,
-    /// The window was restarted after idleness.
+    /// Restart of the window after an idle period.
     CwndRestart,
     /// End of a window reduction (PRR finished).
     CompleteCwr,
-    /// Time-out.
+    /// Retransmission time-out.
     Loss,
 }
 
-/// How an acknowledgement arrived (`enum tcp_ca_ack_event_flags`).
+/// Properties of an ACK (`enum tcp_ca_ack_event_flags`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckEvent {
-    /// It did more than acknowledge new data in order, or header prediction failed
+    /// True unless the ACK only acknowledges new data in order on the header-prediction path
     /// (`CA_ACK_SLOWPATH`).
     pub slow_path: bool,
-    /// It echoed a congestion mark (`CA_ACK_ECE`).
+    /// True if the ACK echoes a congestion mark (`CA_ACK_ECE`).
     pub ece: bool,
 }
 
-/// What an algorithm may change: the window and what goes with it.
+/// State that an algorithm may change: the window, the threshold and the pacing rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Congestion window, packets (`snd_cwnd`).
@@ -68,19 +68,19 @@ pub struct Window {
     pub cwnd_clamp: u32,
     /// Pacing rate, bytes per second; `u64::MAX` if not limited (`sk_pacing_rate`).
     pub pacing_rate: u64,
-    /// The algorithm wants its segments paced (`sk_pacing_status`).
+    /// True if segments are to be paced (`sk_pacing_status`).
     pub pacing: bool,
-    /// Value the connection's `app_limited` takes after the hook: BBR marks its own low-rate
-    /// samples in PROBE_RTT. The caller takes it (`Option::take`).
+    /// New value of the connection's `app_limited` after the hook. BBR marks its own low-rate
+    /// samples in PROBE_RTT this way. The caller takes the value (`Option::take`).
     pub app_limited: Option<u64>,
 }
 
-/// What an algorithm may see of the connection. A snapshot taken before each hook.
+/// Snapshot of the connection that an algorithm may read, taken before each hook.
 #[derive(Clone, Copy, Debug)]
 pub struct Conn {
-    /// Now, microseconds (`tcp_mstamp`).
+    /// Current time, microseconds (`tcp_mstamp`).
     pub now_us: u64,
-    /// Now, milliseconds (`tcp_jiffies32` at 1000 Hz).
+    /// Current time, milliseconds (`tcp_jiffies32` at 1000 Hz).
     pub now_ms: u64,
     /// Smoothed RTT times 8, microseconds; 0 before the first sample (`srtt_us`).
     pub srtt_us8: u32,
@@ -94,41 +94,40 @@ pub struct Conn {
     pub mss: u32,
     /// Packets in flight: out − SACKed − lost + retransmitted.
     pub in_flight: u32,
-    /// Packets delivered so far (`delivered`).
+    /// Packets delivered since the start of the connection (`delivered`).
     pub delivered: u64,
     /// Time of the most recent delivery, microseconds (`delivered_mstamp`).
     pub delivered_us: u64,
-    /// Packets marked lost so far (`lost`).
+    /// Packets marked lost since the start of the connection (`lost`).
     pub lost: u64,
-    /// Nonzero while the delivery rate is limited by the application: `delivered` at which that
-    /// ends (`app_limited`).
+    /// Value of `delivered` at which the application-limited phase ends; 0 outside such a phase
+    /// (`app_limited`).
     pub app_limited: u64,
-    /// Did the last flight fill the window (`tcp_is_cwnd_limited`)?
+    /// True if the last flight filled the congestion window (`tcp_is_cwnd_limited`).
     pub cwnd_limited: bool,
-    /// State before the current hook.
+    /// Congestion state before the current hook.
     pub state: CaState,
-    /// Time the last data segment was sent, milliseconds (`lsndtime`).
+    /// Send time of the last data segment, milliseconds (`lsndtime`).
     pub last_send_ms: u64,
-    /// Window before the reduction (`prior_cwnd`).
+    /// Congestion window before the reduction, packets (`prior_cwnd`).
     pub prior_cwnd: u32,
-    /// Window in use when the connection was last paced by fq's or TCP's clock: earliest departure
-    /// time of the next packet, nanoseconds (`tcp_wstamp_ns`).
+    /// Earliest departure time of the next packet, nanoseconds (`tcp_wstamp_ns`).
     pub wstamp_ns: u64,
-    /// Now, nanoseconds (`tcp_clock_cache`).
+    /// Current time, nanoseconds (`tcp_clock_cache`).
     pub now_ns: u64,
-    /// The algorithm's own randomness: one 32-bit draw, fresh at every hook that needs one
-    /// (`prandom_u32_max` in BBR's cycle phase).
+    /// Random 32-bit number for this hook, from the algorithm's own stream (`prandom_u32_max` in
+    /// BBR's cycle phase).
     pub random: u32,
-    /// Bytes per pacing burst limit and the like.
+    /// Minimum segments per TSO burst (`sysctl_tcp_min_tso_segs`).
     pub min_tso_segs: u32,
 }
 
-/// What one ACK said (`struct ack_sample`).
+/// Sample of one ACK (`struct ack_sample`).
 #[derive(Clone, Copy, Debug)]
 pub struct AckSample {
     /// Packets newly ACKed or SACKed.
     pub pkts_acked: u32,
-    /// RTT of the most recent of them, microseconds; negative if none is valid.
+    /// RTT of the most recently sent of these packets, microseconds; negative if invalid.
     pub rtt_us: i64,
     /// Packets in flight before this ACK.
     pub in_flight: u32,
@@ -149,85 +148,86 @@ pub struct RateSample {
     pub losses: u32,
     /// Packets newly ACKed or SACKed by this ACK.
     pub acked_sacked: u32,
-    /// In flight before this ACK.
+    /// Packets in flight before this ACK.
     pub prior_in_flight: u32,
-    /// Was the packet sent while application-limited?
+    /// True if the most recently sent packet left while the sender was application-limited.
     pub app_limited: bool,
-    /// Was the most recent packet a retransmission?
+    /// True if the most recently sent packet was a retransmission.
     pub retransmitted: bool,
-    /// Is this ACK likely delayed (single packet, low in flight; `is_ack_delayed`)?
+    /// True if the receiver probably delayed this ACK (one packet, low flight; `is_ack_delayed`).
     pub ack_delayed: bool,
 }
 
-/// A congestion-control algorithm: Linux's hooks. Defaults do what Linux does without the hook.
+/// Congestion-control algorithm with Linux's hooks. A default does what Linux does without the
+/// hook.
 pub trait CongestionControl: Send {
-    /// The connection is established (`init`).
+    /// Initialises the algorithm when the connection is established (`init`).
     fn init(&mut self, _conn: &Conn, _window: &mut Window) {}
 
-    /// New slow-start threshold at a loss (`ssthresh`).
+    /// Returns the new slow-start threshold after a loss, packets (`ssthresh`).
     fn ssthresh(&mut self, conn: &Conn, window: &mut Window) -> u32;
 
-    /// Grow the window for `acked` packets (`cong_avoid`). Called in Open state, or in Disorder
-    /// when the ACK advanced; not called for algorithms with [`Self::controls_rate`].
+    /// Grows the window for `acked` packets (`cong_avoid`). Called in Open state, and in Disorder
+    /// if the ACK advanced `snd_una`. Never called if [`Self::controls_rate`] is true.
     fn cong_avoid(&mut self, _conn: &Conn, _window: &mut Window, _acked: u32) {}
 
-    /// The window to restore when a reduction is taken back (`undo_cwnd`).
+    /// Returns the window to restore when a reduction is undone (`undo_cwnd`).
     fn undo_cwnd(&mut self, conn: &Conn, window: &mut Window) -> u32 {
         window.cwnd.max(conn.prior_cwnd)
     }
 
-    /// Does the algorithm see every acknowledgement ([`Self::in_ack_event`])?
+    /// Returns true if the algorithm needs [`Self::in_ack_event`] for every ACK.
     fn wants_acks(&self) -> bool {
         false
     }
 
-    /// An acknowledgement arrived, before what it acknowledges is taken from the queue
+    /// Processes an ACK before the acknowledged segments leave the retransmission queue
     /// (`in_ack_event`).
     fn in_ack_event(&mut self, _conn: &Conn, _window: &mut Window, _event: AckEvent) {}
 
-    /// Packets were acknowledged (`pkts_acked`).
+    /// Processes the packets that an ACK acknowledged (`pkts_acked`).
     fn pkts_acked(&mut self, _conn: &Conn, _window: &mut Window, _sample: &AckSample) {}
 
-    /// The congestion state is about to change (`set_state`).
+    /// Prepares for the new congestion state (`set_state`).
     fn set_state(&mut self, _conn: &Conn, _window: &mut Window, _state: CaState) {}
 
-    /// Something else happened (`cwnd_event`).
+    /// Processes an event outside ACK processing (`cwnd_event`).
     fn cwnd_event(&mut self, _conn: &Conn, _window: &mut Window, _event: CaEvent) {}
 
-    /// Does the algorithm set window and pacing rate itself on every ACK (`cong_control`)?
+    /// Returns true if the algorithm sets window and pacing rate on every ACK (`cong_control`).
     fn controls_rate(&self) -> bool {
         false
     }
 
-    /// All of congestion control for one ACK, instead of `cong_avoid` and PRR (`cong_control`).
+    /// Does all congestion control for one ACK, instead of `cong_avoid` and PRR (`cong_control`).
     fn cong_control(&mut self, _conn: &Conn, _window: &mut Window, _sample: &RateSample) {}
 
-    /// Least segments per burst when paced (`min_tso_segs`).
+    /// Minimum segments per burst of a paced sender (`min_tso_segs`).
     fn min_tso_segs(&self, conn: &Conn, _window: &Window) -> u32 {
         conn.min_tso_segs
     }
 
-    /// Send buffer in units of the window (`sndbuf_expand`).
+    /// Send buffer as a multiple of the window (`sndbuf_expand`).
     fn sndbuf_expand(&self) -> u32 {
         2
     }
 
-    /// Least window of a reduction by rate halving (`min_cwnd` before Linux 3.2).
+    /// Minimum window of a reduction by rate halving, packets (`min_cwnd` before Linux 3.2).
     fn min_cwnd(&self, window: &Window) -> u32 {
         window.ssthresh
     }
 
-    /// Above the threshold it grows by a window's worth of bytes where bytes are counted (RFC 3465
-    /// §2.1); else by ACKs.
+    /// Returns true if congestion avoidance counts bytes where the connection does (RFC 3465 §2.1).
+    /// Otherwise it counts ACKs.
     fn counts_bytes(&self) -> bool {
         false
     }
 
-    /// The subflows of the connection that this one, number `me`, belongs to. Told before the hooks
-    /// of each ACK, if the algorithm is coupled (`Algorithm::is_coupled`).
+    /// Receives a snapshot of all subflows of the connection; `me` is the index of this one. Called
+    /// before the hooks of each ACK if the algorithm is coupled (`Algorithm::is_coupled`).
     fn subflows(&mut self, _all: &[Subflow], _me: usize) {}
 
-    /// Name of the algorithm's own phase, for samples and tests.
+    /// Name of the algorithm's phase, for samples and tests.
     fn phase(&self) -> &'static str {
         ""
     }
@@ -237,7 +237,7 @@ macro_rules! files {
     ($($variant:ident $module:ident $entry:tt;)+) => {
         $(pub mod $module;)+
 
-        /// A new instance of the algorithm.
+        /// Creates an instance of the algorithm.
         pub fn new(algorithm: Algorithm, options: &TcpOptions) -> Box<dyn CongestionControl> {
             match algorithm {
                 $(Algorithm::$variant => $module::new(options),)+
@@ -248,7 +248,7 @@ macro_rules! files {
 for_congestion_controls!(files);
 
 impl Window {
-    /// At the start of a connection (`tcp_init_sock`, `tcp_init_transfer`).
+    /// Window at the start of a connection (`tcp_init_sock`, `tcp_init_transfer`).
     pub fn new(initcwnd: u32) -> Self {
         Self {
             cwnd: initcwnd,
@@ -261,13 +261,13 @@ impl Window {
         }
     }
 
-    /// Below the threshold, every ACK grows the window (`tcp_in_slow_start`).
+    /// Returns true below the threshold, where every ACK grows the window (`tcp_in_slow_start`).
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    /// Slow start, RFC 5681 §3.1 with byte counting: up to the threshold; returns the ACKed packets
-    /// that are left (`tcp_slow_start`).
+    /// Grows the window in slow start up to the threshold, RFC 5681 §3.1 with byte counting.
+    /// Returns the ACKed packets beyond the threshold (`tcp_slow_start`).
     pub fn slow_start(&mut self, acked: u32) -> u32 {
         let cwnd = self.cwnd.saturating_add(acked).min(self.ssthresh);
         let left = acked - (cwnd - self.cwnd);
@@ -275,9 +275,9 @@ impl Window {
         left
     }
 
-    /// Additive increase: one packet per `w` ACKed packets (`tcp_cong_avoid_ai`).
+    /// Grows the window by one packet per `w` ACKed packets (`tcp_cong_avoid_ai`).
     pub fn additive_increase(&mut self, w: u32, acked: u32) {
-        // Credits gathered at a higher w are applied gently now.
+        // Credits from a higher w count for at most one packet now.
         if self.cwnd_cnt >= w {
             self.cwnd_cnt = 0;
             self.cwnd += 1;

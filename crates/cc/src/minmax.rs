@@ -2,21 +2,21 @@
 //! lib/win_minmax.c.
 //!
 //! Three samples are kept: the best, the best after that one, and the best after that. A sample as
-//! good as the best replaces all three, since nothing earlier can matter any more. When nothing
-//! better turns up the others are spread over the window (renewed after a quarter and after half of
-//! it), so that a successor is at hand when the best grows too old.
+//! good as the best replaces all three, since no earlier sample can matter. Otherwise the second
+//! and third choice are renewed after a quarter and a half of the window. A successor is then
+//! available when the best becomes too old.
 //!
-//! What that guarantees, for the maximum:
+//! Guarantees for the maximum:
 //! - the result is a real sample from inside the window, so never above the true maximum;
 //! - it is never below the newest sample;
 //! - it is exact whenever the window's true maximum was already the maximum of its own window when
 //!   it arrived: such a sample is the answer until it is matched or leaves the window.
 //!
-//! What it does not: after the best has left, its successor is the best of what was kept, not of the
-//! window. Samples between the choices are forgotten, and spreading may overwrite a choice with a
-//! worse, newer one. No fixed share of the window is covered then. (Linux claims "almost always".)
+//! Not guaranteed: the successor of an expired best is the best of the kept samples, not of the
+//! window. Samples between the choices are lost, and renewal may replace a choice by a newer, worse
+//! sample. The successor then covers no fixed share of the window. (Linux claims "almost always".)
 
-/// A wrapping counter that serves as time: milliseconds, or round trips.
+/// Wrapping counter that serves as time: milliseconds or rounds.
 pub trait Counter: Copy + PartialEq {
     /// Ticks since `earlier`, modulo the counter's width.
     fn since(self, earlier: Self) -> u64;
@@ -52,11 +52,11 @@ impl<T: Counter, V: Copy> Choices<T, V> {
         Self { window, best: [Sample { time, value }; 3] }
     }
 
-    /// Takes a sample in; `as_good(a, b)`: is `a` no worse than `b`?
+    /// Processes a sample. `as_good(a, b)` returns true if `a` is no worse than `b`.
     fn update(&mut self, time: T, value: V, as_good: impl Fn(V, V) -> bool) -> V {
         let new = Sample { time, value };
         let [first, second, third] = self.best;
-        // The newest sample is the best, or all that is left: earlier ones have no value any more.
+        // The new sample is the best, or all others have expired.
         if as_good(value, first.value) || time.since(third.time) > self.window {
             self.best = [new; 3];
             return value;
@@ -71,13 +71,13 @@ impl<T: Counter, V: Copy> Choices<T, V> {
         self.best[0].value
     }
 
-    /// Lets choices that left the window go, and spreads the others over it.
+    /// Drops expired choices and renews the others to spread them over the window.
     fn age(&mut self, new: Sample<T, V>) {
         let age = new.time.since(self.best[0].time);
         let [first, second, third] = self.best;
         if age > self.window {
             self.best = [second, third, new];
-            // The second choice may be too old as well; the third was checked on entry.
+            // The second choice may have expired, too. The third was checked on entry.
             if new.time.since(second.time) > self.window {
                 self.best = [third, new, new];
             }
@@ -95,22 +95,22 @@ impl<T: Counter, V: Copy> Choices<T, V> {
 pub struct WindowedMax<T, V>(Choices<T, V>);
 
 impl<T: Counter, V: Copy + Ord> WindowedMax<T, V> {
-    /// A filter that has seen one sample.
+    /// Filter with one sample.
     pub fn new(window: u64, time: T, value: V) -> Self {
         Self(Choices::new(window, time, value))
     }
 
-    /// The maximum as of the last sample.
+    /// Maximum as of the last sample.
     pub fn get(&self) -> V {
         self.0.best[0].value
     }
 
-    /// Forgets everything but this sample.
+    /// Forgets all but the given sample.
     pub fn reset(&mut self, time: T, value: V) {
         self.0.best = [Sample { time, value }; 3];
     }
 
-    /// Takes a sample in and returns the maximum.
+    /// Processes a sample and returns the maximum.
     pub fn update(&mut self, time: T, value: V) -> V {
         self.0.update(time, value, |a, b| a >= b)
     }
@@ -121,22 +121,22 @@ impl<T: Counter, V: Copy + Ord> WindowedMax<T, V> {
 pub struct WindowedMin<T, V>(Choices<T, V>);
 
 impl<T: Counter, V: Copy + Ord> WindowedMin<T, V> {
-    /// A filter that has seen one sample.
+    /// Filter with one sample.
     pub fn new(window: u64, time: T, value: V) -> Self {
         Self(Choices::new(window, time, value))
     }
 
-    /// The minimum as of the last sample.
+    /// Minimum as of the last sample.
     pub fn get(&self) -> V {
         self.0.best[0].value
     }
 
-    /// Forgets everything but this sample.
+    /// Forgets all but the given sample.
     pub fn reset(&mut self, time: T, value: V) {
         self.0.best = [Sample { time, value }; 3];
     }
 
-    /// Takes a sample in and returns the minimum.
+    /// Processes a sample and returns the minimum.
     pub fn update(&mut self, time: T, value: V) -> V {
         self.0.update(time, value, |a, b| a <= b)
     }
@@ -147,13 +147,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Times and values of samples: gaps of `gaps` ticks.
+    /// Times and values of samples that are `gaps` ticks apart.
     fn samples(gaps: std::ops::Range<u32>) -> impl Strategy<Value = Vec<(u32, u32)>> {
         proptest::collection::vec((gaps, 0..50u32), 1..200)
     }
 
-    /// Runs a filter from `start`; after every sample calls `check(history, filter, now)`, where
-    /// the history's times are ticks since the start.
+    /// Runs a filter from `start`. Calls `check(history, filter, now)` after every sample; times in
+    /// the history are ticks since the start.
     fn run(
         window: u64,
         start: u32,
@@ -178,8 +178,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any gaps, any start (the counter wraps): a real sample of the window, not below the
-        /// newest; exact if the true maximum was one when it arrived.
+        /// Any gaps, any start (the counter wraps): the result is a sample of the window and not
+        /// below the newest. It is exact if the true maximum was one when it arrived.
         #[test]
         fn a_real_sample_and_exact_while_a_maximum_stays(
             window in 0..60u64, start: u32, samples in samples(0..40),
@@ -201,7 +201,7 @@ mod tests {
             })?;
         }
 
-        /// Dense samples: the same.
+        /// Dense samples: same guarantees.
         #[test]
         fn dense_samples_are_bounded_too(window in 0..60u64, samples in samples(1..2)) {
             run(window, 0, &samples, |history, filter, now| {
@@ -221,7 +221,7 @@ mod tests {
             })?;
         }
 
-        /// The minimum is the maximum upside down.
+        /// The minimum mirrors the maximum.
         #[test]
         fn minimum_mirrors_maximum(window in 0..60u64, samples in samples(0..20)) {
             let mut max = WindowedMax::new(window, 0u64, 100u32);
@@ -249,16 +249,17 @@ mod tests {
         assert_eq!(answers[8], 97, "age 9 is outside");
     }
 
-    /// The price of three samples: at tick 9 the samples of ticks 1 and 2 (99, 98) are still in a
-    /// window of 8, but forgotten.
+    /// Cost of keeping three samples: at tick 9, a window of 8 still contains the samples of ticks
+    /// 1 and 2 (99, 98), but the filter has forgotten them.
     #[test]
     fn it_forgets_what_lies_between_its_choices() {
         let answers = decreasing(8, 9);
         assert!(answers[8] < 99);
     }
 
-    /// The 11 is the third choice, behind 45 as first and second; 33 ticks on, spreading puts the
-    /// newest sample, 2, in place of both. When 45 leaves, 2 is the answer, with the 11 inside.
+    /// The 11 is the third choice, behind 45 as first and second. After 33 ticks, renewal replaces
+    /// both by the newest sample, 2. When 45 expires, 2 is the answer, with the 11 inside the
+    /// window.
     #[test]
     fn spreading_may_overwrite_a_better_choice() {
         let mut filter = WindowedMax::new(44, 0u32, 49);
@@ -266,7 +267,7 @@ mod tests {
         assert_eq!(samples.map(|(t, value)| filter.update(t, value)), [49, 49, 45, 45, 2]);
     }
 
-    /// Third choice at 8/2 + 1 = 5: it is the answer when the second choice has left too.
+    /// Third choice at 8/2 + 1 = 5: it is the answer after the second choice has expired, too.
     #[test]
     fn the_third_choice_is_from_the_second_half() {
         let answers = decreasing(8, 14);

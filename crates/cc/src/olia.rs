@@ -1,6 +1,6 @@
 //! OLIA, opportunistic linked increases: Khalili, Gast, Popovic, Le Boudec, "MPTCP Is Not
-//! Pareto-Optimal: Performance Issues and a Possible Solution", IEEE/ACM ToN 21(5), 2013, as
-//! draft-khalili-mptcp-congestion-control-05 writes it.
+//! Pareto-Optimal: Performance Issues and a Possible Solution", IEEE/ACM ToN 21(5), 2013, and
+//! draft-khalili-mptcp-congestion-control-05.
 //!
 //! Windows are compared in bytes, so subflows may differ in MSS.
 
@@ -9,23 +9,23 @@ use crate::reno::Reno;
 use crate::{CongestionControl, Conn, Window};
 use dumbbell_model::TcpOptions;
 
-/// What the siblings add to the formula, and what is not yet a whole packet.
+/// Values of the siblings in OLIA's formula, and fractions of a packet.
 #[derive(Clone, Debug, Default)]
 pub struct Olia {
-    /// More than one subflow is established.
+    /// True if more than one subflow is established.
     multiple: bool,
     /// Sum of the siblings' w/rtt.
     rates: f64,
     /// alpha_r of this subflow.
     alpha: f64,
-    /// ACKed packets counted towards the next change of the window by one packet, as in Reno, which
-    /// takes a window of them; negative towards one less.
+    /// ACKed packets counted towards the next change of the window by one packet. As in Reno, a
+    /// change takes one window of them. Negative values count towards a decrease.
     credit: f64,
 }
 
-/// l_p²/rtt_p, by which paths are the best (draft). l_p, the larger of the bytes since the last
-/// loss and between the last two, estimates the reciprocal of the loss rate. Deviation of Linux:
-/// l_p/rtt_p².
+/// Quality of a path, l_p²/rtt_p (draft). l_p is the larger of the bytes since the last loss and
+/// the bytes between the last two losses; it estimates the reciprocal of the loss rate. Deviation
+/// of Linux: l_p/rtt_p².
 fn quality(subflow: &Subflow) -> f64 {
     let bytes = subflow.since_loss_bytes.max(subflow.between_losses_bytes) as f64;
     bytes * bytes / f64::from(subflow.srtt_us8)
@@ -35,13 +35,13 @@ fn window_bytes(subflow: &Subflow) -> u64 {
     u64::from(subflow.cwnd) * u64::from(subflow.mss)
 }
 
-/// alpha_r (draft): window is moved from the largest to the best, where these are not the same.
+/// alpha_r (draft): moves window from the largest subflows to the best, if these differ.
 fn alpha(all: &[Subflow], me: usize) -> f64 {
     let paths = || all.iter().filter(takes_part);
     let best = paths().map(quality).fold(0.0, f64::max);
     let largest = paths().map(window_bytes).max().unwrap_or(0);
     let is_largest = |subflow: &Subflow| window_bytes(subflow) == largest;
-    // collected_paths: the best, but for those of the largest window.
+    // collected_paths: the best paths that do not have the largest window.
     let is_collected = |subflow: &Subflow| !is_largest(subflow) && quality(subflow) >= best;
     let count = |is: &dyn Fn(&Subflow) -> bool| paths().filter(|subflow| is(subflow)).count();
     let (collected, all_paths) = (count(&is_collected), paths().count() as f64);
@@ -55,41 +55,42 @@ fn alpha(all: &[Subflow], me: usize) -> f64 {
 }
 
 impl Olia {
-    /// What an ACKed packet counts for, in those of Reno; may be negative.
+    /// Worth of an ACKed packet relative to Reno; may be negative.
     fn worth(&self, conn: &Conn, cwnd: u32) -> f64 {
         if conn.srtt_us8 == 0 {
-            return 1.0; // Nothing to couple by.
+            return 1.0; // No RTT to couple by.
         }
         let own = rate(cwnd, conn.mss, conn.srtt_us8);
         let share = own / (own + self.rates);
-        // Draft: (w_r/rtt_r²) / (sum of w_p/rtt_p)² + alpha_r/w_r, times MSS_r · bytes_acked. With
-        // the 1/w_r of Reno taken out, the first term is the square of the share of the rate.
+        // Draft: (w_r/rtt_r²) / (sum of w_p/rtt_p)² + alpha_r/w_r, times MSS_r · bytes_acked.
+        // Without Reno's factor 1/w_r, the first term is the square of this subflow's share of the
+        // rate.
         share * share + self.alpha
     }
 
-    /// Moves the window by whole packets; one is left at least.
+    /// Changes the window by whole packets, to one packet at least.
     fn apply(&mut self, window: &mut Window, worth: f64) {
-        // As in `additive_increase`: credits gathered at a larger window are applied gently.
+        // As in `additive_increase`: credits from a larger window count for at most one packet.
         let cwnd = f64::from(window.cwnd);
         self.credit = self.credit.min(cwnd).max(-cwnd) + worth;
         let change = (self.credit / cwnd) as i64;
         self.credit -= change as f64 * cwnd;
         let clamp = i64::from(window.cwnd_clamp);
         window.cwnd = i64::from(window.cwnd).saturating_add(change).min(clamp).max(1) as u32;
-        // A window that shrinks must not come to lie in slow start, which would undo it. The draft
-        // leaves that open.
+        // A shrinking window must not enter slow start, which would undo the decrease. The draft
+        // does not specify this.
         window.ssthresh = window.ssthresh.min(window.cwnd);
     }
 }
 
-/// A new instance.
+/// Creates an instance.
 pub(crate) fn new(_options: &TcpOptions) -> Box<dyn CongestionControl> {
     Box::new(Olia::default())
 }
 
 impl CongestionControl for Olia {
-    /// Half the window, as TCP's, but down to 1 MSS where there are several paths: slow start is not
-    /// to put traffic on congested ones (draft). Deviation of Linux: 2 even then.
+    /// Half the window as in TCP, but down to 1 MSS beside other subflows: slow start must not put
+    /// traffic on congested paths (draft). Deviation of Linux: 2 even then.
     fn ssthresh(&mut self, conn: &Conn, window: &mut Window) -> u32 {
         self.credit = 0.0;
         if self.multiple {
@@ -114,7 +115,7 @@ impl CongestionControl for Olia {
         self.apply(window, worth);
     }
 
-    /// Reno's, but for a threshold of one packet, which would leave none.
+    /// Reno's value, and at least one packet: half of a threshold of one would be none.
     fn min_cwnd(&self, window: &Window) -> u32 {
         Reno::default().min_cwnd(window).max(1)
     }
@@ -137,7 +138,7 @@ mod tests {
     use crate::reno::tests::{avoiding, check_operations, conn, operations};
     use proptest::prelude::*;
 
-    /// A path with its l_p.
+    /// Path with its l_p.
     fn path(cwnd: u32, rtt_ms: u32, bytes: u64) -> Subflow {
         Subflow { since_loss_bytes: bytes, ..subflow(cwnd, rtt_ms) }
     }
@@ -146,7 +147,7 @@ mod tests {
         (0..all.len()).map(|me| alpha(all, me)).collect()
     }
 
-    /// Packets per ACKed packet.
+    /// Packets of growth per ACKed packet.
     fn growth(all: &[Subflow], me: usize) -> f64 {
         let mut olia = Olia::default();
         olia.subflows(all, me);
@@ -178,7 +179,7 @@ mod tests {
     fn the_best_path_is_by_bytes_squared_over_rtt() {
         assert_eq!(alphas(&[path(20, 50, 6000), path(10, 10, 3000)]), [-0.5, 0.5]);
         assert_eq!(alphas(&[path(20, 30, 6000), path(10, 10, 3000)]), [0.0, 0.0]);
-        // Of the two counts of bytes the larger holds.
+        // The larger of the two byte counts applies.
         let before = Subflow { between_losses_bytes: 3000, ..path(10, 10, 1) };
         assert_eq!(alphas(&[path(20, 50, 6000), before]), [-0.5, 0.5]);
     }
@@ -282,7 +283,7 @@ mod tests {
             check_alone_is_reno(&mut Olia::default(), cwnd, &acks);
         }
 
-        /// What is given is taken.
+        /// Sum of all alphas is 0.
         #[test]
         fn alphas_sum_to_zero(all in any_subflows()) {
             let alphas = alphas(&all);

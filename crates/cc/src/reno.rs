@@ -1,44 +1,44 @@
 //! Reno: RFC 5681 with appropriate byte counting (RFC 3465, counted in packets), as Linux's
-//! tcp_reno_* in tcp_cong.c. Fast recovery itself is the connection's business (PRR, RFC 6937).
+//! tcp_reno_* in tcp_cong.c. The connection does fast recovery (PRR, RFC 6937).
 
 use crate::hystart_plus_plus::HystartPlusPlus;
 use crate::{AckSample, CongestionControl, Conn, Window};
 use dumbbell_model::TcpOptions;
 
-/// Least slow-start threshold, packets (RFC 5681 §3.1, equation 4: two segments).
+/// Minimum slow-start threshold, packets (RFC 5681 §3.1, equation 4: two segments).
 const MIN_SSTHRESH: u32 = 2;
 
-/// The algorithm. All it needs is in [`Window`], but for HyStart++ where that is asked for.
+/// Reno. All state is in [`Window`], except for the optional HyStart++.
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
     plus_plus: Option<HystartPlusPlus>,
 }
 
 impl Reno {
-    /// A connection that has seen nothing.
+    /// Initial state.
     pub fn new(options: &TcpOptions) -> Self {
         Self { plus_plus: options.hystart_plus_plus.then(HystartPlusPlus::new) }
     }
 }
 
-/// A new instance.
+/// Creates an instance.
 pub(crate) fn new(options: &TcpOptions) -> Box<dyn CongestionControl> {
     Box::new(Reno::new(options))
 }
 
 impl CongestionControl for Reno {
-    /// Half the window. RFC 5681 §3.1 halves the flight instead; Linux takes the window, which
-    /// congestion-window validation keeps near the flight.
+    /// Half the window. RFC 5681 §3.1 halves the flight. Linux halves the window, and
+    /// congestion-window validation keeps it near the flight.
     fn ssthresh(&mut self, _conn: &Conn, window: &mut Window) -> u32 {
         (window.cwnd / 2).max(MIN_SSTHRESH)
     }
 
     fn cong_avoid(&mut self, conn: &Conn, window: &mut Window, mut acked: u32) {
-        // A window the sender does not use proves nothing about the path (RFC 7661).
+        // An unused window proves nothing about the path (RFC 7661).
         if !conn.cwnd_limited {
             return;
         }
-        // RFC 5681 §3.1: slow start up to the threshold; what is left over counts below.
+        // RFC 5681 §3.1: slow start up to the threshold. Packets beyond it count below.
         if window.in_slow_start() {
             if let Some(plus_plus) = &mut self.plus_plus {
                 acked = plus_plus.growth(window, acked);
@@ -100,12 +100,12 @@ pub(crate) mod tests {
         }
     }
 
-    /// In congestion avoidance at `cwnd`.
+    /// Window in congestion avoidance at `cwnd`.
     pub(crate) fn avoiding(cwnd: u32) -> Window {
         Window { ssthresh: 2, ..Window::new(cwnd) }
     }
 
-    /// What a connection may do to an algorithm.
+    /// Event of a connection.
     #[derive(Clone, Debug)]
     pub(crate) enum Operation {
         Ack { acked: u32, rtt_us: i64, limited: bool },
@@ -145,7 +145,7 @@ pub(crate) mod tests {
         (elapsed_us, operation)
     }
 
-    /// Sequences of operations with the microseconds that pass before each.
+    /// Sequences of operations, with the microseconds before each.
     pub(crate) fn operations() -> impl Strategy<Value = Vec<(u64, Operation)>> {
         proptest::collection::vec(operation(), 1..200)
     }
@@ -200,7 +200,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Runs the sequence and checks the window after every operation.
+    /// Applies the operations and checks the window after each.
     pub(crate) fn check_operations(
         algorithm: &mut dyn CongestionControl,
         cwnd_clamp: u32,
@@ -232,7 +232,7 @@ pub(crate) mod tests {
             check_operations(&mut Reno::default(), clamp, &operations);
         }
 
-        /// RFC 5681 §3.1: one packet per RTT, however the ACKs are cut.
+        /// RFC 5681 §3.1: one packet per RTT, for any ACK sizes.
         #[test]
         fn grows_one_packet_per_window(cwnd in 2..10_000u32, stretch in 1..50u32) {
             let mut window = avoiding(cwnd);

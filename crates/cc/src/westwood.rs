@@ -1,47 +1,47 @@
 //! Westwood+ (Mascolo, Casetti, Gerla, Sanadidi, Wang, "TCP Westwood", MobiCom 2001; Grieco and
 //! Mascolo, "Performance evaluation and comparison of Westwood+, New Reno and Vegas TCP congestion
-//! control", CCR 34(2), 2004), as Linux's tcp_westwood.c: grows as Reno; a loss sets the threshold to
-//! the estimated rate times the least RTT. Rates are bytes per millisecond, as integers: Linux's at
-//! 1000 Hz.
+//! control", CCR 34(2), 2004), as Linux's tcp_westwood.c. It grows as Reno. A loss sets the
+//! threshold to the estimated rate times the minimum RTT. Rates are integers in bytes per
+//! millisecond, as in Linux at 1000 Hz.
 
 use crate::reno::Reno;
 use crate::{AckEvent, AckSample, CaEvent, CongestionControl, Conn, Window};
 use dumbbell_model::TcpOptions;
 
-/// Least time over which a rate is measured, ms (`TCP_WESTWOOD_RTT_MIN`).
+/// Minimum length of a rate measurement, ms (`TCP_WESTWOOD_RTT_MIN`).
 const LEAST_WINDOW_MS: u64 = 50;
 /// RTT before the first sample, ms (`TCP_WESTWOOD_INIT_RTT`).
 const INIT_RTT_MS: u64 = 20_000;
-/// Least threshold, packets (`tcp_westwood_bw_rttmin`).
+/// Minimum threshold, packets (`tcp_westwood_bw_rttmin`).
 const MIN_SSTHRESH: u64 = 2;
 
-/// The algorithm's state (`struct westwood`).
+/// State of the algorithm (`struct westwood`).
 #[derive(Clone, Debug)]
 pub struct Westwood {
     reno: Reno,
     /// First filter of the rate, bytes/ms (`bw_ns_est`).
     rate_once: u64,
-    /// Second filter: the estimate, bytes/ms (`bw_est`).
+    /// Second filter of the rate, the estimate, bytes/ms (`bw_est`).
     rate: u64,
     /// Start of the current measurement, ms (`rtt_win_sx`).
     window_start_ms: u64,
-    /// Bytes acknowledged in it (`bk`).
+    /// Bytes acknowledged in the current measurement (`bk`).
     window_bytes: u64,
-    /// Highest acknowledgement counted (`snd_una`).
+    /// Highest ACK number counted (`snd_una`).
     counted_to: u64,
-    /// Bytes counted for duplicate ACKs, which a later ACK covers again (`accounted`).
+    /// Bytes counted for duplicate ACKs; a later cumulative ACK covers them, too (`accounted`).
     counted_ahead: u64,
     /// Most recent RTT, ms (`rtt`).
     rtt_ms: u64,
-    /// Least RTT since the last time-out, ms (`rtt_min`).
+    /// Minimum RTT since the last time-out, ms (`rtt_min`).
     rtt_min_ms: u64,
-    /// No ACK was seen yet (`first_ack`).
+    /// True before the first ACK (`first_ack`).
     first_ack: bool,
-    /// The next ACK begins a new least RTT (`reset_rtt_min`).
+    /// True if the next ACK restarts the minimum RTT (`reset_rtt_min`).
     reset_rtt_min: bool,
 }
 
-/// A new instance.
+/// Creates an instance.
 pub(crate) fn new(options: &TcpOptions) -> Box<dyn CongestionControl> {
     Box::new(Westwood {
         reno: Reno::new(options),
@@ -64,7 +64,7 @@ fn filtered(old: u64, new: u64) -> u64 {
 }
 
 impl Westwood {
-    /// Takes a rate over each RTT, but not over less than 50 ms (`westwood_update_window`).
+    /// Measures a rate per RTT, over 50 ms at least (`westwood_update_window`).
     fn update_window(&mut self, conn: &Conn) {
         if self.first_ack {
             self.counted_to = conn.snd_una;
@@ -85,8 +85,9 @@ impl Westwood {
         }
     }
 
-    /// Bytes that this ACK says were delivered; a duplicate ACK says one segment, which a later
-    /// cumulative ACK must not count again (`westwood_acked_count`; Mascolo et al. 2001, section 3.1).
+    /// Bytes delivered according to this ACK. A duplicate ACK counts as one segment, which a later
+    /// cumulative ACK must not count again (`westwood_acked_count`; Mascolo et al. 2001, section
+    /// 3.1).
     fn acked_bytes(&mut self, conn: &Conn) -> u64 {
         let mss = u64::from(conn.mss);
         let mut acked = conn.snd_una - self.counted_to;
@@ -114,7 +115,7 @@ impl Westwood {
         self.reset_rtt_min = false;
     }
 
-    /// The estimated rate times the least RTT, in packets (`tcp_westwood_bw_rttmin`).
+    /// Estimated rate times the minimum RTT, packets (`tcp_westwood_bw_rttmin`).
     fn rate_times_rtt_min(&self, conn: &Conn) -> u32 {
         let packets = self.rate * self.rtt_min_ms / u64::from(conn.mss);
         packets.max(MIN_SSTHRESH).min(u64::from(u32::MAX)) as u32

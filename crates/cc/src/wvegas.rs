@@ -1,48 +1,50 @@
 //! wVegas, weighted Vegas: Cao, Xu, Fu, "Delay-based Congestion Control for Multipath TCP", ICNP
-//! 2012; draft-xu-mptcp-congestion-control-05. Where these leave something open, as Linux's
+//! 2012; draft-xu-mptcp-congestion-control-05. Details that these leave open follow Linux's
 //! mptcp_wvegas.c.
 //!
-//! Every subflow is a Vegas that keeps its share of [`TOTAL_ALPHA`] packets queued, by its share of
-//! the connection's rate. So traffic moves to where the queueing delay is less, until it is equal.
+//! Each subflow is a Vegas flow. It keeps a share of [`TOTAL_ALPHA`] packets queued that equals its
+//! share of the connection's rate. Traffic therefore moves to paths with less queueing delay until
+//! the delays are equal.
 
 use crate::coupled::{siblings, Subflow};
 use crate::reno::Reno;
 use crate::{AckSample, CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::TcpOptions;
 
-/// Packets that all subflows of a connection keep queued.
+/// Packets that all subflows of a connection together keep queued.
 const TOTAL_ALPHA: f64 = 10.0;
 
-/// Packets that a subflow keeps queued at least, and at first.
+/// Minimum and initial number of packets that a subflow keeps queued.
 const MIN_ALPHA: u32 = 2;
 
-/// Packets queued at which slow start ends.
+/// Queued packets at which slow start ends.
 const GAMMA: u64 = 1;
 
-/// RTT samples of a round that are too few to go by.
+/// Maximum number of RTT samples per round that is too small to use.
 const FEW_SAMPLES: u64 = 2;
 
-/// A queue that takes this many times as long as it did is drained.
+/// Growth factor of the queueing delay at which the queue is drained.
 const DRAIN_FACTOR: u64 = 2;
 
 const MIN_CWND: u32 = 2;
 
-/// One subflow's state.
+/// State of one subflow.
 #[derive(Clone, Debug)]
 pub struct Wvegas {
-    /// The round ends with the ACK of more than this.
+    /// Sequence number whose acknowledgement ends the round.
     round_end: u64,
-    /// RTT samples of the round, and their sum, microseconds.
+    /// RTT samples in this round.
     samples: u64,
+    /// Sum of these samples, microseconds.
     sum_us: u64,
-    /// Least RTT sample, microseconds: that of the path without queues.
+    /// Minimum RTT sample, microseconds: the RTT of the path without queues.
     base_rtt_us: u64,
-    /// Packets to keep queued.
+    /// Target number of queued packets.
     alpha: u32,
-    /// Least queueing delay in equilibrium since `alpha` grew or the queue was drained,
+    /// Minimum queueing delay in equilibrium since `alpha` grew or the queue was drained,
     /// microseconds.
     queueing_us: Option<u64>,
-    /// Rate of the siblings in equilibrium, packets per microsecond.
+    /// Sum of the siblings' rates in equilibrium, packets per microsecond.
     rates: f64,
 }
 
@@ -61,21 +63,21 @@ impl Default for Wvegas {
 }
 
 impl Wvegas {
-    /// Measures anew, but for the least RTT.
+    /// Restarts all measurements, except for the minimum RTT.
     fn restart(&mut self, conn: &Conn) {
         let (base_rtt_us, rates) = (self.base_rtt_us, self.rates);
         *self = Self { base_rtt_us, rates, round_end: conn.snd_nxt, ..Self::default() };
     }
 
-    /// Ends the round: its mean RTT, microseconds, if it had enough samples.
+    /// Ends the round and returns its mean RTT, microseconds, if it had enough samples.
     fn next_round(&mut self, conn: &Conn) -> Option<u64> {
         let mean_us = (self.samples > FEW_SAMPLES).then(|| self.sum_us / self.samples);
         (self.round_end, self.samples, self.sum_us) = (conn.snd_nxt, 0, 0);
         mean_us
     }
 
-    /// The subflow's share of the rate is its share of the packets queued (draft: weight_i and
-    /// alpha_i). Deviation of Linux: at least two.
+    /// Sets `alpha` so that the share of queued packets equals the share of the rate (draft:
+    /// weight_i and alpha_i). Deviation of Linux: at least two.
     fn reweigh(&mut self, cwnd: u32, rtt_us: u64) {
         let own = f64::from(cwnd) / rtt_us as f64;
         let alpha = ((own / (own + self.rates) * TOTAL_ALPHA) as u32).max(MIN_ALPHA);
@@ -85,7 +87,7 @@ impl Wvegas {
         self.alpha = alpha;
     }
 
-    /// Draft, once per round in congestion avoidance; `queued` are packets.
+    /// Adjusts the window once per round in congestion avoidance (draft); `queued` is in packets.
     fn adjust(&mut self, window: &mut Window, rtt_us: u64, queued: u64) {
         // The rate is now an equilibrium rate.
         if queued >= u64::from(self.alpha) {
@@ -102,10 +104,11 @@ impl Wvegas {
         self.drain(window, rtt_us);
     }
 
-    /// A queueing delay twice the least is not of this subflow's making. All who see it back off, so
-    /// that the queue drains and they measure the path without it. Deviation: Linux looks before
-    /// equilibrium, too, where a subflow's own queue doubles as it grows from one packet to two.
-    /// Without jitter it then never comes to have alpha packets queued, and fills a link to 7/8.
+    /// Drains the queue when the queueing delay is twice the minimum: other flows then fill the
+    /// queue. All flows that see this back off and can measure the path without a queue. Deviation:
+    /// Linux checks before equilibrium, too, where a subflow's own queue doubles as it grows from
+    /// one packet to two. Without jitter, it then never queues alpha packets and fills a link to
+    /// only 7/8.
     fn drain(&mut self, window: &mut Window, rtt_us: u64) {
         let queueing_us = rtt_us - self.base_rtt_us;
         let least_us = self.queueing_us.map_or(queueing_us, |least| least.min(queueing_us));
@@ -118,7 +121,7 @@ impl Wvegas {
     }
 }
 
-/// A new instance.
+/// Creates an instance.
 pub(crate) fn new(_options: &TcpOptions) -> Box<dyn CongestionControl> {
     Box::new(Wvegas::default())
 }
@@ -135,11 +138,11 @@ impl CongestionControl for Wvegas {
     fn cong_avoid(&mut self, conn: &Conn, window: &mut Window, acked: u32) {
         let over = conn.snd_una > self.round_end;
         let measured = if over { self.next_round(conn) } else { None };
-        // What is queued is computed from the window, so it must be in use.
+        // The number of queued packets is computed from the window, so the window must be in use.
         if !conn.cwnd_limited {
             return;
         }
-        // Reno while something is amiss, or too little known.
+        // Reno outside Open state, or without enough samples.
         if conn.state != CaState::Open || over && measured.is_none() {
             Reno::default().cong_avoid(conn, window, acked);
             return;
@@ -156,7 +159,7 @@ impl CongestionControl for Wvegas {
         if !window.in_slow_start() {
             self.adjust(window, rtt_us, queued);
         } else if queued > GAMMA {
-            // To what the path holds without queues, and one more.
+            // The path's capacity without queues, and one more packet.
             window.cwnd = (cwnd * self.base_rtt_us / rtt_us + 1).min(cwnd) as u32;
             window.ssthresh = window.cwnd.max(MIN_CWND);
         } else {
@@ -176,14 +179,14 @@ impl CongestionControl for Wvegas {
         }
     }
 
-    /// Linux begins anew when all is well again.
+    /// Restarts the measurements on return to Open state, as Linux does.
     fn set_state(&mut self, conn: &Conn, _window: &mut Window, state: CaState) {
         if state == CaState::Open {
             self.restart(conn);
         }
     }
 
-    /// After idleness even the least RTT is out of date.
+    /// Restarts with a new minimum RTT, which is out of date after an idle period.
     fn cwnd_event(&mut self, conn: &Conn, window: &mut Window, event: CaEvent) {
         if event == CaEvent::CwndRestart {
             let rates = self.rates;
@@ -192,7 +195,7 @@ impl CongestionControl for Wvegas {
         }
     }
 
-    /// Siblings in slow start have no equilibrium rate yet.
+    /// Sums up the siblings' rates. Siblings in slow start have no equilibrium rate yet.
     fn subflows(&mut self, all: &[Subflow], me: usize) {
         let settled = siblings(all, me).filter(|subflow| !subflow.slow_start);
         self.rates = settled.map(|s| f64::from(s.cwnd) * 8.0 / f64::from(s.srtt_us8)).sum();
@@ -206,7 +209,7 @@ mod tests {
     use crate::reno::tests::{avoiding, conn, operations};
     use proptest::prelude::*;
 
-    /// A round, all of whose packets saw this RTT.
+    /// Round with the same RTT for all packets.
     fn round(wvegas: &mut Wvegas, window: &mut Window, rtt_us: u64) {
         let conn = Conn { snd_una: wvegas.round_end + 1, snd_nxt: wvegas.round_end + 2, ..conn(0) };
         for _ in 0..4 {
@@ -216,13 +219,13 @@ mod tests {
         wvegas.cong_avoid(&conn, window, window.cwnd);
     }
 
-    /// Has seen a path of 10 ms without queues.
+    /// State on a path with an RTT of 10 ms without queues.
     fn measured() -> Wvegas {
         Wvegas { base_rtt_us: 10_000, ..Wvegas::default() }
     }
 
-    /// Subflows over links of so many packets per 10 ms each, the RTT without queues; `link_of`
-    /// names each one's. The packets queued per link, after so many rounds.
+    /// Packets queued per link after `rounds` rounds. `links` are capacities in packets per 10 ms,
+    /// the RTT without queues; `link_of` is the link of each subflow.
     fn queued_after(rounds: u32, links: &[u64], link_of: &[usize]) -> Vec<u64> {
         let mut subflows: Vec<(Wvegas, Window)> =
             link_of.iter().map(|_| (measured(), Window::new(10))).collect();
@@ -259,7 +262,7 @@ mod tests {
         // One link: the connection is one flow, not two.
         let queued = queued_after(300, &[300], &[0, 0])[0];
         assert!((8..=11).contains(&queued), "{queued}");
-        // Of ten paths each keeps two, the least.
+        // With ten paths, each subflow keeps the minimum of two.
         assert_eq!(queued_after(300, &[100; 10], &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), [2; 10]);
     }
 
@@ -268,7 +271,7 @@ mod tests {
         let (mut wvegas, mut window) = (measured(), Window::new(10));
         round(&mut wvegas, &mut window, 10_000);
         assert_eq!(window.cwnd, 20);
-        // 20 · 1/11 = 1.8 packets are one; 40 · 0.6/10.6 = 2.3 are two. 37.7 remain, and one.
+        // 20 · 1/11 = 1.8 packets count as one; 40 · 0.6/10.6 = 2.3 as two. 37.7 remain, and one.
         round(&mut wvegas, &mut window, 11_000);
         assert_eq!(window.cwnd, 40);
         round(&mut wvegas, &mut window, 10_600);
@@ -281,7 +284,8 @@ mod tests {
 
     #[test]
     fn a_packet_per_round_towards_alpha() {
-        // Of 110 packets at 10.x ms, alpha is 2 until as many are queued, then 10 for one alone.
+        // With 110 packets at 10.x ms, alpha is 2 until two are queued, then 10 for a single
+        // subflow.
         let after = |alpha, rates, rtt_us| {
             let mut wvegas = Wvegas { alpha, rates, ..measured() };
             let mut window = Window { ssthresh: 110, ..avoiding(110) };
@@ -308,7 +312,7 @@ mod tests {
         assert!((wvegas.rates - 0.002).abs() < 1e-15, "{}", wvegas.rates);
     }
 
-    /// 110 packets at 11 ms are ten queued; at 12 ms the delay is twice as long.
+    /// 110 packets at 11 ms: ten are queued. At 12 ms the queueing delay is twice as long.
     #[test]
     fn a_queue_twice_as_long_is_drained() {
         let mut wvegas = Wvegas { alpha: 10, ..measured() };
@@ -321,7 +325,7 @@ mod tests {
         round(&mut wvegas, &mut window, 12_000);
         assert_eq!((window.cwnd, wvegas.queueing_us), (45, None));
         assert!(window.in_slow_start());
-        // Not where the share grew: the longer queue is wanted.
+        // No drain after the share grew: the longer queue is intended.
         let mut wvegas = Wvegas { alpha: 5, queueing_us: Some(500), ..measured() };
         let mut window = avoiding(110);
         round(&mut wvegas, &mut window, 11_000);
@@ -335,7 +339,7 @@ mod tests {
         let mut wvegas = measured();
         wvegas.cong_avoid(&later, &mut window, 10);
         assert_eq!((window.cwnd, wvegas.round_end), (11, 200), "no samples");
-        // Within a round the window stays, but in Disorder.
+        // Within a round the window stays, except in Disorder.
         let within = Conn { snd_una: 200, ..later };
         wvegas.cong_avoid(&within, &mut window, 11);
         assert_eq!(window.cwnd, 11);
@@ -360,7 +364,7 @@ mod tests {
     }
 
     proptest! {
-        /// Ten packets in the ratio of the capacities, so that delays are equal.
+        /// Ten packets in proportion to the capacities, so that delays are equal.
         #[test]
         fn links_are_filled_in_proportion(links in proptest::collection::vec(50..3000u64, 1..5)) {
             let link_of: Vec<usize> = (0..links.len()).collect();

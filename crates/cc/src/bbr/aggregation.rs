@@ -1,22 +1,23 @@
-//! ACK aggregation (Wi-Fi, cable, receive offload): by how much do ACKs run ahead of the bandwidth
-//! before they fall silent? That much is added to the window so that sending goes on in the
-//! silence. Linux only; the idea is in draft-cardwell-iccrg-bbr-congestion-control-02 §4.5.5.
+//! ACK aggregation (Wi-Fi, cable, receive offload): estimates by how much ACKs exceed the bandwidth
+//! before a pause. The window grows by this excess, so that sending continues during the pause.
+//! Linux only; the idea is in draft-cardwell-iccrg-bbr-congestion-control-02 §4.5.5.
 
 use super::BW_UNIT;
 use crate::{Conn, RateSample};
 
-/// Length of one half of the filter; together they remember 5 to 10 rounds.
+/// Length of one half of the filter, rounds. Both halves together cover 5 to 10 rounds.
 const WINDOW_ROUNDS: u32 = 5;
-/// An epoch ends at this many ACKed packets.
+/// ACKed packets at which an epoch ends.
 const MAX_EPOCH_ACKED: u32 = 1 << 20;
 
-/// The estimator.
+/// Estimator of the excess.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Aggregation {
     epoch_start_us: u64,
     /// Packets (S)ACKed in the epoch.
     epoch_acked: u32,
-    /// Maximum excess in this half of the filter and in the one before; 16 bits wide in Linux too.
+    /// Maximum excess in this half of the filter and in the previous half; 16 bits wide as in
+    /// Linux.
     extra: [u16; 2],
     current: usize,
     rounds: u32,
@@ -27,18 +28,18 @@ impl Aggregation {
         Self { epoch_start_us: now_us, ..Self::default() }
     }
 
-    /// A new epoch, in which nothing is expected yet.
+    /// Starts an epoch.
     pub(super) fn start_epoch(&mut self, now_us: u64) {
         self.epoch_start_us = now_us;
         self.epoch_acked = 0;
     }
 
-    /// Most packets ACKed beyond the bandwidth, lately.
+    /// Maximum number of packets ACKed beyond the bandwidth in the last 5 to 10 rounds.
     pub(super) fn extra_acked(&self) -> u32 {
         u32::from(self.extra[0].max(self.extra[1]))
     }
 
-    /// Takes an ACK in.
+    /// Processes an ACK.
     pub(super) fn on_ack(
         &mut self,
         conn: &Conn,
@@ -56,7 +57,7 @@ impl Aggregation {
         let epoch_us = conn.delivered_us.saturating_sub(self.epoch_start_us) as u32;
         let mut expected = (u64::from(bw) * u64::from(epoch_us) / BW_UNIT) as u32;
         let acked = self.epoch_acked.wrapping_add(sample.acked_sacked);
-        // ACKs at or below the expected rate are not aggregated: the epoch starts here.
+        // ACKs at or below the expected rate are not aggregated, so the epoch restarts.
         if self.epoch_acked <= expected || acked >= MAX_EPOCH_ACKED {
             self.start_epoch(conn.delivered_us);
             expected = 0;
@@ -70,7 +71,7 @@ impl Aggregation {
         }
     }
 
-    /// Every five rounds the older half is dropped.
+    /// Drops the older half of the filter every five rounds.
     fn age(&mut self) {
         self.rounds += 1;
         if self.rounds >= WINDOW_ROUNDS {
@@ -86,7 +87,7 @@ mod tests {
     use super::*;
     use crate::reno::tests::conn;
 
-    /// One packet per millisecond.
+    /// Bandwidth of one packet per millisecond.
     const BW: u32 = (BW_UNIT / 1000) as u32 + 1;
 
     fn ack(aggregation: &mut Aggregation, ms: u64, acked: u32, cwnd: u32, round_start: bool) {
@@ -106,7 +107,7 @@ mod tests {
         assert_eq!(aggregation.extra_acked(), 30, "a new epoch expects nothing");
         ack(&mut aggregation, 15, 10, 1000, false);
         assert_eq!(aggregation.extra_acked(), 35, "40 ACKed, 5 expected");
-        // 40 ACKed at 39 ms of the epoch exceed, at 40 ms they do not: the epoch starts anew.
+        // 40 ACKed packets exceed 39 ms of the epoch. At 40 ms they do not, and the epoch restarts.
         let mut later = aggregation.clone();
         ack(&mut later, 49, 10, 1000, false);
         assert_eq!((later.epoch_acked, later.epoch_start_us), (50, 10_000));

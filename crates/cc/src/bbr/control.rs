@@ -1,37 +1,37 @@
-//! What the model means for sending: pacing rate, burst size and window (draft §4.2).
+//! Pacing rate, burst size and window, which follow from the model (draft §4.2).
 
 use super::mode::Mode;
 use super::{Bbr, BW_SCALE, BW_UNIT, GAIN_SCALE, GAIN_UNIT, HIGH_GAIN, MIN_CWND, TCP_INIT_CWND};
 use crate::{CaState, Conn, RateSample, Window};
 
-/// Pace this much below the bandwidth, so that queues shrink on average. Linux's own.
+/// Margin of the pacing rate below the bandwidth: queues shrink on average. Only in Linux.
 const PACING_MARGIN_PERCENT: u64 = 1;
 const US_PER_S: u64 = 1_000_000;
-/// RTT assumed before the first sample (draft §4.2.1: 1 ms).
+/// RTT before the first sample (draft §4.2.1: 1 ms).
 const NOMINAL_RTT_US: u32 = 1000;
 
-/// Below this rate (1.2 Mbit/s in bytes per second) bursts are single packets (draft §4.2.2).
+/// Rate below which bursts are single packets, bytes per second (1.2 Mbit/s; draft §4.2.2).
 const MIN_TSO_RATE: u64 = 1_200_000 >> 3;
-/// A burst is about a millisecond's worth (`sk_pacing_shift`: 2⁻¹⁰ s), …
+/// Duration of a burst as a shift: 2⁻¹⁰ s (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
-/// … within the largest offloaded segment, GSO_LEGACY_MAX_SIZE less headers, …
+/// Maximum bytes per burst: GSO_LEGACY_MAX_SIZE less headers.
 const MAX_BURST_BYTES: u64 = 65_536 - 1 - 320;
-/// … and 127 packets.
+/// Maximum packets per burst.
 const MAX_BURST_SEGMENTS: u32 = 0x7f;
-/// Bursts that may be in hosts at once: in the queue, at the offload, at the receiver.
+/// Bursts that hosts may hold at once: in the queue, in the offload, at the receiver.
 const BURSTS_IN_HOSTS: u32 = 3;
 
-/// Most time for which ACK aggregation is compensated.
+/// Maximum time for which ACK aggregation is compensated.
 const MAX_AGGREGATION_US: u64 = 100_000;
 
-/// Bytes per second at a bandwidth and gain, less the margin. The order of the steps keeps all of
-/// it within 64 bits up to 2.9 Tbit/s.
+/// Pacing rate for a bandwidth and gain, bytes per second, less the margin. This order of the steps
+/// stays within 64 bits up to 2.9 Tbit/s.
 pub(super) fn bytes_per_second(bw: u64, mss: u32, gain: u32) -> u64 {
     let scaled = bw.wrapping_mul(u64::from(mss)).wrapping_mul(u64::from(gain)) >> GAIN_SCALE;
     scaled.wrapping_mul(US_PER_S / 100 * (100 - PACING_MARGIN_PERCENT)) >> BW_SCALE
 }
 
-/// Draft §4.2.2: least packets per burst.
+/// Minimum packets per burst (draft §4.2.2).
 pub(super) fn min_tso_segs(pacing_rate: u64) -> u32 {
     if pacing_rate < MIN_TSO_RATE {
         1
@@ -40,14 +40,14 @@ pub(super) fn min_tso_segs(pacing_rate: u64) -> u32 {
     }
 }
 
-/// Draft §4.2.2: packets per burst.
+/// Packets per burst (draft §4.2.2).
 fn burst_segments(pacing_rate: u64, mss: u32) -> u32 {
     let bytes = (pacing_rate >> PACING_SHIFT).min(MAX_BURST_BYTES) as u32;
     (bytes / mss).max(min_tso_segs(pacing_rate)).min(MAX_BURST_SEGMENTS)
 }
 
 impl Bbr {
-    /// Draft §4.2.1: the initial window per RTT, at STARTUP's gain.
+    /// Sets the rate to the initial window per RTT, at STARTUP's gain (draft §4.2.1).
     pub(super) fn init_pacing_rate(&mut self, conn: &Conn, window: &mut Window) {
         let rtt_us = if conn.srtt_us8 == 0 {
             NOMINAL_RTT_US
@@ -59,7 +59,7 @@ impl Bbr {
         window.pacing_rate = bytes_per_second(u64::from(bw), conn.mss, HIGH_GAIN);
     }
 
-    /// Draft §4.2.1: until the pipe was full once, the rate only grows.
+    /// Sets the pacing rate, which only grows until the pipe was full once (draft §4.2.1).
     pub(super) fn set_pacing_rate(&mut self, conn: &Conn, window: &mut Window, bw: u32, gain: u32) {
         let rate = bytes_per_second(u64::from(bw), conn.mss, gain);
         if !self.has_seen_rtt && conn.srtt_us8 != 0 {
@@ -70,9 +70,10 @@ impl Bbr {
         }
     }
 
-    /// Bandwidth-delay product times gain, rounded up so that it cannot shrink by itself.
+    /// Bandwidth-delay product times gain, rounded up so that rounding cannot shrink it.
     fn bdp(&self, bw: u32, gain: u32) -> u32 {
-        // Never a valid RTT: everything was retransmitted, without timestamps. Be careful.
+        // No valid RTT: every packet was retransmitted, without timestamps. Stay at the initial
+        // window.
         if self.path.min_rtt_us == u32::MAX {
             return TCP_INIT_CWND;
         }
@@ -81,10 +82,10 @@ impl Bbr {
         (gained.wrapping_add(BW_UNIT - 1) / BW_UNIT) as u32
     }
 
-    /// Room for what hosts hold: offload bursts, delayed ACKs, probing at small windows.
+    /// Adds packets that hosts hold: offload bursts, delayed ACKs, probing at small windows.
     fn with_quantization(&self, conn: &Conn, window: &Window, packets: u32) -> u32 {
         let bursts = BURSTS_IN_HOSTS * burst_segments(window.pacing_rate, conn.mss);
-        // Even, for receivers that acknowledge every other packet.
+        // Even, for receivers that acknowledge every second packet.
         let packets = packets.wrapping_add(bursts).wrapping_add(1) & !1;
         if self.is_probing_up() {
             packets.wrapping_add(2)
@@ -93,12 +94,12 @@ impl Bbr {
         }
     }
 
-    /// Draft §4.2.3.2: target for the flight.
+    /// Target of the flight, packets (draft §4.2.3.2).
     pub(super) fn inflight(&self, conn: &Conn, window: &Window, bw: u32, gain: u32) -> u32 {
         self.with_quantization(conn, window, self.bdp(bw, gain))
     }
 
-    /// Packets in the network at the next packet's earliest departure: paced packets that wait
+    /// Packets in the network at the next packet's earliest departure time. Paced packets that wait
     /// below TCP count as in flight but are not in the network yet.
     pub(super) fn packets_in_net_at_edt(
         &self,
@@ -109,14 +110,14 @@ impl Bbr {
         let wait_us = conn.wstamp_ns.saturating_sub(conn.now_ns) / 1000;
         let delivered = (u64::from(self.bw()).wrapping_mul(wait_us) >> BW_SCALE) as u32;
         let mut at_edt = in_flight;
-        // While the flight grows, ask what it is with that packet's burst.
+        // While the flight grows, include the burst of the next packet.
         if self.pacing_gain > GAIN_UNIT {
             at_edt = at_edt.wrapping_add(burst_segments(window.pacing_rate, conn.mss));
         }
         at_edt.saturating_sub(delivered)
     }
 
-    /// Packets that ACK aggregation adds to the window, once the bandwidth is known.
+    /// Packets that ACK aggregation adds to the window, once the pipe was full.
     fn aggregation_cwnd(&self) -> u32 {
         if !self.full_pipe.reached() {
             return 0;
@@ -125,15 +126,15 @@ impl Bbr {
         self.aggregation.extra_acked().min(most)
     }
 
-    /// Remembers the last window that was not cut for recovery or PROBE_RTT (draft §4.2.3.4).
+    /// Saves the last window that was not reduced for recovery or PROBE_RTT (draft §4.2.3.4).
     pub(super) fn save_cwnd(&mut self, cwnd: u32) {
         let cut =
             self.previous_state >= CaState::Recovery || matches!(self.mode, Mode::ProbeRtt { .. });
         self.prior_cwnd = if cut { self.prior_cwnd.max(cwnd) } else { cwnd };
     }
 
-    /// Draft §4.2.3.4: the window in and after recovery. `Err`: packets are conserved and the
-    /// window is final; `Ok`: it goes on from here.
+    /// Window in and after recovery (draft §4.2.3.4). `Err`: packets are conserved and the window
+    /// is final. `Ok`: the window may still grow towards the target.
     fn recover_or_restore(
         &mut self,
         conn: &Conn,
@@ -147,7 +148,7 @@ impl Bbr {
             cwnd = (cwnd.wrapping_sub(sample.losses) as i32).max(1) as u32;
         }
         if state == CaState::Recovery && previous != CaState::Recovery {
-            // First round: what the application or the queues below left unused is cut too.
+            // First round: also cuts the part that the application or lower queues left unused.
             self.packet_conservation = true;
             self.path.round_end = conn.delivered;
             cwnd = conserving;
@@ -163,7 +164,7 @@ impl Bbr {
         }
     }
 
-    /// Draft §4.2.3.6: towards the target by at most what was ACKed.
+    /// Moves the window towards the target, at most by the ACKed packets (draft §4.2.3.6).
     fn towards_target(&self, conn: &Conn, window: &Window, cwnd: u32, acked: u32, bw: u32) -> u32 {
         let target = self.bdp(bw, self.cwnd_gain).wrapping_add(self.aggregation_cwnd());
         let target = self.with_quantization(conn, window, target);
@@ -178,7 +179,7 @@ impl Bbr {
         cwnd.max(MIN_CWND)
     }
 
-    /// The window for one ACK (draft §4.2.3).
+    /// Sets the window for one ACK (draft §4.2.3).
     pub(super) fn set_cwnd(
         &mut self,
         conn: &Conn,
@@ -324,7 +325,8 @@ mod tests {
     fn the_window_goes_to_the_target_and_stays() {
         let (mut bbr, mut window) = known_path();
         let conn = Conn { delivered: 100, ..conn(0) };
-        // STARTUP: by what was ACKed, even beyond the target by one ACK; never cut.
+        // STARTUP grows by the ACKed packets, beyond the target by one ACK at most, and never
+        // shrinks.
         assert_eq!(cwnd_after(&mut bbr, &conn, &mut window, acked(10)), 20);
         window.cwnd = 500;
         assert_eq!(cwnd_after(&mut bbr, &conn, &mut window, acked(10)), 500);
@@ -382,7 +384,7 @@ mod tests {
         assert_eq!(cwnd_after(&mut bbr, &at(recovery, 70), &mut window, acked(2)), 74);
         let lossy = RateSample { losses: 5, ..acked(2) };
         assert_eq!(cwnd_after(&mut bbr, &at(recovery, 70), &mut window, lossy), 71);
-        // Out of recovery: what was saved, and slow start.
+        // After recovery: the saved window, and slow start.
         assert_eq!(cwnd_after(&mut bbr, &at(CaState::Open, 70), &mut window, acked(2)), 102);
     }
 

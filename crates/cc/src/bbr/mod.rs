@@ -4,8 +4,8 @@
 //! compensation of ACK aggregation are in Linux only.
 //!
 //! One file per subject: the model of the path in `model.rs`, with `policer.rs` and
-//! `aggregation.rs`; the state machine in `mode.rs`; pacing rate and window, which follow from
-//! them, in `control.rs`.
+//! `aggregation.rs`; the state machine in `mode.rs`; the resulting pacing rate and window in
+//! `control.rs`.
 //!
 //! Bandwidth is in packets per microsecond times 2²⁴, gains in 256ths. Products and counters wrap
 //! at Linux's widths.
@@ -23,33 +23,33 @@ use model::{FullPipe, Path};
 use policer::Policer;
 use dumbbell_model::TcpOptions;
 
-/// Bandwidths are shifted left by this.
+/// Fractional bits of a bandwidth.
 const BW_SCALE: u32 = 24;
 /// One packet per microsecond.
 const BW_UNIT: u64 = 1 << BW_SCALE;
 
-/// Gains are shifted left by this.
+/// Fractional bits of a gain.
 const GAIN_SCALE: u32 = 8;
 /// A gain of 1.
 const GAIN_UNIT: u32 = 1 << GAIN_SCALE;
 
-/// 2/ln 2: the least gain that doubles the rate per round (draft §4.3.2.1; 2.89 there).
+/// 2/ln 2: the smallest gain that doubles the rate per round (draft §4.3.2.1; 2.89 there).
 const HIGH_GAIN: u32 = GAIN_UNIT * 2885 / 1000 + 1;
-/// Its inverse: drains in about one round what STARTUP queued (draft §4.3.3).
+/// Inverse of [`HIGH_GAIN`]: drains STARTUP's queue in about one round (draft §4.3.3).
 const DRAIN_GAIN: u32 = GAIN_UNIT * 1000 / 2885;
-/// Room for delayed and stretched ACKs (draft §4.2.3.2).
+/// Window gain of PROBE_BW; covers delayed and stretched ACKs (draft §4.2.3.2).
 const CWND_GAIN: u32 = 2 * GAIN_UNIT;
 
-/// Least window with which an ACK-every-other-packet receiver keeps data flowing (draft §4.2.3).
+/// Minimum window that keeps data flowing with an ACK per two packets (draft §4.2.3).
 const MIN_CWND: u32 = 4;
-/// RFC 6928.
+/// Initial window, packets (RFC 6928).
 const TCP_INIT_CWND: u32 = 10;
 
-/// One connection's state.
+/// State of one connection.
 #[derive(Clone, Debug)]
 pub struct Bbr {
     mode: Mode,
-    /// Gains last put into effect; the mode may have changed since.
+    /// Gains in effect. The mode may have changed since they were set.
     pacing_gain: u32,
     cwnd_gain: u32,
     path: Path,
@@ -60,9 +60,9 @@ pub struct Bbr {
     prior_cwnd: u32,
     /// Congestion state at the previous ACK.
     previous_state: CaState,
-    /// First round of recovery: a packet out per packet in.
+    /// True in the first round of recovery: one packet out per packet in.
     packet_conservation: bool,
-    /// Sending again after idleness, nothing delivered yet.
+    /// True from a restart after idleness to the first delivery.
     idle_restart: bool,
     has_seen_rtt: bool,
 }
@@ -74,7 +74,7 @@ impl Default for Bbr {
 }
 
 impl Bbr {
-    /// A connection that has seen nothing; `init` fills in the rest.
+    /// Initial state; `init` completes it.
     pub fn new() -> Self {
         Self {
             mode: Mode::Startup,
@@ -92,12 +92,12 @@ impl Bbr {
         }
     }
 
-    /// The estimate that rules now: the policer's rate, or the maximum of recent rounds.
+    /// Bandwidth in use: the policer's rate, or the maximum of recent rounds.
     fn bw(&self) -> u32 {
         self.policer.bw().unwrap_or(self.path.max_bw.get())
     }
 
-    /// The order of steps matters: each sees what the ones before it found.
+    /// Updates the model. The order of the steps matters: each step uses the results before it.
     fn update_model(&mut self, conn: &Conn, window: &mut Window, sample: &RateSample) {
         self.update_bandwidth(conn, sample);
         let (bw, round_start) = (self.bw(), self.path.round_start);
@@ -112,7 +112,7 @@ impl Bbr {
     }
 }
 
-/// A new instance.
+/// Creates an instance.
 pub(crate) fn new(_options: &TcpOptions) -> Box<dyn CongestionControl> {
     Box::new(Bbr::new())
 }
@@ -123,20 +123,20 @@ impl CongestionControl for Bbr {
         self.path = Path::new(conn);
         self.policer.reset(conn);
         self.aggregation = Aggregation::new(conn.now_us);
-        // The threshold is unused; infinity keeps the connection "in slow start" for the others.
+        // BBR does not use the threshold. Infinity keeps the connection "in slow start" elsewhere.
         window.ssthresh = INFINITE_SSTHRESH;
         self.init_pacing_rate(conn, window);
         window.pacing = true;
     }
 
-    /// No new threshold; but the window is about to be cut and must be remembered.
+    /// Keeps the threshold, and saves the window before the reduction.
     fn ssthresh(&mut self, _conn: &Conn, window: &mut Window) -> u32 {
         self.save_cwnd(window.cwnd);
         window.ssthresh
     }
 
     fn undo_cwnd(&mut self, conn: &Conn, window: &mut Window) -> u32 {
-        // The slow-down was spurious: what it said about the pipe is void.
+        // The reduction was spurious, so its conclusions about the pipe are void.
         self.full_pipe.restart();
         self.policer.reset(conn);
         window.cwnd
@@ -161,7 +161,7 @@ impl CongestionControl for Bbr {
         self.idle_restart = true;
         self.aggregation.start_epoch(conn.now_us);
         match self.mode {
-            // No more speed than the bandwidth is needed to refill an empty pipe.
+            // An empty pipe refills at the bandwidth; a higher rate would queue.
             Mode::ProbeBw { .. } => self.set_pacing_rate(conn, window, self.bw(), GAIN_UNIT),
             Mode::ProbeRtt { .. } => self.check_probe_rtt_done(conn, window),
             Mode::Startup | Mode::Drain => {}
@@ -183,7 +183,7 @@ impl CongestionControl for Bbr {
         control::min_tso_segs(window.pacing_rate)
     }
 
-    /// Three windows: BBR may slow-start even during recovery.
+    /// Three windows: BBR may be in slow start even during recovery.
     fn sndbuf_expand(&self) -> u32 {
         3
     }
@@ -202,7 +202,7 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// A packet on its way, with what the sender noted when it left.
+    /// Packet in transit, with the sender's notes at its departure.
     struct Packet {
         back_us: u64,
         delivered: u64,
@@ -220,10 +220,10 @@ mod tests {
         packets: VecDeque<Packet>,
         next_send_us: u64,
         link_free_us: u64,
-        /// Packets per 1000 ms that the policer lets through; `None`: all.
+        /// Packets per 1000 ms that the policer passes; `None`: all.
         policed: Option<f64>,
         tokens: f64,
-        /// Lost since the last ACK.
+        /// Losses since the last ACK.
         losses: u32,
     }
 
@@ -296,8 +296,8 @@ mod tests {
             }
         }
 
-        /// Runs for a time; returns phases in order, each with its start in ms and the largest
-        /// window seen in it.
+        /// Runs for `ms` milliseconds. Returns the phases in order, each with its start in ms and
+        /// its largest window.
         fn run(&mut self, ms: u64) -> Vec<(&'static str, u64, u32)> {
             let mut phases: Vec<(&'static str, u64, u32)> = Vec::new();
             let end_us = self.conn.now_us + ms * 1000;
@@ -338,7 +338,7 @@ mod tests {
         assert!(bw.abs_diff(BW_UNIT) * 100 <= BW_UNIT * 3, "{bw} of {BW_UNIT}");
         assert!((41_000..42_000).contains(&flow.bbr.path.min_rtt_us));
         assert!(flow.conn.delivered > 21_500 * 93 / 100, "{}", flow.conn.delivered);
-        // Twice the BDP of 41 and what hosts hold; STARTUP's window was larger.
+        // Twice the BDP of 41 packets plus packets in hosts. STARTUP's window was larger.
         assert!((82..110).contains(&flow.window.cwnd), "{}", flow.window.cwnd);
     }
 
@@ -378,7 +378,7 @@ mod tests {
         window.cwnd = 7;
         let before = Conn { prior_cwnd: 99, ..conn(0) };
         assert_eq!(bbr.undo_cwnd(&before, &mut window), 7);
-        // Counting starts over: without the undo the next round would have been the third.
+        // The count restarts: without the undo, the next round would have been the third.
         for bw in [1000, 1000, 1000] {
             bbr.full_pipe.on_round(bw);
             assert!(!bbr.full_pipe.reached());
@@ -445,7 +445,7 @@ mod tests {
         let flags = (prop::bool::weighted(0.1), any::<bool>(), 0..5_000_000u64);
         (counts, rate, flags).prop_map(|(counts, rate, flags)| Operation::Ack {
             sample: RateSample {
-                // How far back; the driver makes it a count.
+                // Distance back in packets; the driver turns it into a count.
                 prior_delivered: rate.3,
                 delivered: rate.0,
                 interval_us: rate.1,
@@ -520,7 +520,7 @@ mod tests {
         }
     }
 
-    /// One hook may pass through DRAIN, so these are the diagram's arrows and their compositions.
+    /// Returns true for an arrow of the diagram or a composition; one hook may pass through DRAIN.
     fn is_legal(from: &str, to: &str) -> bool {
         match to {
             "STARTUP" => matches!(from, "STARTUP" | "PROBE_RTT"),

@@ -4,7 +4,7 @@ use super::model::is_after;
 use super::{Bbr, CWND_GAIN, DRAIN_GAIN, GAIN_UNIT, HIGH_GAIN};
 use crate::{Conn, RateSample, Window};
 
-/// Gains of PROBE_BW (draft §4.3.4.1): probe for more, give back what queued, cruise.
+/// Gains of PROBE_BW (draft §4.3.4.1): probe for more, drain the queue, cruise.
 const CYCLE: [u32; 8] = [
     GAIN_UNIT * 5 / 4,
     GAIN_UNIT * 3 / 4,
@@ -15,34 +15,34 @@ const CYCLE: [u32; 8] = [
     GAIN_UNIT,
     GAIN_UNIT,
 ];
-/// The first phase is any but the one that gives back (draft §4.3.4.2).
+/// Number of possible first phases: all but the draining one (draft §4.3.4.2).
 const RANDOM_PHASES: u32 = 7;
 
-/// State of the machine and what belongs to that state alone.
+/// State of the machine, with the data of that state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// The rate doubles per round until the pipe is full.
+    /// STARTUP: the rate doubles per round until the pipe is full.
     Startup,
-    /// What STARTUP queued drains.
+    /// DRAIN: the queue of STARTUP drains.
     Drain,
-    /// Steady state.
+    /// PROBE_BW: steady state.
     ProbeBw {
         /// Index into [`CYCLE`].
         phase: usize,
-        /// When it began (time of a delivery), microseconds.
+        /// Start of the phase (time of a delivery), microseconds.
         since_us: u64,
     },
-    /// Next to nothing in flight, so that the minimum RTT shows.
+    /// PROBE_RTT: next to nothing in flight, so that the minimum RTT can be measured.
     ProbeRtt {
-        /// When it may end, milliseconds; `None` until the flight is small enough.
+        /// Earliest end, milliseconds; `None` until the flight is small enough.
         done_ms: Option<u32>,
-        /// Has a round passed since?
+        /// True if a round has passed since the flight became small.
         round_done: bool,
     },
 }
 
 impl Mode {
-    /// Name in the draft's and Linux's spelling.
+    /// Name in the spelling of the draft and Linux.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Startup => "STARTUP",
@@ -52,7 +52,7 @@ impl Mode {
         }
     }
 
-    /// The arrows of the draft's diagram. PROBE_BW to itself: the cycle starts over.
+    /// Returns true for an arrow of the draft's diagram. PROBE_BW to PROBE_BW restarts the cycle.
     fn may_follow(&self, from: &Self) -> bool {
         match self {
             Self::Startup => matches!(from, Self::ProbeRtt { .. }),
@@ -64,26 +64,26 @@ impl Mode {
 }
 
 impl Bbr {
-    /// The one place where the mode changes. Gains follow at the end of the ACK's processing.
+    /// Changes the mode; no other function does. Gains follow at the end of the ACK's processing.
     fn transition_to(&mut self, mode: Mode) {
         debug_assert!(mode.may_follow(&self.mode), "{:?} after {:?}", mode, self.mode);
         self.mode = mode;
     }
 
-    /// Draft §4.3.4.3: the cycle starts at a random phase, so that flows do not probe in step.
+    /// Starts the cycle at a random phase, so that flows do not probe in step (draft §4.3.4.3).
     pub(super) fn enter_probe_bw(&mut self, conn: &Conn) {
         let draw = ((u64::from(conn.random) * u64::from(RANDOM_PHASES)) >> 32) as usize;
         let phase = (CYCLE.len() - draw) % CYCLE.len();
         self.transition_to(Mode::ProbeBw { phase, since_us: conn.delivered_us });
     }
 
-    /// Draft §4.3.5.
+    /// Enters PROBE_RTT (draft §4.3.5).
     pub(super) fn enter_probe_rtt(&mut self, window: &Window) {
         self.transition_to(Mode::ProbeRtt { done_ms: None, round_done: false });
         self.save_cwnd(window.cwnd);
     }
 
-    /// Leaves PROBE_RTT when its time is over.
+    /// Leaves PROBE_RTT after its duration.
     pub(super) fn check_probe_rtt_done(&mut self, conn: &Conn, window: &mut Window) {
         let Mode::ProbeRtt { done_ms: Some(done_ms), .. } = self.mode else {
             return;
@@ -92,7 +92,7 @@ impl Bbr {
         if !is_after(now_ms, done_ms) {
             return;
         }
-        // Whatever was measured is fresh for another ten seconds.
+        // The minimum RTT is confirmed for another ten seconds.
         self.path.min_rtt_ms = now_ms;
         window.cwnd = window.cwnd.max(self.prior_cwnd);
         if self.full_pipe.reached() {
@@ -102,7 +102,7 @@ impl Bbr {
         }
     }
 
-    /// Draft §4.3.4.3: is it time for the next gain?
+    /// Advances to the next gain when the phase is over (draft §4.3.4.3).
     pub(super) fn update_cycle_phase(&mut self, conn: &Conn, window: &Window, sample: &RateSample) {
         if let Mode::ProbeBw { phase, since_us } = self.mode {
             if self.phase_is_over(conn, window, sample, since_us) {
@@ -127,16 +127,16 @@ impl Bbr {
         let in_flight = self.packets_in_net_at_edt(conn, window, sample.prior_in_flight);
         let max_bw = self.path.max_bw.get();
         if self.pacing_gain > GAIN_UNIT {
-            // Probe until the flight shows it, longer than an RTT if need be; but losses mean that
-            // the path holds no more.
+            // Probe until the flight reaches the gain, longer than an RTT if need be. Losses mean
+            // that the path holds no more.
             let filled = in_flight >= self.inflight(conn, window, max_bw, self.pacing_gain);
             return full_length && (sample.losses > 0 || filled);
         }
-        // Give back until the queue is gone; more would leave the pipe empty.
+        // Drain until the queue is gone. More would leave the pipe empty.
         full_length || in_flight <= self.inflight(conn, window, max_bw, GAIN_UNIT)
     }
 
-    /// Draft §4.3.3: STARTUP to DRAIN when the pipe is full, to PROBE_BW when the queue is gone.
+    /// Enters DRAIN when the pipe is full, and PROBE_BW when the queue is gone (draft §4.3.3).
     pub(super) fn check_drain(&mut self, conn: &Conn, window: &mut Window) {
         let max_bw = self.path.max_bw.get();
         if self.mode == Mode::Startup && self.full_pipe.reached() {
@@ -151,7 +151,7 @@ impl Bbr {
         }
     }
 
-    /// Gains of the mode.
+    /// Sets the gains of the mode.
     pub(super) fn update_gains(&mut self) {
         let policed = self.policer.bw().is_some();
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
@@ -163,7 +163,7 @@ impl Bbr {
         };
     }
 
-    /// Is this the phase that probes for more bandwidth?
+    /// Returns true in the phase that probes for more bandwidth.
     pub(super) fn is_probing_up(&self) -> bool {
         matches!(self.mode, Mode::ProbeBw { phase: 0, .. })
     }
@@ -176,7 +176,7 @@ mod tests {
     use crate::reno::tests::conn;
     use crate::CongestionControl;
 
-    /// 10 packets per millisecond and 10 ms: 100 packets.
+    /// Path of 10 packets per millisecond and 10 ms: 100 packets.
     fn known_path() -> (Bbr, Window) {
         let (mut bbr, mut window) = (Bbr::new(), Window::new(10));
         bbr.init(&conn(1000), &mut window);
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(bbr.phase(), "PROBE_BW");
     }
 
-    /// Does the phase that began at 0 end with this ACK?
+    /// Returns true if the phase that began at 0 ends with this ACK.
     fn ends(phase: usize, delivered_us: u64, prior_in_flight: u32, losses: u32) -> bool {
         let (mut bbr, window) = in_probe_bw(phase);
         let sample = RateSample { prior_in_flight, losses, ..RateSample::default() };
@@ -269,7 +269,8 @@ mod tests {
 
     #[test]
     fn probing_lasts_until_the_flight_is_there_or_a_loss() {
-        // 125 packets, three of bursts, even, two for probing: 130; the packet to come is one.
+        // 125 packets, three bursts, made even, two for probing: 130. The next packet is one of
+        // them.
         assert_eq!([128, 129].map(|n| ends(0, 10_001, n, 0)), [false, true]);
         assert!(ends(0, 10_001, 0, 1));
         assert!(!ends(0, 10_000, 999, 1));
@@ -299,7 +300,7 @@ mod tests {
         assert_eq!(bbr.pacing_gain, GAIN_UNIT, "at once");
         bbr.update_gains();
         assert_eq!(bbr.pacing_gain, GAIN_UNIT);
-        // 48 rounds later it does.
+        // It does 48 rounds later.
         bbr.path.round_start = true;
         for _ in 0..48 {
             bbr.sample_policer(&conn(0), &loss);

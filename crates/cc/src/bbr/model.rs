@@ -1,5 +1,5 @@
-//! The path: maximum bandwidth over ten rounds and minimum RTT over ten seconds (draft §4.1), and
-//! whether the pipe was ever full.
+//! Model of the path: maximum bandwidth over ten rounds, minimum RTT over ten seconds (draft §4.1),
+//! and the detection of a full pipe.
 
 use super::mode::Mode;
 use super::policer::Verdict;
@@ -7,32 +7,33 @@ use super::{Bbr, BW_UNIT, GAIN_SCALE, GAIN_UNIT, MIN_CWND};
 use crate::minmax::WindowedMax;
 use crate::{Conn, RateSample, Window};
 
-/// Length of the bandwidth filter, rounds: a gain cycle and two (draft §4.1.1.3).
+/// Length of the bandwidth filter, rounds: a gain cycle of eight and two more (draft §4.1.1.3).
 const BW_WINDOW_ROUNDS: u64 = 10;
 /// Length of the minimum-RTT filter (draft §4.1.2).
 pub(super) const MIN_RTT_WINDOW_MS: u32 = 10_000;
-/// Time spent at the minimum window in PROBE_RTT (draft §4.3.5).
+/// Duration of PROBE_RTT at the minimum window (draft §4.3.5).
 pub(super) const PROBE_RTT_MS: u32 = 200;
 
-/// A round grew the bandwidth if by a quarter at least (draft §4.3.2.2).
+/// Minimum growth of the bandwidth per round that counts as growth (draft §4.3.2.2).
 const FULL_BW_GROWTH: u32 = GAIN_UNIT * 5 / 4;
-/// Rounds without growth after which the pipe is full: long enough for the receive window to have
-/// been tuned and the higher one used.
+/// Rounds without growth after which the pipe is full. Three rounds allow the receive window to be
+/// auto-tuned and the larger window to be used.
 const FULL_BW_ROUNDS: u32 = 3;
 
-/// Bandwidth, RTT and the rounds they are counted in.
+/// Bandwidth and RTT estimates, and the count of rounds.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     /// Maximum delivery rate of the last ten rounds.
     pub(super) max_bw: WindowedMax<u32, u32>,
-    /// Minimum RTT; `u32::MAX` before the first.
+    /// Minimum RTT, microseconds; `u32::MAX` before the first sample.
     pub(super) min_rtt_us: u32,
-    /// When it was measured or confirmed, milliseconds.
+    /// Time of the last measurement or confirmation of the minimum RTT, milliseconds.
     pub(super) min_rtt_ms: u32,
     rounds: u32,
-    /// The round ends when a packet sent after this many deliveries is delivered.
+    /// Delivery count that ends the round: the round lasts until a packet sent after it is
+    /// delivered.
     pub(super) round_end: u64,
-    /// Did a round start with this ACK?
+    /// True if a round started with this ACK.
     pub(super) round_start: bool,
 }
 
@@ -60,7 +61,7 @@ impl Path {
     }
 }
 
-/// Has STARTUP filled the pipe (draft §4.3.2.2)?
+/// Detection of the full pipe in STARTUP (draft §4.3.2.2).
 #[derive(Clone, Debug, Default)]
 pub(super) struct FullPipe {
     reached: bool,
@@ -75,7 +76,7 @@ impl FullPipe {
         self.reached
     }
 
-    /// A round ended that the application did not limit.
+    /// Processes the end of a round that was not application-limited.
     pub(super) fn on_round(&mut self, max_bw: u32) {
         if self.reached {
             return;
@@ -90,12 +91,12 @@ impl FullPipe {
         self.reached = self.rounds >= FULL_BW_ROUNDS;
     }
 
-    /// After a time-out: growth is measured from nothing.
+    /// Forgets the bandwidth after a time-out: growth is measured from 0.
     pub(super) fn forget_bandwidth(&mut self) {
         self.bw = 0;
     }
 
-    /// After a spurious slow-down: counting starts over too. A full pipe stays full.
+    /// Forgets bandwidth and rounds after a spurious reduction. A full pipe stays full.
     pub(super) fn restart(&mut self) {
         self.bw = 0;
         self.rounds = 0;
@@ -103,7 +104,7 @@ impl FullPipe {
 }
 
 impl Bbr {
-    /// Draft §4.1.1.5: rounds, then the policer, then the filter.
+    /// Updates rounds, the policer and the bandwidth filter, in this order (draft §4.1.1.5).
     pub(super) fn update_bandwidth(&mut self, conn: &Conn, sample: &RateSample) {
         self.path.round_start = false;
         if sample.delivered < 0 || sample.interval_us <= 0 {
@@ -118,37 +119,37 @@ impl Bbr {
         }
         self.sample_policer(conn, sample);
         let bw = (sample.delivered as u64).wrapping_mul(BW_UNIT) / sample.interval_us as u64;
-        // Draft §4.1.1.4: an application-limited sample says what the application did, unless it
-        // shows at least the bandwidth known.
+        // Draft §4.1.1.4: an application-limited sample measures the application, unless it exceeds
+        // the known bandwidth.
         if !sample.app_limited || bw >= u64::from(self.path.max_bw.get()) {
             self.path.max_bw.update(self.path.rounds, bw as u32);
         }
     }
 
-    /// Shows the policer's detector a sample and acts on its verdict.
+    /// Passes a sample to the policer's detector and acts on the verdict.
     pub(super) fn sample_policer(&mut self, conn: &Conn, sample: &RateSample) {
         let in_probe_bw = matches!(self.mode, Mode::ProbeBw { .. });
         match self.policer.on_sample(conn, sample, self.path.round_start, in_probe_bw) {
             Verdict::Unchanged => {}
-            // At once: a gain above 1 only causes drops.
+            // Takes effect at once: a gain above 1 only causes drops.
             Verdict::Policed => self.pacing_gain = GAIN_UNIT,
             Verdict::Expired => self.enter_probe_bw(conn),
         }
     }
 
-    /// Draft §4.1.2.3 and §4.3.5: the minimum RTT, and PROBE_RTT when it is too old.
+    /// Updates the minimum RTT, and enters PROBE_RTT when it expires (draft §4.1.2.3, §4.3.5).
     pub(super) fn update_min_rtt(&mut self, conn: &Conn, window: &mut Window, sample: &RateSample) {
         let now_ms = conn.now_ms as u32;
         let expires_ms = self.path.min_rtt_ms.wrapping_add(MIN_RTT_WINDOW_MS);
         let expired = is_after(now_ms, expires_ms);
         let lower = sample.rtt_us < i64::from(self.path.min_rtt_us);
-        // A delayed ACK must not be what replaces an expired minimum.
+        // A delayed ACK must not replace an expired minimum.
         if sample.rtt_us >= 0 && (lower || expired && !sample.ack_delayed) {
             self.path.min_rtt_us = sample.rtt_us as u32;
             self.path.min_rtt_ms = now_ms;
         }
         let probing = matches!(self.mode, Mode::ProbeRtt { .. });
-        // After idleness the queue has drained by itself; the next samples measure it.
+        // After idleness the queue has drained by itself, and the next samples measure the path.
         if expired && !self.idle_restart && !probing {
             self.enter_probe_rtt(window);
         }
@@ -158,12 +159,12 @@ impl Bbr {
         }
     }
 
-    /// One ACK's worth of PROBE_RTT: max(200 ms, 1 round) with at most four packets in flight.
+    /// Processes an ACK in PROBE_RTT: max(200 ms, 1 round) with at most four packets in flight.
     fn probe_rtt(&mut self, conn: &Conn, window: &mut Window) {
         let Mode::ProbeRtt { done_ms, round_done } = &mut self.mode else {
             return;
         };
-        // Samples of this mode are low by our own doing.
+        // Rate samples in PROBE_RTT are low because of the small window.
         window.app_limited = Some((conn.delivered + u64::from(conn.in_flight)).max(1));
         if done_ms.is_some() {
             *round_done |= self.path.round_start;
@@ -178,7 +179,7 @@ impl Bbr {
     }
 }
 
-/// Is `a` later than `b`, on a wrapping clock?
+/// Returns true if `a` is later than `b` on a wrapping clock.
 pub(super) fn is_after(a: u32, b: u32) -> bool {
     (b.wrapping_sub(a) as i32) < 0
 }
@@ -195,7 +196,7 @@ mod tests {
         (bbr, window)
     }
 
-    /// `delivered` packets in a millisecond.
+    /// Rate sample of `delivered` packets in a millisecond.
     fn sample(delivered: i64) -> RateSample {
         RateSample { delivered, interval_us: 1000, rtt_us: -1, ..RateSample::default() }
     }
@@ -241,7 +242,7 @@ mod tests {
         let limited = |delivered| RateSample { app_limited: true, ..sample(delivered) };
         let (mut bbr, _) = started(0);
         let later = |bbr: &mut Bbr, sample: RateSample| {
-            // Eleven rounds on: the filter would take any sample.
+            // Eleven rounds later the filter would accept any sample.
             bbr.path.rounds += 11;
             bbr.update_bandwidth(&conn(0), &sample);
             bbr.path.max_bw.get() / ((BW_UNIT / 1000) as u32)
@@ -322,7 +323,7 @@ mod tests {
         bbr.update_min_rtt(&at(11_002, 4), &mut window, &rtt(500));
         assert!(matches!(bbr.mode, Mode::ProbeRtt { done_ms: Some(11_202), .. }));
         window.cwnd = 4;
-        // The time is over, the round is not.
+        // The time has passed, the round has not.
         bbr.update_min_rtt(&at(11_300, 4), &mut window, &rtt(500));
         assert_eq!(bbr.phase(), "PROBE_RTT");
         bbr.path.round_start = true;

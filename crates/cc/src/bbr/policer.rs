@@ -1,58 +1,58 @@
-//! Long-term bandwidth: is a token-bucket policer in the way? (Flach et al., "An Internet-Wide
-//! Analysis of Traffic Policing", SIGCOMM 2016; Linux only, not in the draft.)
+//! Long-term bandwidth: detects a token-bucket policer on the path (Flach et al., "An Internet-Wide
+//! Analysis of Traffic Policing", SIGCOMM 2016; Linux only, not in the draft).
 //!
-//! A policer lets bursts through and then drops everything above its rate. Two successive intervals
-//! between losses, both with heavy loss and much the same throughput, are its signature; BBR then
+//! A policer passes bursts and then drops everything above its rate. Its signature is two
+//! successive intervals between losses, both with heavy loss and nearly equal throughput. BBR then
 //! sends at their mean rate instead of probing.
 
 use super::{control, BW_UNIT, GAIN_SCALE, GAIN_UNIT};
 use crate::{Conn, RateSample};
 
-/// Least rounds of an interval; at four times this it is given up.
+/// Minimum rounds of an interval. Four times as many abort it.
 const MIN_ROUNDS: u32 = 4;
-/// An interval counts if lost/delivered is at least this, in 256ths (19.5 %).
+/// Minimum lost/delivered of an interval that counts, in 256ths (19.5 %).
 const LOSS_THRESHOLD: u32 = 50;
-/// Two rates are the same if they differ by an eighth …
+/// Maximum relative difference of two equal rates: an eighth.
 const SAME_RATIO: u32 = GAIN_UNIT / 8;
-/// … or by 4 kbit/s, here in bytes per second.
+/// Maximum absolute difference of two equal rates: 4 kbit/s, in bytes per second.
 const SAME_DIFFERENCE: u64 = 4000 / 8;
-/// Rounds after which the rate is doubted and the path probed again.
+/// Rounds after which the long-term rate expires and BBR probes again.
 const MAX_ROUNDS_IN_USE: u32 = 48;
 
 const US_PER_MS: u32 = 1000;
 
-/// What a sample led to.
+/// Result of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Unchanged,
     /// Policed: the long-term rate is in use from now on.
     Policed,
-    /// The long-term rate was in use long enough: probe again.
+    /// The long-term rate was in use long enough; BBR probes again.
     Expired,
 }
 
-/// The detector.
+/// Detector of a policer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Policer {
     sampling: bool,
     in_use: bool,
-    /// Rate of the last interval, or the rate in use; 0 if there is none.
+    /// Rate of the last interval, or the rate in use; 0 if unknown.
     bw: u32,
-    /// Rounds in this interval, or rounds the rate has been in use.
+    /// Rounds in this interval, or rounds since the rate came into use.
     rounds: u32,
-    /// Where the interval started.
+    /// Start of the interval.
     start_ms: u32,
     start_delivered: u32,
     start_lost: u32,
 }
 
 impl Policer {
-    /// The policed rate, if that is what rules.
+    /// Rate of the policer, if it is in use.
     pub(super) fn bw(&self) -> Option<u32> {
         self.in_use.then_some(self.bw)
     }
 
-    /// Forgets everything.
+    /// Clears all state.
     pub(super) fn reset(&mut self, conn: &Conn) {
         self.bw = 0;
         self.in_use = false;
@@ -67,7 +67,7 @@ impl Policer {
         self.rounds = 0;
     }
 
-    /// Takes a sample in.
+    /// Processes a sample.
     pub(super) fn on_sample(
         &mut self,
         conn: &Conn,
@@ -78,7 +78,7 @@ impl Policer {
         if self.in_use {
             return self.count_round_in_use(conn, in_probe_bw && round_start);
         }
-        // The first loss starts it: before that the bucket's tokens hide the rate.
+        // The first loss starts the interval: before it, the bucket's tokens hide the rate.
         if !self.sampling {
             if sample.losses == 0 {
                 return Verdict::Unchanged;
@@ -86,7 +86,7 @@ impl Policer {
             self.start_interval(conn);
             self.sampling = true;
         }
-        // A silent application would make the rate look low.
+        // An application-limited flow would make the rate look low.
         if sample.app_limited {
             self.reset(conn);
             return Verdict::Unchanged;
@@ -101,7 +101,7 @@ impl Policer {
             self.reset(conn);
             return Verdict::Unchanged;
         }
-        // A loss ends it: the tokens are used up at both ends.
+        // A loss ends the interval: the tokens are used up at both ends.
         if sample.losses == 0 {
             return Verdict::Unchanged;
         }
@@ -119,7 +119,7 @@ impl Policer {
         Verdict::Unchanged
     }
 
-    /// Rate of the interval, if it was lossy and long enough to have one.
+    /// Computes the rate of the interval, if it was lossy and long enough.
     fn end_interval(&mut self, conn: &Conn) -> Verdict {
         let lost = (conn.lost as u32).wrapping_sub(self.start_lost);
         let delivered = (conn.delivered as u32).wrapping_sub(self.start_delivered);
@@ -139,7 +139,8 @@ impl Policer {
         self.compare(conn, bw as u32)
     }
 
-    /// Two intervals of the same rate: policed. Otherwise this one is the first of the next pair.
+    /// Detects a policer if two intervals have equal rates. Otherwise starts the next pair with
+    /// this one.
     fn compare(&mut self, conn: &Conn, bw: u32) -> Verdict {
         let difference = (bw.wrapping_sub(self.bw) as i32).unsigned_abs();
         let same_ratio = difference.wrapping_mul(GAIN_UNIT) <= SAME_RATIO.wrapping_mul(self.bw);
@@ -161,7 +162,7 @@ mod tests {
     use super::*;
     use crate::reno::tests::conn;
 
-    /// A sample after `ms` milliseconds with these totals.
+    /// Connection after `ms` milliseconds with these totals.
     fn at(ms: u64, delivered: u64, lost: u64) -> Conn {
         Conn { delivered, lost, ..conn(ms) }
     }
@@ -180,7 +181,7 @@ mod tests {
         policer
     }
 
-    /// Runs one interval of 4 rounds that ends after `ms` with these counts.
+    /// Runs one interval of 4 rounds from `start` to `end` (ms, delivered, lost).
     fn interval(
         mut policer: Policer,
         start: (u64, u64, u64),

@@ -7,7 +7,7 @@ fn options() -> TcpOptions {
     TcpOptions::profile("linux-6.1").expect("shipped")
 }
 
-/// CUBIC's curve alone.
+/// CUBIC without Reno-friendly growth.
 fn without_friendliness() -> Cubic {
     Cubic::new(&TcpOptions { cubic_tcp_friendliness: false, ..options() })
 }
@@ -36,7 +36,7 @@ fn constants_are_those_of_linux() {
     assert_eq!((CUBE_SCALE, CUBE_FACTOR, FRIENDLY_SCALE), (410, 2_681_735_677, 15));
 }
 
-/// Digests of what Linux 6.1's `cubic_root` answers.
+/// Digests of the results of Linux 6.1's `cubic_root`.
 #[test]
 fn cube_root_is_that_of_linux() {
     assert_eq!(digest(0..1_000_000), 7_209_897_370_770_729_793);
@@ -83,7 +83,7 @@ fn the_curve_is_back_at_w_max_after_k() {
     }
 }
 
-/// 64 bits hold 410·t³ up to 347 s; Linux's curve starts over there, and so does this one.
+/// 64 bits hold 410·t³ up to 347 s. Linux's curve wraps there, and so does this one.
 #[test]
 fn the_cube_wraps_as_in_linux() {
     let growth = Growth::default();
@@ -91,7 +91,7 @@ fn the_cube_wraps_as_in_linux() {
     assert_eq!(growth.target(348_000, 0), 96_923);
 }
 
-/// Drives ACKs at one window per RTT for `seconds` and returns the window at the end.
+/// Drives ACKs at one window per RTT for `ms` milliseconds and returns the window at the end.
 fn drive(cubic: &mut Cubic, window: &mut Window, start_ms: u64, rtt_ms: u64, ms: u64) -> u32 {
     let mut credit = 0;
     for now_ms in start_ms..start_ms + ms {
@@ -194,7 +194,7 @@ fn the_count_is_kept_for_31_ms_while_the_window_stays() {
     assert_eq!(growth.count, 12_345);
     growth.update(1032, 933, 1, false);
     assert_ne!(growth.count, 12_345);
-    // Another window, but the same millisecond: no new look at the curve.
+    // Another window within one millisecond does not recompute the curve.
     growth.count = 12_345;
     growth.update(1032, 934, 1, false);
     assert_eq!(growth.count, 12_345);
@@ -234,8 +234,8 @@ fn a_time_out_starts_over() {
     assert_eq!((cubic.growth.w_max, cubic.hystart.found), (0, false));
 }
 
-/// A slow-start round of 40 ACKs, 1 ms apart from `first_us` on, at an RTT; pacing as given.
-/// Returns the threshold, and at which ACK it was set.
+/// Drives a slow-start round of 40 ACKs that are `gap_us` apart. Returns the index of the ACK that
+/// set the threshold, and the threshold.
 fn round(hystart: bool, gap_us: u64, rtt_us: &dyn Fn(u64) -> i64) -> Option<(u64, u32)> {
     let mut cubic = Cubic::new(&TcpOptions { cubic_hystart: hystart, ..options() });
     let start = Conn { snd_nxt: 1000, ..conn(1000) };
@@ -281,7 +281,7 @@ fn pacing_and_bursts_lengthen_the_train() {
     assert_eq!(burst_delay_us(260_860_001), 999);
 }
 
-/// Delay: the round's minimum over more than 8 samples must exceed 40 ms by more than 5.
+/// Delay: the round's minimum over more than 8 samples must exceed 40 ms by more than 5 ms.
 #[test]
 fn hystart_ends_at_a_risen_delay() {
     // The first ACK sets the minimum; a new round begins after it.
@@ -352,7 +352,7 @@ proptest! {
         check_operations(&mut Cubic::new(&options), clamp, &operations);
     }
 
-    /// Between loss and K + 1 s the target never falls as time goes on.
+    /// From the loss to K + 1 s, the target never falls.
     #[test]
     fn the_curve_rises(w_max in 10..100_000u32, steps in proptest::collection::vec(1..500u32, 50)) {
         let mut growth = Growth { w_max, ..Growth::default() };
