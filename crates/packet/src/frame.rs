@@ -1,46 +1,46 @@
-//! A packet on its way.
+//! Packets as values, and the lengths of their headers.
 
 use crate::tcp::Segment;
 
-/// Ethernet header without FCS.
+/// Length of an Ethernet header without FCS.
 pub const ETHERNET_HEADER_BYTES: u32 = 14;
-/// IPv4 header without options.
+/// Length of an IPv4 header without options.
 pub const IPV4_HEADER_BYTES: u32 = 20;
-/// An ARP packet: Ethernet header and 28 bytes (RFC 826), without padding as on veth.
+/// Length of an ARP frame: Ethernet header and 28 bytes (RFC 826), without padding as on veth.
 pub const ARP_FRAME_BYTES: u32 = 42;
-/// The `flow` of packets that belong to none.
+/// Value of [`Packet::flow`] for packets of no flow.
 pub const NO_FLOW: u32 = u32::MAX;
-/// UDP header, ICMP echo header.
+/// Length of a UDP header and of an ICMP echo header.
 pub const UDP_HEADER_BYTES: u32 = 8;
 
-/// What a packet carries.
+/// Content of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Body {
     /// A TCP segment.
     Tcp(Segment),
-    /// An IP packet of a UDP datagram.
+    /// An IP packet of a UDP datagram: the whole datagram or a fragment.
     Udp {
-        /// Which datagram of the flow.
+        /// Number of the datagram in the flow.
         datagram: u64,
         /// UDP payload bytes in this packet.
         payload_bytes: u32,
-        /// Which fragment, from 0.
+        /// Number of the fragment, from 0.
         fragment: u32,
-        /// Fragments of the datagram.
+        /// Number of fragments of the datagram.
         fragments: u32,
     },
     /// An ARP packet between neighbours.
     Arp {
-        /// Whose question: number of the entry in the asker's table.
+        /// Index of the entry in the requester's neighbour table.
         entry: u32,
-        /// Hops made.
+        /// Hops travelled.
         hops: u32,
-        /// The answer.
+        /// True for a reply, false for a request.
         reply: bool,
     },
     /// An echo request or reply.
     Ping {
-        /// Which request.
+        /// Number of the request.
         number: u64,
         /// ICMP payload bytes.
         payload_bytes: u32,
@@ -48,32 +48,32 @@ pub enum Body {
 }
 
 impl Body {
-    /// Returns true if IP has more of the datagram in other packets.
+    /// Returns true if other IP packets carry the rest of the datagram.
     pub fn is_fragment(&self) -> bool {
         matches!(self, Self::Udp { fragments: 2.., .. })
     }
 }
 
-/// A packet on its way. Two cache lines: everything but SACK blocks is in the first.
+/// A packet in the network. Two cache lines; all but the SACK blocks is in the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub struct Packet {
-    /// Number of the packet in its flow and direction, in order of sending, from 0.
+    /// Number of the packet in its flow and direction, in sending order, from 0.
     pub number: u64,
     /// Index of the flow in the scenario, or [`NO_FLOW`].
     pub flow: u32,
-    /// Ethernet frame without FCS.
+    /// Length of the Ethernet frame without FCS.
     pub frame_bytes: u32,
-    /// From the flow's source to its destination (`true`) or back.
+    /// True from the flow's source to its destination, false in the reverse direction.
     pub outward: bool,
     /// Codepoint (RFC 2474) and ECN field (RFC 3168 §5), as in the IP header.
     pub tos: u8,
-    /// Its content.
+    /// Content.
     pub body: Body,
 }
 
 impl Packet {
-    /// Payload of the transport layer.
+    /// Length of the transport payload.
     pub fn payload_bytes(&self) -> u32 {
         match self.body {
             Body::Tcp(segment) => segment.payload_bytes,
@@ -82,7 +82,7 @@ impl Packet {
         }
     }
 
-    /// Without payload, as a pure TCP ACK.
+    /// Returns true for a TCP segment without payload.
     pub fn is_bare(&self) -> bool {
         matches!(self.body, Body::Tcp(segment) if segment.payload_bytes == 0)
     }

@@ -1,5 +1,5 @@
-//! Packets as values: what a TCP segment, a datagram and an echo carry, how long their frames are,
-//! and the [`Tap`] through which anyone may look at them.
+//! Packets as values and as bytes: the contents of TCP segments, datagrams and echoes, frame
+//! lengths, and the [`Tap`] trait for observers of packets.
 
 pub mod frame;
 pub mod mptcp;

@@ -1,47 +1,47 @@
-//! What a segment says of Multipath TCP (RFC 8684 §3). Data sequence numbers are unwrapped: byte
-//! offsets of the connection's stream, its DATA_FIN counted as one after the last byte.
+//! Multipath TCP options of a segment (RFC 8684 §3). Data sequence numbers are unwrapped byte
+//! offsets of the connection's stream. The DATA_FIN counts as one byte after the last.
 
 use crate::tcp::{SackBlock, Segment, SACK_BLOCKS_MAX};
 
-/// The option of a segment. Data goes one way: who opens the connection sends it.
+/// Multipath TCP option of a segment. Data flows in one direction, from the connection's opener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Multipath {
-    /// MP_CAPABLE on a SYN or the answer to one (§3.1).
+    /// MP_CAPABLE on a SYN or SYN-ACK (§3.1).
     Capable,
-    /// MP_CAPABLE with both keys: on the third segment of the handshake, and on the first data.
+    /// MP_CAPABLE with both keys, on the third segment of the handshake and on the first data.
     CapableAck {
-        /// So many bytes begin the stream, those of this segment among them; 0: it has no data.
+        /// Bytes mapped at the start of the stream, including this segment's; 0 without data.
         mapped_bytes: u16,
     },
-    /// MP_JOIN on a SYN or the answer to one (§3.2).
+    /// MP_JOIN on a SYN or SYN-ACK (§3.2).
     Join {
-        /// The subflow is a backup.
+        /// True for a backup subflow.
         backup: bool,
     },
     /// MP_JOIN on the third segment of the handshake.
     JoinAck,
-    /// DSS of the data's receiver (§3.3.2).
+    /// DSS of the data receiver (§3.3.2).
     DataAck {
-        /// Next data byte expected.
+        /// Next data byte expected by the receiver.
         data_ack: u64,
-        /// The receiver closes, too: its DATA_FIN.
+        /// True if the receiver sends its own DATA_FIN.
         fin: bool,
     },
-    /// DSS of the data's sender without a mapping.
+    /// DSS of the data sender without a mapping.
     NoMapping {
-        /// It has seen the receiver's DATA_FIN.
+        /// True after the sender has received the receiver's DATA_FIN.
         closed: bool,
     },
-    /// DSS with the mapping of the segment's data (§3.3.1).
+    /// DSS with a mapping of the segment's payload (§3.3.1).
     Mapping {
         /// Data sequence number of the segment's first byte.
         dsn: u64,
-        /// The last byte is followed by DATA_FIN (§3.3.3).
+        /// True if a DATA_FIN follows the last byte (§3.3.3).
         fin: bool,
     },
-    /// DSS with DATA_FIN alone.
+    /// DSS with only a DATA_FIN.
     DataFin {
-        /// Its data sequence number.
+        /// Data sequence number of the DATA_FIN.
         dsn: u64,
     },
 }
@@ -54,42 +54,43 @@ const DATA_ACK: u64 = 5;
 const NO_MAPPING: u64 = 6;
 const MAPPING: u64 = 7;
 const DATA_FIN: u64 = 8;
-/// Set in a code whose variant says yes to its question.
-const YES: u64 = 1 << 8;
+/// Bit of a code that holds the variant's boolean field.
+const FLAG: u64 = 1 << 8;
 
 impl Multipath {
-    /// As two words, of which the first is never 0.
+    /// Encodes the option as two words. The first is never 0.
     fn words(self) -> [u64; 2] {
-        let yes = |code: u64, yes: bool| code | if yes { YES } else { 0 };
+        let with = |code: u64, flag: bool| code | if flag { FLAG } else { 0 };
         match self {
             Self::Capable => [CAPABLE, 0],
             Self::CapableAck { mapped_bytes } => [CAPABLE_ACK, mapped_bytes.into()],
-            Self::Join { backup } => [yes(JOIN, backup), 0],
+            Self::Join { backup } => [with(JOIN, backup), 0],
             Self::JoinAck => [JOIN_ACK, 0],
-            Self::DataAck { data_ack, fin } => [yes(DATA_ACK, fin), data_ack],
-            Self::NoMapping { closed } => [yes(NO_MAPPING, closed), 0],
-            Self::Mapping { dsn, fin } => [yes(MAPPING, fin), dsn],
+            Self::DataAck { data_ack, fin } => [with(DATA_ACK, fin), data_ack],
+            Self::NoMapping { closed } => [with(NO_MAPPING, closed), 0],
+            Self::Mapping { dsn, fin } => [with(MAPPING, fin), dsn],
             Self::DataFin { dsn } => [DATA_FIN, dsn],
         }
     }
 
-    fn of_words([code, value]: [u64; 2]) -> Option<Self> {
-        let yes = code & YES != 0;
-        Some(match code & !YES {
+    fn from_words([code, value]: [u64; 2]) -> Option<Self> {
+        let flag = code & FLAG != 0;
+        Some(match code & !FLAG {
             CAPABLE => Self::Capable,
             CAPABLE_ACK => Self::CapableAck { mapped_bytes: value as u16 },
-            JOIN => Self::Join { backup: yes },
+            JOIN => Self::Join { backup: flag },
             JOIN_ACK => Self::JoinAck,
-            DATA_ACK => Self::DataAck { data_ack: value, fin: yes },
-            NO_MAPPING => Self::NoMapping { closed: yes },
-            MAPPING => Self::Mapping { dsn: value, fin: yes },
+            DATA_ACK => Self::DataAck { data_ack: value, fin: flag },
+            NO_MAPPING => Self::NoMapping { closed: flag },
+            MAPPING => Self::Mapping { dsn: value, fin: flag },
             DATA_FIN => Self::DataFin { dsn: value },
             _ => return None,
         })
     }
 
-    /// Length of the option with its padding, as Linux writes it: 64-bit data sequence numbers, no
-    /// checksums, data ACKs of 64 bits where the peer sends such numbers. `answers`: on a SYN-ACK.
+    /// Length of the option with padding, as Linux writes it: 64-bit data sequence numbers, no
+    /// checksums, 64-bit data ACKs if the peer sends 64-bit numbers. `answers` is true on a
+    /// SYN-ACK.
     pub fn bytes(self, answers: bool) -> u32 {
         match self {
             Self::Capable if answers => 12,
@@ -107,23 +108,23 @@ impl Multipath {
     }
 }
 
-/// Room that a mapping takes in every full segment: it makes the MSS so much smaller.
+/// Bytes of a mapping in every full segment. The MSS is smaller by this.
 pub const MAPPING_BYTES: u32 = 24;
-/// Of a pure data ACK.
+/// Length of a DSS option with only a data ACK.
 pub const DATA_ACK_BYTES: u32 = 12;
 
 impl Segment {
-    /// What it says of Multipath TCP. It lies where the fourth SACK block would: beside such an
-    /// option there is never room for it.
+    /// Multipath TCP option of the segment, stored in the place of the fourth SACK block. A header
+    /// with such an option never has space for a fourth block.
     pub fn multipath(&self) -> Option<Multipath> {
         if usize::from(self.sack_count) == SACK_BLOCKS_MAX {
             return None;
         }
         let SackBlock { start, end } = self.sack[SACK_BLOCKS_MAX - 1];
-        Multipath::of_words([start, end])
+        Multipath::from_words([start, end])
     }
 
-    /// The same segment with this option.
+    /// Returns the segment with this option.
     pub fn with_multipath(mut self, option: Option<Multipath>) -> Self {
         let [start, end] = option.map_or([0, 0], Multipath::words);
         self.sack_count = self.sack_count.min(SACK_BLOCKS_MAX as u8 - 1);

@@ -1,5 +1,5 @@
-//! Captures in pcapng (draft-ietf-opsawg-pcapng), one interface block per tap, stamps in
-//! nanoseconds since the beginning of the run.
+//! Captures in pcapng (draft-ietf-opsawg-pcapng), with one interface block per tap. Timestamps are
+//! nanoseconds since the start of the run.
 
 use dumbbell_model::Time;
 
@@ -9,16 +9,16 @@ const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const ETHERNET: u16 = 1;
 
-/// Codes of options.
+/// Option codes.
 const END_OF_OPTIONS: u16 = 0;
 const COMMENT: u16 = 1;
 const INTERFACE_NAME: u16 = 2;
 const USER_APPLICATION: u16 = 4;
 const TIME_RESOLUTION: u16 = 9;
-/// Stamps count 10^-9 s.
+/// Timestamp resolution: 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
-/// A frame, and where its bytes are.
+/// A recorded frame and the range of its bytes.
 #[derive(Clone, Copy, Debug)]
 struct Recorded {
     at: Time,
@@ -28,7 +28,7 @@ struct Recorded {
     end: usize,
 }
 
-/// Frames at all taps of a run. They may come in any order; in the file they stand in order of time.
+/// Frames of all taps of a run. They may be added in any order; the file is sorted by time.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     snap_bytes: u32,
@@ -37,12 +37,12 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Keeps this much of each frame.
+    /// Recording with at most `snap_bytes` of each frame.
     pub fn new(snap_bytes: u32) -> Self {
         Self { snap_bytes, ..Self::default() }
     }
 
-    /// A frame of `original_bytes`, of which `bytes` (or its beginning) is kept. Returns its number.
+    /// Adds a frame of `original_bytes` on the wire and keeps the first bytes. Returns its number.
     pub fn frame(&mut self, at: Time, interface: u32, original_bytes: u32, bytes: &[u8]) -> usize {
         let start = self.bytes.len();
         let kept = bytes.len().min(self.snap_bytes as usize);
@@ -52,7 +52,8 @@ impl Recording {
         self.frames.len() - 1
     }
 
-    /// The file. `interfaces` are names by number; `comment` is asked for each frame by its number.
+    /// Contents of the file. `interfaces` are names by number; `comment` returns the comment of a
+    /// frame by its number.
     pub fn file(
         &self,
         interfaces: &[String],
@@ -62,7 +63,7 @@ impl Recording {
         let mut body = Vec::new();
         body.extend(BYTE_ORDER.to_le_bytes());
         body.extend([1_u16.to_le_bytes(), 0_u16.to_le_bytes()].concat()); // version 1.0
-        body.extend(u64::MAX.to_le_bytes()); // length of the section: not said
+        body.extend(u64::MAX.to_le_bytes()); // section length: unspecified
         option(&mut body, USER_APPLICATION, b"dumbbell");
         option(&mut body, END_OF_OPTIONS, &[]);
         block(&mut out, SECTION_HEADER, &body);
@@ -110,7 +111,7 @@ fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
     pad(body);
 }
 
-/// Type, length, body, length again.
+/// Writes type, length, body, and the length again.
 fn block(out: &mut Vec<u8>, kind: u32, body: &[u8]) {
     let length = (body.len() + 12) as u32;
     out.extend(kind.to_le_bytes());

@@ -1,10 +1,10 @@
-//! The tap: anyone who wants to see packets pass implements this.
+//! Observation of packets in the network.
 
 use crate::frame::Packet;
 use dumbbell_model::Time;
 
-/// Sees every packet that passes an interface.
+/// Observer of all packets that pass an interface.
 pub trait Tap {
-    /// `packet` passes `interface` (index of the tap in the scenario) at `at`.
+    /// Called when `packet` passes `interface` (index of the tap in the scenario) at time `at`.
     fn frame(&mut self, at: Time, interface: usize, packet: &Packet);
 }

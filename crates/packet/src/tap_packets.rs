@@ -1,23 +1,23 @@
-//! The packets that pass the taps in a chosen stretch of time, each as a row.
+//! Rows for all packets that pass the taps within an interval.
 
 use crate::{Body, Packet, Segment, Tap};
 use dumbbell_model::scenario::{Scenario, Stretch};
 use dumbbell_model::tables::PacketRow;
 use dumbbell_model::Time;
 
-/// Keeps packets, if any are asked for. Rows name flow and tap by their numbers until `rows`.
+/// Recorder of packets. Rows refer to flow and tap by index until [`TapPackets::rows`].
 pub struct TapPackets {
     stretch: Option<Stretch>,
     kept: Vec<(usize, u32, PacketRow)>,
 }
 
 impl TapPackets {
-    /// Keeps what passes in this stretch.
+    /// Records packets within `stretch`; none if it is `None`.
     pub fn new(stretch: Option<Stretch>) -> Self {
         Self { stretch, kept: Vec::new() }
     }
 
-    /// The rows, with names, in order of time.
+    /// Rows with names, in order of time.
     pub fn rows(&mut self, scenario: &Scenario) -> Vec<PacketRow> {
         let named = |(tap, flow, row): (usize, u32, PacketRow)| PacketRow {
             tap: scenario.taps[tap].name.clone(),

@@ -1,21 +1,20 @@
-//! A TCP segment. Sequence numbers are unwrapped: byte offsets of the stream, the SYN not counted,
-//! the FIN counted as one after the last byte.
+//! TCP segments. Sequence numbers are unwrapped byte offsets of the stream. The SYN does not count;
+//! the FIN counts as one byte after the last.
 
 use crate::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES};
 
-/// Base TCP header (RFC 9293 §3.1).
+/// Length of a TCP header without options (RFC 9293 §3.1).
 pub const TCP_HEADER_BYTES: u32 = 20;
-/// Timestamps with padding (RFC 7323 §3, appendix A).
+/// Length of the timestamps option with padding (RFC 7323 §3, appendix A).
 pub const TIMESTAMPS_BYTES: u32 = 12;
-/// Options of a SYN as Linux sends them: MSS 4, SACK permitted 2, timestamps 10, NOP 1, window
-/// scale 3.
+/// Length of Linux's SYN options: MSS 4, SACK permitted 2, timestamps 10, NOP 1, window scale 3.
 pub const SYN_OPTIONS_BYTES: u32 = 20;
-/// SACK blocks that fit beside timestamps; one more without (RFC 2018 §3).
+/// SACK blocks that fit beside timestamps (RFC 2018 §3); without timestamps, one more.
 pub const SACK_BLOCKS_WITH_TIMESTAMPS: usize = 3;
-/// Most SACK blocks of any segment.
+/// Maximum number of SACK blocks in a segment.
 pub const SACK_BLOCKS_MAX: usize = 4;
 
-/// A range of bytes the receiver holds out of order: `start..end`.
+/// Range of bytes that the receiver holds out of order: `start..end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// First byte.
@@ -24,40 +23,40 @@ pub struct SackBlock {
     pub end: u64,
 }
 
-/// Whether a segment is a SYN.
+/// Kind of SYN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Syn {
-    /// It is not.
+    /// Not a SYN.
     #[default]
     No,
-    /// Of who opens: there is nothing to acknowledge yet.
+    /// SYN of the opener, without an ACK.
     Opens,
-    /// The answer to it.
+    /// SYN-ACK.
     Answers,
 }
 
-/// Flags, as in the header.
+/// Header flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// Synchronise.
+    /// SYN.
     pub syn: Syn,
-    /// No more data.
+    /// FIN.
     pub fin: bool,
-    /// Push.
+    /// PSH.
     pub psh: bool,
-    /// Congestion was experienced by what came the other way (RFC 3168 §6.1).
+    /// ECN echo: the receiver got a congestion mark (RFC 3168 §6.1).
     pub ece: bool,
-    /// The window was reduced for that.
+    /// Congestion window reduced (RFC 3168 §6.1).
     pub cwr: bool,
 }
 
 impl Flags {
-    /// A SYN, or the answer to one.
+    /// Returns true for a SYN or SYN-ACK.
     pub fn is_syn(&self) -> bool {
         self.syn != Syn::No
     }
 
-    /// The names of those that are set, separated by spaces; ACK is not among them.
+    /// Names of the set flags, separated by spaces; ACK is not included.
     pub fn names(&self) -> String {
         let named = [
             (self.is_syn(), "syn"),
@@ -71,31 +70,31 @@ impl Flags {
     }
 }
 
-/// Why a segment was sent: the sender's knowledge, not part of any header.
+/// Reason of a transmission. The sender knows it; no header contains it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cause {
-    /// For the first time, or without data.
+    /// First transmission, or no data.
     #[default]
     New,
-    /// Again, in fast recovery.
+    /// Retransmission in fast recovery.
     Fast,
-    /// Again, after a time-out.
+    /// Retransmission after a time-out.
     Timeout,
-    /// Again, as a tail loss probe.
+    /// Tail loss probe.
     Probe,
 }
 
-/// A TCP segment. The SACK blocks come last: see [`crate::Packet`].
+/// A TCP segment. SACK blocks come last because of the layout of [`crate::Packet`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Segment {
-    /// First byte of the payload.
+    /// Sequence number of the first payload byte.
     pub seq: u64,
-    /// Next byte expected from the other side.
+    /// Next byte expected from the peer.
     pub ack: u64,
     /// Payload bytes.
     pub payload_bytes: u32,
-    /// Advertised window in bytes, scaling undone: at most 1 GiB (RFC 7323 §2.3).
+    /// Advertised window, bytes, with the scale applied: at most 1 GiB (RFC 7323 §2.3).
     pub window_bytes: u32,
     /// Timestamp value, milliseconds.
     pub tsval_ms: u32,
@@ -103,24 +102,24 @@ pub struct Segment {
     pub tsecr_ms: u32,
     /// Header flags.
     pub flags: Flags,
-    /// Timestamps in use.
+    /// True if the segment has timestamps.
     pub timestamps: bool,
-    /// How many of `sack` are in use.
+    /// Number of blocks in use in `sack`.
     pub sack_count: u8,
-    /// Why it was sent.
+    /// Reason of the transmission.
     pub cause: Cause,
-    /// SACK blocks; a DSACK comes first. The last one's place is also Multipath TCP's
+    /// SACK blocks; a DSACK comes first. The last entry also stores the Multipath TCP option
     /// ([`Segment::multipath`]).
     pub sack: [SackBlock; SACK_BLOCKS_MAX],
 }
 
 impl Segment {
-    /// The SACK blocks in use.
+    /// SACK blocks in use.
     pub fn sack_blocks(&self) -> &[SackBlock] {
         &self.sack[..usize::from(self.sack_count)]
     }
 
-    /// End of the segment in sequence space (the FIN counts one).
+    /// End of the segment in sequence space; a FIN counts as one.
     pub fn end(&self) -> u64 {
         self.seq + u64::from(self.payload_bytes) + u64::from(self.flags.fin)
     }

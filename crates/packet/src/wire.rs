@@ -1,13 +1,13 @@
 //! Packets as bytes: Ethernet, IPv4 (RFC 791), TCP (RFC 9293, RFC 7323, RFC 2018), UDP (RFC 768),
-//! ICMP echo (RFC 792), with lengths and checksums; payload is zeros.
+//! ICMP echo (RFC 792), with lengths and checksums. Payload is zeros.
 
 use crate::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
 use crate::tcp::{Syn, SYN_OPTIONS_BYTES, TCP_HEADER_BYTES};
 use crate::{Body, MultipathHeaders, Packet, Segment};
 
-/// Flow `f` goes to this port plus `f`, and comes from [`CLIENT_PORT`] plus `f`.
+/// Base of server ports: flow `f` goes to this port plus `f`, from [`CLIENT_PORT`] plus `f`.
 pub const SERVER_PORT: u16 = 5001;
-/// See [`SERVER_PORT`].
+/// Base of client ports, see [`SERVER_PORT`].
 pub const CLIENT_PORT: u16 = 20001;
 
 const ICMP: u8 = 1;
@@ -16,56 +16,60 @@ const UDP: u8 = 17;
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 
-/// The IPv4 address of a node by its index.
+/// IPv4 address of a node by its index.
 pub fn address(node: usize) -> [u8; 4] {
     let number = node as u32 + 1;
     [10, (number >> 16) as u8, (number >> 8) as u8, number as u8]
 }
 
-/// The IPv4 address of the interface at a pipe's near end, where interfaces have their own: subflows of
-/// Multipath TCP run between them.
+/// IPv4 address of the interface at a pipe's near end. Subflows of Multipath TCP use these instead
+/// of the address of the node.
 pub fn interface_address(pipe: usize) -> [u8; 4] {
     let number = pipe as u32 + 1;
     [10, 128 | (number >> 16) as u8, (number >> 8) as u8, number as u8]
 }
 
-/// The link address of a pipe's near end.
+/// MAC address of a pipe's near end.
 pub fn mac(pipe: usize) -> [u8; 6] {
     let link = pipe / 2;
     [2, 0, (link >> 16) as u8, (link >> 8) as u8, link as u8, (pipe % 2) as u8]
 }
 
-/// What a flow's headers say and its packets do not.
+/// Header fields of a flow that its packets do not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowHeaders {
     /// Addresses of source and destination.
     pub addresses: [[u8; 4]; 2],
-    /// Number of the flow, in its client's port, and of the one in its server's: subflows of Multipath
-    /// TCP go to the port of the first.
+    /// Offset of the client's port: the number of the flow.
     pub flow: u16,
-    /// See above.
+    /// Offset of the server's port. Subflows of Multipath TCP use the number of the first subflow.
     pub server: u16,
-    /// Of a subflow of Multipath TCP.
+    /// Multipath TCP fields, for a subflow.
     pub multipath: Option<MultipathHeaders>,
-    /// Initial sequence numbers, outwards and back.
+    /// Initial sequence numbers of source and destination.
     pub initial: [u32; 2],
-    /// Maximum segment size that source and destination announce.
+    /// MSS that source and destination announce.
     pub mss: [u16; 2],
-    /// Window scale of source and destination; `None`: not in use.
+    /// Window scales of source and destination; `None` without window scaling.
     pub window_scale: Option<[u8; 2]>,
-    /// SACK in use.
+    /// True if SACK is in use.
     pub sack: bool,
-    /// Echoes travel in UDP, not in ICMP.
+    /// True for echoes over UDP instead of ICMP.
     pub udp_echo: bool,
-    /// Payload of a UDP datagram.
+    /// Payload bytes of a UDP datagram.
     pub datagram_bytes: u32,
-    /// What a fragment of it carries above IP, but for the last.
+    /// IP payload bytes of a fragment, except for the last.
     pub fragment_bytes: u32,
 }
 
-/// The frame of a packet between two link addresses, at most `most` bytes of it.
-pub fn frame(packet: &Packet, headers: &FlowHeaders, macs: [[u8; 6]; 2], most: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(most.min(packet.frame_bytes as usize));
+/// Frame of a packet between two MAC addresses, truncated to `max_bytes` bytes.
+pub fn frame(
+    packet: &Packet,
+    headers: &FlowHeaders,
+    macs: [[u8; 6]; 2],
+    max_bytes: usize,
+) -> Vec<u8> {
+    let mut out = Vec::with_capacity(max_bytes.min(packet.frame_bytes as usize));
     out.extend(macs[1]);
     out.extend(macs[0]);
     out.extend([8, 0]);
@@ -90,12 +94,12 @@ pub fn frame(packet: &Packet, headers: &FlowHeaders, macs: [[u8; 6]; 2], most: u
     let header = checksum(&ip, 0);
     set(&mut ip, 10, header);
     out.extend(&ip);
-    let above = total - IPV4_HEADER_BYTES as u16;
+    let ip_payload_bytes = total - IPV4_HEADER_BYTES as u16;
     match &packet.body {
         Body::Tcp(segment) => {
             let start = out.len();
             tcp(segment, headers, side, &mut out);
-            let sum = checksum(&out[start..], pseudo_header(from, to, TCP, above));
+            let sum = checksum(&out[start..], pseudo_header(from, to, TCP, ip_payload_bytes));
             set(&mut out, start + 16, sum);
         }
         Body::Udp { fragment: 0, .. } => {
@@ -114,18 +118,18 @@ pub fn frame(packet: &Packet, headers: &FlowHeaders, macs: [[u8; 6]; 2], most: u
             set(&mut out, start + 2, sum);
         }
     }
-    out.resize(most.min(packet.frame_bytes as usize), 0);
+    out.resize(max_bytes.min(packet.frame_bytes as usize), 0);
     out
 }
 
-/// Writes the checksum of a TCP segment or UDP datagram whose payload is zeros, where the sender left
-/// that to a device. Frames of anything else, or too short, stay as they are.
+/// Writes the checksum of a TCP segment or UDP datagram that the sender left to checksum offload;
+/// the payload is zeros. Other frames and truncated ones stay unchanged.
 pub fn complete_checksum(frame: &mut [u8]) {
     const IP: usize = ETHERNET_HEADER_BYTES as usize;
     let Some(ip) = frame.get(IP..IP + IPV4_HEADER_BYTES as usize) else { return };
     let (from, to) = ([ip[12], ip[13], ip[14], ip[15]], [ip[16], ip[17], ip[18], ip[19]]);
     let header_bytes = usize::from(ip[0] & 15) * 4;
-    let above = u16::from_be_bytes([ip[2], ip[3]]).saturating_sub(header_bytes as u16);
+    let ip_payload_bytes = u16::from_be_bytes([ip[2], ip[3]]).saturating_sub(header_bytes as u16);
     let protocol = ip[9];
     let start = IP + header_bytes;
     let (at, headers) = match (protocol, frame.get(start + 12)) {
@@ -138,11 +142,11 @@ pub fn complete_checksum(frame: &mut [u8]) {
         return;
     };
     set(header, at, 0);
-    let value = checksum(header, pseudo_header(from, to, protocol, above));
+    let value = checksum(header, pseudo_header(from, to, protocol, ip_payload_bytes));
     set(header, at, if protocol == UDP && value == 0 { 0xffff } else { value });
 }
 
-/// A TCP header with its options (RFC 9293 §3.1).
+/// Writes a TCP header with options (RFC 9293 §3.1).
 fn tcp(segment: &Segment, headers: &FlowHeaders, side: usize, out: &mut Vec<u8>) {
     let options_bytes = segment.frame_bytes()
         - segment.payload_bytes
@@ -194,7 +198,7 @@ fn tcp(segment: &Segment, headers: &FlowHeaders, side: usize, out: &mut Vec<u8>)
     }
 }
 
-/// A UDP header (RFC 768) over zeros.
+/// Writes a UDP header (RFC 768) for a payload of zeros.
 fn udp(
     headers: &FlowHeaders,
     side: usize,
@@ -211,7 +215,7 @@ fn udp(
     set(out, start + 6, if sum == 0 { 0xffff } else { sum });
 }
 
-/// RFC 7323 §3.2.
+/// Writes the timestamps option (RFC 7323 §3.2).
 fn timestamps(segment: &Segment, out: &mut Vec<u8>) {
     if segment.timestamps {
         out.extend([8, 10]);
@@ -228,13 +232,13 @@ fn ports(headers: &FlowHeaders, side: usize) -> [u16; 2] {
     [outward[side], outward[1 - side]]
 }
 
-/// Flags and fragment offset of an IP packet of a datagram.
+/// Flags and fragment offset of a datagram's IP packet.
 fn fragmented(headers: &FlowHeaders, fragment: u32, fragments: u32) -> u16 {
     let more = if fragment + 1 < fragments { MORE_FRAGMENTS } else { 0 };
     (fragment * headers.fragment_bytes / 8) as u16 | more
 }
 
-/// What TCP's and UDP's checksums cover of IP (RFC 9293 §3.1).
+/// Sum over the pseudo-header of TCP and UDP (RFC 9293 §3.1).
 fn pseudo_header(from: [u8; 4], to: [u8; 4], protocol: u8, length: u16) -> u32 {
     let words = [from, to].concat();
     sum(&words) + u32::from(protocol) + u32::from(length)
@@ -245,7 +249,7 @@ fn sum(bytes: &[u8]) -> u32 {
     bytes.chunks(2).map(word).sum()
 }
 
-/// The Internet checksum (RFC 1071); zeros that follow do not change it.
+/// Internet checksum (RFC 1071); trailing zeros do not change it.
 fn checksum(bytes: &[u8], more: u32) -> u16 {
     let mut total = sum(bytes) + more;
     while total > 0xffff {
@@ -288,15 +292,15 @@ mod tests {
         frame(&packet, &HEADERS, MACS, usize::MAX)
     }
 
-    /// Over header and payload, with their checksums in them, the sum is all ones.
+    /// Returns true if the sum over header and payload, checksums included, is all ones.
     fn holds(bytes: &[u8]) -> bool {
         let (from, to): ([u8; 4], [u8; 4]) = (
             bytes[26..30].try_into().unwrap_or_default(),
             bytes[30..34].try_into().unwrap_or_default(),
         );
-        let above = &bytes[34..];
+        let payload = &bytes[34..];
         checksum(&bytes[14..34], 0) == 0
-            && checksum(above, pseudo_header(from, to, bytes[23], above.len() as u16)) == 0
+            && checksum(payload, pseudo_header(from, to, bytes[23], payload.len() as u16)) == 0
     }
 
     #[test]
@@ -340,11 +344,16 @@ mod tests {
     fn fragments_add_up_to_a_datagram() {
         let mut whole = Vec::new();
         for fragment in 0..6 {
-            let above: u32 = if fragment == 5 { 800 } else { 1480 };
+            let ip_payload_bytes: u32 = if fragment == 5 { 800 } else { 1480 };
             let udp = if fragment == 0 { 8 } else { 0 };
-            let body =
-                Body::Udp { datagram: 9, payload_bytes: above - udp, fragment, fragments: 6 };
-            let bytes = frame(&packet(true, 34 + above, body), &HEADERS, MACS, usize::MAX);
+            let body = Body::Udp {
+                datagram: 9,
+                payload_bytes: ip_payload_bytes - udp,
+                fragment,
+                fragments: 6,
+            };
+            let bytes =
+                frame(&packet(true, 34 + ip_payload_bytes, body), &HEADERS, MACS, usize::MAX);
             assert_eq!(checksum(&bytes[14..34], 0), 0);
             assert_eq!(bytes[18..20], [0, 9]);
             let field = u16::from_be_bytes([bytes[20], bytes[21]]);
@@ -375,9 +384,9 @@ mod tests {
         let segment = Segment { payload_bytes: 1448, timestamps: true, ..Segment::default() };
         let packet = packet(true, segment.frame_bytes(), Body::Tcp(segment));
         let all = frame(&packet, &HEADERS, MACS, usize::MAX);
-        for most in [0, 20, 66, 96, 2000] {
-            let part = frame(&packet, &HEADERS, MACS, most);
-            assert_eq!(part, all[..most.min(all.len())]);
+        for max_bytes in [0, 20, 66, 96, 2000] {
+            let part = frame(&packet, &HEADERS, MACS, max_bytes);
+            assert_eq!(part, all[..max_bytes.min(all.len())]);
         }
     }
 
