@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from dumbbell.compare.agreement import CRITERIA, Criterion, agree, cells_of, compare, read_reference
+from dumbbell.compare import engines
+from dumbbell.compare.agreement import Criterion, agree, cells_of, compare, read_reference
 from dumbbell.results import Results
 from dumbbell.studies import load_study, renderables, run_study
+from dumbbell.studies.definition import ReferencePart
 from tests import synthetic
 
+LAYOUT = load_study("multipath").references["kernel"].layout
+CRITERIA = LAYOUT.criteria
 GOODPUT, RTT, RETRANSMISSIONS, SACK, WINDOW = CRITERIA
 
 
@@ -68,15 +73,15 @@ def test_the_reference_agrees_with_itself(seeds: list[float]) -> None:
 
 
 def test_the_kernel_agrees_with_itself_in_all_134_cells() -> None:
-    reference = read_reference(synthetic.KERNEL)
+    reference = read_reference(synthetic.KERNEL, LAYOUT)
     assert len(reference) == 134
-    found = agree(reference, reference)
+    found = agree(reference, reference, LAYOUT)
     assert found.share == 1.0
     assert len(found.to_json()["rows"]) == sum(map(len, reference.values()))
 
 
 def test_udp_is_compared_by_goodput_alone() -> None:
-    cells = read_reference(synthetic.KERNEL)
+    cells = read_reference(synthetic.KERNEL, LAYOUT)
     udp = cells[("udp", "multi", "10", "0", "reno", "udp:2")]
     assert {column for flow, column in udp if flow == "2"} == {"goodput_mbps"}
     assert {column for flow, column in udp if flow == "1"} == {one.column for one in CRITERIA}
@@ -86,8 +91,8 @@ def test_the_largest_difference_comes_first_and_missing_cells_before_all() -> No
     keys = [("delay", "multi", str(ms), "0", "reno", "-") for ms in (10, 20, 30)]
     reference = cells_of((key, "1", "goodput_mbps", 20.0) for key in keys)
     rows = [(keys[0], "1", "goodput_mbps", 19.9), (keys[1], "1", "goodput_mbps", 15.0)]
-    found = agree(cells_of(rows), reference)
-    assert [cell.key[2] for cell in found.cells] == ["30", "20", "10"]
+    found = agree(cells_of(rows), reference, LAYOUT)
+    assert [cell.place["delay_ms"] for cell in found.cells] == ["30", "20", "10"]
     assert [cell.agrees for cell in found.cells] == [False, False, True]
     assert found.share == pytest.approx(1 / 3)
     assert found.cells[1].comparisons[0].relative == pytest.approx(-0.25)
@@ -127,3 +132,16 @@ def test_every_part_of_the_reference_names_an_experiment() -> None:
     assert set(reference.parts) <= set(study.parts)
     for part in reference.parts.values():
         assert (study.folder / part.experiment).is_file()
+
+
+def test_a_name_of_a_cell_is_made_of_its_columns() -> None:
+    key = ("fairness", "multi", "10", "0", "reno", "bic")
+    reference = cells_of([(key, "1", "goodput_mbps", 20.0)])
+    (cell,) = agree(reference, reference, LAYOUT).cells
+    assert cell.name == "fairness multi 10 ms reno / bic"
+    with pytest.raises(ValueError, match="a cell has part, delay"):
+        ReferencePart(experiment="x.yaml", cell={"delay": "{delay}"}, name="{part} {nonesuch}")
+
+
+def test_the_criteria_of_engines_are_those_that_study_1_was_judged_by() -> None:
+    assert [replace(one, without=()) for one in CRITERIA] == list(engines.CRITERIA)

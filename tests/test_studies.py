@@ -363,7 +363,7 @@ def test_cells_set_up_as_the_kernel_was_are_named_as_there() -> None:
             hosts = [node["tcp"] for node in scenario["nodes"] if node["kind"] == "host"]
             assert {host["tcp_comp_sack_nr"] for host in hosts} == {0}
             assert scenario["sampling"]["interval_ns"] == 100_000_000
-    assert ours == set(read_reference(study.folder / reference.file))
+    assert ours == set(read_reference(study.folder / reference.file, reference.layout))
 
 
 def test_a_candidate_that_does_not_restore_the_published_value_is_no_cause() -> None:

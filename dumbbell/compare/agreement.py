@@ -1,4 +1,4 @@
-"""Agreement with a reference: our numbers beside those of the Linux kernel, cell by cell."""
+"""Agreement with a reference: our numbers beside its numbers, cell by cell."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from typing import Any
 
 import numpy as np
 
-#: Columns of a reference that name a cell.
-CELL = ("part", "mode", "delay_ms", "loss_percent", "cc_1", "cc_2")
-
 
 @dataclass(frozen=True)
 class Criterion:
@@ -22,6 +19,7 @@ class Criterion:
     `share` (0.05 is 5 %), `units` (absolute, in the quantity's unit; whichever is wider holds) or
     `factor` (2: between half and double). Where the reference's own seeds spread wider than that,
     a value inside their range, widened by a tenth of its width at either end, agrees too.
+    `without`: algorithms (the reference's column `cc`) to which the quantity does not apply.
     """
 
     column: str
@@ -30,6 +28,7 @@ class Criterion:
     share: float = 0.0
     units: float = 0.0
     factor: float = 0.0
+    without: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -47,20 +46,26 @@ class Criterion:
         return reference - room, reference + room
 
 
-#: The criteria for study 1, fixed before any run.
-CRITERIA = (
-    Criterion("goodput_mbps", "goodput (Mbit/s)", "goodput_mbps", share=0.05),
-    Criterion("rtt_mean_ms", "mean RTT (ms)", "rtt_mean_ms", share=0.15),
-    Criterion(
-        "retransmissions_at_tap", "retransmissions", "retransmissions_at_tap", share=0.25, units=20
-    ),
-    Criterion("sack_blocks", "SACK blocks", "sack_blocks", factor=2),
-    Criterion("cwnd_mean", "mean window", "cwnd_mean", share=0.15),
-)
-
 CellKey = tuple[str, ...]
 #: Values of a quantity over seeds or repeats, by flow (`"1"`, `"2"`) and column.
 Values = dict[tuple[str, str], list[float]]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a reference names its cells and flows, and what is compared.
+
+    Attributes:
+        columns: Columns of its file that name a cell; the first is `part`.
+        criteria: What is compared, in this order.
+        algorithms: Flow → the column of the cell that names its algorithm.
+        names: Part → a cell in words: `{part} {delay_ms} ms {cc_1}`.
+    """
+
+    columns: tuple[str, ...]
+    criteria: tuple[Criterion, ...]
+    algorithms: Mapping[str, str]
+    names: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -92,9 +97,13 @@ class Comparison:
 
 @dataclass(frozen=True)
 class AgreementCell:
-    """One cell with all its comparisons; `missing` if we have no run of it."""
+    """One cell with all its comparisons; `missing` if we have no run of it.
 
-    key: CellKey
+    `place`: the columns that name it, with their values. `name`: the cell in words.
+    """
+
+    place: Mapping[str, str]
+    name: str
     comparisons: list[Comparison]
     missing: bool = False
 
@@ -110,20 +119,13 @@ class AgreementCell:
             return math.inf
         return max((one.distance for one in self.comparisons), default=0.0)
 
-    @property
-    def name(self) -> str:
-        """The cell in words: `delay multi 10 ms reno`."""
-        part, mode, delay, loss, cc_1, cc_2 = self.key
-        words = [part, mode, f"{delay} ms"]
-        words += [f"{loss} %"] if float(loss) else []
-        return " ".join([*words, cc_1, *([] if cc_2 == "-" else [f"/ {cc_2}"])])
-
 
 @dataclass(frozen=True)
 class Agreement:
     """All cells of a comparison, those furthest apart first."""
 
     reference: str
+    criteria: tuple[Criterion, ...]
     cells: list[AgreementCell]
 
     @property
@@ -138,18 +140,17 @@ class Agreement:
             "cells": len(self.cells),
             "agreeing": sum(cell.agrees for cell in self.cells),
             "share": self.share,
-            "criteria": {one.column: one.words for one in CRITERIA},
+            "criteria": {one.column: one.words for one in self.criteria},
             "rows": [row for cell in self.cells for row in _rows(cell)],
         }
 
 
 def _rows(cell: AgreementCell) -> list[dict[str, Any]]:
-    place = dict(zip(CELL, cell.key, strict=True))
     if cell.missing:
-        return [{**place, "agrees": False, "missing": True}]
+        return [{**cell.place, "agrees": False, "missing": True}]
     return [
         {
-            **place,
+            **cell.place,
             "cell_agrees": cell.agrees,
             "flow": one.flow,
             "cc": one.cc,
@@ -168,18 +169,17 @@ def _rows(cell: AgreementCell) -> list[dict[str, Any]]:
     ]
 
 
-def read_reference(path: Path) -> dict[CellKey, Values]:
+def read_reference(path: Path, layout: Layout) -> dict[CellKey, Values]:
     """The reference by cell, from its CSV; quantities that a flow does not have are left out."""
     cells: dict[CellKey, Values] = {}
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            values = cells.setdefault(tuple(row[name] for name in CELL), {})
-            for criterion in CRITERIA:
-                if row["cc"] == "udp" and criterion.column != "goodput_mbps":
-                    continue
-                values.setdefault((row["flow"], criterion.column), []).append(
-                    float(row[criterion.column])
-                )
+            values = cells.setdefault(tuple(row[name] for name in layout.columns), {})
+            for criterion in layout.criteria:
+                if row["cc"] not in criterion.without:
+                    values.setdefault((row["flow"], criterion.column), []).append(
+                        float(row[criterion.column])
+                    )
     return cells
 
 
@@ -215,24 +215,29 @@ def _ratio_distance(criterion: Criterion, mean: float, centre: float) -> float:
 
 
 def agree(
-    ours: Mapping[CellKey, Values], reference: Mapping[CellKey, Values], name: str = "kernel"
+    ours: Mapping[CellKey, Values],
+    reference: Mapping[CellKey, Values],
+    layout: Layout,
+    name: str = "kernel",
 ) -> Agreement:
     """Compares all cells of the reference with ours; those furthest apart come first."""
-    cells = [_cell(key, ours.get(key), values) for key, values in reference.items()]
-    return Agreement(name, sorted(cells, key=lambda cell: -cell.distance))
+    cells = [_cell(key, ours.get(key), values, layout) for key, values in reference.items()]
+    return Agreement(name, layout.criteria, sorted(cells, key=lambda cell: -cell.distance))
 
 
-def _cell(key: CellKey, ours: Values | None, reference: Values) -> AgreementCell:
-    by_column = {criterion.column: criterion for criterion in CRITERIA}
+def _cell(key: CellKey, ours: Values | None, reference: Values, layout: Layout) -> AgreementCell:
+    by_column = {criterion.column: criterion for criterion in layout.criteria}
+    place = dict(zip(layout.columns, key, strict=True))
+    name = layout.names[place["part"]].format_map(place)
     comparisons = []
     for (flow, column), values in reference.items():
         mine = (ours or {}).get((flow, column))
         if not mine:
-            return AgreementCell(key, [], missing=True)
+            return AgreementCell(place, name, [], missing=True)
         comparisons.append(
             Comparison(
                 flow=flow,
-                cc=key[CELL.index(f"cc_{flow}")],
+                cc=place[layout.algorithms[flow]],
                 criterion=by_column[column],
                 ours=float(np.mean(mine)),
                 ours_range=(min(mine), max(mine)),
@@ -241,7 +246,7 @@ def _cell(key: CellKey, ours: Values | None, reference: Values) -> AgreementCell
                 distance=compare(by_column[column], mine, values),
             )
         )
-    return AgreementCell(key, comparisons)
+    return AgreementCell(place, name, comparisons)
 
 
 def cells_of(rows: Iterable[tuple[CellKey, str, str, float]]) -> dict[CellKey, Values]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dumbbell.compare.agreement import CRITERIA, Agreement, AgreementCell
+from collections.abc import Sequence
+
+from dumbbell.compare.agreement import Agreement, AgreementCell, Criterion
 from dumbbell.figures.theme import NAMES
 from dumbbell.metrics import METRICS
 from dumbbell.metrics.numbers import number, with_error
@@ -79,11 +81,11 @@ def agreement_section(agreement: Agreement, title: str) -> Markup:
     words = f"{count} of {len(agreement.cells)} cells agree with {title} ({agreement.share:.1%}). "
     rule = (
         "A cell agrees if for each flow "
-        + ", ".join(f"{one.label} lies {one.words}" for one in CRITERIA)
+        + ", ".join(f"{one.label} lies {one.words}" for one in agreement.criteria)
         + "; where the reference's own seeds spread wider, inside their range widened by a tenth."
     )
-    head = ["cell", "flow", *(one.label for one in CRITERIA), "distance"]
-    rows = [row for cell in agreement.cells for row in _agreement_rows(cell)]
+    head = ["cell", "flow", *(one.label for one in agreement.criteria), "distance"]
+    rows = [row for cell in agreement.cells for row in _agreement_rows(cell, agreement.criteria)]
     note = "Ours / reference, furthest apart first; a distance of 1 is the edge of what agrees."
     drawn = table(head, rows, left=2)
     return joined(
@@ -91,10 +93,10 @@ def agreement_section(agreement: Agreement, title: str) -> Markup:
     )
 
 
-def _agreement_rows(cell: AgreementCell) -> list[list[Markup]]:
+def _agreement_rows(cell: AgreementCell, criteria: Sequence[Criterion]) -> list[list[Markup]]:
     name = tag("span", cell.name, class_="agrees" if cell.agrees else "differs")
     if cell.missing:
-        return [[name, tag("span", "not run"), *[Markup("")] * (len(CRITERIA) + 1)]]
+        return [[name, tag("span", "not run"), *[Markup("")] * (len(criteria) + 1)]]
     flows: dict[str, dict[str, Markup]] = {}
     for one in cell.comparisons:
         shown = f"{number(one.ours)} / {number(one.reference)}"
@@ -102,7 +104,7 @@ def _agreement_rows(cell: AgreementCell) -> list[list[Markup]]:
         flows.setdefault(one.flow, {})[one.criterion.column] = found
     rows = []
     for place, (flow, values) in enumerate(flows.items()):
-        cells = [values.get(one.column, Markup("")) for one in CRITERIA]
+        cells = [values.get(one.column, Markup("")) for one in criteria]
         first = place == 0
         distance = tag("span", number(cell.distance) if first else "")
         rows.append([name if first else Markup(""), tag("span", flow), *cells, distance])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from dumbbell.compare.agreement import CRITERIA, Agreement, AgreementCell, Comparison
+from dumbbell.compare.agreement import Agreement, AgreementCell, Comparison, Criterion
 from dumbbell.metrics.numbers import number
 
 #: From this width on, all quantities of a flow stand in one row.
@@ -36,9 +36,9 @@ def agreement_line(agreement: Agreement) -> Text:
     count = sum(cell.agrees for cell in agreement.cells)
     style = "bold green" if agreement.share >= 0.9 else "bold yellow"
     line = Text(f"{count} of {len(agreement.cells)} cells agree ({agreement.share:.1%})", style)
-    for criterion in CRITERIA:
+    for criterion in agreement.criteria:
         apart = sum(
-            any(one.criterion is criterion and not one.agrees for one in cell.comparisons)
+            any(one.criterion == criterion and not one.agrees for one in cell.comparisons)
             for cell in agreement.cells
         )
         line.append(f"\n  {criterion.label} ({criterion.words}): {apart} cells apart", "dim")
@@ -57,11 +57,11 @@ def _wide(agreement: Agreement) -> RichTable:
     table = _table(agreement)
     table.add_column("cell", no_wrap=True)
     table.add_column("flow", no_wrap=True)
-    for criterion in CRITERIA:
+    for criterion in agreement.criteria:
         table.add_column(criterion.label, justify="right", no_wrap=True)
     table.add_column("distance", justify="right", no_wrap=True)
     for cell in agreement.cells:
-        for row in _wide_rows(cell):
+        for row in _wide_rows(cell, agreement.criteria):
             table.add_row(*row)
     return table
 
@@ -70,16 +70,16 @@ def _style(cell: AgreementCell) -> str:
     return "green" if cell.agrees else "red"
 
 
-def _wide_rows(cell: AgreementCell) -> Iterator[list[Text]]:
+def _wide_rows(cell: AgreementCell, criteria: Sequence[Criterion]) -> Iterator[list[Text]]:
     style = _style(cell)
     if cell.missing:
-        yield [Text(cell.name, style), *[Text("–")] * (len(CRITERIA) + 1), Text("not run", style)]
+        yield [Text(cell.name, style), *[Text("–")] * (len(criteria) + 1), Text("not run", style)]
         return
     flows: dict[str, dict[str, Comparison]] = {}
     for one in cell.comparisons:
         flows.setdefault(one.flow, {})[one.criterion.column] = one
     for place, (flow, found) in enumerate(flows.items()):
-        cells = [_pair(found.get(criterion.column)) for criterion in CRITERIA]
+        cells = [_pair(found.get(criterion.column)) for criterion in criteria]
         cc = next(iter(found.values())).cc.partition(":")[0]
         name = Text(cell.name if place == 0 else "", style)
         distance = Text(number(cell.distance) if place == 0 else "", style)

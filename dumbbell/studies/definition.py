@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from dumbbell.compare.agreement import CELL
+from dumbbell.compare.agreement import Criterion, Layout
 from dumbbell.errors import DumbbellError, ExperimentError
 from dumbbell.experiment.locate import Locator
 from dumbbell.experiment.source import parse, read
@@ -248,18 +248,37 @@ class Part(_Strict):
 
 
 class ReferencePart(_Strict):
-    """The experiment that is set up as the reference was, and the names of its cells there."""
+    """The experiment that is set up as the reference was, and the names of its cells there.
+
+    `cell`: columns of the reference's file, with the levels they hold. `name`: a cell in words,
+    made of `part` and these columns.
+    """
 
     experiment: str
     cell: dict[str, str]
+    name: str
     #: Fields of the experiment with another value, as `--set` takes them.
     set: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _complete(self) -> ReferencePart:
-        if set(self.cell) != set(CELL[1:]):
-            raise ValueError(f"cell names {', '.join(CELL[1:])}; found {', '.join(self.cell)}")
+    def _named(self) -> ReferencePart:
+        try:
+            self.name.format_map({"part": "", **self.cell})
+        except (KeyError, ValueError, IndexError) as error:
+            known = ", ".join(["part", *self.cell])
+            raise ValueError(f"name {self.name!r}: {error}; a cell has {known}") from None
         return self
+
+
+class CriterionFields(_Strict):
+    """When a quantity agrees with a reference; see `dumbbell.compare.agreement.Criterion`."""
+
+    label: str
+    metric: str | None = None
+    share: float = 0.0
+    units: float = 0.0
+    factor: float = 0.0
+    without: list[str] = Field(default_factory=list)
 
 
 class Reference(_Strict):
@@ -268,9 +287,41 @@ class Reference(_Strict):
     title: str
     file: str
     flows: dict[str, str]
+    #: Flow of the reference → the column that names its algorithm.
+    algorithms: dict[str, str]
+    #: Column of the reference → when it agrees.
+    criteria: dict[str, CriterionFields]
     parts: dict[str, ReferencePart]
     #: Parts that it ran as the study did, so that claims can be judged on its numbers too.
     claims: list[str] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _one_layout(self) -> Reference:
+        columns = {tuple(part.cell) for part in self.parts.values()}
+        if len(columns) != 1:
+            raise ValueError("every part names its cells by the same columns, in the same order")
+        return self
+
+    @property
+    def layout(self) -> Layout:
+        """Columns, criteria and names, as the comparison needs them."""
+        return Layout(
+            columns=("part", *next(iter(self.parts.values())).cell),
+            criteria=tuple(
+                Criterion(
+                    column,
+                    one.label,
+                    one.metric or column,
+                    one.share,
+                    one.units,
+                    one.factor,
+                    tuple(one.without),
+                )
+                for column, one in self.criteria.items()
+            ),
+            algorithms=self.algorithms,
+            names={part: one.name for part, one in self.parts.items()},
+        )
 
 
 class Study(_Strict):

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dumbbell.compare.agreement import CELL
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.levels import number_of
 from dumbbell.metrics.statistics import bootstrap_means
@@ -25,8 +24,10 @@ class ReferenceCells:
         self._reference = reference
         self._part = part
         self._rows: dict[tuple[str, ...], list[dict[str, str]]] = {}
+        columns = reference.layout.columns
         for row in read_csv(study.folder / reference.file):
-            self._rows.setdefault(tuple(row[name] for name in CELL), []).append(row)
+            key = tuple(row[name] for name in columns)
+            self._rows.setdefault(key, []).append(row)
 
     def drawn(self, metric: str, where: Mapping[str, str]) -> Drawn | None:
         """The metric in one cell; None if the reference does not have it.

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from dumbbell.compare.agreement import CRITERIA, Agreement, CellKey, agree, cells_of, read_reference
+from dumbbell.compare.agreement import Agreement, CellKey, agree, cells_of, read_reference
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.studies.definition import Reference, Study, StudyError, list_names, load_study
 from dumbbell.studies.fixed import fix_claims, refuse_changed
@@ -142,10 +142,11 @@ def _against(
 def agreement_of(study: Study, name: str, parts: Mapping[str, Tables]) -> Agreement:
     """Our cells of some parts, set up as a reference was, compared with it."""
     reference = _reference(study, name)
-    published = read_reference(study.folder / reference.file)
+    layout = reference.layout
+    published = read_reference(study.folder / reference.file, layout)
     wanted = {key: values for key, values in published.items() if key[0] in parts}
     rows = (row for part, results in parts.items() for row in _rows(reference, part, results))
-    return agree(cells_of(rows), wanted, name)
+    return agree(cells_of(rows), wanted, layout, name)
 
 
 def parts_of(
@@ -190,7 +191,7 @@ def _rows(
     """Our values as (cell, flow, quantity, value), one per repeat."""
     names = reference.parts[part].cell
     factors = list(results.experiment.factors)
-    for criterion in CRITERIA:
+    for criterion in reference.layout.criteria:
         measured = METRICS[criterion.metric].measure(results)
         for row in measured.iter_rows(named=True):
             flow = reference.flows.get(row["flow"])
