@@ -1,4 +1,4 @@
-"""The analyser's labels against what the simulator knows: `scripts/capture_truth.py` as a test."""
+"""The analyser's labels against what the simulator knows: `studies/captures` as a test."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LEAST = 0.99
 
 def _script() -> Any:
     spec = importlib.util.spec_from_file_location(
-        "capture_truth", ROOT / "scripts" / "capture_truth.py"
+        "capture_truth", ROOT / "studies" / "captures" / "tables.py"
     )
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    sys.path.insert(0, str(ROOT / "scripts"))
+    sys.path.insert(0, str(ROOT / "studies" / "captures"))
     spec.loader.exec_module(module)
     return module
 

@@ -76,3 +76,47 @@ def study_animate(
 
         for path in animate_study(name, output, engine, err):
             say(f"The page: {path}")
+
+
+@study_app.command("tables")
+def study_tables(
+    name: Annotated[str, typer.Argument(help="Name of a study with a `tables.py`.")],
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit code 1 if a table differs.")
+    ] = False,
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(help="Only tables of runs on this engine; may be repeated [default: all]."),
+    ] = None,
+    store: StoreDir = DEFAULT_STORE,
+) -> None:
+    """Write the tables of a study's pages from runs; those that the store lacks are run."""
+    with guarded():
+        from dumbbell.execution.progress import RichProgress, use_progress
+        from dumbbell.studies.pages import Runs, renew, tables_folder
+
+        runs = Runs(tables_folder(name), store, tuple(engine or ("sim", "linux")), err)
+        differ = 0
+        with use_progress(RichProgress(err)):
+            for page, marker, same in renew(runs, check=check):
+                differ += not same
+                state = "as it was" if same else "differs" if check else "renewed"
+                say(f"{page}: {marker}: {state}")
+        if check and differ:
+            raise typer.Exit(1)
+
+
+@study_app.command("figures")
+def study_figures(
+    name: Annotated[str, typer.Argument(help="Name of a study, see `dumbbell study list`.")],
+    figures: Annotated[list[str], typer.Argument(help="Ids of figures in its `study.yaml`.")],
+    store: StoreDir = DEFAULT_STORE,
+) -> None:
+    """Draw figures of a study into its folder `figures`, for its README."""
+    with guarded():
+        from dumbbell.execution.progress import RichProgress, use_progress
+        from dumbbell.report.readme import draw
+
+        with use_progress(RichProgress(err)):
+            for path in draw(name, figures, store):
+                say(f"The figure: {path}")

@@ -1,26 +1,20 @@
-"""Renews the tables of docs/disciplines.md: `python scripts/discipline_agreement.py [STORE]`.
+"""Tables of docs/disciplines.md: `dumbbell study tables disciplines`.
 
-Runs the queue disciplines of `studies/disciplines` on the simulator and on the Linux kernel (about
-six minutes on two cores) and writes what stands between the markers; the words around them are
-written by hand. What the store holds is not run again.
+The queue disciplines on the simulator and on the Linux kernel: six minutes on two cores.
 """
 
 from __future__ import annotations
 
 import statistics
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
 import dumbbell
+from dumbbell.studies.pages import Made, Runs, markdown
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "disciplines.md"
-FOLDER = ROOT / "studies" / "disciplines"
+PAGE = "../../docs/disciplines.md"
 FILES = ("grid.yaml", "tbf.yaml", "htb.yaml")
 #: The engine that is compared, and the measure.
 ENGINES = ("sim", "linux")
@@ -121,9 +115,9 @@ def measured(results: dumbbell.Results) -> pl.DataFrame:
     )
 
 
-def run(engine: str, store: Path) -> pl.DataFrame:
+def run(runs: Runs, engine: str) -> pl.DataFrame:
     """All runs of one engine."""
-    found = (dumbbell.run(FOLDER / name, engine=engine, store=store) for name in FILES)
+    found = (runs.experiment(name, engine) for name in FILES)
     return pl.concat([measured(results) for results in found])
 
 
@@ -149,12 +143,12 @@ def median(found: Sequence[Pair], quantity: Quantity) -> str:
     return f"{100 * statistics.median(counted):.1f} %{of_fewer}"
 
 
-def summary(name: str, found: Sequence[Pair]) -> str:
+def summary(name: str, found: Sequence[Pair]) -> list[str]:
     """A row of the first table."""
     cells = len({pair.cell for pair in found})
-    medians = " | ".join(median(found, quantity) for quantity in QUANTITIES)
-    counts = f"{sum(pair.close for pair in found)} | {sum(pair.apart for pair in found)}"
-    return f"| {name} | {cells} | {medians} | {counts} of {len(found)} |"
+    medians = (median(found, quantity) for quantity in QUANTITIES)
+    close, apart = sum(pair.close for pair in found), sum(pair.apart for pair in found)
+    return [name, str(cells), *medians, str(close), f"{apart} of {len(found)}"]
 
 
 def number(value: float) -> str:
@@ -177,54 +171,26 @@ def cause(pair: Pair) -> str:
     return CAUSES.get((pair.cell[0], pair.cell[1]), "?")
 
 
-def row(pair: Pair) -> str:
+def row(pair: Pair) -> list[str]:
     """A row of the second table."""
     discipline, rate, flows, rtt = pair.cell
-    where = f"{discipline} | {rate}, {flows} × {rtt}"
-    numbers = f"{values(pair, pair.theirs)} | {values(pair, pair.ours)}"
+    where = f"{rate}, {flows} × {rtt}"
+    numbers = (values(pair, pair.theirs), values(pair, pair.ours))
     apart = f"{100 * pair.difference:+.0f} %"
-    return f"| {where} | {pair.quantity.label} | {numbers} | {apart} | {cause(pair)} |"
+    return [discipline, where, pair.quantity.label, *numbers, apart, cause(pair)]
 
 
-def tables(found: Sequence[Pair]) -> dict[str, list[str]]:
-    """The tables by the name of their marker."""
+def tables(runs: Runs) -> Iterator[Made]:
+    """Both tables of the page."""
+    if not runs.allows(*ENGINES):
+        return
+    ours, theirs = (run(runs, engine) for engine in ENGINES)
+    found = list(pairs(ours, theirs))
     names = dict.fromkeys(pair.cell[0] for pair in found)
+    heads = ["discipline", "cells", "delay", "drops", "throughput", "close", "apart"]
+    rows = [summary(name, [pair for pair in found if pair.cell[0] == name]) for name in names]
+    yield PAGE, "medians", markdown(heads, [*rows, summary("**all**", found)])
     apart = [pair for pair in found if pair.apart]
     apart.sort(key=lambda pair: -abs(pair.difference))
-    return {
-        "medians": [
-            "| discipline | cells | delay | drops | throughput | close | apart |",
-            "| --- | --- | --- | --- | --- | --- | --- |",
-            *(summary(name, [pair for pair in found if pair.cell[0] == name]) for name in names),
-            summary("**all**", found),
-        ],
-        "apart": [
-            "| discipline | cell | quantity | kernel | simulator | difference | cause |",
-            "| --- | --- | --- | --- | --- | --- | --- |",
-            *map(row, apart),
-        ],
-    }
-
-
-def renewed(page: str, found: dict[str, list[str]]) -> str:
-    """The page with new tables between its markers."""
-    for name, lines in found.items():
-        start, end = f"<!-- {name} -->", f"<!-- end {name} -->"
-        if page.count(start) != 1 or page.count(end) != 1:
-            raise SystemExit(f"{PAGE}: {start} and {end} should stand there once")
-        before, rest = page.split(start)
-        after = rest.split(end)[1]
-        page = before + "\n".join([start, *lines, end]) + after
-    return page
-
-
-def main() -> None:
-    """Runs both engines and writes the page."""
-    store = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
-    ours, theirs = (run(engine, store) for engine in ENGINES)
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(renewed(page, tables(list(pairs(ours, theirs)))), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    heads = ["discipline", "cell", "quantity", "kernel", "simulator", "difference", "cause"]
+    yield PAGE, "apart", markdown(heads, map(row, apart))

@@ -1,4 +1,4 @@
-"""Our labels beside tshark's on captures of any origin: `python scripts/capture_corpus.py FOLDER`.
+"""Our labels beside tshark's on captures of any origin: `python studies/captures/corpus.py FOLDER`.
 
 Reads every capture with TCP below a folder, counts packets, connections and labels of segments with
 data as `dumbbell capture` and as tshark see them, and prints a table in Markdown of all pairs of

@@ -1,4 +1,4 @@
-"""Captures of the simulator changed into what is met in the field, for `scripts/capture_truth.py`.
+"""Captures of the simulator changed into what is met in the field, for `tables.py`.
 
 Frames captured twice, IPv6, hosts with one counter of identifications, filters, offload,
 connections that close after a pause. Labels that hold in the original hold in the variant.

@@ -1,4 +1,4 @@
-"""Three seeds of one kernel beside three others: `python scripts/agreement_seeds.py STORE`.
+"""Three seeds of one kernel beside three others: `python studies/multipath/seeds.py STORE`.
 
 Runs study 1's part `delay`, set up as `kernel.csv` was, with 24 seeds on the engine linux (half an
 hour on two cores; what the store holds is not run again), and writes the table `seeds` of
@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from agreement import KERNEL, PAGE, ROOT, renewed
 from rich.console import Console
+from tables import FOLDER, KERNEL, LAYOUT, PAGE
 
 import dumbbell
 from dumbbell.compare.agreement import read_reference
 from dumbbell.execution.progress import RichProgress, use_progress
 from dumbbell.metrics import METRICS
+from dumbbell.studies.pages import renewed
 from dumbbell.studies.reference import plain
 
 #: One that no other run has: kernel-rebuilt.csv begins at 1.
@@ -33,14 +34,14 @@ def kernel() -> Cells:
     """Mean RTTs of `kernel.csv` by delay and algorithm, one per seed."""
     return {
         (key[2], key[4]): np.array(values["1", "rtt_mean_ms"])
-        for key, values in read_reference(KERNEL).items()
+        for key, values in read_reference(KERNEL, LAYOUT).items()
         if key[0] == "delay"
     }
 
 
 def ours(store: Path) -> Cells:
     """The same from the engine, of many seeds."""
-    file = ROOT / "studies" / "multipath" / "agreement" / "delay.yaml"
+    file = FOLDER / "agreement" / "delay.yaml"
     with use_progress(RichProgress(Console(stderr=True))):
         results = dumbbell.run(file, engine="linux", store=store, repeats=SEEDS, seed=SEED)
     found: dict[tuple[str, str], list[float]] = {}
@@ -98,8 +99,10 @@ def main(store: Path) -> None:
             f"{cell[1]:>6} {cell[0]:>4} ms: {values.mean():7.2f} ± {values.std(ddof=1):5.2f} "
             f"[{values.min():.2f}, {values.max():.2f}], kernel.csv {reference[cell].mean():7.2f}"
         )
-    page = renewed(PAGE.read_text(encoding="utf-8"), {"seeds": list(table(engine, reference))})
-    PAGE.write_text(page, encoding="utf-8")
+    page = FOLDER / PAGE
+    text = page.read_text(encoding="utf-8")
+    lines = list(table(engine, reference))
+    page.write_text(renewed(text, "seeds", lines, str(page)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,25 +1,18 @@
-"""Renews the tables of studies/mptcp/README.md and docs/multipath.md: `mptcp_tables.py STUDY GRID`.
+"""Tables of README.md and docs/multipath.md: `dumbbell study tables mptcp`.
 
-STUDY is what `dumbbell study run mptcp --json FILE` writes, GRID what `dumbbell compare
-studies/mptcp/grid.yaml --engines sim,linux --json FILE` does. Only what stands between markers is
-written.
+All parts on the simulator (three minutes), and `grid.yaml` on both engines.
 """
 
 from __future__ import annotations
 
-import json
 import statistics
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-SIGNS = {
-    "reproduced": "✓ reproduced",
-    "not reproduced": "✗ not reproduced",
-    "within noise": "~ within noise",
-    "inconsistent in the source": "! inconsistent",
-}
+from dumbbell.studies.pages import SIGNS, Made, Runs, as_json
+from dumbbell.studies.pages import markdown as table
+
+PAGE = "README.md"
 
 Row = dict[str, Any]
 
@@ -30,12 +23,6 @@ def number(value: float | None, digits: int = 3) -> str:
         return "–"
     text = f"{value:.{digits}g}"
     return f"{value:.0f}" if "e" in text else text
-
-
-def table(heads: list[str], rows: list[list[str]]) -> list[str]:
-    """Markdown."""
-    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
-    return lines + ["| " + " | ".join(row) + " |" for row in rows]
 
 
 def claims(study: dict[str, Any]) -> list[str]:
@@ -79,7 +66,7 @@ def wired(study: dict[str, Any]) -> list[str]:
             ]
         )
     heads = ["scheduler", "control", "MPTCP kB/s", "TCP kB/s", "MPTCP Mbit/s", "TCP Mbit/s"]
-    return table([*heads, "copies", "loss MPTCP", "loss TCP"], rows)
+    return table([*heads, "duplicate bytes", "loss MPTCP", "loss TCP"], rows)
 
 
 def unequal(study: dict[str, Any]) -> list[str]:
@@ -125,52 +112,39 @@ def grid(compared: dict[str, Any]) -> list[str]:
     return [*table(["second path", "one way", *buffers], rows), "", text]
 
 
-def renew(page: Path, parts: dict[str, list[str]]) -> None:
-    """Writes each part between its markers."""
-    text = page.read_text(encoding="utf-8")
-    for name, lines in parts.items():
-        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-        head, _, rest = text.partition(begin)
-        _, _, tail = rest.partition(end)
-        text = "\n".join([head + begin, *lines, end + tail])
-    page.write_text(text, encoding="utf-8")
-
-
-def main() -> None:
-    """Both pages."""
-    study, compared = (json.loads(Path(name).read_text()) for name in sys.argv[1:3])
-    shared = {
+#: Parts whose tables stand as the study has them: column → heading.
+SIMPLE = {
+    "shared": {
         "coupling": "control",
         "number": "subflows",
         "mptcp_mbps": "MPTCP Mbit/s",
         "tcp_mbps": "TCP Mbit/s",
-    }
-    balance = {
+    },
+    "balance": {
         "coupling": "control",
         "mptcp_mbps": "MPTCP Mbit/s",
         "light_mbps": "path beside one TCP",
         "heavy_mbps": "path beside four",
         "one_mbps": "the one TCP",
-    }
-    failure = {
+    },
+    "failure": {
         "scheduling": "scheduler",
         "mptcp_mbps": "MPTCP Mbit/s",
         "first_mbps": "first path",
         "second_mbps": "second path",
-    }
-    spraying = {"spray": "router", "what": "carried by", "goodput_mbps": "Mbit/s"}
-    parts = {
-        "claims": claims(study),
-        "wired": wired(study),
-        "shared": simple(study, "shared", shared),
-        "balance": simple(study, "balance", balance),
-        "unequal": unequal(study),
-        "failure": simple(study, "failure", failure),
-        "spraying": simple(study, "spraying", spraying),
-    }
-    renew(ROOT / "studies" / "mptcp" / "README.md", parts)
-    renew(ROOT / "docs" / "multipath.md", {"grid": grid(compared)})
+    },
+    "spraying": {"spray": "router", "what": "carried by", "goodput_mbps": "Mbit/s"},
+}
 
 
-if __name__ == "__main__":
-    main()
+def tables(runs: Runs) -> Iterator[Made]:
+    """All tables of both pages."""
+    study = as_json(runs.study())
+    yield PAGE, "claims", claims(study)
+    yield PAGE, "wired", wired(study)
+    yield PAGE, "unequal", unequal(study)
+    for name, columns in SIMPLE.items():
+        yield PAGE, name, simple(study, name, columns)
+    if runs.allows("linux"):
+        compared = as_json(runs.compared("grid.yaml"))
+        yield "../../docs/multipath.md", "grid", grid(compared)

@@ -1,6 +1,6 @@
-"""How well `dumbbell capture` labels segments: `python scripts/capture_truth.py`.
+"""How well `dumbbell capture` labels segments: `dumbbell study tables captures`.
 
-Renews the tables of docs/captures.md (a minute). Each scenario is run on the simulator, which
+Tables of docs/captures.md: a minute, with tshark. Each scenario is run on the simulator, which
 writes into the comments of its captures why every segment was sent and what happened to it. The
 analyser reads the same packets and never the comments; its labels are compared with them, at every
 tap, beside those of tshark.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import struct
 import subprocess
 import tempfile
@@ -24,9 +25,10 @@ from capture_variants import Frame, blocks, option
 
 import dumbbell
 from dumbbell import _core
+from dumbbell.studies.definition import StudyError
+from dumbbell.studies.pages import Made, Runs
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "captures.md"
-BEGIN, END = "<!-- truth -->", "<!-- /truth -->"
+PAGE = "../../docs/captures.md"
 
 DUMBBELL = """\
 dumbbell: 1
@@ -344,8 +346,10 @@ def field_tables() -> list[str]:
     return [about, "", *table(labels, rows, "retransmissions")]
 
 
-def main() -> None:
-    """Renews the tables."""
+def tables(_: Runs) -> Iterator[Made]:
+    """The tables of the page, at one marker."""
+    if shutil.which("tshark") is None:
+        raise StudyError("docs/captures.md: its tables have columns of tshark: install it")
     rows: dict[bool, list[tuple[str, str, Scores]]] = {True: [], False: []}
     for scenario in SCENARIOS:
         for identified in (True, False):
@@ -382,10 +386,4 @@ def main() -> None:
     worse = [row for row in rows[False] if cell(row[2]["retransmission"]) != "1.000 / 1.000"]
     lines += table({"retransmission": "dumbbell"}, worse, "retransmissions")
     lines += ["", *field_tables()]
-    page = PAGE.read_text(encoding="utf-8")
-    before, after = page.split(BEGIN)[0], page.split(END)[1]
-    PAGE.write_text("\n".join([before + BEGIN, *lines, END + after]), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    yield PAGE, "truth", lines

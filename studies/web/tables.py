@@ -1,26 +1,22 @@
-"""Renews the tables of studies/web/README.md: `web_variants.py SIM.json [LINUX.json]`.
+"""Tables of README.md: `dumbbell study tables web`.
 
-The files are what `dumbbell study run web --json FILE` writes, the first of all parts on the
-simulator, the second of part *today* on the engine linux. Only what stands between markers is
-written; the words around it are written by hand.
+All parts on the simulator (five minutes), part *today* on the engine linux too.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-PAGE = Path(__file__).resolve().parents[1] / "studies" / "web" / "README.md"
-SIGNS = {
-    "reproduced": "✓ reproduced",
-    "not reproduced": "✗ not reproduced",
-    "within noise": "~ within noise",
-    "inconsistent in the source": "! inconsistent",
-}
+from dumbbell.studies.pages import SIGNS, Made, Runs, as_json, markdown
+
+PAGE = "README.md"
 NAMES = {"newreno": "NewReno", "cubic": "CUBIC", "none": "plain"}
-COLUMNS = {"time_s": "time (s)", "retransmitted_percent": "sent again (%)", "rate_kbps": "kbit/s"}
+COLUMNS = {
+    "time_s": "time (s)",
+    "retransmitted_percent": "retransmitted (%)",
+    "rate_kbps": "kbit/s",
+}
 TITLES = {4: "large", 5: "medium", 6: "small", 7: "all"}
 
 Row = dict[str, Any]
@@ -44,8 +40,9 @@ def name(row: Row) -> str:
 
 def table(rows: list[Row]) -> list[str]:
     """Published, our mean with its interval, and where single runs lie, column by column."""
-    head = " | ".join(f"{label}: published | ours | single runs" for label in COLUMNS.values())
-    lines = [f"| variant | {head} | done (s) |", "| --- |" + " --- |" * (3 * len(COLUMNS) + 1)]
+    heads = [f"{label}: published | ours | single runs" for label in COLUMNS.values()]
+    heads = ["variant", *" | ".join(heads).split(" | "), "done (s)"]
+    found = []
     for row in sorted(rows, key=lambda row: float(row["time_s"])):
         cells = [name(row)]
         for column in COLUMNS:
@@ -56,13 +53,13 @@ def table(rows: list[Row]) -> list[str]:
             cells.append(f"{number(row[f'{column}_measured'])} ± {number(half)}")
             cells.append(f"{number(low)}–{number(high)}")
         cells.append(number(row["completion_s_measured"]))
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+        found.append(cells)
+    return markdown(heads, found)
 
 
 def verdicts(claims: list[Row]) -> list[str]:
     """Each claim with its verdict, what was published and measured, and what single runs show."""
-    lines = ["| claim | | published | measured | single runs | verdict |", "| --- |" + " --- |" * 5]
+    rows = []
     for claim in claims:
         case = max(claim["cases"], key=lambda case: case["measured"] == claim["measured"])
         if case["runs_low"] is not None:
@@ -79,17 +76,13 @@ def verdicts(claims: list[Row]) -> list[str]:
         if causes:
             sign += "; reproduced if: " + " / ".join(causes)
         runs = "" if several else runs
-        row = (claim["id"], claim["text"], published, f"{measured}{unit}", runs, sign)
-        lines.append(f"| {' | '.join(row)} |")
-    return lines
+        rows.append([claim["id"], claim["text"], published, f"{measured}{unit}", runs, sign])
+    return markdown(["claim", "", "published", "measured", "single runs", "verdict"], rows)
 
 
 def today(ours: list[Row], theirs: list[Row]) -> list[str]:
     """Linux 6.1 on both engines."""
-    lines = [
-        "| variant | category | simulator (s) | Linux (s) | difference |",
-        "| --- | --- | --- | --- | --- |",
-    ]
+    found = []
     for row, other in zip(ours, theirs, strict=True):
         sack = "SACK" if row["sack"] == "true" else "without SACK"
         for column in ("large_s", "medium_s", "small_s", "all_s", "completion_s"):
@@ -101,39 +94,33 @@ def today(ours: list[Row], theirs: list[Row]) -> list[str]:
                 values.append(value)
                 cells.append(f"{number(value)} ± {number(half)}")
             cells.append(f"{100 * (values[0] / values[1] - 1):+.1f} %")
-            lines.append(f"| {' | '.join(cells)} |")
-    return lines
+            found.append(cells)
+    return markdown(["variant", "category", "simulator (s)", "Linux (s)", "difference"], found)
 
 
 def modern(rows: list[Row]) -> list[str]:
     """Today's stacks and queues."""
-    lines = [
-        "| line | queue | stack | large (s) | medium | small | all | page done |",
-        "| --- |" + " --- |" * 7,
-    ]
+    heads = ["line", "queue", "stack", "large (s)", "medium", "small", "all", "page done"]
     columns = ("large_s", "medium_s", "small_s", "all_s", "completion_s")
-    for row in rows:
-        values = " | ".join(number(row[f"{column}_measured"]) for column in columns)
-        lines.append(f"| {row['rate']} | {row['queue']} | {row['stack']} | {values} |")
-    return lines
+    found = [
+        [
+            row["rate"],
+            row["queue"],
+            row["stack"],
+            *(number(row[f"{column}_measured"]) for column in columns),
+        ]
+        for row in rows
+    ]
+    return markdown(heads, found)
 
 
-def main(files: list[str]) -> None:
-    """Writes the page anew."""
-    ours, *others = (json.loads(Path(name).read_text(encoding="utf-8")) for name in files)
-    tables = ours["tables"]
-    found = {f"table-{number}": table(tables[f"table-{number}"]) for number in TITLES}
-    found |= {"verdicts": verdicts(ours["claims"]), "modern": modern(tables["modern"])}
-    for other in others:
-        found["today"] = today(tables["today"], other["tables"]["today"])
-    text = PAGE.read_text(encoding="utf-8")
-    for place, lines in found.items():
-        before, _, rest = text.partition(f"<!-- {place} -->\n")
-        _, _, after = rest.partition(f"<!-- end {place} -->")
-        new = "\n".join(lines)
-        text = f"{before}<!-- {place} -->\n{new}\n<!-- end {place} -->{after}"
-    PAGE.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def tables(runs: Runs) -> Iterator[Made]:
+    """All tables of the page."""
+    ours = as_json(runs.study())
+    for number_ in TITLES:
+        yield PAGE, f"table-{number_}", table(ours["tables"][f"table-{number_}"])
+    yield PAGE, "verdicts", verdicts(ours["claims"])
+    yield PAGE, "modern", modern(ours["tables"]["modern"])
+    if runs.allows("linux"):
+        theirs = as_json(runs.study(engine="linux", parts=["today"]))
+        yield PAGE, "today", today(ours["tables"]["today"], theirs["tables"]["today"])
