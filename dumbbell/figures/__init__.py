@@ -8,13 +8,14 @@ drawn against a factor.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Unpack, cast
 
 from dumbbell.figures.cdf import cdf
 from dumbbell.figures.factor import Extras, metric_against_factor
 from dumbbell.figures.figure import Figure, page_scripts
 from dumbbell.figures.goodput import goodput
 from dumbbell.figures.ladder import ladder
+from dumbbell.figures.options import FactorOptions, PlotOptions
 from dumbbell.figures.rrul import rrul
 from dumbbell.figures.rtt import rtt
 from dumbbell.figures.runs import runs
@@ -34,20 +35,25 @@ KINDS: dict[str, Callable[..., Figure]] = {
 }
 
 
-def plot(results: Tables, kind: str, **options: Any) -> Figure:
-    """A figure of some results in one call.
+def plot(results: Tables, kind: str, **options: Unpack[PlotOptions]) -> Figure:
+    """Draws a figure of some results.
 
-    `kind`: one of `KINDS`, or the name of a metric. Options: `x`, `by`
-    (factors), `where` (levels of the others), `flow`, `title`; `window` and `ladder` also take
-    `repeat`, `ladder` the stretch `start_ms`, `end_ms`. Raises
-    `ValueError` for an unknown kind and where the options leave several values for a point.
+    Args:
+        results: The tables.
+        kind: One of `KINDS`, or the name of a metric, which is drawn against a factor.
+        options: See `PlotOptions`; each kind takes some of them.
+
+    Raises:
+        ValueError: The kind is unknown, the tables it needs were not kept, or the options leave
+            several values for a point.
+        TypeError: The kind does not take one of the options.
     """
     if kind in KINDS:
         return KINDS[kind](results, **options)
     if kind in METRICS:
-        return metric_against_factor(results, kind, **options)
+        return metric_against_factor(results, kind, **cast("FactorOptions", options))
     names = ", ".join([*KINDS, *sorted(METRICS)])
     raise ValueError(f"no figure {kind!r}; there are {names}")
 
 
-__all__ = ["KINDS", "Extras", "Figure", "page_scripts", "plot"]
+__all__ = ["KINDS", "Extras", "Figure", "PlotOptions", "page_scripts", "plot"]

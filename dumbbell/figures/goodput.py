@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from dumbbell.figures.factor import metric_against_factor
 from dumbbell.figures.figure import Figure
+from dumbbell.figures.options import FactorOptions
 from dumbbell.metrics import Tables
 
 
-def goodput(results: Tables, **options: Any) -> Figure:
+def goodput(results: Tables, **options: Unpack[FactorOptions]) -> Figure:
     """Goodput in Mbit/s against a factor; options of `metric_against_factor`."""
     return metric_against_factor(results, "goodput_mbps", **options)

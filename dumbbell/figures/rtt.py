@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
 from dumbbell.figures.factor import Extras, choose, metric_against_factor
 from dumbbell.figures.figure import Figure
+from dumbbell.figures.options import LineOptions
 from dumbbell.metrics import METRICS, Tables, flow_limits
 
 
@@ -19,7 +20,7 @@ def rtt(
     by: str | None = None,
     where: Mapping[str, str] | None = None,
     flow: str | None = None,
-    **options: Any,
+    **options: Unpack[LineOptions],
 ) -> Figure:
     """Mean RTT in ms against a factor, with the round trip without queues as a dashed line."""
     if "extras" not in options:

@@ -1,0 +1,70 @@
+"""Options of figures, as keywords of `plot`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from dumbbell.figures.factor import Extras
+
+
+class LineOptions(TypedDict, total=False):
+    """Options of a metric against a factor that do not choose its cells.
+
+    Attributes:
+        over: Factor whose levels are averaged within each repeat.
+        title: Title of the figure; none: made of what it shows.
+        extras: Published values, and a line.
+    """
+
+    over: str | None
+    title: str | None
+    extras: Extras | None
+
+
+class FactorOptions(LineOptions, total=False):
+    """Options of a metric against a factor.
+
+    Attributes:
+        x: Factor on the axis; none: the first whose levels are numbers.
+        by: Factor with a line per level; none: the other one that varies.
+        where: Level of each further factor.
+        flow: Flow that is shown, where a run has several.
+    """
+
+    x: str | None
+    by: str | None
+    where: Mapping[str, str] | None
+    flow: str | None
+
+
+class PlotOptions(TypedDict, total=False):
+    """Options of all kinds of figures; which one takes what is said at its function.
+
+    Attributes:
+        x: Factor on the axis.
+        by: Factor with a line, panel or curve per level; `runs` takes several.
+        over: Factor whose levels are averaged; for `window`: drawn over each other.
+        where: Level of each further factor; for `window` a list chooses some of `by`.
+        flow: Flow that is shown, where a run has several.
+        title: Title of the figure.
+        extras: Published values, and a line.
+        metric: What `runs` shows: the name of a metric.
+        repeat: Repeat that `ladder`, `rrul`, `sojourn` and `window` show; none: the first.
+        start_ms: Beginning of the stretch that `ladder` shows, in ms.
+        end_ms: Its end.
+        pipe: Queue that `sojourn` shows, as `bottleneck/forward`.
+    """
+
+    x: str | None
+    by: Sequence[str] | str | None
+    over: str | None
+    where: Mapping[str, str] | Mapping[str, str | list[str]] | None
+    flow: str | None
+    title: str | None
+    extras: Extras | None
+    metric: str
+    repeat: int | None
+    start_ms: float | None
+    end_ms: float | None
+    pipe: str | None
