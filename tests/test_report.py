@@ -12,7 +12,7 @@ import pytest
 
 from dumbbell.experiment.load import load
 from dumbbell.report import render
-from dumbbell.report.markup import Markup, tag, text
+from dumbbell.report.markup import Markup, escape, tag
 from dumbbell.report.topology import topology
 from dumbbell.results import Results
 from tests import synthetic
@@ -135,10 +135,10 @@ def test_an_empty_store_is_an_error() -> None:
 
 
 def test_markup_escapes_what_is_not_markup() -> None:
-    assert tag("p", "<&>", title='"') == '<p title="&quot;">&lt;&amp;&gt;</p>'
+    assert tag("p", "<&>", title='"') == '<p title="&#34;">&lt;&amp;&gt;</p>'
     assert tag("p", tag("b", "x")) == "<p><b>x</b></p>"
     assert tag("meta", name="x") == '<meta name="x">'
-    assert text(Markup("<b>")) == "<b>"
+    assert escape(Markup("<b>")) == "<b>"
 
 
 def test_topology_names_nodes_limits_and_taps() -> None:

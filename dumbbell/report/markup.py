@@ -1,32 +1,24 @@
-"""HTML without accidents: every text is escaped unless it is markup already."""
+"""HTML without accidents: every text is escaped unless it is markup already (MarkupSafe)."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Sequence
 
+from markupsafe import Markup, escape
 
-class Markup(str):
-    """Text that is HTML already."""
-
-    __slots__ = ()
+__all__ = ["Markup", "details", "escape", "joined", "table", "tag"]
 
 
-def text(value: object) -> Markup:
-    """A value as escaped text; markup passes."""
-    return value if isinstance(value, Markup) else Markup(html.escape(str(value), quote=True))
-
-
-def joined(parts: Iterable[object], between: str = "") -> Markup:
+def joined(parts: Iterable[object]) -> Markup:
     """Parts one after the other, each escaped unless it is markup."""
-    return Markup(between.join(text(part) for part in parts))
+    return Markup("").join(map(escape, parts))
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Markup:
     """An element. Attributes: `class_` for class, `_` for `-`; None leaves one out."""
     given = [(key.strip("_").replace("_", "-"), value) for key, value in attributes.items()]
     written = "".join(
-        f" {key}" if value is True else f' {key}="{html.escape(str(value), quote=True)}"'
+        f" {key}" if value is True else f' {key}="{escape(value)}"'
         for key, value in given
         if value is not None and value is not False
     )

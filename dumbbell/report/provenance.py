@@ -75,11 +75,10 @@ def _experiment(title: str, results: Tables) -> Markup:
         "Computing time": f"{runs['wall_s'].sum():.1f} s on one core",
         "Digest of all runs": tag("code", digest_of(results)),
     }
-    listed = tag("dl", *(tag(n, v) for k, x in facts.items() for n, v in (("dt", k), ("dd", x))))
+    entries = (tag(n, v) for k, x in facts.items() for n, v in (("dt", k), ("dd", x)))
+    listed = tag("dl", *entries, class_="facts")
     every = _runs(results) if runs.height <= _MOST_RUNS else _cells(results)
-    return joined(
-        [tag("h3", title), Markup(listed.replace("<dl>", '<dl class="facts">', 1)), every]
-    )
+    return joined([tag("h3", title), listed, every])
 
 
 def _runs(results: Tables) -> Markup:

@@ -29,7 +29,7 @@ def whole_page(
     button = tag("button", "Theme: system", id="theme", type="button", hidden=True)
     top = tag("header", tag("div", tag("span", name), button, class_="top"))
     body = tag("body", top, main, module(theme), joined(scripts))
-    return "<!doctype html>\n" + tag("html", head, body, lang="en") + "\n"
+    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 
 def chart_page(title: str, body: Markup, name: str = "Dumbbell report") -> str:
