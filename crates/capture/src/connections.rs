@@ -1,15 +1,15 @@
-//! The connections of a file. A flood or a scan opens a million that never carry data: of these the
-//! first packets are kept instead of what follows from them.
+//! Connections of a file. A flood or a scan opens a million connections without data. For these,
+//! only the first packets are kept, not the analysis.
 
 use crate::connection::stream::Verdict;
 use crate::connection::{Connection, Passing};
 use crate::segment::{Flags, Segment};
 use std::borrow::Cow;
 
-/// Packets of a connection that are kept before it is analysed.
+/// Maximum number of packets kept before a connection is analysed.
 const EARLY_MAX: usize = 3;
 
-/// A packet without data: what its header says, and what passes besides.
+/// Packet without data: header fields and frame information.
 #[derive(Clone, Copy, Debug)]
 struct Early {
     now_ns: i64,
@@ -17,7 +17,7 @@ struct Early {
     wire_bytes: u32,
     sequence: u32,
     acknowledgement: u32,
-    /// 0 where there are none; `bits` tells.
+    /// Timestamps; 0 if absent (see `bits`).
     stamps: (u32, u32),
     ports: (u16, u16),
     window: u16,
@@ -40,7 +40,7 @@ const SHARED_COUNTER: u16 = 1 << 8;
 const DOUBLED: u16 = 1 << 9;
 
 impl Early {
-    /// `None` if there is more to it.
+    /// Returns `None` if the packet needs the full analysis.
     fn of(side: usize, passing: &Passing, segment: &Segment) -> Option<Self> {
         let more = segment.payload_bytes > 0
             || segment.flags.fin()
@@ -103,7 +103,7 @@ impl Early {
             malformed: self.is(MALFORMED),
             ..Segment::default()
         };
-        // Nothing was sent that could be proved needless.
+        // No data, so no spurious retransmission can be proved.
         connection.packet(usize::from(self.is(SIDE)), &passing, &segment, &mut Vec::new());
     }
 }
@@ -136,32 +136,32 @@ fn analysed(interface: u32, packets: &[Early]) -> Connection {
     connection
 }
 
-/// By number, in the order of their first packets.
+/// Connections by number, in order of their first packets.
 #[derive(Debug, Default)]
 pub struct Connections(Vec<One>);
 
 impl Connections {
-    /// How many there are.
+    /// Number of connections.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Is there none?
+    /// Returns true if there are no connections.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// One by its number, and the number of its conversation.
+    /// Connection by number, with the number of its conversation.
     pub fn get(&self, number: usize) -> Option<(u32, Cow<'_, Connection>)> {
         self.0.get(number).map(|one| (one.conversation, one.connection()))
     }
 
-    /// All of them.
+    /// Iterates over all connections with the numbers of their conversations.
     pub fn iter(&self) -> impl Iterator<Item = (u32, Cow<'_, Connection>)> {
         self.0.iter().map(|one| (one.conversation, one.connection()))
     }
 
-    /// At which interface?
+    /// Interface of a connection.
     pub(crate) fn interface(&self, number: u32) -> u32 {
         self.0[number as usize].interface
     }
@@ -170,7 +170,7 @@ impl Connections {
         self.0.push(One { conversation, interface, state: State::Early(Vec::new()) });
     }
 
-    /// A packet of one passes; `timed`: it has a stamp.
+    /// Processes a packet of a connection; `timed` is true if it has a timestamp.
     pub(crate) fn packet(
         &mut self,
         number: u32,

@@ -1,49 +1,50 @@
-//! Frames captured twice: mirror ports that see a packet in and out, captures of all interfaces of a
-//! host (`any`). The same TCP packet passes again within a moment; Ethernet addresses, tags, hop limit
-//! and checksums may differ.
+//! Detection of frames captured twice: mirror ports that copy both directions of a port, captures
+//! of all interfaces of a host (`any`). The TCP packet repeats within a millisecond; Ethernet
+//! addresses, tags, hop limit and checksums may differ.
 
 use crate::connection::Twin;
 use crate::decode::IpPacket;
-// Looked up, never iterated: results do not depend on its order.
+// For look-ups only, never iterated: results do not depend on the order.
 use hashbrown::{DefaultHashBuilder, HashMap};
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hash, Hasher};
 
-/// A frame passes both times within this.
+/// Maximum time between two captures of a frame.
 const WITHIN_NS: i64 = 1_000_000;
-/// Packets that are kept, whatever their stamps.
+/// Maximum number of packets kept.
 const PACKETS_MAX: usize = 1 << 13;
-/// A file holds frames twice if at least one in so many does.
+/// A file counts as duplicated if at least one in this many frames repeats.
 const ONE_IN: u64 = 4;
-/// Bytes 16 and 17 of a TCP header are its checksum, which offload may not have filled in yet.
+/// Checksum in a TCP header; offload may not have filled it in.
 const CHECKSUM: std::ops::Range<usize> = 16..18;
 
-/// So much of a TCP packet is compared: its header and the beginning of its data. Sequence numbers and
-/// timestamps tell packets apart; hashing all data would cost as much as the rest of the analysis.
+/// Bytes of a TCP packet that are compared: the header and the start of the payload. Sequence
+/// numbers and timestamps distinguish packets. Hashing all data would cost as much as the rest of
+/// the analysis.
 const COMPARED_BYTES: usize = 128;
 
 #[derive(Clone, Copy, Debug)]
 struct Last {
     now_ns: i64,
     identification: Option<u16>,
-    /// How often the packet has passed before.
+    /// Number of earlier captures of the packet.
     times: u32,
 }
 
-/// The packets of the last moment.
+/// Packets of the last millisecond.
 #[derive(Debug, Default)]
 pub(crate) struct Doubles {
     hasher: DefaultHashBuilder,
     latest: HashMap<u64, Last>,
     order: VecDeque<(i64, u64)>,
-    /// SYNs and data, and how many of them had passed before.
+    /// SYNs and data packets.
     packets: u64,
     again: u64,
 }
 
 impl Doubles {
-    /// A packet of TCP passes, sent by `side` of a conversation at an interface. Returns its twin, if
-    /// one has passed.
+    /// Processes a TCP packet of `side` of a conversation at an interface. Returns the earlier
+    /// capture of the packet, if any.
     pub(crate) fn add(
         &mut self,
         now_ns: i64,
@@ -53,7 +54,7 @@ impl Doubles {
     ) -> Option<Twin> {
         let key = self.key((conversation, interface, side), packet);
         self.forget(now_ns);
-        // 0 is left where nothing counts.
+        // Linux sends 0 where it does not count.
         let identification = packet.identification.filter(|known| *known != 0);
         let before = self.latest.get(&key).copied();
         let before = before.filter(|last| match (last.identification, identification) {
@@ -75,7 +76,7 @@ impl Doubles {
         })
     }
 
-    /// Does this file hold frames twice?
+    /// Returns true if this file contains frames twice.
     pub(crate) fn doubled(&self) -> bool {
         self.again > 0 && self.again * ONE_IN >= self.packets
     }

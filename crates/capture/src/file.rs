@@ -1,4 +1,4 @@
-//! A capture file of any format as a stream of records.
+//! Capture files of any format as a stream of records.
 
 use crate::decode::LinkType;
 use crate::input::Input;
@@ -8,40 +8,40 @@ use crate::snoop::{self, Snoop};
 use std::io::{self, Read};
 use thiserror::Error;
 
-/// More than this is kept of no frame: the largest super-packet with room to spare.
+/// Maximum number of bytes kept of a frame; larger than any super-packet.
 pub(crate) const FRAME_BYTES_MAX: u32 = 1 << 18;
 
 /// One captured frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// Since 1970; `None` where the file has no stamp.
+    /// Timestamp, ns since 1970; `None` if the file has no timestamp.
     pub time_ns: Option<i64>,
     /// Number of the interface, from 0 over the whole file.
     pub interface: u32,
-    /// What the frame begins with.
+    /// Link type.
     pub link: LinkType,
     /// Length on the wire.
     pub original_bytes: u32,
-    /// What was kept of it.
+    /// Captured bytes of the frame.
     pub data: &'a [u8],
 }
 
-/// Something wrong in a file, and where.
+/// A problem in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Of the block or record, after decompression.
+    /// Offset of the block or record after decompression.
     pub offset: u64,
-    /// In words.
+    /// Description.
     pub message: String,
 }
 
-/// Why a file cannot be read at all.
+/// Reason why a file cannot be opened.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    /// It cannot be read.
+    /// Reading failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It is something else.
+    /// The format is unknown.
     #[error("neither pcap, pcapng nor snoop: it begins with {0}")]
     Unknown(String),
 }
@@ -60,11 +60,11 @@ pub struct CaptureFile<'a> {
     told: u64,
 }
 
-/// Problems that are kept; more are counted.
+/// Maximum number of problems kept; further problems are only counted.
 const PROBLEMS_MAX: usize = 100;
 
 impl<'a> CaptureFile<'a> {
-    /// Opens pcap, pcapng or snoop; plain, gzip, zstd or xz.
+    /// Opens a pcap, pcapng or snoop file: plain, gzip, zstd or xz.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -87,10 +87,10 @@ impl<'a> CaptureFile<'a> {
         Ok(Self { input, format, problems: Vec::new(), told: 0 })
     }
 
-    /// Hands over the records, in the order of the file.
+    /// Passes each record to `each`, in the order of the file.
     ///
     /// # Errors
-    /// If reading fails; what was read before has been handed over.
+    /// If reading fails. All records before the failure have been passed on.
     pub fn read(&mut self, mut each: impl FnMut(&Record<'_>)) -> io::Result<()> {
         let (problems, told) = (&mut self.problems, &mut self.told);
         let mut tell = |offset: u64, message: String| {
@@ -106,7 +106,7 @@ impl<'a> CaptureFile<'a> {
         }
     }
 
-    /// Names of the interfaces by their numbers, as far as the file was read and names them.
+    /// Names of the interfaces by number, as far as the file was read and contains names.
     pub fn interfaces(&self) -> &[String] {
         match &self.format {
             Format::Pcap(_) | Format::Snoop(_) => &[],
@@ -114,12 +114,12 @@ impl<'a> CaptureFile<'a> {
         }
     }
 
-    /// What was wrong, the first hundred.
+    /// The first problems, 100 at most.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// How much was wrong.
+    /// Number of problems.
     pub fn problem_count(&self) -> u64 {
         self.told
     }

@@ -1,19 +1,19 @@
-//! Which fragment completes an IP packet: ports are known of the first only, and the whole counts
-//! where it is complete.
+//! Reassembly state of fragmented IP packets. Only the first fragment contains ports; a packet
+//! counts when it is complete.
 
 use crate::decode::{Address, Fragment, IpPacket};
 use std::collections::{BTreeMap, VecDeque};
 
 type Key = (Address, Address, u8, u32);
 
-/// Incomplete packets; the oldest is given up for a new one.
+/// Maximum number of incomplete packets; a new one evicts the oldest.
 const PACKETS_MAX: usize = 4096;
-/// Fragments of a packet.
+/// Maximum number of ranges per packet.
 const RANGES_MAX: usize = 256;
 
 #[derive(Debug, Default)]
 struct Partial {
-    /// Bytes that are there, in order, joined where they touch.
+    /// Received byte ranges, sorted; adjacent ranges are merged.
     ranges: Vec<(u32, u32)>,
     end: Option<u32>,
     ports: Option<(u16, u16)>,
@@ -27,7 +27,7 @@ pub(crate) struct Fragments {
 }
 
 impl Fragments {
-    /// A fragment: the ports of the whole packet if it is complete now and they are known.
+    /// Adds a fragment. Returns the ports if the packet is complete and they are known.
     pub(crate) fn add(
         &mut self,
         packet: &IpPacket<'_>,

@@ -1,18 +1,18 @@
-//! Bytes of a file, plain or compressed, with a window that can be looked at.
+//! Buffered input, plain or compressed, with look-ahead.
 
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use std::io::{self, Read};
 
-/// What is read at once.
+/// Size of a read, bytes.
 const CHUNK_BYTES: usize = 1 << 18;
-/// Marks at the beginning of compressed files.
+/// Magic numbers of compressed files.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
-/// Memory that a stream of xz may ask for, in KiB: that of `xz -9` is 64 MiB.
+/// Memory limit of an xz stream, KiB; `xz -9` needs 64 MiB.
 const XZ_MEMORY_KIB: u32 = 160 << 10;
 
-/// Frames of zstd one after the other (RFC 8878 §3.1), skippable ones left out.
+/// Decoder of consecutive zstd frames (RFC 8878 §3.1). Skippable frames are skipped.
 struct Frames<'a> {
     state: Frame<'a>,
 }
@@ -40,7 +40,7 @@ impl Read for Frames<'_> {
                     let head = input.peek(8)?;
                     match *head {
                         [] => return Ok(0),
-                        // The lowest four bits are free.
+                        // The lowest four bits of the magic number vary.
                         [kind, 0x2a, 0x4d, 0x18, a, b, c, d] if kind >> 4 == 5 => {
                             let length = u32::from_le_bytes([a, b, c, d]);
                             input.skip(8 + u64::from(length))?;
@@ -57,8 +57,8 @@ impl Read for Frames<'_> {
     }
 }
 
-/// The rest behind a frame whose content has the checksum that it says, if it says one (RFC 8878
-/// §3.1.1); the decoder itself does not compare them.
+/// Compares the content checksum of a finished frame, if it has one (RFC 8878 §3.1.1), and returns
+/// the rest of the input. The decoder itself does not compare it.
 fn verified<'a>(decoder: StreamingDecoder<Input<'a>, FrameDecoder>) -> io::Result<Input<'a>> {
     let (rest, decoder) = decoder.into_parts();
     match (decoder.get_checksum_from_data(), decoder.get_calculated_checksum()) {
@@ -70,24 +70,24 @@ fn verified<'a>(decoder: StreamingDecoder<Input<'a>, FrameDecoder>) -> io::Resul
     }
 }
 
-/// A stream with its offset.
+/// Input with its offset.
 pub struct Input<'a> {
     source: Box<dyn Read + 'a>,
-    /// Read bytes are those from `start` to `end`; what lies behind is room.
+    /// Buffer. Bytes from `start` to `end` are unread; bytes after `end` are free.
     window: Vec<u8>,
     start: usize,
     end: usize,
     offset: u64,
     ended: bool,
-    /// How it breaks off, behind what is in the window.
+    /// Read error, reported after the buffered bytes.
     broken: Option<io::Error>,
 }
 
 impl<'a> Input<'a> {
-    /// Decompresses what begins as gzip, zstd or xz does.
+    /// Opens an input; decompresses gzip, zstd and xz.
     ///
     /// # Errors
-    /// If its beginning cannot be read.
+    /// If the first bytes cannot be read.
     pub fn open(source: impl Read + 'a) -> io::Result<Self> {
         let mut plain = Self::of(Box::new(source));
         let begin = plain.peek(6)?;
@@ -110,13 +110,13 @@ impl<'a> Input<'a> {
         Self { source, window: Vec::new(), start: 0, end: 0, offset: 0, ended: false, broken: None }
     }
 
-    /// Of the next byte, after decompression.
+    /// Offset of the next byte after decompression.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The next bytes, at most so many; fewer at the end. What is asked for is only a bound: memory
-    /// grows with what is there.
+    /// Returns the next `bytes` bytes, or fewer at the end. Memory grows with the available input,
+    /// not with `bytes`.
     #[inline]
     pub(crate) fn peek(&mut self, bytes: usize) -> io::Result<&[u8]> {
         if self.end - self.start < bytes {
@@ -146,7 +146,7 @@ impl<'a> Input<'a> {
         Ok(())
     }
 
-    /// Goes on by so many bytes, or to the end. Returns how many there were.
+    /// Skips `bytes` bytes, or up to the end. Returns the number of bytes skipped.
     pub(crate) fn skip(&mut self, bytes: u64) -> io::Result<u64> {
         let mut left = bytes;
         while left > 0 {
@@ -163,7 +163,7 @@ impl<'a> Input<'a> {
 }
 
 impl Read for Input<'_> {
-    /// What was there before the stream broke off comes before the error.
+    /// Returns all bytes before a read error, then the error.
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let wanted = into.len().min(CHUNK_BYTES);
         if self.broken.is_none() {

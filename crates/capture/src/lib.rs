@@ -1,4 +1,8 @@
-//! Captures: reads pcap, pcapng and snoop of any origin as a stream, and says what is in them.
+//! Capture analysis: reads pcap, pcapng and snoop files of any origin as a stream and analyses
+//! their TCP connections.
+//!
+//! Files are untrusted. No allocation uses a length from a file, every problem is reported with its
+//! offset, and all readable records are read.
 //!
 //! Files are hostile: nothing is allocated by a length that they give, what is wrong is told with its
 //! offset, and what can be read is read.

@@ -1,5 +1,5 @@
-//! pcap (draft-ietf-opsawg-pcap): microseconds or nanoseconds, either byte order; also as modified by
-//! Alexey Kuznetzov's patch, whose record headers are longer.
+//! pcap (draft-ietf-opsawg-pcap): microseconds or nanoseconds, either byte order. Also Alexey
+//! Kuznetzov's modified format with longer record headers.
 
 use crate::decode::LinkType;
 use crate::file::{Record, FRAME_BYTES_MAX};
@@ -10,10 +10,10 @@ const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 const MODIFIED: u32 = 0xa1b2_cd34;
 const RECORD_HEADER_BYTES: usize = 16;
-/// Interface, protocol, packet type behind the lengths.
+/// Record header with interface, protocol and packet type after the lengths.
 const MODIFIED_HEADER_BYTES: usize = 24;
 
-/// What the header of a file says.
+/// Header of a pcap file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pcap {
     big_endian: bool,
@@ -33,7 +33,7 @@ fn word(bytes: &[u8], at: usize, big_endian: bool) -> u32 {
 }
 
 impl Pcap {
-    /// From the first 24 bytes of a file, if they are a header.
+    /// Parses the first 24 bytes of a file; `None` if they are no pcap header.
     pub(crate) fn header(bytes: &[u8]) -> Option<Self> {
         if bytes.len() < 24 {
             return None;
@@ -43,7 +43,7 @@ impl Pcap {
             (_, magic @ (MICROSECONDS | NANOSECONDS | MODIFIED)) => (true, magic),
             _ => return None,
         };
-        // The upper bits tell of a frame check sequence.
+        // The upper bits describe the frame check sequence.
         let link = LinkType::of((word(bytes, 20, big_endian) & 0xffff) as u16);
         let header_bytes =
             if magic == MODIFIED { MODIFIED_HEADER_BYTES } else { RECORD_HEADER_BYTES };

@@ -1,4 +1,4 @@
-//! pcapng (draft-ietf-opsawg-pcapng): sections of either byte order, interfaces, packets; blocks of
+//! pcapng (draft-ietf-opsawg-pcapng): sections of either byte order, interfaces, packets. Blocks of
 //! other types are skipped.
 
 use crate::decode::LinkType;
@@ -15,11 +15,11 @@ const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const INTERFACE_NAME: u16 = 2;
 const TIME_RESOLUTION: u16 = 9;
 const TIME_OFFSET: u16 = 14;
-/// A block holds at most a frame, its comments and hashes.
+/// Maximum length of a block: a frame with comments and hashes.
 const BLOCK_BYTES_MAX: u32 = FRAME_BYTES_MAX + (1 << 18);
-/// Interfaces of a section; a file that declares more is made to exhaust memory.
+/// Maximum number of interfaces per section, against files that exhaust memory.
 const INTERFACES_MAX: usize = 1 << 16;
-/// Names of interfaces that are kept of a file, and how much of each.
+/// Maximum number and length of interface names kept.
 const NAMES_MAX: usize = 1 << 12;
 const NAME_BYTES_MAX: usize = 256;
 
@@ -27,23 +27,23 @@ const NAME_BYTES_MAX: usize = 256;
 struct Interface {
     link: LinkType,
     snap_bytes: u32,
-    /// Units per second.
+    /// Timestamp units per second.
     units: u64,
     offset_s: i64,
 }
 
-/// What the blocks so far said.
+/// Reader state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pcapng {
     big_endian: bool,
     interfaces: Vec<Interface>,
-    /// Interfaces of the sections before.
+    /// Number of interfaces in earlier sections.
     before: u32,
-    /// Names of the first interfaces of the file; empty where the file has none.
+    /// Names of the first interfaces of the file; empty for interfaces without a name.
     names: Vec<String>,
 }
 
-/// Numbers of a block in the order of its section.
+/// Block with the byte order of its section.
 #[derive(Clone, Copy)]
 struct Fields<'a> {
     bytes: &'a [u8],
@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The value of an option, beginning at `at`.
+    /// Value of option `wanted`. Options start at `at`.
     fn option(&self, mut at: usize, wanted: u16) -> Option<&'a [u8]> {
         while at + 4 <= self.bytes.len() {
             let (code, length) = (self.short(at), usize::from(self.short(at + 2)));
@@ -87,7 +87,7 @@ impl<'a> Fields<'a> {
 }
 
 impl Pcapng {
-    /// Does a file begin as pcapng does?
+    /// Returns true if a file starts with a pcapng section header.
     pub(crate) fn begins(bytes: &[u8]) -> bool {
         bytes.len() >= 12 && bytes[..4] == SECTION_HEADER.to_le_bytes()
     }
@@ -148,7 +148,7 @@ impl Pcapng {
         }
     }
 
-    /// Names of the interfaces, by their numbers.
+    /// Names of the interfaces by number.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
@@ -212,7 +212,7 @@ impl Pcapng {
 }
 
 fn interface(fields: Fields<'_>) -> Interface {
-    // Without the option, or beyond what 64 bits count, microseconds.
+    // Microseconds without the option, or if the resolution exceeds 64 bits.
     let units = match fields.option(8, TIME_RESOLUTION) {
         Some(&[power]) if power & 0x80 != 0 && power & 0x7f < 63 => 1 << (power & 0x7f),
         Some(&[power]) if power <= 19 => 10_u64.pow(u32::from(power)),

@@ -1,33 +1,32 @@
-//! Echo requests and replies (RFC 792, RFC 4443) per interface: what shows that packets are sprayed
-//! over paths, and the round trip.
+//! Echo requests and replies (RFC 792, RFC 4443) per interface: distribution over paths and RTT.
 
 use crate::decode::{word, Address, IpPacket};
 use std::collections::BTreeMap;
 
 const ICMP: u8 = 1;
 const ICMP6: u8 = 58;
-/// Kinds of ping beyond this are counted together under no identifier.
+/// Maximum number of pings; further pings are not counted.
 const PINGS_MAX: usize = 4096;
-/// Requests of one ping that wait for a reply.
+/// Maximum number of outstanding requests per ping.
 const WAITING_MAX: usize = 1024;
 
-/// Interface, who asks, who is asked, identifier.
+/// Interface, requester, responder, identifier.
 pub type Key = (u32, Address, Address, u16);
 
-/// The requests and replies of one ping.
+/// Requests and replies of one ping.
 #[derive(Clone, Debug, Default)]
 pub struct Ping {
-    /// Requests with even and odd sequence number.
+    /// Requests with even and odd sequence numbers.
     pub requests: [u64; 2],
-    /// Replies likewise.
+    /// Replies with even and odd sequence numbers.
     pub replies: [u64; 2],
-    /// Requests and their replies at the same interface.
+    /// Requests with a reply at the same interface.
     pub answered: u64,
-    /// Sum of the times between them.
+    /// Sum of RTTs.
     pub rtt_sum_ns: i128,
-    /// Smallest; 0 without any.
+    /// Minimum RTT; 0 without replies.
     pub rtt_min_ns: i64,
-    /// Largest; 0 without any.
+    /// Maximum RTT; 0 without replies.
     pub rtt_max_ns: i64,
     waiting: BTreeMap<u16, i64>,
 }
@@ -39,7 +38,7 @@ pub struct Pings {
 }
 
 impl Pings {
-    /// In order of interface and addresses.
+    /// Iterates in order of interface and addresses.
     pub fn iter(&self) -> impl Iterator<Item = (&Key, &Ping)> {
         self.pings.iter()
     }

@@ -1,7 +1,7 @@
-//! Amounts over time, in a bounded number of bins: when time outgrows them, neighbours are joined and
-//! bins become twice as wide.
+//! Amounts over time in a bounded number of bins. When the time exceeds the bins, pairs of bins are
+//! merged and the width doubles.
 
-/// Width of the first bins.
+/// Initial bin width.
 const WIDTH_NS: i64 = 1_000_000;
 
 /// `N` amounts per bin.
@@ -20,12 +20,12 @@ impl<const N: usize> Default for Rates<N> {
 }
 
 impl<const N: usize> Rates<N> {
-    /// At most so many bins, at least two.
+    /// State with at most `bins_max` bins, at least two.
     pub fn new(bins_max: usize) -> Self {
         Self { start_ns: 0, width_ns: WIDTH_NS, bins_max: bins_max.max(2), bins: Vec::new() }
     }
 
-    /// Adds amounts at a time, in any order.
+    /// Adds amounts at a time. Times may come in any order.
     pub fn add(&mut self, now_ns: i64, amounts: [u64; N]) {
         if self.bins.is_empty() {
             self.start_ns = now_ns;
@@ -46,13 +46,13 @@ impl<const N: usize> Rates<N> {
         }
     }
 
-    /// Makes room in front for a time, or wider bins if there is too little.
+    /// Inserts bins before the first, or doubles the width if there are too many.
     fn begin_earlier(&mut self, now_ns: i64) {
         let before_ns = self.start_ns.saturating_sub(now_ns);
         let bins = before_ns / self.width_ns + i64::from(before_ns % self.width_ns > 0);
         if bins > (self.bins_max - self.bins.len()) as i64 {
             if self.width_ns > i64::MAX / 4 {
-                self.start_ns = now_ns; // Beyond what can be told apart.
+                self.start_ns = now_ns; // Out of range.
                 return;
             }
             self.widen();
@@ -70,35 +70,35 @@ impl<const N: usize> Rates<N> {
         self.bins = pairs.collect();
     }
 
-    /// When the first bin begins; since 1970.
+    /// Start of the first bin, ns since 1970.
     pub fn start_ns(&self) -> i64 {
         self.start_ns
     }
 
-    /// Width of a bin.
+    /// Width of a bin, ns.
     pub fn width_ns(&self) -> i64 {
         self.width_ns
     }
 
-    /// The bins in order of time; those behind the last amount are left out.
+    /// Bins in order of time, up to the last amount.
     pub fn bins(&self) -> &[[u64; N]] {
         &self.bins
     }
 }
 
-/// Width of the stretches of [`Busiest`].
+/// Interval of [`Busiest`].
 const BUSY_NS: i64 = 100_000_000;
-/// Stretches that are kept: a frame whose stamp lies further behind than these is not counted.
+/// Number of intervals kept. Older timestamps are not counted.
 const STRETCHES: usize = 64;
 
-/// The most in a tenth of a second, counted from the first stamp on, in bounded memory.
+/// Maximum amount in 0.1 s, in intervals from the first timestamp, in bounded memory.
 #[derive(Clone, Debug)]
 pub struct Busiest {
     first_ns: Option<i64>,
-    /// When the stretch of the amount before begins.
+    /// Start of the current interval.
     since_ns: i64,
     place: usize,
-    /// The last stretch, and what is in it and those before; each in its place modulo their number.
+    /// Number of the last interval.
     latest: i64,
     amounts: [u64; STRETCHES],
     most: u64,
@@ -111,7 +111,7 @@ impl Default for Busiest {
 }
 
 impl Busiest {
-    /// Adds an amount at a time; stamps may go back a little.
+    /// Adds an amount at a time. Timestamps may go back a little.
     #[inline]
     pub fn add(&mut self, now_ns: i64, amount: u64) {
         let since = now_ns.wrapping_sub(self.since_ns) as u64;
@@ -124,7 +124,7 @@ impl Busiest {
         self.most = self.most.max(*sum);
     }
 
-    /// Adds an amount to another stretch than the one before.
+    /// Changes to another interval and adds an amount.
     #[cold]
     fn turn(&mut self, now_ns: i64, amount: u64) {
         let first_ns = *self.first_ns.get_or_insert(now_ns);
@@ -146,7 +146,7 @@ impl Busiest {
         self.most = self.most.max(*sum);
     }
 
-    /// The most in one stretch.
+    /// Maximum amount in one interval.
     pub fn most(&self) -> u64 {
         self.most
     }
@@ -164,7 +164,7 @@ mod tests {
             busiest.add(start + hour * 3_600_000_000_000, 10);
         }
         assert_eq!(busiest.most(), 10);
-        // Within 0.1 s, over the edge of one, and late.
+        // Within 0.1 s, across an interval boundary, and out of order.
         let base = start + 40_000_000_000_000;
         busiest.add(base, 500);
         busiest.add(base + 99_999_999, 500);
@@ -172,7 +172,7 @@ mod tests {
         busiest.add(base + 6_000_000_000, 1);
         busiest.add(base + 50_000_000, 40);
         assert_eq!(busiest.most(), 1040);
-        // Too late to be told where it belongs; and the ends of time.
+        // Out of range: far in the past, and the limits of the time type.
         busiest.add(start, 5000);
         for now in [i64::MIN, i64::MAX, 0] {
             busiest.add(now, 1);

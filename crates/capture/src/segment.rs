@@ -1,78 +1,78 @@
-//! A TCP header (RFC 9293 §3.1) with its options (RFC 2018, 2883, 7323), as it stands in a packet.
+//! TCP headers (RFC 9293 §3.1) with options (RFC 2018, 2883, 7323).
 
 use crate::decode::{IpPacket, TCP};
 
-/// SACK blocks that fit into a header (RFC 2018 §3).
+/// Maximum number of SACK blocks in a header (RFC 2018 §3).
 pub const SACK_BLOCKS_MAX: usize = 4;
 
-/// The flags of a segment.
+/// Flags of a TCP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// Nothing follows.
+    /// FIN.
     pub fn fin(self) -> bool {
         self.0 & 0x01 != 0
     }
-    /// Opens a connection.
+    /// SYN.
     pub fn syn(self) -> bool {
         self.0 & 0x02 != 0
     }
-    /// Aborts it.
+    /// RST.
     pub fn rst(self) -> bool {
         self.0 & 0x04 != 0
     }
-    /// To be handed to the application at once.
+    /// PSH.
     pub fn psh(self) -> bool {
         self.0 & 0x08 != 0
     }
-    /// The acknowledgement counts.
+    /// ACK.
     pub fn ack(self) -> bool {
         self.0 & 0x10 != 0
     }
-    /// Congestion was experienced by what came the other way (RFC 3168 §6.1).
+    /// ECN echo: the receiver got a congestion mark (RFC 3168 §6.1).
     pub fn ece(self) -> bool {
         self.0 & 0x40 != 0
     }
-    /// The window was reduced for that.
+    /// Congestion window reduced (RFC 3168 §6.1).
     pub fn cwr(self) -> bool {
         self.0 & 0x80 != 0
     }
 }
 
-/// A segment's header.
+/// A TCP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
-    /// Of source and destination.
+    /// Source and destination port.
     pub ports: (u16, u16),
-    /// Sequence number of the first byte (of the SYN, where there is one).
+    /// Sequence number of the first byte, or of the SYN.
     pub sequence: u32,
-    /// Next byte expected from the other side.
+    /// Next byte expected from the peer.
     pub acknowledgement: u32,
     /// Flags.
     pub flags: Flags,
-    /// As it stands there, not scaled.
+    /// Window, not scaled.
     pub window: u16,
-    /// Payload by the lengths of the headers, whether it was kept or not.
+    /// Payload bytes on the wire, captured or not.
     pub payload_bytes: u32,
-    /// Maximum segment size announced.
+    /// Announced MSS.
     pub mss: Option<u16>,
-    /// Shift of windows announced (RFC 7323 §2.2).
+    /// Announced window scale (RFC 7323 §2.2).
     pub window_scale: Option<u8>,
-    /// SACK may be used.
+    /// True with the SACK-permitted option.
     pub sack_permitted: bool,
-    /// Value and echo reply.
+    /// Timestamp value and echo reply.
     pub timestamps: Option<(u32, u32)>,
-    /// SACK blocks, first byte and the one after the last; a DSACK comes first.
+    /// SACK blocks: first byte and byte after the last; a DSACK comes first.
     pub sack: [(u32, u32); SACK_BLOCKS_MAX],
-    /// How many of these there are.
+    /// Number of blocks in use in `sack`.
     pub sack_count: u8,
-    /// An option says a length that cannot be.
+    /// True if an option has an impossible length.
     pub malformed: bool,
 }
 
 impl Segment {
-    /// Of a packet that carries TCP; `None` if that is too short or no header.
+    /// Parses a packet; `None` if it is not TCP, not the first fragment, or truncated.
     pub fn of(packet: &IpPacket<'_>) -> Option<Self> {
         let first = packet.fragment.is_none_or(|fragment| fragment.offset_bytes == 0);
         if packet.protocol != TCP || !first {
@@ -99,14 +99,14 @@ impl Segment {
         Some(segment)
     }
 
-    /// The SACK blocks.
+    /// SACK blocks in use.
     pub fn sack_blocks(&self) -> &[(u32, u32)] {
         &self.sack[..usize::from(self.sack_count)]
     }
 
-    /// `kept` of so many bytes of options: what is cut off is not wrong.
+    /// Parses the captured part of `whole` bytes of options. A truncated option is not an error.
     fn read_options(&mut self, kept: &[u8], whole: usize) {
-        // What nearly every segment has: two NOPs and timestamps.
+        // Fast path for most segments: two NOPs and timestamps.
         if let Some(&[1, 1, 8, 10, a, b, c, d, e, f, g, h]) = kept.first_chunk::<12>() {
             self.timestamps =
                 Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
@@ -161,7 +161,7 @@ impl Segment {
 }
 
 #[cfg(feature = "files")]
-/// Sequence number of a segment that opens a connection: SYN without ACK.
+/// Sequence number of a SYN without ACK.
 pub(crate) fn opens(packet: &IpPacket<'_>) -> Option<u32> {
     let flags = packet.above.get(13)?;
     let first = packet.fragment.is_none_or(|fragment| fragment.offset_bytes == 0);

@@ -1,5 +1,5 @@
-//! Packets as they were seen at some points, and known again from one point to the next: by their ends,
-//! their IP identification and what their transport header says.
+//! Matching of packets that were captured at several points, by addresses, ports, IP identification
+//! and transport header.
 
 use crate::decode::{self, Address, IpPacket, TCP, UDP};
 use crate::file::Record;
@@ -8,10 +8,10 @@ use dumbbell_model::tables::PacketRow;
 use dumbbell_packet::tcp::{Flags, Syn};
 use hashbrown::HashMap;
 
-/// One end: address, port (0 where there are none).
+/// Address and port (0 without ports).
 type End = (Address, u16);
 
-/// What makes a packet known again.
+/// Identity of a packet, equal at all points.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Identity {
     flow: u32,
@@ -22,15 +22,15 @@ struct Identity {
     transport: [u32; 4],
 }
 
-/// Positions in a stream of TCP, unwrapped.
+/// Stream position of TCP sequence numbers, unwrapped.
 #[derive(Clone, Copy, Default)]
 struct Positions {
-    /// Of its first byte on the wire, and the last one that was turned into a position.
+    /// First sequence number, and the highest position so far.
     base: Option<(u32, i64)>,
 }
 
 impl Positions {
-    /// The place of a sequence number, close to the last one.
+    /// Position of a sequence number, close to the highest so far.
     fn of(&mut self, sequence: u32) -> i64 {
         let (base, last) = *self.base.get_or_insert((sequence, 0));
         let behind = base.wrapping_add(last as u32);
@@ -48,26 +48,26 @@ struct Flow {
     sent: [i64; 2],
 }
 
-/// What was seen.
+/// Captured packets of all points.
 #[derive(Default)]
 pub struct Sightings {
     /// Names of the points, in order of appearance.
     points: Vec<String>,
     flows: Vec<Flow>,
     by_ends: HashMap<(u8, End, End), u32>,
-    /// Numbers of the packets of an identity: several, where one is copied or sent again unchanged.
+    /// Packet numbers per identity; several if packets were duplicated or repeated unchanged.
     known: HashMap<Identity, Vec<i64>>,
-    /// How often an identity was seen at a point.
+    /// Number of captures of an identity per point.
     seen: HashMap<(u32, Identity), u32>,
     rows: Vec<(u32, u32, PacketRow)>,
-    /// Frames without IP, or without a time.
+    /// Frames without IP or without a timestamp.
     pub other: u64,
-    /// Frames beyond the most that are kept.
+    /// Frames beyond the maximum number kept.
     pub left_out: u64,
 }
 
 impl Sightings {
-    /// The number of a point.
+    /// Number of a point by name.
     pub fn point(&mut self, name: &str) -> u32 {
         if let Some(number) = self.points.iter().position(|point| point == name) {
             return number as u32;
@@ -76,7 +76,8 @@ impl Sightings {
         (self.points.len() - 1) as u32
     }
 
-    /// The last so many points are the interfaces of a file: they get their names.
+    /// Renames the last points, which are the interfaces of a file, after the file and its
+    /// interfaces.
     pub fn rename(&mut self, last: usize, file: &str, interfaces: &[String]) {
         let first = self.points.len() - last.min(self.points.len());
         for number in 0..self.points.len() - first {
@@ -90,7 +91,7 @@ impl Sightings {
         }
     }
 
-    /// A frame at a point; at most `most` are kept.
+    /// Adds a frame at a point unless `most` frames are kept already.
     pub fn add(&mut self, point: u32, record: &Record<'_>, most: usize) {
         let packet = decode::ip_packet(record.link, record.data, record.original_bytes);
         let (Some(packet), Some(time_ns)) = (packet, record.time_ns) else {
@@ -188,19 +189,19 @@ impl Sightings {
         (number, true)
     }
 
-    /// Points, in order of appearance.
+    /// Names of the points, in order of appearance.
     pub fn points(&self) -> &[String] {
         &self.points
     }
 
-    /// Of each flow: name, kind, the addresses at its ends.
+    /// Name, kind and end addresses of each flow.
     pub fn flows(&self) -> impl Iterator<Item = (&str, &'static str, [String; 2])> {
         self.flows.iter().map(|flow| {
             (flow.name.as_str(), flow.kind, flow.ends.map(|(address, _)| address.to_string()))
         })
     }
 
-    /// What was seen, in order of time; a tap is a point.
+    /// Rows in order of time, with the point as tap.
     pub fn rows(&mut self) -> Vec<PacketRow> {
         let named = |(point, flow, row): (u32, u32, PacketRow)| PacketRow {
             tap: self.points[point as usize].clone(),

@@ -1,4 +1,4 @@
-//! snoop (RFC 1761), all numbers big-endian.
+//! snoop (RFC 1761). All numbers are big-endian.
 
 use crate::decode::{word, LinkType};
 use crate::file::{Record, FRAME_BYTES_MAX};
@@ -8,17 +8,17 @@ use std::io;
 const MAGIC: &[u8; 8] = b"snoop\0\0\0";
 pub(crate) const HEADER_BYTES: u64 = 16;
 const RECORD_HEADER_BYTES: u32 = 24;
-/// Padding behind a record; more is none.
+/// Maximum padding after a record.
 const PADDING_MAX: u32 = 4096;
 
-/// What the header of a file says.
+/// Header of a snoop file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Snoop {
     link: LinkType,
 }
 
 impl Snoop {
-    /// From the first bytes of a file, if they are a header of version 2.
+    /// Parses the first bytes of a file; `None` if they are no snoop header of version 2.
     pub(crate) fn header(bytes: &[u8]) -> Option<Self> {
         let (version, link) = word(bytes, 8).zip(word(bytes, 12))?;
         let known = bytes.starts_with(MAGIC) && version == 2;

@@ -1,22 +1,23 @@
-//! Which hosts count IPv4 identifications over all that they send (Windows, BSD, older Linux), instead
-//! of per connection: a gap within one connection then says nothing of that connection.
+//! Detection of hosts that count IPv4 identifications over all packets (Windows, BSD, older Linux)
+//! instead of per connection. A gap within one connection of such a host does not mean a lost
+//! packet.
 
 use crate::decode::Address;
-// Looked up, never iterated: results do not depend on its order.
+// For look-ups only, never iterated: results do not depend on the order.
 use hashbrown::HashMap;
 
-/// Hosts that are followed; of any further one nothing is known.
+/// Maximum number of hosts; further hosts are unknown.
 const HOSTS_MAX: usize = 1 << 14;
-/// Two conversations whose identifications are further apart do not share a counter.
+/// Maximum identification step between conversations that share a counter.
 const STEP_MAX: u16 = 1024;
-/// Steps on from one conversation to another, per step elsewhere, that tell of one counter.
+/// Steps within range per step out of range that indicate one shared counter.
 const ON_PER_ELSEWHERE: u32 = 2;
 
 #[derive(Clone, Copy, Debug)]
 struct Host {
-    /// Identification and conversation of its last packet.
+    /// Identification and conversation of the last packet.
     latest: (u16, u32),
-    /// Changes of conversation in which the identification went on, and in which it did not.
+    /// Changes of conversation with an identification step within range.
     on: u32,
     elsewhere: u32,
 }
@@ -28,8 +29,8 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// A packet of a conversation passes. Returns true if its sender counts over all conversations, or
-    /// if that cannot be told.
+    /// Processes a packet. Returns true if its sender shares one counter between conversations, or
+    /// if this is unknown.
     pub(crate) fn add(&mut self, source: Address, conversation: u32, identification: u16) -> bool {
         let full = self.hosts.len() >= HOSTS_MAX;
         let Some(host) = self.hosts.get_mut(&source) else {
@@ -40,7 +41,8 @@ impl Sources {
             return full;
         };
         let ahead = identification.wrapping_sub(host.latest.0);
-        // Linux leaves 0 where nothing counts (handshakes, resets); the same once more is a copy.
+        // Linux sends 0 where it does not count (handshakes, resets). An equal value means a
+        // duplicate.
         if identification != 0 && ahead != 0 {
             if conversation != host.latest.1 {
                 let on = (1..=STEP_MAX).contains(&ahead);
@@ -57,7 +59,7 @@ impl Sources {
 mod tests {
     use super::*;
 
-    /// Packets of one host: conversation and identification.
+    /// Result after packets of one host: conversation and identification.
     fn shared(packets: &[(u32, u16)]) -> bool {
         let mut sources = Sources::default();
         let mut last = false;
@@ -72,7 +74,7 @@ mod tests {
         assert!(!shared(&[(0, 7), (0, 8), (0, 12)]));
         assert!(shared(&[(0, 65_535), (1, 1), (0, 2)]));
         assert!(!shared(&[(0, 7), (1, 40_000), (0, 8), (1, 40_001)]));
-        // Two counters that happen to be close go on in one direction only.
+        // Two close counters increase in one direction only.
         assert!(!shared(&[(0, 7), (1, 9), (0, 8), (1, 10), (0, 9)]));
         assert!(!shared(&[(0, 7), (1, 0), (0, 8)]));
     }

@@ -1,5 +1,5 @@
-//! What a capture holds: totals, conversations, lengths of packets, rates, pings, and for each TCP
-//! connection what happened in it.
+//! Contents of a capture: totals, conversations, packet lengths, rates, pings, and an analysis of
+//! each TCP connection.
 
 use crate::connection::stream::Verdict;
 use crate::connection::Passing;
@@ -13,72 +13,72 @@ use crate::rate::{Busiest, Rates};
 use crate::segment::{self, Segment};
 use crate::sources::Sources;
 use crate::tunnels::{Tallies, Tunnels};
-// Looked up, never iterated: results do not depend on its order.
+// For look-ups only, never iterated: results do not depend on the order.
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use std::hash::BuildHasher;
 
-/// Between what a conversation is.
+/// Kind of conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
-    /// Two hosts.
+    /// Between two hosts.
     Ip,
-    /// Two ends of TCP.
+    /// Between two TCP endpoints.
     Tcp,
-    /// Two ends of UDP.
+    /// Between two UDP endpoints.
     Udp,
 }
 
-/// One side's part of a conversation.
+/// Traffic of one side of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Frames.
     pub packets: u64,
-    /// Their lengths on the wire.
+    /// Sum of their lengths on the wire.
     pub bytes: u64,
 }
 
-/// Two ends and what passed between them. `a` is the one that was seen first.
+/// Two endpoints and the traffic between them. `a` sent the first frame.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// Hosts, or ends of a protocol.
+    /// Kind of conversation.
     pub layer: Layer,
-    /// The first sender and its port (0 for hosts).
+    /// First sender and its port (0 for hosts).
     pub a: (Address, u16),
-    /// The other.
+    /// Other endpoint.
     pub b: (Address, u16),
-    /// Towards `b`, and towards `a`.
+    /// Traffic towards `b` and towards `a`.
     pub counted: [Counted; 2],
-    /// First and last frame, since 1970; `None` without stamps.
+    /// Times of first and last frame, ns since 1970; `None` without timestamps.
     pub times_ns: Option<(i64, i64)>,
-    /// Tunnels around its packets, for [`Survey::outer`]; 0: none.
+    /// Number of the tunnel stack around its packets, for [`Survey::outer`]; 0: none.
     pub tunnel: u32,
-    /// Sequence numbers with which `a` and `b` opened it.
+    /// Initial sequence numbers in the SYNs of `a` and `b`.
     opened: [Option<u32>; 2],
-    /// The conversation of its hosts.
+    /// Number of the conversation between its hosts.
     hosts: u32,
-    /// The first of its connections in [`Survey::connections`].
+    /// First of its connections in [`Survey::connections`].
     connection: Option<u32>,
 }
 
-/// Upper ends of the bins of lengths, as Wireshark has them; the last bin has none.
+/// Upper ends of the packet-length bins, as in Wireshark. The last bin has no upper end.
 pub const LENGTH_BINS: [u32; 9] = [19, 39, 79, 159, 319, 639, 1279, 2559, 5119];
 
-/// Differences of stamps up to here fit; seconds of 32 bits do.
+/// Maximum timestamp whose differences fit in 64 bits; larger than 32-bit seconds.
 const TIME_MAX_NS: i64 = 1 << 62;
 
-/// Interfaces that are counted one by one.
+/// Maximum number of interfaces counted separately.
 const INTERFACES_MAX: usize = 1 << 12;
 
-/// Bins of the rate over time of all packets.
+/// Maximum number of bins of the total rate.
 const RATE_BINS_MAX: usize = 1024;
 
-/// Two ends, the smaller first.
+/// Key of a conversation: both endpoints, the smaller first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Ends {
     low: u128,
     high: u128,
     ports: u32,
-    /// Layer, version of IP, and tunnels.
+    /// Kind of conversation, IP version, and tunnel stack.
     kind: u32,
 }
 
@@ -101,70 +101,70 @@ impl Ends {
     }
 }
 
-/// What a record was, for who looks at packets one by one.
+/// A TCP packet of a record, for per-packet tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// Its connection in [`Survey::connections`].
+    /// Index of its connection in [`Survey::connections`].
     pub connection: u32,
-    /// Sent by `a` (0) or `b` (1).
+    /// Sender: `a` (0) or `b` (1).
     pub side: usize,
-    /// Its header.
+    /// TCP header.
     pub segment: Segment,
-    /// What it was, if it had data or a FIN.
+    /// Analysis, if the packet has payload or a FIN.
     pub verdict: Option<Verdict>,
 }
 
-/// Counts the records of one file.
+/// Analysis of one file.
 #[derive(Debug)]
 pub struct Survey {
     /// All frames.
     pub total: Counted,
-    /// Frames with less than all of them kept.
+    /// Truncated frames.
     pub truncated: u64,
-    /// Frames that carry no IP that could be read.
+    /// Frames without a readable IP packet.
     pub other: u64,
-    /// What those frames hold, and how many there are of each kind.
+    /// Those frames by reason.
     pub skipped: Tallies<Skipped>,
-    /// Frames by what they begin with.
+    /// Frames by link type.
     pub links: Tallies<LinkType>,
-    /// Frames with more tunnels in one another than are entered.
+    /// Frames with tunnels beyond the maximum depth.
     pub deeper: u64,
-    /// Frames of 802.11 that join packets, of which the first is read.
+    /// 802.11 frames with several packets (A-MSDU). Only the first packet is read.
     pub joined: u64,
-    /// TCP packets whose header could not be read.
+    /// TCP packets with an unreadable header.
     pub unread: u64,
-    /// First and last stamp.
+    /// First and last timestamp.
     pub times_ns: Option<(i64, i64)>,
     /// Frames by length: the bins of [`LENGTH_BINS`] and one above.
     pub lengths: [Counted; LENGTH_BINS.len() + 1],
-    /// Frames by interface, of the first ones.
+    /// Frames by interface.
     pub interfaces: Vec<Counted>,
     /// Packets and bytes over time.
     pub rates: Rates<2>,
-    /// The most bytes in a tenth of a second.
+    /// Maximum bytes in 0.1 s.
     pub busiest: Busiest,
-    /// In order of their first frame.
+    /// Conversations in order of their first frames.
     pub conversations: Vec<Conversation>,
-    /// TCP connections, one per interface and conversation, with the number of the conversation.
+    /// TCP connections, one per conversation and interface, with the number of the conversation.
     pub connections: Connections,
     /// Echo requests and replies.
     pub pings: Pings,
-    /// Latest conversation of its ends.
+    /// Most recent conversation between two endpoints.
     latest: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// Connections at a further interface, by conversation and interface.
+    /// Connections at further interfaces, by conversation and interface.
     further: HashMap<(u32, u32), u32>,
     last: Option<(Ends, u32)>,
     tunnels: Tunnels,
     passed_over: u64,
-    /// Tunnels of the present packet.
+    /// Tunnel stack of the current packet.
     tunnel: u32,
     around: Around,
     fragments: Fragments,
     sources: Sources,
     doubles: Doubles,
     now_ns: i64,
-    /// Frames that the last record proved to have been needless retransmissions.
+    /// Frames that the last record proved to be spurious retransmissions.
     proved: Vec<u64>,
 }
 
@@ -205,7 +205,7 @@ impl Default for Survey {
 }
 
 impl Survey {
-    /// Counts a record. Says what it was if it is part of a TCP connection.
+    /// Processes a record. Returns the TCP packet, if it has one.
     pub fn add(&mut self, record: &Record<'_>) -> Option<Told> {
         self.count_frame(record);
         self.tunnel = 0;
@@ -224,7 +224,8 @@ impl Survey {
         self.deeper += u64::from(self.around.deeper);
         self.joined += u64::from(self.around.joined);
         let ports = decode::ports(&packet);
-        // A packet in fragments counts where it is complete, or where its ports are.
+        // A fragmented packet counts when it is complete; otherwise the fragment with the ports
+        // counts.
         let whole = match packet.fragment {
             Some(fragment) if fragment.complete => self.fragments.add(&packet, fragment, ports),
             _ => ports,
@@ -247,12 +248,12 @@ impl Survey {
         }
     }
 
-    /// Tunnels around the packets of a conversation, the outermost first, as its first packet has them.
+    /// Outer headers of a tunnel stack, outermost first, from its first packet.
     pub fn outer(&self, tunnel: u32) -> &[Outer] {
         self.tunnels.outer(tunnel)
     }
 
-    /// Counts the packets of tunnels around the innermost one, as tshark does.
+    /// Counts the outer packets of tunnels, as tshark does.
     fn enter(&mut self, record: &Record<'_>) {
         let outer = std::mem::take(&mut self.around.outer);
         for (depth, one) in outer.iter().enumerate() {
@@ -271,17 +272,17 @@ impl Survey {
         self.around.outer = outer;
     }
 
-    /// The number of the last record in its file, from 1.
+    /// Number of the last record in its file, from 1.
     pub fn frame(&self) -> u64 {
         self.total.packets + self.passed_over
     }
 
-    /// A record of the file that is not counted.
+    /// Skips a record but counts it in the frame numbers.
     pub fn pass_over(&mut self) {
         self.passed_over += 1;
     }
 
-    /// Numbers of earlier frames (from 1) that the last record proved to have been needless.
+    /// Numbers of earlier frames (from 1) that the last record proved to be spurious.
     pub fn proved(&self) -> &[u64] {
         &self.proved
     }
@@ -320,7 +321,8 @@ impl Survey {
         number
     }
 
-    /// A packet of TCP or UDP: of its hosts, and of its ends. Returns the latter and the side.
+    /// Counts a TCP or UDP packet for its hosts and its endpoints. Returns the endpoints'
+    /// conversation and the side.
     fn converse(
         &mut self,
         layer: Layer,
@@ -341,7 +343,7 @@ impl Survey {
         (number, side)
     }
 
-    /// The number of a conversation, known or new.
+    /// Number of a conversation, known or new.
     fn number(
         &mut self,
         ends: Ends,
@@ -353,8 +355,8 @@ impl Survey {
         let hash = self.hasher.hash_one(ends);
         let known = self.latest.find(hash, |&number| self.ends(number) == ends).copied();
         let known = known.filter(|&number| {
-            // Another opening sequence number is another connection between the same ports, as is
-            // one from a side that had sent already.
+            // Another initial sequence number starts a new connection between the same ports, and
+            // so does a SYN of a side that has already sent.
             let conversation = &self.conversations[number as usize];
             let side = usize::from(conversation.a != from);
             let opened = conversation.opened[side];
@@ -406,7 +408,8 @@ impl Survey {
         self.conversations[number as usize].ends()
     }
 
-    /// Whether the sender of a packet counts identifications over all its conversations.
+    /// Returns true if the packet's sender shares one identification counter between its
+    /// conversations.
     fn identify(&mut self, packet: &IpPacket<'_>, conversation: u32) -> bool {
         let known = packet.identification;
         known.is_some_and(|known| self.sources.add(packet.source, conversation, known))
@@ -449,7 +452,7 @@ impl Survey {
         Some(Told { connection, side, segment, verdict })
     }
 
-    /// The connection of a conversation at an interface.
+    /// Index of the conversation's connection at an interface.
     fn connection(&mut self, conversation: u32, interface: u32) -> u32 {
         let number = self.connections.len() as u32;
         let first = self.conversations[conversation as usize].connection.get_or_insert(number);
@@ -482,7 +485,7 @@ impl Conversation {
         Ends::of(self.layer, self.tunnel, self.a, self.b)
     }
 
-    /// Counts a frame of one end: which it is.
+    /// Counts a frame and returns its side.
     fn add(&mut self, from: (Address, u16), record: &Record<'_>) -> usize {
         let side = usize::from(self.a != from);
         self.counted[side].add(record.original_bytes);

@@ -1,4 +1,4 @@
-//! The analysis of a run while it happens: what the tap of a flow counts, as a capture there shows it.
+//! Analysis during a run: counters of a flow's tap, as a capture at the tap would give them.
 
 use crate::connection::{Connection, Passing};
 use crate::segment::{Flags, Segment};
@@ -8,14 +8,14 @@ use dumbbell_model::Time;
 use dumbbell_packet::tcp::Syn;
 use dumbbell_packet::{Body, Packet, Tap};
 
-/// A flow's connection at the first tap that saw it.
+/// Connection of a flow at the first tap that saw it.
 #[derive(Debug)]
 struct Tapped {
     tap: usize,
     connection: Box<Connection>,
 }
 
-/// All taps of a run: each flow is counted at the first tap that saw it.
+/// All taps of a run. Each flow counts at the first tap that saw it.
 #[derive(Debug)]
 pub struct Taps {
     flows: Vec<Option<Tapped>>,
@@ -24,12 +24,13 @@ pub struct Taps {
 }
 
 impl Taps {
-    /// For so many flows.
+    /// State for `flows` flows.
     pub fn new(flows: usize) -> Self {
         Self { flows: (0..flows).map(|_| None).collect(), frames: 0, proved: Vec::new() }
     }
 
-    /// The columns `tap…` of a flow's row, unknown where no tap saw it; `taps` are those of the scenario.
+    /// Fills the `tap…` columns of a flow's row; unknown if no tap saw the flow. `taps` are the
+    /// scenario's.
     pub fn fill(&self, row: &mut FlowRow, flow: usize, taps: &[scenario::Tap]) {
         let Some(Tapped { tap, connection }) = &self.flows[flow] else { return };
         row.tap = taps[*tap].name.clone();
@@ -69,7 +70,7 @@ impl Tap for Taps {
             now_ns: at.as_ns() as i64,
             frame: self.frames,
             wire_bytes: packet.frame_bytes,
-            // Connected sockets count their packets in it.
+            // The simulator's packet number counts like the identification of a connected socket.
             identification: Some(packet.number as u16),
             congestion: packet.tos & 3 == 3,
             ..Passing::default()
@@ -80,8 +81,8 @@ impl Tap for Taps {
     }
 }
 
-/// A segment of the simulator as it stands on the wire, with initial sequence numbers of -1: streams
-/// begin at 0.
+/// Converts a simulator segment to a TCP header. Initial sequence numbers are -1, so streams start
+/// at 0.
 fn header(segment: &dumbbell_packet::Segment) -> Segment {
     let flags = segment.flags;
     let opens = flags.syn == Syn::Opens;

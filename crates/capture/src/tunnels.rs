@@ -1,24 +1,24 @@
-//! Numbers for tunnels of a file, and counts of what has many kinds.
+//! Numbering of a file's tunnels, and counters per kind.
 
 use crate::decode::{Identity, Outer};
 use hashbrown::HashMap;
 
-/// Tunnels, and tunnels within them, by numbers from 1.
+/// Tunnel stacks, numbered from 1.
 #[derive(Debug, Default)]
 pub(crate) struct Tunnels {
     known: HashMap<Vec<Identity>, u32>,
-    /// As the first packet of each has them.
+    /// Outer headers of each tunnel stack in its first packet.
     outer: Vec<Vec<Outer>>,
-    /// Of the packet before.
+    /// Identity of the previous packet's tunnels.
     identity: Vec<Identity>,
     last: u32,
 }
 
-/// Numbers of tunnels; those of the packets beyond share the last one.
+/// Maximum number of tunnel stacks; further stacks share the last number.
 const TUNNELS_MAX: usize = 1 << 20;
 
 impl Tunnels {
-    /// The number of tunnels in one another, the outermost first.
+    /// Number of a tunnel stack, outermost tunnel first.
     pub(crate) fn number(&mut self, outer: &[Outer]) -> u32 {
         let identities = outer.iter().map(Outer::identity);
         if self.last > 0 && self.identity.iter().copied().eq(identities.clone()) {
@@ -39,20 +39,20 @@ impl Tunnels {
         self.last
     }
 
-    /// What a number stands for; 0: no tunnel.
+    /// Outer headers of a tunnel stack by number; 0: no tunnel.
     pub(crate) fn outer(&self, number: u32) -> &[Outer] {
         let index = (number as usize).checked_sub(1);
         index.and_then(|index| self.outer.get(index)).map_or(&[], Vec::as_slice)
     }
 }
 
-/// Counts by kind, in the order of their first appearance.
+/// Counters by kind, in order of first appearance.
 #[derive(Clone, Debug)]
 pub struct Tallies<T> {
     counts: Vec<(T, u64)>,
 }
 
-/// Kinds that are counted one by one.
+/// Maximum number of kinds counted separately.
 const KINDS_MAX: usize = 64;
 
 impl<T> Default for Tallies<T> {
@@ -62,7 +62,7 @@ impl<T> Default for Tallies<T> {
 }
 
 impl<T: Copy + PartialEq> Tallies<T> {
-    /// Counts one of a kind, as `others` if there are too many kinds.
+    /// Counts one item of `kind`, or of `others` if there are too many kinds.
     #[inline]
     pub(crate) fn add(&mut self, kind: T, others: T) {
         match self.counts.first_mut() {
@@ -86,7 +86,7 @@ impl<T: Copy + PartialEq> Tallies<T> {
         }
     }
 
-    /// Kinds and how many there were of each.
+    /// Kinds and their counts.
     pub fn counts(&self) -> &[(T, u64)] {
         &self.counts
     }

@@ -1,38 +1,38 @@
-//! How a receiver acknowledges: each segment, every second (RFC 1122 §4.2.3.2), or each at first and
-//! every second later (Linux's quick acknowledgements).
+//! Delayed-ACK policy of a receiver: an ACK per segment, per two segments (RFC 1122 §4.2.3.2), or
+//! quick ACKs first and per two segments later (Linux).
 
-/// Acknowledgements by how many segments they covered first.
+/// ACKs by the number of segments they newly cover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delayed {
-    /// One segment.
+    /// ACKs of one segment.
     pub of_one: u64,
-    /// Two.
+    /// ACKs of two segments.
     pub of_two: u64,
-    /// More.
+    /// ACKs of more than two segments.
     pub of_more: u64,
-    /// Segments in a row, from the first on, that were acknowledged one by one.
+    /// Number of initial segments that were acknowledged one by one.
     pub quick: u64,
     quick_over: bool,
 }
 
-/// What a receiver does.
+/// Delayed-ACK policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Each segment.
+    /// An ACK per segment.
     Each,
-    /// Every second.
+    /// An ACK per two segments.
     EverySecond,
-    /// Each at first, then every second.
+    /// Quick ACKs first, then an ACK per two segments.
     QuickThenEverySecond,
-    /// More than two at once: receive offload, or stretch acknowledgements.
+    /// ACKs of more than two segments: receive offload or stretch ACKs.
     Stretched,
-    /// None of these prevails.
+    /// No prevailing policy.
     Mixed,
 }
 
-/// Fewer say nothing.
+/// Minimum number of ACKs for a result.
 const ACKS_MIN: u64 = 4;
-/// A quick phase has at least so many segments.
+/// Minimum number of segments in a quick-ACK phase.
 const QUICK_MIN: u64 = 4;
 
 impl Delayed {
@@ -47,7 +47,7 @@ impl Delayed {
         self.quick += u64::from(!self.quick_over);
     }
 
-    /// What the receiver does, if there is enough to tell.
+    /// Policy of the receiver, if there are enough ACKs.
     pub fn policy(&self) -> Option<Policy> {
         let total = self.of_one + self.of_two + self.of_more;
         let most = |part: u64, whole: u64| 4 * part >= 3 * whole;

@@ -1,40 +1,39 @@
-//! Bytes in flight as the tap sees them (sent, and neither acknowledged nor SACKed there), round by
-//! round: the most of a round is what can be known of the congestion window, and where it stops
-//! growing, of the end of slow start.
+//! Bytes in flight at the tap: sent, and neither acknowledged nor SACKed there. The maximum of a
+//! round estimates the congestion window. Slow start ends where the maximum stops growing.
 
-/// Growth per round below which slow start is taken to be over (BBR's measure of a full pipe).
+/// Minimum growth per round in slow start (as BBR's full-pipe test).
 const GROWTH: (i64, i64) = (5, 4);
-/// Rounds that must stay below.
+/// Consecutive rounds with less growth that end slow start.
 const ROUNDS: u32 = 3;
 
-/// Why slow start ended.
+/// Reason for the end of slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStartEnd {
     /// A retransmission.
     Loss,
-    /// Three rounds with less than a quarter more in flight each.
+    /// Three rounds, each with less than a quarter of growth.
     Plateau,
 }
 
-/// When and where slow start ended.
+/// End of slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlowStart {
-    /// Why.
+    /// Reason.
     pub end: SlowStartEnd,
-    /// When; since 1970.
+    /// Time, ns since 1970.
     pub at_ns: i64,
-    /// Bytes in flight, the most until then.
+    /// Maximum bytes in flight until then.
     pub flight_bytes: i64,
 }
 
-/// In flight over a connection's life.
+/// Bytes in flight over the life of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flight {
-    /// The most.
+    /// Maximum.
     pub max_bytes: i64,
     sum_bytes: i128,
     segments: u64,
-    /// The most of the current round, which ends when this position is acknowledged.
+    /// Maximum of the current round.
     round_max_bytes: i64,
     round_end: i64,
     rounds: u64,
@@ -42,12 +41,12 @@ pub struct Flight {
     full_bytes: i64,
     full_rounds: u32,
     full_at_ns: i64,
-    /// How slow start ended, if it did.
+    /// End of slow start, if it ended.
     pub slow_start: Option<SlowStart>,
 }
 
 impl Flight {
-    /// After a data segment.
+    /// Processes the flight after a data segment.
     pub(crate) fn sent(&mut self, flight_bytes: i64) {
         self.max_bytes = self.max_bytes.max(flight_bytes);
         self.round_max_bytes = self.round_max_bytes.max(flight_bytes);
@@ -55,7 +54,7 @@ impl Flight {
         self.segments += 1;
     }
 
-    /// Everything before `acked` is acknowledged, everything before `next` was sent.
+    /// Processes an ACK of all bytes before `acked`, while all bytes before `next` are sent.
     pub(crate) fn acknowledged(&mut self, now_ns: i64, acked: i64, next: i64) {
         if acked < self.round_end {
             return;
@@ -81,7 +80,7 @@ impl Flight {
         }
     }
 
-    /// A segment was sent again.
+    /// Processes a retransmission.
     pub(crate) fn lost(&mut self, now_ns: i64) {
         self.slow_start.get_or_insert(SlowStart {
             end: SlowStartEnd::Loss,
@@ -90,12 +89,12 @@ impl Flight {
         });
     }
 
-    /// Mean over data segments, each counted with itself.
+    /// Mean over data segments, each included in its own flight.
     pub fn mean_bytes(&self) -> Option<f64> {
         (self.segments > 0).then(|| self.sum_bytes as f64 / self.segments as f64)
     }
 
-    /// The congestion window as it can be inferred: mean over rounds of the most in flight.
+    /// Estimated congestion window: mean over rounds of the maximum in flight.
     pub fn window_mean_bytes(&self) -> Option<f64> {
         (self.rounds > 0).then(|| self.sum_of_rounds_bytes as f64 / self.rounds as f64)
     }
@@ -105,7 +104,7 @@ impl Flight {
 mod tests {
     use super::*;
 
-    /// Rounds with these in flight.
+    /// State after rounds with these flights.
     fn of(rounds: &[i64]) -> Flight {
         let mut flight = Flight::default();
         let mut next = 0;

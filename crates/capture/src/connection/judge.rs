@@ -1,37 +1,37 @@
-//! What a data segment is: new, overtaken on its way, sent again, or a copy made on the way; and what
-//! says so.
+//! Classification of data segments: new, reordered, retransmitted, or duplicated by the network;
+//! and the evidence for it.
 
 use super::order;
 use super::sent::Seen;
 
-/// What a data segment is.
+/// Class of a data segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// Beyond everything before it.
+    /// New data.
     New,
-    /// Sent once, and overtaken by later ones on its way to the tap.
+    /// First transmission that later segments overtook before the tap.
     Reordered(Evidence),
-    /// Sent again by the sender.
+    /// Retransmission.
     Retransmitted(Evidence),
-    /// The very same packet once more.
+    /// Duplicate of a packet that passed before.
     Copy(Evidence),
-    /// A byte that is acknowledged already, to see whether the other side lives (RFC 9293 §3.8.4), or
-    /// the first beyond a window that is closed, to see whether it has opened (§3.8.6.1).
+    /// Keep-alive probe (RFC 9293 §3.8.4): a byte that is already acknowledged. Or zero-window
+    /// probe (§3.8.6.1): the first byte beyond a closed window.
     KeepAlive,
 }
 
-/// What a judgement rests on.
+/// Evidence of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// Its bytes passed before.
+    /// Its bytes passed the tap before.
     SeenBefore,
-    /// Its bytes had been acknowledged.
+    /// Its bytes were acknowledged before.
     Acknowledged,
-    /// IP identification: sent before, or after, bytes that follow it in the stream.
+    /// IP identification: sent before or after bytes that follow it in the stream.
     Identification,
-    /// Timestamp option, likewise.
+    /// Timestamp option: sent before or after bytes that follow it in the stream.
     Timestamp,
-    /// Time since its hole was seen, against the round trip.
+    /// Time since its hole appeared, compared with the RTT.
     Time,
     /// Packets before it are missing, and the sender had paused.
     Missing,
@@ -39,26 +39,26 @@ pub enum Evidence {
     Content,
 }
 
-/// How many kinds of evidence there are.
+/// Number of kinds of evidence.
 pub const EVIDENCE: usize = 7;
 
-/// Taken for the round trip where it is unknown, as Wireshark does.
+/// RTT where it is unknown, as in Wireshark.
 const UNKNOWN_RTT_NS: i64 = 3_000_000;
 
-/// A data segment, as far as its order tells something.
+/// Ordering information of a data segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stamped {
     pub now_ns: i64,
     pub tsval: Option<u32>,
-    /// Only of a sender that counts them.
+    /// IP identification, if the sender counts it.
     pub identification: Option<u16>,
 }
 
-/// A clock with shorter ticks than this part of a round trip tells a retransmission by its stamp.
+/// Minimum timestamp ticks per RTT with which a timestamp identifies a retransmission.
 const TICKS_PER_ROUND_TRIP: i64 = 2;
 
-/// A segment in a hole: `later` is what is known of bytes behind it that were sent for the first time
-/// when they were seen first. Sent before these, or after?
+/// Classifies a segment in a hole of the stream: was it sent before or after `later`? `later` is
+/// the first segment behind the hole that was a first transmission.
 pub(crate) fn in_hole(
     segment: &Stamped,
     later: Option<&Seen>,
@@ -85,7 +85,7 @@ pub(crate) fn in_hole(
         _ => {}
     }
     let round_trip_ns = if round_trip_ns > 0 { round_trip_ns } else { UNKNOWN_RTT_NS };
-    // What is sent again because of the hole comes a round trip after the hole was seen.
+    // A retransmission for the hole comes one RTT after the hole appeared.
     if segment.now_ns - later.first_ns >= round_trip_ns - round_trip_ns / 10 {
         Judgement::Retransmitted(Evidence::Time)
     } else {
@@ -93,7 +93,7 @@ pub(crate) fn in_hole(
     }
 }
 
-/// Does whatever is sent again because of a loss have a later stamp?
+/// Returns true if retransmissions for a loss always have a later timestamp.
 pub(crate) fn stamps_tell(round_trip_ns: i64, tick_ns: i64) -> bool {
     round_trip_ns / TICKS_PER_ROUND_TRIP >= tick_ns
 }

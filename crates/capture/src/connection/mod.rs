@@ -1,4 +1,4 @@
-//! A TCP connection as one interface saw it: handshake, two streams, close.
+//! A TCP connection at one interface: handshake, two streams, close.
 
 pub mod delayed;
 pub mod flight;
@@ -17,59 +17,59 @@ use judge::{Evidence, Judgement};
 use rtt::Rtt;
 use stream::{Ack, Data, Stream, Verdict};
 
-/// Payload that a packet on Ethernet holds (1500 bytes without headers).
+/// MSS on Ethernet: 1500 bytes without headers.
 const ETHERNET_MSS_BYTES: u32 = 1460;
-/// A SYN captured late has at most so much data of its sender in front.
+/// Maximum data of a side captured before its SYN, if the SYN was recorded late.
 const LATE_SYN_BYTES: i64 = 1 << 16;
 
-/// What passes, besides its TCP header.
+/// Properties of a packet besides its TCP header.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Passing {
-    /// When; since 1970.
+    /// Capture time, ns since 1970.
     pub now_ns: i64,
-    /// Number of the frame, by which retransmissions are named again.
+    /// Number of the frame, which identifies retransmissions later.
     pub frame: u64,
     /// Length of the frame on the wire.
     pub wire_bytes: u32,
     /// IP identification, if the packet has one.
     pub identification: Option<u16>,
-    /// The sending host counts identifications over all its connections.
+    /// True if the sender shares one identification counter between its connections.
     pub shared_counter: bool,
-    /// Congestion experienced (RFC 3168 §5).
+    /// True with a congestion mark (CE, RFC 3168 §5).
     pub congestion: bool,
-    /// Frame captured twice: an identical packet passed within a millisecond.
+    /// Earlier capture of an identical packet within a millisecond.
     pub twin: Option<Twin>,
-    /// Frames of this capture stand in it twice.
+    /// True if this capture contains frames twice.
     pub doubled: bool,
 }
 
-/// A packet that has passed before with the same TCP header and payload.
+/// Earlier capture of a packet with the same TCP header and payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Twin {
-    /// Time since then.
+    /// Time since the earlier capture.
     pub after_ns: i64,
-    /// Both have the same IP identification; false: neither has any.
+    /// True if both have the same IP identification, false if neither has one.
     pub identified: bool,
-    /// It has passed once, three times and so on.
+    /// True after an odd number of earlier captures.
     pub odd: bool,
 }
 
-/// One end of a connection: what it sent.
+/// Packets that one side sent.
 #[derive(Clone, Debug, Default)]
 pub struct Side {
     /// Frames.
     pub packets: u64,
-    /// Their lengths on the wire.
+    /// Sum of their lengths on the wire.
     pub bytes: u64,
-    /// Initial sequence number, if the SYN was seen.
+    /// Initial sequence number, if the SYN was captured.
     pub initial: Option<u32>,
-    /// Announced in its SYN.
+    /// MSS announced in its SYN.
     pub mss: Option<u16>,
-    /// Announced in its SYN.
+    /// Window scale announced in its SYN.
     pub window_scale: Option<u8>,
-    /// Announced in its SYN.
+    /// True if its SYN permits SACK.
     pub sack_permitted: bool,
-    /// Timestamps were seen.
+    /// True if it sends timestamps.
     pub timestamps: bool,
     /// SYNs, repeated ones too.
     pub syns: u64,
@@ -77,7 +77,7 @@ pub struct Side {
     pub fins: u64,
     /// RSTs.
     pub resets: u64,
-    /// Packets without payload, SYN and RST that acknowledge.
+    /// Pure ACKs, without SYN and RST.
     pub acks: u64,
     /// Packets with a SACK block.
     pub acks_with_sack: u64,
@@ -85,39 +85,41 @@ pub struct Side {
     pub sack_blocks: u64,
     /// DSACKs (RFC 2883).
     pub dsacks: u64,
-    /// Duplicate acknowledgements (RFC 5681 §2).
+    /// Duplicate ACKs (RFC 5681 §2).
     pub duplicate_acks: u64,
-    /// Packets that announce no window.
+    /// Packets that announce a zero window.
     pub zero_windows: u64,
-    /// Smallest window it announced, scaled where that is known.
+    /// Minimum announced window, with the scale applied if it is known.
     pub window_min_bytes: Option<u64>,
-    /// Largest.
+    /// Maximum announced window.
     pub window_max_bytes: u64,
-    /// Latest, not scaled.
+    /// Last announced window, not scaled.
     pub window_last_bytes: Option<u64>,
-    /// Packets with congestion experienced.
+    /// Packets with a congestion mark (CE).
     pub congested: u64,
-    /// Packets that echo this (ECE), handshake aside.
+    /// Packets with ECE, handshake excluded.
     pub echoes: u64,
-    /// Packets with window reduced (CWR), handshake aside.
+    /// Packets with CWR, handshake excluded.
     pub reductions: u64,
-    /// Times it began to send data after the other had: requests, or responses.
+    /// Changes of direction: the side began to send data after the other had. Requests or
+    /// responses.
     pub turns: u64,
-    /// Headers with options that cannot be.
+    /// Headers with malformed options.
     pub malformed: u64,
-    /// Packets without data that passed a second time.
+    /// Duplicates of packets without data.
     pub copies: u64,
     first_ack: Option<u32>,
-    /// Its SYN was repeated with another initial sequence number: what follows tells which holds.
+    /// True if its SYN was repeated with another initial sequence number; later packets show which
+    /// one is valid.
     renumbered: bool,
     near: Near,
-    /// What it sent, once there was data.
+    /// Stream of its data, once there is any.
     pub stream: Option<Box<Stream>>,
 }
 
-/// Round trips between the tap and an end, by what it echoes (RFC 7323 §4): from a packet towards it
-/// with a new timestamp to its first packet that echoes this. Time in which it had nothing to send is
-/// in them.
+/// RTT between the tap and a side, from timestamp echoes (RFC 7323 §4): from a packet towards the
+/// side with a new timestamp to the side's first packet that echoes it. Includes the time in which
+/// the side had no data to send.
 #[derive(Clone, Debug, Default)]
 struct Near {
     waiting: Option<(u32, i64)>,
@@ -125,12 +127,12 @@ struct Near {
 }
 
 impl Near {
-    /// A packet towards the end passes.
+    /// Processes the timestamp of a packet towards the side.
     fn towards(&mut self, tsval: u32, now_ns: i64) {
         self.waiting.get_or_insert((tsval, now_ns));
     }
 
-    /// Data of the end passes.
+    /// Processes the timestamp echo of a data packet of the side.
     fn data(&mut self, tsecr: u32, now_ns: i64) {
         if let Some((_, since_ns)) = self.waiting.filter(|(tsval, _)| !order::older(tsecr, *tsval))
         {
@@ -141,60 +143,60 @@ impl Near {
     }
 }
 
-/// How a connection ended, as far as the capture tells.
+/// End of a connection, as far as the capture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closing {
-    /// Not within the capture.
+    /// Open at the end of the capture.
     Open,
-    /// Side 0 or 1 has sent its FIN, the other not.
+    /// Only side 0 or 1 has sent a FIN.
     Half(usize),
-    /// Both have sent a FIN.
+    /// Both sides have sent a FIN.
     Both,
-    /// Side 0 or 1 has aborted it.
+    /// Side 0 or 1 has sent an RST.
     Reset(usize),
 }
 
-/// A connection; side 0 is the end `a` of its conversation.
+/// A connection. Side 0 is endpoint `a` of its conversation.
 #[derive(Clone, Debug, Default)]
 pub struct Connection {
     /// Number of the interface in the file.
     pub interface: u32,
-    /// Both ends.
+    /// Both sides.
     pub sides: [Side; 2],
-    /// Who sent the SYN.
+    /// Side that sent the SYN.
     pub opener: Option<usize>,
-    /// First SYN, first SYN with ACK, the ACK that ends the handshake.
+    /// Times of the first SYN, the first SYN-ACK, and the ACK that ends the handshake.
     pub handshake_ns: [Option<i64>; 3],
-    /// A packet had no stamp: times mean nothing.
+    /// True if a packet had no timestamp, which invalidates all times.
     pub timeless: bool,
-    /// First and last packet.
+    /// Times of first and last packet.
     pub times_ns: Option<(i64, i64)>,
-    /// How it ended.
+    /// End of the connection.
     pub closing: Option<Closing>,
     last_data: Option<usize>,
 }
 
 impl Connection {
-    /// At an interface.
+    /// Connection without packets at an interface.
     pub fn at(interface: u32) -> Self {
         Self { interface, ..Self::default() }
     }
 
-    /// From SYN to SYN with ACK: the tap to the one who answers, and back. `None` if a SYN was
-    /// repeated, since it is not known which was answered.
+    /// RTT between the tap and the listener, from SYN to SYN-ACK. `None` if a SYN was repeated,
+    /// since it is unknown which one was answered.
     pub fn syn_rtt_ns(&self) -> Option<i64> {
         let [syn, answer, _] = self.handshake_ns;
         let once = self.sides.iter().all(|side| side.syns == 1);
         Some(answer? - syn?).filter(|rtt| once && *rtt >= 0)
     }
 
-    /// From SYN to the ACK that ends the handshake: the whole round trip.
+    /// RTT of the whole path, from the SYN to the ACK that ends the handshake.
     pub fn handshake_rtt_ns(&self) -> Option<i64> {
         let [syn, _, ack] = self.handshake_ns;
         self.syn_rtt_ns().and(Some(ack? - syn?)).filter(|rtt| *rtt >= 0)
     }
 
-    /// Round trip between the tap and a side, the smallest and the smoothed; 0 if unknown.
+    /// RTT between the tap and a side, minimum and smoothed; 0 if unknown.
     fn near_ns(&self, side: usize) -> (i64, i64) {
         let near = &self.sides[side].near.rtt;
         let other = self.sides[1 - side].stream.as_deref().map(|stream| &stream.rtt);
@@ -210,8 +212,8 @@ impl Connection {
         (least, near.smoothed_ns().unwrap_or(least))
     }
 
-    /// A segment of side 0 or 1 passes. Says what it is, if it has data or a FIN; adds to `proved` the
-    /// numbers of earlier frames that it shows to have been needless.
+    /// Processes a segment of side 0 or 1. Returns its classification if it has data or a FIN.
+    /// Appends the numbers of earlier frames that it proves spurious to `proved`.
     pub fn packet(
         &mut self,
         side: usize,
@@ -268,7 +270,7 @@ impl Connection {
         verdict
     }
 
-    /// A segment without data tells how far its sender has come.
+    /// Processes a segment without data, which shows the progress of its sender.
     fn bare(&mut self, side: usize, passing: &Passing, segment: &Segment) {
         let window_bytes = self.sides[1 - side].window_max_bytes;
         let one = &mut self.sides[side];
@@ -278,7 +280,7 @@ impl Connection {
         stream.asks(passing, segment.sequence, stamp, window_bytes);
     }
 
-    /// Is this SYN of a side the one that opened this connection, captured behind what followed it?
+    /// Returns true if this SYN opened this connection and was captured after later packets.
     pub fn is_late_opening(&self, side: usize, sequence: u32) -> bool {
         let (one, other) = (&self.sides[side], &self.sides[1 - side]);
         let first = sequence.wrapping_add(1);
@@ -288,15 +290,15 @@ impl Connection {
         one.initial.is_none() && known && matches!(self.closing, None | Some(Closing::Open))
     }
 
-    /// The window that a segment of side 0 or 1 announces, scaled where the scale is known.
+    /// Window announced by a segment of side 0 or 1, with the scale applied if it is known.
     pub fn window_bytes(&self, side: usize, segment: &Segment) -> u64 {
         let scaled = self.sides.iter().all(|side| side.window_scale.is_some());
         let shift = self.sides[side].window_scale.filter(|_| scaled && !segment.flags.syn());
         u64::from(segment.window) << shift.unwrap_or(0)
     }
 
-    /// Has this very frame been captured before? The sender itself repeats a packet within a moment only
-    /// where the round trip is shorter and a loss was reported.
+    /// Returns evidence that the frame was captured before. A sender repeats a packet within a
+    /// millisecond only if the RTT is shorter and a loss was reported.
     fn is_copy(&self, side: usize, passing: &Passing, segment: &Segment) -> Option<Evidence> {
         let twin = passing.twin?;
         if twin.identified {
@@ -310,7 +312,7 @@ impl Connection {
             let (near_ns, _) = self.near_ns(side);
             !stream.is_some_and(|one| one.calls_for(segment.sequence, near_ns, twin.after_ns))
         } else {
-            // Without SACK duplicate ACKs are equal, as are resets.
+            // Without SACK, duplicate ACKs are identical, and so are RSTs.
             segment.sack_count > 0 || passing.doubled && twin.odd
         };
         copy.then_some(Evidence::Content)
@@ -352,7 +354,7 @@ impl Connection {
         let data = one.stream.as_deref().is_some_and(|stream| stream.counters.data_packets > 0);
         let other = one.initial.is_some_and(|initial| initial != segment.sequence);
         if other && !data {
-            // The last SYN holds, unless the other side acknowledges another one.
+            // The last SYN is valid, unless the other side acknowledges another one.
             one.initial = Some(segment.sequence);
             one.renumbered = true;
             one.stream = None;
@@ -385,7 +387,8 @@ impl Connection {
                 && (same_window || segment.sack_count > 0),
             alone: false,
         };
-        // Seen alone, a side that repeats itself can only answer segments that are not in the capture.
+        // A side captured alone that repeats an ACK must be responding to segments outside the
+        // capture.
         let alone = self.sides[1 - side].packets == 0;
         let Some(stream) = self.acknowledged(side, segment) else { return };
         let ack = Ack { alone, ..ack };
@@ -395,7 +398,8 @@ impl Connection {
         one.dsacks += u64::from(acked.dsack);
     }
 
-    /// The other side's stream; if none of it was seen, only once this side acknowledges something.
+    /// Stream of the other side. Without a captured stream, it is created once this side
+    /// acknowledges data.
     fn acknowledged(&mut self, side: usize, segment: &Segment) -> Option<&mut Stream> {
         let acknowledgement = segment.acknowledgement;
         let first = *self.sides[side].first_ack.get_or_insert(acknowledgement);
@@ -426,7 +430,7 @@ impl Connection {
         let sack = !handshake || self.sides.iter().all(|side| side.sack_permitted);
         let turned = self.last_data == Some(1 - side);
         let sequence = segment.sequence.wrapping_add(u32::from(segment.flags.syn()));
-        // Without its SYN what the other side takes is not known.
+        // Without the SYN the other side's MSS is unknown.
         let whole_bytes = self.sides[1 - side].mss.map_or(ETHERNET_MSS_BYTES, u32::from);
         let data = Data {
             now_ns: passing.now_ns,
@@ -456,7 +460,7 @@ impl Connection {
         let stream =
             one.stream.get_or_insert_with(|| Box::new(Stream::new(origin, known.is_some())));
         let verdict = stream.data(&data);
-        // Repeated bytes are no new request. Bytes lost ahead of the tap pass it for the first time.
+        // Repeated bytes are no new request. Bytes lost before the tap pass it for the first time.
         let goes_on = verdict.is_some_and(|verdict| match verdict.judgement {
             Judgement::New | Judgement::Reordered(_) => true,
             Judgement::Retransmitted(evidence) => {

@@ -1,34 +1,34 @@
-//! In which order packets were sent, by IPv4's identification: most senders count it up by one per
-//! packet, per connection (Linux: `inet_id`) or per host, so a packet that was overtaken carries a
-//! smaller one than those that overtook it, and a retransmission a larger one.
+//! Sending order according to the IPv4 identification. Most senders increase it by one per packet,
+//! per connection (Linux: `inet_id`) or per host. A reordered packet therefore has a smaller
+//! identification than the packets that overtook it, and a retransmission a larger one.
 
-/// Neighbours whose identifications differ by more are not taken for counted.
+/// Maximum step between neighbours that counts as counting.
 const STEP_MAX: u16 = 1024;
-/// Packets further apart by their identifications are not put in order by them.
+/// Maximum distance at which identifications give an order.
 const NEAR: u16 = 4096;
-/// Steps of one that make a habit.
+/// Minimum number of single steps for the detection of missing packets.
 const ONES_MIN: u32 = 8;
-/// As many counted steps speak for every step that is not.
+/// Counted steps per other step of a counting sender.
 const COUNTED_PER_OTHER: u32 = 8;
 
-/// What is known of a sender's identifications.
+/// Identifications of a sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Identifications {
-    /// Of the packet sent last among those seen.
+    /// Identification of the most recently sent packet.
     latest: Option<u16>,
     counted: u32,
     other: u32,
-    /// Steps of one between neighbours of the stream, and longer ones that nothing explains.
+    /// Single steps between contiguous segments.
     ones: u32,
     jumps: u32,
-    /// Steps of one over a pause of the sender: no other connection counted on meanwhile.
+    /// Single steps across a pause of the sender: no other connection used the counter.
     stood: u32,
-    /// Packets sent before that one which were not seen.
+    /// Packets sent before the latest one that were not captured.
     missing: u32,
 }
 
 impl Identifications {
-    /// The next packet of the sender.
+    /// Processes the next packet of the sender.
     pub(crate) fn add(&mut self, identification: u16) {
         let Some(latest) = self.latest else {
             self.latest = Some(identification);
@@ -37,7 +37,7 @@ impl Identifications {
         let ahead = identification.wrapping_sub(latest);
         let behind = latest.wrapping_sub(identification);
         match (ahead, behind) {
-            // A copy; or one that never counts.
+            // A duplicate, or a sender that does not count.
             (0, _) => return,
             (1..=STEP_MAX, _) => {
                 self.counted = self.counted.saturating_add(1);
@@ -56,13 +56,13 @@ impl Identifications {
         self.latest = Some(identification);
     }
 
-    /// Does this sender count?
+    /// Returns true if the sender counts.
     pub(crate) fn counted(&self) -> bool {
         self.counted > COUNTED_PER_OTHER.saturating_mul(self.other)
     }
 
-    /// Between data that goes on where it stopped, so many identifications were left out; `paused`:
-    /// the sender had been silent in between.
+    /// Processes contiguous data with `missing` identifications in between; `paused` is true if the
+    /// sender was silent before it.
     pub(crate) fn went_on(&mut self, missing: u32, paused: bool) {
         if missing == 0 {
             self.ones = self.ones.saturating_add(1);
@@ -72,19 +72,20 @@ impl Identifications {
         }
     }
 
-    /// It stepped by more than one where nothing was lost, or its steps do not count packets.
+    /// Records a step of more than one without a loss, or steps that do not count packets.
     pub(crate) fn jumps(&mut self) {
         self.jumps = self.jumps.saturating_add(1);
     }
 
-    /// Does a jump tell of packets that are missing? Not where segments were joined (offload counts
-    /// what it joins), nor where a counter serves other connections too: the counter must have stood
-    /// still while the sender paused.
+    /// Returns true if a gap means missing packets. Not with segmentation offload, which counts
+    /// joined segments, nor with a counter shared with other connections: the counter must have
+    /// stood still while the sender paused.
     pub(crate) fn tells_missing(&self) -> bool {
         self.jumps == 0 && self.ones >= ONES_MIN && self.stood > 0
     }
 
-    /// How many packets were sent before the latest and not seen; 0 if the sender does not count.
+    /// Number of packets that were sent before the latest and not captured; 0 if the sender does
+    /// not count.
     pub(crate) fn missing(&self) -> u32 {
         if self.counted() {
             self.missing
@@ -94,20 +95,20 @@ impl Identifications {
     }
 }
 
-/// Ticks of a sender's timestamp clock (RFC 7323 §5.4: between 1 ms and 1 s).
+/// Timestamp clock of a sender (RFC 7323 §5.4: ticks of 1 ms to 1 s).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Clock {
     first: Option<(u32, i64)>,
     latest: (u32, i64),
 }
 
-/// Taken for the tick as long as it is unknown: that of Linux before 4.13 with the least HZ.
+/// Tick length while it is unknown: Linux before 4.13 with the smallest HZ.
 const TICK_NS: i64 = 10_000_000;
-/// So many ticks give their length.
+/// Minimum number of ticks for a measurement.
 const TICKS_MIN: i64 = 20;
 
 impl Clock {
-    /// A stamp passes.
+    /// Processes a timestamp value.
     pub(crate) fn add(&mut self, tsval: u32, now_ns: i64) {
         self.first.get_or_insert((tsval, now_ns));
         self.latest = (tsval, now_ns);
@@ -125,8 +126,8 @@ impl Clock {
     }
 }
 
-/// Was the packet with `one` sent before that with `other`? Unknown where they are far apart: the counter
-/// of a busy host wraps within seconds.
+/// Returns true if the packet with identification `one` was sent before that with `other`. Unknown
+/// if they are far apart: the counter of a busy host wraps within seconds.
 pub(crate) fn sent_before(one: u16, other: u16) -> Option<bool> {
     match (other.wrapping_sub(one), one.wrapping_sub(other)) {
         (1..=NEAR, _) => Some(true),
@@ -135,7 +136,7 @@ pub(crate) fn sent_before(one: u16, other: u16) -> Option<bool> {
     }
 }
 
-/// Is one timestamp older than another (RFC 7323 §5.2)?
+/// Returns true if timestamp `one` is older than `other` (RFC 7323 §5.2).
 pub(crate) fn older(one: u32, other: u32) -> bool {
     (one.wrapping_sub(other) as i32) < 0
 }

@@ -1,55 +1,55 @@
-//! Retransmissions that were not needed, where the receiver proves it: by a DSACK (RFC 2883), by a
-//! timestamp that echoes the first transmission (Eifel, RFC 3522 §3), or because the acknowledgement
-//! had passed the tap before the retransmission did.
+//! Proofs of spurious retransmissions: a DSACK (RFC 2883), a timestamp that echoes the first
+//! transmission (Eifel, RFC 3522 §3), or an ACK that passed the tap before the retransmission.
 
 use super::judge::{Evidence, Stamped};
 use super::order;
 use std::collections::VecDeque;
 
-/// Retransmissions that are remembered of a stream.
+/// Maximum number of retransmissions kept per stream.
 const REMEMBERED_MAX: usize = 1024;
 
-/// How it was proved.
+/// Kind of proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// A DSACK named its bytes.
+    /// A DSACK reported its bytes.
     Dsack,
-    /// The acknowledgement echoed an older timestamp.
+    /// The ACK echoed an older timestamp.
     Timestamp,
-    /// It was acknowledged when it passed.
+    /// Its bytes were already acknowledged when it passed.
     Acknowledged,
 }
 
-/// A segment that was sent again.
+/// A retransmission.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repeated {
     pub start: i64,
     pub end: i64,
     pub tsval: Option<u32>,
     pub identification: Option<u16>,
-    /// Identification and timestamp of the first bytes behind it that were sent once by then.
+    /// Identification and timestamp of the first segment behind it that was transmitted once by
+    /// then.
     pub later: Option<(u16, u32)>,
     pub frame: u64,
-    /// Proved: here, its bytes had been acknowledged already.
+    /// Proved spurious. For a new retransmission: its bytes were already acknowledged.
     pub needless: bool,
-    /// A DSACK named it.
+    /// Reported by a DSACK.
     pub told: bool,
 }
 
-/// The latest retransmissions, oldest first.
+/// Most recent retransmissions, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proofs {
     resent: VecDeque<Repeated>,
-    /// Proved, by [`Proof`].
+    /// Spurious retransmissions by [`Proof`].
     pub(crate) proved: [u64; 3],
-    /// Copies that have passed and that no DSACK named yet.
+    /// Duplicates that passed and that no DSACK has reported yet.
     copies: VecDeque<(i64, i64)>,
-    /// DSACKs that name no retransmission, or one of which a copy has passed.
+    /// DSACKs that match no retransmission, or match a duplicate made by the network.
     pub(crate) unexplained: u64,
 }
 
 impl Proofs {
-    /// A retransmission.
+    /// Adds a retransmission.
     pub(crate) fn add(&mut self, repeated: Repeated) {
         if repeated.needless {
             self.proved[Proof::Acknowledged as usize] += 1;
@@ -60,7 +60,7 @@ impl Proofs {
         self.resent.push_back(repeated);
     }
 
-    /// A copy made on the way passes: the receiver will tell of it.
+    /// Adds a duplicate made by the network, which the receiver will report.
     pub(crate) fn copied(&mut self, start: i64, end: i64) {
         if self.copies.len() == REMEMBERED_MAX {
             self.copies.pop_front();
@@ -68,8 +68,9 @@ impl Proofs {
         self.copies.push_back((start, end));
     }
 
-    /// Is a segment the first transmission of bytes whose retransmission has overtaken it? Then it was
-    /// sent before this, and before what follows in the stream.
+    /// Returns evidence that a segment is a reordered first transmission: its retransmission passed
+    /// before it. It must have been sent before the retransmission and before the bytes that follow
+    /// it.
     pub(crate) fn overtaken(&self, start: i64, segment: &Stamped) -> Option<Evidence> {
         let of_it = self.resent.iter().rev().find(|one| one.start <= start && start < one.end)?;
         match (segment.identification, of_it.identification, segment.tsval, of_it.tsval) {
@@ -87,7 +88,7 @@ impl Proofs {
         }
     }
 
-    /// A DSACK block. Adds the number of the frame that it proves to have been needless.
+    /// Processes a DSACK block. Appends the number of the frame that it proves spurious.
     pub(crate) fn dsack(&mut self, start: i64, end: i64, proved: &mut Vec<u64>) {
         if let Some(copy) = self.copies.iter().position(|one| one.0 < end && start < one.1) {
             self.copies.remove(copy);
@@ -98,7 +99,7 @@ impl Proofs {
         for one in self.resent.iter_mut().rev() {
             if one.start < end && start < one.end {
                 named = true;
-                // Each arrival in vain is told once, whatever else has proved it before.
+                // A receiver reports each spurious arrival once, whatever else has proved it.
                 if !std::mem::replace(&mut one.told, true) {
                     if !std::mem::replace(&mut one.needless, true) {
                         self.proved[Proof::Dsack as usize] += 1;
@@ -111,8 +112,9 @@ impl Proofs {
         self.unexplained += u64::from(!named);
     }
 
-    /// The cumulative acknowledgement moves on from `acked` and echoes this timestamp. Adds the
-    /// numbers of the frames that repeated the first byte and were sent later than what is echoed.
+    /// Processes an advance of the cumulative ACK from `acked` with a timestamp echo. Appends the
+    /// numbers of frames that retransmitted the first byte and were sent later than the echoed
+    /// segment.
     pub(crate) fn echo(&mut self, acked: i64, tsecr: u32, proved: &mut Vec<u64>) {
         let repeated = self.resent.iter_mut().filter(|one| one.start <= acked && acked < one.end);
         for one in repeated {

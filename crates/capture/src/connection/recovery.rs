@@ -1,30 +1,30 @@
-//! Why a segment was sent again: what the sender must have been doing, from what passed the tap.
+//! Kind of a retransmission, inferred from the packets at the tap.
 //!
-//! - In fast recovery (RFC 5681 §3.2, RFC 6675, RFC 8985) acknowledgements have told of a hole.
-//! - After a time-out (RFC 6298 §5) nothing has moved for longer than a round trip and more; what
-//!   follows until everything sent before is acknowledged is sent because of it.
-//! - A tail loss probe (RFC 8985 §7) is the last segment that was sent, without any sign of loss.
+//! - Fast recovery (RFC 5681 §3.2, RFC 6675, RFC 8985): ACKs have reported a hole.
+//! - Time-out (RFC 6298 §5): no progress for longer than an RTT and a margin. All retransmissions
+//!   until everything sent before is acknowledged belong to the time-out.
+//! - Tail loss probe (RFC 8985 §7): the last segment sent, without any sign of loss.
 
 use super::rtt::Rtt;
 
-/// A time-out comes at least this much later than a round trip after the last progress: half of
-/// Linux's smallest (200 ms).
+/// Minimum time from the last progress to a time-out, beyond an RTT: half of Linux's minimum RTO
+/// (200 ms).
 const TIMEOUT_BEYOND_RTT_NS: i64 = 100_000_000;
-/// A sender answers an acknowledgement within this.
+/// Maximum response time of a sender to an ACK.
 const ANSWER_NS: i64 = 10_000_000;
-/// Taken for the round trip where none was measured.
+/// RTT where it is unknown.
 const UNKNOWN_RTT_NS: i64 = 100_000_000;
-/// Duplicate acknowledgements that tell of a loss without SACK (RFC 5681 §3.2).
+/// Duplicate ACKs that signal a loss without SACK (RFC 5681 §3.2).
 const DUPLICATES: u32 = 3;
 
-/// Why a segment was sent again.
+/// Kind of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// In fast recovery.
+    /// Fast recovery.
     Fast,
-    /// Because of a time-out.
+    /// Time-out.
     Timeout,
-    /// As a tail loss probe.
+    /// Tail loss probe.
     Probe,
 }
 
@@ -32,56 +32,56 @@ pub enum Kind {
 enum State {
     #[default]
     Open,
-    /// Fast recovery, until so much is acknowledged.
+    /// Fast recovery, until this position is acknowledged.
     Recovery { until: i64 },
-    /// After a time-out, likewise.
+    /// After a time-out, until this position is acknowledged.
     Loss { until: i64 },
 }
 
-/// The sender's side of loss recovery.
+/// Loss-recovery state of the sender.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recovery {
     state: State,
-    /// What it was before, and when the acknowledgement passed that ended it: the sender learns of that
-    /// later than the tap.
+    /// Previous state, and the time of the ACK that ended it. The sender receives this ACK later
+    /// than the tap.
     left: Option<(State, i64)>,
-    /// When the cumulative acknowledgement moved last.
+    /// Time of the last advance of the cumulative ACK.
     progress_ns: i64,
-    /// When any acknowledgement passed last.
+    /// Time of the last ACK.
     acknowledged_ns: i64,
-    /// Behind the highest byte that a SACK block named.
+    /// End of the highest SACKed byte.
     sacked: i64,
     duplicates: u32,
     acked: i64,
     repeated: bool,
-    /// A probe is out that nothing has been acknowledged since.
+    /// True after a probe, until an ACK advances.
     probed: bool,
     /// Time-outs.
     pub(crate) timeouts: u64,
-    /// Times that fast recovery began.
+    /// Entries into fast recovery.
     pub(crate) recoveries: u64,
 }
 
-/// A segment that is sent again.
+/// A retransmission to classify.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resent {
     pub now_ns: i64,
     pub start: i64,
     pub end: i64,
-    /// Everything before is acknowledged.
+    /// Cumulative ACK position.
     pub acked: i64,
-    /// Behind the highest byte sent.
+    /// End of the highest byte sent.
     pub next: i64,
-    /// When its bytes passed last, or when their hole was seen.
+    /// Time of the last capture of its bytes, or of the appearance of their hole.
     pub before_ns: Option<i64>,
-    /// Round trip between tap and sender.
+    /// RTT between tap and sender.
     pub near_ns: i64,
-    /// Probes need SACK (RFC 8985 §7).
+    /// True with SACK, which tail loss probes need (RFC 8985 §7).
     pub sack: bool,
 }
 
 impl Recovery {
-    /// The cumulative acknowledgement moves to here.
+    /// Processes an advance of the cumulative ACK.
     pub(crate) fn progress(&mut self, now_ns: i64, acked: i64) {
         self.progress_ns = now_ns;
         self.acked = acked;
@@ -95,7 +95,7 @@ impl Recovery {
         }
     }
 
-    /// An acknowledgement passes.
+    /// Processes an ACK.
     pub(crate) fn acknowledged(&mut self, now_ns: i64, duplicate: bool) {
         self.acknowledged_ns = now_ns;
         self.duplicates = self.duplicates.saturating_add(u32::from(duplicate));
@@ -105,12 +105,13 @@ impl Recovery {
         self.sacked = self.sacked.max(end);
     }
 
-    /// The retransmission that began this was proved needless: the sender undoes it (RFC 4015, 5682).
+    /// Leaves recovery because its first retransmission was spurious and the sender undoes it (RFC
+    /// 4015, 5682).
     pub(crate) fn undo(&mut self) {
         self.state = State::Open;
     }
 
-    /// In which kind of recovery is this sent?
+    /// Classifies a retransmission and updates the state.
     pub(crate) fn kind(&mut self, resent: &Resent, rtt: &Rtt) -> Kind {
         if let Some((before, left_ns)) = self.left.filter(|_| self.state == State::Open) {
             if resent.now_ns.saturating_sub(left_ns) < resent.near_ns {
@@ -147,22 +148,22 @@ impl Recovery {
         kind
     }
 
-    /// Neither in recovery, nor have acknowledgements told of a hole since they moved last.
+    /// Returns true outside recovery and without a reported hole since the last advance.
     pub(crate) fn is_open(&self) -> bool {
         self.state == State::Open && self.duplicates == 0 && self.sacked <= self.acked
     }
 
-    /// When any acknowledgement passed last.
+    /// Time of the last ACK.
     pub(crate) fn last_ack_ns(&self) -> i64 {
         self.acknowledged_ns
     }
 
-    /// Have acknowledgements told of a hole at a position?
+    /// Returns true if ACKs have reported a hole at a position.
     pub(crate) fn told(&self, start: i64) -> bool {
         self.sacked > start || self.duplicates >= DUPLICATES
     }
 
-    /// Must the last retransmission have been tried before?
+    /// Returns true if the bytes of the last retransmission must have been retransmitted before.
     pub(crate) fn repeated(&self) -> bool {
         self.repeated
     }
@@ -176,21 +177,22 @@ impl Recovery {
             State::Loss { .. } => Kind::Timeout,
             State::Recovery { .. } if head && self.is_late(resent, rtt) => Kind::Timeout,
             State::Recovery { .. } => Kind::Fast,
-            // Linux probes before it times out, also when nothing else is out.
+            // Linux probes before a time-out, even if this is the only segment in flight.
             State::Open if may_probe && !told => Kind::Probe,
             State::Open if head && self.is_late(resent, rtt) => Kind::Timeout,
             State::Open => Kind::Fast,
         }
     }
 
-    /// Has nothing moved for so long that the timer must have run out?
+    /// Returns true if there was no progress for so long that the retransmission timer must have
+    /// expired.
     fn is_late(&self, resent: &Resent, rtt: &Rtt) -> bool {
         let since = self.progress_ns.max(resent.before_ns.unwrap_or(i64::MIN));
         let far_ns = rtt.smoothed_ns().unwrap_or(UNKNOWN_RTT_NS);
         let round_trip = far_ns.saturating_add(resent.near_ns);
         let late =
             resent.now_ns.saturating_sub(since) >= round_trip.saturating_add(TIMEOUT_BEYOND_RTT_NS);
-        // What an acknowledgement calls for comes as soon as the sender has it.
+        // A response to an ACK follows as soon as the ACK reaches the sender.
         let called_for = resent.now_ns.saturating_sub(self.acknowledged_ns)
             <= resent.near_ns.saturating_add(ANSWER_NS);
         late && !called_for

@@ -1,23 +1,23 @@
-//! Round trips as a capture shows them: from a data segment that passed once to the first cumulative
-//! acknowledgement of its last byte (`docs/metrics.md`), smoothed as by RFC 6298 §2.
+//! RTT at a capture point: from a data segment that passed once to the first cumulative ACK of its
+//! last byte (`docs/metrics.md`), smoothed as in RFC 6298 §2.
 
-/// Samples and what is made of them.
+/// RTT samples.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rtt {
-    /// How many.
+    /// Number of samples.
     pub samples: u64,
-    /// Their sum.
+    /// Sum of the samples.
     pub sum_ns: i128,
-    /// Smallest; 0 without samples.
+    /// Minimum; 0 without samples.
     pub min_ns: i64,
-    /// Largest; 0 without samples.
+    /// Maximum; 0 without samples.
     pub max_ns: i64,
     smoothed_ns: Option<i64>,
 }
 
 impl Rtt {
     pub(crate) fn add(&mut self, sample_ns: i64) {
-        // Stamps that go backwards measure nothing.
+        // Timestamps that go backwards measure nothing.
         if sample_ns < 0 {
             return;
         }
@@ -30,7 +30,7 @@ impl Rtt {
         self.max_ns = self.max_ns.max(sample_ns);
     }
 
-    /// A sample of the path's round trip, without what else the receiver waited for.
+    /// Adds a sample of the path's RTT, without the receiver's waiting times.
     pub(crate) fn smooth(&mut self, sample_ns: i64) {
         let sample_ns = sample_ns.max(0);
         self.smoothed_ns = match self.smoothed_ns {
@@ -44,7 +44,7 @@ impl Rtt {
         (self.samples > 0).then(|| self.sum_ns as f64 / self.samples as f64)
     }
 
-    /// Smoothed; `None` without samples.
+    /// Smoothed RTT; `None` without samples.
     pub(crate) fn smoothed_ns(&self) -> Option<i64> {
         self.smoothed_ns
     }

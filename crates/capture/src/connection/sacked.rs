@@ -1,6 +1,6 @@
-//! The bytes of a stream that SACK blocks named (RFC 2018) and that are not acknowledged yet.
+//! Bytes of a stream that are SACKed (RFC 2018) and not yet cumulatively acknowledged.
 
-/// Ranges kept; a receiver names at most four at once.
+/// Maximum number of ranges; a receiver reports at most four per ACK.
 const RANGES_MAX: usize = 1024;
 
 /// Disjoint ranges in order.
@@ -11,12 +11,12 @@ pub(crate) struct Sacked {
 }
 
 impl Sacked {
-    /// A block.
+    /// Adds a SACK block.
     pub(crate) fn add(&mut self, start: i64, end: i64) {
         if start >= end {
             return;
         }
-        // What touches the block lies between these.
+        // Ranges that touch the block.
         let from = self.ranges.partition_point(|range| range.1 < start);
         let to = self.ranges.partition_point(|range| range.0 <= end);
         let touched = &self.ranges[from..to];
@@ -30,7 +30,7 @@ impl Sacked {
         self.ranges.splice(from..to, [(first, last)]);
     }
 
-    /// Everything before a position is acknowledged.
+    /// Removes all bytes before a cumulatively acknowledged position.
     pub(crate) fn acknowledged(&mut self, position: i64) {
         let whole = self.ranges.partition_point(|range| range.1 <= position);
         self.bytes -= self.ranges.drain(..whole).map(|range| range.1 - range.0).sum::<i64>();
@@ -40,7 +40,7 @@ impl Sacked {
         }
     }
 
-    /// How many bytes.
+    /// Number of bytes.
     pub(crate) fn bytes(&self) -> i64 {
         self.bytes
     }

@@ -1,45 +1,45 @@
-//! The bytes of a stream that were seen and are not acknowledged yet, as segments in order.
+//! Bytes of a stream that passed the tap and are not yet acknowledged, as segments in order.
 
 use std::collections::VecDeque;
 
-/// Segments kept of a stream whose acknowledgements are in the capture.
+/// Maximum number of segments of a stream with ACKs in the capture.
 const SEGMENTS_MAX: usize = 1 << 17;
-/// And of one where none has been seen, so that nothing would ever be forgotten.
+/// Maximum number of segments of a stream without ACKs, where no segment would ever be removed.
 const SEGMENTS_UNACKNOWLEDGED_MAX: usize = 512;
 
-/// A stretch of bytes, as the segment in which it was seen first.
+/// Range of bytes, with the segment that contained it first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     /// Position of the first byte.
     pub start: i64,
     /// Position behind the last.
     pub end: i64,
-    /// When it was seen first.
+    /// Time of the first capture.
     pub first_ns: i64,
-    /// When it was seen last.
+    /// Time of the last capture.
     pub last_ns: i64,
-    /// Timestamp value of the first segment; 0 without.
+    /// Timestamp value of the first segment; 0 if absent.
     pub tsval: u32,
-    /// IP identification of the first segment; 0 without.
+    /// IP identification of the first segment; 0 if absent.
     pub identification: u16,
-    /// It was seen more than once.
+    /// True if the range passed more than once.
     pub again: bool,
-    /// The first that was seen of it was a retransmission already.
+    /// True if the first capture of the range was already a retransmission.
     pub resent: bool,
-    /// Nothing but a FIN.
+    /// True if the range is only a FIN.
     pub bare: bool,
 }
 
-/// Disjoint, in order of their bytes.
+/// Disjoint ranges in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
     segments: VecDeque<Seen>,
-    /// Everything before was seen and is not kept any more; not said of acknowledged bytes.
+    /// End of the ranges that were evicted before they were acknowledged.
     forgotten: Option<i64>,
 }
 
 impl Sent {
-    /// Appends what begins behind everything there is.
+    /// Appends a segment behind all others.
     pub(crate) fn append(&mut self, seen: Seen, acknowledged: bool) {
         let most = if acknowledged { SEGMENTS_MAX } else { SEGMENTS_UNACKNOWLEDGED_MAX };
         if self.segments.len() >= most {
@@ -48,7 +48,7 @@ impl Sent {
         self.segments.push_back(seen);
     }
 
-    /// Takes off the first segment if it ends at or before `position`.
+    /// Removes and returns the first range if it ends at or before `position`.
     pub(crate) fn acknowledged(&mut self, position: i64) -> Option<Seen> {
         if self.segments.front()?.end > position {
             return None;
@@ -56,35 +56,35 @@ impl Sent {
         self.segments.pop_front()
     }
 
-    /// Where what is kept begins.
+    /// Start of the first range.
     pub(crate) fn first_start(&self) -> Option<i64> {
         self.segments.front().map(|seen| seen.start)
     }
 
-    /// Behind what was seen and is not kept any more; the smallest number if that is nothing.
+    /// End of the evicted ranges; `i64::MIN` without any.
     pub(crate) fn forgotten(&self) -> i64 {
         self.forgotten.unwrap_or(i64::MIN)
     }
 
-    /// Was this position seen once, and is not kept any more?
+    /// Returns true if the position was seen and its range evicted.
     pub(crate) fn is_forgotten(&self, position: i64) -> bool {
         self.forgotten.is_some_and(|end| position < end)
     }
 
-    /// The segment that holds a position.
+    /// Range that contains a position.
     pub(crate) fn at(&self, position: i64) -> Option<&Seen> {
         let index = self.segments.partition_point(|seen| seen.end <= position);
         self.segments.get(index).filter(|seen| seen.start <= position)
     }
 
-    /// The first segments that begin behind a position.
+    /// Ranges that start behind a position.
     pub(crate) fn behind(&self, position: i64) -> impl Iterator<Item = &Seen> {
         let index = self.segments.partition_point(|seen| seen.end <= position);
         self.segments.range(index..).filter(move |seen| seen.start > position)
     }
 
-    /// A segment that is not behind everything: what is there is marked as seen again, what is
-    /// missing is filled in. Returns how many bytes were filled in.
+    /// Inserts a segment that is not behind all others. Existing ranges are marked as repeated,
+    /// missing bytes are filled in. Returns the number of bytes filled in.
     pub(crate) fn fill(&mut self, segment: Seen) -> i64 {
         let mut index = self.segments.partition_point(|seen| seen.end <= segment.start);
         let (mut position, mut filled) = (segment.start.max(self.forgotten()), 0);

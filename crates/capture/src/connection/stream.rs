@@ -1,4 +1,4 @@
-//! One direction of a connection: what one end sends, and what the other acknowledges of it.
+//! One direction of a connection: the data of one side and the ACKs of the other.
 
 use super::delayed::Delayed;
 use super::flight::Flight;
@@ -14,64 +14,66 @@ use super::Passing;
 use crate::rate::Rates;
 use std::collections::VecDeque;
 
-/// Packets among which a copy is looked for.
+/// Number of recent packets searched for a duplicate.
 const COPIES_AMONG: usize = 64;
-/// Segments behind a hole that are looked at for one that was sent once.
+/// Maximum number of segments behind a hole searched for a first transmission.
 const LATER_AMONG: usize = 64;
-/// Steps of a position beyond this are no part of the stream.
+/// Maximum step of a position within the stream.
 const STEP_MAX: i64 = 1 << 30;
-/// A packet may stand behind its acknowledgement by so much where no round trip is known.
+/// Maximum time by which a capture may record a packet after its ACK, if the RTT is unknown.
 const GLITCH_NS: i64 = 100_000;
-/// A time-out comes at least a round trip and this after what was lost: Linux's smallest. Taken for the
-/// round trip, too, where none is known.
+/// Minimum time beyond an RTT from a loss to its time-out: Linux's minimum RTO. Also the RTT where
+/// it is unknown.
 const PAUSE_NS: i64 = 200_000_000;
-/// Segments that a sender may have out before it has heard anything (RFC 6928).
+/// Initial window, segments (RFC 6928).
 const INITIAL_SEGMENTS: i64 = 10;
-/// A time-out comes at most two round trips and this after what was lost: RFC 6298's smallest (rule
-/// 2.4). Later than that a sender was idle.
+/// Maximum time beyond two RTTs from a loss to its time-out: minimum RTO of RFC 6298 (rule 2.4).
+/// After a longer time, the sender was idle.
 const TIMEOUT_MAX_NS: i64 = 1_000_000_000;
-/// A bare segment may be ahead of what was seen by this where no larger window is known.
+/// Maximum distance of a segment without data ahead of the captured data, if no larger window is
+/// known.
 const AHEAD_BYTES: u64 = 1 << 16;
-/// A receiver seen alone that repeats an ACK after longer answers a keep-alive.
+/// Maximum time between duplicate ACKs of a receiver captured alone; after longer times it answers
+/// a keep-alive.
 const REPEATS_WITHIN_NS: i64 = 1_000_000_000;
 
-/// What a frame is for its connection.
+/// Classification of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Position of its first byte in the stream, 0 for the first of all.
+    /// Position of its first byte in the stream, from 0.
     pub position: i64,
-    /// New, overtaken, sent again, a copy.
+    /// Class of the segment.
     pub judgement: Judgement,
-    /// Why it was sent again, if it was.
+    /// Kind of the retransmission, if it is one.
     pub kind: Option<Kind>,
 }
 
-/// Counters of what was sent.
+/// Counters of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
     /// Packets with payload.
     pub data_packets: u64,
-    /// Their payload, repeated bytes too.
+    /// Sum of their payload, repeated bytes included.
     pub payload_bytes: u64,
-    /// Payload, each byte once.
+    /// Payload without repeated bytes.
     pub unique_bytes: u64,
-    /// Bytes acknowledged that the capture does not show.
+    /// Acknowledged bytes that are not in the capture.
     pub unseen_bytes: u64,
     /// Retransmissions by [`Kind`].
     pub retransmitted: [u64; 3],
-    /// Their payload.
+    /// Payload of the retransmissions.
     pub retransmitted_bytes: u64,
     /// Retransmissions by [`Evidence`].
     pub retransmitted_by: [u64; EVIDENCE],
-    /// Overtaken segments by [`Evidence`].
+    /// Reordered segments by [`Evidence`].
     pub reordered_by: [u64; EVIDENCE],
-    /// Packets that passed a second time.
+    /// Duplicates.
     pub copies: u64,
-    /// Packets that only ask whether the other side lives.
+    /// Keep-alive and zero-window probes.
     pub keep_alives: u64,
-    /// First data.
+    /// Time of the first data packet.
     pub first_ns: Option<i64>,
-    /// Last data.
+    /// Time of the last data packet.
     pub last_ns: Option<i64>,
     /// Largest payload.
     pub segment_max_bytes: u32,
@@ -87,39 +89,39 @@ pub(crate) struct Data {
     pub fin: bool,
     pub tsval: Option<u32>,
     pub identification: Option<u16>,
-    /// The sending host counts identifications over all its connections.
+    /// True if the sender shares one identification counter between its connections.
     pub shared_counter: bool,
-    /// More payload than a packet can hold: offload has joined segments, or not split them yet.
+    /// True if the payload exceeds a packet: offload joined segments or has not split them yet.
     pub joined: bool,
-    /// Round trip between tap and sender: the smallest and the latest smoothed; 0 if unknown.
+    /// RTT between tap and sender: minimum and smoothed; 0 if unknown.
     pub near_ns: i64,
     pub near_smoothed_ns: i64,
-    /// The receiver's window is closed.
+    /// True if the receiver's window is closed.
     pub closed: bool,
-    /// SACK is in use.
+    /// True if SACK is in use.
     pub sack: bool,
-    /// The other side has sent data since this one last did.
+    /// True if the other side has sent data since this side last did.
     pub turned: bool,
-    /// The frame was captured before, and what tells so.
+    /// Evidence that the frame was captured before.
     pub copy: Option<Evidence>,
-    /// Frames of this capture stand in it twice.
+    /// True if this capture contains frames twice.
     pub doubled: bool,
 }
 
-/// An acknowledgement.
+/// An ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ack<'a> {
     pub now_ns: i64,
     pub acknowledgement: u32,
     pub sack: &'a [(u32, u32)],
     pub tsecr: Option<u32>,
-    /// Without data, and nothing else but the acknowledgement says anything.
+    /// True for a pure ACK without a window update.
     pub bare: bool,
-    /// Nothing of the other side is in the capture.
+    /// True if the capture contains no packet of the other side.
     pub alone: bool,
 }
 
-/// What an acknowledgement was.
+/// Classification of an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Acked {
     pub duplicate: bool,
@@ -134,16 +136,16 @@ struct Passed {
     identification: u16,
 }
 
-/// A stream of bytes.
+/// State of a stream.
 #[derive(Clone, Debug)]
 pub struct Stream {
     /// Sequence number of position 0.
     origin: u32,
-    /// Behind the highest byte seen or acknowledged.
+    /// End of the highest byte seen or acknowledged.
     next: i64,
-    /// Everything before is acknowledged.
+    /// Cumulative ACK position.
     acked: i64,
-    /// An acknowledgement was seen.
+    /// True after the first ACK.
     acknowledged: bool,
     sent: Sent,
     sacked: Sacked,
@@ -151,35 +153,36 @@ pub struct Stream {
     passed: VecDeque<Passed>,
     /// Missing packets that carried none of the bytes from `next` on.
     explained: u32,
-    /// The last segment was a retransmission.
+    /// True if the last segment was a retransmission.
     resent_last: bool,
-    /// Segments of a lost tail that may still be sent again in order.
+    /// Lost tail segments whose retransmissions may still follow in order.
     tail: i64,
     recovery: Recovery,
     proofs: Proofs,
-    /// Acknowledged and not seen.
+    /// Acknowledged bytes that are not in the capture.
     unseen: Unseen,
-    /// When `next` was moved last by data.
+    /// Time at which data last advanced `next`.
     moved_ns: i64,
-    /// When any packet of the sender passed last.
+    /// Time of the sender's last packet.
     heard_ns: i64,
-    /// A segment without data that was ahead of what had been seen.
+    /// Segment without data ahead of the captured data.
     ahead: Option<Seen>,
     clock: Clock,
     /// Counters.
     pub counters: Counters,
-    /// Round trips from the tap to the receiver and back.
+    /// RTT from the tap to the receiver and back.
     pub rtt: Rtt,
     /// Bytes in flight.
     pub flight: Flight,
-    /// How the receiver acknowledges.
+    /// Delayed-ACK statistics of the receiver.
     pub delayed: Delayed,
     /// Payload and unique bytes over time.
     pub rates: Rates<2>,
 }
 
 impl Stream {
-    /// A stream whose first byte has this sequence number; `acknowledged`: everything before it is.
+    /// Stream with the sequence number of its first byte; `acknowledged` is true if all earlier
+    /// bytes are acknowledged.
     pub(crate) fn new(origin: u32, acknowledged: bool) -> Self {
         Self {
             origin,
@@ -208,12 +211,12 @@ impl Stream {
         }
     }
 
-    /// Behind the highest byte seen or acknowledged.
+    /// End of the highest byte seen or acknowledged.
     pub fn next(&self) -> i64 {
         self.next
     }
 
-    /// Everything before is acknowledged.
+    /// Cumulative ACK position.
     pub fn acked(&self) -> i64 {
         self.acked
     }
@@ -223,43 +226,43 @@ impl Stream {
         self.next - self.acked - self.sacked.bytes()
     }
 
-    /// Payload that was acknowledged: everything before [`Self::acked`] but a FIN.
+    /// Acknowledged payload, without a FIN.
     pub fn acked_bytes(&self) -> u64 {
         let known = self.counters.unique_bytes + self.counters.unseen_bytes;
         (self.acked.max(0) as u64).min(known)
     }
 
-    /// Time-outs, and times that fast recovery began.
+    /// Number of time-outs and of entries into fast recovery.
     pub fn recoveries(&self) -> (u64, u64) {
         (self.recovery.timeouts, self.recovery.recoveries)
     }
 
-    /// Retransmissions that were proved needless, by [`super::proof::Proof`].
+    /// Spurious retransmissions by [`super::proof::Proof`].
     pub fn needless(&self) -> [u64; 3] {
         self.proofs.proved
     }
 
-    /// DSACKs that no retransmission explains.
+    /// DSACKs that match no retransmission.
     pub fn unexplained_dsacks(&self) -> u64 {
         self.proofs.unexplained
     }
 
-    /// Position in bytes of a sequence number, the one nearest to what is known.
+    /// Position of a sequence number, the closest to the highest byte.
     pub fn position(&self, sequence: u32) -> i64 {
         let near = self.origin.wrapping_add(self.next as u32);
         self.next + i64::from(sequence.wrapping_sub(near) as i32)
     }
 
-    /// A packet without data of the same sender: it counts identifications too.
+    /// Processes the identification of a packet without data.
     pub(crate) fn bare(&mut self, passing: &Passing) {
         if self.identify(passing.identification) > 0 && self.acked == self.next {
-            // Nothing was out that could have been lost.
+            // No data was in flight that could have been lost.
             self.identifications.jumps();
         }
         self.heard_ns = passing.now_ns;
     }
 
-    /// A packet of the sender: how many before it are missing that were not before.
+    /// Processes an identification. Returns the number of additional missing packets.
     fn identify(&mut self, identification: Option<u16>) -> u32 {
         let before = self.identifications.missing();
         if let Some(identification) = identification {
@@ -268,8 +271,8 @@ impl Stream {
         self.identifications.missing().saturating_sub(before)
     }
 
-    /// A segment without data: does it ask whether the other side lives? If it is ahead, everything
-    /// before has been sent, and has not been captured.
+    /// Processes a segment without data: detects keep-alives. If the segment is ahead, all bytes
+    /// before it were sent and are not in the capture.
     pub(crate) fn asks(
         &mut self,
         passing: &Passing,
@@ -297,13 +300,13 @@ impl Stream {
         }
     }
 
-    /// Returns the first segment behind a position that was sent only once.
+    /// First segment behind a position that was a first transmission.
     fn later(&self, start: i64) -> Option<Seen> {
         let seen = self.sent.behind(start).take(LATER_AMONG).find(|seen| !seen.resent);
         seen.copied().or_else(|| self.ahead.filter(|ahead| ahead.start > start))
     }
 
-    /// A segment passes.
+    /// Processes a segment with data or a FIN.
     pub(crate) fn data(&mut self, data: &Data) -> Option<Verdict> {
         let start = self.position(data.sequence);
         let end = start + i64::from(data.payload_bytes) + i64::from(data.fin);
@@ -311,7 +314,7 @@ impl Stream {
             return None;
         }
         if !self.acknowledged {
-            // Where nothing was acknowledged, nothing is known to be before the first byte.
+            // Without an ACK, no byte is known to precede the first.
             self.acked = self.acked.min(start);
         }
         let missing = self.identify(data.identification);
@@ -328,7 +331,7 @@ impl Stream {
                 self.explain(missing, evidence);
                 (Some(kind), true)
             }
-            // The receiver reports a copy that a link has made, but not a frame captured twice.
+            // The receiver reports a duplicate made by a link, but not a frame captured twice.
             Judgement::Copy(_) if !data.doubled => {
                 self.proofs.copied(start, end);
                 (None, false)
@@ -371,7 +374,7 @@ impl Stream {
         if let Some(evidence) = self.proofs.overtaken(start, &stamped) {
             return Judgement::Reordered(evidence);
         }
-        // Captured just behind its acknowledgement: two queues of a device, or of the capture.
+        // Captured just after its ACK: two queues of a device or of the capture.
         let glitch_ns = (self.round_trip_ns(data.near_ns) / 2).max(GLITCH_NS);
         if self.unseen.since(start).is_some_and(|at_ns| data.now_ns - at_ns < glitch_ns) {
             return Judgement::New;
@@ -390,7 +393,8 @@ impl Stream {
         )
     }
 
-    /// Beyond everything that was seen: new, unless it repeats what was lost before the tap.
+    /// Classifies a segment beyond all captured data: new, unless it retransmits data lost before
+    /// the tap.
     fn judge_next(&mut self, data: &Data, start: i64, missing: u32) -> Judgement {
         let round_trip_ns = self.round_trip_ns(data.near_ns);
         let round_trip_ns = if round_trip_ns > 0 { round_trip_ns } else { PAUSE_NS };
@@ -406,7 +410,7 @@ impl Stream {
         }
         let lost = self.lost_before(data, start, round_trip_ns, silent_ns);
         if lost > 0 {
-            // As many of the missing packets may follow in order.
+            // Retransmissions of the other missing packets may follow in order.
             self.tail = if start == self.next { lost - 1 } else { 0 };
             return Judgement::Retransmitted(Evidence::Missing);
         }
@@ -418,11 +422,12 @@ impl Stream {
         Judgement::New
     }
 
-    /// How many segments were lost before the tap, of which this is the first or last, sent again; 0 if
-    /// it is new. Lost ones have left out identifications that the hole in the stream does not explain.
-    /// Nothing behind them has told of them, so that recovery from an earlier loss, a probe (RFC 8985
-    /// §7.2) or a time-out sends them again: not before, and no later. Nothing else calls for a packet: all that was seen is
-    /// acknowledged, and it is no answer.
+    /// Number of segments lost before the tap, if this one is the first or last of their
+    /// retransmissions; 0 if it is new data. Lost segments leave gaps in the identifications that
+    /// the hole in the stream does not explain. No segment behind them has revealed the loss. They
+    /// are therefore retransmitted by an earlier recovery, a probe (RFC 8985 §7.2) or a time-out,
+    /// within the time limits of these. Nothing else causes a packet here: all captured data is
+    /// acknowledged, and the packet is no response to data.
     fn lost_before(&self, data: &Data, start: i64, round_trip_ns: i64, silent_ns: i64) -> i64 {
         let segment = i64::from(self.counters.segment_max_bytes.max(1));
         let hole = (start - self.next + segment - 1) / segment;
@@ -434,9 +439,8 @@ impl Stream {
             return 0;
         }
         let pause_ns = data.now_ns.saturating_sub(self.moved_ns);
-        // Fast recovery, which ACKs have told of, goes on after a round trip. A probe repeats the last
-        // of several after two. A single one waits for an ACK that may be delayed, as long as a
-        // time-out does.
+        // Fast recovery retransmits after an RTT. A probe repeats the last of several segments
+        // after two RTTs. A single segment waits for a delayed ACK as long as a time-out takes.
         let pause_min_ns = match start > self.next {
             _ if self.resent_last => 0,
             true => round_trip_ns,
@@ -446,7 +450,7 @@ impl Stream {
         let latest_ns = TIMEOUT_MAX_NS.saturating_add(round_trip_ns.saturating_mul(2));
         let timed = pause_ns >= soonest_ns - soonest_ns / 10 && silent_ns <= latest_ns;
         let quiet = self.acknowledged && self.acked == self.next && !data.turned;
-        // Without SACK a time-out sends everything again, and of that much is lost again.
+        // Without SACK a time-out retransmits all data, and many of these packets are lost again.
         let tells = data.sack || !self.resent_last;
         if timed && quiet && tells {
             lost
@@ -455,8 +459,8 @@ impl Stream {
         }
     }
 
-    /// A retransmission passes behind so many missing packets. Where recovery had begun, or signs of
-    /// loss had been told, it had been sent before, and one of them was that.
+    /// Processes missing packets before a retransmission. In recovery or after signs of loss, one
+    /// of them was an earlier retransmission of the same bytes.
     fn explain(&mut self, missing: u32, evidence: Evidence) {
         if evidence == Evidence::Missing {
             self.explained = self.identifications.missing();
@@ -465,7 +469,7 @@ impl Stream {
         }
     }
 
-    /// Did this very packet pass already?
+    /// Returns evidence that the same packet passed before.
     fn is_copy(&self, data: &Data) -> Option<Evidence> {
         let counted = self.identifications.counted();
         let later_stamp =
@@ -477,7 +481,7 @@ impl Stream {
                 (Some(identification), _) if counted => {
                     (one.identification == identification).then_some(Evidence::Identification)
                 }
-                // A retransmission comes at least a round trip later, with a later stamp.
+                // A retransmission comes at least an RTT later, with a later timestamp.
                 (_, Some(tsval)) if later_stamp => {
                     (one.tsval == tsval).then_some(Evidence::Timestamp)
                 }
@@ -486,7 +490,8 @@ impl Stream {
         })
     }
 
-    /// May the sender have sent a segment again so soon? Only where a loss was told, a round trip later.
+    /// Returns true if the sender may have retransmitted a segment so soon: a loss was reported an
+    /// RTT after the segment.
     pub(crate) fn calls_for(&self, sequence: u32, near_ns: i64, after_ns: i64) -> bool {
         let round_trip_ns = self.round_trip_ns(near_ns);
         let start = self.position(sequence);
@@ -496,7 +501,7 @@ impl Stream {
     }
 
     fn round_trip_ns(&self, near_ns: i64) -> i64 {
-        // At the receiver the one is next to nothing, at the sender the other.
+        // One of the two is close to 0 if the tap is at an end.
         self.rtt.min_ns.saturating_add(near_ns)
     }
 
@@ -518,7 +523,7 @@ impl Stream {
         };
         let kind = self.recovery.kind(&resent, &self.rtt);
         let counters = &mut self.counters;
-        // A FIN alone is no data packet.
+        // A FIN without payload is no data packet.
         if data.payload_bytes > 0 {
             counters.retransmitted[kind as usize] += 1;
             counters.retransmitted_by[evidence as usize] += 1;
@@ -542,7 +547,7 @@ impl Stream {
         kind
     }
 
-    /// Puts the segment where it belongs in the stream.
+    /// Inserts the segment into the stream.
     fn keep(&mut self, data: &Data, start: i64, end: i64, resent: bool) {
         let seen = Seen {
             start: start.max(self.acked),
@@ -606,15 +611,16 @@ impl Stream {
         });
     }
 
-    /// The other side acknowledges. Adds to `proved` the numbers of frames that it shows to have been
-    /// needless.
+    /// Processes an ACK of the other side. Appends the numbers of frames that it proves spurious to
+    /// `proved`.
     pub(crate) fn ack(&mut self, ack: &Ack<'_>, proved: &mut Vec<u64>) -> Acked {
         let position = self.position(ack.acknowledgement);
         if (position - self.next).abs() > STEP_MAX {
             return Acked::default();
         }
         if !self.acknowledged {
-            // It tells where what is not acknowledged begins, before the first byte seen perhaps.
+            // The ACK reveals the first unacknowledged byte, which may precede the first captured
+            // one.
             self.acked = self.acked.min(position);
         }
         let dsack = !ack.sack.is_empty() && self.sack(ack.sack, position, proved);
@@ -629,8 +635,8 @@ impl Stream {
         Acked { duplicate, dsack }
     }
 
-    /// RFC 2018 §3, RFC 2883 §4: a first block that is acknowledged, or lies within the second, tells
-    /// of bytes that arrived twice.
+    /// Processes SACK blocks (RFC 2018 §3). A first block that is acknowledged or lies within the
+    /// second is a DSACK (RFC 2883 §4). Returns true for a DSACK.
     fn sack(&mut self, blocks: &[(u32, u32)], acked: i64, proved: &mut Vec<u64>) -> bool {
         let block = |at: usize| {
             blocks.get(at).map(|block| (self.position(block.0), self.position(block.1)))
@@ -640,7 +646,7 @@ impl Stream {
         let dsack = first.1 <= acked || within;
         for block in blocks.iter().skip(usize::from(dsack)) {
             let (start, end) = (self.position(block.0), self.position(block.1));
-            // More than was sent cannot have arrived.
+            // A block beyond the sent data is invalid.
             if end <= self.next {
                 self.sacked.add(start.max(acked).max(self.acked), end);
                 self.recovery.sacked(end);
@@ -680,7 +686,7 @@ impl Stream {
                 self.rtt.add(ack.now_ns - seen.first_ns);
             }
         }
-        // What waited behind a hole says nothing of the path.
+        // An ACK delayed by a hole does not measure the path.
         if let Some(latest) = latest.filter(|_| self.recovery.is_open()) {
             self.rtt.smooth(latest);
         }

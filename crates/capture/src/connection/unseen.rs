@@ -1,28 +1,27 @@
-//! Bytes that were acknowledged and that the capture has not shown: it missed them, or shows them only
-//! behind their acknowledgement.
+//! Bytes that were acknowledged before the capture contains them: the capture missed them, or
+//! recorded them after their ACK.
 
 use std::collections::VecDeque;
 
-/// Ranges that are remembered.
+/// Maximum number of ranges.
 const RANGES_MAX: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
 struct Range {
     start: i64,
     end: i64,
-    /// When the acknowledgement passed.
+    /// Time of the acknowledgement.
     at_ns: i64,
 }
 
-/// The latest ranges, oldest first.
+/// Most recent ranges, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unseen {
     ranges: VecDeque<Range>,
 }
 
 impl Unseen {
-    /// Bytes from `start` to `end` were acknowledged unseen; nothing, if that is no range. How many
-    /// they are.
+    /// Adds acknowledged, unseen bytes; an empty range is ignored. Returns their number.
     pub(crate) fn add(&mut self, start: i64, end: i64, at_ns: i64) -> u64 {
         if start >= end {
             return 0;
@@ -34,18 +33,18 @@ impl Unseen {
         (end - start) as u64
     }
 
-    /// Since when a position is acknowledged and unseen.
+    /// Time of the acknowledgement of a position, if the position is unseen.
     pub(crate) fn since(&self, position: i64) -> Option<i64> {
         let holds = |range: &&Range| range.start <= position && position < range.end;
         self.ranges.iter().find(holds).map(|range| range.at_ns)
     }
 
-    /// Is any of these bytes among them?
+    /// Returns true if any byte of the range is unseen.
     pub(crate) fn touches(&self, start: i64, end: i64) -> bool {
         self.ranges.iter().any(|range| range.start < end && start < range.end)
     }
 
-    /// Bytes pass: how many of them had not been seen.
+    /// Removes bytes that now appear. Returns the number of them that were unseen.
     pub(crate) fn appear(&mut self, start: i64, end: i64) -> u64 {
         let mut found = 0;
         for range in &mut self.ranges {
@@ -54,7 +53,7 @@ impl Unseen {
                 continue;
             }
             found += (to - from) as u64;
-            // Of what is left in front and behind, the larger part is remembered.
+            // A range keeps only the larger part, before or after the bytes.
             if from - range.start >= range.end - to {
                 range.end = from;
             } else {

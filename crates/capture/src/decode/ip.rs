@@ -4,7 +4,7 @@ use super::{short, word, Address};
 
 pub(super) const IPV4: u16 = 0x0800;
 pub(super) const IPV6: u16 = 0x86dd;
-/// More extension headers are not looked through.
+/// Maximum number of IPv6 extension headers decoded.
 const EXTENSIONS_MAX: usize = 16;
 
 /// A fragment of an IP packet.
@@ -12,34 +12,34 @@ const EXTENSIONS_MAX: usize = 16;
 pub struct Fragment {
     /// Identification.
     pub identification: u32,
-    /// Offset of what it carries.
+    /// Offset of the payload in the original packet.
     pub offset_bytes: u32,
-    /// Not the last.
+    /// True unless this is the last fragment.
     pub more: bool,
-    /// Bytes it carries.
+    /// Length of the payload.
     pub bytes: u32,
-    /// All of them are in the capture.
+    /// True if the capture contains all bytes of the fragment.
     pub complete: bool,
 }
 
 /// An IP packet of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpPacket<'a> {
-    /// From.
+    /// Source address.
     pub source: Address,
-    /// To.
+    /// Destination address.
     pub destination: Address,
     /// Protocol above IP.
     pub protocol: u8,
-    /// If it is a fragment.
+    /// Fragment fields, if the packet is a fragment.
     pub fragment: Option<Fragment>,
-    /// Identification of IPv4 (RFC 791 §3.1); IPv6 has none outside fragments.
+    /// IPv4 identification (RFC 791 §3.1); IPv6 has none outside fragments.
     pub identification: Option<u16>,
-    /// Codepoint (upper six bits) and ECN field (lower two, RFC 3168 §5; 3: congestion experienced).
+    /// DSCP (upper six bits) and ECN field (lower two, RFC 3168 §5; 3: congestion experienced).
     pub tos: u8,
-    /// What was kept of what it carries, without padding.
+    /// Captured bytes of the payload, without link-layer padding.
     pub above: &'a [u8],
-    /// Length of what it carries.
+    /// Length of the payload on the wire.
     pub above_bytes: u32,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn v4(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
     }
     let total = u32::from(u16::from_be_bytes([header[2], header[3]]));
     let field = u16::from_be_bytes([header[6], header[7]]);
-    // Segmentation offload leaves 0 where the length does not fit.
+    // Segmentation offload sets the length to 0 if it exceeds 16 bits.
     let total = if total == 0 { original_bytes } else { total };
     let above_bytes = total.saturating_sub(header_bytes as u32);
     let above = packet.get(header_bytes..).unwrap_or(&[]);
@@ -84,7 +84,7 @@ pub(super) fn v6(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
         return None;
     }
     let carried = u32::from(u16::from_be_bytes([header[4], header[5]]));
-    // As with IPv4; a jumbogram's option (RFC 2675) says what the frame's length says too.
+    // As with IPv4. For jumbograms (RFC 2675) the length of the frame is used.
     let end = if carried == 0 { original_bytes } else { carried + 40 };
     let mut protocol = header[6];
     let mut fragment = None;

@@ -1,17 +1,17 @@
-//! Headers below IP: each function says what comes next, and how long its own header is.
+//! Headers below IP. Each function returns the next header and the length of its own header.
 
 use super::ip::{IPV4, IPV6};
 use super::{short, word, Layer, LinkType, Skipped};
 
-/// Protocol of the next header, and its offset.
+/// Next header and its offset.
 pub(super) type Next = Result<(Layer, usize), Skipped>;
 
-/// Labels of MPLS on one another.
+/// Maximum number of stacked MPLS labels.
 const LABELS_MAX: usize = 16;
-/// Attributes of NFLOG before the packet.
+/// Maximum number of NFLOG attributes before the packet.
 const ATTRIBUTES_MAX: usize = 64;
 const NFLOG_PAYLOAD: u16 = 9;
-/// Kinds of hardware (ARPHRD_) of Linux cooked captures, whose payload begins with another header.
+/// ARPHRD_ types of Linux cooked captures with another header before IP.
 const HARDWARE_80211: u16 = 801;
 const HARDWARE_RADIOTAP: u16 = 803;
 const HARDWARE_NETLINK: u16 = 824;
@@ -20,7 +20,7 @@ fn little(bytes: &[u8], at: usize) -> Option<u16> {
     short(bytes, at).map(u16::swap_bytes)
 }
 
-/// The first header of a frame.
+/// Decodes the first header of a frame.
 pub(super) fn by_type(link: LinkType, bytes: &[u8]) -> Next {
     let wlan = Layer::Wlan { padded: false };
     Ok(match link.0 {
@@ -61,7 +61,7 @@ pub(super) fn by_type(link: LinkType, bytes: &[u8]) -> Next {
     })
 }
 
-/// Linux cooked captures: kind of hardware and protocol are at `at`.
+/// Decodes a Linux cooked header; `at` holds the offsets of ARPHRD_ type and protocol.
 fn cooked(bytes: &[u8], at: [usize; 2], header_bytes: usize) -> Next {
     let [hardware, protocol] = at.map(|at| short(bytes, at));
     let (hardware, protocol) = hardware.zip(protocol).ok_or(Skipped::CUT)?;
@@ -76,7 +76,7 @@ fn cooked(bytes: &[u8], at: [usize; 2], header_bytes: usize) -> Next {
     })
 }
 
-/// Length of a Prism or AVS header: both say it, the former in the byte order of who wrote it.
+/// Length of a Prism or AVS header. A Prism length is in the byte order of the capturing host.
 fn prism(bytes: &[u8]) -> Option<usize> {
     let (kind, length) = (word(bytes, 0)?, word(bytes, 4)?);
     let avs = kind & 0xffff_f000 == 0x8021_1000;
@@ -84,7 +84,7 @@ fn prism(bytes: &[u8]) -> Option<usize> {
     (length < 1 << 16).then_some(length as usize)
 }
 
-/// NFLOG: attributes in the byte order of who wrote them; one is the packet.
+/// Finds the packet among the attributes of NFLOG, which are in the capturing host's byte order.
 fn nflog(bytes: &[u8]) -> Next {
     let mut at = 4;
     for _ in 0..ATTRIBUTES_MAX {
@@ -103,12 +103,12 @@ fn nflog(bytes: &[u8]) -> Next {
     Err(Skipped::Named("NFLOG without a packet"))
 }
 
-/// Protocol that an EtherType names; numbers up to 1500 are lengths.
+/// Decodes an EtherType; values up to 1500 are lengths.
 pub(super) fn by_ethertype(number: u16, bytes: &[u8]) -> Next {
     Ok(match number {
         IPV4 => (Layer::Ipv4, 0),
         IPV6 => (Layer::Ipv6, 0),
-        // VLAN tags: IEEE 802.1Q, 802.1ad, and two that are older.
+        // VLAN tags: IEEE 802.1Q, 802.1ad, and two older tags.
         0x8100 | 0x88a8 | 0x9100 | 0x9200 => (Layer::Type(short(bytes, 2).ok_or(Skipped::CUT)?), 4),
         0x8847 | 0x8848 => (Layer::Mpls, 0),
         0x8864 => (Layer::Pppoe, 0),
@@ -121,14 +121,14 @@ pub(super) fn by_ethertype(number: u16, bytes: &[u8]) -> Next {
     })
 }
 
-/// IEEE 802.2, with SNAP where it is (RFC 1042).
+/// Decodes IEEE 802.2 with optional SNAP (RFC 1042).
 pub(super) fn llc(bytes: &[u8]) -> Next {
     let &[destination, source, control] = bytes.first_chunk().ok_or(Skipped::CUT)?;
     match (destination, source, control) {
         (0xaa, 0xaa, 3) => {
             let (organisation, kind) = word(bytes, 2).zip(short(bytes, 6)).ok_or(Skipped::CUT)?;
             match (organisation & 0xff_ffff, kind) {
-                // RFC 1042, and IEEE 802.1H for what the former does not carry.
+                // RFC 1042, and IEEE 802.1H for protocols that RFC 1042 cannot carry.
                 (0 | 0x00_00f8, 1501..) => Ok((Layer::Type(kind), 8)),
                 (0x00_000c, 0x2000) => Err(Skipped::Named("CDP")),
                 (0x00_000c, 0x010b) => Err(Skipped::Named("spanning tree")),
@@ -141,7 +141,7 @@ pub(super) fn llc(bytes: &[u8]) -> Next {
     }
 }
 
-/// PPP (RFC 1661, 1662); address and control, and a byte of the protocol, may be left out.
+/// Decodes PPP (RFC 1661, 1662). Address, control and one protocol byte may be omitted.
 pub(super) fn ppp(bytes: &[u8]) -> Next {
     let mut at = if bytes.starts_with(&[0xff, 3]) { 2 } else { 0 };
     let first = u16::from(*bytes.get(at).ok_or(Skipped::CUT)?);
@@ -160,7 +160,7 @@ pub(super) fn ppp(bytes: &[u8]) -> Next {
     }
 }
 
-/// PPP, or Cisco's HDLC, which begins with another address.
+/// Decodes PPP or Cisco HDLC, which start with different addresses.
 pub(super) fn serial(bytes: &[u8]) -> Next {
     match bytes {
         [0x0f | 0x8f, 0, 0x80, 0x35, ..] => Err(Skipped::Named("Cisco HDLC keep-alives")),
@@ -169,7 +169,7 @@ pub(super) fn serial(bytes: &[u8]) -> Next {
     }
 }
 
-/// PPPoE (RFC 2516).
+/// Decodes PPPoE (RFC 2516).
 pub(super) fn pppoe(bytes: &[u8]) -> Next {
     match bytes.get(1).ok_or(Skipped::CUT)? {
         0 => Ok((Layer::Ppp, 6)),
@@ -177,8 +177,8 @@ pub(super) fn pppoe(bytes: &[u8]) -> Next {
     }
 }
 
-/// MPLS (RFC 3032). Nothing names the payload: an IP packet is told by its header, a pseudowire of
-/// Ethernet (RFC 4448), with or without a control word, by that of the frame.
+/// Decodes MPLS (RFC 3032). No field names the payload: IP is recognised by its header, an Ethernet
+/// pseudowire (RFC 4448, with or without control word) by the Ethernet header.
 pub(super) fn mpls(bytes: &[u8]) -> Next {
     let labels = bytes.chunks_exact(4).take(LABELS_MAX);
     let last = labels.clone().position(|label| label[2] & 1 == 1).ok_or(Skipped::CUT)?;
@@ -205,7 +205,7 @@ fn is_ipv6(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|first| first >> 4 == 6) && bytes.len() >= 40
 }
 
-/// Is this an Ethernet frame with something known in it?
+/// Returns true for an Ethernet frame with a known payload.
 fn is_ethernet(frame: &[u8]) -> bool {
     let Some(inside) = frame.get(14..) else { return false };
     match short(frame, 12) {

@@ -1,5 +1,7 @@
-//! The headers of a frame, from the link layer to the innermost IP packet: what the frame begins with
-//! ([`link`](self::link)), IP, and the tunnels that lie between ([`Outer`]).
+//! Headers of a frame, from the link layer to the innermost IP packet: link layers
+//! ([`link`](self::link)), IP, and tunnels between them ([`Outer`]).
+//!
+//! Only this module reads headers of captured frames. Every loop over headers is bounded.
 //!
 //! All that reads headers of captured frames is here. Every loop over headers is bounded.
 
@@ -18,7 +20,7 @@ pub use names::Skipped;
 pub(crate) use tunnel::Identity;
 pub use tunnel::{Outer, Tunnel};
 
-/// What a frame begins with: a LINKTYPE_ number of the pcap formats.
+/// Link type: a LINKTYPE_ number of the pcap formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkType(pub u16);
 
@@ -28,13 +30,13 @@ impl LinkType {
     /// IP without a link layer.
     pub const RAW: Self = Self(101);
 
-    /// Link types of snoop files that pcap has no number for begin here (LINKTYPE_ numbers end far below).
+    /// First link type for snoop files without a pcap number; LINKTYPE_ numbers are far smaller.
     pub(crate) const SNOOP_UNKNOWN: u16 = 0xff00;
 
-    /// Stands for link types beyond those that are counted one by one.
+    /// Placeholder for link types beyond the maximum number counted separately.
     pub const MIXED: Self = Self(u16::MAX);
 
-    /// By its number.
+    /// Link type with this number.
     pub fn of(number: u16) -> Self {
         Self(number)
     }
@@ -58,47 +60,47 @@ impl fmt::Display for Address {
     }
 }
 
-/// Protocol numbers of IP.
+/// IP protocol number of TCP.
 pub const TCP: u8 = 6;
-/// See [`TCP`].
+/// IP protocol number of UDP.
 pub const UDP: u8 = 17;
 
-/// Headers between the beginning of a frame, or of a tunnel's payload, and IP. More are not read.
+/// Maximum number of headers from the start of a frame or tunnel payload to IP.
 const LAYERS_MAX: usize = 16;
-/// Tunnels within one another. What a further one holds is not read.
+/// Maximum depth of tunnels; deeper packets are not decoded.
 pub const TUNNELS_MAX: usize = 4;
 
-/// What lies around the innermost IP packet of a frame.
+/// Encapsulation of the innermost IP packet of a frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Around {
-    /// Tunnels, the outermost first.
+    /// Outer headers of the tunnels, outermost first.
     pub outer: Vec<Outer>,
-    /// The packet is of a tunnel too, which was not entered because of [`TUNNELS_MAX`].
+    /// True if a further tunnel was not decoded because of [`TUNNELS_MAX`].
     pub deeper: bool,
-    /// The frame is an A-MSDU (IEEE 802.11) with more packets than its first, which is read.
+    /// True if the frame is an A-MSDU (IEEE 802.11) with several packets. Only the first is read.
     pub joined: bool,
 }
 
-/// The header that comes next.
+/// Next header to decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layer {
     Link(LinkType),
     Ethernet,
-    /// Protocol number of Ethernet (EtherType).
+    /// Payload of an EtherType.
     Type(u16),
     /// IEEE 802.2.
     Llc,
     Ppp,
-    /// PPP, or Cisco's HDLC.
+    /// PPP or Cisco HDLC.
     Serial,
     Pppoe,
     Mpls,
     Wlan {
         padded: bool,
     },
-    /// The first packet of an A-MSDU.
+    /// First packet of an A-MSDU.
     Joined,
-    /// IP of the version that its first byte says.
+    /// IPv4 or IPv6, according to the first byte.
     Ip,
     Ipv4,
     Ipv6,
@@ -112,16 +114,17 @@ pub(crate) fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Returns the innermost IP packet of a frame of so many bytes on the wire; `None` if it carries none,
-/// or too little of it was kept.
+/// Returns the innermost IP packet of a frame with `original_bytes` on the wire; `None` if there is
+/// no IP packet or its header is truncated.
 pub fn ip_packet(link: LinkType, frame: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
     innermost(link, frame, original_bytes, &mut Around::default()).ok()
 }
 
-/// Returns the innermost IP packet of a frame of so many bytes on the wire, and what lies around it.
+/// Returns the innermost IP packet of a frame and sets its encapsulation. `original_bytes` is the
+/// frame's length on the wire.
 ///
 /// # Errors
-/// What the frame holds instead of IP.
+/// The reason why there is no readable IP packet.
 #[inline]
 pub fn innermost<'a>(
     link: LinkType,
@@ -131,7 +134,7 @@ pub fn innermost<'a>(
 ) -> Result<IpPacket<'a>, Skipped> {
     around.outer.clear();
     (around.deeper, around.joined) = (false, false);
-    // Nearly all frames.
+    // Fast path for nearly all frames.
     if link == LinkType::ETHERNET && short(frame, 12) == Some(ip::IPV4) {
         let packet = ip::v4(&frame[14..], original_bytes.saturating_sub(14));
         return match packet {
@@ -144,7 +147,7 @@ pub fn innermost<'a>(
     Ok(entered(packet, around))
 }
 
-/// The innermost packet of tunnels, of which `packet` may be the outermost.
+/// Follows tunnels from `packet` to the innermost packet.
 fn entered<'a>(mut packet: IpPacket<'a>, around: &mut Around) -> IpPacket<'a> {
     while let Some(inside) = tunnel::inside(&packet) {
         if around.outer.len() == TUNNELS_MAX {
@@ -153,7 +156,7 @@ fn entered<'a>(mut packet: IpPacket<'a>, around: &mut Around) -> IpPacket<'a> {
         }
         let payload = packet.above.get(inside.at..).unwrap_or(&[]);
         let payload_bytes = packet.above_bytes.saturating_sub(inside.at as u32);
-        // A tunnel without IP is a packet like others.
+        // A tunnel without IP counts as an ordinary packet.
         let Ok(inner) = through(inside.layer, payload, payload_bytes, around) else { break };
         around.outer.push(Outer::of(&packet, &inside));
         packet = inner;
@@ -161,7 +164,7 @@ fn entered<'a>(mut packet: IpPacket<'a>, around: &mut Around) -> IpPacket<'a> {
     packet
 }
 
-/// The IP packet behind headers of other layers.
+/// Decodes headers up to the IP packet.
 fn through<'a>(
     mut layer: Layer,
     frame: &'a [u8],
@@ -196,7 +199,7 @@ fn through<'a>(
     Err(Skipped::Named("more headers before IP than are read"))
 }
 
-/// Ports of TCP and UDP, where they are in the packet.
+/// Source and destination port of TCP and UDP, if the packet contains them.
 pub fn ports(packet: &IpPacket<'_>) -> Option<(u16, u16)> {
     let first = packet.fragment.is_none_or(|fragment| fragment.offset_bytes == 0);
     if !first || !matches!(packet.protocol, TCP | UDP) {

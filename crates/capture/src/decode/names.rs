@@ -1,20 +1,20 @@
-//! Names of what holds no IP, and of link types.
+//! Names of link types and of frames without IP.
 
 use super::LinkType;
 use std::fmt;
 
-/// What a frame holds in which no IP was found.
+/// Reason why a frame has no readable IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Skipped {
-    /// Known by a name.
+    /// Protocol with a name.
     Named(&'static str),
-    /// An EtherType that has no name here.
+    /// EtherType without a name.
     EtherType(u16),
-    /// A destination of IEEE 802.2 that has no name here.
+    /// IEEE 802.2 destination without a name.
     Llc(u8),
-    /// A protocol of PPP that has no name here.
+    /// PPP protocol without a name.
     Ppp(u16),
-    /// A link type that is not read.
+    /// Unsupported link type.
     Link(LinkType),
 }
 
@@ -22,7 +22,7 @@ impl Skipped {
     pub(super) const CUT: Self = Self::Named("cut off before IP");
     pub(super) const BAD_IPV4: Self = Self::Named("IPv4 with a header that cannot be read");
     pub(super) const BAD_IPV6: Self = Self::Named("IPv6 with a header that cannot be read");
-    /// Kinds beyond those that are counted one by one.
+    /// Placeholder for kinds beyond the maximum number counted separately.
     pub const OTHERS: Self = Self::Named("other kinds");
 
     pub(super) fn ethertype(number: u16) -> Self {

@@ -1,4 +1,4 @@
-//! Tunnels: IP packets that carry IP packets, directly or in frames.
+//! Tunnels: IP packets that carry IP packets or frames.
 
 use super::ip::IpPacket;
 use super::{ports, short, word, Address, Layer, UDP};
@@ -21,9 +21,9 @@ pub enum Tunnel {
     Pptp,
     /// NVGRE (RFC 7637).
     Nvgre,
-    /// ERSPAN of type I to III.
+    /// ERSPAN, types I to III.
     Erspan,
-    /// VXLAN (RFC 7348), also with the generic protocol extension.
+    /// VXLAN (RFC 7348), with or without the generic protocol extension.
     Vxlan,
     /// GENEVE (RFC 8926).
     Geneve,
@@ -37,7 +37,7 @@ pub enum Tunnel {
 
 #[cfg(feature = "files")]
 impl Tunnel {
-    /// Is the identifier the same in both directions?
+    /// Returns true if both directions use the same identifier.
     fn symmetric(self) -> bool {
         !matches!(self, Self::Gtp | Self::Pptp)
     }
@@ -63,22 +63,22 @@ impl fmt::Display for Tunnel {
     }
 }
 
-/// What a packet of a tunnel says of it.
+/// Outer header of a tunnelled packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outer {
     /// Kind.
     pub kind: Tunnel,
-    /// Network identifier, key, session, or endpoint identifier; where there is one.
+    /// Network identifier, key, session or endpoint identifier, if present.
     pub id: Option<u32>,
-    /// From.
+    /// Outer source address.
     pub source: Address,
-    /// To.
+    /// Outer destination address.
     pub destination: Address,
-    /// Ports, of those in UDP.
+    /// Outer UDP ports, if present.
     pub ports: Option<(u16, u16)>,
 }
 
-/// What makes two packets of one tunnel, whichever their direction.
+/// Identity of a tunnel, independent of direction.
 #[cfg(feature = "files")]
 pub(crate) type Identity = (Tunnel, Option<u32>, Address, Address);
 
@@ -93,8 +93,8 @@ impl Outer {
         }
     }
 
-    /// The same for both directions: ends in order; an identifier that each end chooses is left out, and
-    /// so are UDP's ports, of which one is a hash of the flow inside.
+    /// Identity of the tunnel, equal for both directions: addresses are sorted. Identifiers that
+    /// each end chooses are omitted, and so are UDP ports, since one is a hash of the inner flow.
     #[cfg(feature = "files")]
     pub(crate) fn identity(&self) -> Identity {
         let (one, other) = (self.source, self.destination);
@@ -113,7 +113,7 @@ impl fmt::Display for Outer {
     }
 }
 
-/// Where the payload of a tunnel begins in what an IP packet carries.
+/// Start of a tunnel's payload within the IP payload.
 #[derive(Clone, Copy)]
 pub(super) struct Inside {
     pub(super) kind: Tunnel,
@@ -122,13 +122,13 @@ pub(super) struct Inside {
     pub(super) at: usize,
 }
 
-/// Has the packet a protocol of tunnels?
+/// Returns true if the protocol may be a tunnel.
 #[inline]
 pub(super) fn may_be(packet: &IpPacket<'_>) -> bool {
     matches!(packet.protocol, UDP | 4 | 41 | 47 | 97 | 137)
 }
 
-/// Returns the tunnel of which this is a packet. Of a packet in fragments the first is looked into.
+/// Recognises the tunnel of a packet. Only the first fragment of a fragmented packet is decoded.
 pub(super) fn inside(packet: &IpPacket<'_>) -> Option<Inside> {
     if !may_be(packet) {
         return None;
@@ -152,7 +152,7 @@ pub(super) fn inside(packet: &IpPacket<'_>) -> Option<Inside> {
 
 fn in_udp(bytes: &[u8]) -> Option<Inside> {
     match short(bytes, 2)? {
-        // Linux's own port was in use before 4789 was assigned.
+        // 8472 is Linux's own port from before the assignment of 4789.
         4789 | 8472 => vxlan(bytes.get(8..)?, false),
         4790 => vxlan(bytes.get(8..)?, true),
         6081 => geneve(bytes.get(8..)?),
@@ -180,18 +180,18 @@ fn vxlan(header: &[u8], generic: bool) -> Option<Inside> {
 
 fn geneve(header: &[u8]) -> Option<Inside> {
     let (first, kind, id) = (*header.first()?, short(header, 2)?, word(header, 4)? >> 8);
-    // Version 0; the length of options is in words.
+    // Version 0. Options are counted in words of 4 bytes.
     let at = 16 + 4 * usize::from(first & 0x3f);
     let layer = Layer::Type(kind);
     (first >> 6 == 0).then_some(Inside { kind: Tunnel::Geneve, id: Some(id), layer, at })
 }
 
-/// Extension headers of GTP-U.
+/// Maximum number of GTP-U extension headers.
 const GTP_EXTENSIONS_MAX: usize = 8;
 
 fn gtp(header: &[u8]) -> Option<Inside> {
     let (flags, kind, id) = (*header.first()?, *header.get(1)?, word(header, 4)?);
-    // Version 1, and a packet of a user.
+    // Version 1, message type G-PDU.
     if flags >> 4 != 3 || kind != 255 {
         return None;
     }
@@ -216,7 +216,7 @@ const ROUTING: u16 = 0x4000;
 const KEY: u16 = 0x2000;
 const SEQUENCE: u16 = 0x1000;
 const ACKNOWLEDGEMENT: u16 = 0x0080;
-/// Smaller identifiers of NVGRE are reserved (RFC 7637 §3.3): what has one is GRE with a small key.
+/// Minimum NVGRE identifier (RFC 7637 §3.3): smaller values mean GRE with a small key.
 const NVGRE_MIN: u32 = 0x1000;
 
 fn gre(bytes: &[u8]) -> Option<Inside> {
@@ -234,7 +234,7 @@ fn gre(bytes: &[u8]) -> Option<Inside> {
     }
     if version == 1 {
         at += if flags & ACKNOWLEDGEMENT != 0 { 4 } else { 0 };
-        // The upper half of the key is the payload's length.
+        // The upper half of the key is the payload length.
         let id = key.map(|key| key & 0xffff);
         return Some(Inside { kind: Tunnel::Pptp, id, layer: Layer::Ppp, at });
     }
@@ -247,7 +247,7 @@ fn gre(bytes: &[u8]) -> Option<Inside> {
             let more = if bytes.get(at + 11)? & 1 == 1 { 8 } else { 0 };
             found(Tunnel::Erspan, session(at), Layer::Ethernet, at + 12 + more)
         }
-        // The lowest byte differs from flow to flow.
+        // The lowest byte of the key varies with the flow.
         (0x6558, Some(key)) if flags & (CHECKSUM | SEQUENCE) == 0 && key >> 8 >= NVGRE_MIN => {
             found(Tunnel::Nvgre, Some(key >> 8), Layer::Ethernet, at)
         }

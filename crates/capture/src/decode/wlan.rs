@@ -3,13 +3,13 @@
 use super::link::Next;
 use super::{short, Layer, Skipped};
 
-/// Words of flags of a radiotap header.
+/// Maximum number of presence words in a radiotap header.
 const PRESENT_MAX: usize = 32;
-/// Flags of radiotap's field of that name.
+/// Values of radiotap's flags field.
 const PADDED: u8 = 0x20;
 const BAD_CHECKSUM: u8 = 0x40;
 
-/// Radiotap: says its length, and whether the header behind it is padded.
+/// Decodes a radiotap header, which contains its length and the padding flag.
 pub(super) fn radiotap(bytes: &[u8]) -> Next {
     let length = usize::from(short(bytes, 2).ok_or(Skipped::CUT)?.swap_bytes());
     let header = bytes.get(..length).ok_or(Skipped::CUT)?;
@@ -31,7 +31,7 @@ fn flags(header: &[u8]) -> Option<u8> {
     header.get(at).copied().filter(|_| flagged)
 }
 
-/// The header of a frame.
+/// Decodes the header of an 802.11 frame.
 pub(super) fn header(bytes: &[u8], padded: bool) -> Next {
     let &[kind, flags] = bytes.first_chunk().ok_or(Skipped::CUT)?;
     let (quality, order) = (kind & 0x80 != 0, flags & 0x80 != 0);
@@ -59,10 +59,10 @@ pub(super) fn header(bytes: &[u8], padded: bool) -> Next {
     Ok((if joined { Layer::Joined } else { Layer::Llc }, length))
 }
 
-/// The first packet of an A-MSDU: addresses, length. Says whether there are more.
+/// Decodes the first packet of an A-MSDU: addresses, length. Sets `more` if others follow.
 pub(super) fn first_joined(bytes: &[u8], more: &mut bool) -> Next {
     let length = usize::from(short(bytes, 12).ok_or(Skipped::CUT)?);
-    // Behind the last one there may be a checksum.
+    // The last packet may be followed by a checksum.
     *more |= bytes.len() > (14 + length).next_multiple_of(4) + 14;
     Ok((Layer::Llc, 14))
 }
