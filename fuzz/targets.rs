@@ -1,10 +1,10 @@
-//! What is fuzzed: by libFuzzer (`fuzz_targets/`), and with the corpora by plain `cargo test`
-//! (`crates/capture/tests/corpus.rs`). Each must hold for any bytes.
+//! Fuzz targets, run by libFuzzer (`fuzz_targets/`), and with the corpora by `cargo test`
+//! (`crates/capture/tests/corpus.rs`). Their assertions must hold for any bytes.
 
-use dumbbell_capture::decode::{self, Around, TUNNELS_MAX};
-use dumbbell_capture::{CaptureFile, LinkType, Record, Segment, Survey};
+use dumbbell_capture::decode::{self, Encapsulation, TUNNELS_MAX};
+use dumbbell_capture::{CaptureFile, LinkType, Record, Survey, TcpHeader};
 
-/// Reads a file to its end; what it hands over lies within it.
+/// Reads a file to its end. Its records lie within it.
 fn read(bytes: &[u8]) {
     let Ok(mut file) = CaptureFile::open(bytes) else { return };
     let mut kept = 0;
@@ -23,7 +23,7 @@ fn read(bytes: &[u8]) {
     assert!(file.problems().len() as u64 <= file.problem_count());
 }
 
-/// The records of a pcap file: behind a header of one of the four kinds.
+/// Records of a pcap file, behind a header of one of the four kinds.
 pub(crate) fn pcap(data: &[u8]) {
     let Some((&kind, records)) = data.split_first() else { return };
     let magic: [u8; 4] = match kind % 4 {
@@ -39,44 +39,44 @@ pub(crate) fn pcap(data: &[u8]) {
     read(&bytes);
 }
 
-/// A file of any kind: pcapng, snoop, pcap and its modified form; also compressed, or nothing of these.
+/// A file of any format: pcapng, snoop, pcap and its modified form, compressed or unknown.
 pub(crate) fn pcapng(data: &[u8]) {
     read(data);
 }
 
-/// Link types of `headers`, by the first byte.
+/// Link types of the target `headers`, by the first byte.
 const LINKS: [u16; 29] = [
     0, 1, 101, 113, 276, 147, 9, 10, 50, 51, 100, 104, 105, 109, 117, 119, 127, 163, 192, 204, 219,
     228, 229, 239, 258, 108, 12, 14, 11,
 ];
 
-/// A frame: link, tunnels, IP, TCP with options.
+/// Headers of a frame: link, tunnels, IP, TCP with options.
 pub(crate) fn headers(data: &[u8]) {
     let Some((&link, frame)) = data.split_first() else { return };
     let link = LinkType::of(LINKS[usize::from(link) % LINKS.len()]);
-    let mut around = Around::default();
-    let found = decode::innermost(link, frame, frame.len() as u32, &mut around);
-    assert!(around.outer.len() <= TUNNELS_MAX);
-    assert!(!around.deeper || around.outer.len() == TUNNELS_MAX);
+    let mut encapsulation = Encapsulation::default();
+    let found = decode::innermost(link, frame, frame.len() as u32, &mut encapsulation);
+    assert!(encapsulation.outer.len() <= TUNNELS_MAX);
+    assert!(!encapsulation.too_deep || encapsulation.outer.len() == TUNNELS_MAX);
     let mut survey = Survey::default();
     let original_bytes = frame.len() as u32;
     survey.add(&Record { time_ns: None, interface: 0, link, original_bytes, data: frame });
     assert_eq!(survey.other == 1, found.is_err());
     let Ok(packet) = found else {
-        assert!(around.outer.is_empty());
+        assert!(encapsulation.outer.is_empty());
         return;
     };
-    assert!(packet.above.len() <= frame.len());
-    assert!(packet.above.len() <= packet.above_bytes as usize);
+    assert!(packet.payload.len() <= frame.len());
+    assert!(packet.payload.len() <= packet.payload_bytes as usize);
     let ports = decode::ports(&packet);
-    if let Some(segment) = Segment::of(&packet) {
-        assert_eq!(Some(segment.ports), ports);
-        assert!(segment.payload_bytes <= packet.above_bytes);
-        assert!(segment.sack_blocks().len() <= 4);
+    if let Some(header) = TcpHeader::parse(&packet) {
+        assert_eq!(Some(header.ports), ports);
+        assert!(header.payload_bytes <= packet.payload_bytes);
+        assert!(header.sack_blocks().len() <= 4);
     }
 }
 
-/// Segments of three connections, as the bytes say: each field jumps or goes on.
+/// Segments of three connections; each field continues or jumps, according to the bytes.
 pub(crate) fn analysis(data: &[u8]) {
     let mut survey = Survey::default();
     let (mut now, mut number) = (0_i64, 0_u64);
@@ -112,7 +112,7 @@ pub(crate) fn analysis(data: &[u8]) {
             identification,
             sack,
         );
-        let told = survey.add(&Record {
+        let packet = survey.add(&Record {
             time_ns: (ends & 8 == 0).then_some(now),
             interface: u32::from(ends >> 6),
             link: LinkType::of(101),
@@ -120,7 +120,7 @@ pub(crate) fn analysis(data: &[u8]) {
             data: &frame,
         });
         number += 1;
-        assert!(told.is_some());
+        assert!(packet.is_some());
     }
     assert_eq!(survey.total.packets, number);
     for (_, connection) in survey.connections.iter() {
@@ -128,13 +128,13 @@ pub(crate) fn analysis(data: &[u8]) {
             let Some(stream) = &side.stream else { continue };
             let counters = &stream.counters;
             assert!(counters.unique_bytes <= counters.payload_bytes);
-            let again: u64 = counters.retransmitted.iter().sum();
-            let overtaken: u64 = counters.reordered_by.iter().sum();
-            assert_eq!(again, counters.retransmitted_by.iter().sum::<u64>());
+            let retransmitted: u64 = counters.retransmitted.iter().sum();
+            let reordered: u64 = counters.reordered_by.iter().sum();
+            assert_eq!(retransmitted, counters.retransmitted_by.iter().sum::<u64>());
             let packets = counters.data_packets + side.fins;
-            assert!(again + overtaken + counters.copies <= packets);
+            assert!(retransmitted + reordered + counters.duplicates <= packets);
             assert!(counters.keep_alives <= side.packets);
-            assert!(stream.needless().iter().sum::<u64>() <= again);
+            assert!(stream.spurious().iter().sum::<u64>() <= retransmitted);
             assert!(stream.acked() <= stream.next());
             assert!(stream.rtt.samples == 0 || stream.rtt.min_ns <= stream.rtt.max_ns);
             assert!(stream.flight.mean_bytes().unwrap_or(0.0) <= stream.flight.max_bytes as f64);
@@ -142,7 +142,7 @@ pub(crate) fn analysis(data: &[u8]) {
     }
 }
 
-/// An IPv4 packet with a TCP header, timestamps, and SACK blocks as the bits of `sack` say.
+/// IPv4 packet with a TCP header, timestamps, and SACK blocks according to the bits of `sack`.
 fn frame(
     [connection, side, flags]: [u8; 3],
     [sequence, acknowledgement]: [u32; 2],

@@ -2,8 +2,8 @@
 //! only the first packets are kept, not the analysis.
 
 use crate::connection::stream::Verdict;
-use crate::connection::{Connection, Passing};
-use crate::segment::{Flags, Segment};
+use crate::connection::{Connection, PacketInfo};
+use crate::tcp_header::{TcpFlags, TcpHeader};
 use std::borrow::Cow;
 
 /// Maximum number of packets kept before a connection is analysed.
@@ -11,7 +11,7 @@ const EARLY_MAX: usize = 3;
 
 /// Packet without data: header fields and frame information.
 #[derive(Clone, Copy, Debug)]
-struct Early {
+struct EarlyPacket {
     now_ns: i64,
     frame: u64,
     wire_bytes: u32,
@@ -23,7 +23,7 @@ struct Early {
     window: u16,
     mss: u16,
     identification: u16,
-    flags: Flags,
+    flags: TcpFlags,
     window_scale: u8,
     bits: u16,
 }
@@ -37,15 +37,15 @@ const MALFORMED: u16 = 1 << 5;
 const IDENTIFICATION: u16 = 1 << 6;
 const CONGESTION: u16 = 1 << 7;
 const SHARED_COUNTER: u16 = 1 << 8;
-const DOUBLED: u16 = 1 << 9;
+const DUPLICATED: u16 = 1 << 9;
 
-impl Early {
+impl EarlyPacket {
     /// Returns `None` if the packet needs the full analysis.
-    fn of(side: usize, passing: &Passing, segment: &Segment) -> Option<Self> {
+    fn of(side: usize, info: &PacketInfo, segment: &TcpHeader) -> Option<Self> {
         let more = segment.payload_bytes > 0
             || segment.flags.fin()
             || segment.sack_count > 0
-            || passing.twin.is_some();
+            || info.earlier.is_some();
         let bits = [
             (side == 1, SIDE),
             (segment.mss.is_some(), MSS),
@@ -53,22 +53,22 @@ impl Early {
             (segment.sack_permitted, SACK_PERMITTED),
             (segment.timestamps.is_some(), STAMPS),
             (segment.malformed, MALFORMED),
-            (passing.identification.is_some(), IDENTIFICATION),
-            (passing.congestion, CONGESTION),
-            (passing.shared_counter, SHARED_COUNTER),
-            (passing.doubled, DOUBLED),
+            (info.identification.is_some(), IDENTIFICATION),
+            (info.congestion, CONGESTION),
+            (info.shared_counter, SHARED_COUNTER),
+            (info.duplicated, DUPLICATED),
         ];
         (!more).then_some(Self {
-            now_ns: passing.now_ns,
-            frame: passing.frame,
-            wire_bytes: passing.wire_bytes,
+            now_ns: info.now_ns,
+            frame: info.frame,
+            wire_bytes: info.wire_bytes,
             sequence: segment.sequence,
             acknowledgement: segment.acknowledgement,
             stamps: segment.timestamps.unwrap_or_default(),
             ports: segment.ports,
             window: segment.window,
             mss: segment.mss.unwrap_or_default(),
-            identification: passing.identification.unwrap_or_default(),
+            identification: info.identification.unwrap_or_default(),
             flags: segment.flags,
             window_scale: segment.window_scale.unwrap_or_default(),
             bits: bits.iter().filter(|(is, _)| *is).map(|(_, bit)| bit).sum(),
@@ -80,17 +80,17 @@ impl Early {
     }
 
     fn pass(&self, connection: &mut Connection) {
-        let passing = Passing {
+        let info = PacketInfo {
             now_ns: self.now_ns,
             frame: self.frame,
             wire_bytes: self.wire_bytes,
             identification: self.is(IDENTIFICATION).then_some(self.identification),
             shared_counter: self.is(SHARED_COUNTER),
             congestion: self.is(CONGESTION),
-            twin: None,
-            doubled: self.is(DOUBLED),
+            earlier: None,
+            duplicated: self.is(DUPLICATED),
         };
-        let segment = Segment {
+        let segment = TcpHeader {
             ports: self.ports,
             sequence: self.sequence,
             acknowledgement: self.acknowledgement,
@@ -101,27 +101,27 @@ impl Early {
             sack_permitted: self.is(SACK_PERMITTED),
             timestamps: self.is(STAMPS).then_some(self.stamps),
             malformed: self.is(MALFORMED),
-            ..Segment::default()
+            ..TcpHeader::default()
         };
         // No data, so no spurious retransmission can be proved.
-        connection.packet(usize::from(self.is(SIDE)), &passing, &segment, &mut Vec::new());
+        connection.packet(usize::from(self.is(SIDE)), &info, &segment, &mut Vec::new());
     }
 }
 
 #[derive(Debug)]
 enum State {
-    Early(Vec<Early>),
+    Early(Vec<EarlyPacket>),
     Analysed(Box<Connection>),
 }
 
 #[derive(Debug)]
-struct One {
+struct Entry {
     conversation: u32,
     interface: u32,
     state: State,
 }
 
-impl One {
+impl Entry {
     fn connection(&self) -> Cow<'_, Connection> {
         match &self.state {
             State::Analysed(connection) => Cow::Borrowed(connection),
@@ -130,7 +130,7 @@ impl One {
     }
 }
 
-fn analysed(interface: u32, packets: &[Early]) -> Connection {
+fn analysed(interface: u32, packets: &[EarlyPacket]) -> Connection {
     let mut connection = Connection::at(interface);
     packets.iter().for_each(|packet| packet.pass(&mut connection));
     connection
@@ -138,7 +138,7 @@ fn analysed(interface: u32, packets: &[Early]) -> Connection {
 
 /// Connections by number, in order of their first packets.
 #[derive(Debug, Default)]
-pub struct Connections(Vec<One>);
+pub struct Connections(Vec<Entry>);
 
 impl Connections {
     /// Number of connections.
@@ -167,7 +167,7 @@ impl Connections {
     }
 
     pub(crate) fn push(&mut self, conversation: u32, interface: u32) {
-        self.0.push(One { conversation, interface, state: State::Early(Vec::new()) });
+        self.0.push(Entry { conversation, interface, state: State::Early(Vec::new()) });
     }
 
     /// Processes a packet of a connection; `timed` is true if it has a timestamp.
@@ -175,13 +175,13 @@ impl Connections {
         &mut self,
         number: u32,
         side: usize,
-        (passing, timed): (&Passing, bool),
-        segment: &Segment,
+        (info, timed): (&PacketInfo, bool),
+        segment: &TcpHeader,
         proved: &mut Vec<u64>,
     ) -> Option<Verdict> {
-        let One { interface, state, .. } = &mut self.0[number as usize];
+        let Entry { interface, state, .. } = &mut self.0[number as usize];
         if let State::Early(packets) = state {
-            let early = Early::of(side, passing, segment).filter(|_| timed);
+            let early = EarlyPacket::of(side, info, segment).filter(|_| timed);
             if let Some(early) = early.filter(|_| packets.len() < EARLY_MAX) {
                 packets.reserve_exact(1);
                 packets.push(early);
@@ -191,6 +191,6 @@ impl Connections {
         }
         let State::Analysed(connection) = state else { return None };
         connection.timeless |= !timed;
-        connection.packet(side, passing, segment, proved)
+        connection.packet(side, info, segment, proved)
     }
 }

@@ -57,7 +57,7 @@ pub struct CaptureFile<'a> {
     input: Input<'a>,
     format: Format,
     problems: Vec<Problem>,
-    told: u64,
+    problem_count: u64,
 }
 
 /// Maximum number of problems kept; further problems are only counted.
@@ -84,7 +84,7 @@ impl<'a> CaptureFile<'a> {
             let shown = if shown.is_empty() { "nothing".to_owned() } else { shown.join(" ") };
             return Err(OpenError::Unknown(shown));
         };
-        Ok(Self { input, format, problems: Vec::new(), told: 0 })
+        Ok(Self { input, format, problems: Vec::new(), problem_count: 0 })
     }
 
     /// Passes each record to `each`, in the order of the file.
@@ -92,17 +92,17 @@ impl<'a> CaptureFile<'a> {
     /// # Errors
     /// If reading fails. All records before the failure have been passed on.
     pub fn read(&mut self, mut each: impl FnMut(&Record<'_>)) -> io::Result<()> {
-        let (problems, told) = (&mut self.problems, &mut self.told);
-        let mut tell = |offset: u64, message: String| {
-            *told += 1;
+        let (problems, problem_count) = (&mut self.problems, &mut self.problem_count);
+        let mut report = |offset: u64, message: String| {
+            *problem_count += 1;
             if problems.len() < PROBLEMS_MAX {
                 problems.push(Problem { offset, message });
             }
         };
         match &mut self.format {
-            Format::Pcap(pcap) => pcap.read(&mut self.input, &mut each, &mut tell),
-            Format::Pcapng(pcapng) => pcapng.read(&mut self.input, &mut each, &mut tell),
-            Format::Snoop(snoop) => snoop.read(&mut self.input, &mut each, &mut tell),
+            Format::Pcap(pcap) => pcap.read(&mut self.input, &mut each, &mut report),
+            Format::Pcapng(pcapng) => pcapng.read(&mut self.input, &mut each, &mut report),
+            Format::Snoop(snoop) => snoop.read(&mut self.input, &mut each, &mut report),
         }
     }
 
@@ -121,6 +121,6 @@ impl<'a> CaptureFile<'a> {
 
     /// Number of problems.
     pub fn problem_count(&self) -> u64 {
-        self.told
+        self.problem_count
     }
 }

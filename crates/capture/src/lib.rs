@@ -3,16 +3,13 @@
 //!
 //! Files are untrusted. No allocation uses a length from a file, every problem is reported with its
 //! offset, and all readable records are read.
-//!
-//! Files are hostile: nothing is allocated by a length that they give, what is wrong is told with its
-//! offset, and what can be read is read.
 
 pub mod connection;
 #[cfg(feature = "files")]
 pub mod connections;
 pub mod decode;
 #[cfg(feature = "files")]
-mod doubles;
+mod duplicates;
 #[cfg(feature = "files")]
 pub mod file;
 #[cfg(feature = "files")]
@@ -26,7 +23,8 @@ mod pcapng;
 #[cfg(feature = "files")]
 pub mod ping;
 pub mod rate;
-pub mod segment;
+#[cfg(feature = "files")]
+mod records;
 #[cfg(feature = "files")]
 pub mod sightings;
 #[cfg(feature = "files")]
@@ -36,16 +34,17 @@ mod sources;
 #[cfg(feature = "files")]
 pub mod survey;
 mod tap;
+pub mod tcp_header;
 #[cfg(feature = "files")]
 mod tunnels;
 
-pub use connection::{Connection, Passing};
+pub use connection::{Connection, PacketInfo};
 pub use decode::{Address, IpPacket, LinkType};
 #[cfg(feature = "files")]
 pub use file::{CaptureFile, Problem, Record};
-pub use segment::Segment;
 #[cfg(feature = "files")]
-pub use survey::{Conversation, Layer, Survey, Told};
+pub use survey::{Conversation, ConversationKind, Survey, TcpPacket};
 pub use tap::Taps;
+pub use tcp_header::TcpHeader;
 #[cfg(feature = "files")]
 pub use tunnels::Tallies;

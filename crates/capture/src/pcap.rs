@@ -2,8 +2,9 @@
 //! Kuznetzov's modified format with longer record headers.
 
 use crate::decode::LinkType;
-use crate::file::{Record, FRAME_BYTES_MAX};
+use crate::file::Record;
 use crate::input::Input;
+use crate::records::{self, RecordHeader};
 use std::io;
 
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
@@ -54,38 +55,22 @@ impl Pcap {
         &self,
         input: &mut Input<'_>,
         each: &mut impl FnMut(&Record<'_>),
-        tell: &mut impl FnMut(u64, String),
+        report: &mut impl FnMut(u64, String),
     ) -> io::Result<()> {
-        loop {
-            let offset = input.offset();
-            let header = input.peek(self.header_bytes)?;
-            if header.len() < self.header_bytes {
-                if !header.is_empty() {
-                    tell(
-                        offset,
-                        format!("the last record is cut off after {} bytes", header.len()),
-                    );
-                }
-                return Ok(());
-            }
+        let fraction_ns = if self.nanoseconds { 1 } else { 1000 };
+        let decode = |header: &[u8]| {
             let number = |at| word(header, at, self.big_endian);
-            let (seconds, fraction) = (number(0), number(4));
-            let (kept, original_bytes) = (number(8), number(12));
-            if kept > FRAME_BYTES_MAX {
-                tell(offset, format!("a record of {kept} bytes: the rest is not readable"));
-                return Ok(());
+            let kept = number(8);
+            if !records::is_plausible(kept) {
+                return Err(format!("a record of {kept} bytes"));
             }
-            let all = input.peek(self.header_bytes + kept as usize)?;
-            let data = &all[self.header_bytes.min(all.len())..];
-            if data.len() < kept as usize {
-                tell(offset, format!("the last record has {} of {kept} bytes", data.len()));
-                return Ok(());
-            }
-            let per_unit = if self.nanoseconds { 1 } else { 1000 };
-            let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * per_unit;
-            let time_ns = Some(time_ns);
-            each(&Record { time_ns, interface: 0, link: self.link, original_bytes, data });
-            input.skip(self.header_bytes as u64 + u64::from(kept))?;
-        }
+            Ok(RecordHeader {
+                kept,
+                original_bytes: number(12),
+                time_ns: i64::from(number(0)) * 1_000_000_000 + i64::from(number(4)) * fraction_ns,
+                record_bytes: self.header_bytes as u64 + u64::from(kept),
+            })
+        };
+        records::read((input, self.header_bytes), self.link, decode, each, report)
     }
 }

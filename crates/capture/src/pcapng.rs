@@ -96,14 +96,17 @@ impl Pcapng {
         &mut self,
         input: &mut Input<'_>,
         each: &mut impl FnMut(&Record<'_>),
-        tell: &mut impl FnMut(u64, String),
+        report: &mut impl FnMut(u64, String),
     ) -> io::Result<()> {
         loop {
             let offset = input.offset();
             let begin = input.peek(12)?;
             if begin.len() < 12 {
                 if !begin.is_empty() {
-                    tell(offset, format!("the last block is cut off after {} bytes", begin.len()));
+                    report(
+                        offset,
+                        format!("the last block is cut off after {} bytes", begin.len()),
+                    );
                 }
                 return Ok(());
             }
@@ -114,18 +117,18 @@ impl Pcapng {
                 self.interfaces.clear();
                 let fields = Fields { bytes: begin, big_endian: self.big_endian };
                 if fields.word(8) != BYTE_ORDER {
-                    tell(offset, "a section without byte order: the rest is not readable".into());
+                    report(offset, "a section without byte order: the rest is not readable".into());
                     return Ok(());
                 }
             }
             let fields = Fields { bytes: begin, big_endian: self.big_endian };
             let (kind, length) = (fields.word(0), fields.word(4));
             if length < 12 || length % 4 != 0 {
-                tell(offset, format!("a block of {length} bytes: the rest is not readable"));
+                report(offset, format!("a block of {length} bytes: the rest is not readable"));
                 return Ok(());
             }
             if length > BLOCK_BYTES_MAX {
-                tell(offset, format!("a block of {length} bytes is skipped"));
+                report(offset, format!("a block of {length} bytes is skipped"));
                 if input.skip(u64::from(length))? < u64::from(length) {
                     return Ok(());
                 }
@@ -134,16 +137,16 @@ impl Pcapng {
             let block = input.peek(length as usize)?;
             if block.len() < length as usize {
                 let there = block.len();
-                tell(offset, format!("the last block has {there} of {length} bytes"));
+                report(offset, format!("the last block has {there} of {length} bytes"));
                 return Ok(());
             }
             let body = &block[8..block.len() - 4];
             let fields = Fields { bytes: body, big_endian: self.big_endian };
-            let again = Fields { bytes: &block[block.len() - 4..], ..fields };
-            if again.word(0) != length {
-                tell(offset, "a block's two lengths differ; the first is taken".into());
+            let trailer = Fields { bytes: &block[block.len() - 4..], ..fields };
+            if trailer.word(0) != length {
+                report(offset, "a block's two lengths differ; the first is taken".into());
             }
-            self.block(kind, fields, offset, each, tell);
+            self.block(kind, fields, offset, each, report);
             input.skip(u64::from(length))?;
         }
     }
@@ -167,7 +170,7 @@ impl Pcapng {
         fields: Fields<'_>,
         offset: u64,
         each: &mut impl FnMut(&Record<'_>),
-        tell: &mut impl FnMut(u64, String),
+        report: &mut impl FnMut(u64, String),
     ) {
         let (number, high, low, kept, original_bytes, at) = match kind {
             INTERFACE_DESCRIPTION => {
@@ -175,7 +178,7 @@ impl Pcapng {
                     self.interfaces.push(interface(fields));
                     self.name(fields);
                 } else {
-                    tell(offset, "more interfaces than are read".into());
+                    report(offset, "more interfaces than are read".into());
                 }
                 return;
             }
@@ -196,12 +199,12 @@ impl Pcapng {
             _ => return,
         };
         let Some(interface) = self.interfaces.get(number as usize) else {
-            tell(offset, format!("a packet of interface {number}, which is not declared"));
+            report(offset, format!("a packet of interface {number}, which is not declared"));
             return;
         };
         let end = at + kept as usize;
         let Some(data) = fields.bytes.get(at..end) else {
-            tell(offset, format!("a packet says {kept} bytes, more than its block"));
+            report(offset, format!("a packet says {kept} bytes, more than its block"));
             return;
         };
         let stamp = u64::from(high) << 32 | u64::from(low);

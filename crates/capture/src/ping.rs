@@ -1,6 +1,6 @@
 //! Echo requests and replies (RFC 792, RFC 4443) per interface: distribution over paths and RTT.
 
-use crate::decode::{word, Address, IpPacket};
+use crate::decode::{be32, Address, IpPacket};
 use std::collections::BTreeMap;
 
 const ICMP: u8 = 1;
@@ -45,13 +45,13 @@ impl Pings {
 
     pub(crate) fn add(&mut self, interface: u32, now_ns: i64, packet: &IpPacket<'_>) {
         let whole = packet.fragment.is_none_or(|fragment| fragment.offset_bytes == 0);
-        let kind = packet.above.first().filter(|_| whole);
+        let kind = packet.payload.first().filter(|_| whole);
         let request = match (packet.protocol, kind) {
             (ICMP, Some(8)) | (ICMP6, Some(128)) => true,
             (ICMP, Some(0)) | (ICMP6, Some(129)) => false,
             _ => return,
         };
-        let Some(numbers) = word(packet.above, 4) else { return };
+        let Some(numbers) = be32(packet.payload, 4) else { return };
         let (identifier, sequence) = ((numbers >> 16) as u16, numbers as u16);
         let (from, to) = (packet.source, packet.destination);
         let (asker, asked) = if request { (from, to) } else { (to, from) };

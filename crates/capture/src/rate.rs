@@ -1,5 +1,5 @@
 //! Amounts over time in a bounded number of bins. When the time exceeds the bins, pairs of bins are
-//! merged and the width doubles.
+//! merged and the width duplicates.
 
 /// Initial bin width.
 const WIDTH_NS: i64 = 1_000_000;
@@ -20,7 +20,7 @@ impl<const N: usize> Default for Rates<N> {
 }
 
 impl<const N: usize> Rates<N> {
-    /// State with at most `bins_max` bins, at least two.
+    /// State with at max `bins_max` bins, at least two.
     pub fn new(bins_max: usize) -> Self {
         Self { start_ns: 0, width_ns: WIDTH_NS, bins_max: bins_max.max(2), bins: Vec::new() }
     }
@@ -31,7 +31,7 @@ impl<const N: usize> Rates<N> {
             self.start_ns = now_ns;
         }
         while now_ns < self.start_ns {
-            self.begin_earlier(now_ns);
+            self.extend_back(now_ns);
         }
         let since_ns = now_ns.saturating_sub(self.start_ns);
         while since_ns / self.width_ns >= self.bins_max as i64 {
@@ -46,8 +46,8 @@ impl<const N: usize> Rates<N> {
         }
     }
 
-    /// Inserts bins before the first, or doubles the width if there are too many.
-    fn begin_earlier(&mut self, now_ns: i64) {
+    /// Inserts bins before the first, or duplicates the width if there are too many.
+    fn extend_back(&mut self, now_ns: i64) {
         let before_ns = self.start_ns.saturating_sub(now_ns);
         let bins = before_ns / self.width_ns + i64::from(before_ns % self.width_ns > 0);
         if bins > (self.bins_max - self.bins.len()) as i64 {
@@ -87,9 +87,9 @@ impl<const N: usize> Rates<N> {
 }
 
 /// Interval of [`Busiest`].
-const BUSY_NS: i64 = 100_000_000;
+const INTERVAL_NS: i64 = 100_000_000;
 /// Number of intervals kept. Older timestamps are not counted.
-const STRETCHES: usize = 64;
+const INTERVALS: usize = 64;
 
 /// Maximum amount in 0.1 s, in intervals from the first timestamp, in bounded memory.
 #[derive(Clone, Debug)]
@@ -97,16 +97,16 @@ pub struct Busiest {
     first_ns: Option<i64>,
     /// Start of the current interval.
     since_ns: i64,
-    place: usize,
+    index: usize,
     /// Number of the last interval.
     latest: i64,
-    amounts: [u64; STRETCHES],
-    most: u64,
+    amounts: [u64; INTERVALS],
+    max: u64,
 }
 
 impl Default for Busiest {
     fn default() -> Self {
-        Self { first_ns: None, since_ns: 0, place: 0, latest: 0, amounts: [0; STRETCHES], most: 0 }
+        Self { first_ns: None, since_ns: 0, index: 0, latest: 0, amounts: [0; INTERVALS], max: 0 }
     }
 }
 
@@ -115,40 +115,40 @@ impl Busiest {
     #[inline]
     pub fn add(&mut self, now_ns: i64, amount: u64) {
         let since = now_ns.wrapping_sub(self.since_ns) as u64;
-        if since >= BUSY_NS as u64 || self.first_ns.is_none() {
-            self.turn(now_ns, amount);
+        if since >= INTERVAL_NS as u64 || self.first_ns.is_none() {
+            self.change_interval(now_ns, amount);
             return;
         }
-        let sum = &mut self.amounts[self.place % STRETCHES];
+        let sum = &mut self.amounts[self.index % INTERVALS];
         *sum += amount;
-        self.most = self.most.max(*sum);
+        self.max = self.max.max(*sum);
     }
 
     /// Changes to another interval and adds an amount.
     #[cold]
-    fn turn(&mut self, now_ns: i64, amount: u64) {
+    fn change_interval(&mut self, now_ns: i64, amount: u64) {
         let first_ns = *self.first_ns.get_or_insert(now_ns);
-        let stretch = now_ns.saturating_sub(first_ns).div_euclid(BUSY_NS);
-        let place = |stretch: i64| stretch.rem_euclid(STRETCHES as i64) as usize;
-        if stretch > self.latest {
-            let fresh = (stretch - self.latest).min(STRETCHES as i64);
+        let interval = now_ns.saturating_sub(first_ns).div_euclid(INTERVAL_NS);
+        let index = |interval: i64| interval.rem_euclid(INTERVALS as i64) as usize;
+        if interval > self.latest {
+            let fresh = (interval - self.latest).min(INTERVALS as i64);
             for n in 0..fresh {
-                self.amounts[place(stretch - n)] = 0;
+                self.amounts[index(interval - n)] = 0;
             }
-            self.latest = stretch;
-        } else if stretch <= self.latest - STRETCHES as i64 {
+            self.latest = interval;
+        } else if interval <= self.latest - INTERVALS as i64 {
             return;
         }
-        self.place = place(stretch);
-        self.since_ns = first_ns.saturating_add(stretch.saturating_mul(BUSY_NS));
-        let sum = &mut self.amounts[self.place];
+        self.index = index(interval);
+        self.since_ns = first_ns.saturating_add(interval.saturating_mul(INTERVAL_NS));
+        let sum = &mut self.amounts[self.index];
         *sum += amount;
-        self.most = self.most.max(*sum);
+        self.max = self.max.max(*sum);
     }
 
     /// Maximum amount in one interval.
-    pub fn most(&self) -> u64 {
-        self.most
+    pub fn max(&self) -> u64 {
+        self.max
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
         for hour in 0..10 {
             busiest.add(start + hour * 3_600_000_000_000, 10);
         }
-        assert_eq!(busiest.most(), 10);
+        assert_eq!(busiest.max(), 10);
         // Within 0.1 s, across an interval boundary, and out of order.
         let base = start + 40_000_000_000_000;
         busiest.add(base, 500);
@@ -171,13 +171,13 @@ mod tests {
         busiest.add(base + 100_000_000, 700);
         busiest.add(base + 6_000_000_000, 1);
         busiest.add(base + 50_000_000, 40);
-        assert_eq!(busiest.most(), 1040);
+        assert_eq!(busiest.max(), 1040);
         // Out of range: far in the past, and the limits of the time type.
         busiest.add(start, 5000);
         for now in [i64::MIN, i64::MAX, 0] {
             busiest.add(now, 1);
         }
-        assert_eq!(busiest.most(), 1040);
+        assert_eq!(busiest.max(), 1040);
     }
     use proptest::prelude::*;
 

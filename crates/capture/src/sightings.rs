@@ -3,7 +3,7 @@
 
 use crate::decode::{self, Address, IpPacket, TCP, UDP};
 use crate::file::Record;
-use crate::segment::Segment;
+use crate::tcp_header::TcpHeader;
 use dumbbell_model::tables::PacketRow;
 use dumbbell_packet::tcp::{Flags, Syn};
 use hashbrown::HashMap;
@@ -104,8 +104,8 @@ impl Sightings {
         }
         let (number, outward) = self.flow(&packet);
         let side = usize::from(!outward);
-        let segment = Segment::of(&packet).filter(|_| packet.protocol == TCP);
-        let transport = segment.map_or([packet.above_bytes, 0, 0, 0], |segment| {
+        let segment = TcpHeader::parse(&packet).filter(|_| packet.protocol == TCP);
+        let transport = segment.map_or([packet.payload_bytes, 0, 0, 0], |segment| {
             let stamp = segment.timestamps.map_or(0, |(value, _)| value);
             let rest = u32::from(segment.flags.0) << 16 | u32::from(segment.window);
             [segment.sequence, segment.acknowledgement, stamp, rest]
@@ -118,7 +118,7 @@ impl Sightings {
                 |f| f.identification,
             ),
             offset: packet.fragment.map_or(0, |fragment| fragment.offset_bytes),
-            bytes: packet.above_bytes,
+            bytes: packet.payload_bytes,
             transport,
         };
         let times = self.seen.entry((point, identity)).or_insert(0);
@@ -136,7 +136,7 @@ impl Sightings {
             packet_number: numbers[nth].into(),
             frame_bytes: record.original_bytes.into(),
             tos: packet.tos.into(),
-            payload_bytes: packet.above_bytes.saturating_sub(8).into(),
+            payload_bytes: packet.payload_bytes.saturating_sub(8).into(),
             ..PacketRow::default()
         };
         let row = match segment {
@@ -214,7 +214,7 @@ impl Sightings {
     }
 }
 
-fn flags(segment: &Segment) -> String {
+fn flags(segment: &TcpHeader) -> String {
     let set = segment.flags;
     let syn = if set.syn() { Syn::Opens } else { Syn::No };
     Flags { syn, fin: set.fin(), psh: set.psh(), ece: set.ece(), cwr: set.cwr() }.names()

@@ -1,8 +1,9 @@
 //! snoop (RFC 1761). All numbers are big-endian.
 
-use crate::decode::{word, LinkType};
-use crate::file::{Record, FRAME_BYTES_MAX};
+use crate::decode::{be32, LinkType};
+use crate::file::Record;
 use crate::input::Input;
+use crate::records::{self, RecordHeader};
 use std::io;
 
 const MAGIC: &[u8; 8] = b"snoop\0\0\0";
@@ -20,7 +21,7 @@ pub(crate) struct Snoop {
 impl Snoop {
     /// Parses the first bytes of a file; `None` if they are no snoop header of version 2.
     pub(crate) fn header(bytes: &[u8]) -> Option<Self> {
-        let (version, link) = word(bytes, 8).zip(word(bytes, 12))?;
+        let (version, link) = be32(bytes, 8).zip(be32(bytes, 12))?;
         let known = bytes.starts_with(MAGIC) && version == 2;
         // Data link types of RFC 1761: IEEE 802.3, Ethernet, FDDI.
         let number = match link {
@@ -35,37 +36,23 @@ impl Snoop {
         &self,
         input: &mut Input<'_>,
         each: &mut impl FnMut(&Record<'_>),
-        tell: &mut impl FnMut(u64, String),
+        report: &mut impl FnMut(u64, String),
     ) -> io::Result<()> {
-        loop {
-            let offset = input.offset();
-            let header = input.peek(RECORD_HEADER_BYTES as usize)?;
-            if header.len() < RECORD_HEADER_BYTES as usize {
-                if !header.is_empty() {
-                    let there = header.len();
-                    tell(offset, format!("the last record is cut off after {there} bytes"));
-                }
-                return Ok(());
-            }
-            let number = |at| word(header, at).unwrap_or(0);
+        let decode = |header: &[u8]| {
+            let number = |at| be32(header, at).unwrap_or(0);
             let (original_bytes, kept, length) = (number(0), number(4), number(8));
-            let (seconds, microseconds) = (number(16), number(20));
-            let whole = kept.saturating_add(RECORD_HEADER_BYTES);
-            if kept > FRAME_BYTES_MAX || length < whole || length - whole > PADDING_MAX {
-                let message = format!("a record of {length} bytes with {kept} of a frame");
-                tell(offset, format!("{message}: the rest is not readable"));
-                return Ok(());
+            let least = kept.saturating_add(RECORD_HEADER_BYTES);
+            if !records::is_plausible(kept) || length < least || length - least > PADDING_MAX {
+                return Err(format!("a record of {length} bytes with {kept} of a frame"));
             }
-            let all = input.peek(whole as usize)?;
-            let data = &all[RECORD_HEADER_BYTES as usize..];
-            if data.len() < kept as usize {
-                tell(offset, format!("the last record has {} of {kept} bytes", data.len()));
-                return Ok(());
-            }
-            let fraction_ns = i64::from(microseconds) * 1000;
-            let time_ns = Some(i64::from(seconds) * 1_000_000_000 + fraction_ns);
-            each(&Record { time_ns, interface: 0, link: self.link, original_bytes, data });
-            input.skip(u64::from(length))?;
-        }
+            let fraction_ns = i64::from(number(20)) * 1000;
+            Ok(RecordHeader {
+                kept,
+                original_bytes,
+                time_ns: i64::from(number(16)) * 1_000_000_000 + fraction_ns,
+                record_bytes: u64::from(length),
+            })
+        };
+        records::read((input, RECORD_HEADER_BYTES as usize), self.link, decode, each, report)
     }
 }

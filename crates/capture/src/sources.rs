@@ -11,15 +11,15 @@ const HOSTS_MAX: usize = 1 << 14;
 /// Maximum identification step between conversations that share a counter.
 const STEP_MAX: u16 = 1024;
 /// Steps within range per step out of range that indicate one shared counter.
-const ON_PER_ELSEWHERE: u32 = 2;
+const NEAR_PER_FAR: u32 = 2;
 
 #[derive(Clone, Copy, Debug)]
 struct Host {
     /// Identification and conversation of the last packet.
     latest: (u16, u32),
     /// Changes of conversation with an identification step within range.
-    on: u32,
-    elsewhere: u32,
+    near_steps: u32,
+    far_steps: u32,
 }
 
 /// Hosts by address.
@@ -36,7 +36,7 @@ impl Sources {
         let Some(host) = self.hosts.get_mut(&source) else {
             if !full {
                 let latest = (identification, conversation);
-                self.hosts.insert(source, Host { latest, on: 0, elsewhere: 0 });
+                self.hosts.insert(source, Host { latest, near_steps: 0, far_steps: 0 });
             }
             return full;
         };
@@ -45,13 +45,13 @@ impl Sources {
         // duplicate.
         if identification != 0 && ahead != 0 {
             if conversation != host.latest.1 {
-                let on = (1..=STEP_MAX).contains(&ahead);
-                host.on = host.on.saturating_add(u32::from(on));
-                host.elsewhere = host.elsewhere.saturating_add(u32::from(!on));
+                let near = (1..=STEP_MAX).contains(&ahead);
+                host.near_steps = host.near_steps.saturating_add(u32::from(near));
+                host.far_steps = host.far_steps.saturating_add(u32::from(!near));
             }
             host.latest = (identification, conversation);
         }
-        host.on > ON_PER_ELSEWHERE.saturating_mul(host.elsewhere)
+        host.near_steps > NEAR_PER_FAR.saturating_mul(host.far_steps)
     }
 }
 

@@ -2,16 +2,16 @@
 //! each TCP connection.
 
 use crate::connection::stream::Verdict;
-use crate::connection::Passing;
+use crate::connection::PacketInfo;
 use crate::connections::Connections;
-use crate::decode::{self, Address, Around, IpPacket, LinkType, Outer, Skipped, TCP, UDP};
-use crate::doubles::Doubles;
+use crate::decode::{self, Address, Encapsulation, IpPacket, LinkType, Outer, Skipped, TCP, UDP};
+use crate::duplicates::Duplicates;
 use crate::file::Record;
 use crate::fragments::Fragments;
 use crate::ping::Pings;
 use crate::rate::{Busiest, Rates};
-use crate::segment::{self, Segment};
 use crate::sources::Sources;
+use crate::tcp_header::{self, TcpHeader};
 use crate::tunnels::{Tallies, Tunnels};
 // For look-ups only, never iterated: results do not depend on the order.
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
@@ -19,7 +19,7 @@ use std::hash::BuildHasher;
 
 /// Kind of conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Layer {
+pub enum ConversationKind {
     /// Between two hosts.
     Ip,
     /// Between two TCP endpoints.
@@ -41,7 +41,7 @@ pub struct Counted {
 #[derive(Clone, Debug)]
 pub struct Conversation {
     /// Kind of conversation.
-    pub layer: Layer,
+    pub kind: ConversationKind,
     /// First sender and its port (0 for hosts).
     pub a: (Address, u16),
     /// Other endpoint.
@@ -83,7 +83,7 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(layer: Layer, tunnel: u32, from: (Address, u16), to: (Address, u16)) -> Self {
+    fn of(kind: ConversationKind, tunnel: u32, from: (Address, u16), to: (Address, u16)) -> Self {
         let number = |address: Address| match address {
             Address::V4(bytes) => (0, u128::from(u32::from_be_bytes(bytes))),
             Address::V6(bytes) => (1, u128::from_be_bytes(bytes)),
@@ -96,20 +96,20 @@ impl Ends {
             low: low.0,
             high: high.0,
             ports: u32::from(low.1) << 16 | u32::from(high.1),
-            kind: (tunnel << 3) | (layer as u32 * 2 + version),
+            kind: (tunnel << 3) | (kind as u32 * 2 + version),
         }
     }
 }
 
 /// A TCP packet of a record, for per-packet tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct TcpPacket {
     /// Index of its connection in [`Survey::connections`].
     pub connection: u32,
     /// Sender: `a` (0) or `b` (1).
     pub side: usize,
     /// TCP header.
-    pub segment: Segment,
+    pub header: TcpHeader,
     /// Analysis, if the packet has payload or a FIN.
     pub verdict: Option<Verdict>,
 }
@@ -128,9 +128,9 @@ pub struct Survey {
     /// Frames by link type.
     pub links: Tallies<LinkType>,
     /// Frames with tunnels beyond the maximum depth.
-    pub deeper: u64,
+    pub too_deep: u64,
     /// 802.11 frames with several packets (A-MSDU). Only the first packet is read.
-    pub joined: u64,
+    pub aggregated: u64,
     /// TCP packets with an unreadable header.
     pub unread: u64,
     /// First and last timestamp.
@@ -159,10 +159,10 @@ pub struct Survey {
     passed_over: u64,
     /// Tunnel stack of the current packet.
     tunnel: u32,
-    around: Around,
+    encapsulation: Encapsulation,
     fragments: Fragments,
     sources: Sources,
-    doubles: Doubles,
+    duplicates: Duplicates,
     now_ns: i64,
     /// Frames that the last record proved to be spurious retransmissions.
     proved: Vec<u64>,
@@ -176,8 +176,8 @@ impl Default for Survey {
             other: 0,
             skipped: Tallies::default(),
             links: Tallies::default(),
-            deeper: 0,
-            joined: 0,
+            too_deep: 0,
+            aggregated: 0,
             unread: 0,
             times_ns: None,
             lengths: [Counted::default(); LENGTH_BINS.len() + 1],
@@ -194,10 +194,10 @@ impl Default for Survey {
             tunnels: Tunnels::default(),
             passed_over: 0,
             tunnel: 0,
-            around: Around::default(),
+            encapsulation: Encapsulation::default(),
             fragments: Fragments::default(),
             sources: Sources::default(),
-            doubles: Doubles::default(),
+            duplicates: Duplicates::default(),
             now_ns: 0,
             proved: Vec::new(),
         }
@@ -206,11 +206,11 @@ impl Default for Survey {
 
 impl Survey {
     /// Processes a record. Returns the TCP packet, if it has one.
-    pub fn add(&mut self, record: &Record<'_>) -> Option<Told> {
+    pub fn add(&mut self, record: &Record<'_>) -> Option<TcpPacket> {
         self.count_frame(record);
         self.tunnel = 0;
         let (link, bytes) = (record.link, record.original_bytes);
-        let packet = match decode::innermost(link, record.data, bytes, &mut self.around) {
+        let packet = match decode::innermost(link, record.data, bytes, &mut self.encapsulation) {
             Ok(packet) => packet,
             Err(skipped) => {
                 self.other += 1;
@@ -218,11 +218,11 @@ impl Survey {
                 return None;
             }
         };
-        if !self.around.outer.is_empty() {
+        if !self.encapsulation.outer.is_empty() {
             self.enter(record);
         }
-        self.deeper += u64::from(self.around.deeper);
-        self.joined += u64::from(self.around.joined);
+        self.too_deep += u64::from(self.encapsulation.too_deep);
+        self.aggregated += u64::from(self.encapsulation.aggregated);
         let ports = decode::ports(&packet);
         // A fragmented packet counts when it is complete; otherwise the fragment with the ports
         // counts.
@@ -234,7 +234,8 @@ impl Survey {
             (TCP, Some(ports)) => self.tcp(record, &packet, ports),
             (UDP, Some((from, to))) => {
                 let (from, to) = ((packet.source, from), (packet.destination, to));
-                let (conversation, _) = self.converse(Layer::Udp, from, to, None, record);
+                let (conversation, _) =
+                    self.converse(ConversationKind::Udp, from, to, None, record);
                 self.identify(&packet, conversation);
                 None
             }
@@ -255,13 +256,13 @@ impl Survey {
 
     /// Counts the outer packets of tunnels, as tshark does.
     fn enter(&mut self, record: &Record<'_>) {
-        let outer = std::mem::take(&mut self.around.outer);
+        let outer = std::mem::take(&mut self.encapsulation.outer);
         for (depth, one) in outer.iter().enumerate() {
             let (from, to) = (one.source, one.destination);
             match one.ports {
                 Some((source, destination)) => {
                     let (from, to) = ((from, source), (to, destination));
-                    self.converse(Layer::Udp, from, to, None, record);
+                    self.converse(ConversationKind::Udp, from, to, None, record);
                 }
                 None => {
                     self.count_hosts((from, 0), (to, 0), record);
@@ -269,7 +270,7 @@ impl Survey {
             }
             self.tunnel = self.tunnels.number(&outer[..=depth]);
         }
-        self.around.outer = outer;
+        self.encapsulation.outer = outer;
     }
 
     /// Number of the last record in its file, from 1.
@@ -315,8 +316,8 @@ impl Survey {
         to: (Address, u16),
         record: &Record<'_>,
     ) -> u32 {
-        let ends = Ends::of(Layer::Ip, self.tunnel, from, to);
-        let number = self.number(ends, Layer::Ip, from, to, None);
+        let ends = Ends::of(ConversationKind::Ip, self.tunnel, from, to);
+        let number = self.number(ends, ConversationKind::Ip, from, to, None);
         self.conversations[number as usize].add(from, record);
         number
     }
@@ -325,16 +326,16 @@ impl Survey {
     /// conversation and the side.
     fn converse(
         &mut self,
-        layer: Layer,
+        kind: ConversationKind,
         from: (Address, u16),
         to: (Address, u16),
         opens: Option<u32>,
         record: &Record<'_>,
     ) -> (u32, usize) {
-        let ends = Ends::of(layer, self.tunnel, from, to);
+        let ends = Ends::of(kind, self.tunnel, from, to);
         let number = match self.last {
             Some((last, number)) if last == ends && opens.is_none() => number,
-            _ => self.number(ends, layer, from, to, opens),
+            _ => self.number(ends, kind, from, to, opens),
         };
         self.last = Some((ends, number));
         let conversation = &mut self.conversations[number as usize];
@@ -347,7 +348,7 @@ impl Survey {
     fn number(
         &mut self,
         ends: Ends,
-        layer: Layer,
+        kind: ConversationKind,
         from: (Address, u16),
         to: (Address, u16),
         opens: Option<u32>,
@@ -376,17 +377,17 @@ impl Survey {
             conversation.opened[side] = conversation.opened[side].or(opens);
             return number;
         }
-        let hosts = match layer {
-            Layer::Ip => self.conversations.len() as u32,
-            Layer::Tcp | Layer::Udp => {
+        let hosts = match kind {
+            ConversationKind::Ip => self.conversations.len() as u32,
+            ConversationKind::Tcp | ConversationKind::Udp => {
                 let (from, to) = ((from.0, 0), (to.0, 0));
-                let ends = Ends::of(Layer::Ip, self.tunnel, from, to);
-                self.number(ends, Layer::Ip, from, to, None)
+                let ends = Ends::of(ConversationKind::Ip, self.tunnel, from, to);
+                self.number(ends, ConversationKind::Ip, from, to, None)
             }
         };
         let number = self.conversations.len() as u32;
         self.conversations.push(Conversation {
-            layer,
+            kind,
             a: from,
             b: to,
             counted: [Counted::default(); 2],
@@ -420,13 +421,13 @@ impl Survey {
         record: &Record<'_>,
         packet: &IpPacket<'_>,
         (from, to): (u16, u16),
-    ) -> Option<Told> {
+    ) -> Option<TcpPacket> {
         let (from, to) = ((packet.source, from), (packet.destination, to));
         let whole = packet.fragment.is_none();
-        let opens = if whole { segment::opens(packet) } else { None };
-        let (conversation, side) = self.converse(Layer::Tcp, from, to, opens, record);
+        let opens = if whole { tcp_header::opens(packet) } else { None };
+        let (conversation, side) = self.converse(ConversationKind::Tcp, from, to, opens, record);
         let shared_counter = self.identify(packet, conversation);
-        let segment = if whole { Segment::of(packet) } else { None };
+        let segment = if whole { TcpHeader::parse(packet) } else { None };
         let Some(segment) = segment else {
             self.unread += 1;
             return None;
@@ -435,21 +436,20 @@ impl Survey {
         let of = (conversation, record.interface, side);
         let tells = segment.flags.syn() || segment.payload_bytes > 0;
         let timed = record.time_ns.is_some();
-        let twin = timed.then(|| self.doubles.add(self.now_ns, of, packet, tells)).flatten();
-        let passing = Passing {
+        let earlier = timed.then(|| self.duplicates.add(self.now_ns, of, packet, tells)).flatten();
+        let info = PacketInfo {
             now_ns: self.now_ns,
             frame: self.frame(),
             wire_bytes: record.original_bytes,
             identification: packet.identification,
             shared_counter,
-            twin,
-            doubled: self.doubles.doubled(),
+            earlier,
+            duplicated: self.duplicates.duplicated(),
             congestion: packet.tos & 3 == 3,
         };
         let proved = &mut self.proved;
-        let verdict =
-            self.connections.packet(connection, side, (&passing, timed), &segment, proved);
-        Some(Told { connection, side, segment, verdict })
+        let verdict = self.connections.packet(connection, side, (&info, timed), &segment, proved);
+        Some(TcpPacket { connection, side, header: segment, verdict })
     }
 
     /// Index of the conversation's connection at an interface.
@@ -482,7 +482,7 @@ fn spanning(times: Option<(i64, i64)>, now: i64) -> Option<(i64, i64)> {
 
 impl Conversation {
     fn ends(&self) -> Ends {
-        Ends::of(self.layer, self.tunnel, self.a, self.b)
+        Ends::of(self.kind, self.tunnel, self.a, self.b)
     }
 
     /// Counts a frame and returns its side.

@@ -1,7 +1,7 @@
 //! Analysis during a run: counters of a flow's tap, as a capture at the tap would give them.
 
-use crate::connection::{Connection, Passing};
-use crate::segment::{Flags, Segment};
+use crate::connection::{Connection, PacketInfo};
+use crate::tcp_header::{TcpFlags, TcpHeader};
 use dumbbell_model::scenario;
 use dumbbell_model::tables::{FlowRow, Int};
 use dumbbell_model::Time;
@@ -66,24 +66,24 @@ impl Tap for Taps {
             return;
         }
         self.frames += 1;
-        let passing = Passing {
+        let info = PacketInfo {
             now_ns: at.as_ns() as i64,
             frame: self.frames,
             wire_bytes: packet.frame_bytes,
             // The simulator's packet number counts like the identification of a connected socket.
             identification: Some(packet.number as u16),
             congestion: packet.tos & 3 == 3,
-            ..Passing::default()
+            ..PacketInfo::default()
         };
         self.proved.clear();
         let side = usize::from(!packet.outward);
-        tapped.connection.packet(side, &passing, &header(segment), &mut self.proved);
+        tapped.connection.packet(side, &info, &header(segment), &mut self.proved);
     }
 }
 
 /// Converts a simulator segment to a TCP header. Initial sequence numbers are -1, so streams start
 /// at 0.
-fn header(segment: &dumbbell_packet::Segment) -> Segment {
+fn header(segment: &dumbbell_packet::Segment) -> TcpHeader {
     let flags = segment.flags;
     let opens = flags.syn == Syn::Opens;
     let bits = u8::from(flags.fin)
@@ -92,16 +92,16 @@ fn header(segment: &dumbbell_packet::Segment) -> Segment {
         | u8::from(!opens) << 4
         | u8::from(flags.ece) << 6
         | u8::from(flags.cwr) << 7;
-    let mut header = Segment {
+    let mut header = TcpHeader {
         sequence: if flags.is_syn() { u32::MAX } else { segment.seq as u32 },
         acknowledgement: segment.ack as u32,
-        flags: Flags(bits),
+        flags: TcpFlags(bits),
         window: segment.window_bytes.min(u32::from(u16::MAX)) as u16,
         payload_bytes: segment.payload_bytes,
         sack_permitted: flags.is_syn(),
         timestamps: segment.timestamps.then_some((segment.tsval_ms, segment.tsecr_ms)),
         sack_count: segment.sack_count,
-        ..Segment::default()
+        ..TcpHeader::default()
     };
     for (block, range) in header.sack.iter_mut().zip(segment.sack_blocks()) {
         *block = (range.start as u32, range.end as u32);

@@ -1,11 +1,11 @@
-//! Connections packet by packet: what each is taken for, and what is counted.
+//! Connections packet by packet: classification and counters.
 
 use dumbbell_capture::connection::judge::{Evidence, Judgement};
-use dumbbell_capture::connection::recovery::Kind;
+use dumbbell_capture::connection::recovery::RetransmissionKind;
 use dumbbell_capture::connection::stream::{Stream, Verdict};
-use dumbbell_capture::connection::{Closing, Twin};
-use dumbbell_capture::segment::Flags;
-use dumbbell_capture::{Connection, Passing, Segment};
+use dumbbell_capture::connection::{Closing, EarlierCapture};
+use dumbbell_capture::tcp_header::TcpFlags;
+use dumbbell_capture::{Connection, PacketInfo, TcpHeader};
 
 const SYN: u8 = 2;
 const ACK: u8 = 16;
@@ -16,21 +16,21 @@ const MS: i64 = 1_000_000;
 const CLIENT: u32 = u32::MAX - 999;
 const SERVER: u32 = 5000;
 
-/// A connection and how to send on it. Positions count from the first byte.
+/// A connection and its next sequence numbers. Positions count from the first byte.
 struct Wire {
     connection: Connection,
     now_ms: i64,
     frame: u64,
     identifications: [u16; 2],
     sack: bool,
-    /// What the next packets echo; otherwise their own time, later than anything sent.
+    /// Timestamp echo of the next packets; by default a time later than all packets so far.
     echo: Option<u32>,
     proved: Vec<u64>,
     shared_counter: bool,
 }
 
 impl Wire {
-    /// Without handshake.
+    /// Wire without a handshake.
     fn new() -> Self {
         Self {
             connection: Connection::default(),
@@ -44,7 +44,7 @@ impl Wire {
         }
     }
 
-    /// After a handshake in which the tap is 20 ms from the client and 30 ms from the server.
+    /// Wire after a handshake. The tap is 20 ms from the client and 30 ms from the server.
     fn open(sack: bool) -> Self {
         let mut wire = Self { sack, ..Self::new() };
         wire.handshake(0, 0, SYN);
@@ -54,15 +54,15 @@ impl Wire {
     }
 
     fn handshake(&mut self, at_ms: i64, side: usize, flags: u8) {
-        let segment = Segment {
+        let segment = TcpHeader {
             sequence: [CLIENT, SERVER][side],
             acknowledgement: CLIENT.wrapping_add(1),
-            flags: Flags(flags),
+            flags: TcpFlags(flags),
             window: 1000,
             window_scale: Some(7),
             sack_permitted: self.sack,
             timestamps: Some((at_ms as u32, 0)),
-            ..Segment::default()
+            ..TcpHeader::default()
         };
         self.pass(at_ms, side, segment, None);
     }
@@ -71,20 +71,20 @@ impl Wire {
         &mut self,
         at_ms: i64,
         side: usize,
-        segment: Segment,
+        segment: TcpHeader,
         identification: Option<u16>,
     ) -> Option<Verdict> {
         self.now_ms = at_ms;
         self.frame += 1;
-        let passing = Passing {
+        let info = PacketInfo {
             now_ns: at_ms * MS,
             frame: self.frame,
             wire_bytes: 66 + segment.payload_bytes,
             identification,
             shared_counter: self.shared_counter,
-            ..Passing::default()
+            ..PacketInfo::default()
         };
-        self.connection.packet(side, &passing, &segment, &mut self.proved)
+        self.connection.packet(side, &info, &segment, &mut self.proved)
     }
 
     #[allow(clippy::too_many_arguments, reason = "the fields of a header")]
@@ -102,15 +102,15 @@ impl Wire {
         let identification = self.identifications[side];
         let initial = [CLIENT, SERVER];
         let at = |side: usize, position: i64| initial[side].wrapping_add(1 + position as u32);
-        let mut segment = Segment {
+        let mut segment = TcpHeader {
             sequence: at(side, position),
             acknowledgement: at(1 - side, ack),
-            flags: Flags(flags | ACK),
+            flags: TcpFlags(flags | ACK),
             window: 1000,
             payload_bytes: length,
             timestamps: Some((at_ms as u32, self.echo.unwrap_or(at_ms as u32))),
             sack_count: sack.len() as u8,
-            ..Segment::default()
+            ..TcpHeader::default()
         };
         for (block, (start, end)) in segment.sack.iter_mut().zip(sack) {
             *block = (at(1 - side, *start), at(1 - side, *end));
@@ -118,15 +118,15 @@ impl Wire {
         self.pass(at_ms, side, segment, Some(identification))
     }
 
-    /// Data of the client.
+    /// Sends data of the client.
     fn data(&mut self, at_ms: i64, position: i64) -> Judgement {
         let verdict = self.send(at_ms, 0, 0, position, 100, 0, &[]);
         assert_eq!(verdict.map(|verdict| verdict.position), Some(position));
         verdict.map_or(Judgement::New, |verdict| verdict.judgement)
     }
 
-    /// Data of the client that is sent again: why.
-    fn again(&mut self, at_ms: i64, position: i64) -> Option<Kind> {
+    /// Sends a retransmission of the client and returns its kind.
+    fn retransmit(&mut self, at_ms: i64, position: i64) -> Option<RetransmissionKind> {
         self.send(at_ms, 0, 0, position, 100, 0, &[]).and_then(|verdict| verdict.kind)
     }
 
@@ -161,7 +161,7 @@ fn the_handshake_gives_round_trips_unless_a_syn_was_repeated() {
 fn bytes_are_counted_once_over_the_wrap_of_sequence_numbers() {
     for mut wire in [Wire::open(true), Wire::new()] {
         for number in 0..20 {
-            // Without a handshake the first byte that is seen is the first.
+            // Without a handshake the first captured byte is the first.
             assert_eq!(wire.data(60 + number, number * 100), Judgement::New);
         }
         wire.ack(110, 2000, &[]);
@@ -182,11 +182,11 @@ fn a_window_is_scaled_where_both_announced_it_and_zero_ones_are_counted() {
     wire.data(60, 0);
     wire.ack(90, 100, &[]);
     assert_eq!(wire.connection.sides[1].window_max_bytes, 1000 << 7);
-    let zero = Segment {
+    let zero = TcpHeader {
         sequence: SERVER + 1,
         acknowledgement: CLIENT.wrapping_add(101),
-        flags: Flags(ACK),
-        ..Segment::default()
+        flags: TcpFlags(ACK),
+        ..TcpHeader::default()
     };
     wire.pass(91, 1, zero, Some(90));
     assert_eq!(wire.connection.sides[1].zero_windows, 1);
@@ -217,10 +217,10 @@ fn a_connection_closes_half_then_whole_or_is_reset() {
     wire.data(60, 0);
     wire.send(61, 0, FIN, 100, 0, 0, &[]);
     assert_eq!(wire.connection.closing, Some(Closing::Half(0)));
-    assert_eq!(wire.again(400, 0), Some(Kind::Timeout));
+    assert_eq!(wire.retransmit(400, 0), Some(RetransmissionKind::Timeout));
     wire.send(90, 1, FIN, 0, 0, 101, &[]);
     assert_eq!(wire.connection.closing, Some(Closing::Both));
-    // The FIN takes a number, but is no byte.
+    // The FIN takes a sequence number but is no byte.
     assert_eq!((wire.stream().counters.unique_bytes, wire.stream().acked_bytes()), (100, 100));
     assert_eq!(wire.stream().counters.unseen_bytes, 0);
     let mut wire = Wire::open(true);
@@ -233,7 +233,7 @@ fn a_connection_closes_half_then_whole_or_is_reset() {
 }
 
 #[test]
-fn holes_that_sack_told_of_are_filled_by_fast_retransmissions() {
+fn holes_that_sack_reported_are_filled_by_fast_retransmissions() {
     let mut wire = Wire::open(true);
     for number in [0, 1, 2, 3, 4, 5] {
         wire.data(60 + number, 100 * number);
@@ -244,13 +244,13 @@ fn holes_that_sack_told_of_are_filled_by_fast_retransmissions() {
     }
     assert_eq!(wire.connection.sides[1].duplicate_acks, 3);
     assert_eq!(wire.stream().flight.max_bytes, 600);
-    assert_eq!(wire.again(117, 100), Some(Kind::Fast));
-    // 100 to 200 and 500 to 600 are out, the rest is SACKed.
+    assert_eq!(wire.retransmit(117, 100), Some(RetransmissionKind::Fast));
+    // 100 to 200 and 500 to 600 are in flight, the rest is SACKed.
     assert_eq!(wire.stream().in_flight_bytes(), 200);
     assert_eq!(wire.stream().recoveries(), (0, 1));
-    // That is lost too: only the timer can help.
-    assert_eq!(wire.again(500, 100), Some(Kind::Timeout));
-    assert_eq!(wire.again(501, 500), Some(Kind::Timeout));
+    // The retransmission is lost, too: only the timer can help.
+    assert_eq!(wire.retransmit(500, 100), Some(RetransmissionKind::Timeout));
+    assert_eq!(wire.retransmit(501, 500), Some(RetransmissionKind::Timeout));
     wire.ack(540, 600, &[]);
     assert_eq!(wire.stream().recoveries(), (1, 1));
     assert_eq!(wire.stream().counters.retransmitted, [1, 2, 0]);
@@ -265,10 +265,10 @@ fn without_sack_three_duplicates_tell_and_there_are_no_probes() {
     for _ in 0..4 {
         wire.ack(95, 100, &[]);
     }
-    assert_eq!(wire.again(115, 100), Some(Kind::Fast));
+    assert_eq!(wire.retransmit(115, 100), Some(RetransmissionKind::Fast));
     let mut wire = Wire::open(false);
     wire.data(60, 0);
-    assert_eq!(wire.again(400, 0), Some(Kind::Timeout));
+    assert_eq!(wire.retransmit(400, 0), Some(RetransmissionKind::Timeout));
 }
 
 #[test]
@@ -276,14 +276,14 @@ fn a_tail_is_probed_once_then_times_out() {
     let mut wire = Wire::open(true);
     wire.data(60, 0);
     wire.data(61, 100);
-    assert_eq!(wire.again(180, 100), Some(Kind::Probe));
-    assert_eq!(wire.again(420, 0), Some(Kind::Timeout));
+    assert_eq!(wire.retransmit(180, 100), Some(RetransmissionKind::Probe));
+    assert_eq!(wire.retransmit(420, 0), Some(RetransmissionKind::Timeout));
 }
 
 #[test]
 fn a_lost_tail_is_known_by_the_packets_that_are_missing() {
     let mut wire = after_ten_segments();
-    // Two more are lost before the tap; both come again.
+    // Two more are lost before the tap; both are retransmitted.
     wire.identifications[0] = wire.identifications[0].wrapping_add(2);
     assert_eq!(wire.data(400, 1000), Judgement::Retransmitted(Evidence::Missing));
     assert_eq!(wire.data(401, 1100), Judgement::Retransmitted(Evidence::Missing));
@@ -293,7 +293,7 @@ fn a_lost_tail_is_known_by_the_packets_that_are_missing() {
     assert_eq!(wire.data(900, 1300), Judgement::New);
 }
 
-/// A connection that has sent ten segments, a pause between the fifth and the sixth.
+/// Wire after ten segments with a pause between the fifth and the sixth.
 fn after_ten_segments() -> Wire {
     let mut wire = Wire::open(true);
     for number in 0..10 {
@@ -306,7 +306,7 @@ fn after_ten_segments() -> Wire {
 
 #[test]
 fn a_gap_in_identifications_alone_is_no_retransmission() {
-    // Three packets are missing and the sender was idle for longer than a time-out takes.
+    // Three packets are missing, and the sender was idle for longer than a time-out.
     let mut wire = after_ten_segments();
     wire.identifications[0] = wire.identifications[0].wrapping_add(3);
     assert_eq!(wire.data(47_000, 1000), Judgement::New);
@@ -314,12 +314,12 @@ fn a_gap_in_identifications_alone_is_no_retransmission() {
     let mut wire = after_ten_segments();
     wire.identifications[0] = wire.identifications[0].wrapping_add(3);
     assert_eq!(fin(&mut wire, 47_000).and_then(|verdict| verdict.kind), None);
-    // Within a time-out, of a host that counts over all its connections.
+    // Within a time-out, from a host with a counter shared between its connections.
     let mut wire = after_ten_segments();
     wire.identifications[0] = wire.identifications[0].wrapping_add(3);
     wire.shared_counter = true;
     assert_eq!(wire.data(400, 1000), Judgement::New);
-    // The counter has not been seen to stand still while the sender paused.
+    // The counter was never observed to stand still during a pause.
     let mut wire = Wire::open(true);
     for number in 0..10 {
         wire.data(60 + number, 100 * number);
@@ -327,7 +327,7 @@ fn a_gap_in_identifications_alone_is_no_retransmission() {
     }
     wire.identifications[0] = wire.identifications[0].wrapping_add(3);
     assert_eq!(wire.data(400, 1000), Judgement::New);
-    // An ACK without data shows that others count on.
+    // An ACK without data shows that other connections use the counter.
     let mut wire = after_ten_segments();
     wire.identifications[0] = wire.identifications[0].wrapping_add(1);
     wire.send(300, 0, 0, 1000, 0, 0, &[]);
@@ -347,7 +347,7 @@ fn a_segment_larger_than_a_packet_makes_gaps_in_identifications() {
 
 #[test]
 fn identifications_that_jump_without_a_pause_tell_nothing() {
-    // Segments joined by offload count as many as they join, and each flight begins after a pause.
+    // Segments joined by offload count as one step each, and each flight begins after a pause.
     let mut wire = Wire::open(true);
     for number in 0..20 {
         wire.identifications[0] = wire.identifications[0].wrapping_add(4);
@@ -359,7 +359,7 @@ fn identifications_that_jump_without_a_pause_tell_nothing() {
 
 #[test]
 fn in_mid_connection_nothing_is_known_of_what_was_before() {
-    // The first of three was lost before the tap; nothing has been acknowledged.
+    // The first of three segments was lost before the tap, and nothing is acknowledged.
     let mut wire = Wire::new();
     for position in [100, 200, 300] {
         wire.send(position, 0, 0, position, 100, 0, &[]);
@@ -367,8 +367,8 @@ fn in_mid_connection_nothing_is_known_of_what_was_before() {
     let filled = wire.send(400, 0, 0, 0, 100, 0, &[]).map(|verdict| verdict.judgement);
     assert_eq!(filled, Some(Judgement::Retransmitted(Evidence::Identification)));
     wire.ack(420, 400, &[]);
-    assert_eq!((wire.stream().needless(), wire.stream().counters.unique_bytes), ([0; 3], 400));
-    // An acknowledgement before them tells where the stream goes on.
+    assert_eq!((wire.stream().spurious(), wire.stream().counters.unique_bytes), ([0; 3], 400));
+    // An ACK before them shows where the stream continues.
     let mut wire = Wire::new();
     wire.ack(0, 0, &[]);
     let late = wire.identifications[0].wrapping_add(1);
@@ -385,18 +385,18 @@ fn in_mid_connection_nothing_is_known_of_what_was_before() {
 fn within_a_tick_of_the_clock_the_same_stamp_is_no_copy() {
     let mut wire = Wire::new();
     for number in 0..4 {
-        let segment = Segment {
+        let segment = TcpHeader {
             sequence: 100 * number,
-            flags: Flags(ACK),
+            flags: TcpFlags(ACK),
             payload_bytes: 100,
             timestamps: Some((7, 0)),
-            ..Segment::default()
+            ..TcpHeader::default()
         };
         wire.pass(0, 0, segment, None);
         if number == 3 {
-            let lost = Segment { sequence: 100, ..segment };
-            let again = wire.pass(0, 0, lost, None).map(|verdict| verdict.judgement);
-            assert_eq!(again, Some(Judgement::Retransmitted(Evidence::SeenBefore)));
+            let lost = TcpHeader { sequence: 100, ..segment };
+            let retransmission = wire.pass(0, 0, lost, None).map(|verdict| verdict.judgement);
+            assert_eq!(retransmission, Some(Judgement::Retransmitted(Evidence::SeenBefore)));
         }
     }
 }
@@ -411,25 +411,25 @@ fn bytes_that_were_acknowledged_and_not_seen_are_counted_until_they_are() {
     }
     assert_eq!(wire.stream().counters.unseen_bytes, 800);
     assert_eq!((wire.stream().acked_bytes(), wire.stream().counters.unique_bytes), (1000, 200));
-    // One that was captured behind its acknowledgement is neither lost nor sent again.
+    // A segment captured after its ACK is neither lost nor retransmitted.
     let verdict = wire.send(90, 0, 0, 1000, 100, 0, &[]);
     assert_eq!(verdict.map(|verdict| verdict.judgement), Some(Judgement::New));
     wire.ack(91, 1200, &[]);
     assert_eq!(wire.data(91, 1100), Judgement::New);
     assert_eq!(wire.stream().counters.unseen_bytes, 800);
     assert_eq!(wire.stream().counters.unique_bytes, 400);
-    assert_eq!(wire.stream().needless(), [0; 3]);
+    assert_eq!(wire.stream().spurious(), [0; 3]);
 }
 
 #[test]
 fn probes_of_a_closed_window_are_no_data() {
     let mut wire = Wire::open(true);
     wire.data(60, 0);
-    let closed = Segment {
+    let closed = TcpHeader {
         sequence: SERVER + 1,
         acknowledgement: CLIENT.wrapping_add(101),
-        flags: Flags(ACK),
-        ..Segment::default()
+        flags: TcpFlags(ACK),
+        ..TcpHeader::default()
     };
     wire.pass(90, 1, closed, Some(90));
     for at_ms in [300, 600, 1200] {
@@ -440,7 +440,7 @@ fn probes_of_a_closed_window_are_no_data() {
     assert_eq!(wire.data(1400, 100), Judgement::New);
     assert_eq!(wire.stream().counters.keep_alives, 3);
     assert_eq!(wire.stream().counters.unique_bytes, 200);
-    // Linux asks without a byte whether the other side lives.
+    // Linux probes a peer without a byte of data.
     wire.ack(1450, 200, &[]);
     wire.send(9000, 0, 0, 199, 0, 0, &[]);
     assert_eq!(wire.stream().counters.keep_alives, 4);
@@ -452,51 +452,52 @@ fn without_acknowledgements_what_is_forgotten_was_still_seen() {
     for number in 0..1000 {
         wire.data(number, 100 * number);
     }
-    let again = wire.send(1001, 0, 0, 10_000, 100, 0, &[]).map(|verdict| verdict.judgement);
-    assert_eq!(again, Some(Judgement::Retransmitted(Evidence::SeenBefore)));
+    let retransmission =
+        wire.send(1001, 0, 0, 10_000, 100, 0, &[]).map(|verdict| verdict.judgement);
+    assert_eq!(retransmission, Some(Judgement::Retransmitted(Evidence::SeenBefore)));
     assert_eq!(wire.stream().counters.unique_bytes, 100_000);
 }
 
 #[test]
-fn dsack_and_echoes_prove_what_was_needless_and_copies_are_none() {
+fn dsack_and_echoes_prove_what_was_spurious_and_duplicates_are_not() {
     let mut wire = Wire::open(true);
     wire.data(60, 0);
     wire.data(61, 100);
-    // The same packet once more.
+    // Duplicate of the packet.
     wire.identifications[0] -= 1;
-    let copy = Segment {
+    let copy = TcpHeader {
         sequence: CLIENT.wrapping_add(101),
-        flags: Flags(ACK),
+        flags: TcpFlags(ACK),
         payload_bytes: 100,
         timestamps: Some((61, 0)),
-        ..Segment::default()
+        ..TcpHeader::default()
     };
     let identification = wire.identifications[0] + 1;
     let verdict = wire.pass(62, 0, copy, Some(identification));
     let judgement = verdict.map(|verdict| verdict.judgement);
-    assert_eq!(judgement, Some(Judgement::Copy(Evidence::Identification)));
+    assert_eq!(judgement, Some(Judgement::Duplicate(Evidence::Identification)));
     wire.identifications[0] += 1;
     wire.ack(92, 200, &[(100, 200)]);
     assert_eq!(wire.stream().unexplained_dsacks(), 1);
     assert_eq!(wire.connection.sides[1].dsacks, 1);
     assert!(wire.proved.is_empty());
-    // Sent again although it has arrived.
+    // Retransmission of data that has arrived.
     wire.data(100, 200);
-    assert_eq!(wire.again(300, 200), Some(Kind::Probe));
-    let again = wire.frame;
+    assert_eq!(wire.retransmit(300, 200), Some(RetransmissionKind::Probe));
+    let retransmission = wire.frame;
     wire.ack(310, 300, &[]);
     wire.ack(331, 300, &[(200, 300)]);
-    assert_eq!(wire.proved, [again]);
-    assert_eq!(wire.stream().needless(), [1, 0, 0]);
-    assert_eq!(wire.stream().counters.copies, 1);
-    // The acknowledgement echoes the first of the two: no DSACK is needed.
+    assert_eq!(wire.proved, [retransmission]);
+    assert_eq!(wire.stream().spurious(), [1, 0, 0]);
+    assert_eq!(wire.stream().counters.duplicates, 1);
+    // The ACK echoes the first of the two, so no DSACK is needed.
     wire.data(400, 300);
-    wire.again(600, 300);
-    let again = wire.frame;
+    wire.retransmit(600, 300);
+    let retransmission = wire.frame;
     (wire.echo, wire.proved) = (Some(400), Vec::new());
     wire.ack(610, 400, &[]);
-    assert_eq!(wire.proved, [again]);
-    assert_eq!(wire.stream().needless(), [1, 1, 0]);
+    assert_eq!(wire.proved, [retransmission]);
+    assert_eq!(wire.stream().spurious(), [1, 1, 0]);
 }
 
 #[test]
@@ -532,14 +533,15 @@ fn segments_cut_otherwise_the_second_time_are_joined() {
     wire.data(60, 0);
     wire.data(61, 100);
     wire.data(62, 300);
-    // One retransmission of what was seen, of the hole, and of new bytes.
+    // One retransmission of captured data, of the hole, and of new bytes.
     let verdict = wire.send(200, 0, 0, 150, 400, 0, &[]);
     let judgement = verdict.map(|verdict| verdict.judgement);
     assert_eq!(judgement, Some(Judgement::Retransmitted(Evidence::SeenBefore)));
     assert_eq!(wire.stream().counters.unique_bytes, 550);
     assert_eq!(wire.stream().next(), 550);
     wire.ack(240, 550, &[]);
-    // Only the first was seen once and whole, and what filled the hole and followed it.
+    // Only the first range was captured once and whole, and those that filled and followed the
+    // hole.
     assert_eq!(wire.stream().rtt.samples, 3);
 }
 
@@ -552,14 +554,14 @@ fn where_only_acknowledgements_are_seen_bytes_are_known_to_be_unseen() {
     let stream = wire.stream();
     assert_eq!((stream.counters.unseen_bytes, stream.counters.unique_bytes), (4500, 0));
     assert_eq!(stream.acked_bytes(), 4500);
-    // One that cannot be is left aside.
+    // An impossible ACK is ignored.
     wire.ack(11, 1 << 31, &[]);
     assert_eq!(wire.stream().acked(), 4500);
 }
 
 #[test]
-fn a_lost_tail_comes_again_no_sooner_than_a_probe_or_a_time_out() {
-    // One packet is missing after a round trip of 50 ms: no timer has run out.
+fn a_lost_tail_is_retransmitted_no_sooner_than_a_probe_or_a_time_out() {
+    // One packet is missing after an RTT of 50 ms: no timer has expired.
     let mut wire = after_ten_segments();
     wire.identifications[0] = wire.identifications[0].wrapping_add(1);
     assert_eq!(wire.data(200, 1000), Judgement::New);
@@ -567,81 +569,81 @@ fn a_lost_tail_comes_again_no_sooner_than_a_probe_or_a_time_out() {
     let mut wire = after_ten_segments();
     wire.identifications[0] = wire.identifications[0].wrapping_add(2);
     assert_eq!(wire.data(240, 1100), Judgement::Retransmitted(Evidence::Missing));
-    // More than were ever out cannot have been lost.
+    // More segments than were ever in flight cannot have been lost.
     let mut wire = after_ten_segments();
     wire.identifications[0] = wire.identifications[0].wrapping_add(500);
     assert_eq!(wire.data(400, 1000), Judgement::New);
 }
 
-/// The same packet of side 0 or 1 once more, so much later; without identification.
-fn again_without_identification(
+/// Passes the same packet of side 0 or 1 again after a time, without identification.
+fn repeat_without_identification(
     wire: &mut Wire,
     (at_ms, after_us): (i64, i64),
-    segment: &Segment,
-    doubled: bool,
+    segment: &TcpHeader,
+    duplicated: bool,
 ) -> Option<Judgement> {
     wire.frame += 1;
-    let passing = Passing {
+    let info = PacketInfo {
         now_ns: at_ms * MS + after_us * 1000,
         frame: wire.frame,
         wire_bytes: 166,
-        twin: Some(Twin { after_ns: after_us * 1000, identified: false, odd: true }),
-        doubled,
-        ..Passing::default()
+        earlier: Some(EarlierCapture { after_ns: after_us * 1000, identified: false, odd: true }),
+        duplicated,
+        ..PacketInfo::default()
     };
-    let verdict = wire.connection.packet(0, &passing, segment, &mut wire.proved);
+    let verdict = wire.connection.packet(0, &info, segment, &mut wire.proved);
     verdict.map(|verdict| verdict.judgement)
 }
 
 #[test]
-fn a_frame_captured_twice_is_a_copy_unless_a_loss_was_told() {
-    let data = |position: i64| Segment {
+fn a_frame_captured_twice_is_a_duplicate_unless_a_loss_was_reported() {
+    let data = |position: i64| TcpHeader {
         sequence: CLIENT.wrapping_add(1 + position as u32),
         acknowledgement: SERVER + 1,
-        flags: Flags(ACK),
+        flags: TcpFlags(ACK),
         window: 1000,
         payload_bytes: 100,
-        ..Segment::default()
+        ..TcpHeader::default()
     };
     let mut wire = Wire::open(true);
     wire.pass(60, 0, data(0), None);
-    let copy = again_without_identification(&mut wire, (60, 20), &data(0), true);
-    assert_eq!(copy, Some(Judgement::Copy(Evidence::Content)));
+    let copy = repeat_without_identification(&mut wire, (60, 20), &data(0), true);
+    assert_eq!(copy, Some(Judgement::Duplicate(Evidence::Content)));
     let counters = wire.stream().counters;
-    assert_eq!((counters.copies, counters.unique_bytes), (1, 100));
+    assert_eq!((counters.duplicates, counters.unique_bytes), (1, 100));
     wire.ack(90, 100, &[]);
-    // The frame passed once on the wire: it measures the round trip.
+    // The frame passed once on the wire, so it measures the RTT.
     assert_eq!(wire.stream().rtt.samples, 1);
-    // Where no round trip is known and the receiver has told of a hole, it is sent again.
+    // With an unknown RTT and a reported hole, the segment is a retransmission.
     let mut wire = Wire::new();
     for position in [0, 100, 200, 300] {
         wire.pass(0, 0, data(position), None);
     }
     wire.ack(0, 0, &[(100, 400)]);
-    let again = again_without_identification(&mut wire, (0, 300), &data(0), false);
-    assert_eq!(again, Some(Judgement::Retransmitted(Evidence::SeenBefore)));
+    let retransmission = repeat_without_identification(&mut wire, (0, 300), &data(0), false);
+    assert_eq!(retransmission, Some(Judgement::Retransmitted(Evidence::SeenBefore)));
 }
 
 #[test]
 fn an_acknowledgement_captured_twice_is_no_duplicate_one() {
-    let ack = Segment {
+    let ack = TcpHeader {
         sequence: CLIENT.wrapping_add(1),
         acknowledgement: SERVER + 101,
-        flags: Flags(ACK),
+        flags: TcpFlags(ACK),
         window: 1000,
-        ..Segment::default()
+        ..TcpHeader::default()
     };
-    let duplicates = |doubled| {
+    let duplicates = |duplicated| {
         let mut wire = Wire::open(true);
         wire.send(60, 1, 0, 0, 100, 0, &[]);
         wire.send(61, 1, 0, 100, 100, 0, &[]);
         wire.pass(90, 0, ack, None);
-        again_without_identification(&mut wire, (90, 20), &ack, doubled);
+        repeat_without_identification(&mut wire, (90, 20), &ack, duplicated);
         let side = &wire.connection.sides[0];
-        (side.duplicate_acks, side.copies)
+        (side.duplicate_acks, side.duplicates)
     };
     assert_eq!(duplicates(true), (0, 1));
-    // In a capture without doubled frames it is one.
+    // Without duplicated frames in the capture, it is a duplicate ACK.
     assert_eq!(duplicates(false), (1, 0));
 }
 
@@ -650,15 +652,15 @@ fn what_a_bare_segment_is_ahead_of_was_sent_before() {
     let mut wire = Wire::open(true);
     wire.data(60, 0);
     wire.ack(90, 100, &[]);
-    // Three segments were not captured; an ACK of the same sender is behind them.
+    // Three segments were not captured; an ACK of the same sender follows them.
     wire.identifications[0] = wire.identifications[0].wrapping_add(3);
     wire.send(200, 0, 0, 400, 0, 0, &[]);
     assert_eq!(wire.stream().in_flight_bytes(), 300);
     assert_eq!(wire.data(700, 100), Judgement::Retransmitted(Evidence::Identification));
     assert_eq!(wire.data(701, 200), Judgement::Retransmitted(Evidence::Identification));
-    // Beyond, data is new.
+    // Data beyond it is new.
     assert_eq!(wire.data(702, 400), Judgement::New);
-    // Captured behind the ACK although sent before it.
+    // Captured after the ACK although sent before it.
     let mut wire = Wire::open(true);
     wire.data(60, 0);
     let late = wire.identifications[0].wrapping_add(1);
@@ -666,7 +668,7 @@ fn what_a_bare_segment_is_ahead_of_was_sent_before() {
     wire.send(61, 0, 0, 200, 0, 0, &[]);
     wire.identifications[0] = late.wrapping_sub(1);
     assert_eq!(wire.data(62, 100), Judgement::Reordered(Evidence::Identification));
-    // A number beyond any window is none of this stream.
+    // A sequence number beyond any window does not belong to this stream.
     let mut wire = Wire::open(true);
     wire.data(60, 0);
     wire.send(61, 0, 0, 1 << 24, 0, 0, &[]);
@@ -691,24 +693,24 @@ fn data_counts_from_the_syn_that_was_acknowledged() {
         wire.handshake(0, 0, SYN);
         wire.handshake(30, 1, SYN | ACK);
         for (at_ms, sequence) in [(1030, 900_000_000), (3030, 3_000_000_000)] {
-            let again = Segment {
+            let repeated = TcpHeader {
                 sequence,
                 acknowledgement: CLIENT.wrapping_add(1),
-                flags: Flags(SYN | ACK),
-                ..Segment::default()
+                flags: TcpFlags(SYN | ACK),
+                ..TcpHeader::default()
             };
-            wire.pass(at_ms, 1, again, None);
+            wire.pass(at_ms, 1, repeated, None);
         }
-        let client = Segment {
+        let client = TcpHeader {
             sequence: CLIENT.wrapping_add(1),
             acknowledgement: acknowledged + 1,
-            flags: Flags(ACK),
+            flags: TcpFlags(ACK),
             window: 1000,
             payload_bytes: 100,
-            ..Segment::default()
+            ..TcpHeader::default()
         };
         wire.pass(3050, 0, client, Some(7));
-        let server = Segment {
+        let server = TcpHeader {
             sequence: acknowledged + 1,
             acknowledgement: CLIENT.wrapping_add(101),
             ..client

@@ -1,12 +1,12 @@
-//! Files of other kinds than pcap's two, and compressed ones that are damaged.
+//! File formats other than the two of pcap, and damaged compressed files.
 
 use dumbbell_capture::{CaptureFile, LinkType, Problem};
 use std::io::Write;
 
-/// Stamp, link type, length on the wire, what was kept.
+/// Timestamp, link type, length on the wire, captured bytes.
 type Row = (Option<i64>, LinkType, u32, Vec<u8>);
 
-/// Records, problems, how the file breaks off; `None` if it is no capture.
+/// Records, problems and read error; `None` if the file is no capture.
 fn read(bytes: &[u8]) -> Option<(Vec<Row>, Vec<Problem>, Option<String>)> {
     let mut file = CaptureFile::open(bytes).ok()?;
     let mut found = Vec::new();
@@ -76,11 +76,11 @@ fn snoop_is_read() {
 }
 
 #[test]
-fn snoop_that_lies_or_is_cut_off_is_told() {
+fn snoop_that_lies_or_is_cut_off_is_reported() {
     let whole = snoop(4, &[&[1; 61], &[2; 62]]);
     for cut in 16..whole.len() {
         let (found, problems, _) = read(&whole[..cut]).unwrap_or_default();
-        // Between two records, and in the padding behind one, nothing is missing.
+        // Between two records, and in the padding after a record, nothing is missing.
         let complete = [16..17, 101..105, 190..193].iter().position(|ends| ends.contains(&cut));
         assert_eq!(problems.is_empty(), complete.is_some(), "{cut}");
         assert_eq!(found.len(), [101, 190].iter().filter(|&&end| cut >= end).count(), "{cut}");
@@ -107,7 +107,7 @@ fn packed(bytes: &[u8]) -> [(&'static str, Vec<u8>); 3] {
     [("gzip", gzip), ("zstd", zstd), ("xz", xz)]
 }
 
-/// Frames that do not compress away.
+/// Incompressible frames.
 fn noise() -> Vec<u8> {
     let mut state = 1_u32;
     let frame: Vec<u8> = std::iter::repeat_with(|| {
@@ -143,7 +143,7 @@ fn no_damage_to_a_compressed_file_passes_unsaid() {
             damaged[bit / 8] ^= 1 << (bit % 8);
             let found = read(&damaged);
             let silent = matches!(&found, Some((_, problems, None)) if problems.is_empty());
-            // gzip's header has a time and a kind of machine, which nobody reads.
+            // The time and the operating system in gzip's header are ignored.
             assert!(!silent || found == whole, "{name}: bit {bit}");
             said += usize::from(!silent);
         }

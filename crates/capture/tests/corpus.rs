@@ -25,7 +25,7 @@ fn replay(name: &str, target: fn(&[u8])) {
     files.iter().for_each(|bytes| target(bytes));
 }
 
-/// Changes some bytes of a file of a corpus, and cuts it off.
+/// Files of a corpus with some bytes changed, and truncated.
 fn changed(name: &'static str) -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6);
     let files: Vec<_> = corpus(name).into_iter().filter(|bytes| bytes.len() > 1).collect();

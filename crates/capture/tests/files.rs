@@ -1,13 +1,13 @@
-//! Files of all kinds, whole and hostile.
+//! Files of all formats, intact and malicious.
 
-use dumbbell_capture::{Address, CaptureFile, Layer, LinkType, Problem, Survey};
+use dumbbell_capture::{Address, CaptureFile, ConversationKind, LinkType, Problem, Survey};
 use dumbbell_model::Time;
 use dumbbell_packet::pcapng::Recording;
 use dumbbell_packet::wire::{self, FlowHeaders};
 use dumbbell_packet::{Body, Packet, Segment};
 use proptest::prelude::*;
 
-/// What is told of a file: stamps, links, lengths, kept bytes; and problems.
+/// Timestamps, link types, lengths and captured bytes of a file, and its problems.
 type Read = (Vec<(Option<i64>, LinkType, u32, Vec<u8>)>, Vec<Problem>);
 
 fn read(bytes: &[u8]) -> Option<Read> {
@@ -46,7 +46,7 @@ fn pcapng() -> Vec<u8> {
     recording.file(&["tap".to_owned()], |number| Some(format!("packet {number}")))
 }
 
-/// Where the packets of a pcapng stand.
+/// Offsets of the packet blocks in a pcapng file.
 fn packet_blocks(bytes: &[u8]) -> Vec<usize> {
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap_or_default());
     let (mut at, mut found) = (0, Vec::new());
@@ -59,7 +59,7 @@ fn packet_blocks(bytes: &[u8]) -> Vec<usize> {
     found
 }
 
-/// A pcap of these frames (seconds, fraction, data).
+/// pcap file with these frames (seconds, fraction, data).
 fn pcap(magic: u32, big_endian: bool, link: u32, frames: &[(u32, u32, &[u8])]) -> Vec<u8> {
     let word = |number: u32| match big_endian {
         true => number.to_be_bytes(),
@@ -87,7 +87,8 @@ fn what_the_writer_wrote_is_read() {
     assert!(records.iter().all(|r| r.1 == LinkType::ETHERNET && r.2 == 1066 && r.3.len() == 96));
     let survey = survey(&pcapng());
     assert_eq!((survey.total.packets, survey.truncated, survey.other), (3, 3, 0));
-    let tcp: Vec<_> = survey.conversations.iter().filter(|c| c.layer == Layer::Tcp).collect();
+    let tcp: Vec<_> =
+        survey.conversations.iter().filter(|c| c.kind == ConversationKind::Tcp).collect();
     assert_eq!(tcp.len(), 1);
     assert_eq!(tcp[0].a, (Address::V4([10, 0, 0, 1]), 20_001));
     assert_eq!([tcp[0].counted[0].packets, tcp[0].counted[1].bytes], [2, 1066]);
@@ -141,7 +142,7 @@ fn packets_without_stamps_have_no_times() {
     let mut tail = bytes.split_off(blocks[0]);
     let length = u32::from_le_bytes(tail[4..8].try_into().unwrap_or_default()) as usize;
     tail.truncate(length);
-    // As a simple packet block: original length, data.
+    // Simple packet block: original length, data.
     let mut simple = 3_u32.to_le_bytes().to_vec();
     let data = &tail[28..28 + 96];
     simple.extend((16 + 96_u32).to_le_bytes());
@@ -163,7 +164,7 @@ fn a_file_that_is_cut_off_anywhere_gives_what_is_whole_and_says_so() {
         for cut in 0..whole.len() {
             let Some((records, problems)) = read(&whole[..cut]) else { continue };
             assert_eq!(records, all[..records.len()], "{cut}");
-            // Between two records nothing is missing that anybody could see.
+            // A file cut between two records has no visible problem.
             full += usize::from(problems.is_empty());
         }
         assert!(full <= all.len() + 3, "{full}");
@@ -171,7 +172,7 @@ fn a_file_that_is_cut_off_anywhere_gives_what_is_whole_and_says_so() {
 }
 
 #[test]
-fn lengths_that_lie_are_told_with_their_offset() {
+fn lengths_that_lie_are_reported_with_their_offset() {
     let mut bytes = pcap(MICROSECONDS, false, 1, &[(1, 2, &[0; 60]), (2, 3, &[1; 70])]);
     let second = 24 + 16 + 60;
     bytes[second + 8..second + 12].copy_from_slice(&0xffff_fff0_u32.to_le_bytes());
@@ -205,15 +206,15 @@ fn what_is_no_capture_is_refused() {
     }
 }
 
-/// An IPv4 packet: flags and offset, protocol, what it carries.
-fn ipv4(identification: u8, field: u16, protocol: u8, above: &[u8]) -> Vec<u8> {
-    let total = (20 + above.len()) as u16;
+/// IPv4 packet with this flags and offset field, protocol and payload.
+fn ipv4(identification: u8, field: u16, protocol: u8, payload: &[u8]) -> Vec<u8> {
+    let total = (20 + payload.len()) as u16;
     let mut out = vec![0x45, 0];
     out.extend(total.to_be_bytes());
     out.extend([0, identification]);
     out.extend(field.to_be_bytes());
     out.extend([64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-    out.extend(above);
+    out.extend(payload);
     out
 }
 
@@ -247,7 +248,8 @@ fn ports_are_found_behind_every_link_layer() {
         (276, behind(&cooked2)),
     ] {
         let found = of(link, &[frame]);
-        let udp: Vec<_> = found.conversations.iter().filter(|c| c.layer == Layer::Udp).collect();
+        let udp: Vec<_> =
+            found.conversations.iter().filter(|c| c.kind == ConversationKind::Udp).collect();
         assert_eq!(udp.len(), 1, "link {link}");
         assert_eq!((udp[0].a.1, udp[0].b.1), (53, 1024), "link {link}");
     }
@@ -259,10 +261,13 @@ fn a_datagram_in_fragments_counts_once_where_it_is_complete() {
     let udp = [0, 53, 4, 0, 0, 32, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
     let parts = [ipv4(1, 0x2002, 17, &[2; 8]), ipv4(1, 0x2000, 17, &udp), ipv4(1, 3, 17, &[3; 8])];
     let found = of(101, &parts);
-    let counted: Vec<_> = found.conversations.iter().map(|c| (c.layer, c.counted[0])).collect();
+    let counted: Vec<_> = found.conversations.iter().map(|c| (c.kind, c.counted[0])).collect();
     assert_eq!(counted[0].1.packets, 3);
-    assert_eq!((counted[1].0, counted[1].1.packets, counted[1].1.bytes), (Layer::Udp, 1, 28));
-    // One that is never complete does not.
+    assert_eq!(
+        (counted[1].0, counted[1].1.packets, counted[1].1.bytes),
+        (ConversationKind::Udp, 1, 28)
+    );
+    // An incomplete packet does not count.
     assert_eq!(of(101, &parts[..2]).conversations.len(), 1);
 }
 
@@ -273,9 +278,10 @@ fn another_connection_between_the_same_ports_is_another_conversation() {
         tcp.extend([0; 6]);
         ipv4(1, 0, 6, &tcp)
     };
-    // SYN, the same again, an ACK; then a SYN with another number.
+    // SYN, its repetition, an ACK; then a SYN with another number.
     let found = of(101, &[syn(1, 2), syn(1, 2), syn(9, 16), syn(5, 2), syn(9, 16)]);
-    let tcp: Vec<_> = found.conversations.iter().filter(|c| c.layer == Layer::Tcp).collect();
+    let tcp: Vec<_> =
+        found.conversations.iter().filter(|c| c.kind == ConversationKind::Tcp).collect();
     let packets: Vec<_> = tcp.iter().map(|c| c.counted[0].packets).collect();
     assert_eq!(packets, [3, 2]);
 }

@@ -1,7 +1,7 @@
 //! Link layers and tunnels, from frames written byte by byte.
 
-use dumbbell_capture::decode::{innermost, ports, Around, Skipped};
-use dumbbell_capture::{Address, Layer, LinkType, Record, Survey};
+use dumbbell_capture::decode::{innermost, ports, Encapsulation, Skipped};
+use dumbbell_capture::{Address, ConversationKind, LinkType, Record, Survey};
 
 const UDP: u8 = 17;
 /// Ports 53 and 1024.
@@ -40,7 +40,7 @@ fn ethernet(kind: u16, above: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What all of these hold at their innermost.
+/// Innermost packet of all these frames.
 fn inner() -> Vec<u8> {
     ipv4(UDP, [1, 2], &DATAGRAM)
 }
@@ -60,11 +60,11 @@ fn wlan(kind: u8, flags: u8, rest: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What a frame holds instead of IP, or its ports.
+/// Ports of the innermost packet, or the reason why there is none.
 fn read(link: u16, frame: &[u8]) -> Result<Option<(u16, u16)>, Skipped> {
-    let mut around = Around::default();
-    let found = innermost(LinkType::of(link), frame, frame.len() as u32, &mut around);
-    assert!(around.outer.is_empty(), "{:?}", around.outer);
+    let mut encapsulation = Encapsulation::default();
+    let found = innermost(LinkType::of(link), frame, frame.len() as u32, &mut encapsulation);
+    assert!(encapsulation.outer.is_empty(), "{:?}", encapsulation.outer);
     found.map(|packet| ports(&packet))
 }
 
@@ -136,7 +136,7 @@ fn ip_is_found_behind_every_link_layer() {
         ("enc", 109, behind(&[0; 12])),
     ] {
         assert_eq!(read(link, &frame), Ok(Some((53, 1024))), "{name}");
-        // Cut off anywhere before the datagram's ports it is none, or one without them.
+        // Truncated before the datagram's ports, there is no packet, or one without ports.
         for cut in 0..frame.len() - DATAGRAM.len() {
             assert!(!matches!(read(link, &frame[..cut]), Ok(Some(_))), "{name} {cut}");
         }
@@ -177,11 +177,11 @@ fn what_is_no_ip_is_named() {
     assert_eq!(read(105, &fragment), Err(Skipped::Named("802.11 fragments after the first")));
 }
 
-/// A frame of raw IP: what its innermost packet's tunnels are, and its ports.
+/// Tunnels and ports of the innermost packet in a raw IP frame.
 fn tunnelled(frame: &[u8]) -> (Vec<String>, Option<(u16, u16)>) {
-    let mut around = Around::default();
-    let found = innermost(LinkType::RAW, frame, frame.len() as u32, &mut around);
-    let names = around.outer.iter().map(ToString::to_string).collect();
+    let mut encapsulation = Encapsulation::default();
+    let found = innermost(LinkType::RAW, frame, frame.len() as u32, &mut encapsulation);
+    let names = encapsulation.outer.iter().map(ToString::to_string).collect();
     (names, found.ok().and_then(|packet| ports(&packet)))
 }
 
@@ -228,7 +228,7 @@ fn what_tunnels_hold_is_found_and_the_tunnel_named() {
             assert_ne!(ports, Some((53, 1024)), "{names:?} {cut}");
         }
     }
-    // What only looks like one by its port is a datagram.
+    // A datagram that resembles a tunnel only by its port stays a datagram.
     let plain = ipv4(UDP, [3, 4], &udp(4789, &[8; 40]));
     assert_eq!(tunnelled(&plain), (vec![], Some((40_000, 4789))));
 }
@@ -249,14 +249,14 @@ fn tunnels_in_one_another_are_entered_up_to_a_limit() {
     let nested = |depth: usize| (0..depth).fold(inner(), |within, _| ipv4(4, [3, 4], &within));
     for depth in 0..=4 {
         assert_eq!(tunnelled(&nested(depth)).0.len(), depth);
-        assert_eq!(survey(&[nested(depth)]).deeper, 0);
+        assert_eq!(survey(&[nested(depth)]).too_deep, 0);
     }
     let (names, ports) = tunnelled(&nested(5));
     assert_eq!((names.len(), ports), (4, None));
-    assert_eq!(survey(&[nested(5), nested(3000), nested(1)]).deeper, 2);
+    assert_eq!(survey(&[nested(5), nested(3000), nested(1)]).too_deep, 2);
 }
 
-/// A segment in VXLAN, or in none.
+/// Segment inside VXLAN, or without a tunnel.
 fn segment(network: Option<u8>, ends: [u8; 2], outer: [u8; 2], flags: u8) -> Vec<u8> {
     let ports: [u8; 4] = if ends[0] == 1 { [0x9c, 0x40, 0, 80] } else { [0, 80, 0x9c, 0x40] };
     let mut tcp = ports.to_vec();
@@ -273,7 +273,8 @@ fn the_same_ends_in_two_tunnels_are_two_connections() {
     let both =
         |network| [segment(network, [1, 2], [7, 8], 2), segment(network, [2, 1], [8, 7], 0x12)];
     let found = survey(&[both(Some(5)), both(Some(6)), both(None)].concat());
-    let tcp: Vec<_> = found.conversations.iter().filter(|one| one.layer == Layer::Tcp).collect();
+    let tcp: Vec<_> =
+        found.conversations.iter().filter(|one| one.kind == ConversationKind::Tcp).collect();
     let names: Vec<Vec<_>> = tcp
         .iter()
         .map(|one| found.outer(one.tunnel).iter().map(ToString::to_string).collect())
@@ -282,15 +283,17 @@ fn the_same_ends_in_two_tunnels_are_two_connections() {
     assert_eq!(names, [named(5), named(6), vec![]]);
     assert!(tcp.iter().all(|one| one.counted.map(|side| side.packets) == [1, 1]));
     assert_eq!(found.connections.len(), 3);
-    // As for tshark, the packets around are conversations too: one pair of hosts, two of ports.
+    // As in tshark, outer packets are conversations, too: one pair of hosts, two of ports.
     let counted = |layer, tunnel: bool| {
-        let mine = |one: &&dumbbell_capture::Conversation| {
-            one.layer == layer && (one.tunnel > 0) == tunnel
-        };
+        let mine =
+            |one: &&dumbbell_capture::Conversation| one.kind == layer && (one.tunnel > 0) == tunnel;
         found.conversations.iter().filter(mine).count()
     };
-    assert_eq!((counted(Layer::Udp, false), counted(Layer::Ip, false)), (2, 2));
-    assert_eq!(counted(Layer::Ip, true), 2);
+    assert_eq!(
+        (counted(ConversationKind::Udp, false), counted(ConversationKind::Ip, false)),
+        (2, 2)
+    );
+    assert_eq!(counted(ConversationKind::Ip, true), 2);
     assert_eq!((found.other, found.total.packets), (0, 6));
 }
 
@@ -324,7 +327,7 @@ fn frames_are_counted_by_link_type_and_by_what_they_hold() {
     let expected = [("ARP".to_owned(), 2), ("802.11 management".to_owned(), 1)];
     assert_eq!(named(found.skipped.counts()), expected);
     assert_eq!(found.links.counts(), [(LinkType::ETHERNET, 3), (LinkType::of(105), 1)]);
-    // Kinds without number do not take memory without bound.
+    // Unlimited kinds use limited memory.
     for number in 0..1000 {
         let (link, data) = (LinkType::of(2000 + number), &[0][..]);
         found.add(&Record { time_ns: None, interface: 0, link, original_bytes: 1, data });
@@ -348,6 +351,6 @@ fn further_packets_of_a_joined_frame_are_counted() {
         let mut found = Survey::default();
         let (link, original_bytes) = (LinkType::of(105), frame.len() as u32);
         found.add(&Record { time_ns: None, interface: 0, link, original_bytes, data: &frame });
-        assert_eq!((found.joined, found.other), (joined, 0));
+        assert_eq!((found.aggregated, found.other), (joined, 0));
     }
 }

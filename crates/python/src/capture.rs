@@ -1,4 +1,4 @@
-//! A survey of a capture as JSON, and the packets of chosen connections.
+//! Contents of a capture as JSON, and matching of packets between captures.
 
 use dumbbell_capture::connection::delayed::Policy;
 use dumbbell_capture::connection::flight::SlowStartEnd;
@@ -8,7 +8,9 @@ use dumbbell_capture::file::OpenError;
 use dumbbell_capture::rate::Rates;
 use dumbbell_capture::sightings::Sightings;
 use dumbbell_capture::survey::{Counted, LENGTH_BINS};
-use dumbbell_capture::{CaptureFile, Connection, Conversation, Layer, LinkType, Record, Survey};
+use dumbbell_capture::{
+    CaptureFile, Connection, Conversation, ConversationKind, LinkType, Record, Survey,
+};
 use dumbbell_model::tables::{PacketRow, Table};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{json, Value};
@@ -16,7 +18,7 @@ use std::cmp::Reverse;
 use std::fs::File;
 use std::io::{self, Read};
 
-/// Why there is none.
+/// Reason why a capture cannot be analysed.
 pub(crate) enum Failure {
     Io(io::Error),
     Other(String),
@@ -37,7 +39,7 @@ pub(crate) fn open(path: &str) -> Result<CaptureFile<'static>, Failure> {
     })
 }
 
-/// What was seen at the points of some captures: each interface of each file is one.
+/// Matches packets between captures. Each interface of each file is a point.
 pub(crate) fn sightings(
     files: &[(String, String)],
     most: usize,
@@ -46,7 +48,7 @@ pub(crate) fn sightings(
     let mut problems = Vec::new();
     for (path, name) in files {
         let mut file = open(path)?;
-        // Interfaces have names only once the file was read so far.
+        // Names of interfaces are known only after reading.
         let mut points: Vec<u32> = Vec::new();
         let reading = file.read(|record| {
             let interface = record.interface as usize;
@@ -80,7 +82,7 @@ pub(crate) fn sightings(
     Ok((about.to_string(), PacketRow::table(&rows)))
 }
 
-/// A stretch of time, from the first stamp of a file on.
+/// Interval of time, relative to the first timestamp of a file.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Window {
     first_ns: Option<i64>,
@@ -93,7 +95,8 @@ impl Window {
         Self { first_ns: None, from_ns, to_ns }
     }
 
-    /// Is a record within it? One without a stamp is if there are no bounds.
+    /// Returns true if a record is within the interval. Records without a timestamp are outside,
+    /// unless the interval is unbounded.
     #[inline]
     pub(crate) fn holds(&mut self, record: &Record<'_>) -> bool {
         if self.from_ns.is_none() && self.to_ns.is_none() {
@@ -105,7 +108,7 @@ impl Window {
     }
 }
 
-/// What a capture holds: tables that may be large are given in pieces.
+/// Contents of a capture. Large tables are returned in pieces.
 pub(crate) struct Surveyed {
     /// All tables but `conversations` and `connections`, as JSON.
     pub(crate) small: String,
@@ -121,14 +124,14 @@ impl Surveyed {
         self.found.connections.len()
     }
 
-    /// Some rows of the table `conversations`, as JSON.
+    /// Rows of the table `conversations`, as JSON.
     pub(crate) fn conversations(&self, from: usize, count: usize) -> Result<String, Failure> {
         let some = self.found.conversations.iter().skip(from).take(count);
         text(&some.map(|one| Conversed(&self.found, one)).collect::<Vec<_>>())
     }
 
-    /// The rows of some connections in the table `connections`, as JSON: in the order of their
-    /// conversations' first frames, a row per direction; none of those that were not opened.
+    /// Rows of the table `connections`, as JSON, in order of the conversations' first frames: one
+    /// per direction of each opened connection.
     pub(crate) fn connections(&self, from: usize, count: usize) -> Result<String, Failure> {
         let found = &self.found;
         let numbers = from..from.saturating_add(count).min(found.connections.len());
@@ -158,7 +161,7 @@ fn text<T: Serialize>(value: &T) -> Result<String, Failure> {
 pub(crate) fn survey(path: &str, mut window: Window) -> Result<Surveyed, Failure> {
     let mut file = open(path)?;
     let mut found = Survey::default();
-    // A stream that breaks off is told as a problem: what came before it counts.
+    // A read error is reported as a problem; earlier records count.
     let reading = file.read(|record| {
         if window.holds(record) {
             found.add(record);
@@ -182,9 +185,9 @@ pub(crate) fn survey(path: &str, mut window: Window) -> Result<Surveyed, Failure
             "last_ns": last,
             "truncated_packets": found.truncated,
             "packets_without_ip": found.other,
-            "busiest_100ms_bytes": found.busiest.most(),
-            "tunnels_not_entered": found.deeper,
-            "joined_frames": found.joined,
+            "busiest_100ms_bytes": found.busiest.max(),
+            "tunnels_not_entered": found.too_deep,
+            "joined_frames": found.aggregated,
             "tcp_packets_not_read": found.unread,
             "connections_not_opened": unopened,
             "problems": problems,
@@ -215,7 +218,7 @@ fn interfaces(found: &Survey, names: &[String]) -> Vec<Value> {
     found.interfaces.iter().enumerate().map(row).collect()
 }
 
-/// Frames by what they begin with.
+/// Frames by link type.
 fn link_types(found: &Survey) -> Vec<Value> {
     let row = |(link, packets): &(LinkType, u64)| {
         let number = (*link != LinkType::MIXED).then_some(link.0);
@@ -224,7 +227,7 @@ fn link_types(found: &Survey) -> Vec<Value> {
     found.links.counts().iter().map(row).collect()
 }
 
-/// What frames without IP hold, the most frequent first.
+/// Contents of frames without IP, most frequent first.
 fn skipped(found: &Survey) -> Vec<Value> {
     let mut counts = found.skipped.counts().to_vec();
     counts.sort_by_key(|(_, packets)| Reverse(*packets));
@@ -234,25 +237,25 @@ fn skipped(found: &Survey) -> Vec<Value> {
         .collect()
 }
 
-/// The tunnels around a conversation's packets, as text; the outermost first.
+/// Tunnels of a conversation's packets as text, outermost first.
 fn tunnel(found: &Survey, conversation: &Conversation) -> Option<String> {
     let outer = found.outer(conversation.tunnel);
     let names: Vec<_> = outer.iter().map(ToString::to_string).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// A conversation, a row of the table.
+/// Row of the table `conversations`.
 struct Conversed<'a>(&'a Survey, &'a Conversation);
 
 impl Serialize for Conversed<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(found, one) = self;
-        let protocol = match one.layer {
-            Layer::Ip => "ip",
-            Layer::Tcp => "tcp",
-            Layer::Udp => "udp",
+        let protocol = match one.kind {
+            ConversationKind::Ip => "ip",
+            ConversationKind::Tcp => "tcp",
+            ConversationKind::Udp => "udp",
         };
-        let port = |port: u16| (one.layer != Layer::Ip).then_some(port);
+        let port = |port: u16| (one.kind != ConversationKind::Ip).then_some(port);
         let [there, back] = one.counted;
         let (first, last) = one.times_ns.unzip();
         let mut row = serializer.serialize_map(Some(12))?;
@@ -305,7 +308,7 @@ fn lengths(found: &Survey) -> Vec<Value> {
     bins
 }
 
-/// Amounts over time with their names.
+/// Named amounts over time.
 struct Binned<'a, const N: usize>(&'a Rates<N>, [&'static str; N]);
 
 impl<const N: usize> Serialize for Binned<'_, N> {
@@ -322,7 +325,7 @@ impl<const N: usize> Serialize for Binned<'_, N> {
     }
 }
 
-/// One direction of a connection, a row of the table.
+/// Row of the table `connections`: one direction of a connection.
 struct Direction<'a> {
     number: usize,
     conversation: usize,
@@ -332,7 +335,7 @@ struct Direction<'a> {
     side: usize,
 }
 
-/// Did it get beyond its opening, as far as the capture tells?
+/// Returns true if the connection was opened, as far as the capture shows.
 fn is_opened(connection: &Connection) -> bool {
     let data = connection.sides.iter().any(|side| side.stream.is_some());
     data || connection.handshake_ns[2].is_some() || connection.handshake_ns[0].is_none()
@@ -366,15 +369,15 @@ impl Serialize for Direction<'_> {
         row.serialize_entry("packets", &one.packets)?;
         row.serialize_entry("bytes", &one.bytes)?;
         row.serialize_entry("turns", &one.turns)?;
-        sent(&mut row, one.stream.as_deref(), one.copies, !connection.timeless)?;
-        // The acknowledgements of what this side sent are the other side's.
+        sent(&mut row, one.stream.as_deref(), one.duplicates, !connection.timeless)?;
+        // The other side sends the ACKs of this direction's data.
         acknowledged(&mut row, other, one.stream.as_deref(), !connection.timeless)?;
         announced(&mut row, one)?;
         row.end()
     }
 }
 
-/// What this direction's data did.
+/// Columns about the data of this direction.
 fn sent<M: SerializeMap>(
     row: &mut M,
     stream: Option<&Stream>,
@@ -383,7 +386,7 @@ fn sent<M: SerializeMap>(
 ) -> Result<(), M::Error> {
     let counters = stream.map(|stream| stream.counters).unwrap_or_default();
     let [fast, timeout, probe] = counters.retransmitted;
-    let [dsack, timestamp, acknowledged] = stream.map_or([0; 3], Stream::needless);
+    let [dsack, timestamp, acknowledged] = stream.map_or([0; 3], Stream::spurious);
     let (timeouts, recoveries) = stream.map_or((0, 0), Stream::recoveries);
     row.serialize_entry("data_packets", &counters.data_packets)?;
     row.serialize_entry("payload_bytes", &counters.payload_bytes)?;
@@ -410,7 +413,7 @@ fn sent<M: SerializeMap>(
         let names =
             ["seen_before", "acknowledged", "identification", "timestamp", "time", "missing"];
         for (name, packets) in names.into_iter().zip(by) {
-            // Bytes that passed or were acknowledged cannot be reordering.
+            // Bytes that passed before or were acknowledged cannot be reordered.
             if judged == "retransmitted" || matches!(name, "identification" | "timestamp" | "time")
             {
                 row.serialize_entry(&format!("{judged}_by_{name}_packets"), &packets)?;
@@ -418,7 +421,7 @@ fn sent<M: SerializeMap>(
         }
     }
     row.serialize_entry("reordered_packets", &counters.reordered_by.iter().sum::<u64>())?;
-    row.serialize_entry("copied_packets", &(counters.copies + copies))?;
+    row.serialize_entry("copied_packets", &(counters.duplicates + copies))?;
     row.serialize_entry("keep_alive_packets", &counters.keep_alives)?;
     let flight = stream.map(|stream| stream.flight).unwrap_or_default();
     row.serialize_entry("in_flight_max_bytes", &flight.max_bytes)?;
@@ -438,7 +441,7 @@ fn sent<M: SerializeMap>(
     row.serialize_entry("rates", &rates)
 }
 
-/// How the other side acknowledged it.
+/// Columns about the ACKs of this direction's data.
 fn acknowledged<M: SerializeMap>(
     row: &mut M,
     other: &Side,
@@ -479,7 +482,7 @@ fn acknowledged<M: SerializeMap>(
     Ok(())
 }
 
-/// What this side announced, and ECN.
+/// Columns about this side's announcements, and ECN.
 fn announced<M: SerializeMap>(row: &mut M, one: &Side) -> Result<(), M::Error> {
     row.serialize_entry("mss_bytes", &one.mss)?;
     row.serialize_entry("window_scale", &one.window_scale)?;

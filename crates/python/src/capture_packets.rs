@@ -1,13 +1,13 @@
-//! The packets of chosen connections, with what each was, as columns in JSON.
+//! Packets of chosen connections and their classification, as columns in JSON.
 
 use crate::capture::{open, Failure, Window};
 use dumbbell_capture::connection::judge::{Evidence, Judgement};
-use dumbbell_capture::connection::recovery::Kind;
-use dumbbell_capture::{Survey, Told};
+use dumbbell_capture::connection::recovery::RetransmissionKind;
+use dumbbell_capture::{Survey, TcpPacket};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// One entry per packet in each.
+/// Columns with one entry per packet.
 #[derive(Default)]
 struct Columns {
     frame: Vec<u64>,
@@ -24,10 +24,10 @@ struct Columns {
     what: Vec<&'static str>,
     evidence: Vec<Option<&'static str>>,
     kind: Vec<Option<&'static str>>,
-    needless: Vec<bool>,
+    spurious: Vec<bool>,
 }
 
-/// At most `most` packets of each connection whose number is in `wanted`; all, if that is empty.
+/// Packets of the connections in `wanted` (all if it is empty), at most `most` of each.
 pub(crate) fn packets(
     path: &str,
     wanted: &[u32],
@@ -44,75 +44,75 @@ pub(crate) fn packets(
             survey.pass_over();
             return;
         }
-        let told = survey.add(record);
+        let packet = survey.add(record);
         for frame in survey.proved() {
             if let Some(&row) = rows.get(frame) {
-                columns.needless[row] = true;
+                columns.spurious[row] = true;
             }
         }
-        let Some(told) = told else { return };
-        if !wanted.is_empty() && !wanted.contains(&told.connection) {
+        let Some(packet) = packet else { return };
+        if !wanted.is_empty() && !wanted.contains(&packet.connection) {
             return;
         }
-        let count = kept.entry(told.connection).or_default();
+        let count = kept.entry(packet.connection).or_default();
         *count += 1;
         if *count > most {
             return;
         }
         if matches!(
-            told.verdict.map(|verdict| verdict.judgement),
+            packet.verdict.map(|verdict| verdict.judgement),
             Some(Judgement::Retransmitted(_))
         ) {
             rows.insert(survey.frame(), columns.frame.len());
         }
-        columns.add(&survey, &told, record.time_ns);
+        columns.add(&survey, &packet, record.time_ns);
     });
     let broken = reading.err().map(|error| error.to_string());
     Ok(columns.json(&kept, broken.as_deref()))
 }
 
 impl Columns {
-    fn add(&mut self, survey: &Survey, told: &Told, time_ns: Option<i64>) {
-        let Some((_, connection)) = survey.connections.get(told.connection as usize) else {
+    fn add(&mut self, survey: &Survey, packet: &TcpPacket, time_ns: Option<i64>) {
+        let Some((_, connection)) = survey.connections.get(packet.connection as usize) else {
             return;
         };
-        let segment = &told.segment;
-        let other = connection.sides[1 - told.side].stream.as_deref();
+        let header = &packet.header;
+        let other = connection.sides[1 - packet.side].stream.as_deref();
         let at = |sequence: u32| other.map(|stream| stream.position(sequence));
         self.frame.push(survey.frame());
         self.time_ns.push(time_ns);
-        self.connection.push(told.connection);
-        self.side.push(told.side);
-        self.flags.push(segment.flags.0);
-        self.position.push(told.verdict.map(|verdict| verdict.position));
-        self.payload.push(segment.payload_bytes);
-        self.ack.push(at(segment.acknowledgement).filter(|_| segment.flags.ack()));
-        self.window.push(connection.window_bytes(told.side, segment));
-        let blocks = segment.sack_blocks().iter();
+        self.connection.push(packet.connection);
+        self.side.push(packet.side);
+        self.flags.push(header.flags.0);
+        self.position.push(packet.verdict.map(|verdict| verdict.position));
+        self.payload.push(header.payload_bytes);
+        self.ack.push(at(header.acknowledgement).filter(|_| header.flags.ack()));
+        self.window.push(connection.window_bytes(packet.side, header));
+        let blocks = header.sack_blocks().iter();
         self.sack.push(blocks.filter_map(|one| Some([at(one.0)?, at(one.1)?])).collect());
-        // Of the stream that the packet is about: its own data, or what it acknowledges.
-        let about = match told.verdict {
-            Some(_) => connection.sides[told.side].stream.as_deref(),
+        // The stream that the packet concerns: its own data, or the acknowledged data.
+        let about = match packet.verdict {
+            Some(_) => connection.sides[packet.side].stream.as_deref(),
             None => other,
         };
         self.in_flight.push(about.map(|stream| stream.in_flight_bytes()));
-        let judgement = told.verdict.map(|verdict| verdict.judgement);
+        let judgement = packet.verdict.map(|verdict| verdict.judgement);
         let (what, evidence) = match judgement {
             None => ("", None),
             Some(Judgement::New) => ("new", None),
             Some(Judgement::Reordered(by)) => ("reordered", Some(by)),
             Some(Judgement::Retransmitted(by)) => ("retransmitted", Some(by)),
-            Some(Judgement::Copy(by)) => ("copy", Some(by)),
+            Some(Judgement::Duplicate(by)) => ("copy", Some(by)),
             Some(Judgement::KeepAlive) => ("keep-alive", None),
         };
         self.what.push(what);
         self.evidence.push(evidence.map(named));
-        self.kind.push(told.verdict.and_then(|verdict| verdict.kind).map(|kind| match kind {
-            Kind::Fast => "fast",
-            Kind::Timeout => "time-out",
-            Kind::Probe => "tail loss probe",
+        self.kind.push(packet.verdict.and_then(|verdict| verdict.kind).map(|kind| match kind {
+            RetransmissionKind::Fast => "fast",
+            RetransmissionKind::Timeout => "time-out",
+            RetransmissionKind::Probe => "tail loss probe",
         }));
-        self.needless
+        self.spurious
             .push(matches!(judgement, Some(Judgement::Retransmitted(Evidence::Acknowledged))));
     }
 
@@ -134,7 +134,7 @@ impl Columns {
             "what": self.what,
             "evidence": self.evidence,
             "kind": self.kind,
-            "needless": self.needless,
+            "needless": self.spurious,
             "packets_of_connections": counted,
             "broken": broken,
         })

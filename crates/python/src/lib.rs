@@ -1,5 +1,5 @@
-//! The Python module `dumbbell._core`: conversion between Python and the Rust crates, nothing
-//! else. `dumbbell/_core.pyi` is its exact description.
+//! The Python module `dumbbell._core`: only conversion between Python and the Rust crates.
+//! `dumbbell/_core.pyi` describes its interface.
 
 mod capture;
 mod capture_packets;
@@ -34,7 +34,7 @@ create_exception!(
     "The simulator lost track of a packet, or broke off: a defect of the program."
 );
 
-/// The part of a monitor that the running simulation sees.
+/// Part of a monitor that the running simulation uses.
 #[derive(Default)]
 struct Shared {
     cancelled: AtomicBool,
@@ -48,7 +48,7 @@ impl dumbbell_sim::Monitor for Shared {
     }
 }
 
-/// Watches and stops a run from another thread.
+/// Monitor that shows the progress of a run and can stop it from another thread.
 #[pyclass(frozen, module = "dumbbell._core")]
 #[derive(Default)]
 struct Monitor {
@@ -68,24 +68,24 @@ impl Monitor {
         self.shared.progress_ns.load(Ordering::Relaxed)
     }
 
-    /// Whether `cancel` was called.
+    /// True after `cancel` was called.
     #[getter]
     fn cancelled(&self) -> bool {
         self.shared.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Tells how far the run is: for engines written in Python.
+    /// Sets the progress of a run; for engines written in Python.
     fn report(&self, progress_ns: u64) {
         self.shared.progress_ns.store(progress_ns, Ordering::Relaxed);
     }
 
-    /// Asks the run to stop; it then raises `Cancelled`.
+    /// Requests the end of the run, which then raises `Cancelled`.
     fn cancel(&self) {
         self.shared.cancelled.store(true, Ordering::Relaxed);
     }
 }
 
-/// What a run gives.
+/// Results of a run.
 #[pyclass(frozen, module = "dumbbell._core")]
 struct Output {
     tables: Vec<(&'static str, Py<PyBytes>)>,
@@ -125,7 +125,7 @@ impl Output {
         self.events
     }
 
-    /// What passed the taps, as pcapng, if the scenario asks for it.
+    /// Packets at the taps as pcapng, if the scenario asks for a capture.
     #[getter]
     fn capture(&self, py: Python<'_>) -> Option<Py<PyBytes>> {
         self.capture.as_ref().map(|bytes| bytes.clone_ref(py))
@@ -148,14 +148,14 @@ fn run_error(py: Python<'_>, error: &RunError) -> PyErr {
     }
 }
 
-/// What a panic said.
+/// Message of a panic.
 fn panic_message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
     text.unwrap_or("it broke off").to_owned()
 }
 
-/// Runs a scenario. The interpreter's lock is released meanwhile.
+/// Runs a scenario. Releases the interpreter's lock during the run.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, seed, monitor = None))]
 fn run(
@@ -171,7 +171,7 @@ fn run(
         let streams: Vec<_> = output.tables.iter().map(dumbbell_model::ipc::stream).collect();
         Ok((output, streams))
     };
-    // A run that breaks off shares nothing with the others, which go on.
+    // A run that panics shares no state with other runs, which continue.
     let (output, streams) = py
         .detach(|| catch_unwind(AssertUnwindSafe(simulate)))
         .map_err(|payload| DefectError::new_err(panic_message(payload.as_ref())))?
@@ -186,7 +186,7 @@ fn run(
     Ok(Output { tables, digest: output.digest, packets, events, capture })
 }
 
-/// What a capture file holds. Tables are JSON texts; those that may be large come in pieces.
+/// Contents of a capture file. Tables are JSON texts; large tables come in pieces.
 #[pyclass(frozen)]
 struct Survey(capture::Surveyed);
 
@@ -208,20 +208,20 @@ impl Survey {
         self.0.connection_count()
     }
 
-    /// Rows of so many conversations from one on.
+    /// Rows of `count` conversations from index `start`.
     fn conversations(&self, start: usize, count: usize) -> PyResult<String> {
         self.0.conversations(start, count).map_err(capture_error)
     }
 
-    /// Rows of so many connections from one on: two of each that was opened.
+    /// Rows of `count` connections from index `start`: two of each opened connection.
     fn connections(&self, start: usize, count: usize) -> PyResult<String> {
         self.0.connections(start, count).map_err(capture_error)
     }
 }
 
-/// What a capture file holds: totals, conversations, lengths. `-` is standard input.
+/// Reads the contents of a capture file. `-` is standard input.
 ///
-/// Only of frames from `from_ns` after its first stamp until before `to_ns`, where these are given.
+/// Only frames from `from_ns` after the first timestamp until before `to_ns`, if these are given.
 #[pyfunction]
 #[pyo3(signature = (path, from_ns=None, to_ns=None))]
 fn survey(
@@ -234,8 +234,8 @@ fn survey(
     py.detach(|| capture::survey(path, window)).map(Survey).map_err(capture_error)
 }
 
-/// The packets of connections by their numbers in a capture (none: of all), at most so many of each,
-/// as JSON.
+/// Packets of connections by their numbers in a capture (an empty list: all), at most `most` of
+/// each, as JSON.
 #[pyfunction(name = "capture_packets", signature = (path, connections, most, from_ns=None, to_ns=None))]
 fn packets_of_capture(
     py: Python<'_>,
@@ -251,8 +251,8 @@ fn packets_of_capture(
     .map_err(capture_error)
 }
 
-/// What an event trace of ns-2 or ns-3 holds: JSON text, and result tables as Arrow IPC streams by name.
-/// `-` is standard input. The monitor counts bytes instead of nanoseconds.
+/// Summary of an event trace of ns-2 or ns-3: JSON text, and result tables as Arrow IPC streams by
+/// name. `-` is standard input. The monitor counts bytes instead of nanoseconds.
 #[pyfunction]
 #[pyo3(signature = (path, monitor = None))]
 fn trace_summary<'py>(
@@ -261,10 +261,11 @@ fn trace_summary<'py>(
     monitor: Option<&Bound<'py, Monitor>>,
 ) -> PyResult<(String, Bound<'py, PyDict>)> {
     let shared = monitor.map_or_else(Arc::default, |m| Arc::clone(&m.get().shared));
-    told(py, py.detach(|| trace::summary(path, &shared)))
+    text_and_tables(py, py.detach(|| trace::summary(path, &shared)))
 }
 
-/// The same about a stretch of a trace, with the way of every packet in it: at most so many hops.
+/// Hops of all packets of a trace within an interval, `most` hops at most. Returns as
+/// [`trace_summary`].
 #[pyfunction]
 #[pyo3(signature = (path, from_ns, to_ns, most, monitor = None))]
 fn trace_hops<'py>(
@@ -277,12 +278,12 @@ fn trace_hops<'py>(
 ) -> PyResult<(String, Bound<'py, PyDict>)> {
     let shared = monitor.map_or_else(Arc::default, |m| Arc::clone(&m.get().shared));
     let window = Window { from_ns, to_ns, most };
-    told(py, py.detach(|| trace::hops(path, window, &shared)))
+    text_and_tables(py, py.detach(|| trace::hops(path, window, &shared)))
 }
 
-fn told(
+fn text_and_tables(
     py: Python<'_>,
-    found: Result<trace::Told, OpenError>,
+    found: Result<trace::TextAndTables, OpenError>,
 ) -> PyResult<(String, Bound<'_, PyDict>)> {
     let (text, tables) = found.map_err(|error| match error {
         OpenError::Io(error) => error.into(),
@@ -305,8 +306,9 @@ fn capture_error(error: capture::Failure) -> PyErr {
     }
 }
 
-/// Packets of captures as they were seen at points: JSON text about points and flows, and the table
-/// `packets` as an Arrow IPC stream. `files`: path and name of each; at most so many packets.
+/// Matches the packets of captures at several points: JSON text about points and flows, and the
+/// table `packets` as an Arrow IPC stream. `files` holds path and name of each file; at most `most`
+/// packets are kept.
 #[pyfunction]
 fn capture_sightings<'py>(
     py: Python<'py>,
@@ -314,7 +316,7 @@ fn capture_sightings<'py>(
     most: usize,
 ) -> PyResult<(String, Bound<'py, PyDict>)> {
     let (text, table) = py.detach(|| capture::sightings(&files, most)).map_err(capture_error)?;
-    told(py, Ok((text, vec![table])))
+    text_and_tables(py, Ok((text, vec![table])))
 }
 
 /// Checks a scenario without running it.
@@ -323,26 +325,26 @@ fn validate(py: Python<'_>, scenario_json: &str) -> PyResult<()> {
     Scenario::from_json(scenario_json).map(|_| ()).map_err(|e| scenario_error(py, &e))
 }
 
-/// What a run will take, estimated from its scenario: events, rows, bytes of memory and of captures;
-/// the flow with the most packets, flows whose path limits nothing (by number), what is recorded with
-/// the most rows.
+/// Estimates the cost of a run: events, rows, bytes of memory and captures. Also returns the flow
+/// with the most packets, the indices of flows without a bottleneck, and the record with the most
+/// rows.
 #[pyfunction]
 fn budget<'py>(py: Python<'py>, scenario_json: &str) -> PyResult<Bound<'py, PyDict>> {
     let found = Scenario::from_json(scenario_json)
         .and_then(|scenario| dumbbell_sim::budget(&scenario))
         .map_err(|e| scenario_error(py, &e))?;
-    let told = PyDict::new(py);
-    told.set_item("events", found.events)?;
-    told.set_item("rows", found.rows)?;
-    told.set_item("memory_bytes", found.memory_bytes)?;
-    told.set_item("capture_bytes", found.capture_bytes)?;
-    told.set_item("busiest", found.busiest)?;
-    told.set_item("boundless", found.boundless)?;
-    told.set_item("longest", found.longest)?;
-    Ok(told)
+    let estimate = PyDict::new(py);
+    estimate.set_item("events", found.events)?;
+    estimate.set_item("rows", found.rows)?;
+    estimate.set_item("memory_bytes", found.memory_bytes)?;
+    estimate.set_item("capture_bytes", found.capture_bytes)?;
+    estimate.set_item("busiest", found.busiest)?;
+    estimate.set_item("boundless", found.boundless)?;
+    estimate.set_item("longest", found.longest)?;
+    Ok(estimate)
 }
 
-/// The TCP option profiles: name → JSON.
+/// TCP option profiles: name → JSON.
 #[pyfunction]
 fn profiles(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let profiles = PyDict::new(py);
@@ -352,13 +354,13 @@ fn profiles(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(profiles)
 }
 
-/// The catalogue of what an experiment can name, as JSON.
+/// Catalogue of everything that an experiment can name, as JSON.
 #[pyfunction]
 fn catalogue() -> PyResult<String> {
     serde_json::to_string(&CATALOGUE).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// The result tables as JSON: names, meanings and columns.
+/// Result tables as JSON: names, meanings and columns.
 #[pyfunction]
 fn tables() -> String {
     let tables: Vec<_> = ALL

@@ -1,4 +1,4 @@
-//! Event traces: a summary, and the way of every packet of a stretch of time.
+//! Event traces: summary, and hops of all packets of an interval.
 
 use crate::Shared;
 use dumbbell_model::tables::{DropRow, FlowRow, HopRow, PipeRow, QueueRow, SampleRow, Table};
@@ -10,13 +10,13 @@ use serde_json::{json, Value};
 use std::fs::File;
 use std::io::Read;
 
-/// JSON text, and tables.
-pub(crate) type Told = (String, Vec<Table>);
+/// JSON text and tables.
+pub(crate) type TextAndTables = (String, Vec<Table>);
 
 fn read(path: &str, kept: &mut impl Kept, shared: &Shared) -> Result<Reading, OpenError> {
     let source: Box<dyn Read> =
         if path == "-" { Box::new(std::io::stdin()) } else { Box::new(File::open(path)?) };
-    // The monitor counts nanoseconds; here it counts bytes.
+    // The monitor counts bytes here instead of nanoseconds.
     dumbbell_trace::read(source, kept, |bytes| {
         shared.progress(dumbbell_model::Time::ZERO + dumbbell_model::Span::from_ns(bytes))
     })
@@ -128,14 +128,14 @@ fn streams(summary: &Summary, reading: &Reading) -> Vec<Value> {
     .collect()
 }
 
-/// Totals, delays and problems as JSON; the result tables.
-pub(crate) fn summary(path: &str, shared: &Shared) -> Result<Told, OpenError> {
+/// Totals, delays and problems as JSON, and the result tables.
+pub(crate) fn summary(path: &str, shared: &Shared) -> Result<TextAndTables, OpenError> {
     let mut summary = Summary::default();
     let reading = read(path, &mut summary, shared)?;
     summary.end(&reading);
-    let mut told = common(&reading);
-    told.insert("interval_ns".into(), summary.interval_ns().into());
-    told.insert("dropped_packets".into(), summary.dropped.into());
+    let mut text = common(&reading);
+    text.insert("interval_ns".into(), summary.interval_ns().into());
+    text.insert("dropped_packets".into(), summary.dropped.into());
     let links = summary.links.iter().enumerate().map(|(number, link)| {
         json!({
             "pipe": reading.network.pipe_name(number as u32),
@@ -145,8 +145,8 @@ pub(crate) fn summary(path: &str, shared: &Shared) -> Result<Told, OpenError> {
             "dropped_on_line": link.dropped[1],
         })
     });
-    told.insert("delays".into(), links.collect());
-    told.insert("streams".into(), streams(&summary, &reading).into());
+    text.insert("delays".into(), links.collect());
+    text.insert("streams".into(), streams(&summary, &reading).into());
     let tables = vec![
         FlowRow::table(&summary.flows(&reading)),
         PipeRow::table(&summary.pipes(&reading)),
@@ -154,14 +154,18 @@ pub(crate) fn summary(path: &str, shared: &Shared) -> Result<Told, OpenError> {
         QueueRow::table(&summary.queues(&reading)),
         DropRow::table(&summary.drops(&reading)),
     ];
-    Ok((Value::Object(told).to_string(), tables))
+    Ok((Value::Object(text).to_string(), tables))
 }
 
-/// What a trace is about as JSON; the table `hops` of a stretch of time.
-pub(crate) fn hops(path: &str, window: Window, shared: &Shared) -> Result<Told, OpenError> {
+/// Contents of a trace as JSON, and the table `hops` of an interval.
+pub(crate) fn hops(
+    path: &str,
+    window: Window,
+    shared: &Shared,
+) -> Result<TextAndTables, OpenError> {
     let mut hops = Hops::new(window);
     let reading = read(path, &mut hops, shared)?;
-    let mut told = common(&reading);
-    told.insert("left_out".into(), hops.left_out.into());
-    Ok((Value::Object(told).to_string(), vec![HopRow::table(&hops.rows(&reading))]))
+    let mut text = common(&reading);
+    text.insert("left_out".into(), hops.left_out.into());
+    Ok((Value::Object(text).to_string(), vec![HopRow::table(&hops.rows(&reading))]))
 }

@@ -14,7 +14,7 @@ pub enum Judgement {
     /// Retransmission.
     Retransmitted(Evidence),
     /// Duplicate of a packet that passed before.
-    Copy(Evidence),
+    Duplicate(Evidence),
     /// Keep-alive probe (RFC 9293 §3.8.4): a byte that is already acknowledged. Or zero-window
     /// probe (§3.8.6.1): the first byte beyond a closed window.
     KeepAlive,
@@ -79,7 +79,7 @@ pub(crate) fn in_hole(
         Some(tsval) if tsval != later.tsval => {
             return Judgement::Retransmitted(Evidence::Timestamp);
         }
-        Some(_) if stamps_tell(round_trip_ns, tick_ns) => {
+        Some(_) if timestamps_decide(round_trip_ns, tick_ns) => {
             return Judgement::Reordered(Evidence::Timestamp);
         }
         _ => {}
@@ -94,7 +94,7 @@ pub(crate) fn in_hole(
 }
 
 /// Returns true if retransmissions for a loss always have a later timestamp.
-pub(crate) fn stamps_tell(round_trip_ns: i64, tick_ns: i64) -> bool {
+pub(crate) fn timestamps_decide(round_trip_ns: i64, tick_ns: i64) -> bool {
     round_trip_ns / TICKS_PER_ROUND_TRIP >= tick_ns
 }
 
@@ -109,8 +109,8 @@ mod tests {
         last_ns: 1_000_000,
         tsval: 50,
         identification: 3,
-        again: false,
-        resent: false,
+        repeated: false,
+        retransmitted: false,
         bare: false,
     };
 

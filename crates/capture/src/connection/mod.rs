@@ -12,7 +12,7 @@ mod sent;
 pub mod stream;
 mod unseen;
 
-use crate::segment::Segment;
+use crate::tcp_header::TcpHeader;
 use judge::{Evidence, Judgement};
 use rtt::Rtt;
 use stream::{Ack, Data, Stream, Verdict};
@@ -24,7 +24,7 @@ const LATE_SYN_BYTES: i64 = 1 << 16;
 
 /// Properties of a packet besides its TCP header.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Passing {
+pub struct PacketInfo {
     /// Capture time, ns since 1970.
     pub now_ns: i64,
     /// Number of the frame, which identifies retransmissions later.
@@ -38,14 +38,14 @@ pub struct Passing {
     /// True with a congestion mark (CE, RFC 3168 §5).
     pub congestion: bool,
     /// Earlier capture of an identical packet within a millisecond.
-    pub twin: Option<Twin>,
+    pub earlier: Option<EarlierCapture>,
     /// True if this capture contains frames twice.
-    pub doubled: bool,
+    pub duplicated: bool,
 }
 
 /// Earlier capture of a packet with the same TCP header and payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Twin {
+pub struct EarlierCapture {
     /// Time since the earlier capture.
     pub after_ns: i64,
     /// True if both have the same IP identification, false if neither has one.
@@ -107,7 +107,7 @@ pub struct Side {
     /// Headers with malformed options.
     pub malformed: u64,
     /// Duplicates of packets without data.
-    pub copies: u64,
+    pub duplicates: u64,
     first_ack: Option<u32>,
     /// True if its SYN was repeated with another initial sequence number; later packets show which
     /// one is valid.
@@ -217,27 +217,27 @@ impl Connection {
     pub fn packet(
         &mut self,
         side: usize,
-        passing: &Passing,
-        segment: &Segment,
+        info: &PacketInfo,
+        segment: &TcpHeader,
         proved: &mut Vec<u64>,
     ) -> Option<Verdict> {
         let flags = segment.flags;
-        let now_ns = passing.now_ns;
+        let now_ns = info.now_ns;
         let (first, last) = self.times_ns.unwrap_or((now_ns, now_ns));
         self.times_ns = Some((first.min(now_ns), last.max(now_ns)));
-        let copy = self.is_copy(side, passing, segment);
-        self.count(side, passing, segment, copy.is_some());
+        let copy = self.duplicate_evidence(side, info, segment);
+        self.count(side, info, segment, copy.is_some());
         if copy.is_some() {
             if segment.payload_bytes > 0 || flags.fin() {
-                return self.data(side, passing, segment, copy);
+                return self.data(side, info, segment, copy);
             }
-            self.sides[side].copies += 1;
+            self.sides[side].duplicates += 1;
             return None;
         }
         if let Some((tsval, tsecr)) = segment.timestamps {
-            self.sides[1 - side].near.towards(tsval, passing.now_ns);
+            self.sides[1 - side].near.towards(tsval, info.now_ns);
             if segment.payload_bytes > 0 {
-                self.sides[side].near.data(tsecr, passing.now_ns);
+                self.sides[side].near.data(tsecr, info.now_ns);
             }
         }
         if flags.rst() {
@@ -247,19 +247,19 @@ impl Connection {
             return None;
         }
         if flags.syn() {
-            self.open(side, passing.now_ns, segment);
+            self.open(side, info.now_ns, segment);
         } else if flags.ack() {
-            self.answer(side, passing.now_ns);
+            self.answer(side, info.now_ns);
         }
         if flags.ack() {
-            self.acknowledge(side, passing.now_ns, segment, proved);
+            self.acknowledge(side, info.now_ns, segment, proved);
         }
         let data = segment.payload_bytes > 0 || flags.fin();
         let verdict = if data {
-            self.data(side, passing, segment, None)
+            self.data(side, info, segment, None)
         } else {
             if !flags.syn() {
-                self.bare(side, passing, segment);
+                self.bare(side, info, segment);
             }
             None
         };
@@ -271,13 +271,13 @@ impl Connection {
     }
 
     /// Processes a segment without data, which shows the progress of its sender.
-    fn bare(&mut self, side: usize, passing: &Passing, segment: &Segment) {
+    fn bare(&mut self, side: usize, info: &PacketInfo, segment: &TcpHeader) {
         let window_bytes = self.sides[1 - side].window_max_bytes;
         let one = &mut self.sides[side];
         let Some(stream) = &mut one.stream else { return };
-        stream.bare(passing);
+        stream.bare(info);
         let stamp = segment.timestamps.map(|(value, _)| value);
-        stream.asks(passing, segment.sequence, stamp, window_bytes);
+        stream.detect_keep_alive(info, segment.sequence, stamp, window_bytes);
     }
 
     /// Returns true if this SYN opened this connection and was captured after later packets.
@@ -291,7 +291,7 @@ impl Connection {
     }
 
     /// Window announced by a segment of side 0 or 1, with the scale applied if it is known.
-    pub fn window_bytes(&self, side: usize, segment: &Segment) -> u64 {
+    pub fn window_bytes(&self, side: usize, segment: &TcpHeader) -> u64 {
         let scaled = self.sides.iter().all(|side| side.window_scale.is_some());
         let shift = self.sides[side].window_scale.filter(|_| scaled && !segment.flags.syn());
         u64::from(segment.window) << shift.unwrap_or(0)
@@ -299,9 +299,14 @@ impl Connection {
 
     /// Returns evidence that the frame was captured before. A sender repeats a packet within a
     /// millisecond only if the RTT is shorter and a loss was reported.
-    fn is_copy(&self, side: usize, passing: &Passing, segment: &Segment) -> Option<Evidence> {
-        let twin = passing.twin?;
-        if twin.identified {
+    fn duplicate_evidence(
+        &self,
+        side: usize,
+        info: &PacketInfo,
+        segment: &TcpHeader,
+    ) -> Option<Evidence> {
+        let earlier = info.earlier?;
+        if earlier.identified {
             return Some(Evidence::Identification);
         }
         let flags = segment.flags;
@@ -310,26 +315,28 @@ impl Connection {
         } else if segment.payload_bytes > 0 || flags.fin() {
             let stream = self.sides[side].stream.as_deref();
             let (near_ns, _) = self.near_ns(side);
-            !stream.is_some_and(|one| one.calls_for(segment.sequence, near_ns, twin.after_ns))
+            !stream.is_some_and(|one| {
+                one.expects_retransmission(segment.sequence, near_ns, earlier.after_ns)
+            })
         } else {
             // Without SACK, duplicate ACKs are identical, and so are RSTs.
-            segment.sack_count > 0 || passing.doubled && twin.odd
+            segment.sack_count > 0 || info.duplicated && earlier.odd
         };
         copy.then_some(Evidence::Content)
     }
 
-    fn count(&mut self, side: usize, passing: &Passing, segment: &Segment, copy: bool) {
+    fn count(&mut self, side: usize, info: &PacketInfo, segment: &TcpHeader, copy: bool) {
         let window = self.window_bytes(side, segment);
         let flags = segment.flags;
         let one = &mut self.sides[side];
         one.packets += 1;
-        one.bytes += u64::from(passing.wire_bytes);
+        one.bytes += u64::from(info.wire_bytes);
         one.syns += u64::from(flags.syn() && !copy);
         one.fins += u64::from(flags.fin() && !copy);
         one.resets += u64::from(flags.rst() && !copy);
         one.timestamps |= segment.timestamps.is_some();
         one.malformed += u64::from(segment.malformed);
-        one.congested += u64::from(passing.congestion);
+        one.congested += u64::from(info.congestion);
         if flags.syn() || flags.rst() {
             return;
         }
@@ -346,7 +353,7 @@ impl Connection {
         one.window_max_bytes = one.window_max_bytes.max(window);
     }
 
-    fn open(&mut self, side: usize, now_ns: i64, segment: &Segment) {
+    fn open(&mut self, side: usize, now_ns: i64, segment: &TcpHeader) {
         let step = usize::from(segment.flags.ack());
         self.handshake_ns[step].get_or_insert(now_ns);
         self.opener.get_or_insert(if step == 0 { side } else { 1 - side });
@@ -372,7 +379,13 @@ impl Connection {
         }
     }
 
-    fn acknowledge(&mut self, side: usize, now_ns: i64, segment: &Segment, proved: &mut Vec<u64>) {
+    fn acknowledge(
+        &mut self,
+        side: usize,
+        now_ns: i64,
+        segment: &TcpHeader,
+        proved: &mut Vec<u64>,
+    ) {
         let flags = segment.flags;
         let window = u64::from(segment.window);
         let same_window = self.sides[side].window_last_bytes.replace(window) == Some(window);
@@ -400,7 +413,7 @@ impl Connection {
 
     /// Stream of the other side. Without a captured stream, it is created once this side
     /// acknowledges data.
-    fn acknowledged(&mut self, side: usize, segment: &Segment) -> Option<&mut Stream> {
+    fn acknowledged(&mut self, side: usize, segment: &TcpHeader) -> Option<&mut Stream> {
         let acknowledgement = segment.acknowledgement;
         let first = *self.sides[side].first_ack.get_or_insert(acknowledgement);
         let other = &mut self.sides[1 - side];
@@ -421,8 +434,8 @@ impl Connection {
     fn data(
         &mut self,
         side: usize,
-        passing: &Passing,
-        segment: &Segment,
+        info: &PacketInfo,
+        segment: &TcpHeader,
         copy: Option<Evidence>,
     ) -> Option<Verdict> {
         let (near_ns, near_smoothed_ns) = self.near_ns(side);
@@ -433,22 +446,22 @@ impl Connection {
         // Without the SYN the other side's MSS is unknown.
         let whole_bytes = self.sides[1 - side].mss.map_or(ETHERNET_MSS_BYTES, u32::from);
         let data = Data {
-            now_ns: passing.now_ns,
-            frame: passing.frame,
+            now_ns: info.now_ns,
+            frame: info.frame,
             sequence,
             payload_bytes: segment.payload_bytes,
             fin: segment.flags.fin(),
             tsval: segment.timestamps.map(|(value, _)| value),
-            identification: passing.identification,
-            shared_counter: passing.shared_counter,
-            joined: segment.payload_bytes > whole_bytes,
+            identification: info.identification,
+            shared_counter: info.shared_counter,
+            coalesced: segment.payload_bytes > whole_bytes,
             near_ns,
             near_smoothed_ns,
             closed: self.sides[1 - side].window_last_bytes == Some(0),
             sack,
             turned,
             copy,
-            doubled: passing.doubled,
+            duplicated: info.duplicated,
         };
         let first_ack = self.sides[1 - side].first_ack;
         let one = &mut self.sides[side];
@@ -460,15 +473,15 @@ impl Connection {
         let stream =
             one.stream.get_or_insert_with(|| Box::new(Stream::new(origin, known.is_some())));
         let verdict = stream.data(&data);
-        // Repeated bytes are no new request. Bytes lost before the tap pass it for the first time.
-        let goes_on = verdict.is_some_and(|verdict| match verdict.judgement {
+        // Retransmission bytes are no new request. Bytes lost before the tap pass it for the first time.
+        let continues = verdict.is_some_and(|verdict| match verdict.judgement {
             Judgement::New | Judgement::Reordered(_) => true,
             Judgement::Retransmitted(evidence) => {
                 !matches!(evidence, Evidence::SeenBefore | Evidence::Acknowledged)
             }
-            Judgement::Copy(_) | Judgement::KeepAlive => false,
+            Judgement::Duplicate(_) | Judgement::KeepAlive => false,
         });
-        if segment.payload_bytes > 0 && goes_on {
+        if segment.payload_bytes > 0 && continues {
             one.turns += u64::from(self.last_data != Some(side));
             self.last_data = Some(side);
         }

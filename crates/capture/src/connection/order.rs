@@ -22,7 +22,7 @@ pub(crate) struct Identifications {
     ones: u32,
     jumps: u32,
     /// Single steps across a pause of the sender: no other connection used the counter.
-    stood: u32,
+    steady: u32,
     /// Packets sent before the latest one that were not captured.
     missing: u32,
 }
@@ -63,10 +63,10 @@ impl Identifications {
 
     /// Processes contiguous data with `missing` identifications in between; `paused` is true if the
     /// sender was silent before it.
-    pub(crate) fn went_on(&mut self, missing: u32, paused: bool) {
+    pub(crate) fn contiguous(&mut self, missing: u32, paused: bool) {
         if missing == 0 {
             self.ones = self.ones.saturating_add(1);
-            self.stood = self.stood.saturating_add(u32::from(paused));
+            self.steady = self.steady.saturating_add(u32::from(paused));
         } else {
             self.jumps();
         }
@@ -80,8 +80,8 @@ impl Identifications {
     /// Returns true if a gap means missing packets. Not with segmentation offload, which counts
     /// joined segments, nor with a counter shared with other connections: the counter must have
     /// stood still while the sender paused.
-    pub(crate) fn tells_missing(&self) -> bool {
-        self.jumps == 0 && self.ones >= ONES_MIN && self.stood > 0
+    pub(crate) fn detects_missing(&self) -> bool {
+        self.jumps == 0 && self.ones >= ONES_MIN && self.steady > 0
     }
 
     /// Number of packets that were sent before the latest and not captured; 0 if the sender does

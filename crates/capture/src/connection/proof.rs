@@ -21,7 +21,7 @@ pub enum Proof {
 
 /// A retransmission.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Repeated {
+pub(crate) struct Retransmission {
     pub start: i64,
     pub end: i64,
     pub tsval: Option<u32>,
@@ -31,48 +31,49 @@ pub(crate) struct Repeated {
     pub later: Option<(u16, u32)>,
     pub frame: u64,
     /// Proved spurious. For a new retransmission: its bytes were already acknowledged.
-    pub needless: bool,
+    pub spurious: bool,
     /// Reported by a DSACK.
-    pub told: bool,
+    pub dsacked: bool,
 }
 
 /// Most recent retransmissions, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proofs {
-    resent: VecDeque<Repeated>,
+    retransmissions: VecDeque<Retransmission>,
     /// Spurious retransmissions by [`Proof`].
     pub(crate) proved: [u64; 3],
     /// Duplicates that passed and that no DSACK has reported yet.
-    copies: VecDeque<(i64, i64)>,
+    duplicates: VecDeque<(i64, i64)>,
     /// DSACKs that match no retransmission, or match a duplicate made by the network.
     pub(crate) unexplained: u64,
 }
 
 impl Proofs {
     /// Adds a retransmission.
-    pub(crate) fn add(&mut self, repeated: Repeated) {
-        if repeated.needless {
+    pub(crate) fn add(&mut self, repeated: Retransmission) {
+        if repeated.spurious {
             self.proved[Proof::Acknowledged as usize] += 1;
         }
-        if self.resent.len() == REMEMBERED_MAX {
-            self.resent.pop_front();
+        if self.retransmissions.len() == REMEMBERED_MAX {
+            self.retransmissions.pop_front();
         }
-        self.resent.push_back(repeated);
+        self.retransmissions.push_back(repeated);
     }
 
     /// Adds a duplicate made by the network, which the receiver will report.
     pub(crate) fn copied(&mut self, start: i64, end: i64) {
-        if self.copies.len() == REMEMBERED_MAX {
-            self.copies.pop_front();
+        if self.duplicates.len() == REMEMBERED_MAX {
+            self.duplicates.pop_front();
         }
-        self.copies.push_back((start, end));
+        self.duplicates.push_back((start, end));
     }
 
     /// Returns evidence that a segment is a reordered first transmission: its retransmission passed
     /// before it. It must have been sent before the retransmission and before the bytes that follow
     /// it.
     pub(crate) fn overtaken(&self, start: i64, segment: &Stamped) -> Option<Evidence> {
-        let of_it = self.resent.iter().rev().find(|one| one.start <= start && start < one.end)?;
+        let of_it =
+            self.retransmissions.iter().rev().find(|one| one.start <= start && start < one.end)?;
         match (segment.identification, of_it.identification, segment.tsval, of_it.tsval) {
             (Some(own), Some(again), _, _) => {
                 let before = of_it.later.map_or(again, |(identification, _)| identification);
@@ -90,18 +91,18 @@ impl Proofs {
 
     /// Processes a DSACK block. Appends the number of the frame that it proves spurious.
     pub(crate) fn dsack(&mut self, start: i64, end: i64, proved: &mut Vec<u64>) {
-        if let Some(copy) = self.copies.iter().position(|one| one.0 < end && start < one.1) {
-            self.copies.remove(copy);
+        if let Some(copy) = self.duplicates.iter().position(|one| one.0 < end && start < one.1) {
+            self.duplicates.remove(copy);
             self.unexplained += 1;
             return;
         }
         let mut named = false;
-        for one in self.resent.iter_mut().rev() {
+        for one in self.retransmissions.iter_mut().rev() {
             if one.start < end && start < one.end {
                 named = true;
                 // A receiver reports each spurious arrival once, whatever else has proved it.
-                if !std::mem::replace(&mut one.told, true) {
-                    if !std::mem::replace(&mut one.needless, true) {
+                if !std::mem::replace(&mut one.dsacked, true) {
+                    if !std::mem::replace(&mut one.spurious, true) {
                         self.proved[Proof::Dsack as usize] += 1;
                         proved.push(one.frame);
                     }
@@ -116,10 +117,11 @@ impl Proofs {
     /// numbers of frames that retransmitted the first byte and were sent later than the echoed
     /// segment.
     pub(crate) fn echo(&mut self, acked: i64, tsecr: u32, proved: &mut Vec<u64>) {
-        let repeated = self.resent.iter_mut().filter(|one| one.start <= acked && acked < one.end);
+        let repeated =
+            self.retransmissions.iter_mut().filter(|one| one.start <= acked && acked < one.end);
         for one in repeated {
-            if !one.needless && one.tsval.is_some_and(|sent| order::older(tsecr, sent)) {
-                one.needless = true;
+            if !one.spurious && one.tsval.is_some_and(|sent| order::older(tsecr, sent)) {
+                one.spurious = true;
                 self.proved[Proof::Timestamp as usize] += 1;
                 proved.push(one.frame);
             }
@@ -127,6 +129,6 @@ impl Proofs {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.resent.is_empty()
+        self.retransmissions.is_empty()
     }
 }

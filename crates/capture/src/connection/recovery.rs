@@ -19,7 +19,7 @@ const DUPLICATES: u32 = 3;
 
 /// Kind of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RetransmissionKind {
     /// Fast recovery.
     Fast,
     /// Time-out.
@@ -64,7 +64,7 @@ pub(crate) struct Recovery {
 
 /// A retransmission to classify.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Resent {
+pub(crate) struct RetransmittedSegment {
     pub now_ns: i64,
     pub start: i64,
     pub end: i64,
@@ -112,34 +112,35 @@ impl Recovery {
     }
 
     /// Classifies a retransmission and updates the state.
-    pub(crate) fn kind(&mut self, resent: &Resent, rtt: &Rtt) -> Kind {
+    pub(crate) fn kind(&mut self, resent: &RetransmittedSegment, rtt: &Rtt) -> RetransmissionKind {
         if let Some((before, left_ns)) = self.left.filter(|_| self.state == State::Open) {
             if resent.now_ns.saturating_sub(left_ns) < resent.near_ns {
                 self.repeated = true;
                 return if matches!(before, State::Loss { .. }) {
-                    Kind::Timeout
+                    RetransmissionKind::Timeout
                 } else {
-                    Kind::Fast
+                    RetransmissionKind::Fast
                 };
             }
         }
         let kind = self.decide(resent, rtt);
         let begun = self.state != State::Open;
-        self.repeated = begun || kind == Kind::Timeout && self.duplicates >= DUPLICATES;
-        self.probed |= kind == Kind::Probe;
+        self.repeated =
+            begun || kind == RetransmissionKind::Timeout && self.duplicates >= DUPLICATES;
+        self.probed |= kind == RetransmissionKind::Probe;
         let until = resent.next.max(resent.end);
         match (kind, self.state) {
-            (Kind::Fast, State::Open) => {
+            (RetransmissionKind::Fast, State::Open) => {
                 self.state = State::Recovery { until };
                 self.recoveries += 1;
             }
-            (Kind::Timeout, State::Loss { .. })
+            (RetransmissionKind::Timeout, State::Loss { .. })
                 if resent.start <= resent.acked && self.is_late(resent, rtt) =>
             {
                 self.state = State::Loss { until };
                 self.timeouts += 1;
             }
-            (Kind::Timeout, State::Open | State::Recovery { .. }) => {
+            (RetransmissionKind::Timeout, State::Open | State::Recovery { .. }) => {
                 self.state = State::Loss { until };
                 self.timeouts += 1;
             }
@@ -159,7 +160,7 @@ impl Recovery {
     }
 
     /// Returns true if ACKs have reported a hole at a position.
-    pub(crate) fn told(&self, start: i64) -> bool {
+    pub(crate) fn hole_reported(&self, start: i64) -> bool {
         self.sacked > start || self.duplicates >= DUPLICATES
     }
 
@@ -168,25 +169,27 @@ impl Recovery {
         self.repeated
     }
 
-    fn decide(&self, resent: &Resent, rtt: &Rtt) -> Kind {
-        let told = self.told(resent.start);
+    fn decide(&self, resent: &RetransmittedSegment, rtt: &Rtt) -> RetransmissionKind {
+        let reported = self.hole_reported(resent.start);
         let head = resent.start <= resent.acked;
         let tail = resent.end >= resent.next;
         let may_probe = tail && resent.sack && !self.probed;
         match self.state {
-            State::Loss { .. } => Kind::Timeout,
-            State::Recovery { .. } if head && self.is_late(resent, rtt) => Kind::Timeout,
-            State::Recovery { .. } => Kind::Fast,
+            State::Loss { .. } => RetransmissionKind::Timeout,
+            State::Recovery { .. } if head && self.is_late(resent, rtt) => {
+                RetransmissionKind::Timeout
+            }
+            State::Recovery { .. } => RetransmissionKind::Fast,
             // Linux probes before a time-out, even if this is the only segment in flight.
-            State::Open if may_probe && !told => Kind::Probe,
-            State::Open if head && self.is_late(resent, rtt) => Kind::Timeout,
-            State::Open => Kind::Fast,
+            State::Open if may_probe && !reported => RetransmissionKind::Probe,
+            State::Open if head && self.is_late(resent, rtt) => RetransmissionKind::Timeout,
+            State::Open => RetransmissionKind::Fast,
         }
     }
 
     /// Returns true if there was no progress for so long that the retransmission timer must have
     /// expired.
-    fn is_late(&self, resent: &Resent, rtt: &Rtt) -> bool {
+    fn is_late(&self, resent: &RetransmittedSegment, rtt: &Rtt) -> bool {
         let since = self.progress_ns.max(resent.before_ns.unwrap_or(i64::MIN));
         let far_ns = rtt.smoothed_ns().unwrap_or(UNKNOWN_RTT_NS);
         let round_trip = far_ns.saturating_add(resent.near_ns);

@@ -23,9 +23,9 @@ pub(crate) struct Seen {
     /// IP identification of the first segment; 0 if absent.
     pub identification: u16,
     /// True if the range passed more than once.
-    pub again: bool,
+    pub repeated: bool,
     /// True if the first capture of the range was already a retransmission.
-    pub resent: bool,
+    pub retransmitted: bool,
     /// True if the range is only a FIN.
     pub bare: bool,
 }
@@ -91,7 +91,7 @@ impl Sent {
         while position < segment.end {
             match self.segments.get_mut(index) {
                 Some(seen) if seen.start <= position => {
-                    seen.again = true;
+                    seen.repeated = true;
                     seen.last_ns = segment.last_ns;
                     position = seen.end;
                 }
@@ -122,8 +122,8 @@ mod tests {
             last_ns: 0,
             tsval: 0,
             identification: 0,
-            again: false,
-            resent: false,
+            repeated: false,
+            retransmitted: false,
             bare: false,
         }
     }
@@ -135,7 +135,7 @@ mod tests {
             sent.append(seen(start, end), true);
         }
         assert_eq!(sent.fill(seen(5, 45)), 20);
-        let all: Vec<_> = sent.segments.iter().map(|s| (s.start, s.end, s.again)).collect();
+        let all: Vec<_> = sent.segments.iter().map(|s| (s.start, s.end, s.repeated)).collect();
         let expected =
             [(0, 10, true), (10, 20, false), (20, 30, true), (30, 40, false), (40, 50, true)];
         assert_eq!(all, expected);

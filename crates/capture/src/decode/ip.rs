@@ -1,6 +1,6 @@
 //! IPv4 (RFC 791), and IPv6 with extension headers (RFC 8200).
 
-use super::{short, word, Address};
+use super::{be16, be32, Address};
 
 pub(super) const IPV4: u16 = 0x0800;
 pub(super) const IPV6: u16 = 0x86dd;
@@ -29,7 +29,7 @@ pub struct IpPacket<'a> {
     pub source: Address,
     /// Destination address.
     pub destination: Address,
-    /// Protocol above IP.
+    /// Protocol payload IP.
     pub protocol: u8,
     /// Fragment fields, if the packet is a fragment.
     pub fragment: Option<Fragment>,
@@ -38,9 +38,9 @@ pub struct IpPacket<'a> {
     /// DSCP (upper six bits) and ECN field (lower two, RFC 3168 §5; 3: congestion experienced).
     pub tos: u8,
     /// Captured bytes of the payload, without link-layer padding.
-    pub above: &'a [u8],
+    pub payload: &'a [u8],
     /// Length of the payload on the wire.
-    pub above_bytes: u32,
+    pub payload_bytes: u32,
 }
 
 #[inline]
@@ -54,17 +54,17 @@ pub(super) fn v4(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
     let field = u16::from_be_bytes([header[6], header[7]]);
     // Segmentation offload sets the length to 0 if it exceeds 16 bits.
     let total = if total == 0 { original_bytes } else { total };
-    let above_bytes = total.saturating_sub(header_bytes as u32);
-    let above = packet.get(header_bytes..).unwrap_or(&[]);
-    let above = &above[..above.len().min(above_bytes as usize)];
+    let payload_bytes = total.saturating_sub(header_bytes as u32);
+    let payload = packet.get(header_bytes..).unwrap_or(&[]);
+    let payload = &payload[..payload.len().min(payload_bytes as usize)];
     let (offset_bytes, more) = (u32::from(field & 0x1fff) * 8, field & 0x2000 != 0);
     let identification = u16::from_be_bytes([header[4], header[5]]);
     let fragment = (offset_bytes > 0 || more).then_some(Fragment {
         identification: u32::from(identification),
         offset_bytes,
         more,
-        bytes: above_bytes,
-        complete: above.len() >= above_bytes as usize,
+        bytes: payload_bytes,
+        complete: payload.len() >= payload_bytes as usize,
     });
     Some(IpPacket {
         source: Address::V4([header[12], header[13], header[14], header[15]]),
@@ -73,8 +73,8 @@ pub(super) fn v4(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
         fragment,
         identification: Some(identification),
         tos: header[1],
-        above,
-        above_bytes,
+        payload,
+        payload_bytes,
     })
 }
 
@@ -99,10 +99,10 @@ pub(super) fn v6(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
         };
         let (Some(bytes), Some(next)) = (bytes, packet.get(at)) else { break };
         if protocol == 44 {
-            let field = u32::from(short(packet, at + 2).unwrap_or(0));
+            let field = u32::from(be16(packet, at + 2).unwrap_or(0));
             let (offset_bytes, more) = (field & 0xfff8, field & 1 != 0);
             fragment = (offset_bytes > 0 || more).then_some(Fragment {
-                identification: word(packet, at + 4).unwrap_or(0),
+                identification: be32(packet, at + 4).unwrap_or(0),
                 offset_bytes,
                 more,
                 bytes: end.saturating_sub(at as u32 + 8),
@@ -112,8 +112,8 @@ pub(super) fn v6(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
         protocol = *next;
         at += bytes;
     }
-    let above_bytes = end.saturating_sub(at as u32);
-    let above = packet.get(at..).unwrap_or(&[]);
+    let payload_bytes = end.saturating_sub(at as u32);
+    let payload = packet.get(at..).unwrap_or(&[]);
     Some(IpPacket {
         source: Address::V6(header[8..24].try_into().ok()?),
         destination: Address::V6(header[24..40].try_into().ok()?),
@@ -121,7 +121,7 @@ pub(super) fn v6(packet: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
         fragment,
         identification: None,
         tos: (header[0] & 15) << 4 | header[1] >> 4,
-        above: &above[..above.len().min(above_bytes as usize)],
-        above_bytes,
+        payload: &payload[..payload.len().min(payload_bytes as usize)],
+        payload_bytes,
     })
 }

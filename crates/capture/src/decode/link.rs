@@ -1,7 +1,7 @@
 //! Headers below IP. Each function returns the next header and the length of its own header.
 
 use super::ip::{IPV4, IPV6};
-use super::{short, word, Layer, LinkType, Skipped};
+use super::{be16, be32, Layer, LinkType, Skipped};
 
 /// Next header and its offset.
 pub(super) type Next = Result<(Layer, usize), Skipped>;
@@ -17,7 +17,7 @@ const HARDWARE_RADIOTAP: u16 = 803;
 const HARDWARE_NETLINK: u16 = 824;
 
 fn little(bytes: &[u8], at: usize) -> Option<u16> {
-    short(bytes, at).map(u16::swap_bytes)
+    be16(bytes, at).map(u16::swap_bytes)
 }
 
 /// Decodes the first header of a frame.
@@ -63,7 +63,7 @@ pub(super) fn by_type(link: LinkType, bytes: &[u8]) -> Next {
 
 /// Decodes a Linux cooked header; `at` holds the offsets of ARPHRD_ type and protocol.
 fn cooked(bytes: &[u8], at: [usize; 2], header_bytes: usize) -> Next {
-    let [hardware, protocol] = at.map(|at| short(bytes, at));
+    let [hardware, protocol] = at.map(|at| be16(bytes, at));
     let (hardware, protocol) = hardware.zip(protocol).ok_or(Skipped::CUT)?;
     Ok(match (hardware, protocol) {
         (HARDWARE_NETLINK, _) => return Err(Skipped::Named("Linux netlink")),
@@ -78,7 +78,7 @@ fn cooked(bytes: &[u8], at: [usize; 2], header_bytes: usize) -> Next {
 
 /// Length of a Prism or AVS header. A Prism length is in the byte order of the capturing host.
 fn prism(bytes: &[u8]) -> Option<usize> {
-    let (kind, length) = (word(bytes, 0)?, word(bytes, 4)?);
+    let (kind, length) = (be32(bytes, 0)?, be32(bytes, 4)?);
     let avs = kind & 0xffff_f000 == 0x8021_1000;
     let length = if avs || length < 1 << 16 { length } else { length.swap_bytes() };
     (length < 1 << 16).then_some(length as usize)
@@ -109,7 +109,7 @@ pub(super) fn by_ethertype(number: u16, bytes: &[u8]) -> Next {
         IPV4 => (Layer::Ipv4, 0),
         IPV6 => (Layer::Ipv6, 0),
         // VLAN tags: IEEE 802.1Q, 802.1ad, and two older tags.
-        0x8100 | 0x88a8 | 0x9100 | 0x9200 => (Layer::Type(short(bytes, 2).ok_or(Skipped::CUT)?), 4),
+        0x8100 | 0x88a8 | 0x9100 | 0x9200 => (Layer::Type(be16(bytes, 2).ok_or(Skipped::CUT)?), 4),
         0x8847 | 0x8848 => (Layer::Mpls, 0),
         0x8864 => (Layer::Pppoe, 0),
         0x880b => (Layer::Ppp, 0),
@@ -126,7 +126,7 @@ pub(super) fn llc(bytes: &[u8]) -> Next {
     let &[destination, source, control] = bytes.first_chunk().ok_or(Skipped::CUT)?;
     match (destination, source, control) {
         (0xaa, 0xaa, 3) => {
-            let (organisation, kind) = word(bytes, 2).zip(short(bytes, 6)).ok_or(Skipped::CUT)?;
+            let (organisation, kind) = be32(bytes, 2).zip(be16(bytes, 6)).ok_or(Skipped::CUT)?;
             match (organisation & 0xff_ffff, kind) {
                 // RFC 1042, and IEEE 802.1H for protocols that RFC 1042 cannot carry.
                 (0 | 0x00_00f8, 1501..) => Ok((Layer::Type(kind), 8)),
@@ -150,7 +150,7 @@ pub(super) fn ppp(bytes: &[u8]) -> Next {
         first
     } else {
         at += 2;
-        short(bytes, at - 2).ok_or(Skipped::CUT)?
+        be16(bytes, at - 2).ok_or(Skipped::CUT)?
     };
     match protocol {
         0x0021 => Ok((Layer::Ipv4, at)),
@@ -198,7 +198,7 @@ fn is_ipv4(bytes: &[u8]) -> bool {
     let header = bytes.first().map_or(0, |first| u16::from(first & 15) * 4);
     bytes.first().is_some_and(|first| first >> 4 == 4)
         && header >= 20
-        && short(bytes, 2).is_some_and(|total| total >= header || total == 0)
+        && be16(bytes, 2).is_some_and(|total| total >= header || total == 0)
 }
 
 fn is_ipv6(bytes: &[u8]) -> bool {
@@ -208,7 +208,7 @@ fn is_ipv6(bytes: &[u8]) -> bool {
 /// Returns true for an Ethernet frame with a known payload.
 fn is_ethernet(frame: &[u8]) -> bool {
     let Some(inside) = frame.get(14..) else { return false };
-    match short(frame, 12) {
+    match be16(frame, 12) {
         Some(IPV4) => is_ipv4(inside),
         Some(IPV6) => is_ipv6(inside),
         Some(0x8100 | 0x88a8 | 0x8847 | 0x8848 | 0x8864) => true,

@@ -2,8 +2,6 @@
 //! ([`link`](self::link)), IP, and tunnels between them ([`Outer`]).
 //!
 //! Only this module reads headers of captured frames. Every loop over headers is bounded.
-//!
-//! All that reads headers of captured frames is here. Every loop over headers is bounded.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -72,13 +70,13 @@ pub const TUNNELS_MAX: usize = 4;
 
 /// Encapsulation of the innermost IP packet of a frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Around {
+pub struct Encapsulation {
     /// Outer headers of the tunnels, outermost first.
     pub outer: Vec<Outer>,
     /// True if a further tunnel was not decoded because of [`TUNNELS_MAX`].
-    pub deeper: bool,
+    pub too_deep: bool,
     /// True if the frame is an A-MSDU (IEEE 802.11) with several packets. Only the first is read.
-    pub joined: bool,
+    pub aggregated: bool,
 }
 
 /// Next header to decode.
@@ -99,25 +97,25 @@ enum Layer {
         padded: bool,
     },
     /// First packet of an A-MSDU.
-    Joined,
+    Amsdu,
     /// IPv4 or IPv6, according to the first byte.
     Ip,
     Ipv4,
     Ipv6,
 }
 
-fn short(bytes: &[u8], at: usize) -> Option<u16> {
+fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-pub(crate) fn word(bytes: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn be32(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
 /// Returns the innermost IP packet of a frame with `original_bytes` on the wire; `None` if there is
 /// no IP packet or its header is truncated.
 pub fn ip_packet(link: LinkType, frame: &[u8], original_bytes: u32) -> Option<IpPacket<'_>> {
-    innermost(link, frame, original_bytes, &mut Around::default()).ok()
+    innermost(link, frame, original_bytes, &mut Encapsulation::default()).ok()
 }
 
 /// Returns the innermost IP packet of a frame and sets its encapsulation. `original_bytes` is the
@@ -130,46 +128,48 @@ pub fn innermost<'a>(
     link: LinkType,
     frame: &'a [u8],
     original_bytes: u32,
-    around: &mut Around,
+    encapsulation: &mut Encapsulation,
 ) -> Result<IpPacket<'a>, Skipped> {
-    around.outer.clear();
-    (around.deeper, around.joined) = (false, false);
+    encapsulation.outer.clear();
+    (encapsulation.too_deep, encapsulation.aggregated) = (false, false);
     // Fast path for nearly all frames.
-    if link == LinkType::ETHERNET && short(frame, 12) == Some(ip::IPV4) {
+    if link == LinkType::ETHERNET && be16(frame, 12) == Some(ip::IPV4) {
         let packet = ip::v4(&frame[14..], original_bytes.saturating_sub(14));
         return match packet {
-            Some(packet) if tunnel::may_be(&packet) => Ok(entered(packet, around)),
+            Some(packet) if tunnel::may_be(&packet) => Ok(innermost_of(packet, encapsulation)),
             Some(packet) => Ok(packet),
             None => Err(Skipped::BAD_IPV4),
         };
     }
-    let packet = through(Layer::Link(link), frame, original_bytes, around)?;
-    Ok(entered(packet, around))
+    let packet = decode_layers(Layer::Link(link), frame, original_bytes, encapsulation)?;
+    Ok(innermost_of(packet, encapsulation))
 }
 
 /// Follows tunnels from `packet` to the innermost packet.
-fn entered<'a>(mut packet: IpPacket<'a>, around: &mut Around) -> IpPacket<'a> {
+fn innermost_of<'a>(mut packet: IpPacket<'a>, encapsulation: &mut Encapsulation) -> IpPacket<'a> {
     while let Some(inside) = tunnel::inside(&packet) {
-        if around.outer.len() == TUNNELS_MAX {
-            around.deeper = true;
+        if encapsulation.outer.len() == TUNNELS_MAX {
+            encapsulation.too_deep = true;
             break;
         }
-        let payload = packet.above.get(inside.at..).unwrap_or(&[]);
-        let payload_bytes = packet.above_bytes.saturating_sub(inside.at as u32);
+        let payload = packet.payload.get(inside.at..).unwrap_or(&[]);
+        let payload_bytes = packet.payload_bytes.saturating_sub(inside.at as u32);
         // A tunnel without IP counts as an ordinary packet.
-        let Ok(inner) = through(inside.layer, payload, payload_bytes, around) else { break };
-        around.outer.push(Outer::of(&packet, &inside));
+        let Ok(inner) = decode_layers(inside.layer, payload, payload_bytes, encapsulation) else {
+            break;
+        };
+        encapsulation.outer.push(Outer::of(&packet, &inside));
         packet = inner;
     }
     packet
 }
 
 /// Decodes headers up to the IP packet.
-fn through<'a>(
+fn decode_layers<'a>(
     mut layer: Layer,
     frame: &'a [u8],
     original_bytes: u32,
-    around: &mut Around,
+    encapsulation: &mut Encapsulation,
 ) -> Result<IpPacket<'a>, Skipped> {
     let mut at = 0;
     for _ in 0..LAYERS_MAX {
@@ -184,7 +184,7 @@ fn through<'a>(
                 _ => return Err(Skipped::Named("neither IPv4 nor IPv6")),
             },
             Layer::Link(link) => link::by_type(link, bytes)?,
-            Layer::Ethernet => (Layer::Type(short(bytes, 12).ok_or(Skipped::CUT)?), 14),
+            Layer::Ethernet => (Layer::Type(be16(bytes, 12).ok_or(Skipped::CUT)?), 14),
             Layer::Type(number) => link::by_ethertype(number, bytes)?,
             Layer::Llc => link::llc(bytes)?,
             Layer::Ppp => link::ppp(bytes)?,
@@ -192,7 +192,7 @@ fn through<'a>(
             Layer::Pppoe => link::pppoe(bytes)?,
             Layer::Mpls => link::mpls(bytes)?,
             Layer::Wlan { padded } => wlan::header(bytes, padded)?,
-            Layer::Joined => wlan::first_joined(bytes, &mut around.joined)?,
+            Layer::Amsdu => wlan::first_of_amsdu(bytes, &mut encapsulation.aggregated)?,
         };
         (layer, at) = (next, at + header_bytes);
     }
@@ -205,5 +205,5 @@ pub fn ports(packet: &IpPacket<'_>) -> Option<(u16, u16)> {
     if !first || !matches!(packet.protocol, TCP | UDP) {
         return None;
     }
-    short(packet.above, 0).zip(short(packet.above, 2))
+    be16(packet.payload, 0).zip(be16(packet.payload, 2))
 }

@@ -1,7 +1,7 @@
 //! Tunnels: IP packets that carry IP packets or frames.
 
 use super::ip::IpPacket;
-use super::{ports, short, word, Address, Layer, UDP};
+use super::{be16, be32, ports, Address, Layer, UDP};
 use std::fmt;
 
 /// Kinds of tunnels.
@@ -136,7 +136,7 @@ pub(super) fn inside(packet: &IpPacket<'_>) -> Option<Inside> {
     if packet.fragment.is_some_and(|fragment| fragment.offset_bytes > 0) {
         return None;
     }
-    let bytes = packet.above;
+    let bytes = packet.payload;
     let four = matches!(packet.source, Address::V4(_));
     let found = |kind, layer, at| Some(Inside { kind, id: None, layer, at });
     match packet.protocol {
@@ -151,7 +151,7 @@ pub(super) fn inside(packet: &IpPacket<'_>) -> Option<Inside> {
 }
 
 fn in_udp(bytes: &[u8]) -> Option<Inside> {
-    match short(bytes, 2)? {
+    match be16(bytes, 2)? {
         // 8472 is Linux's own port from before the assignment of 4789.
         4789 | 8472 => vxlan(bytes.get(8..)?, false),
         4790 => vxlan(bytes.get(8..)?, true),
@@ -163,7 +163,7 @@ fn in_udp(bytes: &[u8]) -> Option<Inside> {
 }
 
 fn vxlan(header: &[u8], generic: bool) -> Option<Inside> {
-    let (flags, id) = (*header.first()?, word(header, 4)? >> 8);
+    let (flags, id) = (*header.first()?, be32(header, 4)? >> 8);
     if flags & 0x08 == 0 {
         return None;
     }
@@ -179,7 +179,7 @@ fn vxlan(header: &[u8], generic: bool) -> Option<Inside> {
 }
 
 fn geneve(header: &[u8]) -> Option<Inside> {
-    let (first, kind, id) = (*header.first()?, short(header, 2)?, word(header, 4)? >> 8);
+    let (first, kind, id) = (*header.first()?, be16(header, 2)?, be32(header, 4)? >> 8);
     // Version 0. Options are counted in words of 4 bytes.
     let at = 16 + 4 * usize::from(first & 0x3f);
     let layer = Layer::Type(kind);
@@ -190,7 +190,7 @@ fn geneve(header: &[u8]) -> Option<Inside> {
 const GTP_EXTENSIONS_MAX: usize = 8;
 
 fn gtp(header: &[u8]) -> Option<Inside> {
-    let (flags, kind, id) = (*header.first()?, *header.get(1)?, word(header, 4)?);
+    let (flags, kind, id) = (*header.first()?, *header.get(1)?, be32(header, 4)?);
     // Version 1, message type G-PDU.
     if flags >> 4 != 3 || kind != 255 {
         return None;
@@ -220,7 +220,7 @@ const ACKNOWLEDGEMENT: u16 = 0x0080;
 const NVGRE_MIN: u32 = 0x1000;
 
 fn gre(bytes: &[u8]) -> Option<Inside> {
-    let (flags, protocol) = (short(bytes, 0)?, short(bytes, 2)?);
+    let (flags, protocol) = (be16(bytes, 0)?, be16(bytes, 2)?);
     let (version, mut at) = (flags & 7, 4);
     if version > 1 || flags & ROUTING != 0 {
         return None;
@@ -228,7 +228,7 @@ fn gre(bytes: &[u8]) -> Option<Inside> {
     if flags & CHECKSUM != 0 {
         at += 4;
     }
-    let key = if flags & KEY != 0 { Some(word(bytes, at)?) } else { None };
+    let key = if flags & KEY != 0 { Some(be32(bytes, at)?) } else { None };
     for flag in [KEY, SEQUENCE] {
         at += if flags & flag != 0 { 4 } else { 0 };
     }
@@ -239,7 +239,7 @@ fn gre(bytes: &[u8]) -> Option<Inside> {
         return Some(Inside { kind: Tunnel::Pptp, id, layer: Layer::Ppp, at });
     }
     let found = |kind, id, layer, at| Some(Inside { kind, id, layer, at });
-    let session = |at| short(bytes, at + 2).map(|field| u32::from(field & 0x3ff));
+    let session = |at| be16(bytes, at + 2).map(|field| u32::from(field & 0x3ff));
     match (protocol, key) {
         (0x88be, _) if flags & SEQUENCE == 0 => found(Tunnel::Erspan, None, Layer::Ethernet, at),
         (0x88be, _) => found(Tunnel::Erspan, session(at), Layer::Ethernet, at + 8),

@@ -1,7 +1,7 @@
 //! IEEE 802.11 data frames, and the radiotap header before them.
 
 use super::link::Next;
-use super::{short, Layer, Skipped};
+use super::{be16, Layer, Skipped};
 
 /// Maximum number of presence words in a radiotap header.
 const PRESENT_MAX: usize = 32;
@@ -11,7 +11,7 @@ const BAD_CHECKSUM: u8 = 0x40;
 
 /// Decodes a radiotap header, which contains its length and the padding flag.
 pub(super) fn radiotap(bytes: &[u8]) -> Next {
-    let length = usize::from(short(bytes, 2).ok_or(Skipped::CUT)?.swap_bytes());
+    let length = usize::from(be16(bytes, 2).ok_or(Skipped::CUT)?.swap_bytes());
     let header = bytes.get(..length).ok_or(Skipped::CUT)?;
     let flags = flags(header).unwrap_or(0);
     if flags & BAD_CHECKSUM != 0 {
@@ -49,19 +49,19 @@ pub(super) fn header(bytes: &[u8], padded: bool) -> Next {
         return named("802.11 fragments after the first");
     }
     let mut length = if flags & 3 == 3 { 30 } else { 24 };
-    let joined = quality && bytes.get(length).ok_or(Skipped::CUT)? & 0x80 != 0;
+    let amsdu = quality && bytes.get(length).ok_or(Skipped::CUT)? & 0x80 != 0;
     if quality {
         length += if order { 6 } else { 2 };
     }
     if padded {
         length = length.next_multiple_of(4);
     }
-    Ok((if joined { Layer::Joined } else { Layer::Llc }, length))
+    Ok((if amsdu { Layer::Amsdu } else { Layer::Llc }, length))
 }
 
 /// Decodes the first packet of an A-MSDU: addresses, length. Sets `more` if others follow.
-pub(super) fn first_joined(bytes: &[u8], more: &mut bool) -> Next {
-    let length = usize::from(short(bytes, 12).ok_or(Skipped::CUT)?);
+pub(super) fn first_of_amsdu(bytes: &[u8], more: &mut bool) -> Next {
+    let length = usize::from(be16(bytes, 12).ok_or(Skipped::CUT)?);
     // The last packet may be followed by a checksum.
     *more |= bytes.len() > (14 + length).next_multiple_of(4) + 14;
     Ok((Layer::Llc, 14))

@@ -1,8 +1,8 @@
-//! Frames captured twice or out of order, identifications of a whole host: packets through the survey
-//! of a file.
+//! Frames captured twice or out of order, and identifications shared by a host: packets through the
+//! survey of a file.
 
 use dumbbell_capture::connection::judge::Judgement;
-use dumbbell_capture::{Connection, LinkType, Record, Survey, Told};
+use dumbbell_capture::{Connection, LinkType, Record, Survey, TcpPacket};
 
 const ACK: u8 = 16;
 const SYN: u8 = 2;
@@ -11,7 +11,7 @@ const US: i64 = 1000;
 /// A TCP packet between two hosts.
 #[derive(Clone, Copy)]
 struct Tcp {
-    /// Of the client; the server's is 80.
+    /// Port of the client; the server's is 80.
     port: u16,
     /// 0: from the client.
     side: usize,
@@ -19,7 +19,7 @@ struct Tcp {
     acknowledgement: u32,
     flags: u8,
     payload: u16,
-    /// Of IPv4.
+    /// IPv4 identification.
     identification: u16,
     hops: u8,
 }
@@ -54,7 +54,7 @@ impl Tcp {
             frame.extend([0x45, 0]);
             frame.extend((length + 20).to_be_bytes());
             frame.extend(self.identification.to_be_bytes());
-            // The hop limit is in the checksum of IPv4: both change at a router.
+            // A router changes the hop limit and the IPv4 checksum.
             frame.extend([0x40, 0, self.hops, 6, self.hops, 0]);
             for host in hosts {
                 frame.extend([10, 0, 0, host]);
@@ -69,17 +69,17 @@ impl Tcp {
         frame
     }
 
-    fn pass(&self, survey: &mut Survey, now_ns: i64, ipv6: bool) -> Told {
+    fn pass(&self, survey: &mut Survey, now_ns: i64, ipv6: bool) -> TcpPacket {
         let data = self.bytes(ipv6);
-        let told = survey.add(&Record {
+        let packet = survey.add(&Record {
             time_ns: Some(now_ns),
             interface: 0,
             link: LinkType::of(101),
             original_bytes: data.len() as u32,
             data: &data,
         });
-        match told {
-            Some(told) => told,
+        match packet {
+            Some(packet) => packet,
             None => panic!("no TCP was found"),
         }
     }
@@ -92,7 +92,7 @@ fn first(survey: &Survey) -> Connection {
     }
 }
 
-/// A transfer of so many segments, each acknowledged after 20 ms.
+/// Transfer of `segments` segments, each acknowledged after 20 ms.
 fn transfer(segments: u32) -> Vec<(i64, Tcp)> {
     let mut packets = vec![
         (0, Tcp::of(0, SYN, 999, 0, 0)),
@@ -110,7 +110,7 @@ fn transfer(segments: u32) -> Vec<(i64, Tcp)> {
 }
 
 #[test]
-fn every_frame_of_a_doubled_capture_is_known_twice() {
+fn every_frame_of_a_duplicated_capture_is_recognised() {
     for (ipv6, counted) in [(true, false), (false, false), (false, true)] {
         for behind in [0, 7 * US, 900 * US] {
             let mut survey = Survey::default();
@@ -119,17 +119,17 @@ fn every_frame_of_a_doubled_capture_is_known_twice() {
                 let identification = if counted { number as u16 + 1 } else { 0 };
                 let packet = Tcp { identification, ..*packet };
                 packet.pass(&mut survey, *at, ipv6);
-                // Behind the router.
+                // Second capture, behind the router.
                 Tcp { hops: 63, ..packet }.pass(&mut survey, at + behind, ipv6);
             }
             let connection = first(&survey);
             let [client, server] = &connection.sides;
             let Some(stream) = &client.stream else { panic!("no data was seen") };
-            let copies = stream.counters.copies + client.copies + server.copies;
+            let copies = stream.counters.duplicates + client.duplicates + server.duplicates;
             assert_eq!(copies, packets.len() as u64, "{ipv6} {counted} {behind}");
             assert_eq!(stream.counters.retransmitted, [0; 3]);
             assert_eq!((client.syns, server.syns, server.duplicate_acks), (1, 1, 0));
-            // Each is timed once: nothing was sent again.
+            // Each segment gives one RTT sample, and none is a retransmission.
             assert_eq!((stream.rtt.samples, stream.rtt.min_ns), (200, 20_000 * US));
         }
     }
@@ -144,10 +144,10 @@ fn a_frame_later_or_with_another_identification_is_no_double() {
         let packet = Tcp::of(0, ACK, 1000, 2000, 1000);
         let first = if identification == 0 { 0 } else { 7 };
         Tcp { identification: first, ..packet }.pass(&mut survey, 0, false);
-        let told = Tcp { identification, ..packet }.pass(&mut survey, behind, false);
-        let judgement = told.verdict.map(|verdict| verdict.judgement);
-        let is_copy = matches!(judgement, Some(Judgement::Copy(_)));
-        assert_eq!(is_copy, copy, "{identification} {behind}: {judgement:?}");
+        let packet = Tcp { identification, ..packet }.pass(&mut survey, behind, false);
+        let judgement = packet.verdict.map(|verdict| verdict.judgement);
+        let duplicate_evidence = matches!(judgement, Some(Judgement::Duplicate(_)));
+        assert_eq!(duplicate_evidence, copy, "{identification} {behind}: {judgement:?}");
     }
 }
 
@@ -162,7 +162,7 @@ fn identifications_that_another_connection_of_the_host_used_are_not_missing() {
             packet.pass(&mut survey, at_us * US, false);
         };
         for (at, packet) in transfer(10) {
-            // The last five after a pause.
+            // The last five segments follow a pause.
             let late = packet.side == 0 && packet.payload > 0 && at >= 35_000 * US;
             let late = late || packet.side == 1 && at >= 55_000 * US;
             pass(at / US + 50_000 * i64::from(late), packet);
@@ -197,21 +197,21 @@ fn a_syn_captured_late_splits_no_connection() {
         for (number, at) in order.iter().enumerate() {
             packets[*at].pass(&mut survey, number as i64 * 1000 * US, false);
         }
-        // The side that was seen first comes first.
+        // The first sender is side 0.
         let client = usize::from(order[0] == 1);
         (survey.connections.len(), first(&survey).sides[client].initial)
     };
     for order in [[0, 1, 2, 3], [1, 2, 0, 3], [2, 3, 0, 1], [1, 2, 3, 0]] {
         assert_eq!(connections(&order, 999), (1, Some(999)), "{order:?}");
     }
-    // Another number opens another connection between the same ports.
+    // Another initial sequence number opens another connection between the same ports.
     assert_eq!(connections(&[2, 3, 0, 1], 500_000), (2, None));
 }
 
 #[test]
 fn a_connection_kept_as_its_first_packets_is_the_one_that_was_analysed() {
-    use dumbbell_capture::Passing;
-    // With two or three packets and no data it is only kept, with four it is analysed.
+    use dumbbell_capture::PacketInfo;
+    // A connection with two or three packets and no data is only stored; with four it is analysed.
     for bare in 0..3 {
         let mut packets = transfer(2);
         let more = (0..bare).map(|n| (20_200 * US + n, Tcp::of(0, ACK, 1000, 2000, 0)));
@@ -222,15 +222,15 @@ fn a_connection_kept_as_its_first_packets_is_the_one_that_was_analysed() {
             let mut direct = Connection::at(0);
             for (number, (at, packet)) in packets.iter().take(most).enumerate() {
                 let identification = number as u16 + 1;
-                let told = Tcp { identification, ..*packet }.pass(&mut survey, *at, false);
-                let passing = Passing {
+                let passed = Tcp { identification, ..*packet }.pass(&mut survey, *at, false);
+                let info = PacketInfo {
                     now_ns: *at,
                     frame: number as u64 + 1,
                     wire_bytes: 40 + u32::from(packet.payload),
                     identification: Some(identification),
-                    ..Passing::default()
+                    ..PacketInfo::default()
                 };
-                direct.packet(told.side, &passing, &told.segment, &mut Vec::new());
+                direct.packet(passed.side, &info, &passed.header, &mut Vec::new());
             }
             assert_eq!(format!("{:?}", first(&survey)), format!("{direct:?}"), "{bare} {most}");
         }

@@ -2,7 +2,7 @@
 //! of all interfaces of a host (`any`). The TCP packet repeats within a millisecond; Ethernet
 //! addresses, tags, hop limit and checksums may differ.
 
-use crate::connection::Twin;
+use crate::connection::EarlierCapture;
 use crate::decode::IpPacket;
 // For look-ups only, never iterated: results do not depend on the order.
 use hashbrown::{DefaultHashBuilder, HashMap};
@@ -33,7 +33,7 @@ struct Last {
 
 /// Packets of the last millisecond.
 #[derive(Debug, Default)]
-pub(crate) struct Doubles {
+pub(crate) struct Duplicates {
     hasher: DefaultHashBuilder,
     latest: HashMap<u64, Last>,
     order: VecDeque<(i64, u64)>,
@@ -42,7 +42,7 @@ pub(crate) struct Doubles {
     again: u64,
 }
 
-impl Doubles {
+impl Duplicates {
     /// Processes a TCP packet of `side` of a conversation at an interface. Returns the earlier
     /// capture of the packet, if any.
     pub(crate) fn add(
@@ -50,8 +50,8 @@ impl Doubles {
         now_ns: i64,
         (conversation, interface, side): (u32, u32, usize),
         packet: &IpPacket<'_>,
-        told: bool,
-    ) -> Option<Twin> {
+        counts: bool,
+    ) -> Option<EarlierCapture> {
         let key = self.key((conversation, interface, side), packet);
         self.forget(now_ns);
         // Linux sends 0 where it does not count.
@@ -65,11 +65,11 @@ impl Doubles {
         let times = before.map_or(0, |last| last.times.saturating_add(1));
         self.latest.insert(key, Last { now_ns, identification, times });
         self.order.push_back((now_ns, key));
-        if told {
+        if counts {
             self.packets += 1;
             self.again += u64::from(before.is_some());
         }
-        before.map(|last| Twin {
+        before.map(|last| EarlierCapture {
             after_ns: now_ns.saturating_sub(last.now_ns),
             identified: identification.is_some(),
             odd: times % 2 == 1,
@@ -77,15 +77,15 @@ impl Doubles {
     }
 
     /// Returns true if this file contains frames twice.
-    pub(crate) fn doubled(&self) -> bool {
+    pub(crate) fn duplicated(&self) -> bool {
         self.again > 0 && self.again * ONE_IN >= self.packets
     }
 
     fn key(&self, of: (u32, u32, usize), packet: &IpPacket<'_>) -> u64 {
         let mut hasher = self.hasher.build_hasher();
         of.hash(&mut hasher);
-        packet.above_bytes.hash(&mut hasher);
-        let above = &packet.above[..packet.above.len().min(COMPARED_BYTES)];
+        packet.payload_bytes.hash(&mut hasher);
+        let above = &packet.payload[..packet.payload.len().min(COMPARED_BYTES)];
         above[..above.len().min(CHECKSUM.start)].hash(&mut hasher);
         above.get(CHECKSUM.end..).hash(&mut hasher);
         hasher.finish()

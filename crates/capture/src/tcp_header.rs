@@ -5,11 +5,11 @@ use crate::decode::{IpPacket, TCP};
 /// Maximum number of SACK blocks in a header (RFC 2018 §3).
 pub const SACK_BLOCKS_MAX: usize = 4;
 
-/// Flags of a TCP header.
+/// TcpFlags of a TCP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(pub u8);
+pub struct TcpFlags(pub u8);
 
-impl Flags {
+impl TcpFlags {
     /// FIN.
     pub fn fin(self) -> bool {
         self.0 & 0x01 != 0
@@ -42,15 +42,15 @@ impl Flags {
 
 /// A TCP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Segment {
+pub struct TcpHeader {
     /// Source and destination port.
     pub ports: (u16, u16),
     /// Sequence number of the first byte, or of the SYN.
     pub sequence: u32,
     /// Next byte expected from the peer.
     pub acknowledgement: u32,
-    /// Flags.
-    pub flags: Flags,
+    /// TcpFlags.
+    pub flags: TcpFlags,
     /// Window, not scaled.
     pub window: u16,
     /// Payload bytes on the wire, captured or not.
@@ -71,30 +71,30 @@ pub struct Segment {
     pub malformed: bool,
 }
 
-impl Segment {
+impl TcpHeader {
     /// Parses a packet; `None` if it is not TCP, not the first fragment, or truncated.
-    pub fn of(packet: &IpPacket<'_>) -> Option<Self> {
+    pub fn parse(packet: &IpPacket<'_>) -> Option<Self> {
         let first = packet.fragment.is_none_or(|fragment| fragment.offset_bytes == 0);
         if packet.protocol != TCP || !first {
             return None;
         }
-        let header: &[u8; 20] = packet.above.first_chunk()?;
+        let header: &[u8; 20] = packet.payload.first_chunk()?;
         let short = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
         let word = |at: usize| u32::from(short(at)) << 16 | u32::from(short(at + 2));
         let header_bytes = u32::from(header[12] >> 4) * 4;
-        if header_bytes < 20 || header_bytes > packet.above_bytes {
+        if header_bytes < 20 || header_bytes > packet.payload_bytes {
             return None;
         }
         let mut segment = Self {
             ports: (short(0), short(2)),
             sequence: word(4),
             acknowledgement: word(8),
-            flags: Flags(header[13]),
+            flags: TcpFlags(header[13]),
             window: short(14),
-            payload_bytes: packet.above_bytes - header_bytes,
+            payload_bytes: packet.payload_bytes - header_bytes,
             ..Self::default()
         };
-        let options = &packet.above[20..packet.above.len().min(header_bytes as usize)];
+        let options = &packet.payload[20..packet.payload.len().min(header_bytes as usize)];
         segment.read_options(options, header_bytes as usize - 20);
         Some(segment)
     }
@@ -163,10 +163,10 @@ impl Segment {
 #[cfg(feature = "files")]
 /// Sequence number of a SYN without ACK.
 pub(crate) fn opens(packet: &IpPacket<'_>) -> Option<u32> {
-    let flags = packet.above.get(13)?;
+    let flags = packet.payload.get(13)?;
     let first = packet.fragment.is_none_or(|fragment| fragment.offset_bytes == 0);
     if packet.protocol != TCP || !first || flags & 0x12 != 0x02 {
         return None;
     }
-    crate::decode::word(packet.above, 4)
+    crate::decode::be32(packet.payload, 4)
 }
