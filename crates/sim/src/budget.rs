@@ -2,7 +2,7 @@
 //! spent or memory is gone. Packets of a flow follow from its share of what its path lets through, from
 //! its window over the round trip, and from what its application sends; rows from what is recorded.
 
-use crate::network::link::shaper::OPPORTUNITY_BYTES;
+use crate::network::link::OPPORTUNITY_BYTES;
 use crate::network::route::Routes;
 use dumbbell_model::paths::far_end;
 use dumbbell_model::scenario::{Flow, Pipe, Scenario, Shaper, Stretch, Tcp, Traffic};

@@ -4,6 +4,10 @@
 #[cfg(test)]
 extern crate self as dumbbell_sim;
 
+#[cfg(test)]
+#[path = "../tests/lab/mod.rs"]
+mod lab;
+
 mod arena;
 mod budget;
 mod endpoint;

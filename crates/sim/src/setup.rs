@@ -5,26 +5,19 @@ use crate::endpoint::{self, Outbox, FLOW_TIMERS};
 use crate::events::EventQueue;
 use crate::flow::FlowState;
 use crate::network::ip_fragment::Reassembly;
-use crate::network::link::loss::{LossModel, PolicerState};
-use crate::network::link::shaper::{DeliveryTrace, TokenBucket};
-use crate::network::link::{Pipe, PipeParts, Shaper};
+use crate::network::link::{LinkSetup, Pipe};
 use crate::network::lookahead::patient;
 use crate::network::neighbour::Neighbours;
 use crate::network::route::Routes;
-use crate::qdisc::Qdisc;
 use crate::record::capture::Capture;
 use crate::record::hops::Hops;
 use crate::record::Recorder;
 use crate::world::{World, PIPE_SOURCES};
 use dumbbell_capture::Taps;
-use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{self, Link, Scenario, Traffic};
 use dumbbell_model::{ReceiveBuffer, ScenarioError, TcpOptions, Time};
 use dumbbell_packet::TapPackets;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// What a wire below a discipline lets pass at once.
-const FULL_FRAME_BYTES: u64 = 1514;
 
 /// Builds the world.
 pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, ScenarioError> {
@@ -51,7 +44,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
     let states = places.into_iter().zip(&scenario.flows);
     let mut flows: Vec<FlowState> =
         states.map(|(place, flow)| FlowState::new(place, flow.dscp)).collect();
-    if pipes.iter().any(|pipe: &Pipe| pipe.duplication > 0.0) {
+    if pipes.iter().any(|pipe: &Pipe| pipe.may_duplicate()) {
         for flow in &mut flows {
             flow.arrived = Some(Box::default());
         }
@@ -136,42 +129,7 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
     };
     let name = format!("{}/{direction}", link.name);
     let to = nodes.number(far);
-    let shaper = match &spec.shaper {
-        scenario::Shaper::None => Shaper::None,
-        // As the kernel's engines do it: no discipline can stand behind a wire there.
-        scenario::Shaper::Serial { rate_bps } if spec.queue.is_discipline() => {
-            let burst_bytes = FULL_FRAME_BYTES.max(scenario.longest_frame_bytes());
-            let bucket = TokenBucket::new(*rate_bps, burst_bytes, burst_bytes, None, spec.framing);
-            Shaper::Tbf(bucket)
-        }
-        scenario::Shaper::Serial { rate_bps } => {
-            Shaper::Serial { rate: *rate_bps, busy_until: Time::ZERO, remainder: 0 }
-        }
-        scenario::Shaper::Tbf { rate_bps, burst_bytes, initial_bytes, peak } => {
-            let drawn = || Rng::named(seed, &format!("link/{name}/tokens")).below(*burst_bytes + 1);
-            let level = initial_bytes.unwrap_or_else(drawn);
-            Shaper::Tbf(TokenBucket::new(*rate_bps, *burst_bytes, level, *peak, spec.framing))
-        }
-        scenario::Shaper::Trace { deliveries_ms } => {
-            Shaper::Trace(DeliveryTrace::new(deliveries_ms.clone()))
-        }
-    };
-    let number =
-        |flow: &str| scenario.flows.iter().position(|f| f.name == flow).map(|index| index as u32);
-    let parts = PipeParts {
-        to: to as u32,
-        policer: spec.policer.map(PolicerState::new),
-        loss: LossModel::new(&spec.loss, scenario.flows.len(), number),
-        shaper,
-        jitter: spec.jitter + scenario.nodes[to].processing_jitter,
-        rng: Rng::named(seed, &format!("link/{name}")),
-        qdisc: spec
-            .queue
-            .is_discipline()
-            .then(|| Qdisc::new(&spec.queue, spec.framing, &format!("link/{name}"), seed)),
-        name,
-    };
-    let mut pipe = Pipe::new(parts, spec);
+    let mut pipe = Pipe::new(&LinkSetup { scenario, spec, name: &name, to, seed });
     if scenario.sampling.queues && pipe.has_queue() {
         pipe.stats.recent_ps = Some(Vec::new());
     }

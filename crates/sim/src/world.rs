@@ -5,7 +5,7 @@ use crate::endpoint::{Arrival, Endpoint, Ends, Io, Outbox, Outgoing, Run, Timer,
 use crate::events::{EventQueue, Source};
 use crate::flow::FlowState;
 use crate::network::ip_fragment::{defragment, Reassembly};
-use crate::network::link::loss::{DropReason, LossModel};
+use crate::network::link::drop_reason::DropReason;
 use crate::network::link::{Offered, Pipe, Release};
 use crate::network::neighbour::Neighbours;
 use crate::network::route::Routes;
@@ -174,20 +174,17 @@ impl World<'_> {
                 self.emerged(pipe, left_at, release);
             }
             AGGREGATION => {
-                for release in self.pipes[pipe].release_batch(self.now) {
-                    self.emerged(pipe, self.now, release);
+                for (packet, offered) in self.pipes[pipe].release_batch(self.now) {
+                    match offered {
+                        Offered::Passed => self.passed(pipe, packet),
+                        Offered::Dropped(reason) => self.drop_packet(pipe, packet, reason),
+                        Offered::Kept(_) => {}
+                    }
                 }
                 self.schedule_pipe(pipe);
             }
             _ => {
-                let flows = self.scenario.flows.len();
-                let number = |name: &str| {
-                    let index = self.scenario.flows.iter().position(|flow| flow.name == name)?;
-                    Some(index as u32)
-                };
-                self.pipes[pipe].apply_change(self.now, |change| {
-                    change.loss.as_ref().map(|loss| LossModel::new(loss, flows, number))
-                });
+                self.pipes[pipe].apply_change(self.now, self.scenario);
                 self.schedule_pipe(pipe);
             }
         }
@@ -397,8 +394,7 @@ impl World<'_> {
         }
         match self.pipes[pipe].offer(self.now, packet, &self.arena) {
             Offered::Passed => {
-                self.at_near_end(pipe, self.now, packet);
-                self.at_far_end(pipe, packet);
+                self.passed(pipe, packet);
                 None
             }
             Offered::Dropped(reason) => {
@@ -413,12 +409,18 @@ impl World<'_> {
         }
     }
 
+    /// A packet took no time to pass.
+    fn passed(&mut self, pipe: usize, packet: Handle) {
+        self.at_near_end(pipe, self.now, packet);
+        self.at_far_end(pipe, packet);
+    }
+
     /// A packet was put into a pipe: set what events it changed.
     pub(crate) fn kept(&mut self, pipe: usize) {
         if self.pipes[pipe].follows() {
             return;
         }
-        if self.pipes[pipe].is_line() {
+        if self.pipes[pipe].is_line {
             // It may have overtaken the head: by reordering, or because the delay fell.
             let source = (pipe * PIPE_SOURCES + LINE) as Source;
             let head = self.pipes[pipe].line_event();

@@ -381,8 +381,7 @@ fn check_pipes(scenario: &Scenario, run: &Run) {
                 Queue::Fq(fq) => Some(fq.limit_packets),
                 Queue::Red(_) | Queue::Prio { .. } | Queue::Drr { .. } | Queue::Htb(_) => None,
             };
-            let aggregated = pipe.ack_aggregation.is_some();
-            if let (Some(limit), false) = (limit, aggregated) {
+            if let Some(limit) = limit {
                 assert!(of("queue_max_packets") <= limit as i64, "{name}");
             }
         }

@@ -86,6 +86,18 @@ fn aggregated_acks_come_in_batches() {
     assert!(burst(&batched) >= burst(&plain));
 }
 
+/// A batch enters the queue packet by packet: what does not fit is dropped.
+#[test]
+fn a_batch_of_acks_obeys_the_queues_limit() {
+    let aggregation = Some(AckAggregation { max_wait: Span::from_ms(50), max_acks: 16 });
+    let mut scenario = one_flow(3000, Algorithm::Cubic, BULK, serial(mbps(20), Span::ZERO, 60));
+    scenario.links[0].backward = serial(mbps(1), Span::from_ms(10), 4);
+    scenario.links[0].backward.ack_aggregation = aggregation;
+    let run = run(&scenario);
+    assert_eq!(run.pipe("mid/backward", "queue_max_packets"), 4);
+    assert!(run.pipe("mid/backward", "dropped_overflow_packets") > 0);
+}
+
 #[test]
 fn fq_paces_at_the_ratio_asked_for() {
     // In slow start at twice cwnd/srtt, in congestion avoidance at 1.2 times.

@@ -34,7 +34,7 @@ pub(crate) fn patient(
         let Feeders::One(before) = before else { continue };
         let (delay, mere_delay) = (pipes[next].delay, pipes[next].mere_delay);
         let before = &mut pipes[before];
-        if mere_delay && !delay.is_zero() && before.keeps_order() {
+        if mere_delay && !delay.is_zero() && before.keeps_order {
             patient[next] = true;
             let known = Some(before.lookahead).filter(|known| !known.is_zero());
             before.lookahead = known.map_or(delay, |known| known.min(delay));

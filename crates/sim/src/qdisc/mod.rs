@@ -19,7 +19,7 @@ mod rounds;
 mod sfq;
 
 use crate::arena::Handle;
-use crate::network::link::loss::DropReason;
+use crate::network::link::drop_reason::DropReason;
 use codel::Codel;
 use drr::Drr;
 use dumbbell_model::rng::Rng;

@@ -2,7 +2,7 @@
 //! was dropped.
 
 use crate::arena::Handle;
-use crate::network::link::loss::DropReason;
+use crate::network::link::drop_reason::DropReason;
 use crate::record::ns;
 use dumbbell_model::scenario::{Scenario, Stretch};
 use dumbbell_model::tables::HopRow;

@@ -7,7 +7,7 @@ pub(crate) mod reordering;
 
 use crate::endpoint::{Endpoint, Ends, Report, Run};
 use crate::flow::FlowState;
-use crate::network::link::loss::DropReason;
+use crate::network::link::drop_reason::DropReason;
 use crate::network::link::Pipe;
 use crate::world::World;
 use dumbbell_model::scenario::{Flow, Sampling};
@@ -104,7 +104,7 @@ fn queue_row(at: Time, pipe: &mut Pipe) -> QueueRow {
         sojourn_mean_ns: Float::mean(waited as f64 / 1000.0, left),
         sojourn_min_ns,
         sojourn_p99_ns,
-        qdisc: pipe.queue.name().to_owned(),
+        qdisc: pipe.queue_name().to_owned(),
         dropping: inside.codel.map(|codel| codel.drop_next.is_some()).into(),
         drop_count: inside.codel.map(|codel| codel.count).into(),
         drop_next_ns: inside.codel.and_then(|codel| codel.drop_next).map(ns).into(),

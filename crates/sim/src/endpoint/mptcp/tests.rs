@@ -2,15 +2,12 @@
 //! has a content of its own; what a subflow carries is what the connection put there, and what the
 //! receiver makes of it, it makes by the mappings that came in segments.
 
-#[path = "../../../tests/lab/mod.rs"]
-mod lab;
-
 use crate::endpoint::mptcp::ends::Multipath;
 use crate::endpoint::Ends;
+use crate::lab::{apart, delay, mbps, multipath, serial, set_options, Silent};
 use crate::world::World;
 use dumbbell_model::scenario::{Algorithm, Change, Loss, Reordering, Scenario, Scheduler, Source};
 use dumbbell_model::Span;
-use lab::{apart, delay, mbps, multipath, serial, set_options, Silent};
 
 const BYTES: u64 = 2_000_000;
 const SCHEDULERS: [Scheduler; 6] = [

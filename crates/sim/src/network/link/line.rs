@@ -1,9 +1,19 @@
 //! The line of a pipe: packets in propagation, in order of arrival.
 
-use super::{OnLine, Pipe, Release};
+use super::stage::Departure;
+use super::{Pipe, Release};
 use crate::arena::Handle;
-use dumbbell_model::{Span, Time};
+use dumbbell_model::Time;
 use prefetch_index::prefetch_index;
+
+/// A packet in propagation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OnLine {
+    pub(super) arrival: Time,
+    /// When it left the queue.
+    pub(super) start: Time,
+    pub(super) packet: Handle,
+}
 
 /// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbours are far apart.
 fn mix(number: u64) -> u64 {
@@ -16,20 +26,11 @@ impl Pipe {
     /// Onto the line: sent from `start` to `end`, arrives after the delay.
     pub(super) fn depart(&mut self, start: Time, end: Time, packet: Handle) {
         let mut arrival = end + self.delay;
-        let mut held_back = false;
-        if let Some(reordering) = self.reordering {
-            if self.rng.chance(reordering.probability) {
-                arrival += reordering.extra_delay;
-                held_back = true;
-            }
-        }
-        if !self.jitter.is_zero() {
-            arrival += Span::from_ps(self.rng.below(self.jitter.as_ps()));
-            if !held_back && self.reordering.is_none() {
-                if let Some(last) = self.line.back() {
-                    arrival = arrival.max(last.arrival);
-                }
-            }
+        if self.row.egress_acts() {
+            let previous_arrival = self.line.back().map(|last| last.arrival);
+            let mut departure = Departure { arrival, may_overtake: false, previous_arrival };
+            self.row.depart(&mut departure, &mut self.rng);
+            arrival = departure.arrival;
         }
         let entry = OnLine { arrival, start, packet };
         let mut index = self.line.len();

@@ -1,40 +1,13 @@
-//! Loss before the queue: independent, bursty, scripted; and the policer.
+//! Loss before the queue: independent, bursty, scripted.
 
+use super::drop_reason::DropReason;
+use super::stage::{Incoming, Ingress, LinkSetup, Passage, Stage};
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{Loss, Policer};
-use dumbbell_model::Time;
+use dumbbell_model::scenario::{self, Scenario};
 use dumbbell_packet::Packet;
 
-/// Why a packet was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum DropReason {
-    Overflow,
-    Random,
-    Scripted,
-    Policed,
-    Corrupted,
-    /// By the queue discipline, to tell of congestion.
-    Aqm,
-}
-
-impl DropReason {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Overflow, Self::Random, Self::Scripted, Self::Policed, Self::Corrupted, Self::Aqm];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Overflow => "overflow",
-            Self::Random => "random",
-            Self::Scripted => "scripted",
-            Self::Policed => "policed",
-            Self::Corrupted => "corrupted",
-            Self::Aqm => "aqm",
-        }
-    }
-}
-
 /// A loss model with its state.
-pub(crate) enum LossModel {
+pub(crate) enum Loss {
     None,
     Independent {
         probability: f64,
@@ -54,17 +27,20 @@ pub(crate) enum LossModel {
     },
 }
 
-impl LossModel {
-    /// `flow_number` gives the index of a flow by its name; the names were validated.
-    pub(crate) fn new(
-        loss: &Loss,
-        flows: usize,
-        flow_number: impl Fn(&str) -> Option<u32>,
-    ) -> Self {
+impl Loss {
+    /// The model of a scenario's flows; scripted losses name them (validated).
+    pub(super) fn of(loss: &scenario::Loss, scenario: &Scenario) -> Self {
+        let names: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+        Self::model(loss, &names)
+    }
+
+    fn model(loss: &scenario::Loss, flows: &[&str]) -> Self {
         match loss {
-            Loss::None => Self::None,
-            Loss::Independent { probability } => Self::Independent { probability: *probability },
-            Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
+            scenario::Loss::None => Self::None,
+            scenario::Loss::Independent { probability } => {
+                Self::Independent { probability: *probability }
+            }
+            scenario::Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
                 Self::GilbertElliott {
                     bad: false,
                     to_bad: *good_to_bad,
@@ -73,18 +49,21 @@ impl LossModel {
                     loss_bad: *loss_bad,
                 }
             }
-            Loss::Scripted { drops } => Self::Scripted {
+            scenario::Loss::Scripted { drops } => Self::Scripted {
                 drops: drops
                     .iter()
-                    .filter_map(|drop| Some((flow_number(&drop.flow)?, drop.nth)))
+                    .filter_map(|drop| {
+                        let flow = flows.iter().position(|name| *name == drop.flow)?;
+                        Some((flow as u32, drop.nth))
+                    })
                     .collect(),
-                seen: vec![0; flows],
+                seen: vec![0; flows.len()],
             },
         }
     }
 
-    /// Is this packet lost?
-    pub(crate) fn strikes(&mut self, packet: &Packet, rng: &mut Rng) -> Option<DropReason> {
+    /// Returns why this packet is lost, if it is.
+    fn strikes(&mut self, packet: &Packet, rng: &mut Rng) -> Option<DropReason> {
         match self {
             Self::None => None,
             Self::Independent { probability } => {
@@ -111,45 +90,31 @@ impl LossModel {
     }
 }
 
-/// A token-bucket policer, in bits·10^12 so that nothing is rounded.
-pub(crate) struct PolicerState {
-    rate_bps: u128,
-    depth: u128,
-    level: u128,
-    at: Time,
+impl Stage for Loss {
+    const KEEPS_ORDER: bool = true;
+    const OWN_EVENT: bool = false;
+
+    fn acts(&self) -> bool {
+        !matches!(self, Self::None)
+    }
 }
 
-const PER_BYTE: u128 = 8 * 1_000_000_000_000;
-
-impl PolicerState {
-    pub(crate) fn new(policer: Policer) -> Self {
-        let depth = u128::from(policer.burst_bytes) * PER_BYTE;
-        Self {
-            rate_bps: u128::from(policer.rate_bps.as_bps()),
-            depth,
-            level: depth,
-            at: Time::ZERO,
-        }
+impl Ingress for Loss {
+    fn new(setup: &LinkSetup<'_>) -> Self {
+        Self::of(&setup.spec.loss, setup.scenario)
     }
 
-    /// Does the packet conform?
-    pub(crate) fn admits(&mut self, now: Time, bytes: u32) -> bool {
-        let elapsed = u128::from(now.since(self.at).as_ps());
-        self.level = (self.level + elapsed * self.rate_bps).min(self.depth);
-        self.at = now;
-        let cost = u128::from(bytes) * PER_BYTE;
-        if cost > self.level {
-            return false;
+    fn on_arrival(&mut self, incoming: &Incoming<'_>, rng: &mut Rng) -> Passage {
+        match self.strikes(incoming.arena.get(incoming.packet), rng) {
+            Some(reason) => Passage::Dropped(reason),
+            None => Passage::On,
         }
-        self.level -= cost;
-        true
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dumbbell_model::{Rate, Span};
     use dumbbell_packet::Body;
 
     fn datagram(flow: u32) -> Packet {
@@ -158,23 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn a_policer_passes_its_burst_and_then_its_rate() {
-        let rate_bps = Rate::from_bps(8_000_000); // 1 byte per µs
-        let mut policer = PolicerState::new(Policer { rate_bps, burst_bytes: 3000 });
-        assert!(policer.admits(Time::ZERO, 1500));
-        assert!(policer.admits(Time::ZERO, 1500));
-        assert!(!policer.admits(Time::ZERO, 1500));
-        let almost = Time::ZERO + Span::from_us(1500) - Span::from_ps(1);
-        assert!(!policer.admits(almost, 1500));
-        assert!(policer.admits(Time::ZERO + Span::from_us(1500), 1500));
-    }
-
-    #[test]
     fn scripted_loss_counts_each_flow_by_itself() {
-        let drops = vec![dumbbell_model::scenario::ScriptedDrop { flow: "b".into(), nth: 2 }];
-        let mut loss = LossModel::new(&Loss::Scripted { drops }, 2, |name| {
-            ["a", "b"].iter().position(|known| *known == name).map(|i| i as u32)
-        });
+        let drops = vec![scenario::ScriptedDrop { flow: "b".into(), nth: 2 }];
+        let mut loss = Loss::model(&scenario::Loss::Scripted { drops }, &["a", "b"]);
         let mut rng = Rng::named(1, "test");
         let mut hit = |flow| loss.strikes(&datagram(flow), &mut rng).is_some();
         let hits: Vec<_> = [1, 0, 0, 1, 1].into_iter().map(&mut hit).collect();
@@ -183,13 +134,13 @@ mod tests {
 
     #[test]
     fn gilbert_elliott_loses_its_stationary_share() {
-        let loss = Loss::GilbertElliott {
+        let loss = scenario::Loss::GilbertElliott {
             good_to_bad: 0.01,
             bad_to_good: 0.24,
             loss_good: 0.0,
             loss_bad: 0.5,
         };
-        let mut model = LossModel::new(&loss, 1, |_| None);
+        let mut model = Loss::model(&loss, &[]);
         let mut rng = Rng::named(3, "test");
         let n = 400_000;
         let lost = (0..n).filter(|_| model.strikes(&datagram(0), &mut rng).is_some()).count();

@@ -1,254 +1,91 @@
-//! What lets packets go: token bucket (Linux's sch_tbf) and packet-delivery trace (mahimahi).
+//! The shaper of a link: decides when the head of the queue leaves.
 
-use dumbbell_model::scenario::Peak;
-use dumbbell_model::{Framing, Rate, Span, Time};
+use super::delivery_trace::DeliveryTrace;
+use super::serial::Serial;
+use super::stage::{LinkSetup, Properties};
+use super::token_bucket::TokenBucket;
+use dumbbell_model::rng::Rng;
+use dumbbell_model::{scenario, Rate, Time};
 
-/// A bucket of tokens, counted in nanoseconds of transmission at its rate.
-#[derive(Clone, Debug)]
-struct Bucket {
-    rate: Rate,
-    depth_ns: u64,
-    tokens_ns: u64,
+/// Burst of the token bucket that stands for a wire below a discipline.
+const FULL_FRAME_BYTES: u64 = 1514;
+
+pub(crate) enum Shaper {
+    None,
+    Serial(Serial),
+    Tbf(TokenBucket),
+    Trace(DeliveryTrace),
 }
 
-impl Bucket {
-    fn new(rate: Rate, burst_bytes: u64, initial_bytes: u64) -> Self {
-        let mut bucket = Self { rate, depth_ns: 0, tokens_ns: 0 };
-        bucket.depth_ns = bucket.cost_ns(burst_bytes);
-        bucket.tokens_ns = bucket.cost_ns(initial_bytes);
-        bucket
-    }
-
-    /// Transmission time of so many bytes, nanoseconds rounded down (`psched_l2t_ns`).
-    fn cost_ns(&self, bytes: u64) -> u64 {
-        self.rate.serialise(bytes, 0).0.as_ns()
-    }
-
-    /// Nanoseconds until there are enough tokens. The bucket holds enough for any packet that
-    /// [`TokenBucket::holds`]; what remains is rounding, and what framing adds to it.
-    fn wait_ns(&self, bytes: u32) -> u64 {
-        self.cost_ns(u64::from(bytes)).min(self.depth_ns).saturating_sub(self.tokens_ns)
-    }
-
-    fn take(&mut self, since_ns: u64, bytes: u32) {
-        let filled = self.tokens_ns + since_ns.min(self.depth_ns);
-        self.tokens_ns = filled.min(self.depth_ns).saturating_sub(self.cost_ns(u64::from(bytes)));
-    }
-
-    /// A new rate from now on; the bucket keeps its share of filling.
-    fn set_rate(&mut self, rate: Rate) {
-        let bytes_in = |ns: u64, rate: Rate| rate.bytes_in(Span::from_ns(ns));
-        let depth = bytes_in(self.depth_ns + 1, self.rate);
-        let level = bytes_in(self.tokens_ns, self.rate);
-        self.rate = rate;
-        self.depth_ns = self.cost_ns(depth);
-        self.tokens_ns = self.cost_ns(level);
-    }
-}
-
-/// Linux's token-bucket filter: one bucket for the rate, a second for how fast bursts leave.
-#[derive(Clone, Debug)]
-pub(crate) struct TokenBucket {
-    rate: Bucket,
-    peak: Option<Bucket>,
-    /// Longest frame that the buckets hold (`max_size`).
-    frame_max_bytes: u64,
-    /// When their tokens were true (`t_c`).
-    at_ns: u64,
-}
-
-impl TokenBucket {
-    /// Bursts are those of frames; Linux fills its buckets as it counts packets, with their framing.
-    pub(crate) fn new(
-        rate: Rate,
-        burst_bytes: u64,
-        initial_bytes: u64,
-        peak: Option<Peak>,
-        framing: Framing,
-    ) -> Self {
-        let framed = |bytes: u64| match u32::try_from(bytes) {
-            Ok(bytes) if bytes > 0 => u64::from(framing.wire_bytes(bytes)),
-            _ => bytes,
-        };
-        let peak_burst = peak.map_or(u64::MAX, |p| p.burst_bytes);
-        let bucket =
-            |p: Peak| Bucket::new(p.rate_bps, framed(p.burst_bytes), framed(p.burst_bytes));
-        Self {
-            rate: Bucket::new(rate, framed(burst_bytes), framed(initial_bytes)),
-            peak: peak.map(bucket),
-            frame_max_bytes: burst_bytes.min(peak_burst),
-            at_ns: 0,
+impl Shaper {
+    pub(super) fn new(setup: &LinkSetup<'_>) -> Self {
+        let LinkSetup { spec, name, seed, .. } = setup;
+        let framing = spec.framing;
+        match &spec.shaper {
+            scenario::Shaper::None => Self::None,
+            // As the kernel's engines do it: no discipline can stand behind a wire there.
+            scenario::Shaper::Serial { rate_bps } if spec.queue.is_discipline() => {
+                let burst = FULL_FRAME_BYTES.max(setup.scenario.longest_frame_bytes());
+                Self::Tbf(TokenBucket::new(*rate_bps, burst, burst, None, framing))
+            }
+            scenario::Shaper::Serial { rate_bps } => Self::Serial(Serial::new(*rate_bps)),
+            scenario::Shaper::Tbf { rate_bps, burst_bytes, initial_bytes, peak } => {
+                let drawn =
+                    || Rng::named(*seed, &format!("link/{name}/tokens")).below(*burst_bytes + 1);
+                let level = initial_bytes.unwrap_or_else(drawn);
+                Self::Tbf(TokenBucket::new(*rate_bps, *burst_bytes, level, *peak, framing))
+            }
+            scenario::Shaper::Trace { deliveries_ms } => {
+                Self::Trace(DeliveryTrace::new(deliveries_ms.clone()))
+            }
         }
     }
 
-    /// A frame longer than a bucket would never leave: it is dropped as it arrives (`tbf_enqueue`).
-    pub(crate) fn holds(&self, frame_bytes: u32) -> bool {
-        u64::from(frame_bytes) <= self.frame_max_bytes
-    }
-
-    /// When a packet of this length may leave, not before `from`.
-    pub(crate) fn leaves_at(&self, from: Time, bytes: u32) -> Time {
-        let peak_ns = self.peak.as_ref().map_or(0, |peak| peak.wait_ns(bytes));
-        from.max(Time::from_ns(self.at_ns + self.rate.wait_ns(bytes).max(peak_ns)))
-    }
-
-    /// The packet leaves now.
-    pub(crate) fn take(&mut self, now: Time, bytes: u32) {
-        let since_ns = now.as_ns() - self.at_ns;
-        self.rate.take(since_ns, bytes);
-        if let Some(peak) = &mut self.peak {
-            peak.take(since_ns, bytes);
-        }
-        self.at_ns = now.as_ns();
-    }
-
-    /// A new rate from now on.
-    pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
-        self.take(now, 0);
-        self.rate.set_rate(rate);
-    }
-}
-
-/// Bytes that may leave at one delivery opportunity of a mahimahi trace.
-pub(crate) const OPPORTUNITY_BYTES: u32 = 1504;
-
-/// A packet-delivery trace, repeated for ever.
-#[derive(Clone, Debug)]
-pub(crate) struct DeliveryTrace {
-    deliveries_ms: Vec<u64>,
-    period: u64,
-    index: usize,
-    /// Bytes of the head that earlier opportunities carried, and what is left of the current one.
-    credit: u32,
-}
-
-impl DeliveryTrace {
-    /// Times ascend and the last is above 0 (validated).
-    pub(crate) fn new(deliveries_ms: Vec<u64>) -> Self {
-        Self { deliveries_ms, period: 0, index: 0, credit: 0 }
-    }
-
-    fn time(&self, period: u64, index: usize) -> Time {
-        let last = self.deliveries_ms.last().copied().unwrap_or(1);
-        Time::ZERO + Span::from_ms(period * last + self.deliveries_ms[index])
-    }
-
-    /// The next opportunity at or after `from`. Unused opportunities are lost.
-    pub(crate) fn next_at(&mut self, from: Time) -> Time {
-        let last_ms = self.deliveries_ms.last().copied().unwrap_or(1);
-        let period = from.as_us() / 1000 / last_ms;
-        if period > self.period {
-            self.period = period;
-            self.index = 0;
-        }
-        while self.time(self.period, self.index) < from {
-            self.step();
-        }
-        self.time(self.period, self.index)
-    }
-
-    fn step(&mut self) {
-        self.index += 1;
-        if self.index == self.deliveries_ms.len() {
-            self.index = 0;
-            self.period += 1;
+    pub(super) fn properties(&self) -> Properties {
+        match self {
+            Self::None => Properties::NONE,
+            Self::Serial(wire) => Properties::of(wire),
+            Self::Tbf(bucket) => Properties::of(bucket),
+            Self::Trace(trace) => Properties::of(trace),
         }
     }
 
-    /// An opportunity comes: its bytes are there to spend.
-    pub(crate) fn open(&mut self) {
-        self.step();
-        self.credit += OPPORTUNITY_BYTES;
+    /// Returns true if a frame of this length can ever leave.
+    pub(super) fn holds(&self, frame_bytes: u32) -> bool {
+        !matches!(self, Self::Tbf(bucket) if !bucket.holds(frame_bytes))
     }
 
-    /// Spends the packet's length if there is enough; a longer packet waits for more
-    /// opportunities.
-    pub(crate) fn spend(&mut self, bytes: u32) -> bool {
-        if self.credit < bytes {
-            return false;
+    /// When the head of the queue, eligible from `start` on, may leave; `None`: no event is needed.
+    pub(super) fn leaves_at(&mut self, now: Time, start: Time, wire_bytes: u32) -> Option<Time> {
+        match self {
+            Self::Serial(_) => None,
+            Self::None => Some(start),
+            Self::Tbf(bucket) => Some(bucket.leaves_at(start, wire_bytes).max(now)),
+            Self::Trace(trace) => Some(trace.next_at(now.max(start))),
         }
-        self.credit -= bytes;
-        true
     }
 
-    /// Nothing waits: what is left of the opportunity is lost.
-    pub(crate) fn waste(&mut self) {
-        self.credit = 0;
+    /// Returns true if the head of the queue leaves now, and spends what that takes.
+    pub(super) fn lets_go(&mut self, now: Time, start: Time, wire_bytes: u32) -> bool {
+        start <= now
+            && match self {
+                Self::Serial(_) => false,
+                Self::None => true,
+                Self::Tbf(bucket) => {
+                    let goes = bucket.leaves_at(start, wire_bytes) <= now;
+                    if goes {
+                        bucket.take(now, wire_bytes);
+                    }
+                    goes
+                }
+                Self::Trace(trace) => trace.spend(wire_bytes),
+            }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_full_bucket_lets_its_burst_go_and_then_paces() {
-        let rate = Rate::from_bps(10_000_000);
-        let mut bucket = TokenBucket::new(rate, 5120, 5120, None, Framing::default());
-        let mut now = Time::ZERO;
-        let mut departures = Vec::new();
-        for _ in 0..6 {
-            now = bucket.leaves_at(now, 1514);
-            bucket.take(now, 1514);
-            departures.push(now.as_ns());
+    /// Changes the rate of a token bucket. A wire is planned anew by the link.
+    pub(super) fn set_bucket_rate(&mut self, now: Time, rate: Rate) {
+        if let Self::Tbf(bucket) = self {
+            bucket.set_rate(now, rate);
         }
-        // 5120 bytes hold three frames and 578 bytes; a frame lasts 1 211 200 ns.
-        assert_eq!(departures[..3], [0, 0, 0]);
-        assert_eq!(departures[3], (1514 - 578) * 800);
-        assert_eq!(departures[5] - departures[4], 1_211_200);
-    }
-
-    /// The burst of three frames leaves at the peak rate, not at once.
-    #[test]
-    fn a_peak_rate_spreads_the_burst() {
-        let peak = Peak { rate_bps: Rate::from_bps(20_000_000), burst_bytes: 1514 };
-        let rate = Rate::from_bps(10_000_000);
-        let mut bucket = TokenBucket::new(rate, 5120, 5120, Some(peak), Framing::default());
-        let mut departures = Vec::new();
-        let mut now = Time::ZERO;
-        for _ in 0..8 {
-            now = bucket.leaves_at(now, 1514);
-            bucket.take(now, 1514);
-            departures.push(now.as_ns());
-        }
-        assert_eq!(departures[..4], [0, 605_600, 1_211_200, 1_816_800]);
-        assert_eq!(departures[7] - departures[6], 1_211_200);
-    }
-
-    /// Both buckets must hold a frame, without what framing adds to it (`max_size` of tbf_change).
-    #[test]
-    fn a_frame_longer_than_a_burst_never_leaves() {
-        let rate = Rate::from_bps(1_000_000);
-        let framing = Framing { overhead_bytes: 26, mpu_bytes: 0, atm: true };
-        let bucket = TokenBucket::new(rate, 1514, 0, None, framing);
-        assert!(bucket.holds(1514) && !bucket.holds(1515));
-        let peak = Peak { rate_bps: Rate::from_bps(2_000_000), burst_bytes: 100 };
-        let bucket = TokenBucket::new(rate, 1514, 0, Some(peak), framing);
-        assert!(bucket.holds(100) && !bucket.holds(101));
-    }
-
-    #[test]
-    fn long_run_rate_is_the_rate() {
-        let rate = Rate::from_bps(10_000_000);
-        let mut bucket = TokenBucket::new(rate, 5120, 0, None, Framing::default());
-        let mut now = Time::ZERO;
-        for _ in 0..10_000 {
-            now = bucket.leaves_at(now, 1514);
-            bucket.take(now, 1514);
-        }
-        assert_eq!(now.as_ns(), 10_000 * 1_211_200);
-    }
-
-    #[test]
-    fn a_trace_delivers_at_its_times_and_repeats() {
-        let mut trace = DeliveryTrace::new(vec![3, 5, 10]);
-        let mut at = Vec::new();
-        let mut now = Time::ZERO;
-        for _ in 0..5 {
-            now = trace.next_at(now);
-            trace.open();
-            at.push(now.as_us() / 1000);
-        }
-        assert_eq!(at, [3, 5, 10, 13, 15]);
     }
 }

@@ -1,6 +1,6 @@
 //! What a pipe counts.
 
-use crate::network::link::loss::DropReason;
+use super::drop_reason::DropReason;
 use dumbbell_model::Span;
 
 /// Counters for the `pipes` and `queues` tables.

@@ -1,0 +1,208 @@
+//! What waits for the shaper: a FIFO with a limit, netem's delay, or a queue discipline.
+
+use super::stage::{LinkSetup, Properties, Stage};
+use super::stats::PipeStats;
+use crate::arena::Handle;
+use crate::qdisc::{Head, Inside, Qdisc, Queued, Verdicts};
+use dumbbell_model::queue::Queue;
+use dumbbell_model::rng::Rng;
+use dumbbell_model::{Span, Time};
+use std::collections::VecDeque;
+
+/// A packet that waits for the shaper, or (serial wire) whose sending starts at `start`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub(super) packet: Handle,
+    pub(super) arrived: Time,
+    /// Eligible for the shaper (netem's delay is over); start of sending on a serial wire.
+    pub(super) start: Time,
+}
+
+/// Which packets may wait, and in which order they leave.
+enum Kind {
+    /// Drop-tail FIFO; without a limit where nothing waits.
+    DropTail {
+        limit_packets: Option<u64>,
+        limit_bytes: Option<u64>,
+    },
+    /// Linux's netem: packets leave in order of eligibility.
+    Netem {
+        delay: Span,
+        jitter: Span,
+        limit_packets: u64,
+    },
+    Discipline(Box<Discipline>),
+}
+
+/// A queue discipline, with what it decided and was not reported yet.
+struct Discipline {
+    qdisc: Qdisc,
+    verdicts: Verdicts,
+}
+
+/// The queue of a link.
+pub(crate) struct Buffer {
+    kind: Kind,
+    /// Name in `tc`.
+    pub(super) name: &'static str,
+    /// By `start`; empty under a discipline, which keeps its packets itself.
+    waiting: VecDeque<Waiting>,
+    waiting_bytes: u64,
+}
+
+impl Buffer {
+    pub(super) fn new(setup: &LinkSetup<'_>) -> Self {
+        let LinkSetup { spec, name, seed, .. } = setup;
+        let kind = match &spec.queue {
+            Queue::DropTail { limit_packets, limit_bytes } => {
+                Kind::DropTail { limit_packets: *limit_packets, limit_bytes: *limit_bytes }
+            }
+            Queue::Netem { delay, jitter, limit_packets } => {
+                Kind::Netem { delay: *delay, jitter: *jitter, limit_packets: *limit_packets }
+            }
+            queue => Kind::Discipline(Box::new(Discipline {
+                qdisc: Qdisc::new(queue, spec.framing, &format!("link/{name}"), *seed),
+                verdicts: Verdicts::default(),
+            })),
+        };
+        Self { kind, name: spec.queue.name(), waiting: VecDeque::new(), waiting_bytes: 0 }
+    }
+
+    pub(super) fn properties(&self) -> Properties {
+        Properties::of(self)
+    }
+
+    pub(super) fn is_netem(&self) -> bool {
+        matches!(self.kind, Kind::Netem { .. })
+    }
+
+    /// Returns true if a packet of this length finds no place. Disciplines make place themselves.
+    ///
+    /// `goes_at_once`: it will not wait at all.
+    pub(super) fn is_full(&self, frame_bytes: u32, goes_at_once: bool) -> bool {
+        match self.kind {
+            Kind::DropTail { limit_packets, limit_bytes } => {
+                let packets = self.waiting.len() as u64;
+                let bytes = self.waiting_bytes + u64::from(frame_bytes);
+                !goes_at_once
+                    && (limit_packets.is_some_and(|limit| packets >= limit)
+                        || limit_bytes.is_some_and(|limit| bytes > limit))
+            }
+            Kind::Netem { limit_packets, .. } => self.waiting.len() as u64 >= limit_packets,
+            Kind::Discipline(_) => false,
+        }
+    }
+
+    /// Offers a packet to the discipline. Returns false if there is none.
+    pub(super) fn enqueue(&mut self, now: Time, packet: Handle) -> bool {
+        let Kind::Discipline(discipline) = &mut self.kind else { return false };
+        let queued = Queued { packet, arrived: now, bytes: packet.frame_bytes };
+        discipline.qdisc.enqueue(now, queued, &mut discipline.verdicts);
+        true
+    }
+
+    /// Draws netem's delay of a packet; 0 without netem.
+    pub(super) fn delay(&self, rng: &mut Rng) -> Span {
+        match self.kind {
+            Kind::Netem { delay, jitter, .. } => delay + Span::from_ps(rng.below(jitter.as_ps())),
+            Kind::DropTail { .. } | Kind::Discipline(_) => Span::ZERO,
+        }
+    }
+
+    /// Changes netem's delay. Returns false without netem.
+    pub(super) fn set_delay(&mut self, new: Span) -> bool {
+        let Kind::Netem { delay, .. } = &mut self.kind else { return false };
+        *delay = new;
+        true
+    }
+
+    /// Adds a packet in order of `start`: with netem's jitter a later packet may overtake.
+    pub(super) fn push(&mut self, new: Waiting) {
+        self.waiting_bytes += u64::from(new.packet.frame_bytes);
+        let mut index = self.waiting.len();
+        while index > 0 && self.waiting[index - 1].start > new.start {
+            index -= 1;
+        }
+        if index == self.waiting.len() {
+            self.waiting.push_back(new);
+        } else {
+            self.waiting.insert(index, new);
+        }
+    }
+
+    fn pop(&mut self) -> Option<Waiting> {
+        let head = self.waiting.pop_front()?;
+        self.waiting_bytes -= u64::from(head.packet.frame_bytes);
+        Some(head)
+    }
+
+    /// Packets of a serial wire whose sending began before `now` wait no longer.
+    pub(super) fn settle_before(&mut self, now: Time, stats: &mut PipeStats) {
+        while self.waiting.front().is_some_and(|head| head.start < now) {
+            if let Some(head) = self.pop() {
+                stats.leaves(head.start.since(head.arrived));
+            }
+        }
+    }
+
+    /// Takes all that waits for a serial wire.
+    pub(super) fn drain(&mut self) -> Vec<Waiting> {
+        self.waiting_bytes = 0;
+        self.waiting.drain(..).collect()
+    }
+
+    /// When the head may leave, and the head itself if it is known by then.
+    pub(super) fn head(&mut self, now: Time) -> Option<(Time, Option<Handle>)> {
+        let Kind::Discipline(discipline) = &mut self.kind else {
+            return self.waiting.front().map(|head| (head.start, Some(head.packet)));
+        };
+        match discipline.qdisc.peek(now, &mut discipline.verdicts) {
+            Head::Empty => None,
+            Head::Until(at) => Some((at, None)),
+            Head::Ready(queued) => Some((queued.arrived, Some(queued.packet))),
+        }
+    }
+
+    /// Takes the head. Returns it and when it arrived.
+    pub(super) fn take(&mut self, now: Time) -> Option<(Handle, Time)> {
+        if let Kind::Discipline(discipline) = &mut self.kind {
+            let queued = discipline.qdisc.take(now, &mut discipline.verdicts)?;
+            return Some((queued.packet, queued.arrived));
+        }
+        self.pop().map(|head| (head.packet, head.arrived))
+    }
+
+    /// What the discipline decided since the last call.
+    pub(super) fn verdicts(&mut self) -> Option<&mut Verdicts> {
+        match &mut self.kind {
+            Kind::Discipline(discipline) => Some(&mut discipline.verdicts),
+            Kind::DropTail { .. } | Kind::Netem { .. } => None,
+        }
+    }
+
+    /// Packets and bytes that wait.
+    pub(super) fn length(&self) -> (usize, u64) {
+        match &self.kind {
+            Kind::Discipline(discipline) => discipline.qdisc.length(),
+            Kind::DropTail { .. } | Kind::Netem { .. } => (self.waiting.len(), self.waiting_bytes),
+        }
+    }
+
+    /// State of the discipline, for the table `queues`.
+    pub(super) fn inside(&self, now: Time) -> Inside {
+        match &self.kind {
+            Kind::Discipline(discipline) => discipline.qdisc.inside(now),
+            Kind::DropTail { .. } | Kind::Netem { .. } => Inside::default(),
+        }
+    }
+}
+
+/// A FIFO does nothing by itself: its shaper makes packets wait.
+impl Stage for Buffer {
+    const KEEPS_ORDER: bool = false;
+    const OWN_EVENT: bool = true;
+
+    fn acts(&self) -> bool {
+        !matches!(self.kind, Kind::DropTail { .. })
+    }
+}

@@ -1,0 +1,99 @@
+//! Packet-delivery trace (mahimahi's format; Netravali et al., USENIX ATC 2015).
+
+use super::stage::Stage;
+use dumbbell_model::{Span, Time};
+
+/// Bytes that may leave at one delivery opportunity of a mahimahi trace.
+pub(crate) const OPPORTUNITY_BYTES: u32 = 1504;
+
+/// A packet-delivery trace, repeated for ever.
+#[derive(Clone, Debug)]
+pub(crate) struct DeliveryTrace {
+    deliveries_ms: Vec<u64>,
+    period: u64,
+    index: usize,
+    /// Bytes of the head that earlier opportunities carried, and what is left of the current one.
+    credit: u32,
+}
+
+impl Stage for DeliveryTrace {
+    const KEEPS_ORDER: bool = false;
+    const OWN_EVENT: bool = true;
+
+    fn acts(&self) -> bool {
+        true
+    }
+}
+
+impl DeliveryTrace {
+    /// Times ascend and the last is above 0 (validated).
+    pub(crate) fn new(deliveries_ms: Vec<u64>) -> Self {
+        Self { deliveries_ms, period: 0, index: 0, credit: 0 }
+    }
+
+    fn time(&self, period: u64, index: usize) -> Time {
+        let last = self.deliveries_ms.last().copied().unwrap_or(1);
+        Time::ZERO + Span::from_ms(period * last + self.deliveries_ms[index])
+    }
+
+    /// The next opportunity at or after `from`. Unused opportunities are lost.
+    pub(crate) fn next_at(&mut self, from: Time) -> Time {
+        let last_ms = self.deliveries_ms.last().copied().unwrap_or(1);
+        let period = from.as_us() / 1000 / last_ms;
+        if period > self.period {
+            self.period = period;
+            self.index = 0;
+        }
+        while self.time(self.period, self.index) < from {
+            self.step();
+        }
+        self.time(self.period, self.index)
+    }
+
+    fn step(&mut self) {
+        self.index += 1;
+        if self.index == self.deliveries_ms.len() {
+            self.index = 0;
+            self.period += 1;
+        }
+    }
+
+    /// An opportunity comes: its bytes are there to spend.
+    pub(crate) fn open(&mut self) {
+        self.step();
+        self.credit += OPPORTUNITY_BYTES;
+    }
+
+    /// Spends the packet's length if there is enough; a longer packet waits for more
+    /// opportunities.
+    pub(crate) fn spend(&mut self, bytes: u32) -> bool {
+        if self.credit < bytes {
+            return false;
+        }
+        self.credit -= bytes;
+        true
+    }
+
+    /// Nothing waits: what is left of the opportunity is lost.
+    pub(crate) fn waste(&mut self) {
+        self.credit = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_delivers_at_its_times_and_repeats() {
+        let mut trace = DeliveryTrace::new(vec![3, 5, 10]);
+        let mut at = Vec::new();
+        let mut now = Time::ZERO;
+        for _ in 0..5 {
+            now = trace.next_at(now);
+            trace.open();
+            at.push(now.as_us() / 1000);
+        }
+        assert_eq!(at, [3, 5, 10, 13, 15]);
+    }
+}

@@ -1,0 +1,29 @@
+//! Why a packet was dropped.
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum DropReason {
+    Overflow,
+    Random,
+    Scripted,
+    Policed,
+    Corrupted,
+    /// By the queue discipline, to tell of congestion.
+    Aqm,
+}
+
+impl DropReason {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Overflow, Self::Random, Self::Scripted, Self::Policed, Self::Corrupted, Self::Aqm];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Overflow => "overflow",
+            Self::Random => "random",
+            Self::Scripted => "scripted",
+            Self::Policed => "policed",
+            Self::Corrupted => "corrupted",
+            Self::Aqm => "aqm",
+        }
+    }
+}

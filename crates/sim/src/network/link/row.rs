@@ -1,0 +1,99 @@
+//! The row of stages that a packet passes, in their order. A new stage is a file, and a line here;
+//! the compiler then asks for what lookahead must know of it ([`super::stage::Stage`]).
+
+use super::ack_aggregation::AckAggregation;
+use super::buffer::Buffer;
+use super::changes::Changes;
+use super::corruption::Corruption;
+use super::duplication::Duplication;
+use super::jitter::Jitter;
+use super::loss::Loss;
+use super::policer::Policer;
+use super::reordering::Reordering;
+use super::shaper::Shaper;
+use super::stage::{Departure, Egress, Incoming, Ingress, LinkSetup, Passage, Properties, Stage};
+use dumbbell_model::rng::Rng;
+
+macro_rules! row {
+    (
+        ingress { $($in:ident: $In:ty,)+ }
+        link { $($mid:ident: $Mid:ty,)+ }
+        egress { $($out:ident: $Out:ty,)+ }
+    ) => {
+        /// All stages of one direction of a link.
+        pub(crate) struct Row {
+            $(pub(super) $in: $In,)+
+            $(pub(super) $mid: $Mid,)+
+            $(pub(super) $out: $Out,)+
+        }
+
+        impl Row {
+            pub(super) fn new(setup: &LinkSetup<'_>) -> Self {
+                Self {
+                    $($in: <$In>::new(setup),)+
+                    $($mid: <$Mid>::new(setup),)+
+                    $($out: <$Out>::new(setup),)+
+                }
+            }
+
+            /// Properties of all stages together.
+            pub(super) fn properties(&self) -> Properties {
+                Properties::NONE
+                    $(.and(Properties::of(&self.$in)))+
+                    $(.and(self.$mid.properties()))+
+                    $(.and(Properties::of(&self.$out)))+
+            }
+
+            /// Takes a packet through the stages before the queue.
+            pub(super) fn arrive(&mut self, incoming: &Incoming<'_>, rng: &mut Rng) -> Passage {
+                $(
+                    if self.$in.acts() {
+                        match self.$in.on_arrival(incoming, rng) {
+                            Passage::On => {}
+                            decided => return decided,
+                        }
+                    }
+                )+
+                Passage::On
+            }
+
+            /// Takes a packet through the stages behind the shaper.
+            pub(super) fn depart(&mut self, departure: &mut Departure, rng: &mut Rng) {
+                $(
+                    if self.$out.acts() {
+                        self.$out.on_departure(departure, rng);
+                    }
+                )+
+            }
+
+            /// Returns true if a stage behind the shaper changes times of arrival.
+            pub(super) fn egress_acts(&self) -> bool {
+                false $(|| self.$out.acts())+
+            }
+
+            /// Packets held before the queue.
+            pub(super) fn held(&self) -> usize {
+                0 $(+ self.$in.held())+
+            }
+        }
+    };
+}
+
+row! {
+    ingress {
+        policer: Policer,
+        loss: Loss,
+        ack_aggregation: AckAggregation,
+    }
+    link {
+        changes: Changes,
+        duplication: Duplication,
+        buffer: Buffer,
+        corruption: Corruption,
+        shaper: Shaper,
+    }
+    egress {
+        reordering: Reordering,
+        jitter: Jitter,
+    }
+}

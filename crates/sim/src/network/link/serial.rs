@@ -1,0 +1,57 @@
+//! Serial wire: sends one frame after the other at its rate. When a frame is accepted its
+//! departure is known, so the wire needs no event.
+
+use super::stage::Stage;
+use dumbbell_model::{Rate, Time};
+
+pub(crate) struct Serial {
+    rate: Rate,
+    busy_until: Time,
+    /// Of the division that gave `busy_until`, so that a long train is exact.
+    remainder: u64,
+}
+
+impl Serial {
+    pub(super) fn new(rate: Rate) -> Self {
+        Self { rate, busy_until: Time::ZERO, remainder: 0 }
+    }
+
+    /// Returns true if a frame is sent at once. At the instant at which the frame before ends, a
+    /// new one still waits.
+    pub(super) fn is_free(&self, now: Time) -> bool {
+        self.busy_until < now || self.busy_until == Time::ZERO
+    }
+
+    /// Plans a frame behind all others. Returns when its sending starts and ends.
+    pub(super) fn plan(&mut self, now: Time, wire_bytes: u32) -> (Time, Time) {
+        let start = if self.busy_until > now {
+            self.busy_until
+        } else {
+            self.remainder = 0;
+            now
+        };
+        self.plan_from(start, wire_bytes)
+    }
+
+    /// Plans a frame from `start` on, without a gap to the one before.
+    pub(super) fn plan_from(&mut self, start: Time, wire_bytes: u32) -> (Time, Time) {
+        let (span, remainder) = self.rate.serialise(u64::from(wire_bytes), self.remainder);
+        self.remainder = remainder;
+        self.busy_until = start + span;
+        (start, self.busy_until)
+    }
+
+    /// A new rate for all that is planned from now on.
+    pub(super) fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+    }
+}
+
+impl Stage for Serial {
+    const KEEPS_ORDER: bool = true;
+    const OWN_EVENT: bool = false;
+
+    fn acts(&self) -> bool {
+        true
+    }
+}
