@@ -12,12 +12,13 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport VIRTUAL_ENV
 unexport CONDA_PREFIX
 
-.PHONY: help build kernel demo test lint format bench bench-capture bench-queues page-load lock clean
+.PHONY: help build kernel demo check test lint format bench bench-capture bench-queues page-load lock clean
 
 help:
 	@echo "make build   set up .venv and build everything into it"
 	@echo "make kernel  build the kernel of the engine linux (some minutes; kept in the cache)"
 	@echo "make demo    run the first parts of the study 'multipath', print its tables"
+	@echo "make check   formatting, types, unit tests: about a minute, without a kernel or a browser"
 	@echo "make test    every test and every check"
 	@echo "make lint    the checks alone"
 	@echo "make format  rewrite sources in the agreed format"
@@ -53,6 +54,11 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	scripts/check-pages.sh $(VENV)
+
+# What a change is tried with while it is written. The rest is in `make test`.
+check: build lint
+	cargo test --workspace --lib --quiet
+	$(BIN)/pytest -m "not slow and not kernel and not browser and not root and not peers"
 
 # Without a usable kernel one test fails and says why; the others run.
 test: build lint

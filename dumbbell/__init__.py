@@ -11,6 +11,7 @@ results.flows  # one row per flow and run
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,9 @@ from dumbbell._core import version as __version__
 from dumbbell.errors import DumbbellError, EngineError, ExperimentError, StoreError
 
 if TYPE_CHECKING:
-    from dumbbell.experiment.load import Overrides
+    from dumbbell.experiment.load import Experiment, Overrides
     from dumbbell.results import ExperimentInfo, Results
+    from dumbbell.store import Store
 
 __all__ = [
     "DumbbellError",
@@ -88,39 +90,51 @@ def run(
     from dumbbell.execution import execute
     from dumbbell.execution.budget import allowed
     from dumbbell.experiment.load import load
-    from dumbbell.files.output import check_place
     from dumbbell.store import Store, temporary_store
-
-    def results(kept: Store) -> Results:
-        from dumbbell.capture.kept import write_captures
-
-        found = kept.results(execute(experiment, chosen, kept, workers=workers, allow=raised))
-        if captures is not None:
-            write_captures(kept, found, captures, per_tap=per_tap)
-        if traces is not None:
-            from dumbbell.trace.write import write_traces
-
-            write_traces(found, traces)
-        return found
 
     raised = allowed(allow)
     chosen = engine_named(engine)
     experiment = load(path, set=set, repeats=repeats, seed=seed)
-    if captures is not None:
-        from dumbbell.capture.kept import check_captured
+    exports = _Exports(captures, per_tap, traces)
+    exports.check(experiment, path)
+    with temporary_store() if store is None else Store(Path(store), write=True) as kept:
+        found = kept.results(execute(experiment, chosen, kept, workers=workers, allow=raised))
+        exports.write(kept, found)
+        return found.in_memory() if store is None else found
 
-        check_captured(experiment, path)
-        check_place(Path(captures) / "capture.pcapng")
-    if traces is not None:
-        from dumbbell.trace.write import check_kept
 
-        check_kept(experiment, path)
-        check_place(Path(traces) / "trace.tr")
-    if store is None:
-        with temporary_store() as kept:
-            return results(kept).in_memory()
-    with Store(Path(store), write=True) as kept:
-        return results(kept)
+@dataclass(frozen=True)
+class _Exports:
+    """Files beside the results: captures and event traces."""
+
+    captures: str | Path | None
+    per_tap: bool
+    traces: str | Path | None
+
+    def check(self, experiment: Experiment, path: str | Path) -> None:
+        """Refuses, before anything runs, what the experiment does not make or nobody can write."""
+        from dumbbell.files.output import check_place
+
+        if self.captures is not None:
+            from dumbbell.capture.kept import check_captured
+
+            check_captured(experiment, path)
+            check_place(Path(self.captures) / "capture.pcapng")
+        if self.traces is not None:
+            from dumbbell.trace.write import check_kept
+
+            check_kept(experiment, path)
+            check_place(Path(self.traces) / "trace.tr")
+
+    def write(self, kept: Store, results: Results) -> None:
+        if self.captures is not None:
+            from dumbbell.capture.kept import write_captures
+
+            write_captures(kept, results, self.captures, per_tap=self.per_tap)
+        if self.traces is not None:
+            from dumbbell.trace.write import write_traces
+
+            write_traces(results, self.traces)
 
 
 def load_results(store: str | Path, experiment: str | None = None) -> Results:

@@ -10,7 +10,7 @@ import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 #: For tests that need it; they are skipped where there is none, or it does not run.
-needs_browser = pytest.mark.usefixtures("browser")
+needs_browser = pytest.mark.browser
 
 
 def opened(page: Path, profile: Path, size: tuple[int, int] = (1200, 900)) -> tuple[str, str]:

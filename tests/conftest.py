@@ -1,8 +1,12 @@
-"""Property-based tests try the same cases everywhere; with HYPOTHESIS_PROFILE=search, new ones."""
+"""What tests need, and what they are told: markers, the browser, the summary of what was skipped.
+
+Property-based tests try the same cases everywhere; with HYPOTHESIS_PROFILE=search, new ones.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from collections import Counter
@@ -22,13 +26,35 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+#: Beside the caller's PATH: programs of administrators.
+PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
+
+
+@pytest.hookimpl(trylast=True)  # Not asked for what `-m` has left out.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where no kernel is usable, tests that need one are skipped; `test_kernel.py` fails."""
-    needing = [item for item in items if item.get_closest_marker("kernel") is not None]
+    """Skips tests whose needs (markers `kernel`, `root`, `peers`) are not met here."""
+    _skip_without_kernel(items)
+    for item in items:
+        if item.get_closest_marker("root") is not None and os.geteuid() != 0:
+            item.add_marker(pytest.mark.skip(reason="needs the rights of root"))
+        wanted = [name for marker in item.iter_markers("peers") for name in marker.args]
+        lacking = [name for name in wanted if shutil.which(name, path=PATH) is None]
+        if lacking:
+            item.add_marker(pytest.mark.skip(reason=f"{lacking[0]} is not installed"))
+
+
+def _skip_without_kernel(items: list[pytest.Item]) -> None:
+    """Without a usable kernel one test fails and says why: that marked `kernel(says_why=True)`."""
+    needing = [
+        (item, marker)
+        for item in items
+        if (marker := item.get_closest_marker("kernel")) is not None
+    ]
     if needing and (problem := kernel.problem()) is not None:
         first = problem.splitlines()[0]
-        for item in needing:
-            item.add_marker(pytest.mark.skip(reason=f"no usable kernel: {first}"))
+        for item, marker in needing:
+            if not marker.kwargs.get("says_why"):
+                item.add_marker(pytest.mark.skip(reason=f"no usable kernel: {first}"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -42,6 +68,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("not tested", yellow=True, bold=True)
         for reason, count in reasons.most_common():
             terminalreporter.write_line(f"{count} skipped: {reason}")
+
+
+@pytest.fixture(autouse=True)
+def _browser_where_it_is_needed(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("browser") is not None:
+        request.getfixturevalue("browser")
 
 
 @pytest.fixture(scope="session")

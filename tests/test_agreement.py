@@ -17,7 +17,7 @@ from dumbbell.compare import engines
 from dumbbell.compare.agreement import Criterion, agree, cells_of, compare, read_reference
 from dumbbell.results import Results
 from dumbbell.studies import load_study, renderables, run_study
-from dumbbell.studies.definition import ReferencePart
+from dumbbell.studies.references import ReferencePart
 from tests import synthetic
 
 LAYOUT = load_study("multipath").references["kernel"].layout

@@ -96,6 +96,7 @@ def test_columns_keep_every_time_to_the_nanosecond(scene: Scene) -> None:
     assert ended.astype(np.int64).tolist() == hops["ended_ns"].to_list()
 
 
+@pytest.mark.slow
 @needs_browser
 def test_what_is_drawn_equals_the_tables(results: Results, scene: Scene, tmp_path: Path) -> None:
     bottleneck = results.queues.filter(pl.col("pipe") == "bottleneck/forward")
@@ -122,6 +123,7 @@ def test_what_is_drawn_equals_the_tables(results: Results, scene: Scene, tmp_pat
     assert drawn[-1]["dropped"] > 10
 
 
+@pytest.mark.slow
 @needs_browser
 def test_the_picture_is_the_same_whichever_way_it_was_reached(scene: Scene, tmp_path: Path) -> None:
     code = """
@@ -136,6 +138,7 @@ def test_the_picture_is_the_same_whichever_way_it_was_reached(scene: Scene, tmp_
     assert len(set(found["forwards"])) == 5, "different moments look different"
 
 
+@pytest.mark.slow
 @needs_browser
 def test_a_drop_is_told_with_flow_packet_place_and_reason(
     results: Results, scene: Scene, tmp_path: Path
@@ -159,6 +162,7 @@ def test_a_drop_is_told_with_flow_packet_place_and_reason(
     assert "behind 12 packets" in found["story"]
 
 
+@pytest.mark.slow
 @needs_browser
 def test_jumps_go_to_every_drop_and_back_and_follow_a_flow(
     results: Results, scene: Scene, tmp_path: Path
@@ -178,6 +182,7 @@ def test_jumps_go_to_every_drop_and_back_and_follow_a_flow(
     assert found["back"] == times[::-1][1:]
 
 
+@pytest.mark.slow
 @needs_browser
 def test_a_trace_of_the_run_is_animated_alike(
     results: Results, scene: Scene, tmp_path: Path
@@ -196,6 +201,7 @@ def test_a_trace_of_the_run_is_animated_alike(
     assert evaluated(page(again), code, tmp_path / "trace") == drawn
 
 
+@pytest.mark.slow
 @needs_browser
 def test_a_moment_and_frames_are_exported(results: Results, scene: Scene, tmp_path: Path) -> None:
     from dumbbell.animation import export
@@ -216,6 +222,7 @@ def test_a_moment_and_frames_are_exported(results: Results, scene: Scene, tmp_pa
         assert film.read_bytes().startswith(b"GIF8")
 
 
+@pytest.mark.slow
 def test_an_experiment_a_store_and_a_stretch_are_animated(tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
     file.write_text(EXPERIMENT.replace(", hops: {to: 4 s}", ""), encoding="utf-8")
@@ -305,6 +312,7 @@ def test_nodes_stand_so_that_few_links_cross() -> None:
     assert all(one > 0 for one in sign), found
 
 
+@pytest.mark.slow
 @needs_browser
 def test_time_outs_are_those_of_the_sender(tmp_path: Path) -> None:
     """A path is cut for five seconds: the sender waits, longer each time."""
@@ -365,6 +373,7 @@ def test_an_endless_film_is_refused(tmp_path: Path) -> None:
         animate([str(file)], wanted, err)
 
 
+@pytest.mark.slow
 def test_places_can_be_given(tmp_path: Path) -> None:
     file, places_file = tmp_path / "small.yaml", tmp_path / "places.json"
     file.write_text(EXPERIMENT, encoding="utf-8")
@@ -384,6 +393,7 @@ def test_places_can_be_given(tmp_path: Path) -> None:
             animate([str(file)], wanted, err)
 
 
+@pytest.mark.slow
 def test_a_study_names_its_animations_and_its_report_links_them(tmp_path: Path) -> None:
     study = load_study("mptcp")
     first = next(animate_study("mptcp", tmp_path / "animations", "sim", err))

@@ -42,6 +42,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_report_opens_without_a_word_in_the_console(
     page: Path, tmp_path: Path, width: int
@@ -52,6 +53,7 @@ def test_the_report_opens_without_a_word_in_the_console(
     assert len(re.findall(r'<div class="chart"[^>]*data-panels', dom)) == 4
 
 
+@pytest.mark.slow
 def test_the_console_is_heard(tmp_path: Path) -> None:
     page = tmp_path / "bad.html"
     page.write_text("<!doctype html><script>missing()</script>", encoding="utf-8")
@@ -60,6 +62,7 @@ def test_the_console_is_heard(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_page_of_a_capture_opens_without_a_word_in_the_console(tmp_path: Path) -> None:
     experiment = tmp_path / "e.yaml"
     experiment.write_text(CAPTURED, encoding="utf-8")

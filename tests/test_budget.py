@@ -74,6 +74,7 @@ def test_what_would_take_too_much_is_refused_before_it_begins(name: str, tmp_pat
         assert any(word in str(refused.value) for word in part.split("|")), str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_path_without_limits_is_told(tmp_path: Path) -> None:
     text, _ = BOUNDLESS["no rate and no delay"]
     file = tmp_path / "x.yaml"
@@ -109,6 +110,7 @@ def test_a_limit_that_is_none_is_refused(chosen: str, said: str) -> None:
         allowed([chosen])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", EXAMPLES, ids=[file.stem for file in EXAMPLES])
 def test_an_estimate_is_of_the_order_of_what_a_run_takes(file: Path) -> None:
     """Loss and recovery make it less, acknowledgements of every segment more."""

@@ -103,6 +103,7 @@ BEYOND = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BEYOND)
 def test_numbers_stay_within_their_bounds(name: str, tmp_path: Path) -> None:
     metric, network, traffic = BEYOND[name]

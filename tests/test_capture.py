@@ -53,9 +53,7 @@ def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture(scope="module")
 def loopback(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What tcpdump sees of three transfers within this machine, IPv4 and IPv6, and a datagram."""
-    tcpdump = shutil.which("tcpdump") or shutil.which("tcpdump", path="/usr/sbin")
-    if tcpdump is None:
-        pytest.skip("tcpdump is not installed")
+    tcpdump = shutil.which("tcpdump") or "/usr/sbin/tcpdump"
     path = tmp_path_factory.mktemp("loopback") / "lo.pcap"
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -103,6 +101,7 @@ def _transfer(host: str, port: int) -> None:
                     assert client.recv(4)
 
 
+@pytest.mark.peers("tcpdump", "tshark")
 def test_what_tcpdump_wrote_is_counted_as_tshark_does(loopback: Path) -> None:
     test_conversations_bytes_and_lengths_are_those_of_tshark(loopback)
     found = survey(loopback)
@@ -116,9 +115,6 @@ def test_what_tcpdump_wrote_is_counted_as_tshark_does(loopback: Path) -> None:
 
 def tshark(path: Path) -> list[list[str]]:
     """Length, addresses, number and ports of TCP's and UDP's conversation, for each frame."""
-    program = shutil.which("tshark")
-    if program is None:
-        pytest.skip("tshark is not installed")
     fields = [
         "frame.len",
         "ip.src",
@@ -130,12 +126,13 @@ def tshark(path: Path) -> list[list[str]]:
         "udp.srcport",
     ]
     wanted = [word for field in fields for word in ("-e", field)]
-    command = [program, "-r", str(path), "-T", "fields", *wanted]
+    command = ["tshark", "-r", str(path), "-T", "fields", *wanted]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     rows = (line.split("\t") for line in done.stdout.splitlines())
     return [[length, four or six, *rest] for length, four, six, *rest in rows]
 
 
+@pytest.mark.peers("tshark")
 def test_conversations_bytes_and_lengths_are_those_of_tshark(file: Path) -> None:
     found = survey(file)
     frames = tshark(file)
@@ -162,6 +159,7 @@ def test_conversations_bytes_and_lengths_are_those_of_tshark(file: Path) -> None
     assert len([one for one in found["conversations"] if one["protocol"] != "ip"]) == len(streams)
 
 
+@pytest.mark.slow
 def test_compressed_and_from_standard_input(file: Path, tmp_path: Path) -> None:
     plain = survey(file)
     packed = tmp_path / "c.pcapng.gz"
@@ -183,6 +181,7 @@ def test_the_command_shows_and_writes_json(file: Path, tmp_path: Path) -> None:
     assert json.loads(written.read_text(encoding="utf-8")) == survey(file)
 
 
+@pytest.mark.slow
 def test_json_to_a_dash_is_printed_as_by_trace(file: Path) -> None:
     for words in (["--json", "-", str(file)], [str(file), "--json", "-"], [str(file), "--json"]):
         done = CliRunner().invoke(app, ["capture", *words])

@@ -209,6 +209,7 @@ def test_a_page_needs_a_file_and_connections_that_are_there(
         packets(tmp_path / "none.pcap")
 
 
+@pytest.mark.slow
 def test_mistakes_on_the_command_line_are_one_message(simulated: Captured, tmp_path: Path) -> None:
     capture, other = str(simulated.file), tmp_path / "other.pcapng"
     other.write_bytes(simulated.file.read_bytes())
@@ -232,6 +233,7 @@ def test_mistakes_on_the_command_line_are_one_message(simulated: Captured, tmp_p
     assert other.read_bytes() == simulated.file.read_bytes()
 
 
+@pytest.mark.slow
 def test_captures_of_one_name_have_a_folder_each(simulated: Captured, tmp_path: Path) -> None:
     files = []
     for name in "xy":

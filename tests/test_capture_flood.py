@@ -40,6 +40,7 @@ def test_json_is_printed_in_pieces_and_is_what_the_survey_returns(
     assert json.loads(done.stdout)["files"] == [expected, expected]
 
 
+@pytest.mark.slow
 def test_a_flood_takes_little_memory_per_connection(tmp_path: Path) -> None:
     flood, used = _flood(), []
     for syns in (1000, 101_000):

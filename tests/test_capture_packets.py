@@ -42,6 +42,7 @@ def test_packets_are_printed_with_what_each_was(file: Path) -> None:
     assert table.row(1, named=True)["flags"] == "SYN ACK"
 
 
+@pytest.mark.slow
 def test_packets_of_one_connection_or_port_go_to_a_file(file: Path, tmp_path: Path) -> None:
     for words in (["--connection", "1"], ["--port", "1002"]):
         out = tmp_path / "p.csv"
@@ -53,6 +54,7 @@ def test_packets_of_one_connection_or_port_go_to_a_file(file: Path, tmp_path: Pa
     assert pl.read_csv(io.StringIO(done.stdout)).columns[:2] == ["file", "frame"]
 
 
+@pytest.mark.slow
 def test_only_conversations_of_a_host_and_port_are_shown(file: Path) -> None:
     done = run(file, "--csv", "--port", "1002")
     assert set(pl.read_csv(io.StringIO(done.stdout))["connection"]) == {1}
@@ -76,6 +78,7 @@ def test_only_frames_of_a_stretch_of_time_count_and_keep_their_numbers(
     assert survey(file)["file"]["packets"] == 17
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

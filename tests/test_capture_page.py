@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from importlib.resources import files
 from typing import Any
 
 import pytest
 
-NODE = shutil.which("node")
+pytestmark = pytest.mark.peers("node")
 
 
 def computed(expression: str) -> Any:
     """What an expression comes to behind the page's functions."""
-    if NODE is None:
-        pytest.skip("node is not installed")
     code = files("dumbbell.capture").joinpath("scripts/packets.js").read_text(encoding="utf-8")
     code += f"\nconsole.log(JSON.stringify({expression}));"
-    done = subprocess.run([NODE, "-e", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 

@@ -74,6 +74,7 @@ def test_without_connections_nothing_is_said(tmp_path: Path) -> None:
     assert "together" not in done.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", ["rate", "lengths", "classes", "requests"])
 @pytest.mark.parametrize("frames", [exchange(1000, 2, (1, 2, 2)), []], ids=["some", "empty"])
 def test_figures_are_charts(draw: str, frames: Any, tmp_path: Path) -> None:

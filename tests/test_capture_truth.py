@@ -12,6 +12,8 @@ import pytest
 
 from tests.helpers import ROOT
 
+pytestmark = pytest.mark.slow
+
 #: Of every label in every scenario, at every tap.
 LEAST = 0.99
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import struct
 import subprocess
 from collections import Counter
@@ -101,6 +100,7 @@ def captured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return Captured(results, files)
 
 
+@pytest.mark.slow
 def test_every_packet_of_the_tables_is_there_and_no_other(captured: Captured) -> None:
     for cc, path in captured.files.items():
         names, frames = read(path)
@@ -144,6 +144,7 @@ def test_the_simulator_tells_why_segments_were_sent_and_dropped(captured: Captur
         assert again > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sim", LINUX])
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(
     tmp_path: Path, engine: str
@@ -181,6 +182,7 @@ def test_captures_that_were_not_asked_for_are_one_message(tmp_path: Path) -> Non
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.slow
 def test_a_file_per_tap_holds_what_the_one_file_does(tmp_path: Path) -> None:
     file = tmp_path / "e.yaml"
     file.write_text(TEXT.replace("[cubic, bbr]", "[cubic]"), encoding="utf-8")
@@ -195,13 +197,11 @@ def test_a_file_per_tap_holds_what_the_one_file_does(tmp_path: Path) -> None:
 
 
 def tshark(path: Path, *arguments: str) -> str:
-    program = shutil.which("tshark")
-    if program is None:
-        pytest.skip("tshark is not installed")
-    command = [program, "-r", str(path), *arguments]
+    command = ["tshark", "-r", str(path), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.peers("tshark")
 def test_tshark_finds_nothing_wrong_with_headers_and_checksums(captured: Captured) -> None:
     checks = [f"-o{name}.check_checksum:TRUE" for name in ("ip", "tcp", "udp")]
     for path in captured.files.values():
@@ -214,9 +214,8 @@ def test_tshark_finds_nothing_wrong_with_headers_and_checksums(captured: Capture
         assert [int(length) for length in lengths] == mine
 
 
+@pytest.mark.peers("tshark", "tcptrace")
 def test_tcptrace_counts_what_the_tap_counts(captured: Captured, tmp_path: Path) -> None:
-    if shutil.which("tcptrace") is None:
-        pytest.skip("tcptrace is not installed")
     for cc, path in captured.files.items():
         one = tmp_path / "one.pcap"
         tshark(path, "-Y", "tcp && frame.interface_id == 0", "-F", "pcap", "-w", str(one))

@@ -40,6 +40,7 @@ def rows_of(figure: Figure) -> list[dict[str, object]]:
     return list(found["values"])
 
 
+@pytest.mark.slow
 def test_goodput_has_a_point_with_an_interval_per_cell(delay: Results) -> None:
     figure = plot(delay, "goodput")
     rows = rows_of(figure)
@@ -104,6 +105,7 @@ def test_a_narrow_figure_stacks_its_panels(delay: Results) -> None:
     assert figure.specification(width=800)["columns"] == 2
 
 
+@pytest.mark.slow
 def test_figures_are_saved_as_their_suffix_says(single: Results, tmp_path: Path) -> None:
     figure = plot(single, "goodput")
     assert figure.save(tmp_path / "x.png").read_bytes()[:4] == b"\x89PNG"
@@ -178,6 +180,7 @@ def test_nothing_in_a_script_ends_its_element() -> None:
     assert page_scripts().count("</script>") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["goodput", "rtt", "sack_blocks", "window"])
 def test_specifications_fit_vega_lites_schema(kind: str, single: Results, delay: Results) -> None:
     figure = (

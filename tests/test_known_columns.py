@@ -100,6 +100,7 @@ def test_an_engine_knows_what_the_catalogue_says(engine: str) -> None:
     compare(engine, {name: set().union(*(known(run[name]) for run in runs)) for name in runs[0]})
 
 
+@pytest.mark.slow
 def test_an_unknown_column_makes_no_number(tmp_path: Path) -> None:
     """Without a column, a metric is what it was before, or unknown; never another number."""
     path = tmp_path / "mixed.yaml"

@@ -32,6 +32,7 @@ def labels(figure: Figure) -> list[str]:
     return [row["text"] for layer in texts for row in layer["data"]["values"]]
 
 
+@pytest.mark.slow
 def test_unequal_paths_show_the_textbook_case(study: Results) -> None:
     """Figure 2.7: segments 1, 3, 5, 7, 9 arrive first, and three SACK blocks tell the gaps."""
     figure = plot(
@@ -49,6 +50,7 @@ def test_unequal_paths_show_the_textbook_case(study: Results) -> None:
     assert len(data) == 10 and sum(map(len, by_path.values())) == 11  # and the handshake's ACK
 
 
+@pytest.mark.slow
 def test_equal_paths_swap_the_segments_of_a_pair(study: Results) -> None:
     figure = plot(study, "ladder", where={"setup": "equal"}, start_ms=36000, end_ms=36012)
     assert "ACK 9 SACK 10 · ACK 11" in labels(figure)
@@ -80,6 +82,7 @@ def test_a_lost_packet_ends_half_way_and_one_under_way_at_the_edge() -> None:
     assert labels(figure) == ["1", "2", "3"]
 
 
+@pytest.mark.slow
 def test_a_segment_sent_again_is_marked() -> None:
     again = packet(2, 20, 25, seq_bytes=0)
     figure = plot(made(packet(0, 0, 5), packet(1, 10, 15), again), "ladder")
@@ -105,6 +108,7 @@ def test_refused(name: str) -> None:
         plot(results, "ladder", **options)
 
 
+@pytest.mark.slow
 def test_several_runs_are_refused(study: Results, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="several runs or flows for one ladder: fix setup, stret"):
         plot(study, "ladder")

@@ -147,6 +147,7 @@ def test_queues_tell_the_state_of_their_discipline(results: dumbbell.Results) ->
     assert last["dropped_packets"] == last["dropped_aqm_packets"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cdf", "rrul", "sojourn"])
 def test_figures_of_load(results: dumbbell.Results, kind: str, tmp_path: Path) -> None:
     options: dict[str, Any] = {"where": {"queue": "codel"}}

@@ -77,6 +77,7 @@ def test_shares_stay_between_zero_and_one() -> None:
     assert one("spurious_share", **none) == 0.0
 
 
+@pytest.mark.slow
 @given(
     st.fixed_dictionaries(
         {

@@ -66,6 +66,7 @@ class Checker(HTMLParser):
         assert self.open.pop() == name
 
 
+@pytest.mark.slow
 def test_the_page_is_well_formed_and_its_links_lead_somewhere(page: str) -> None:
     checker = Checker()
     checker.feed(page)
@@ -109,11 +110,13 @@ def test_the_page_is_reasonably_small(page: str) -> None:
     assert len(page.encode()) < 2_000_000
 
 
+@pytest.mark.slow
 def test_the_same_tables_give_the_same_page() -> None:
     found = {"multipath-delay": named(synthetic.multipath("delay", 1), "multipath-delay")}
     assert render(dict(found)) == render(dict(found))
 
 
+@pytest.mark.slow
 def test_an_experiment_of_no_study_has_a_report_too() -> None:
     results = named(synthetic.multipath("delay", repeats=2, samples=False), "mine")
     page = render({"mine": results})

@@ -46,6 +46,7 @@ def test_an_interval_holds_its_mean_and_stays_within_the_values(values: list[flo
     assert found.low - slack <= found.mean <= found.high + slack
 
 
+@pytest.mark.slow
 @given(st.lists(FLOATS, min_size=2, max_size=8), st.floats(-1e6, 1e6))
 def test_an_interval_moves_with_its_values(values: list[float], shift: float) -> None:
     moved = interval([value + shift for value in values])
@@ -59,6 +60,7 @@ def test_resampling_weights_are_shares() -> None:
     assert np.allclose(shares.sum(axis=1), 1.0)
 
 
+@pytest.mark.slow
 def test_coverage_over_ten_normal_repeats_is_near_ninety_percent() -> None:
     rng = np.random.default_rng(3)
     hits = 0

@@ -229,6 +229,7 @@ def test_a_claim_of_cells_that_were_not_run_is_left_out_or_says_so() -> None:
     assert judge(study, study.claims[0], {}) is None
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(1, 1e6), min_size=2, max_size=8), st.floats(0, 1e6))
 def test_a_published_mean_is_never_refuted(values: list[float], tolerance: float) -> None:
     claim = {
@@ -324,6 +325,7 @@ def test_claims_name_cases_as_a_product_or_a_list() -> None:
     assert points.each == [{"a": "1", "b": "x"}]
 
 
+@pytest.mark.slow
 def test_the_experiments_of_the_published_parts_are_134_cells() -> None:
     study = load_study("multipath")
     cells = {
@@ -423,6 +425,7 @@ def test_variants_run_under_names_of_their_own() -> None:
     assert asked["multipath-delay-delay-6.1"]["hosts.defaults.profile"] == "linux-6.1"
 
 
+@pytest.mark.slow
 def test_every_variant_changes_what_is_there() -> None:
     study = load_study("multipath")
     for part in study.parts.values():
@@ -510,6 +513,7 @@ def bounded_case(expect: Expectation, values: np.ndarray) -> Case:
     return case_of(expect, {}, None, drawn)
 
 
+@pytest.mark.slow
 def test_a_claim_that_was_changed_after_its_runs_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     shutil.copytree(load_study("multipath").folder, folder)

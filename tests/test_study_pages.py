@@ -70,6 +70,7 @@ def call(*words: str) -> int:
     return result.exit_code
 
 
+@pytest.mark.slow
 def test_tables_are_compared_and_renewed(study: Path) -> None:
     page = study / "README.md"
     assert call("--check") == 1

@@ -76,6 +76,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> tuple[dumbbell.Results
     return results, folder
 
 
+@pytest.mark.slow
 def test_a_capture_of_three_points_is_put_in_order(
     captured: tuple[dumbbell.Results, Path],
 ) -> None:

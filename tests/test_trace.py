@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +24,6 @@ from dumbbell.trace.page import page
 from dumbbell.trace.write import write_traces
 
 TRACES = Path(__file__).parent / "traces"
-NS = shutil.which("ns")
 NS_EXAMPLES = Path("/usr/share/doc/ns2/examples/tcl/ex")
 
 #: Queues of every kind, spraying, loss, pings, fragments: what a trace must bear.
@@ -87,6 +85,7 @@ def plain(name: str, folder: Path) -> Path:
 # From a run to a trace and back
 
 
+@pytest.mark.slow
 def test_hops_come_back_as_they_were(results: Results, path: Path) -> None:
     again = read_hops(path).tables["hops"]
     same = [
@@ -159,6 +158,7 @@ def test_queues_and_drops_over_time_equal_the_runs(results: Results, trace: Trac
     assert drops.select("time_ns", "pipe", "flow").equals(ours.select("time_ns", "pipe", "flow"))
 
 
+@pytest.mark.slow
 def test_the_usual_awk_one_liners_count_the_same(results: Results, path: Path) -> None:
     scenario = json.loads(results.runs["scenario"][0])
     node = {one["name"]: number for number, one in enumerate(scenario["nodes"])}
@@ -189,6 +189,7 @@ def test_the_usual_awk_one_liners_count_the_same(results: Results, path: Path) -
     assert awk(path, longest)[0] - first["queue_max_packets"] in (0, 1)
 
 
+@pytest.mark.slow
 def test_a_trace_can_be_written_by_the_command(tmp_path: Path) -> None:
     file = tmp_path / "e.yaml"
     file.write_text(EXPERIMENT.replace("duration: 8 s", "duration: 1 s"), encoding="utf-8")
@@ -211,7 +212,8 @@ def test_ns_2_traces_are_read_without_loss(name: str, tmp_path: Path) -> None:
     check_ns_2(plain(name, tmp_path))
 
 
-@pytest.mark.skipif(NS is None or not NS_EXAMPLES.is_dir(), reason="no ns-2 with its examples")
+@pytest.mark.peers("ns")
+@pytest.mark.skipif(not NS_EXAMPLES.is_dir(), reason="no examples of ns-2 are installed")
 @pytest.mark.parametrize("script", ["simple", "tcpecn", "simple-rtg", "example", "fq"])
 def test_ns_2_examples_run_here_are_read_without_loss(script: str, tmp_path: Path) -> None:
     source = (NS_EXAMPLES / f"{script}.tcl").read_text()
@@ -219,7 +221,7 @@ def test_ns_2_examples_run_here_are_read_without_loss(script: str, tmp_path: Pat
     program = re.sub(r"^(\s*)exec\b", r"\1#exec", source, flags=re.MULTILINE)
     (tmp_path / "run.tcl").write_text(program)
     run = subprocess.run(
-        [str(NS), "run.tcl"], cwd=tmp_path, capture_output=True, timeout=60, check=False
+        ["ns", "run.tcl"], cwd=tmp_path, capture_output=True, timeout=60, check=False
     )
     assert (tmp_path / "out.tr").exists(), run.stderr
     check_ns_2(tmp_path / "out.tr")
@@ -386,6 +388,7 @@ def test_satellites_drop_to_nobody(tmp_path: Path) -> None:
     assert read_trace(path).about["links"] == [{"pipe": "14--1/forward", "from": "14", "to": "-1"}]
 
 
+@pytest.mark.slow
 def test_a_trace_that_comes_through_a_pipe_is_whole(tmp_path: Path) -> None:
     whole = read_trace(plain("tcpecn.tr", tmp_path))
     command = f"{sys.executable} -m dumbbell trace <(cat {tmp_path}/tcpecn.tr) --json -"
@@ -444,6 +447,7 @@ def test_a_trace_is_not_written_over(path: Path) -> None:
         assert found.exit_code == 2 and "would be lost" in found.stderr, found.output
 
 
+@pytest.mark.slow
 def test_outputs(path: Path, trace: Trace, tmp_path: Path) -> None:
     for command in (["trace", str(path), "--json"], ["trace", "--json", str(path)]):
         found = json.loads(CliRunner().invoke(app, command).stdout)

@@ -293,6 +293,7 @@ def test_it_can_be_printed(page: Path) -> None:
     assert "captured" in done.stderr
 
 
+@pytest.mark.slow
 def test_hostile_files_end_in_a_workload_or_a_message(page: Path, tmp_path: Path) -> None:
     """Bytes changed anywhere: stamps of other centuries, sequence numbers that jump, lies."""
     draw = random.Random(7)

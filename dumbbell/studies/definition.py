@@ -9,15 +9,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from dumbbell.compare.agreement import Criterion, Layout
 from dumbbell.errors import DumbbellError, ExperimentError
 from dumbbell.experiment.locate import Locator
 from dumbbell.experiment.source import parse, read
 from dumbbell.files.input import read_file
 from dumbbell.metrics import metric_named
 from dumbbell.metrics.levels import levels_with
+from dumbbell.studies.references import Reference, Strict
 
 #: Largest table of published numbers that is read.
 MOST_BYTES = 1 << 26
@@ -27,10 +27,6 @@ class StudyError(DumbbellError):
     """A study that does not exist or does not say what it must; the message names the file."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
 def _texts(value: Any) -> Any:
     return {k: levels_with(v) for k, v in value.items()} if isinstance(value, Mapping) else value
 
@@ -38,7 +34,7 @@ def _texts(value: Any) -> Any:
 Where = Annotated[dict[str, str], BeforeValidator(_texts)]
 
 
-class Quantity(_Strict):
+class Quantity(Strict):
     """A number measured in a part: a metric in one cell, or arithmetic over such numbers.
 
     Exactly one of `metric`, `number`, `ratio`, `difference`, `sum`, `lowest`, `highest`, `mean`.
@@ -70,7 +66,7 @@ class Quantity(_Strict):
         return self
 
 
-class Expectation(_Strict):
+class Expectation(Strict):
     """What a claim says of its quantity: near the published value, within bounds, or a pattern.
 
     `single_run`: what was published is one run; it lies in the central 95 % of our single runs
@@ -118,7 +114,7 @@ def _cases(value: Any) -> Any:
     return value
 
 
-class Cause(_Strict):
+class Cause(Strict):
     """A candidate for why a claim is not reproduced, and the runs that tell.
 
     The claim is judged again, with its own expectation, where the candidate is removed: in the runs
@@ -139,7 +135,7 @@ class Cause(_Strict):
         return self
 
 
-class Claim(_Strict):
+class Claim(Strict):
     """One statement of the source, and how it is checked."""
 
     id: str
@@ -169,13 +165,13 @@ class Claim(_Strict):
         return self
 
 
-class PublishedRange(_Strict):
+class PublishedRange(Strict):
     """A published range, ends included."""
 
     range: tuple[float, float]
 
 
-class PublishedColumns(_Strict):
+class PublishedColumns(Strict):
     """A published value per case, from the row of a table whose key columns equal the case."""
 
     table: str
@@ -192,7 +188,7 @@ def metrics_in(quantity: Quantity) -> list[str]:
     return [name for one in operands for name in metrics_in(one)]
 
 
-class Table(_Strict):
+class Table(Strict):
     """A table of the study: published numbers with ours beside them, or ours alone."""
 
     title: str
@@ -204,7 +200,7 @@ class Table(_Strict):
     columns: dict[str, Quantity]
 
 
-class Figure(_Strict):
+class Figure(Strict):
     """A figure of the report."""
 
     title: str
@@ -216,7 +212,7 @@ class Figure(_Strict):
     published: dict[str, Any] = Field(default_factory=dict)
 
 
-class Animation(_Strict):
+class Animation(Strict):
     """Packets of some cells of a part, seen moving: a page per cell."""
 
     title: str
@@ -231,7 +227,7 @@ class Animation(_Strict):
         return [{**self.where, **case} for case in _cases(self.each)]
 
 
-class Part(_Strict):
+class Part(Strict):
     """One evaluation of a study, or a variant of one: the same file with some fields changed."""
 
     title: str
@@ -247,84 +243,7 @@ class Part(_Strict):
         return bool(self.set)
 
 
-class ReferencePart(_Strict):
-    """The experiment that is set up as the reference was, and the names of its cells there.
-
-    `cell`: columns of the reference's file, with the levels they hold. `name`: a cell in words,
-    made of `part` and these columns.
-    """
-
-    experiment: str
-    cell: dict[str, str]
-    name: str
-    #: Fields of the experiment with another value, as `--set` takes them.
-    set: dict[str, str] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _named(self) -> ReferencePart:
-        try:
-            self.name.format_map({"part": "", **self.cell})
-        except (KeyError, ValueError, IndexError) as error:
-            known = ", ".join(["part", *self.cell])
-            raise ValueError(f"name {self.name!r}: {error}; a cell has {known}") from None
-        return self
-
-
-class CriterionFields(_Strict):
-    """When a quantity agrees with a reference; see `dumbbell.compare.agreement.Criterion`."""
-
-    label: str
-    metric: str | None = None
-    share: float = 0.0
-    units: float = 0.0
-    factor: float = 0.0
-    without: list[str] = Field(default_factory=list)
-
-
-class Reference(_Strict):
-    """Numbers of another origin for the same cells (`dumbbell.compare.agreement`)."""
-
-    title: str
-    file: str
-    flows: dict[str, str]
-    #: Flow of the reference → the column that names its algorithm.
-    algorithms: dict[str, str]
-    #: Column of the reference → when it agrees.
-    criteria: dict[str, CriterionFields]
-    parts: dict[str, ReferencePart]
-    #: Parts that it ran as the study did, so that claims can be judged on its numbers too.
-    claims: list[str] = Field(default_factory=list)
-
-    @model_validator(mode="after")
-    def _one_layout(self) -> Reference:
-        columns = {tuple(part.cell) for part in self.parts.values()}
-        if len(columns) != 1:
-            raise ValueError("every part names its cells by the same columns, in the same order")
-        return self
-
-    @property
-    def layout(self) -> Layout:
-        """Columns, criteria and names, as the comparison needs them."""
-        return Layout(
-            columns=("part", *next(iter(self.parts.values())).cell),
-            criteria=tuple(
-                Criterion(
-                    column,
-                    one.label,
-                    one.metric or column,
-                    one.share,
-                    one.units,
-                    one.factor,
-                    tuple(one.without),
-                )
-                for column, one in self.criteria.items()
-            ),
-            algorithms=self.algorithms,
-            names={part: one.name for part, one in self.parts.items()},
-        )
-
-
-class Study(_Strict):
+class Study(Strict):
     """A study: an experiment per part, published numbers, claims, figures."""
 
     study: str

@@ -10,8 +10,9 @@ import numpy as np
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.levels import number_of
 from dumbbell.metrics.statistics import bootstrap_means
-from dumbbell.studies.definition import Reference, Study, StudyError, read_csv
+from dumbbell.studies.definition import Study, StudyError, read_csv
 from dumbbell.studies.quantities import Drawn
+from dumbbell.studies.references import Reference
 
 
 class ReferenceCells:

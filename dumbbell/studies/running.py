@@ -11,9 +11,10 @@ from rich.text import Text
 
 from dumbbell.compare.agreement import Agreement, CellKey, agree, cells_of, read_reference
 from dumbbell.metrics import METRICS, Tables
-from dumbbell.studies.definition import Reference, Study, StudyError, list_names, load_study
+from dumbbell.studies.definition import Study, StudyError, list_names, load_study
 from dumbbell.studies.fixed import fix_claims, refuse_changed
 from dumbbell.studies.reference import filled, plain
+from dumbbell.studies.references import Reference
 from dumbbell.studies.result import StudyResult, evaluate_study
 
 #: Runs one experiment file and gives its tables.

@@ -24,6 +24,7 @@ factors:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processors", [1, 2])
 def test_the_sums_are_those_of_all_cells(monkeypatch: pytest.MonkeyPatch, processors: int) -> None:
     monkeypatch.setattr(check, "LEAST", 5)
@@ -36,6 +37,7 @@ def test_the_sums_are_those_of_all_cells(monkeypatch: pytest.MonkeyPatch, proces
     assert frozenset.union(*(part.flows for part in found)) == {"one", "other"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processors", [1, 2])
 def test_the_first_bad_cell_is_refused_as_ever(
     monkeypatch: pytest.MonkeyPatch, processors: int

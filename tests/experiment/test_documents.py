@@ -48,6 +48,7 @@ def test_every_block_of_the_page_loads(block: str) -> None:
     assert loaded(completed(block)).cells
 
 
+@pytest.mark.slow
 def test_the_page_names_every_field() -> None:
     schema = json_schema()
     names = set(schema["properties"])
@@ -63,11 +64,13 @@ def problems(text: str) -> list[str]:
     return [error.message for error in validator.iter_errors(plain)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_schema_accepts_every_example(path: Path) -> None:
     assert problems(path.read_text()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.split("\n")[0])
 def test_the_schema_accepts_every_block(block: str) -> None:
     assert problems(completed(block)) == []
@@ -90,6 +93,7 @@ def studies() -> list[Path]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", studies(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_experiment_of_a_study_loads(path: Path) -> None:
     found: Any = load_text(path.read_text(), path)

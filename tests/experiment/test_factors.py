@@ -118,6 +118,7 @@ def test_what_is_common_to_all_cells_cannot_vary(field: str) -> None:
     assert "the same in all cells" in message(base + f"{field}\nfactors: {{n: [1, 2]}}\n")
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=4))
 def test_a_grid_has_the_product_of_its_levels(sizes: list[int]) -> None:

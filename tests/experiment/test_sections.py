@@ -29,6 +29,7 @@ def alone(text: str, path: Path, levels: dict[str, str]) -> str:
     return cell.scenario
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_cell_is_the_same_alone_and_among_others(path: Path) -> None:
     """Of every experiment that is shipped: cells from the whole design, in its order."""

@@ -63,6 +63,7 @@ def test_depth_is_bounded() -> None:
     assert refusal("a: " + "[" * 100_000) == "e.yaml:1: nested more than 40 deep"
 
 
+@pytest.mark.slow
 def test_work_is_bounded() -> None:
     begin = time.monotonic()
     refusal("a: [" + "1," * 500_000 + "]")
@@ -110,6 +111,7 @@ def test_any_text_is_a_tree_or_an_error(text: str) -> None:
         assert str(error).startswith("e.yaml")
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_a_damaged_experiment_gives_an_error_or_loads(

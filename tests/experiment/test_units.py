@@ -113,6 +113,7 @@ def test_a_decimal_is_read_exactly(
     assert exact == Fraction(number, 10**places) * family.units[unit]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.one_of(st.text(max_size=80), st.floats(), st.integers(), st.none(), st.booleans()))
 def test_nothing_but_quantity_errors(value: object) -> None:

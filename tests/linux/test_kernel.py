@@ -30,6 +30,7 @@ Stack:
  userspace+0x1a0/0x5d0""".splitlines()
 
 
+@pytest.mark.kernel(says_why=True)
 def test_a_guest_boots_and_carries_a_flow() -> None:
     assert kernel.problem() is None, f"no usable kernel: {kernel.problem()}"
 

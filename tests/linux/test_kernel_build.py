@@ -235,6 +235,7 @@ def test_mistakes_end_with_2(
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
 def test_a_killed_build_leaves_no_kernel(how: int, code: int, tree: Path, tmp_path: Path) -> None:
     marker = tmp_path / "compiling"
@@ -306,6 +307,7 @@ def test_an_installed_archive(
     assert witness.read_text().count("make ran") == 2
 
 
+@pytest.mark.slow
 def test_a_kernel_that_does_not_run_is_not_made_the_default(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

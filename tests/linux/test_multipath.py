@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import statistics
 import subprocess
 from pathlib import Path
@@ -66,9 +65,8 @@ def test_goodput_over_a_grid_of_paths_is_the_kernels() -> None:
     assert off[33] < 0.05, off
 
 
+@pytest.mark.peers("tshark")
 def test_the_first_packets_are_the_kernels(tmp_path: Path) -> None:
-    if shutil.which("tshark") is None:
-        pytest.skip("tshark is not installed")
     more = """
 taps: [{at: a, link: a1}, {at: a, link: a2}]
 sampling: {capture: {}}

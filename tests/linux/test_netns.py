@@ -34,7 +34,7 @@ sampling: {interval: 10 ms}
 duration: 2 s
 """
 
-root = pytest.mark.skipif(os.geteuid() != 0, reason="needs the rights of root")
+root = pytest.mark.root
 
 
 def experiment(tmp_path: Path, text: str = TEXT) -> Path:
@@ -70,6 +70,7 @@ def run(file: Path) -> dumbbell.Results:
         raise
 
 
+@pytest.mark.slow
 @root
 def test_a_flow_on_the_hosts_kernel_obeys_the_token_bucket(tmp_path: Path) -> None:
     before = interfaces()
@@ -103,6 +104,7 @@ def test_what_would_lie_in_real_time_is_refused(tmp_path: Path) -> None:
         dumbbell.run(experiment(tmp_path, text), engine="netns")
 
 
+@pytest.mark.slow
 @root
 def test_a_killed_launcher_leaves_nothing_but_a_folder_which_the_next_one_removes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

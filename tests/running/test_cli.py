@@ -34,6 +34,7 @@ def call(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
+@pytest.mark.slow
 def test_run(small: Path, tmp_path: Path) -> None:
     numbers, store = tmp_path / "out" / "n.json", tmp_path / "store"
     result = call("run", small, "--store", store, "--json", numbers, "--workers", 1)
@@ -91,6 +92,7 @@ def test_mistakes_end_with_2(
     assert "Traceback" not in result.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [b"", b"\xff\xfe\x00", b"a: *b", b"[" * 5000, b"dumbbell: 1", b"%YAML 9.9\n---\na: 1", b"\0"],
@@ -113,6 +115,7 @@ def test_validate(small: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_schema() -> None:
     result = call("schema")
     assert result.exit_code == 0
@@ -121,6 +124,7 @@ def test_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
 
 
+@pytest.mark.slow
 def test_study_list_and_doctor() -> None:
     listed = call("study", "list")
     assert listed.exit_code == 0
@@ -130,6 +134,7 @@ def test_study_list_and_doctor() -> None:
     assert "FAIL" not in examined.stdout
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_keeps_what_is_finished(small: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "dumbbell", "run", str(small), "--repeats", "5000"]
     store = tmp_path / "s"
@@ -165,6 +170,7 @@ duration: 1 s
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "words"),
     [
@@ -203,6 +209,7 @@ def test_marks_without_end_are_refused_within_a_second(tmp_path: Path) -> None:
     assert result.stderr.startswith(f"dumbbell: {path}:2: tags are not used here; found !!!!")
 
 
+@pytest.mark.slow
 def test_validate_tells_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dumbbell.console.FIRST_LINE_S", 0.0)
     monkeypatch.setattr("dumbbell.experiment.check.LEAST", 300)
@@ -218,6 +225,7 @@ def test_validate_tells_how_far_it_is(tmp_path: Path, monkeypatch: pytest.Monkey
     assert result.stderr.splitlines()[0] == "e.yaml: 300 of 600 cells checked"
 
 
+@pytest.mark.slow
 def test_cells_are_checked_one_by_one(tmp_path: Path) -> None:
     """A thousand scenarios together are 20 MB: of them, `validate` holds one."""
     import tracemalloc

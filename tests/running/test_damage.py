@@ -87,6 +87,7 @@ def named(store: Path, path: Path) -> bool:
     return path in [damage.path for damage in examine(store).damages]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alter", [flip, truncate, delete])
 def test_every_file_that_is_altered_is_named_and_repaired(
     made: Path, alter: Callable[[Path], None]
@@ -115,6 +116,7 @@ def test_every_file_that_is_altered_is_named_and_repaired(
             assert examine(store).leftovers == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alter", [flip, truncate, delete])
 def test_repair_needs_nothing_but_the_store(made: Path, alter: Callable[[Path], None]) -> None:
     whole = dumbbell.load_results(made / "store")
@@ -128,6 +130,7 @@ def test_repair_needs_nothing_but_the_store(made: Path, alter: Callable[[Path], 
             assert same(dumbbell.load_results(store), whole)
 
 
+@pytest.mark.slow
 def test_no_flipped_bit_goes_unnoticed(made: Path) -> None:
     draw = random.Random(1)
     with copied(made) as store:
@@ -154,6 +157,7 @@ def test_what_was_lost_is_not_said_to_be_there(made: Path) -> None:
         assert dumbbell.load_results(store).samples.height > 0
 
 
+@pytest.mark.slow
 def test_a_run_made_again_with_another_digest_is_refused(tmp_path: Path) -> None:
     text = VARIED + "sampling: {keep: [samples]}\n"
     with Store(tmp_path, write=True) as store:
@@ -176,6 +180,7 @@ def replaced(result: RunResult) -> RunResult:
     return replace(result, digest="00")
 
 
+@pytest.mark.slow
 def test_verbs(made: Path) -> None:
     def told(*arguments: object) -> tuple[int, str]:
         done = CliRunner().invoke(app, ["store", *map(str, arguments)])

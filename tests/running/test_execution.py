@@ -56,6 +56,7 @@ def test_seeds_are_paired_across_cells(tmp_path: Path) -> None:
     assert runs.group_by("rtt", "cc").agg("seed")["seed"].to_list() == [[40, 41, 42, 43, 44]] * 4
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     engine = FakeEngine(wait_s=0.1)
     timer = threading.Timer(0.6, lambda: os.kill(os.getpid(), signal.SIGINT))

@@ -13,6 +13,8 @@ import pytest
 from tests.helpers import ROOT
 from tests.scale import SCALE
 
+pytestmark = pytest.mark.slow
+
 #: Every step with DUMBBELL_SCALE=10 or more; otherwise those of creation and some of the others.
 EVERY = SCALE >= 10
 

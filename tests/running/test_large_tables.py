@@ -68,6 +68,7 @@ def test_what_a_run_prints_reads_only_what_it_needs(
     assert {name for name, _ in read} == {"probes"}
 
 
+@pytest.mark.slow
 def test_a_report_reads_one_repeat_of_what_it_draws(
     made: Path, read: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,6 +81,7 @@ def test_a_report_reads_one_repeat_of_what_it_draws(
     assert len({run for name, run in read if name == "probes"}) == 6
 
 
+@pytest.mark.slow
 def test_results_are_the_same_however_they_are_read(made: Path) -> None:
     stored = dumbbell.load_results(made / "store")
     whole = dumbbell.load_results(made / "store").in_memory()

@@ -25,6 +25,8 @@ from dumbbell.results import Results
 from dumbbell.studies import running
 from tests.helpers import ROOT
 
+pytestmark = pytest.mark.slow
+
 TINY = """\
 dumbbell: 1
 name: "tiny [/b] [red]"

@@ -117,6 +117,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.slow
 def test_kill_loses_no_finished_run(tmp_path: Path) -> None:
     command = [sys.executable, "-c", CHILD, str(tmp_path / "s")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as child:
@@ -168,6 +169,7 @@ def test_two_writers_at_once(tmp_path: Path) -> None:
     assert dumbbell.load_results(tmp_path, "two flows").runs.height == 2
 
 
+@pytest.mark.slow
 def test_a_full_disk_keeps_what_is_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +211,7 @@ def test_a_disk_that_is_full_when_the_segment_is_written(
     assert dumbbell.load_results(tmp_path).runs.height == 3
 
 
+@pytest.mark.slow
 def test_fsync_at_most_once_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path, write=True)
     add_all(store, count=1)

@@ -52,6 +52,7 @@ def test_only_known_formats_are_read(tmp_path: Path, format_: str) -> None:
         Store(tmp_path, write=True)
 
 
+@pytest.mark.slow
 def test_the_experiment_run_last_is_known_without_the_clock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +104,7 @@ dumbbell.run(sys.argv[1])
 """
 
 
+@pytest.mark.slow
 def test_the_store_of_a_killed_run_without_a_store_is_collected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,6 +174,7 @@ with Store(Path(place), write=True) as store:
 """
 
 
+@pytest.mark.slow
 def test_a_read_only_store_that_is_complete_can_be_run_from(tmp_path: Path) -> None:
     with Store(tmp_path, write=True) as store:
         add_all(store)

@@ -29,6 +29,8 @@ from tests.scale import SCALE
 from tests.trials.draw import NOT_DRAWN, schema, text
 from tests.trials.experiments import experiment
 
+pytestmark = pytest.mark.slow
+
 COUNT = 300 * SCALE
 FIRST = int(os.environ.get("DUMBBELL_TRIALS_FROM", "0"))
 #: So many are one test, so that a failure does not hide the next hundred.

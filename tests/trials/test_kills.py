@@ -13,10 +13,14 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 import dumbbell
 from dumbbell.results import Results
 from tests.helpers import ROOT
 from tests.scale import SCALE
+
+pytestmark = pytest.mark.slow
 
 SWEEPS = 4
 KILLS = 12 * SCALE // SWEEPS

@@ -1,0 +1,274 @@
+"""The network of a scenario: nodes, links, routes, taps, and where each part came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dumbbell.experiment.document import DEFAULTS, ExperimentFile
+from dumbbell.experiment.network import LinkSpec, RouterSpec, SpraySpec
+from dumbbell.experiment.options import HostSpec
+from dumbbell.experiment.pipes import BuildError, Pending, fixed_delay_ns, pipe
+from dumbbell.experiment.routing import Network, Pipe
+from dumbbell.experiment.source import Loc
+from dumbbell.experiment.templates import TemplateSpec, Topology
+
+_WAYS = ("forward", "backward")
+_PLAIN_HOST, _PLAIN_ROUTER = HostSpec(), RouterSpec()
+#: Parts of a kind held at a time.
+_MOST_PARTS = 4096
+
+
+@dataclass(slots=True)
+class Parts:
+    """Parts of scenarios, made of models that cells share; a part keeps its models alive."""
+
+    topologies: dict[int, tuple[TemplateSpec, Topology]] = field(default_factory=dict)
+    pipes: dict[tuple[int, Loc], tuple[LinkSpec, list[Pending]]] = field(default_factory=dict)
+    options: dict[tuple[int, int], tuple[HostSpec, HostSpec, dict[str, Any]]] = field(
+        default_factory=dict
+    )
+
+    def topology(self, template: TemplateSpec) -> Topology:
+        """What a template expands to."""
+        if id(template) not in self.topologies:
+            self._bound()
+            self.topologies[id(template)] = (template, template.expand())
+        return self.topologies[id(template)][1]
+
+    def directions(self, spec: LinkSpec, folder: Path, at: Loc) -> list[Pending]:
+        """The pipes of a link, their limits still open."""
+        key = (id(spec), at)
+        if key not in self.pipes:
+            self._bound()
+            made = [
+                pipe(one, folder, (*at, way))[1]
+                for way, one in zip(_WAYS, spec.directions(), strict=True)
+            ]
+            self.pipes[key] = (spec, made)
+        return [one.copy() for one in self.pipes[key][1]]
+
+    def tcp(self, own: HostSpec, defaults: HostSpec) -> dict[str, Any]:
+        """The TCP options of a host."""
+        key = (id(own), id(defaults))
+        if key not in self.options:
+            self._bound()
+            self.options[key] = (own, defaults, own.under(defaults))
+        return dict(self.options[key][2])
+
+    def _bound(self) -> None:
+        for held in (self.topologies, self.pipes, self.options):
+            if len(held) >= _MOST_PARTS:
+                held.clear()
+
+
+class NetworkBuilder:
+    """Nodes, links, routes and taps of a scenario, made of an experiment file without factors."""
+
+    def __init__(self, file: ExperimentFile, folder: Path, parts: Parts) -> None:
+        self.file = file
+        self.folder = folder
+        self.parts = parts
+        self.origins: dict[Loc, Loc] = {}
+        template = file.template
+        self.topology = parts.topology(template) if template is not None else Topology()
+        self.nodes: list[dict[str, Any]] = []
+        self.options: dict[str, dict[str, Any]] = {}
+        self.links: list[dict[str, Any]] = []
+        self.routes: list[dict[str, Any]] = []
+        self.pending: dict[Pipe, Pending] = {}
+
+    # Nodes
+
+    def add_nodes(self) -> None:
+        """Adds the nodes of the template, then those written in the file."""
+        hosts = {name: spec for name, spec in self.file.hosts.items() if name != DEFAULTS}
+        defaults = self.file.hosts.get(DEFAULTS) or _PLAIN_HOST
+        named: list[tuple[str, str]] = [(name, "host") for name in self.topology.hosts]
+        named += [(name, "router") for name in self.topology.routers]
+        named += [(name, "switch") for name in self.topology.switches]
+        kinds = dict(named)
+        written: dict[str, Mapping[str, HostSpec | RouterSpec | None]] = {
+            "host": hosts,
+            "router": self.file.routers,
+            "switch": self.file.switches,
+        }
+        for kind, section in written.items():
+            for name in section:
+                if kinds.setdefault(name, kind) != kind:
+                    message = f"{name} is a {kinds[name]} already"
+                    raise BuildError(message, (f"{_plural(kind)}", name))
+                named.append((name, kind))
+        for name, kind in dict(named).items():
+            at: Loc = (_plural(kind), name)
+            if name not in written[kind]:
+                at = ("hosts", DEFAULTS) if kind == "host" and DEFAULTS in self.file.hosts else ()
+            self.origins["nodes", len(self.nodes)] = at or ("template",)
+            self.nodes.append(self.node(name, kind, hosts, defaults))
+        if any(_copies(node["spray"]) for node in self.nodes):
+            self.copy_segments(hosts, defaults)
+        self.options = {node["name"]: node["tcp"] for node in self.nodes if node["tcp"] is not None}
+
+    def node(
+        self,
+        name: str,
+        kind: str,
+        hosts: Mapping[str, HostSpec | None],
+        defaults: HostSpec,
+    ) -> dict[str, Any]:
+        """Node of the scenario. `kind`: `host`, `router` or `switch`."""
+        if kind == "host":
+            own = hosts.get(name) or _PLAIN_HOST
+            jitter = own.processing_jitter
+            return {
+                "name": name,
+                "kind": kind,
+                "spray": None,
+                "processing_jitter_ns": (defaults.processing_jitter if jitter is None else jitter)
+                or 0,
+                "tcp": self.parts.tcp(own, defaults),
+            }
+        template = {**self.topology.routers, **self.topology.switches}.get(name, _PLAIN_ROUTER)
+        section = self.file.routers if kind == "router" else self.file.switches
+        own_router = section.get(name) or _PLAIN_ROUTER
+        spray: SpraySpec | None = template.spray
+        if "spray" in own_router.model_fields_set:
+            spray = own_router.spray
+        return {
+            "name": name,
+            "kind": kind,
+            "spray": None if spray is None else spray.model_dump(),
+            "processing_jitter_ns": own_router.processing_jitter or 0,
+            "tcp": None,
+        }
+
+    def copy_segments(self, hosts: Mapping[str, HostSpec | None], defaults: HostSpec) -> None:
+        """Received segments were copied on their way, unless the file says in what they wait."""
+        for node in self.nodes:
+            own = hosts.get(node["name"]) or _PLAIN_HOST
+            written = defaults.rx_segment or own.rx_segment
+            if node["tcp"] and not written and node["tcp"]["rx_segment"] == "pages":
+                node["tcp"]["rx_segment"] = "copied"
+
+    # Links
+
+    def add_links(self) -> None:
+        """Adds the template's links, changed by the file's of the same name, then further ones."""
+        placed: dict[str, tuple[LinkSpec, Loc]] = {}
+        for spec, at in self.topology.links:
+            placed[str(spec.name)] = (spec, at)
+        for i, spec in enumerate(self.file.links):
+            here: Loc = ("links", i)
+            ends = spec.between
+            if ends is None:
+                name, known = spec.name or "", tuple(placed)
+                if name not in placed:
+                    message = "between is missing, and no link of a template has this name"
+                    raise BuildError(message, here, name or None, known)
+                placed[name] = (self.changed(placed[name][0], spec), here)
+                continue
+            name = spec.name or f"{ends[0]}-{ends[1]}"
+            if name in placed:
+                raise BuildError(f"{name} is the name of another link", here)
+            placed[name] = (spec, here)
+        for name, (spec, at) in placed.items():
+            self.add_link(name, spec, at)
+
+    @staticmethod
+    def changed(link: LinkSpec, over: LinkSpec) -> LinkSpec:
+        """A template's link with the fields of `over` in their place."""
+        forward, backward = link.directions()
+        ways = {
+            "forward": forward.override(over).override(over.forward),
+            "backward": backward.override(over).override(over.backward),
+        }
+        return link.model_copy(update=ways)
+
+    def add_link(self, name: str, spec: LinkSpec, at: Loc) -> None:
+        """Adds a link; the limits of its queues stay open."""
+        index = len(self.links)
+        ends = spec.between or ["", ""]
+        link: dict[str, Any] = {"name": name, "a": ends[0], "b": ends[1]}
+        self.origins["links", index] = at
+        made = self.parts.directions(spec, self.folder, at)
+        for way, (direction, pending) in enumerate(zip(_WAYS, made, strict=True)):
+            self.origins["links", index, direction] = (*at, direction)
+            link[direction], self.pending[index, way] = pending.pipe, pending
+        self.links.append(link)
+
+    # Routes, taps
+
+    def add_routes(self) -> None:
+        """Adds routes; the file's replace the template's to the same destination."""
+        by_name = {link["name"]: link for link in self.links}
+        written = [(spec, ("routes", i)) for i, spec in enumerate(self.file.routes)]
+        seen: dict[tuple[str, str], int] = {}
+        for spec, at in [*self.topology.routes, *written]:
+            for node in spec.at:
+                via = [self.resolve(node, name, by_name, at) for name in spec.via]
+                for to in spec.to:
+                    self.origins["routes", len(self.routes)] = at
+                    route = {"at": node, "to": to, "via": via}
+                    if (node, to) in seen:  # the file's routes come after the template's
+                        self.routes[seen[node, to]] = route
+                        self.origins["routes", seen[node, to]] = at
+                        continue
+                    seen[node, to] = len(self.routes)
+                    self.routes.append(route)
+
+    def resolve(self, node: str, via: str, by_name: Mapping[str, Any], at: Loc) -> str:
+        """A link named, or the only link to a neighbour named."""
+        if via in by_name:
+            return via
+        here = [link for link in self.links if node in (link["a"], link["b"])]
+        found = [link["name"] for link in here if via in (link["a"], link["b"])]
+        if len(found) > 1:
+            message = f"several links join {node} and {via}; name one"
+            raise BuildError(message, at, via, tuple(found))
+        if not found:
+            known = tuple(str(link["name"]) for link in here)
+            raise BuildError(f"no link or neighbour of {node}", (*at, "via"), via, known)
+        return str(found[0])
+
+    def taps(self) -> list[dict[str, Any]]:
+        """Taps of the scenario, named `node:link` unless the file names them."""
+        taps = []
+        for i, tap in enumerate(self.file.taps):
+            self.origins["taps", i] = ("taps", i)
+            name = tap.name or f"{tap.at}:{tap.link}"
+            taps.append({"name": name, "node": tap.at, "link": tap.link})
+        return taps
+
+    # As a graph
+
+    def network(self) -> Network:
+        """The graph."""
+        return Network(
+            hosts=frozenset(n["name"] for n in self.nodes if n["kind"] == "host"),
+            sprays=frozenset(n["name"] for n in self.nodes if n["spray"] is not None),
+            links=[(link["a"], link["b"]) for link in self.links],
+            delays=[
+                (fixed_delay_ns(link["forward"]), fixed_delay_ns(link["backward"]))
+                for link in self.links
+            ],
+            routes=self.explicit(),
+        )
+
+    def explicit(self) -> dict[tuple[str, str], tuple[int, list[int]]]:
+        """(node, destination) → number of the route, and its links."""
+        numbers = {link["name"]: i for i, link in enumerate(self.links)}
+        return {
+            (route["at"], route["to"]): (i, [numbers[v] for v in route["via"] if v in numbers])
+            for i, route in enumerate(self.routes)
+        }
+
+
+def _plural(kind: str) -> str:
+    return "switches" if kind == "switch" else f"{kind}s"
+
+
+def _copies(spray: Mapping[str, Any] | None) -> bool:
+    """Whether a router copies the segments it sprays: TEQL's device cannot scatter-gather."""
+    return spray is not None and spray["policy"] == "round_robin" and spray["what"] != "acks"
