@@ -1,11 +1,71 @@
-//! A queue discipline as arguments of `tc`: itself, and where it has classes these, what belongs to
-//! them, and their queues.
+//! Queues and queue disciplines as arguments of `tc`: each itself, its classes and filters, and the
+//! queues of its classes.
 
-use crate::qdisc::{micros, refuse, ENDLESS_PACKETS};
-use dumbbell_model::queue::{Fq, Htb, Pie, Queue, Red, Sfq};
-use dumbbell_model::{Framing, Rate, ScenarioError, Span};
+use crate::qdisc::{refuse, ENDLESS_PACKETS};
+use crate::xstats::Own;
+use dumbbell_model::queue::{self, Drr, Htb, Prio, Queue};
+use dumbbell_model::{for_disciplines, Framing, Rate, ScenarioError};
 
-/// What `tc` adds: `qdisc`, `class` or `filter`, and its arguments after the device.
+/// A discipline on the kernel's engines: its builder.
+pub(crate) trait OnLinux {
+    /// Arguments of `tc` after the name.
+    ///
+    /// # Errors
+    /// What Linux cannot do, at `field` of the scenario.
+    fn arguments(&self, field: &str) -> Result<String, ScenarioError> {
+        refuse(field, "no Linux has this discipline")
+    }
+
+    /// Adds classes, filters and the queues of classes.
+    ///
+    /// # Errors
+    /// What Linux cannot do.
+    fn below(&self, _handle: usize, _builder: &mut Builder<'_>) -> Result<(), ScenarioError> {
+        Ok(())
+    }
+
+    /// Adds what the discipline reports beside the counters of all disciplines (`tc_…_xstats`).
+    fn own(_bytes: &[u8], common: Own) -> Own {
+        common
+    }
+}
+
+macro_rules! builders {
+    ($($variant:ident $module:ident $entry:tt $({ $($parameters:tt)+ })?;)+) => {
+        fn arguments(queue: &Queue, field: &str) -> Result<String, ScenarioError> {
+            let arguments = match queue {
+                Queue::DropTail { limit_packets, limit_bytes } => {
+                    return fifo(*limit_packets, *limit_bytes, field);
+                }
+                Queue::Netem { .. } => return refuse(field, "netem in a class"),
+                $(Queue::$variant(one) => one.arguments(field)?,)+
+            };
+            Ok(format!("{} {arguments}", queue.name()).trim_end().to_owned())
+        }
+
+        fn below(
+            queue: &Queue,
+            handle: usize,
+            builder: &mut Builder<'_>,
+        ) -> Result<(), ScenarioError> {
+            match queue {
+                Queue::DropTail { .. } | Queue::Netem { .. } => Ok(()),
+                $(Queue::$variant(one) => one.below(handle, builder),)+
+            }
+        }
+
+        /// What a discipline of this type ([`dumbbell_model::catalogue`]) reports of itself.
+        pub(crate) fn own(variant: &str, bytes: &[u8], common: Own) -> Own {
+            match variant {
+                $(stringify!($variant) => <queue::$variant as OnLinux>::own(bytes, common),)+
+                _ => common,
+            }
+        }
+    };
+}
+for_disciplines!(builders);
+
+/// A line for `tc`: `qdisc`, `class` or `filter`, and its arguments after the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) object: &'static str,
@@ -26,9 +86,9 @@ impl Line {
 /// Lines of a queue and all below it, while handles are given out.
 pub(crate) struct Builder<'a> {
     pub(crate) framing: Framing,
-    /// Field of the scenario.
+    /// Field of the scenario that describes the queue.
     pub(crate) field: &'a str,
-    /// Of the next discipline.
+    /// Handle of the next discipline.
     pub(crate) handle: usize,
     pub(crate) lines: Vec<Line>,
 }
@@ -38,69 +98,20 @@ impl Builder<'_> {
         self.lines.push(Line { object, arguments });
     }
 
-    /// A queue at `place` (`root`, or `parent 1:1`); its handle.
+    /// Adds a queue at `place` (`root`, or `parent 1:1`) and returns its handle.
     ///
     /// # Errors
     /// What Linux cannot do.
     pub(crate) fn queue(&mut self, place: &str, queue: &Queue) -> Result<usize, ScenarioError> {
         let handle = self.handle;
         self.handle += 1;
-        let line = self.arguments(queue)?;
+        let line = arguments(queue, self.field)?;
         self.add("qdisc", format!("{place} handle {handle}: {line}"));
-        match queue {
-            Queue::Prio { bands } => {
-                for (i, band) in bands.iter().enumerate() {
-                    self.filter(handle, i + 1, &band.dscp);
-                    self.queue(&format!("parent {handle}:{}", i + 1), &band.queue)?;
-                }
-            }
-            Queue::Drr { classes } => {
-                for (i, class) in classes.iter().enumerate() {
-                    let quantum = class.quantum_bytes;
-                    let id = i + 1;
-                    self.add(
-                        "class",
-                        format!("parent {handle}: classid {handle}:{id} drr quantum {quantum}"),
-                    );
-                    self.filter(handle, id, &class.dscp);
-                    self.queue(&format!("parent {handle}:{id}"), &class.queue)?;
-                }
-            }
-            Queue::Htb(htb) => self.htb(handle, htb)?,
-            _ => {}
-        }
+        below(queue, handle, self)?;
         Ok(handle)
     }
 
-    fn htb(&mut self, handle: usize, htb: &Htb) -> Result<(), ScenarioError> {
-        let framed = shaped_framing(self.framing, self.field)?;
-        let rates = |rate: Rate, ceil: Rate, burst: u64, cburst: u64| {
-            let (rate, ceil) = (rate.as_bps(), ceil.as_bps());
-            format!("htb rate {rate}bit ceil {ceil}bit burst {burst}b cburst {cburst}b{framed}")
-        };
-        let (rate, burst) = (htb.rate_bps, htb.burst_bytes);
-        let root = rates(rate, rate, burst, burst);
-        self.add("class", format!("parent {handle}: classid {handle}:1 {root} quantum 1514"));
-        for (i, class) in htb.classes.iter().enumerate() {
-            let id = htb_class(i);
-            let rates =
-                rates(class.rate_bps, class.ceil_bps, class.burst_bytes, class.cburst_bytes);
-            self.add(
-                "class",
-                format!(
-                    "parent {handle}:1 classid {handle}:{id:x} {rates} prio {} quantum {}",
-                    class.priority, class.quantum_bytes
-                ),
-            );
-            for point in &class.dscp {
-                self.match_dscp(handle, id, *point);
-            }
-            self.queue(&format!("parent {handle}:{id:x}"), &class.queue)?;
-        }
-        Ok(())
-    }
-
-    /// Which packets belong to a class; without codepoints, all that no other filter takes.
+    /// Filters of a class; without codepoints, one that takes what the others leave.
     fn filter(&mut self, handle: usize, class: usize, dscp: &[u8]) {
         for point in dscp {
             self.match_dscp(handle, class, *point);
@@ -118,119 +129,88 @@ impl Builder<'_> {
         );
         self.add("filter", format!("{tos} flowid {handle}:{class:x}"));
     }
+}
 
-    fn arguments(&self, queue: &Queue) -> Result<String, ScenarioError> {
-        Ok(match queue {
-            Queue::DropTail { limit_packets, limit_bytes } => {
-                fifo(*limit_packets, *limit_bytes, self.field)?
+impl OnLinux for Prio {
+    fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
+        let rest = self.bands.iter().position(|band| band.dscp.is_empty()).unwrap_or(0);
+        let map = vec![rest.to_string(); 16].join(" ");
+        // tc knows no prio of one band; the other stays empty.
+        Ok(format!("bands {} priomap {map}", self.bands.len().max(2)))
+    }
+
+    fn below(&self, handle: usize, builder: &mut Builder<'_>) -> Result<(), ScenarioError> {
+        for (i, band) in self.bands.iter().enumerate() {
+            builder.filter(handle, i + 1, &band.dscp);
+            builder.queue(&format!("parent {handle}:{}", i + 1), &band.queue)?;
+        }
+        Ok(())
+    }
+
+    fn own(_: &[u8], common: Own) -> Own {
+        common.of_classes()
+    }
+}
+
+impl OnLinux for Drr {
+    fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
+        Ok(String::new())
+    }
+
+    fn below(&self, handle: usize, builder: &mut Builder<'_>) -> Result<(), ScenarioError> {
+        for (i, class) in self.classes.iter().enumerate() {
+            let (id, quantum) = (i + 1, class.quantum_bytes);
+            let line = format!("parent {handle}: classid {handle}:{id} drr quantum {quantum}");
+            builder.add("class", line);
+            builder.filter(handle, id, &class.dscp);
+            builder.queue(&format!("parent {handle}:{id}"), &class.queue)?;
+        }
+        Ok(())
+    }
+
+    fn own(_: &[u8], common: Own) -> Own {
+        common.of_classes()
+    }
+}
+
+impl OnLinux for Htb {
+    fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
+        let rest = self.classes.iter().position(|class| class.dscp.is_empty()).unwrap_or(0);
+        Ok(format!("default {:x}", htb_class(rest)))
+    }
+
+    fn below(&self, handle: usize, builder: &mut Builder<'_>) -> Result<(), ScenarioError> {
+        let framed = shaped_framing(builder.framing, builder.field)?;
+        let rates = |rate: Rate, ceil: Rate, burst: u64, cburst: u64| {
+            let (rate, ceil) = (rate.as_bps(), ceil.as_bps());
+            format!("htb rate {rate}bit ceil {ceil}bit burst {burst}b cburst {cburst}b{framed}")
+        };
+        let (rate, burst) = (self.rate_bps, self.burst_bytes);
+        let root = rates(rate, rate, burst, burst);
+        builder.add("class", format!("parent {handle}: classid {handle}:1 {root} quantum 1514"));
+        for (i, class) in self.classes.iter().enumerate() {
+            let id = htb_class(i);
+            let rates =
+                rates(class.rate_bps, class.ceil_bps, class.burst_bytes, class.cburst_bytes);
+            let place = format!("parent {handle}:1 classid {handle}:{id:x}");
+            let (priority, quantum) = (class.priority, class.quantum_bytes);
+            builder.add("class", format!("{place} {rates} prio {priority} quantum {quantum}"));
+            for point in &class.dscp {
+                builder.match_dscp(handle, id, *point);
             }
-            Queue::HeadDrop { limit_packets } => format!("pfifo_head_drop limit {limit_packets}"),
-            Queue::Netem { .. } => return refuse(self.field, "netem in a class"),
-            Queue::Red(red) if red.adaptive => {
-                // It sends the flag in TCA_RED_FLAGS alone; the kernel's timer is set by the other.
-                return refuse(self.field, "adaptive RED: tc does not make the kernel adapt");
-            }
-            Queue::Red(red) => red_arguments(red),
-            Queue::Codel(codel) => format!(
-                "codel limit {} {} {}",
-                codel.limit_packets,
-                times(codel.target, codel.interval),
-                ecn(codel.ecn)
-            ),
-            Queue::FqCodel(fq) => format!(
-                "fq_codel limit {} flows {} quantum {} {} {}",
-                fq.limit_packets,
-                fq.flows,
-                fq.quantum_bytes,
-                times(fq.target, fq.interval),
-                ecn(fq.ecn)
-            ),
-            Queue::Pie(pie) => format!("pie limit {} {}", pie.limit_packets, pie_arguments(pie)),
-            Queue::FqPie(fq) => format!(
-                "fq_pie limit {} flows {} quantum {} ecn_prob {} {}",
-                fq.pie.limit_packets,
-                fq.flows,
-                fq.quantum_bytes,
-                fq.ecn_prob_percent,
-                pie_arguments(&fq.pie)
-            ),
-            Queue::Sfq(Sfq { limit_packets, flows, depth_packets, quantum_bytes, headdrop }) => {
-                let headdrop = if *headdrop { " headdrop" } else { "" };
-                format!(
-                    "sfq limit {limit_packets} flows {flows} depth {depth_packets} divisor 1024 \
-                     quantum {quantum_bytes} perturb 0{headdrop}"
-                )
-            }
-            Queue::Fq(Fq {
-                limit_packets,
-                flow_limit_packets,
-                quantum_bytes,
-                initial_quantum_bytes,
-            }) => format!(
-                "fq limit {limit_packets} flow_limit {flow_limit_packets} quantum {quantum_bytes} \
-                 initial_quantum {initial_quantum_bytes}"
-            ),
-            Queue::Prio { bands } => {
-                let rest = bands.iter().position(|band| band.dscp.is_empty()).unwrap_or(0);
-                let map = vec![rest.to_string(); 16].join(" ");
-                // tc knows no prio of one band; the other stays empty.
-                format!("prio bands {} priomap {map}", bands.len().max(2))
-            }
-            Queue::Drr { .. } => "drr".to_owned(),
-            Queue::Htb(htb) => {
-                let rest = htb.classes.iter().position(|class| class.dscp.is_empty()).unwrap_or(0);
-                format!("htb default {:x}", htb_class(rest))
-            }
-        })
+            builder.queue(&format!("parent {handle}:{id:x}"), &class.queue)?;
+        }
+        Ok(())
+    }
+
+    fn own(_: &[u8], common: Own) -> Own {
+        common.of_classes()
     }
 }
 
 /// Minor number of a class below HTB's own.
 fn htb_class(index: usize) -> usize {
     16 + index
-}
-
-fn times(target: Span, interval: Span) -> String {
-    format!("target {} interval {}", micros(target.as_ns()), micros(interval.as_ns()))
-}
-
-fn ecn(on: bool) -> &'static str {
-    if on {
-        "ecn"
-    } else {
-        "noecn"
-    }
-}
-
-fn pie_arguments(pie: &Pie) -> String {
-    let bytemode = if pie.bytemode { "bytemode" } else { "nobytemode" };
-    format!(
-        "target {} tupdate {} alpha {} beta {} {} {bytemode}",
-        micros(pie.target.as_ns()),
-        micros(pie.tupdate.as_ns()),
-        pie.alpha,
-        pie.beta,
-        ecn(pie.ecn)
-    )
-}
-
-/// The bandwidth says how the average falls in idle times, which below a shaper are never noticed.
-fn red_arguments(red: &Red) -> String {
-    let mut line = format!(
-        "red limit {} min {} max {} avpkt {} burst {} probability {} bandwidth 10mbit",
-        red.limit_bytes,
-        red.min_bytes,
-        red.max_bytes,
-        red.average_packet_bytes,
-        red.burst_packets,
-        red.probability
-    );
-    for (wanted, name) in [(red.ecn, " ecn"), (red.harddrop, " harddrop")] {
-        if wanted {
-            line += name;
-        }
-    }
-    line
 }
 
 pub(crate) fn fifo(

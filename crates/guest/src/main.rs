@@ -5,6 +5,7 @@
 //! The run's folder is the working directory of the kernel's process, mounted at [`OUT`]. It holds
 //! `scenario.json` and `seed`; `<table>.arrow` and last `done.json` are written, or `error.json`.
 
+mod builders;
 mod clock;
 mod discipline;
 mod frame;

@@ -1,18 +1,16 @@
-//! What disciplines tell of themselves: `tc_codel_xstats` and its likes of linux/pkt_sched.h, as
-//! numbers of 32 bits in the machine's order.
+//! What disciplines report of themselves. The builder of each knows its layout.
 
-use crate::netlink::{known_word, long, word, Qdisc};
+use crate::discipline;
+use crate::netlink::Qdisc;
+use dumbbell_model::catalogue::discipline::ENTRIES;
 use dumbbell_model::tables::{Float, Int};
-
-/// A probability of 1 of PIE (`MAX_PROB`).
-const PIE_CERTAIN: f64 = (u64::MAX >> 8) as f64;
 
 /// What is known beyond the counters that all have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Own {
     pub(crate) dropped_overflow: Int,
     pub(crate) marked: Int,
-    /// CoDel: whether it drops, its count, and how long until the next drop.
+    /// CoDel: whether it drops, its count, and the time until the next drop, ns.
     pub(crate) codel: Option<(bool, u32, i64)>,
     pub(crate) probability: Float,
     pub(crate) new_flows: Int,
@@ -21,8 +19,7 @@ pub(crate) struct Own {
 
 impl Own {
     pub(crate) fn of(qdisc: &Qdisc) -> Self {
-        let at = |index: usize| Int::from(known_word(&qdisc.own, 4 * index));
-        let plain = Self {
+        let common = Self {
             dropped_overflow: qdisc.dropped.into(),
             marked: 0_u64.into(),
             codel: None,
@@ -30,48 +27,17 @@ impl Own {
             new_flows: Int::UNKNOWN,
             old_flows: Int::UNKNOWN,
         };
-        match qdisc.kind.as_str() {
-            "codel" => Self {
-                dropped_overflow: at(5),
-                marked: at(6),
-                codel: Some((
-                    word(&qdisc.own, 28) != 0,
-                    word(&qdisc.own, 4),
-                    i64::from(word(&qdisc.own, 16) as i32) * 1000,
-                )),
-                ..plain
-            },
-            // Behind the kind of statistics.
-            "fq_codel" => Self {
-                dropped_overflow: at(2),
-                marked: at(3),
-                new_flows: at(5),
-                old_flows: at(6),
-                ..plain
-            },
-            "pie" => Self {
-                dropped_overflow: at(7),
-                marked: at(9),
-                probability: (long(&qdisc.own, 0) as f64 / PIE_CERTAIN).into(),
-                ..plain
-            },
-            "fq_pie" => Self {
-                dropped_overflow: at(2),
-                marked: at(4),
-                new_flows: at(6),
-                old_flows: at(7),
-                ..plain
-            },
-            "red" => Self { dropped_overflow: at(1), marked: at(3), ..plain },
-            // Signals and overflow of the classes are not told apart.
-            "prio" | "drr" | "htb" => {
-                Self { dropped_overflow: Int::UNKNOWN, marked: Int::UNKNOWN, ..plain }
-            }
-            _ => plain,
-        }
+        let entry =
+            ENTRIES.iter().find(|entry| entry.linux.is_some_and(|linux| linux.name == qdisc.kind));
+        entry.map_or(common, |entry| discipline::own(entry.variant, &qdisc.own, common))
     }
 
-    /// Of so many drops, those that told of congestion.
+    /// Of a discipline with classes: signals and overflow of the classes are not told apart.
+    pub(crate) fn of_classes(self) -> Self {
+        Self { dropped_overflow: Int::UNKNOWN, marked: Int::UNKNOWN, ..self }
+    }
+
+    /// Drops that were signs of congestion, of so many drops.
     pub(crate) fn dropped_aqm(&self, dropped: Int) -> Int {
         let known = dropped.get().zip(self.dropped_overflow.get());
         known.map(|(all, overflow)| (all - overflow).max(0)).into()

@@ -1,73 +1,82 @@
-//! What waits in front of a link, and in which order it leaves: queues and Linux's queue disciplines,
-//! each with Linux's parameters. A discipline with classes holds a queue per class.
+//! Queues in front of a link: drop-tail, netem, and the queue disciplines of the catalogue, each with
+//! Linux's parameters. A discipline with classes holds a queue per class.
 
+use crate::catalogue::discipline::{self, Parameters};
+use crate::catalogue::parameter::{packets, quantum, whole, Parameter, Value};
+use crate::for_disciplines;
 use crate::units::{Rate, Span};
+use crate::validate::ScenarioError;
 use serde::{Deserialize, Serialize};
 
-/// What waits.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Queue {
-    /// First in, first out; an arriving packet that does not fit is dropped (pfifo, bfifo). The
-    /// packet on a serial link's wire does not count.
-    DropTail {
-        /// Room in packets.
-        limit_packets: Option<u64>,
-        /// Room in bytes of frames.
-        limit_bytes: Option<u64>,
-    },
-    /// First in, first out; where it is full, the head goes (pfifo_head_drop).
-    HeadDrop {
-        /// Room in packets.
-        limit_packets: u64,
-    },
-    /// Linux's netem: each packet becomes eligible after the delay; packets in delay and packets
-    /// waiting for tokens count alike against the limit.
-    Netem {
-        /// Fixed delay.
-        #[serde(rename = "delay_ns")]
-        delay: Span,
-        /// Uniform random addition to the delay, below this; may reorder, as in Linux.
-        #[serde(rename = "jitter_ns")]
-        jitter: Span,
-        /// Room in packets.
-        limit_packets: u64,
-    },
-    /// Random Early Detection (Floyd and Jacobson 1993), adaptive if wanted.
-    Red(Red),
-    /// CoDel (RFC 8289).
-    Codel(Codel),
-    /// FlowQueue-CoDel (RFC 8290).
-    FqCodel(FqCodel),
-    /// PIE (RFC 8033).
-    Pie(Pie),
-    /// FlowQueue-PIE.
-    FqPie(FqPie),
-    /// Stochastic Fairness Queueing (McKenney 1990).
-    Sfq(Sfq),
-    /// Fair queue (fq); of what is forwarded it paces nothing.
-    Fq(Fq),
-    /// Bands by priority: a later one is served when all before it are empty.
-    Prio {
-        /// From the first served to the last.
-        bands: Vec<Band>,
-    },
-    /// Deficit Round Robin (Shreedhar and Varghese 1995) over classes.
-    Drr {
-        /// In the order of the file.
-        classes: Vec<Turn>,
-    },
-    /// Hierarchy Token Bucket: shapes by itself.
-    Htb(Htb),
+pub use crate::catalogue::discipline::{Codel, Fq, FqCodel, HeadDrop, Pie, Red, Sfq};
+
+macro_rules! queues {
+    ($($variant:ident $module:ident $entry:tt $({ $($parameters:tt)+ })?;)+) => {
+        /// A queue in front of a link.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case", deny_unknown_fields)]
+        pub enum Queue {
+            /// First in, first out; an arriving packet that does not fit is dropped (pfifo, bfifo). The
+            /// packet on a serial link's wire does not count.
+            DropTail {
+                /// Limit in packets.
+                limit_packets: Option<u64>,
+                /// Limit in bytes of frames.
+                limit_bytes: Option<u64>,
+            },
+            /// Linux's netem: each packet becomes eligible after the delay; packets in delay and packets
+            /// waiting for tokens count alike against the limit.
+            Netem {
+                /// Fixed delay.
+                #[serde(rename = "delay_ns")]
+                delay: Span,
+                /// Uniform random addition to the delay, below this; may reorder, as in Linux.
+                #[serde(rename = "jitter_ns")]
+                jitter: Span,
+                /// Limit in packets.
+                limit_packets: u64,
+            },
+            $(
+                #[doc = concat!("`", stringify!($module), "`; see [`discipline::Entry`].")]
+                $variant($variant),
+            )+
+        }
+
+        impl Queue {
+            /// Returns the catalogue's entry of a discipline.
+            pub fn entry(&self) -> Option<&'static discipline::Entry> {
+                let key = match self {
+                    Self::DropTail { .. } | Self::Netem { .. } => return None,
+                    $(Self::$variant(_) => stringify!($module),)+
+                };
+                discipline::ENTRIES.iter().find(|entry| entry.key == key)
+            }
+
+            /// Checks every parameter of a discipline against its range.
+            ///
+            /// # Errors
+            /// Names the field below `at`, what it holds and what is allowed.
+            pub(crate) fn check_ranges(&self, at: &str, frame_bytes: u64) -> Result<(), ScenarioError> {
+                let (parameters, values) = match self {
+                    Self::DropTail { .. } | Self::Netem { .. } => return Ok(()),
+                    $(Self::$variant(held) => ($variant::PARAMETERS, held.values()),)+
+                };
+                let mut pairs = parameters.iter().zip(values);
+                pairs.try_for_each(|(one, value)| one.check(at, value, frame_bytes))
+            }
+        }
+    };
 }
+for_disciplines!(queues);
 
 impl Queue {
-    /// A discipline decides what leaves; others keep the order of arrival and drop at the tail.
+    /// Returns true if a discipline decides what leaves; others keep the order of arrival and drop at
+    /// the tail.
     pub fn is_discipline(&self) -> bool {
         !matches!(self, Self::DropTail { .. } | Self::Netem { .. })
     }
 
-    /// What a queue that shapes by itself lets through.
+    /// Rate of a queue that shapes by itself.
     pub fn own_rate(&self) -> Option<Rate> {
         match self {
             Self::Htb(htb) => Some(htb.rate_bps),
@@ -75,158 +84,80 @@ impl Queue {
         }
     }
 
-    /// Its name in Linux's `tc`.
+    /// Its name in Linux's `tc`, or where Linux has it not, in experiment files.
     pub fn name(&self) -> &'static str {
         match self {
             Self::DropTail { limit_bytes: Some(_), .. } => "bfifo",
             Self::DropTail { .. } => "pfifo",
-            Self::HeadDrop { .. } => "pfifo_head_drop",
             Self::Netem { .. } => "netem",
-            Self::Red(_) => "red",
-            Self::Codel(_) => "codel",
-            Self::FqCodel(_) => "fq_codel",
-            Self::Pie(_) => "pie",
-            Self::FqPie(_) => "fq_pie",
-            Self::Sfq(_) => "sfq",
-            Self::Fq(_) => "fq",
-            Self::Prio { .. } => "prio",
-            Self::Drr { .. } => "drr",
-            Self::Htb(_) => "htb",
+            other => other.entry().map_or("", |entry| entry.linux.map_or(entry.name, |l| l.name)),
         }
     }
 }
 
-/// Parameters of RED as `tc red` takes them.
+/// Parameters of FQ-PIE. Its PIE holds for every flow, and the limit of that for all flows together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Red {
-    /// Room in bytes.
-    pub limit_bytes: u64,
-    /// Average length from which packets are marked.
-    pub min_bytes: u64,
-    /// Average length from which all are.
-    pub max_bytes: u64,
-    /// Length of a packet in the average.
-    pub average_packet_bytes: u64,
-    /// Packets of a burst that the average forgives; it sets the weight of the average.
-    pub burst_packets: u64,
-    /// Of marking where the average is about to reach the maximum, 0–1.
-    pub probability: f64,
-    /// Mark what can be marked (RFC 3168).
-    pub ecn: bool,
-    /// Above the maximum drop also what can be marked.
-    pub harddrop: bool,
-    /// Move the probability so that the average stays amid both bounds (Floyd et al. 2001).
-    pub adaptive: bool,
-}
-
-/// Parameters of CoDel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Codel {
-    /// Room in packets.
-    pub limit_packets: u64,
-    /// Acceptable time in the queue.
-    #[serde(rename = "target_ns")]
-    pub target: Span,
-    /// For which it may be exceeded.
-    #[serde(rename = "interval_ns")]
-    pub interval: Span,
-    /// Mark what can be marked (RFC 3168).
-    pub ecn: bool,
-}
-
-/// Parameters of FQ-CoDel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FqCodel {
-    /// Room in packets, of all flows together.
-    pub limit_packets: u64,
-    /// Queues.
-    pub flows: u32,
-    /// What a flow may send in its turn.
-    pub quantum_bytes: u32,
-    /// Acceptable time in the queue.
-    #[serde(rename = "target_ns")]
-    pub target: Span,
-    /// For which it may be exceeded.
-    #[serde(rename = "interval_ns")]
-    pub interval: Span,
-    /// Mark what can be marked (RFC 3168).
-    pub ecn: bool,
-}
-
-/// Parameters of PIE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pie {
-    /// Room in packets.
-    pub limit_packets: u64,
-    /// Delay that is aimed at.
-    #[serde(rename = "target_ns")]
-    pub target: Span,
-    /// Between updates of the probability.
-    #[serde(rename = "tupdate_ns")]
-    pub tupdate: Span,
-    /// Weight of the delay's distance from the target, in sixteenths per second.
-    pub alpha: u32,
-    /// Weight of its change, likewise.
-    pub beta: u32,
-    /// Mark what can be marked while the probability is at most a tenth.
-    pub ecn: bool,
-    /// Short packets are dropped more rarely.
-    pub bytemode: bool,
-}
-
-/// Parameters of FQ-PIE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct FqPie {
-    /// Of every flow; its room is that of all flows together.
+    /// PIE of every flow.
     pub pie: Pie,
-    /// Queues.
+    /// Number of queues.
     pub flows: u32,
-    /// What a flow may send in its turn.
+    /// Bytes that a flow may send in its turn.
     pub quantum_bytes: u32,
-    /// Probability in percent up to which is marked rather than dropped.
+    /// Probability in percent up to which packets are marked rather than dropped.
     pub ecn_prob_percent: u32,
 }
 
-/// Parameters of SFQ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sfq {
-    /// Room in packets, of all flows together.
-    pub limit_packets: u64,
-    /// Flows that may wait at once.
-    pub flows: u32,
-    /// Packets of one flow.
-    pub depth_packets: u32,
-    /// What a flow may send in its turn.
-    pub quantum_bytes: u32,
-    /// A flow at its depth loses its head, not what arrives.
-    pub headdrop: bool,
+impl Parameters for FqPie {
+    const PARAMETERS: &'static [Parameter] = &[
+        packets("limit", 10_240).at("pie.limit_packets", "Longest queue, all flows together."),
+        Pie::PARAMETERS[1].at("pie.target_ns", Pie::PARAMETERS[1].about),
+        Pie::PARAMETERS[2].at("pie.tupdate_ns", Pie::PARAMETERS[2].about),
+        Pie::PARAMETERS[3].at("pie.alpha", Pie::PARAMETERS[3].about),
+        Pie::PARAMETERS[4].at("pie.beta", Pie::PARAMETERS[4].about),
+        Pie::PARAMETERS[5]
+            .at("pie.ecn", "Mark packets of ECN-capable flows while the probability is low."),
+        Pie::PARAMETERS[6].at("pie.bytemode", Pie::PARAMETERS[6].about),
+        whole("flows", 1, 65_536, 1024).at("flows", "Number of queues."),
+        quantum("quantum", 1514).at("quantum_bytes", "Bytes that a flow may send in its turn."),
+        whole("ecn_prob", 0, 100, 10)
+            .at("ecn_prob_percent", "Probability in percent up to which packets are marked."),
+    ];
+
+    fn values(&self) -> Vec<Value> {
+        let own = [self.flows, self.quantum_bytes, self.ecn_prob_percent];
+        self.pie.values().into_iter().chain(own.map(Value::from)).collect()
+    }
 }
 
-/// Parameters of fq.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Bands by priority: a later one is served when all before it are empty.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Fq {
-    /// Room in packets, of all flows together.
-    pub limit_packets: u64,
-    /// Packets of one flow.
-    pub flow_limit_packets: u64,
-    /// What a flow may send in its turn.
-    pub quantum_bytes: u32,
-    /// What it may send in its first.
-    pub initial_quantum_bytes: u32,
+pub struct Prio {
+    /// From the first served to the last.
+    pub bands: Vec<Band>,
 }
+
+impl Parameters for Prio {}
+
+/// Deficit Round Robin over classes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drr {
+    /// In the order of the file.
+    pub classes: Vec<Turn>,
+}
+
+impl Parameters for Drr {}
+
+impl Parameters for Htb {}
 
 /// A band of prio.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Band {
-    /// Codepoints of its packets (RFC 2474); none: it takes what no other band does.
+    /// Codepoints of its packets (RFC 2474); none: it takes the rest.
     pub dscp: Vec<u8>,
     /// Its queue.
     pub queue: Queue,
@@ -236,9 +167,9 @@ pub struct Band {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
-    /// Codepoints of its packets; none: it takes what no other class does.
+    /// Codepoints of its packets; none: it takes the rest.
     pub dscp: Vec<u8>,
-    /// What it may send in its turn.
+    /// Bytes that it may send in its turn.
     pub quantum_bytes: u32,
     /// Its queue.
     pub queue: Queue,
@@ -248,7 +179,7 @@ pub struct Turn {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Htb {
-    /// Of all classes together.
+    /// Rate of all classes together.
     pub rate_bps: Rate,
     /// Depth of its bucket.
     pub burst_bytes: u64,
@@ -260,11 +191,11 @@ pub struct Htb {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HtbClass {
-    /// Codepoints of its packets; none: it takes what no other class does.
+    /// Codepoints of its packets; none: it takes the rest.
     pub dscp: Vec<u8>,
-    /// What it is promised.
+    /// Guaranteed rate.
     pub rate_bps: Rate,
-    /// What it may borrow up to.
+    /// Most rate, with what it borrows.
     pub ceil_bps: Rate,
     /// Depth of the bucket of its rate.
     pub burst_bytes: u64,
@@ -272,21 +203,21 @@ pub struct HtbClass {
     pub cburst_bytes: u64,
     /// 0 is offered spare rate first; at most 7.
     pub priority: u32,
-    /// What it may send in its turn among classes of its priority.
+    /// Bytes that it may send in its turn among classes of its priority.
     pub quantum_bytes: u32,
     /// Its queue.
     pub queue: Queue,
 }
 
-/// How long a frame is on the wire: its link's framing.
+/// Framing of a link: the length of a frame on its wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Framing {
-    /// Beyond the Ethernet frame without FCS; less than 0 where that header is not sent.
+    /// Bytes beyond the Ethernet frame without FCS; below 0 where that header is not sent.
     pub overhead_bytes: i32,
-    /// What a shorter one is filled up to.
+    /// Least length; shorter frames are padded.
     pub mpu_bytes: u32,
-    /// In cells of 53 bytes that carry 48 (ATM, ITU-T I.361), the last filled up (AAL5).
+    /// Cells of 53 bytes that carry 48 (ATM, ITU-T I.361), the last one padded (AAL5).
     pub atm: bool,
 }
 

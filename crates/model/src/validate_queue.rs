@@ -1,14 +1,11 @@
-//! Checks of queues and disciplines that a type cannot express.
+//! Checks of queues that ranges of single parameters (`catalogue::discipline`) cannot express.
 
-use crate::queue::{Codel, Fq, FqCodel, FqPie, Htb, Pie, Queue, Red, Sfq};
+use crate::catalogue::parameter::quantum;
+use crate::queue::{Drr, Htb, Prio, Queue, Red};
 use crate::scenario::{Pipe, Shaper};
 use crate::units::Span;
 use crate::validate::{above_zero, error, in_range, ScenarioError};
 
-/// Disciplines compare times modulo some of these.
-const TIME_MAX: Span = Span::from_ms(60_000);
-const QUANTUM_MAX_BYTES: u64 = 1 << 20;
-const FLOWS_MAX: u64 = 65_536;
 /// Classes of one discipline.
 const CLASSES_MAX: usize = 16;
 /// A discipline in a class of a discipline in a class.
@@ -16,8 +13,7 @@ const DEPTH_MAX: usize = 3;
 
 /// The queue of a pipe, with its shaper.
 ///
-/// `frame_bytes`: of the longest packet. A turn lets that pass, or most turns send nothing and rounds
-/// cost more than packets (Shreedhar and Varghese 1995 §3).
+/// `frame_bytes`: of the longest packet.
 pub(crate) fn check_queue(at: &str, pipe: &Pipe, frame_bytes: u64) -> Result<(), ScenarioError> {
     let at = format!("{at}.queue");
     match (&pipe.queue, &pipe.shaper) {
@@ -44,8 +40,7 @@ pub(crate) fn check_queue(at: &str, pipe: &Pipe, frame_bytes: u64) -> Result<(),
 fn check(at: &str, queue: &Queue, depth: usize, frame_bytes: u64) -> Result<(), ScenarioError> {
     let here = match queue {
         Queue::DropTail { .. } => format!("{at}.drop_tail"),
-        Queue::HeadDrop { .. } => format!("{at}.head_drop"),
-        other => format!("{at}.{}", other.name()),
+        other => format!("{at}.{}", other.entry().map_or(other.name(), |entry| entry.key)),
     };
     if depth > 0 {
         match queue {
@@ -61,71 +56,37 @@ fn check(at: &str, queue: &Queue, depth: usize, frame_bytes: u64) -> Result<(), 
             _ => {}
         }
     }
+    queue.check_ranges(&here, frame_bytes)?;
     match queue {
         Queue::DropTail { limit_packets, limit_bytes } => {
             above_zero(&here, "limit_packets", limit_packets.unwrap_or(1))?;
             above_zero(&here, "limit_bytes", limit_bytes.unwrap_or(1))
         }
-        Queue::Netem { .. } => Ok(()),
-        Queue::HeadDrop { limit_packets } => above_zero(&here, "limit_packets", *limit_packets),
         Queue::Red(red) => check_red(&here, red),
-        Queue::Codel(Codel { limit_packets, target, interval, .. }) => {
-            above_zero(&here, "limit_packets", *limit_packets)?;
-            check_codel(&here, *target, *interval)
-        }
-        Queue::FqCodel(FqCodel {
-            limit_packets, flows, quantum_bytes, target, interval, ..
-        }) => {
-            above_zero(&here, "limit_packets", *limit_packets)?;
-            check_flows(&here, *flows, *quantum_bytes, frame_bytes)?;
-            check_codel(&here, *target, *interval)
-        }
-        Queue::Pie(pie) => check_pie(&here, pie),
-        Queue::FqPie(FqPie { pie, flows, quantum_bytes, ecn_prob_percent }) => {
-            check_pie(&format!("{here}.pie"), pie)?;
-            check_flows(&here, *flows, *quantum_bytes, frame_bytes)?;
-            in_range(&here, "ecn_prob_percent", u64::from(*ecn_prob_percent), 0, 100)
-        }
-        Queue::Sfq(Sfq { limit_packets, flows, depth_packets, quantum_bytes, .. }) => {
-            above_zero(&here, "limit_packets", *limit_packets)?;
-            check_flows(&here, *flows, *quantum_bytes, frame_bytes)?;
-            in_range(&here, "depth_packets", u64::from(*depth_packets), 1, 127)
-        }
-        Queue::Fq(Fq {
-            limit_packets,
-            flow_limit_packets,
-            quantum_bytes,
-            initial_quantum_bytes,
-        }) => {
-            above_zero(&here, "limit_packets", *limit_packets)?;
-            above_zero(&here, "flow_limit_packets", *flow_limit_packets)?;
-            check_quantum(&here, "quantum_bytes", *quantum_bytes, frame_bytes)?;
-            check_quantum(&here, "initial_quantum_bytes", *initial_quantum_bytes, frame_bytes)
-        }
-        Queue::Prio { bands } => {
+        Queue::Codel(codel) => check_codel(&here, codel.target, codel.interval),
+        Queue::FqCodel(fq) => check_codel(&here, fq.target, fq.interval),
+        Queue::Prio(Prio { bands }) => {
             check_classes(&here, "bands", bands.iter().map(|band| band.dscp.as_slice()))?;
             for (i, band) in bands.iter().enumerate() {
                 check(&format!("{here}.bands[{i}].queue"), &band.queue, depth + 1, frame_bytes)?;
             }
             Ok(())
         }
-        Queue::Drr { classes } => {
+        Queue::Drr(Drr { classes }) => {
             check_classes(&here, "classes", classes.iter().map(|class| class.dscp.as_slice()))?;
             for (i, class) in classes.iter().enumerate() {
                 let here = format!("{here}.classes[{i}]");
-                check_quantum(&here, "quantum_bytes", class.quantum_bytes, frame_bytes)?;
+                check_quantum(&here, class.quantum_bytes, frame_bytes)?;
                 check(&format!("{here}.queue"), &class.queue, depth + 1, frame_bytes)?;
             }
             Ok(())
         }
         Queue::Htb(htb) => check_htb(&here, htb, depth, frame_bytes),
+        _ => Ok(()),
     }
 }
 
 fn check_red(at: &str, red: &Red) -> Result<(), ScenarioError> {
-    above_zero(at, "limit_bytes", red.limit_bytes)?;
-    above_zero(at, "min_bytes", red.min_bytes)?;
-    above_zero(at, "average_packet_bytes", red.average_packet_bytes)?;
     if red.max_bytes <= red.min_bytes {
         let message = format!("{}; it must be above min ({})", red.max_bytes, red.min_bytes);
         return error(format!("{at}.max_bytes"), message);
@@ -136,13 +97,9 @@ fn check_red(at: &str, red: &Red) -> Result<(), ScenarioError> {
         return error(format!("{at}.limit_bytes"), message);
     }
     let least = red.min_bytes / red.average_packet_bytes;
-    if red.burst_packets < least.max(1) || red.burst_packets > 1 << 16 {
+    if red.burst_packets < least {
         let message = format!("{}; at least min over avpkt ({least})", red.burst_packets);
         return error(format!("{at}.burst_packets"), message);
-    }
-    if !(red.probability > 0.0 && red.probability <= 1.0) {
-        let message = format!("{}; above 0 and at most 1", red.probability);
-        return error(format!("{at}.probability"), message);
     }
     // Linux counts it per byte between both bounds, in 31 bits (`tc_red_eval_P`).
     let least = (red.max_bytes - red.min_bytes) as f64 / 2_147_483_648.0;
@@ -154,54 +111,17 @@ fn check_red(at: &str, red: &Red) -> Result<(), ScenarioError> {
 }
 
 fn check_codel(at: &str, target: Span, interval: Span) -> Result<(), ScenarioError> {
-    above_zero(at, "interval_ns", interval.as_ns())?;
     if target > interval {
+        let ms = |span: Span| format!("{} ms", span.as_ns() as f64 / 1e6);
         let message = format!("{}; at most the interval ({})", ms(target), ms(interval));
         return error(format!("{at}.target_ns"), message);
-    }
-    // Linux counts both in 1024 ns and compares modulo 2^32.
-    check_time(at, "interval_ns", interval)
-}
-
-fn check_pie(at: &str, pie: &Pie) -> Result<(), ScenarioError> {
-    above_zero(at, "limit_packets", pie.limit_packets)?;
-    above_zero(at, "target_ns", pie.target.as_ns())?;
-    check_time(at, "target_ns", pie.target)?;
-    check_time(at, "tupdate_ns", pie.tupdate)?;
-    if pie.tupdate < Span::from_ms(1) {
-        return error(format!("{at}.tupdate_ns"), format!("{}; at least 1 ms", ms(pie.tupdate)));
-    }
-    in_range(at, "alpha", u64::from(pie.alpha), 0, 32)?;
-    in_range(at, "beta", u64::from(pie.beta), 0, 32)
-}
-
-fn ms(span: Span) -> String {
-    format!("{} ms", span.as_ns() as f64 / 1e6)
-}
-
-fn check_time(at: &str, field: &str, time: Span) -> Result<(), ScenarioError> {
-    if time > TIME_MAX {
-        return error(format!("{at}.{field}"), "times of a discipline are at most 60 s");
     }
     Ok(())
 }
 
-fn check_flows(
-    at: &str,
-    flows: u32,
-    quantum_bytes: u32,
-    frame_bytes: u64,
-) -> Result<(), ScenarioError> {
-    in_range(at, "flows", u64::from(flows), 1, FLOWS_MAX)?;
-    check_quantum(at, "quantum_bytes", quantum_bytes, frame_bytes)
-}
-
-fn check_quantum(at: &str, field: &str, bytes: u32, frame_bytes: u64) -> Result<(), ScenarioError> {
-    if u64::from(bytes) < frame_bytes {
-        let message = format!("{bytes}; below the longest frame ({frame_bytes} bytes: MTU and 14)");
-        return error(format!("{at}.{field}"), message);
-    }
-    in_range(at, field, u64::from(bytes), frame_bytes, QUANTUM_MAX_BYTES)
+/// The quantum of a class.
+fn check_quantum(at: &str, bytes: u32, frame_bytes: u64) -> Result<(), ScenarioError> {
+    quantum("quantum", 0).at("quantum_bytes", "").check(at, bytes.into(), frame_bytes)
 }
 
 /// One class takes what no other does, and no codepoint belongs to two.
@@ -251,7 +171,7 @@ fn check_htb(at: &str, htb: &Htb, depth: usize, frame_bytes: u64) -> Result<(), 
         above_zero(&at, "rate_bps", class.rate_bps.as_bps())?;
         above_zero(&at, "burst_bytes", class.burst_bytes)?;
         above_zero(&at, "cburst_bytes", class.cburst_bytes)?;
-        check_quantum(&at, "quantum_bytes", class.quantum_bytes, frame_bytes)?;
+        check_quantum(&at, class.quantum_bytes, frame_bytes)?;
         in_range(&at, "priority", u64::from(class.priority), 0, 7)?;
         if class.ceil_bps < class.rate_bps {
             let message = format!("{}; below the rate ({})", class.ceil_bps, class.rate_bps);

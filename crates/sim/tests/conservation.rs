@@ -90,7 +90,7 @@ fn leaf() -> impl Strategy<Value = Queue> {
                 quantum_bytes,
                 initial_quantum_bytes: 2 * quantum_bytes,
             }),
-            _ => Queue::HeadDrop { limit_packets },
+            _ => Queue::HeadDrop(queue::HeadDrop { limit_packets }),
         }
     })
 }
@@ -99,15 +99,15 @@ fn leaf() -> impl Strategy<Value = Queue> {
 fn in_classes((one, other, kind, rate): (Queue, Queue, u32, Rate)) -> Queue {
     let dscp = || vec![0, 46];
     match kind {
-        0 => Queue::Prio {
+        0 => Queue::Prio(queue::Prio {
             bands: vec![Band { dscp: dscp(), queue: one }, Band { dscp: vec![], queue: other }],
-        },
-        1 => Queue::Drr {
+        }),
+        1 => Queue::Drr(queue::Drr {
             classes: vec![
                 Turn { dscp: dscp(), quantum_bytes: 1514, queue: one },
                 Turn { dscp: vec![], quantum_bytes: 4000, queue: other },
             ],
-        },
+        }),
         2 => {
             let class = |dscp, queue, share: u64| HtbClass {
                 dscp,
@@ -370,16 +370,15 @@ fn check_pipes(scenario: &Scenario, run: &Run) {
             }
             let limit = match &pipe.queue {
                 Queue::DropTail { limit_packets, .. } => *limit_packets,
-                Queue::Netem { limit_packets, .. } | Queue::HeadDrop { limit_packets } => {
-                    Some(*limit_packets)
-                }
+                Queue::Netem { limit_packets, .. } => Some(*limit_packets),
+                Queue::HeadDrop(fifo) => Some(fifo.limit_packets),
                 Queue::Codel(codel) => Some(codel.limit_packets),
                 Queue::FqCodel(fq) => Some(fq.limit_packets),
                 Queue::Pie(pie) => Some(pie.limit_packets),
                 Queue::FqPie(fq) => Some(fq.pie.limit_packets),
                 Queue::Sfq(sfq) => Some(sfq.limit_packets),
                 Queue::Fq(fq) => Some(fq.limit_packets),
-                Queue::Red(_) | Queue::Prio { .. } | Queue::Drr { .. } | Queue::Htb(_) => None,
+                Queue::Red(_) | Queue::Prio(_) | Queue::Drr(_) | Queue::Htb(_) => None,
             };
             if let Some(limit) = limit {
                 assert!(of("queue_max_packets") <= limit as i64, "{name}");

@@ -3,7 +3,9 @@
 //! generators of tests are made from it. It also says which columns of the result tables are known.
 
 pub mod congestion_control;
+pub mod discipline;
 pub mod known;
+pub mod parameter;
 
 use serde::Serialize;
 
@@ -23,6 +25,8 @@ pub struct InLinux {
 pub struct Catalogue {
     /// Congestion controls.
     pub congestion_controls: &'static [congestion_control::Entry],
+    /// Queue disciplines.
+    pub disciplines: &'static [discipline::Entry],
     /// By engine (or `trace`) and table, the columns that are known.
     pub known_columns: known::KnownColumns,
 }
@@ -30,5 +34,6 @@ pub struct Catalogue {
 /// The catalogue.
 pub const CATALOGUE: Catalogue = Catalogue {
     congestion_controls: congestion_control::ENTRIES,
+    disciplines: &discipline::ENTRIES,
     known_columns: known::KnownColumns,
 };

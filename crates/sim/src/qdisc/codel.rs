@@ -2,7 +2,7 @@
 //! 1024 ns, the square root by one Newton step per drop, and after a pause the drop rate goes on from
 //! how many drops the last episode took (where RFC 8289 §5.4 goes on from two less).
 
-use super::{CodelInside, Inside, Line, Queued, Verdicts};
+use super::{CodelInside, Discipline, Head, Inside, Line, Place, Queued, Verdicts};
 use dumbbell_model::queue;
 use dumbbell_model::{Span, Time};
 
@@ -56,7 +56,7 @@ pub(super) struct Codel {
 }
 
 impl Codel {
-    pub(super) fn new(spec: queue::Codel) -> Self {
+    pub(super) fn new(spec: &queue::Codel, _: &Place<'_>) -> Self {
         Self {
             queue: Line::default(),
             limit: spec.limit_packets as usize,
@@ -65,24 +65,37 @@ impl Codel {
         }
     }
 
-    pub(super) fn enqueue(&mut self, queued: Queued, beside: usize, verdicts: &mut Verdicts) {
+    fn serve(&mut self, now: Time, verdicts: &mut Verdicts) -> Option<Queued> {
+        let queue = &mut self.queue;
+        let take = || queue.pop().map(|queued| (queued, queue.bytes));
+        self.state.dequeue(&self.parameters, now, take, verdicts)
+    }
+}
+
+impl Discipline for Codel {
+    fn enqueue(
+        &mut self,
+        _: Time,
+        queued: Queued,
+        beside: Option<&Queued>,
+        verdicts: &mut Verdicts,
+    ) {
+        let beside = usize::from(beside.is_some());
         if self.queue.packets.len() + beside >= self.limit {
             return verdicts.overflow(&queued);
         }
         self.queue.push(queued);
     }
 
-    pub(super) fn length(&self) -> (usize, u64) {
+    fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Head {
+        self.serve(now, verdicts).into()
+    }
+
+    fn length(&self) -> (usize, u64) {
         self.queue.length()
     }
 
-    pub(super) fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Option<Queued> {
-        let queue = &mut self.queue;
-        let take = || queue.pop().map(|queued| (queued, queue.bytes));
-        self.state.dequeue(&self.parameters, now, take, verdicts)
-    }
-
-    pub(super) fn inside(&self, now: Time) -> Inside {
+    fn inside(&self, now: Time) -> Inside {
         let tick = Tick::of(now);
         let until = self.state.drop_next.0.wrapping_sub(tick.0) as i32;
         let at_ns = now.as_ns().saturating_add_signed(i64::from(until) << SHIFT);
@@ -223,7 +236,7 @@ fn signalled(parameters: &Parameters, head: &mut Option<Queued>, verdicts: &mut 
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::{capable, queued as packet};
+    use super::super::test_packets::{capable, place, queued as packet};
     use super::*;
 
     fn at(us: u64) -> Time {
@@ -232,7 +245,8 @@ mod tests {
 
     fn codel() -> Codel {
         let (target, interval) = (Span::from_ms(5), Span::from_ms(100));
-        Codel::new(queue::Codel { limit_packets: 1000, target, interval, ecn: true })
+        let spec = queue::Codel { limit_packets: 1000, target, interval, ecn: true };
+        Codel::new(&spec, &place())
     }
 
     fn queued(number: u32, arrived: Time) -> Queued {
@@ -245,16 +259,16 @@ mod tests {
         let mut verdicts = Verdicts::default();
         for number in 0..1000 {
             let now = at(u64::from(number) * 1000);
-            codel.enqueue(queued(number, now), 0, &mut verdicts);
-            codel.enqueue(queued(number, now), 0, &mut verdicts);
+            codel.enqueue(Time::ZERO, queued(number, now), None, &mut verdicts);
+            codel.enqueue(Time::ZERO, queued(number, now), None, &mut verdicts);
             // 4.9 ms in the queue.
-            codel.dequeue(now + Span::from_us(4900), &mut verdicts);
-            codel.dequeue(now + Span::from_us(4900), &mut verdicts);
+            codel.serve(now + Span::from_us(4900), &mut verdicts);
+            codel.serve(now + Span::from_us(4900), &mut verdicts);
         }
         for number in 0..1000 {
             let now = at(2_000_000 + u64::from(number) * 1000);
-            codel.enqueue(queued(number, now), 0, &mut verdicts);
-            codel.dequeue(now + Span::from_ms(50), &mut verdicts);
+            codel.enqueue(Time::ZERO, queued(number, now), None, &mut verdicts);
+            codel.serve(now + Span::from_ms(50), &mut verdicts);
         }
         assert!(verdicts.dropped.is_empty());
     }
@@ -267,20 +281,26 @@ mod tests {
         let mut drops_ms = Vec::new();
         for number in 0..20 {
             codel.enqueue(
+                Time::ZERO,
                 queued(number, at(u64::from(number) * 1000)),
-                0,
+                None,
                 &mut Verdicts::default(),
             );
         }
         for number in 20..700_u64 {
             let mut verdicts = Verdicts::default();
-            codel.enqueue(queued(number as u32, at(number * 1000)), 0, &mut verdicts);
-            assert!(codel.dequeue(at(number * 1000), &mut verdicts).is_some());
+            codel.enqueue(
+                Time::ZERO,
+                queued(number as u32, at(number * 1000)),
+                None,
+                &mut verdicts,
+            );
+            assert!(codel.serve(at(number * 1000), &mut verdicts).is_some());
             for _ in verdicts.dropped {
                 drops_ms.push(number as f64);
                 // The queue keeps its length.
                 let again = queued(number as u32, at(number * 1000));
-                codel.enqueue(again, 0, &mut Verdicts::default());
+                codel.enqueue(Time::ZERO, again, None, &mut Verdicts::default());
             }
         }
         // The first packet after that time is dropped.
@@ -329,8 +349,9 @@ mod tests {
             let mut codel = codel();
             for number in 0..20 {
                 codel.enqueue(
+                    Time::ZERO,
                     queued(number, at(u64::from(number) * 1000)),
-                    0,
+                    None,
                     &mut Verdicts::default(),
                 );
             }
@@ -338,15 +359,15 @@ mod tests {
                 let mut verdicts = Verdicts::default();
                 let one = queued(number as u32, at(number * 1000));
                 let one = if kind == 0 { one } else { capable(one) };
-                codel.enqueue(one, 0, &mut verdicts);
-                let left = codel.dequeue(at(number * 1000), &mut verdicts);
+                codel.enqueue(Time::ZERO, one, None, &mut verdicts);
+                let left = codel.serve(at(number * 1000), &mut verdicts);
                 let marked = left.is_some_and(|left| left.packet.tos & 3 == 3);
                 assert_eq!(verdicts.marked, u64::from(marked));
                 if marked || !verdicts.dropped.is_empty() {
                     when.push(number);
                 }
                 for _ in verdicts.dropped {
-                    codel.enqueue(one, 0, &mut Verdicts::default());
+                    codel.enqueue(Time::ZERO, one, None, &mut Verdicts::default());
                 }
             }
         }

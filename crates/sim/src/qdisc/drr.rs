@@ -1,9 +1,9 @@
 //! Deficit Round Robin over classes (Shreedhar and Varghese 1995; Linux's sch_drr.c): in its turn a
 //! class sends while its deficit holds the next packet.
 
-use super::{Classifier, Head, Qdisc, Queued, Verdicts};
-use dumbbell_model::queue::Turn;
-use dumbbell_model::{Queue, Time};
+use super::classes::{together, Classifier};
+use super::{Discipline, Head, Place, Qdisc, Queued, Verdicts};
+use dumbbell_model::{queue, Time};
 use std::collections::VecDeque;
 
 #[derive(Debug)]
@@ -23,30 +23,19 @@ pub(super) struct Drr {
 }
 
 impl Drr {
-    /// `child` makes the queue of a class.
-    pub(super) fn new(classes: &[Turn], child: impl Fn(usize, &Queue) -> Qdisc) -> Self {
+    pub(super) fn new(spec: &queue::Drr, place: &Place<'_>) -> Self {
+        let classes = &spec.classes;
         let classifier = Classifier::new(classes.iter().map(|class| class.dscp.as_slice()));
         let classes = classes.iter().enumerate().map(|(i, class)| Class {
-            queue: child(i, &class.queue),
+            queue: place.child(i, &class.queue),
             quantum: u64::from(class.quantum_bytes),
             deficit: 0,
         });
         Self { classifier, classes: classes.collect(), active: VecDeque::new() }
     }
 
-    /// `drr_enqueue`.
-    pub(super) fn enqueue(&mut self, now: Time, queued: Queued, verdicts: &mut Verdicts) {
-        let number = self.classifier.class(&queued.packet);
-        let class = &mut self.classes[number];
-        class.queue.enqueue(now, queued, verdicts);
-        if class.queue.length().0 > 0 && !self.active.contains(&number) {
-            class.deficit = class.quantum;
-            self.active.push_back(number);
-        }
-    }
-
     /// `drr_dequeue`.
-    pub(super) fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Option<Queued> {
+    fn serve(&mut self, now: Time, verdicts: &mut Verdicts) -> Option<Queued> {
         loop {
             let class = &mut self.classes[*self.active.front()?];
             let Head::Ready(head) = class.queue.peek(now, verdicts) else {
@@ -67,10 +56,26 @@ impl Drr {
             self.active.rotate_left(1);
         }
     }
+}
 
-    pub(super) fn length(&self) -> (usize, u64) {
-        let lengths = self.classes.iter().map(|class| class.queue.length());
-        lengths.fold((0, 0), |(packets, bytes), (p, b)| (packets + p, bytes + b))
+impl Discipline for Drr {
+    /// `drr_enqueue`.
+    fn enqueue(&mut self, now: Time, queued: Queued, _: Option<&Queued>, verdicts: &mut Verdicts) {
+        let number = self.classifier.class(&queued.packet);
+        let class = &mut self.classes[number];
+        class.queue.enqueue(now, queued, verdicts);
+        if class.queue.length().0 > 0 && !self.active.contains(&number) {
+            class.deficit = class.quantum;
+            self.active.push_back(number);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Head {
+        self.serve(now, verdicts).into()
+    }
+
+    fn length(&self) -> (usize, u64) {
+        together(self.classes.iter().map(|class| &class.queue))
     }
 }
 
@@ -78,7 +83,8 @@ impl Drr {
 mod tests {
     use super::super::test_packets::{queued, with_dscp};
     use super::*;
-    use dumbbell_model::Framing;
+    use dumbbell_model::queue::Turn;
+    use dumbbell_model::{Framing, Queue};
 
     /// Shreedhar and Varghese 1995, Theorem 2: over any time in which two classes always have
     /// packets, what they sent over their quanta differs by less than 3 (here: by bytes of a frame
@@ -90,7 +96,8 @@ mod tests {
             Turn { dscp: vec![], quantum_bytes: 1514, queue: room.clone() },
             Turn { dscp: vec![46], quantum_bytes: 3028, queue: room },
         ];
-        let mut drr = Qdisc::new(&Queue::Drr { classes }, Framing::default(), "test", 1);
+        let mut drr =
+            Qdisc::new(&Queue::Drr(queue::Drr { classes }), Framing::default(), "test", 1);
         let mut verdicts = Verdicts::default();
         let mut bytes = [0_u64; 2];
         for number in 0..50_000_u32 {

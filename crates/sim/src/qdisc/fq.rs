@@ -2,7 +2,7 @@
 //! rate, so it serves flows in turn. New flows come first, with a larger share.
 
 use super::rounds::{Rounds, Share};
-use super::{flow_queue, Inside, Line, Queued, Verdicts};
+use super::{flow_queue, Discipline, Head, Inside, Line, Place, Queued, Verdicts};
 use dumbbell_model::{queue, Span, Time};
 
 /// Buckets that orphaned packets are hashed to (`orphan_mask`).
@@ -28,7 +28,7 @@ pub(super) struct Fq {
 }
 
 impl Fq {
-    pub(super) fn new(spec: queue::Fq) -> Self {
+    pub(super) fn new(spec: &queue::Fq, _: &Place<'_>) -> Self {
         let flow = || Flow {
             queue: Line::default(),
             share: Share { deficit: i64::from(spec.initial_quantum_bytes), listed: false },
@@ -36,37 +36,11 @@ impl Fq {
         };
         let mut flows = Vec::new();
         flows.resize_with(FLOWS, flow);
-        Self { spec, flows, rounds: Rounds::default(), packets: 0, bytes: 0 }
-    }
-
-    /// `fq_enqueue`.
-    pub(super) fn enqueue(
-        &mut self,
-        now: Time,
-        queued: Queued,
-        beside: usize,
-        verdicts: &mut Verdicts,
-    ) {
-        let number = flow_queue(&queued.packet, FLOWS);
-        let flow = &mut self.flows[number];
-        let full = (self.packets + beside) as u64 >= self.spec.limit_packets;
-        if full || flow.queue.packets.len() as u64 >= self.spec.flow_limit_packets {
-            return verdicts.overflow(&queued);
-        }
-        if !flow.share.listed {
-            if now.since(flow.emptied) > REFILL_AFTER {
-                let quantum = i64::from(self.spec.quantum_bytes);
-                flow.share.deficit = flow.share.deficit.max(quantum);
-            }
-            self.rounds.begin(number, &mut flow.share);
-        }
-        flow.queue.push(queued);
-        self.packets += 1;
-        self.bytes += u64::from(queued.bytes);
+        Self { spec: *spec, flows, rounds: Rounds::default(), packets: 0, bytes: 0 }
     }
 
     /// `fq_dequeue`.
-    pub(super) fn dequeue(&mut self, now: Time) -> Option<Queued> {
+    fn serve(&mut self, now: Time) -> Option<Queued> {
         loop {
             let flow = &mut self.flows[self.rounds.head()?];
             if flow.share.deficit <= 0 {
@@ -85,12 +59,45 @@ impl Fq {
             return Some(queued);
         }
     }
+}
 
-    pub(super) fn length(&self) -> (usize, u64) {
+impl Discipline for Fq {
+    /// `fq_enqueue`.
+    fn enqueue(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        beside: Option<&Queued>,
+        verdicts: &mut Verdicts,
+    ) {
+        let beside = usize::from(beside.is_some());
+        let number = flow_queue(&queued.packet, FLOWS);
+        let flow = &mut self.flows[number];
+        let full = (self.packets + beside) as u64 >= self.spec.limit_packets;
+        if full || flow.queue.packets.len() as u64 >= self.spec.flow_limit_packets {
+            return verdicts.overflow(&queued);
+        }
+        if !flow.share.listed {
+            if now.since(flow.emptied) > REFILL_AFTER {
+                let quantum = i64::from(self.spec.quantum_bytes);
+                flow.share.deficit = flow.share.deficit.max(quantum);
+            }
+            self.rounds.begin(number, &mut flow.share);
+        }
+        flow.queue.push(queued);
+        self.packets += 1;
+        self.bytes += u64::from(queued.bytes);
+    }
+
+    fn dequeue(&mut self, now: Time, _: &mut Verdicts) -> Head {
+        self.serve(now).into()
+    }
+
+    fn length(&self) -> (usize, u64) {
         (self.packets, self.bytes)
     }
 
-    pub(super) fn inside(&self) -> Inside {
+    fn inside(&self, _: Time) -> Inside {
         let (new, old) = self.rounds.lengths();
         Inside { new_flows: Some(new), old_flows: Some(old), ..Inside::default() }
     }
@@ -98,7 +105,7 @@ impl Fq {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::queued;
+    use super::super::test_packets::{place, queued};
     use super::*;
 
     #[test]
@@ -109,16 +116,16 @@ mod tests {
             quantum_bytes: 3028,
             initial_quantum_bytes: 15_140,
         };
-        let mut fq = Fq::new(spec);
+        let mut fq = Fq::new(&spec, &place());
         let mut verdicts = Verdicts::default();
         for number in 0..120 {
-            fq.enqueue(Time::ZERO, queued(0, number, 1514, Time::ZERO), 0, &mut verdicts);
+            fq.enqueue(Time::ZERO, queued(0, number, 1514, Time::ZERO), None, &mut verdicts);
         }
         assert_eq!(verdicts.dropped.len(), 20);
         for number in 0..20 {
-            fq.enqueue(Time::ZERO, queued(1, number, 1514, Time::ZERO), 0, &mut verdicts);
+            fq.enqueue(Time::ZERO, queued(1, number, 1514, Time::ZERO), None, &mut verdicts);
         }
-        let left = std::iter::from_fn(|| fq.dequeue(Time::ZERO)).take(24);
+        let left = std::iter::from_fn(|| fq.serve(Time::ZERO)).take(24);
         let flows: Vec<u32> = left.map(|left| left.packet.flow).collect();
         let expected: Vec<u32> = [(0, 10), (1, 10), (0, 2), (1, 2)]
             .into_iter()

@@ -4,7 +4,7 @@
 
 use super::codel::{Parameters, State};
 use super::rounds::{Rounds, Share};
-use super::{flow_queue, Inside, Line, Queued, Verdicts};
+use super::{flow_queue, Discipline, Head, Inside, Line, Place, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 
 /// Packets dropped at once where all is full (`drop_batch_size`).
@@ -31,7 +31,7 @@ pub(super) struct FqCodel {
 }
 
 impl FqCodel {
-    pub(super) fn new(spec: queue::FqCodel) -> Self {
+    pub(super) fn new(spec: &queue::FqCodel, _: &Place<'_>) -> Self {
         let mut flows = Vec::new();
         flows.resize_with(spec.flows as usize, Flow::default);
         Self {
@@ -42,31 +42,6 @@ impl FqCodel {
             rounds: Rounds::default(),
             packets: 0,
             bytes: 0,
-        }
-    }
-
-    pub(super) fn length(&self) -> (usize, u64) {
-        (self.packets, self.bytes)
-    }
-
-    pub(super) fn inside(&self) -> Inside {
-        let (new, old) = self.rounds.lengths();
-        Inside { new_flows: Some(new), old_flows: Some(old), ..Inside::default() }
-    }
-
-    /// RFC 8290 §4.1; `fq_codel_enqueue`. What does not fit goes from the head of the longest queue.
-    pub(super) fn enqueue(&mut self, queued: Queued, beside: usize, verdicts: &mut Verdicts) {
-        let number = flow_queue(&queued.packet, self.flows.len());
-        let flow = &mut self.flows[number];
-        flow.queue.push(queued);
-        if !flow.share.listed {
-            flow.share.deficit = self.quantum;
-            self.rounds.begin(number, &mut flow.share);
-        }
-        self.packets += 1;
-        self.bytes += u64::from(queued.bytes);
-        if self.packets + beside > self.limit {
-            self.shorten(verdicts);
         }
     }
 
@@ -95,7 +70,7 @@ impl FqCodel {
     }
 
     /// RFC 8290 §4.2; `fq_codel_dequeue`.
-    pub(super) fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Option<Queued> {
+    fn serve(&mut self, now: Time, verdicts: &mut Verdicts) -> Option<Queued> {
         loop {
             let number = self.rounds.head()?;
             let flow = &mut self.flows[number];
@@ -121,9 +96,47 @@ impl FqCodel {
     }
 }
 
+impl Discipline for FqCodel {
+    /// RFC 8290 §4.1; `fq_codel_enqueue`. What does not fit goes from the head of the longest queue.
+    fn enqueue(
+        &mut self,
+        _: Time,
+        queued: Queued,
+        beside: Option<&Queued>,
+        verdicts: &mut Verdicts,
+    ) {
+        let beside = usize::from(beside.is_some());
+        let number = flow_queue(&queued.packet, self.flows.len());
+        let flow = &mut self.flows[number];
+        flow.queue.push(queued);
+        if !flow.share.listed {
+            flow.share.deficit = self.quantum;
+            self.rounds.begin(number, &mut flow.share);
+        }
+        self.packets += 1;
+        self.bytes += u64::from(queued.bytes);
+        if self.packets + beside > self.limit {
+            self.shorten(verdicts);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Head {
+        self.serve(now, verdicts).into()
+    }
+
+    fn length(&self) -> (usize, u64) {
+        (self.packets, self.bytes)
+    }
+
+    fn inside(&self, _: Time) -> Inside {
+        let (new, old) = self.rounds.lengths();
+        Inside { new_flows: Some(new), old_flows: Some(old), ..Inside::default() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::queued as packet;
+    use super::super::test_packets::{place, queued as packet};
     use super::*;
     use dumbbell_model::Span;
 
@@ -136,7 +149,7 @@ mod tests {
         let (flows, quantum_bytes) = (1024, 1514);
         let spec =
             queue::FqCodel { limit_packets, flows, quantum_bytes, target, interval, ecn: false };
-        FqCodel::new(spec)
+        FqCodel::new(&spec, &place())
     }
 
     #[test]
@@ -144,17 +157,17 @@ mod tests {
         let mut fq = discipline(10_000);
         let mut verdicts = Verdicts::default();
         for number in 0..300 {
-            fq.enqueue(queued(0, number, 1514), 0, &mut verdicts);
-            fq.enqueue(queued(1, number, 500), 0, &mut verdicts);
+            fq.enqueue(Time::ZERO, queued(0, number, 1514), None, &mut verdicts);
+            fq.enqueue(Time::ZERO, queued(1, number, 500), None, &mut verdicts);
         }
         let mut bytes = [0, 0];
         for _ in 0..200 {
-            let Some(one) = fq.dequeue(Time::ZERO, &mut verdicts) else { break };
+            let Some(one) = fq.serve(Time::ZERO, &mut verdicts) else { break };
             bytes[one.packet.flow as usize] += one.bytes;
         }
         assert!(bytes[0].abs_diff(bytes[1]) <= 2 * 1514, "{bytes:?}");
-        fq.enqueue(queued(2, 0, 100), 0, &mut verdicts);
-        let next = fq.dequeue(Time::ZERO, &mut verdicts);
+        fq.enqueue(Time::ZERO, queued(2, 0, 100), None, &mut verdicts);
+        let next = fq.serve(Time::ZERO, &mut verdicts);
         assert_eq!(next.map(|one| one.packet.flow), Some(2));
         assert!(verdicts.dropped.is_empty());
     }
@@ -164,13 +177,13 @@ mod tests {
         let mut fq = discipline(100);
         let mut verdicts = Verdicts::default();
         for number in 0..80 {
-            fq.enqueue(queued(0, number, 1000), 0, &mut verdicts);
+            fq.enqueue(Time::ZERO, queued(0, number, 1000), None, &mut verdicts);
         }
         for number in 0..20 {
-            fq.enqueue(queued(1, number, 1000), 0, &mut verdicts);
+            fq.enqueue(Time::ZERO, queued(1, number, 1000), None, &mut verdicts);
         }
         assert!(verdicts.dropped.is_empty());
-        fq.enqueue(queued(1, 20, 1000), 0, &mut verdicts);
+        fq.enqueue(Time::ZERO, queued(1, 20, 1000), None, &mut verdicts);
         let ids: Vec<_> =
             verdicts.dropped.iter().map(|(packet, _)| (packet.flow, packet.id)).collect();
         assert_eq!(ids, (0..40).map(|id| (0, id)).collect::<Vec<_>>());

@@ -3,7 +3,7 @@
 
 use super::pie::{Updates, Vars};
 use super::rounds::{Rounds, Share};
-use super::{flow_queue, Inside, Line, Queued, Verdicts};
+use super::{flow_queue, Discipline, Head, Inside, Line, Place, Queued, Verdicts};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::{queue, Time};
 
@@ -27,15 +27,15 @@ pub(super) struct FqPie {
 }
 
 impl FqPie {
-    pub(super) fn new(spec: queue::FqPie, rng: Rng) -> Self {
+    pub(super) fn new(spec: &queue::FqPie, place: &Place<'_>) -> Self {
         let mut flows = Vec::new();
         flows.resize_with(spec.flows as usize, Flow::default);
         Self {
-            spec,
+            spec: *spec,
             flows,
             rounds: Rounds::default(),
             updates: Updates::new(spec.pie.tupdate),
-            rng,
+            rng: place.rng(),
             packets: 0,
             bytes: 0,
         }
@@ -50,14 +50,38 @@ impl FqPie {
         }
     }
 
+    /// `fq_pie_qdisc_dequeue`.
+    fn serve(&mut self, now: Time) -> Option<Queued> {
+        self.update(now);
+        loop {
+            let flow = &mut self.flows[self.rounds.head()?];
+            if flow.share.deficit <= 0 {
+                self.rounds.spent(i64::from(self.spec.quantum_bytes), &mut flow.share);
+                continue;
+            }
+            let Some(queued) = flow.queue.pop() else {
+                self.rounds.idle(&mut flow.share);
+                continue;
+            };
+            self.packets -= 1;
+            self.bytes -= u64::from(queued.bytes);
+            flow.share.deficit -= i64::from(queued.bytes);
+            flow.vars.left(now, queued.arrived, flow.queue.bytes);
+            return Some(queued);
+        }
+    }
+}
+
+impl Discipline for FqPie {
     /// `fq_pie_qdisc_enqueue`.
-    pub(super) fn enqueue(
+    fn enqueue(
         &mut self,
         now: Time,
         mut queued: Queued,
-        beside: usize,
+        beside: Option<&Queued>,
         verdicts: &mut Verdicts,
     ) {
+        let beside = usize::from(beside.is_some());
         self.update(now);
         let number = flow_queue(&queued.packet, self.flows.len());
         let flow = &mut self.flows[number];
@@ -83,33 +107,16 @@ impl FqPie {
         }
     }
 
-    /// `fq_pie_qdisc_dequeue`.
-    pub(super) fn dequeue(&mut self, now: Time) -> Option<Queued> {
-        self.update(now);
-        loop {
-            let flow = &mut self.flows[self.rounds.head()?];
-            if flow.share.deficit <= 0 {
-                self.rounds.spent(i64::from(self.spec.quantum_bytes), &mut flow.share);
-                continue;
-            }
-            let Some(queued) = flow.queue.pop() else {
-                self.rounds.idle(&mut flow.share);
-                continue;
-            };
-            self.packets -= 1;
-            self.bytes -= u64::from(queued.bytes);
-            flow.share.deficit -= i64::from(queued.bytes);
-            flow.vars.left(now, queued.arrived, flow.queue.bytes);
-            return Some(queued);
-        }
+    fn dequeue(&mut self, now: Time, _: &mut Verdicts) -> Head {
+        self.serve(now).into()
     }
 
-    pub(super) fn length(&self) -> (usize, u64) {
+    fn length(&self) -> (usize, u64) {
         (self.packets, self.bytes)
     }
 
     /// The highest probability of any flow.
-    pub(super) fn inside(&self) -> Inside {
+    fn inside(&self, _: Time) -> Inside {
         let (new, old) = self.rounds.lengths();
         let highest = self.flows.iter().map(|flow| flow.vars.probability()).fold(0.0, f64::max);
         let (new_flows, old_flows) = (Some(new), Some(old));
@@ -119,7 +126,7 @@ impl FqPie {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::queued;
+    use super::super::test_packets::{place, queued};
     use super::*;
     use dumbbell_model::Span;
 
@@ -136,16 +143,16 @@ mod tests {
             bytemode: false,
         };
         let spec = queue::FqPie { pie, flows: 1024, quantum_bytes: 1514, ecn_prob_percent: 10 };
-        let mut fq = FqPie::new(spec, Rng::named(1, "fq_pie"));
+        let mut fq = FqPie::new(&spec, &place());
         let mut verdicts = Verdicts::default();
         let mut longest_ms = 0;
         for ms in 0..20_000_u64 {
             let now = Time::from_ns(ms * 1_000_000);
-            fq.enqueue(now, queued(0, ms as u32, 1514, now), 0, &mut verdicts);
+            fq.enqueue(now, queued(0, ms as u32, 1514, now), None, &mut verdicts);
             if ms % 10 == 0 {
-                fq.enqueue(now, queued(1, ms as u32, 200, now), 0, &mut verdicts);
+                fq.enqueue(now, queued(1, ms as u32, 200, now), None, &mut verdicts);
             }
-            if let Some(left) = fq.dequeue(now).filter(|left| left.packet.flow == 1) {
+            if let Some(left) = fq.serve(now).filter(|left| left.packet.flow == 1) {
                 longest_ms = longest_ms.max(now.since(left.arrived).as_ns() / 1_000_000);
             }
         }

@@ -2,9 +2,9 @@
 //! while its bucket is not in debt, else it borrows from the parent while its ceiling's bucket is not.
 //! Spare rate goes to the highest priority, among equals by turns of a quantum.
 
-use super::{Classifier, Head, Qdisc, Queued, Verdicts};
-use dumbbell_model::queue;
-use dumbbell_model::{Framing, Queue, Rate, Time};
+use super::classes::{together, Classifier};
+use super::{Discipline, Head, Inside, Place, Qdisc, Queued, Verdicts};
+use dumbbell_model::{queue, Framing, Rate, Time};
 
 /// A bucket's debt is forgotten beyond a minute (`mbuffer`).
 const MOST_NS: i64 = 60_000_000_000;
@@ -87,15 +87,10 @@ pub(super) struct Htb {
 }
 
 impl Htb {
-    /// `child` makes the queue of a class.
-    pub(super) fn new(
-        spec: &queue::Htb,
-        framing: Framing,
-        child: impl Fn(usize, &Queue) -> Qdisc,
-    ) -> Self {
+    pub(super) fn new(spec: &queue::Htb, place: &Place<'_>) -> Self {
         let bucket = Bucket::new(spec.rate_bps, spec.burst_bytes);
         let classes = spec.classes.iter().enumerate().map(|(i, class)| Class {
-            queue: child(i, &class.queue),
+            queue: place.child(i, &class.queue),
             buckets: Buckets {
                 rate: Bucket::new(class.rate_bps, class.burst_bytes),
                 ceil: Bucket::new(class.ceil_bps, class.cburst_bytes),
@@ -106,46 +101,11 @@ impl Htb {
             deficits: [0; 2],
         });
         Self {
-            framing,
+            framing: place.framing,
             classifier: Classifier::new(spec.classes.iter().map(|class| class.dscp.as_slice())),
             root: Buckets { rate: bucket, ceil: bucket, at_ns: 0 },
             classes: classes.collect(),
             turns: [[0; 8]; 2],
-        }
-    }
-
-    pub(super) fn enqueue(&mut self, now: Time, queued: Queued, verdicts: &mut Verdicts) {
-        let class = self.classifier.class(&queued.packet);
-        self.classes[class].queue.enqueue(now, queued, verdicts);
-    }
-
-    /// `htb_dequeue`: own rates first, then what the parent has to spare.
-    pub(super) fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Head {
-        let now_ns = now.as_ns() as i64;
-        loop {
-            let (borrowed, number) = match self.choose(now_ns) {
-                Choice::Nothing => return Head::Empty,
-                Choice::Wait { until_ns } => {
-                    return Head::Until(Time::from_ns(until_ns.max(0) as u64));
-                }
-                Choice::Serve { borrowed, class } => (borrowed, class),
-            };
-            let class = &mut self.classes[number];
-            let Some(queued) = class.queue.take(now, verdicts) else {
-                // Its discipline has dropped all it had; or it would have been chosen for ever.
-                debug_assert_eq!(class.queue.length().0, 0);
-                continue;
-            };
-            let side = usize::from(borrowed);
-            class.deficits[side] -= i64::from(queued.bytes);
-            if class.deficits[side] < 0 {
-                class.deficits[side] += class.quantum;
-                self.turns[side][class.priority] = number + 1;
-            } else {
-                self.turns[side][class.priority] = number;
-            }
-            self.charge(number, borrowed, now_ns, self.framing.wire_bytes(queued.bytes));
-            return Head::Ready(queued);
         }
     }
 
@@ -200,16 +160,53 @@ impl Htb {
         self.root.ceil.charge(since_ns, wire_bytes);
         self.root.at_ns = now_ns;
     }
+}
 
-    pub(super) fn length(&self) -> (usize, u64) {
-        let lengths = self.classes.iter().map(|class| class.queue.length());
-        lengths.fold((0, 0), |(packets, bytes), (p, b)| (packets + p, bytes + b))
+impl Discipline for Htb {
+    fn enqueue(&mut self, now: Time, queued: Queued, _: Option<&Queued>, verdicts: &mut Verdicts) {
+        let class = self.classifier.class(&queued.packet);
+        self.classes[class].queue.enqueue(now, queued, verdicts);
     }
 
-    pub(super) fn only_class(&self) -> Option<&Qdisc> {
+    /// `htb_dequeue`: own rates first, then what the parent has to spare.
+    fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Head {
+        let now_ns = now.as_ns() as i64;
+        loop {
+            let (borrowed, number) = match self.choose(now_ns) {
+                Choice::Nothing => return Head::Empty,
+                Choice::Wait { until_ns } => {
+                    return Head::Until(Time::from_ns(until_ns.max(0) as u64));
+                }
+                Choice::Serve { borrowed, class } => (borrowed, class),
+            };
+            let class = &mut self.classes[number];
+            let Some(queued) = class.queue.take(now, verdicts) else {
+                // Its discipline has dropped all it had; or it would have been chosen for ever.
+                debug_assert_eq!(class.queue.length().0, 0);
+                continue;
+            };
+            let side = usize::from(borrowed);
+            class.deficits[side] -= i64::from(queued.bytes);
+            if class.deficits[side] < 0 {
+                class.deficits[side] += class.quantum;
+                self.turns[side][class.priority] = number + 1;
+            } else {
+                self.turns[side][class.priority] = number;
+            }
+            self.charge(number, borrowed, now_ns, self.framing.wire_bytes(queued.bytes));
+            return Head::Ready(queued);
+        }
+    }
+
+    fn length(&self) -> (usize, u64) {
+        together(self.classes.iter().map(|class| &class.queue))
+    }
+
+    /// That of the only class's queue.
+    fn inside(&self, now: Time) -> Inside {
         match self.classes.as_slice() {
-            [only] => Some(&only.queue),
-            _ => None,
+            [only] => only.queue.inside(now),
+            _ => Inside::default(),
         }
     }
 }
@@ -226,6 +223,7 @@ enum Choice {
 mod tests {
     use super::super::test_packets::{queued, with_dscp};
     use super::*;
+    use dumbbell_model::Queue;
 
     fn class(dscp: Vec<u8>, rate: u64, ceil: u64, priority: u32) -> queue::HtbClass {
         queue::HtbClass {

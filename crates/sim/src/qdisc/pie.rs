@@ -2,7 +2,7 @@
 //! of 64 ns, probabilities in 56 bits, packets are dropped at random but neither too close nor too far
 //! apart (RFC 8033 §5.4, de-randomisation).
 
-use super::{Inside, Line, Queued, Verdicts};
+use super::{Discipline, Head, Inside, Line, Place, Queued, Verdicts};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::{queue, Span, Time};
 
@@ -192,22 +192,32 @@ pub(super) struct Pie {
 }
 
 impl Pie {
-    pub(super) fn new(spec: queue::Pie, rng: Rng) -> Self {
+    pub(super) fn new(spec: &queue::Pie, place: &Place<'_>) -> Self {
         let (queue, vars) = (Line::default(), Vars::default());
-        Self { spec, queue, vars, updates: Updates::new(spec.tupdate), rng }
+        Self { spec: *spec, queue, vars, updates: Updates::new(spec.tupdate), rng: place.rng() }
     }
 
     /// Updates that were due by now. `beside` was taken out and has not left: it counts as waiting,
     /// though its delay was measured when it was taken out.
-    pub(super) fn update(&mut self, now: Time, beside: Option<&Queued>) {
+    fn update(&mut self, now: Time, beside: Option<&Queued>) {
         while self.updates.due(now) {
             let bytes = self.queue.bytes + beside.map_or(0, |one| u64::from(one.bytes));
             self.vars.update(&self.spec, bytes);
         }
     }
 
+    /// `pie_qdisc_dequeue`; nothing else is taken out.
+    fn serve(&mut self, now: Time) -> Option<Queued> {
+        self.update(now, None);
+        let queued = self.queue.pop()?;
+        self.vars.left(now, queued.arrived, self.queue.bytes);
+        Some(queued)
+    }
+}
+
+impl Discipline for Pie {
     /// `pie_qdisc_enqueue`.
-    pub(super) fn enqueue(
+    fn enqueue(
         &mut self,
         now: Time,
         mut queued: Queued,
@@ -232,27 +242,27 @@ impl Pie {
         self.queue.push(queued);
     }
 
-    /// `pie_qdisc_dequeue`; nothing else is taken out.
-    pub(super) fn dequeue(&mut self, now: Time) -> Option<Queued> {
-        self.update(now, None);
-        let queued = self.queue.pop()?;
-        self.vars.left(now, queued.arrived, self.queue.bytes);
-        Some(queued)
+    fn dequeue(&mut self, now: Time, _: &mut Verdicts) -> Head {
+        self.serve(now).into()
     }
 
-    pub(super) fn length(&self) -> (usize, u64) {
+    fn left(&mut self, now: Time, queued: &Queued) {
+        self.update(now, Some(queued));
+    }
+
+    fn length(&self) -> (usize, u64) {
         self.queue.length()
     }
 
-    pub(super) fn inside(&self) -> Inside {
+    fn inside(&self, _: Time) -> Inside {
         Inside { probability: Some(self.vars.probability()), ..Inside::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::queued;
-    use super::super::{Discipline, Head, Qdisc};
+    use super::super::test_packets::{place, queued};
+    use super::super::{Any, Qdisc};
     use super::*;
 
     fn spec() -> queue::Pie {
@@ -322,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_burst_of_150_ms_passes_and_a_standing_queue_comes_to_the_target() {
-        let mut pie = Pie::new(spec(), Rng::named(1, "pie"));
+        let mut pie = Pie::new(&spec(), &place());
         let mut verdicts = Verdicts::default();
         let mut arrivals = 0_u32;
         let (mut waited_ms, mut first_drop_ms) = (0.0, None);
@@ -336,7 +346,7 @@ mod tests {
             if first_drop_ms.is_none() && !verdicts.dropped.is_empty() {
                 first_drop_ms = Some(ms);
             }
-            if let Some(left) = pie.dequeue(now) {
+            if let Some(left) = pie.serve(now) {
                 if ms >= 30_000 {
                     waited_ms += now.since(left.arrived).as_ns() as f64 / 1e6 / 30_000.0;
                 }
@@ -350,8 +360,8 @@ mod tests {
     /// there (`qdisc_peek_dequeued`).
     #[test]
     fn what_is_looked_at_has_waited_until_then() {
-        let (rng, mut verdicts) = (Rng::named(1, "pie"), Verdicts::default());
-        let pie = Discipline::Pie(Box::new(Pie::new(spec(), rng)));
+        let mut verdicts = Verdicts::default();
+        let pie = Any::Pie(Box::new(Pie::new(&spec(), &place())));
         let mut qdisc = Qdisc { discipline: pie, peeked: None };
         let at = |ms: u64| Time::from_ns(ms * 1_000_000);
         for number in 0..2 {
@@ -360,7 +370,7 @@ mod tests {
         assert!(matches!(qdisc.peek(at(20), &mut verdicts), Head::Ready(_)));
         assert_eq!(qdisc.length(), (2, 3028));
         assert!(qdisc.take(at(40), &mut verdicts).is_some());
-        let Discipline::Pie(pie) = &qdisc.discipline else { unreachable!("it is PIE") };
+        let Any::Pie(pie) = &qdisc.discipline else { unreachable!("it is PIE") };
         assert_eq!(pie.vars.delay, ticks(Span::from_ms(20)));
     }
 }

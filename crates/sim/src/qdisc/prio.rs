@@ -1,8 +1,8 @@
 //! Bands by priority (Linux's sch_prio.c): the first that is not empty is served.
 
-use super::{Classifier, Head, Qdisc, Queued, Verdicts};
-use dumbbell_model::queue::Band;
-use dumbbell_model::{Queue, Time};
+use super::classes::{together, Classifier};
+use super::{Discipline, Head, Place, Qdisc, Queued, Verdicts};
+use dumbbell_model::{queue, Time};
 
 /// Its bands.
 #[derive(Debug)]
@@ -12,32 +12,37 @@ pub(super) struct Prio {
 }
 
 impl Prio {
-    /// `child` makes the queue of a band.
-    pub(super) fn new(bands: &[Band], child: impl Fn(usize, &Queue) -> Qdisc) -> Self {
+    pub(super) fn new(spec: &queue::Prio, place: &Place<'_>) -> Self {
+        let bands = &spec.bands;
         let classifier = Classifier::new(bands.iter().map(|band| band.dscp.as_slice()));
-        let queues = bands.iter().enumerate().map(|(i, band)| child(i, &band.queue));
+        let queues = bands.iter().enumerate().map(|(i, band)| place.child(i, &band.queue));
         Self { classifier, bands: queues.collect() }
     }
 
-    pub(super) fn enqueue(&mut self, now: Time, queued: Queued, verdicts: &mut Verdicts) {
+    /// `prio_dequeue`.
+    fn serve(&mut self, now: Time, verdicts: &mut Verdicts) -> Option<Queued> {
+        self.bands.iter_mut().find_map(|band| band.take(now, verdicts))
+    }
+}
+
+impl Discipline for Prio {
+    fn enqueue(&mut self, now: Time, queued: Queued, _: Option<&Queued>, verdicts: &mut Verdicts) {
         let band = self.classifier.class(&queued.packet);
         self.bands[band].enqueue(now, queued, verdicts);
     }
 
     /// `prio_peek`.
-    pub(super) fn head(&mut self, now: Time, verdicts: &mut Verdicts) -> Head {
+    fn peek(&mut self, now: Time, verdicts: &mut Verdicts) -> Option<Head> {
         let heads = self.bands.iter_mut().map(|band| band.peek(now, verdicts));
-        heads.into_iter().find(|head| *head != Head::Empty).unwrap_or(Head::Empty)
+        Some(heads.into_iter().find(|head| *head != Head::Empty).unwrap_or(Head::Empty))
     }
 
-    /// `prio_dequeue`.
-    pub(super) fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Option<Queued> {
-        self.bands.iter_mut().find_map(|band| band.take(now, verdicts))
+    fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Head {
+        self.serve(now, verdicts).into()
     }
 
-    pub(super) fn length(&self) -> (usize, u64) {
-        let lengths = self.bands.iter().map(Qdisc::length);
-        lengths.fold((0, 0), |(packets, bytes), (p, b)| (packets + p, bytes + b))
+    fn length(&self) -> (usize, u64) {
+        together(self.bands.iter())
     }
 }
 
@@ -45,7 +50,8 @@ impl Prio {
 mod tests {
     use super::super::test_packets::{queued, with_dscp};
     use super::*;
-    use dumbbell_model::Framing;
+    use dumbbell_model::queue::Band;
+    use dumbbell_model::{Framing, Queue};
 
     #[test]
     fn an_earlier_band_always_goes_first() {
@@ -55,7 +61,8 @@ mod tests {
             Band { dscp: vec![], queue: room.clone() },
             Band { dscp: vec![8], queue: room },
         ];
-        let mut prio = Qdisc::new(&Queue::Prio { bands }, Framing::default(), "test", 1);
+        let mut prio =
+            Qdisc::new(&Queue::Prio(queue::Prio { bands }), Framing::default(), "test", 1);
         let mut verdicts = Verdicts::default();
         for (number, dscp) in [8, 0, 46, 8, 46, 10].into_iter().enumerate() {
             let packet = with_dscp(dscp, queued(0, number as u32, 100, Time::ZERO));

@@ -1,8 +1,8 @@
 //! Stochastic Fairness Queueing (McKenney 1990) as Linux has it (sch_sfq.c), without perturbation:
 //! flows in turn by deficit, and where all is full the tail of the longest goes.
 
-use super::{flow_queue, Inside, Line, Queued, Verdicts};
-use dumbbell_model::queue;
+use super::{flow_queue, Discipline, Head, Inside, Line, Place, Queued, Verdicts};
+use dumbbell_model::{queue, Time};
 use std::collections::VecDeque;
 
 /// Queues that flows are divided over (`SFQ_DEFAULT_HASH_DIVISOR`).
@@ -30,41 +30,10 @@ pub(super) struct Sfq {
 }
 
 impl Sfq {
-    pub(super) fn new(spec: queue::Sfq) -> Self {
+    pub(super) fn new(spec: &queue::Sfq, _: &Place<'_>) -> Self {
         let mut slots = Vec::new();
         slots.resize_with(DIVISOR, Slot::default);
-        Self { spec, slots, turns: VecDeque::new(), changes: 0, packets: 0, bytes: 0 }
-    }
-
-    /// `sfq_enqueue`.
-    pub(super) fn enqueue(&mut self, queued: Queued, beside: usize, verdicts: &mut Verdicts) {
-        let number = flow_queue(&queued.packet, DIVISOR);
-        let length = self.slots[number].queue.packets.len();
-        if length == 0 && self.turns.len() >= self.spec.flows as usize {
-            return verdicts.overflow(&queued);
-        }
-        if length >= self.spec.depth_packets as usize {
-            if !self.spec.headdrop {
-                return verdicts.overflow(&queued);
-            }
-            if let Some(head) = self.slots[number].queue.pop() {
-                self.bytes -= u64::from(head.bytes);
-                self.bytes += u64::from(queued.bytes);
-                verdicts.overflow(&head);
-            }
-            return self.slots[number].queue.push(queued);
-        }
-        if length == 0 {
-            self.turns.push_back(number);
-            self.slots[number].allotment = i64::from(self.spec.quantum_bytes);
-        }
-        self.slots[number].queue.push(queued);
-        self.touch(number);
-        self.packets += 1;
-        self.bytes += u64::from(queued.bytes);
-        if (self.packets + beside) as u64 > self.spec.limit_packets {
-            self.shorten(verdicts);
-        }
+        Self { spec: *spec, slots, turns: VecDeque::new(), changes: 0, packets: 0, bytes: 0 }
     }
 
     fn touch(&mut self, number: usize) {
@@ -94,7 +63,7 @@ impl Sfq {
     }
 
     /// `sfq_dequeue`.
-    pub(super) fn dequeue(&mut self) -> Option<Queued> {
+    fn serve(&mut self) -> Option<Queued> {
         loop {
             let number = *self.turns.front()?;
             let slot = &mut self.slots[number];
@@ -115,25 +84,70 @@ impl Sfq {
             return Some(queued);
         }
     }
+}
 
-    pub(super) fn length(&self) -> (usize, u64) {
+impl Discipline for Sfq {
+    /// `sfq_enqueue`.
+    fn enqueue(
+        &mut self,
+        _: Time,
+        queued: Queued,
+        beside: Option<&Queued>,
+        verdicts: &mut Verdicts,
+    ) {
+        let beside = usize::from(beside.is_some());
+        let number = flow_queue(&queued.packet, DIVISOR);
+        let length = self.slots[number].queue.packets.len();
+        if length == 0 && self.turns.len() >= self.spec.flows as usize {
+            return verdicts.overflow(&queued);
+        }
+        if length >= self.spec.depth_packets as usize {
+            if !self.spec.headdrop {
+                return verdicts.overflow(&queued);
+            }
+            if let Some(head) = self.slots[number].queue.pop() {
+                self.bytes -= u64::from(head.bytes);
+                self.bytes += u64::from(queued.bytes);
+                verdicts.overflow(&head);
+            }
+            return self.slots[number].queue.push(queued);
+        }
+        if length == 0 {
+            self.turns.push_back(number);
+            self.slots[number].allotment = i64::from(self.spec.quantum_bytes);
+        }
+        self.slots[number].queue.push(queued);
+        self.touch(number);
+        self.packets += 1;
+        self.bytes += u64::from(queued.bytes);
+        if (self.packets + beside) as u64 > self.spec.limit_packets {
+            self.shorten(verdicts);
+        }
+    }
+
+    fn dequeue(&mut self, _: Time, _: &mut Verdicts) -> Head {
+        self.serve().into()
+    }
+
+    fn length(&self) -> (usize, u64) {
         (self.packets, self.bytes)
     }
 
-    pub(super) fn inside(&self) -> Inside {
+    fn inside(&self, _: Time) -> Inside {
         Inside { old_flows: Some(self.turns.len()), ..Inside::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::queued;
+    use super::super::test_packets::{place, queued};
     use super::*;
-    use dumbbell_model::Time;
 
     fn sfq(limit_packets: u64, depth_packets: u32) -> Sfq {
         let (flows, quantum_bytes) = (128, 1514);
-        Sfq::new(queue::Sfq { limit_packets, flows, depth_packets, quantum_bytes, headdrop: false })
+        let headdrop = false;
+        let spec = queue::Sfq { limit_packets, flows, depth_packets, quantum_bytes, headdrop };
+        Sfq::new(&spec, &place())
     }
 
     #[test]
@@ -145,11 +159,16 @@ mod tests {
             for (flow, size) in [(0, 1514), (1, 600), (2, 100)] {
                 let copies = if flow == 2 { 15 } else { 3 };
                 for _ in 0..copies {
-                    sfq.enqueue(queued(flow, number, size, Time::ZERO), 0, &mut verdicts);
+                    sfq.enqueue(
+                        Time::ZERO,
+                        queued(flow, number, size, Time::ZERO),
+                        None,
+                        &mut verdicts,
+                    );
                 }
             }
             for _ in 0..3 {
-                let Some(left) = sfq.dequeue() else { continue };
+                let Some(left) = sfq.serve() else { continue };
                 bytes[left.packet.flow as usize] += u64::from(left.bytes);
             }
         }
@@ -164,10 +183,10 @@ mod tests {
         let mut sfq = sfq(10, 127);
         let mut verdicts = Verdicts::default();
         for number in 0..8 {
-            sfq.enqueue(queued(0, number, 1000, Time::ZERO), 0, &mut verdicts);
+            sfq.enqueue(Time::ZERO, queued(0, number, 1000, Time::ZERO), None, &mut verdicts);
         }
         for number in 0..4 {
-            sfq.enqueue(queued(1, number, 1000, Time::ZERO), 0, &mut verdicts);
+            sfq.enqueue(Time::ZERO, queued(1, number, 1000, Time::ZERO), None, &mut verdicts);
         }
         let dropped: Vec<_> =
             verdicts.dropped.iter().map(|(packet, _)| (packet.flow, packet.id)).collect();

@@ -1,0 +1,174 @@
+//! Builders of the disciplines without classes, a discipline after the other: how `tc` is asked for
+//! one, and the layout of its `tc_…_xstats` (linux/pkt_sched.h), numbers of 32 bits in the machine's
+//! order.
+
+use crate::discipline::OnLinux;
+use crate::netlink::{known_word, long, word};
+use crate::qdisc::{micros, refuse};
+use crate::xstats::Own;
+use dumbbell_model::queue::{Codel, Fq, FqCodel, FqPie, HeadDrop, Pie, Red, Sfq};
+use dumbbell_model::tables::Int;
+use dumbbell_model::{ScenarioError, Span};
+
+/// A probability of 1 of PIE (`MAX_PROB`).
+const PIE_CERTAIN: f64 = (u64::MAX >> 8) as f64;
+
+/// A number of the statistics by its index.
+fn number(bytes: &[u8], index: usize) -> Int {
+    Int::from(known_word(bytes, 4 * index))
+}
+
+fn ecn(on: bool) -> &'static str {
+    if on {
+        "ecn"
+    } else {
+        "noecn"
+    }
+}
+
+fn times(target: Span, interval: Span) -> String {
+    format!("target {} interval {}", micros(target.as_ns()), micros(interval.as_ns()))
+}
+
+impl OnLinux for HeadDrop {
+    fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
+        Ok(format!("limit {}", self.limit_packets))
+    }
+}
+
+impl OnLinux for Red {
+    /// The bandwidth says how the average falls in idle times, which below a shaper are never noticed.
+    fn arguments(&self, field: &str) -> Result<String, ScenarioError> {
+        if self.adaptive {
+            // It sends the flag in TCA_RED_FLAGS alone; the kernel's timer is set by the other.
+            return refuse(field, "adaptive RED: tc does not make the kernel adapt");
+        }
+        let mut line = format!(
+            "limit {} min {} max {} avpkt {} burst {} probability {} bandwidth 10mbit",
+            self.limit_bytes,
+            self.min_bytes,
+            self.max_bytes,
+            self.average_packet_bytes,
+            self.burst_packets,
+            self.probability
+        );
+        for (wanted, name) in [(self.ecn, " ecn"), (self.harddrop, " harddrop")] {
+            if wanted {
+                line += name;
+            }
+        }
+        Ok(line)
+    }
+
+    fn own(bytes: &[u8], common: Own) -> Own {
+        Own { dropped_overflow: number(bytes, 1), marked: number(bytes, 3), ..common }
+    }
+}
+
+impl OnLinux for Codel {
+    fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
+        let times = times(self.target, self.interval);
+        Ok(format!("limit {} {times} {}", self.limit_packets, ecn(self.ecn)))
+    }
+
+    fn own(bytes: &[u8], common: Own) -> Own {
+        let until_ns = i64::from(word(bytes, 16) as i32) * 1000;
+        Own {
+            dropped_overflow: number(bytes, 5),
+            marked: number(bytes, 6),
+            codel: Some((word(bytes, 28) != 0, word(bytes, 4), until_ns)),
+            ..common
+        }
+    }
+}
+
+impl OnLinux for FqCodel {
+    fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
+        let Self { limit_packets, flows, quantum_bytes, .. } = self;
+        let (times, ecn) = (times(self.target, self.interval), ecn(self.ecn));
+        Ok(format!("limit {limit_packets} flows {flows} quantum {quantum_bytes} {times} {ecn}"))
+    }
+
+    /// Behind the kind of statistics.
+    fn own(bytes: &[u8], common: Own) -> Own {
+        Own {
+            dropped_overflow: number(bytes, 2),
+            marked: number(bytes, 3),
+            new_flows: number(bytes, 5),
+            old_flows: number(bytes, 6),
+            ..common
+        }
+    }
+}
+
+/// Arguments of PIE and of every PIE of FQ-PIE.
+fn pie_arguments(pie: &Pie) -> String {
+    let bytemode = if pie.bytemode { "bytemode" } else { "nobytemode" };
+    format!(
+        "target {} tupdate {} alpha {} beta {} {} {bytemode}",
+        micros(pie.target.as_ns()),
+        micros(pie.tupdate.as_ns()),
+        pie.alpha,
+        pie.beta,
+        ecn(pie.ecn)
+    )
+}
+
+impl OnLinux for Pie {
+    fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
+        Ok(format!("limit {} {}", self.limit_packets, pie_arguments(self)))
+    }
+
+    fn own(bytes: &[u8], common: Own) -> Own {
+        Own {
+            dropped_overflow: number(bytes, 7),
+            marked: number(bytes, 9),
+            probability: (long(bytes, 0) as f64 / PIE_CERTAIN).into(),
+            ..common
+        }
+    }
+}
+
+impl OnLinux for FqPie {
+    fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
+        Ok(format!(
+            "limit {} flows {} quantum {} ecn_prob {} {}",
+            self.pie.limit_packets,
+            self.flows,
+            self.quantum_bytes,
+            self.ecn_prob_percent,
+            pie_arguments(&self.pie)
+        ))
+    }
+
+    fn own(bytes: &[u8], common: Own) -> Own {
+        Own {
+            dropped_overflow: number(bytes, 2),
+            marked: number(bytes, 4),
+            new_flows: number(bytes, 6),
+            old_flows: number(bytes, 7),
+            ..common
+        }
+    }
+}
+
+impl OnLinux for Sfq {
+    fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
+        let Self { limit_packets, flows, depth_packets, quantum_bytes, headdrop } = self;
+        let headdrop = if *headdrop { " headdrop" } else { "" };
+        Ok(format!(
+            "limit {limit_packets} flows {flows} depth {depth_packets} divisor 1024 \
+             quantum {quantum_bytes} perturb 0{headdrop}"
+        ))
+    }
+}
+
+impl OnLinux for Fq {
+    fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
+        let Self { limit_packets, flow_limit_packets, quantum_bytes, initial_quantum_bytes } = self;
+        Ok(format!(
+            "limit {limit_packets} flow_limit {flow_limit_packets} quantum {quantum_bytes} \
+             initial_quantum {initial_quantum_bytes}"
+        ))
+    }
+}

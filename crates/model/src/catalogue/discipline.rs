@@ -1,0 +1,355 @@
+//! Queue disciplines. A new one is an entry here, a file of the same name in `crates/sim/src/qdisc`
+//! and a builder in `crates/guest/src/discipline.rs`.
+
+use super::parameter::{bytes, flag, packets, quantum, share, time, whole, Parameter, Value};
+use super::InLinux;
+use crate::units::Span;
+use serde::{Deserialize, Serialize};
+
+/// Calls a macro with `Variant module { entry };` or `Variant module { entry } { parameters };` for
+/// every discipline with a file of its own in `crates/sim/src/qdisc`. The order is that of pages and
+/// messages, and part of no result.
+///
+/// A parameter is `field "field of the scenario": Type = how it is written, its default`. The struct
+/// of the parameters is made from this list. Where there is none, `queue.rs` has the struct.
+#[macro_export]
+macro_rules! for_disciplines {
+    ($call:ident) => {
+        $call! {
+            HeadDrop head_drop {
+                name: "pfifo_head_drop",
+                title: "FIFO, head drop",
+                linux: in_linux("pfifo_head_drop", "NET_SCH_FIFO", "2.6.34"),
+                source: "Linux's sch_fifo.c",
+                about: "First in, first out; a full queue drops its head.",
+            } {
+                /// Longest queue.
+                limit_packets "limit_packets": u64 = packets("limit", 1000);
+            };
+            Red red {
+                name: "red",
+                title: "RED",
+                linux: in_linux("red", "NET_SCH_RED", "2.2"),
+                source: "Floyd and Jacobson 1993; Floyd et al. 2001; Linux's sch_red.c",
+                about: "Signals by chance, the more often the longer the average queue.",
+            } {
+                /// Longest queue.
+                limit_bytes "limit_bytes": u64 = bytes("limit", 400_000);
+                /// Average queue from which on packets are signalled.
+                min_bytes "min_bytes": u64 = bytes("min", 0).derived("a third of `max`");
+                /// Average queue from which on all packets are signalled.
+                max_bytes "max_bytes": u64 = bytes("max", 0).derived("3 `min`, or a quarter of `limit`");
+                /// Length of a packet for the weight of the average.
+                average_packet_bytes "average_packet_bytes": u64 = bytes("avpkt", 1000);
+                /// Burst that does not raise the average from 0 to `min`; it sets the weight.
+                burst_packets "burst_packets": u64 =
+                    whole("burst", 1, 65_536, 0).derived("(2 `min` + `max`) / (3 `avpkt`)");
+                /// Probability of a signal where the average reaches `max`.
+                probability "probability": f64 = share("probability", 0.02);
+                /// Mark packets of ECN-capable flows (RFC 3168).
+                ecn "ecn": bool = flag("ecn", false);
+                /// Above `max`, drop also packets that could be marked.
+                harddrop "harddrop": bool = flag("harddrop", false);
+                /// Change the probability to hold the average between both bounds. Not on the kernel's
+                /// engines: `tc` does not make the kernel adapt.
+                adaptive "adaptive": bool = flag("adaptive", false);
+            };
+            Codel codel {
+                name: "codel",
+                title: "CoDel",
+                linux: in_linux("codel", "NET_SCH_CODEL", "3.5"),
+                source: "RFC 8289; Linux's sch_codel.c",
+                about: "Signals while packets have waited longer than a target for an interval.",
+            } {
+                /// Longest queue.
+                limit_packets "limit_packets": u64 = packets("limit", 1000);
+                /// Acceptable time in the queue.
+                target "target_ns": Span = time("target", 0, 5_000_000);
+                /// Time for which the target may be exceeded.
+                interval "interval_ns": Span = time("interval", 1, 100_000_000);
+                /// Mark packets of ECN-capable flows (RFC 3168).
+                ecn "ecn": bool = flag("ecn", false);
+            };
+            FqCodel fq_codel {
+                name: "fq_codel",
+                title: "FQ-CoDel",
+                linux: in_linux("fq_codel", "NET_SCH_FQ_CODEL", "3.5"),
+                source: "RFC 8290; Linux's sch_fq_codel.c",
+                about: "A queue with CoDel for each flow, served in turn, new flows first.",
+            } {
+                /// Longest queue, all flows together.
+                limit_packets "limit_packets": u64 = packets("limit", 10_240);
+                /// Number of queues.
+                flows "flows": u32 = whole("flows", 1, 65_536, 1024);
+                /// Bytes that a flow may send in its turn.
+                quantum_bytes "quantum_bytes": u32 = quantum("quantum", 1514);
+                /// Acceptable time in the queue.
+                target "target_ns": Span = time("target", 0, 5_000_000);
+                /// Time for which the target may be exceeded.
+                interval "interval_ns": Span = time("interval", 1, 100_000_000);
+                /// Mark packets of ECN-capable flows (RFC 3168).
+                ecn "ecn": bool = flag("ecn", true);
+            };
+            Pie pie {
+                name: "pie",
+                title: "PIE",
+                linux: in_linux("pie", "NET_SCH_PIE", "3.14"),
+                source: "RFC 8033; Linux's sch_pie.c",
+                about: "Signals by chance, with a probability controlled by delay and its change.",
+            } {
+                /// Longest queue.
+                limit_packets "limit_packets": u64 = packets("limit", 1000);
+                /// Delay that is aimed at.
+                target "target_ns": Span = time("target", 1, 15_000_000);
+                /// Time between updates of the probability.
+                tupdate "tupdate_ns": Span = time("tupdate", 1_000_000, 15_000_000);
+                /// Weight of the delay's distance from the target, in sixteenths per second.
+                alpha "alpha": u32 = whole("alpha", 0, 32, 2);
+                /// Weight of the delay's change, in sixteenths per second.
+                beta "beta": u32 = whole("beta", 0, 32, 20);
+                /// Mark packets of ECN-capable flows while the probability is at most a tenth.
+                ecn "ecn": bool = flag("ecn", false);
+                /// Drop short packets more rarely.
+                bytemode "bytemode": bool = flag("bytemode", false);
+            };
+            FqPie fq_pie {
+                name: "fq_pie",
+                title: "FQ-PIE",
+                linux: in_linux("fq_pie", "NET_SCH_FQ_PIE", "5.6"),
+                source: "RFC 8033, RFC 8290; Linux's sch_fq_pie.c",
+                about: "A queue with PIE for each flow, served in turn, new flows first.",
+            };
+            Sfq sfq {
+                name: "sfq",
+                title: "SFQ",
+                linux: in_linux("sfq", "NET_SCH_SFQ", "2.2"),
+                source: "McKenney 1990; Linux's sch_sfq.c",
+                about: "A queue for each flow, served in turn, without perturbation.",
+            } {
+                /// Longest queue, all flows together.
+                limit_packets "limit_packets": u64 = packets("limit", 127);
+                /// Flows that may wait at once.
+                flows "flows": u32 = whole("flows", 1, 65_536, 128);
+                /// Longest queue of a flow, packets.
+                depth_packets "depth_packets": u32 = whole("depth", 1, 127, 127);
+                /// Bytes that a flow may send in its turn.
+                quantum_bytes "quantum_bytes": u32 = quantum("quantum", 1514);
+                /// A flow at its depth loses its head, not the packet that arrives.
+                headdrop "headdrop": bool = flag("headdrop", false);
+            };
+            Fq fq {
+                name: "fq",
+                title: "fq",
+                linux: in_linux("fq", "NET_SCH_FQ", "3.12"),
+                source: "Linux's sch_fq.c",
+                about: "A queue for each flow, served in turn; forwarded packets are not paced.",
+            } {
+                /// Longest queue, all flows together.
+                limit_packets "limit_packets": u64 = packets("limit", 10_000);
+                /// Longest queue of a flow.
+                flow_limit_packets "flow_limit_packets": u64 = packets("flow_limit", 100);
+                /// Bytes that a flow may send in its turn.
+                quantum_bytes "quantum_bytes": u32 = quantum("quantum", 3028);
+                /// Bytes that a flow may send in its first turn.
+                initial_quantum_bytes "initial_quantum_bytes": u32 = quantum("initial_quantum", 15_140);
+            };
+            Prio prio {
+                name: "prio",
+                title: "Priority bands",
+                linux: in_linux("prio", "NET_SCH_PRIO", "2.2"),
+                source: "Linux's sch_prio.c",
+                about: "Bands by codepoint; the first that is not empty is served.",
+            };
+            Drr drr {
+                name: "drr",
+                title: "DRR",
+                linux: in_linux("drr", "NET_SCH_DRR", "2.6.29"),
+                source: "Shreedhar and Varghese 1995; Linux's sch_drr.c",
+                about: "Classes by codepoint, served in turn by their quanta.",
+            };
+            Htb htb {
+                name: "htb",
+                title: "HTB",
+                linux: in_linux("htb", "NET_SCH_HTB", "2.4.20"),
+                source: "Linux's sch_htb.c",
+                about: "Token buckets: classes by codepoint share a rate and borrow from each other.",
+            };
+        }
+    };
+}
+
+/// A queue discipline, described.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// Name in experiment files; in results that of [`InLinux`] if there is one.
+    pub name: &'static str,
+    /// Name in the scenario.
+    pub key: &'static str,
+    /// Name of its type, and with `Spec` that of its definition in the schema.
+    pub variant: &'static str,
+    /// Name on pages.
+    pub title: &'static str,
+    /// How Linux knows it; `None`: no kernel has it, for the reason in `not_in_linux`.
+    pub linux: Option<InLinux>,
+    /// Why no kernel has it; empty where one has.
+    pub not_in_linux: &'static str,
+    /// RFC, paper, file of the Linux kernel.
+    pub source: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+    /// In the order of pages. Of disciplines with classes: none; their fields are written by hand.
+    pub parameters: &'static [Parameter],
+}
+
+/// A discipline's parameters and their values.
+pub trait Parameters {
+    /// In the order of pages.
+    const PARAMETERS: &'static [Parameter] = &[];
+
+    /// Values in the order of [`Self::PARAMETERS`].
+    fn values(&self) -> Vec<Value> {
+        Vec::new()
+    }
+}
+
+const PLAIN: Entry = Entry {
+    name: "",
+    key: "",
+    variant: "",
+    title: "",
+    linux: None,
+    not_in_linux: "",
+    source: "",
+    about: "",
+    parameters: &[],
+};
+
+const fn in_linux(
+    name: &'static str,
+    option: &'static str,
+    since: &'static str,
+) -> Option<InLinux> {
+    Some(InLinux { name, option, since })
+}
+
+/// The queues that have no file of their own: both are `drop_tail` in a scenario.
+const FIFOS: [Entry; 2] = [
+    Entry {
+        name: "pfifo",
+        key: "drop_tail",
+        variant: "Pfifo",
+        title: "FIFO",
+        linux: in_linux("pfifo", "NET_SCH_FIFO", "2.2"),
+        source: "Linux's sch_fifo.c",
+        about: "First in, first out; a packet that does not fit is dropped.",
+        parameters: &[Parameter {
+            field: "limit_packets",
+            about: "Longest queue.",
+            ..packets("limit", 1000)
+        }],
+        ..PLAIN
+    },
+    Entry {
+        name: "bfifo",
+        key: "drop_tail",
+        variant: "Bfifo",
+        title: "FIFO, limit in bytes",
+        linux: in_linux("bfifo", "NET_SCH_FIFO", "2.2"),
+        source: "Linux's sch_fifo.c",
+        about: "First in, first out; a packet that does not fit is dropped.",
+        parameters: &[Parameter {
+            field: "limit_bytes",
+            about: "Longest queue, bytes of frames.",
+            ..bytes("limit", 1_514_000)
+        }],
+        ..PLAIN
+    },
+];
+
+macro_rules! define {
+    ($($variant:ident $module:ident { $($entry:tt)+ } $({ $($parameters:tt)+ })?;)+) => {
+        $($(parameters! { $variant $module $($parameters)+ })?)+
+
+        /// Those with a file of their own, in the order of [`for_disciplines`].
+        const OWN: &[Entry] = &[$(Entry {
+            key: stringify!($module),
+            variant: stringify!($variant),
+            parameters: <crate::queue::$variant as Parameters>::PARAMETERS,
+            $($entry)+
+            ..PLAIN
+        },)+];
+
+        /// How many have no file of their own.
+        const FIRST: usize = FIFOS.len();
+
+        /// All of them.
+        pub const ENTRIES: [Entry; FIRST + OWN.len()] = {
+            let mut all = [PLAIN; FIRST + OWN.len()];
+            let mut i = 0;
+            while i < all.len() {
+                all[i] = if i < FIRST { FIFOS[i] } else { OWN[i - FIRST] };
+                i += 1;
+            }
+            all
+        };
+    };
+}
+
+macro_rules! parameters {
+    ($variant:ident $module:ident
+     $($(#[doc = $about:literal])+ $name:ident $field:literal: $type:ty = $value:expr;)+) => {
+        #[doc = concat!("Parameters of `", stringify!($module), "`; see [`Entry`].")]
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $variant {
+            $(
+                $(#[doc = $about])+
+                #[serde(rename = $field)]
+                pub $name: $type,
+            )+
+        }
+
+        impl Parameters for $variant {
+            const PARAMETERS: &'static [Parameter] = &[$(Parameter {
+                field: $field,
+                about: concat!($($about),+).trim_ascii(),
+                ..$value
+            },)+];
+
+            fn values(&self) -> Vec<Value> {
+                vec![$(Value::from(self.$name),)+]
+            }
+        }
+    };
+}
+for_disciplines!(define);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_say_what_pages_need() {
+        for entry in ENTRIES {
+            assert!(!entry.title.is_empty() && entry.about.ends_with('.'), "{}", entry.name);
+            assert!(!entry.source.is_empty(), "{}", entry.name);
+            assert_eq!(entry.linux.is_none(), !entry.not_in_linux.is_empty(), "{}", entry.name);
+            for one in entry.parameters {
+                let about = one.about;
+                assert!(about.ends_with('.') && !about.contains("  "), "{}: {about}", entry.name);
+                assert!(one.least <= one.most, "{}.{}", entry.name, one.name);
+            }
+        }
+    }
+
+    #[test]
+    fn defaults_lie_in_their_ranges() {
+        for entry in ENTRIES {
+            for one in entry.parameters {
+                if let super::super::parameter::Default::Given(value) = one.default {
+                    assert_eq!(one.check("at", value, 1514), Ok(()), "{}", entry.name);
+                }
+            }
+        }
+    }
+}

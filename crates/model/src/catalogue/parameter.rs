@@ -1,0 +1,202 @@
+//! Parameters of what the catalogue describes: name, unit, range, default.
+
+use crate::units::Span;
+use crate::validate::{error, ScenarioError};
+use serde::{Serialize, Serializer};
+
+/// Unit of a parameter, which also says how it is written in experiment files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Packets.
+    Packets,
+    /// Bytes.
+    Bytes,
+    /// Bytes that a flow may send in its turn: at least the longest frame, or most turns send nothing
+    /// and rounds cost more than packets (Shreedhar and Varghese 1995 §3).
+    Quantum,
+    /// Nanoseconds.
+    Time,
+    /// A share of 1.
+    Share,
+    /// A plain whole number.
+    Number,
+    /// True or false.
+    Flag,
+}
+
+/// Value of a parameter, in the base unit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// Packets, bytes, nanoseconds or a plain number.
+    Whole(u64),
+    /// A share of 1.
+    Share(f64),
+    /// True or false.
+    Flag(bool),
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Self::Whole(value)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(value: u32) -> Self {
+        Self::Whole(value.into())
+    }
+}
+
+impl From<Span> for Value {
+    fn from(value: Span) -> Self {
+        Self::Whole(value.as_ns())
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Share(value)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Flag(value)
+    }
+}
+
+/// Value of a parameter that is not written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Default {
+    /// This one.
+    Given(Value),
+    /// It follows from others, by this rule (in Markdown).
+    Derived(&'static str),
+}
+
+impl Serialize for Default {
+    /// A value, or `null`; [`Parameter`] has the rule beside it.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Given(value) => value.serialize(serializer),
+            Self::Derived(rule) => serializer.collect_map([("rule", rule)]),
+        }
+    }
+}
+
+/// A parameter, described.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Parameter {
+    /// Name in experiment files and in `tc`.
+    pub name: &'static str,
+    /// Name in the scenario, below that of the entry: `limit_packets`, `pie.limit_packets`.
+    pub field: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    /// Least value, in the base unit.
+    pub least: u64,
+    /// Greatest value.
+    pub most: u64,
+    /// Where it is not written.
+    pub default: Default,
+    /// One sentence.
+    pub about: &'static str,
+}
+
+/// Times of disciplines, at most: some of them are compared modulo 2^32 ticks.
+const TIME_MAX_NS: u64 = 60_000_000_000;
+const QUANTUM_MAX_BYTES: u64 = 1 << 20;
+/// No upper end.
+const ANY: u64 = u64::MAX;
+
+const fn parameter(
+    name: &'static str,
+    unit: Unit,
+    (least, most): (u64, u64),
+    default: Value,
+) -> Parameter {
+    let default = Default::Given(default);
+    Parameter { name, field: "", unit, least, most, default, about: "" }
+}
+
+/// Packets, at least one.
+pub const fn packets(name: &'static str, default: u64) -> Parameter {
+    parameter(name, Unit::Packets, (1, ANY), Value::Whole(default))
+}
+
+/// Bytes, at least one.
+pub const fn bytes(name: &'static str, default: u64) -> Parameter {
+    parameter(name, Unit::Bytes, (1, ANY), Value::Whole(default))
+}
+
+/// Bytes that a flow may send in its turn.
+pub const fn quantum(name: &'static str, default: u64) -> Parameter {
+    parameter(name, Unit::Quantum, (1, QUANTUM_MAX_BYTES), Value::Whole(default))
+}
+
+/// A time of at least `least_ns`.
+pub const fn time(name: &'static str, least_ns: u64, default_ns: u64) -> Parameter {
+    parameter(name, Unit::Time, (least_ns, TIME_MAX_NS), Value::Whole(default_ns))
+}
+
+/// A whole number in a range, both ends included.
+pub const fn whole(name: &'static str, least: u64, most: u64, default: u64) -> Parameter {
+    parameter(name, Unit::Number, (least, most), Value::Whole(default))
+}
+
+/// A share of 1.
+pub const fn share(name: &'static str, default: f64) -> Parameter {
+    parameter(name, Unit::Share, (0, 1), Value::Share(default))
+}
+
+/// True or false.
+pub const fn flag(name: &'static str, default: bool) -> Parameter {
+    parameter(name, Unit::Flag, (0, 1), Value::Flag(default))
+}
+
+impl Parameter {
+    /// Returns the parameter with a default that follows from other parameters.
+    pub const fn derived(self, rule: &'static str) -> Self {
+        Self { default: Default::Derived(rule), ..self }
+    }
+
+    /// Returns the parameter with its place in the scenario and its sentence.
+    pub const fn at(self, field: &'static str, about: &'static str) -> Self {
+        Self { field, about, ..self }
+    }
+
+    /// Checks that a value lies in the range.
+    ///
+    /// `frame_bytes`: of the longest packet.
+    ///
+    /// # Errors
+    /// Names the field below `at`, the value and what is allowed.
+    pub fn check(&self, at: &str, value: Value, frame_bytes: u64) -> Result<(), ScenarioError> {
+        let path = || format!("{at}.{}", self.field);
+        match value {
+            Value::Flag(_) => Ok(()),
+            Value::Share(share) if (0.0..=1.0).contains(&share) => Ok(()),
+            Value::Share(share) => error(path(), format!("{share}; it must be 0 to 1")),
+            Value::Whole(bytes) if self.unit == Unit::Quantum && bytes < frame_bytes => {
+                let frame = format!("the longest frame ({frame_bytes} bytes: MTU and 14)");
+                error(path(), format!("{bytes}; below {frame}"))
+            }
+            Value::Whole(0) if self.least == 1 => error(path(), "must be above 0"),
+            Value::Whole(number) if (self.least..=self.most).contains(&number) => Ok(()),
+            Value::Whole(number) => {
+                let [found, least, most] = [number, self.least, self.most].map(|n| self.shown(n));
+                error(path(), format!("{found} is not within {least} to {most}"))
+            }
+        }
+    }
+
+    /// A value with its unit.
+    fn shown(&self, number: u64) -> String {
+        match self.unit {
+            Unit::Time => format!("{} ms", number as f64 / 1e6),
+            _ => number.to_string(),
+        }
+    }
+}
