@@ -75,5 +75,5 @@ def test_the_page_of_a_capture_opens_without_a_word_in_the_console(tmp_path: Pat
     # Rate, time and sequence, round trips, bytes in flight.
     assert len(re.findall(r"<canvas", dom)) == 4
     assert len(re.findall(r'<tr class="chosen"', dom)) == 1
-    for words in ("sent again: fast", "SACK block", "10.0.0.1:20001", "again: fast"):
+    for words in ("retransmission: fast", "SACK block", "10.0.0.1:20001", "retransmission: fast"):
         assert words in dom

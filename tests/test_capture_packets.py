@@ -33,7 +33,7 @@ def test_packets_are_printed_with_what_each_was(file: Path) -> None:
     assert done.exit_code == 0, done.output
     table = pl.read_csv(io.StringIO(done.stdout))
     whole = packets(file)
-    for name in ("frame", "payload_bytes", "what", "needless"):
+    for name in ("frame", "payload_bytes", "what", "spurious"):
         theirs = [None if one == "" else one for one in whole[name]]
         assert table[name].to_list() == theirs, name
     last = table.row(-1, named=True)

@@ -49,7 +49,7 @@ def test_requests_round_trips_and_acknowledgements(tmp_path: Path) -> None:
     # 6 + 3 × 2 ACKs of one segment, 3 × 2 + 5 of two; from the beginning 6, 2 and none one by one.
     acks = [client[f"acks_of_{n}"] for n in ("one_segment", "two_segments", "more_segments")]
     assert (client["by"], acks, client["segments_one_by_one"]) == ("client", [12, 11, 0], 8)
-    assert client["streams"] == {"each": 1, "mixed": 1, "every second": 1}
+    assert client["streams"] == {"every segment": 1, "mixed": 1, "every 2nd segment": 1}
     # Each request is acknowledged by the response.
     assert (server["by"], server["acks_of_one_segment"]) == ("server", 5)
 

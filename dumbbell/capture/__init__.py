@@ -138,7 +138,7 @@ def packets(
         `payload_bytes`, `ack_bytes` (position in the other stream), `window_bytes`,
         `sack_ranges_bytes`, `in_flight_bytes` (of its own stream with data, else of the one that it
         acknowledges), `what` (new, reordered, retransmitted, copy, keep-alive; empty without data),
-        `evidence`, `kind` (of a retransmission: fast, time-out, tail loss probe), `needless`; and
+        `evidence`, `kind` (of a retransmission: fast, time-out, tail loss probe), `spurious`; and
         `packets_of_connections`: how many there are of each.
 
     Raises:

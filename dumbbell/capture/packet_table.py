@@ -60,7 +60,7 @@ def packet_table(found: dict[str, Any], connections: Sequence[int]) -> pl.DataFr
         "in_flight_bytes": columns["in_flight_bytes"],
         "what": [one or None for one in columns["what"]],
         **{key: columns[key] for key in ("kind", "evidence")},
-        "needless": columns["needless"],
+        "spurious": columns["spurious"],
     }
     return pl.DataFrame(table, schema=_SCHEMA)
 
@@ -81,7 +81,7 @@ _SCHEMA: dict[str, Any] = {
     "what": pl.String,
     "kind": pl.String,
     "evidence": pl.String,
-    "needless": pl.Boolean,
+    "spurious": pl.Boolean,
 }
 
 

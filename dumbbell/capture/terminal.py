@@ -227,6 +227,13 @@ def _share(part: int, whole: int) -> str:
     return f"{part / whole:.1%}" if whole else "–"
 
 
+#: Columns of the table of TCP data, in packets but for the first.
+_LOSS = (
+    *("bytes", "retrans-\nmitted", "fast", "RTO", "TLP"),
+    *("spuri-\nous", "reor-\ndered", "dupli-\ncates"),
+)
+
+
 def _connections(rows: list[dict[str, Any]]) -> list[Table]:
     """What happened to the data of the largest connections, a row per direction."""
     mine = [row for row in rows if row["data_packets"]]
@@ -244,15 +251,15 @@ def _connections(rows: list[dict[str, Any]]) -> list[Table]:
     for table in (loss, timing):
         table.add_column("#", justify="right", no_wrap=True)
     loss.add_column("from > to", min_width=16, overflow="fold")
-    for heading in ("bytes", "again", "fast", "RTO", "TLP", "vain", "late", "copies"):
+    for heading in _LOSS:
         loss.add_column(heading, justify="right", no_wrap=True)
-    loss.caption = "vain: proved needless; late: overtaken on the way, not sent again"
+    loss.caption = "RTO, TLP: retransmitted by them; duplicates: frames captured twice"
     loss.caption_justify = "left"
     for heading in ("handshake", "RTT min", "mean", "max", "in flight", "ACKs", "SACK"):
         timing.add_column(heading, justify="right", no_wrap=True)
     behaviour = Table(title=f"TCP ends{rest}", title_justify="left", box=box.SIMPLE_HEAD)
     behaviour.add_column("#", justify="right")
-    for heading in ("acknowledges", "slow start ended by", "closed"):
+    for heading in ("delayed ACKs", "slow start ended by", "closed"):
         behaviour.add_column(heading)
     for row in mine[:SHOWN]:
         at = f" @{row['interface']}" if many else ""

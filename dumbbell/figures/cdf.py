@@ -1,4 +1,4 @@
-"""How long round trips take under load: their distribution."""
+"""CDF of the RTT under load."""
 
 from __future__ import annotations
 

@@ -320,5 +320,5 @@ def _description(arrows: list[_Arrow]) -> str:
     sacks = sum(bool(a.row["sack_ranges_bytes"]) for a in arrows)
     return (
         f"Packets between two hosts as arrows in time: {len(numbers)} from the source arrive, "
-        f"{late} of them overtaken on the way; {sacks} ACKs carry SACK blocks."
+        f"{late} of them reordered; {sacks} ACKs carry SACK blocks."
     )

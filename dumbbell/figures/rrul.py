@@ -1,4 +1,4 @@
-"""A run under load over time, as Flent draws RRUL: goodput up and down, round trips, queues."""
+"""A run under load over time, as Flent draws RRUL: goodput up and down, RTT, queues."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rrul(
     repeat: int | None = None,
     title: str | None = None,
 ) -> Figure:
-    """One run: goodput of each direction together, round trips of each probe, packets waiting.
+    """One run: goodput of each direction together, RTT of each probe, queue length.
 
     Raises `ValueError` where samples or probes are missing, or factors stay open.
     """
@@ -47,7 +47,7 @@ def rrul(
         if pipe in crowded:
             points.append(("Queue (packets)", pipe, at / 1e9, float(queued)))
     heading = title or "A run under load over time"
-    text = "Goodput of both directions, round trips and packets waiting, over time."
+    text = "Goodput of both directions, RTT and queue length over time."
     return panels(heading, text, points)
 
 

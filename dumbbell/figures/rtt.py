@@ -22,7 +22,7 @@ def rtt(
     flow: str | None = None,
     **options: Unpack[LineOptions],
 ) -> Figure:
-    """Mean RTT in ms against a factor, with the round trip without queues as a dashed line."""
+    """Mean RTT in ms against a factor, with the RTT without queues as a dashed line."""
     if "extras" not in options:
         shown = choose(results, METRICS["rtt_mean_ms"], x=x, by=by, where=where or {}, flow=flow)
         lines = _base_rtts(results, shown.x, shown.x_levels, dict(where or {}))

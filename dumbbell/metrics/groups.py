@@ -95,7 +95,7 @@ RETRANSMITTED = Metric(
     unit="%",
     formula="100 · Σ tap_retransmissions / Σ tap_data_packets over the TCP flows of the group "
     "that the tap saw",
-    place="the flows' tap; what was lost before it and is sent again counts",
+    place="the flows' tap; retransmissions of what was lost before it count",
     window="the whole run",
     source="as retransmissions_at_tap",
     computed=lambda tables: _of_group(

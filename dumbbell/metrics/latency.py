@@ -115,7 +115,7 @@ VARIATION = _latency(
 
 PROBE_LOSS = Metric(
     name="probe_loss_ratio",
-    label="Loss of probes",
+    label="Probe loss",
     unit="share",
     formula="probes that never came back / probes sent, without those of the last second of load",
     place=_PLACE,
@@ -140,7 +140,7 @@ def _measure_rpm(tables: Tables) -> pl.DataFrame:
 
 RPM = Metric(
     name="rpm",
-    label="Round trips per minute",
+    label="Round trips per minute (RPM)",
     unit="1/min",
     formula="60 000 / mean over the flows that ping of their latency_ms",
     place="the host that asks",
@@ -207,7 +207,7 @@ _VOICE_RULE = (
 )
 VOICE_R = Metric(
     name="voice_r",
-    label="Rating of speech (R)",
+    label="E-model rating (R)",
     unit="",
     formula="E-model's R from mouth-to-ear delay and loss; " + _VOICE_RULE,
     place="the host that listens",
@@ -219,7 +219,7 @@ VOICE_R = Metric(
 )
 VOICE_MOS = Metric(
     name="voice_mos",
-    label="Opinion of speech (MOS)",
+    label="Mean opinion score (MOS)",
     unit="",
     formula="mean opinion score of voice_r",
     place="the host that listens",

@@ -38,7 +38,7 @@ def load_windows(tables: Tables) -> pl.DataFrame:
 
 
 def _direction(tables: Tables, end: str) -> pl.DataFrame:
-    """Goodput of the TCP flows that have a host which asks for round trips at this end."""
+    """Goodput of the TCP flows with a host that sends probes at this end."""
     clients = (
         tables.flows.filter(pl.col("kind") == "ping")
         .select("run", pl.col("from_host").alias(end))
@@ -112,7 +112,7 @@ UPLOAD = Metric(
     name="upload_mbps",
     label="Upload",
     unit="Mbit/s",
-    formula="Σ over TCP flows from a host that asks for round trips: 8 · delivered_bytes / time",
+    formula="Σ over TCP flows from a host that sends probes: 8 · delivered_bytes / time",
     place="the receiving applications",
     window=WORDS,
     source="Flent's TCP upload sum (Høiland-Jørgensen et al. 2017)",
@@ -124,7 +124,7 @@ DOWNLOAD = Metric(
     name="download_mbps",
     label="Download",
     unit="Mbit/s",
-    formula="Σ over TCP flows to a host that asks for round trips: 8 · delivered_bytes / time",
+    formula="Σ over TCP flows to a host that sends probes: 8 · delivered_bytes / time",
     place="the receiving applications",
     window=WORDS,
     source="Flent's TCP download sum (Høiland-Jørgensen et al. 2017)",

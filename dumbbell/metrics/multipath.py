@@ -21,7 +21,7 @@ def _measure_pipe_rate(tables: Tables) -> pl.DataFrame:
 
 PIPE_RATE = Metric(
     name="pipe_ip_kbytes_per_s",
-    label="Carried by a pipe",
+    label="Throughput of a pipe",
     unit="kB/s",
     formula="(left_bytes − 14 · left_packets) / 1000 / span: IP packets that arrived at the next "
     "node, every copy counted",
@@ -36,8 +36,8 @@ FLOW_LOSS = Metric(
     name="flow_loss_ratio",
     label="Drops per packet of a flow",
     unit="",
-    formula="dropped_packets / sent_packets; both directions and copies made on the way are in the "
-    "numerator, so it may exceed 1",
+    formula="dropped_packets / sent_packets; both directions and "
+    "duplicates made on the path are in the numerator, so it may exceed 1",
     place="all pipes on the flow's way",
     window="the whole run",
     source="study 3: (sent − received) / sent; RFC 7680",
@@ -58,19 +58,19 @@ def _share_of_carried(column: str) -> pl.Expr:
 
 DUPLICATES = Metric(
     name="duplicate_share",
-    label="Copies among what arrived",
+    label="Duplicate bytes",
     unit="share",
     formula="duplicate_bytes / carried_bytes of a connection",
     place="the receiving end of a Multipath TCP connection",
     window="the whole run",
-    source="RFC 8684 §3.3: data sequence numbers tell copies",
+    source="RFC 8684 §3.3: data sequence numbers identify duplicates",
     computed=lambda tables: _measure_connections(tables, _share_of_carried("duplicate_bytes")),
     bounds=(0.0, 1.0),
 )
 
 BLOCKED = Metric(
     name="blocked_ms",
-    label="Time with data waiting for other subflows",
+    label="Time blocked by head-of-line blocking",
     unit="ms",
     formula="blocked_ns / 10⁶ of a connection",
     place="the receiving end of a Multipath TCP connection",

@@ -26,8 +26,8 @@ AT_TAP = Metric(
     label="Retransmissions at the tap",
     unit="packets",
     formula="packets with payload at the tap that the sender had sent before, as the analysis of "
-    "captures tells them from reordering and copies (docs/captures.md)",
-    place="the flow's tap; what was lost before it and is sent again counts",
+    "captures tells them from reordered and duplicate frames (docs/captures.md)",
+    place="the flow's tap; retransmissions of what was lost before it count",
     window=_RUN,
     source="RFC 4898 tcpEStatsPerfSegsRetrans, inferred at a tap",
     computed=per_flow(known("tap_retransmissions"), TCP),
@@ -37,7 +37,7 @@ TOTAL = _count(
     "retransmissions",
     "Retransmissions",
     "retransmitted_packets",
-    "segments sent again by the sender (Linux tcpi_total_retrans)",
+    "segments retransmitted by the sender (Linux tcpi_total_retrans)",
     "Linux tcp_info; RFC 4898 tcpEStatsPerfSegsRetrans",
 )
 

@@ -64,7 +64,7 @@ SRTT_MEAN = Metric(
 
 PING_RTT = Metric(
     name="ping_rtt_ms",
-    label="Mean round trip of ping",
+    label="Mean RTT of ping",
     unit="ms",
     formula="mean (t_reply − t_request) over answered requests",
     place="the host that pings",

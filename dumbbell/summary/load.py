@@ -15,10 +15,10 @@ from dumbbell.metrics.statistics import interval
 COLUMNS: dict[str, tuple[str, str, str]] = {
     "upload_mbps": ("up\nMbit/s", "upload_mbps", ""),
     "download_mbps": ("down\nMbit/s", "download_mbps", ""),
-    "idle_ms": ("idle\nRTT ms", "latency_idle_ms", "ping"),
-    "loaded_ms": ("loaded\nRTT ms", "latency_ms", "ping"),
-    "p95_ms": ("p95\nRTT ms", "latency_p95_ms", "ping"),
-    "lost_share": ("probes\nlost", "probe_loss_ratio", "ping"),
+    "idle_ms": ("idle RTT\nms", "latency_idle_ms", "ping"),
+    "loaded_ms": ("RTT under\nload ms", "latency_ms", "ping"),
+    "p95_ms": ("RTT p95\nms", "latency_p95_ms", "ping"),
+    "lost_share": ("probe\nloss", "probe_loss_ratio", "ping"),
     "rpm": ("RPM", "rpm", ""),
     "voice_mos": ("speech\nMOS", "voice_mos", ""),
 }

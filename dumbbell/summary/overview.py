@@ -26,7 +26,7 @@ the sender's smoothed one, else that of ping."""
 _HEADINGS = {
     "goodput_mbps": "goodput\nMbit/s",
     "rtt_ms": "RTT\nms",
-    "retransmissions": "segments\nsent again",
+    "retransmissions": "retrans-\nmissions",
 }
 _MAX_ROWS = 200
 _ENDS = ("mean", "low", "high")

@@ -16,9 +16,9 @@ TABLES: dict[str, tuple[str, str, dict[str, tuple[str, str]]]] = {
         "Pages",
         "session",
         {
-            "page_load_s": ("loaded in\ns", "page_load_s"),
-            "object_ms": ("an object\nms", "object_time_ms"),
-            "ttfb_ms": ("first byte\nms", "ttfb_ms"),
+            "page_load_s": ("page load\ns", "page_load_s"),
+            "object_ms": ("object\nms", "object_time_ms"),
+            "ttfb_ms": ("TTFB\nms", "ttfb_ms"),
         },
     ),
     "arrivals": (
@@ -26,9 +26,9 @@ TABLES: dict[str, tuple[str, str, dict[str, tuple[str, str]]]] = {
         "arrivals",
         {
             "flows": ("flows", "fct_count"),
-            "fct_ms": ("completion\nms", "fct_mean_ms"),
-            "median_ms": ("median\nms", "fct_median_ms"),
-            "p99_ms": ("99 % in\nms", "fct_p99_ms"),
+            "fct_ms": ("mean FCT\nms", "fct_mean_ms"),
+            "median_ms": ("median FCT\nms", "fct_median_ms"),
+            "p99_ms": ("p99 FCT\nms", "fct_p99_ms"),
             "slowdown": ("slowdown", "fct_slowdown"),
         },
     ),
@@ -36,8 +36,8 @@ TABLES: dict[str, tuple[str, str, dict[str, tuple[str, str]]]] = {
         "Groups of connections",
         "group",
         {
-            "time_s": ("sum of times\ns", "group_time_s"),
-            "completion_s": ("all done in\ns", "group_completion_s"),
+            "time_s": ("total time\ns", "group_time_s"),
+            "completion_s": ("completion\ns", "group_completion_s"),
             "rate_kbps": ("rate\nkbit/s", "group_rate_kbps"),
             "timeouts": ("time-outs", "group_timeouts"),
         },

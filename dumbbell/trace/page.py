@@ -51,7 +51,7 @@ def _ms(delay: dict[str, Any], name: str) -> str:
 
 
 def _flows(about: dict[str, Any]) -> Markup:
-    head = ("flow", "direction", "sent", "sent again", "dropped", "received", "unique bytes")
+    head = ("flow", "direction", "sent", "retransmitted", "dropped", "received", "unique bytes")
     delays = ("delay mean (ms)", "median", "p99", "max")
     rows = [
         (
@@ -117,7 +117,7 @@ def _figures(trace: Trace) -> list[Figure]:
     ]
     points = _sequences(trace.about["streams"])
     if points:
-        text = "Sequence numbers sent, sent again and dropped, over time."
+        text = "Sequence numbers sent, retransmitted and dropped, over time."
         drawn.append(panels("Sequence numbers", text, points, dots=True))
     return drawn
 
@@ -154,7 +154,7 @@ def _sequences(streams: list[dict[str, Any]]) -> list[Point]:
     carrying = [one for one in streams if one["data_packets"] and one["direction"] == "out"]
     carrying.sort(key=lambda one: -one["sent_bytes"])
     for stream in carrying[:LINES]:
-        for mark, words in (("sent", "sent"), ("again", "sent again"), ("dropped", "dropped")):
+        for mark, words in (("sent", "sent"), ("again", "retransmitted"), ("dropped", "dropped")):
             part = stream["sequence"][mark]
             step = max(1, len(part["seq"]) // POINTS)
             points += [

@@ -67,7 +67,7 @@ def _ms(value: float | None) -> str:
 
 def _flows(trace: Trace) -> Table:
     rows = sorted(trace.about["streams"], key=lambda row: -row["sent_bytes"])
-    headings = ("flow", "sent", "again", "dropped", "kbit/s", "delay ms", "p99")
+    headings = ("flow", "sent", "retransmitted", "dropped", "kbit/s", "delay ms", "p99")
     table = _table(_cut("Flows, each direction", len(rows)), *headings)
     for row in rows[:SHOWN]:
         span = (row["last_ns"] or 0) - (row["first_ns"] or 0)
@@ -90,7 +90,7 @@ def _links(trace: Trace, seconds: float) -> Table:
     pipes = {row["pipe"]: row for row in trace.tables["pipes"].iter_rows(named=True)}
     links = {one["pipe"]: one for one in trace.about["links"]}
     rows = sorted(trace.about["delays"], key=lambda row: -pipes[row["pipe"]]["arrived_bytes"])
-    headings = ("link", "packets", "dropped", "kbit/s", "most waiting", "wait ms", "p99", "on line")
+    headings = ("link", "packets", "dropped", "kbit/s", "queue max", "wait ms", "p99", "on line")
     table = _table(_cut("Links, each direction", len(rows)), *headings)
     for row in rows[:SHOWN]:
         pipe, link = pipes[row["pipe"]], links[row["pipe"]]

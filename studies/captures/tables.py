@@ -338,9 +338,9 @@ def field_tables() -> list[str]:
     labels = {
         "retransmission": "retransmissions",
         "tshark: retransmission": "tshark",
-        "reordering": "overtaken",
+        "reordering": "reordered",
         "tshark: reordering": "tshark",
-        "copy": "copies",
+        "copy": "duplicate frames",
     }
     about = "**As met in the field**: the same captures, changed as a file can be."
     return [about, "", *table(labels, rows, "retransmissions")]
@@ -364,15 +364,15 @@ def tables(_: Runs) -> Iterator[Made]:
         "fast": "fast",
         "time-out": "time-out",
         "tail loss probe": "probe",
-        "needless": "needless",
+        "needless": "spurious",
     }
     lines = ["**Retransmissions**: precision / recall.", ""]
     lines += table(again, rows[True], "retransmissions")
-    lines += ["", "**Overtaken segments** (sent once, later ones came first):", ""]
-    lines += table(overtaken, disordered, "overtaken")
+    lines += ["", "**Reordered segments** (sent once, later ones came first):", ""]
+    lines += table(overtaken, disordered, "reordered")
     lines += [
         "",
-        "**Why** they were sent, and which are proved needless (rows with more than fast",
+        "**Why** they were sent, and which are proved spurious (rows with more than fast",
     ]
     lines += ["retransmissions):", ""]
     others = list(kinds)[1:]

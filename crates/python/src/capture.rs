@@ -472,10 +472,10 @@ fn acknowledged<M: SerializeMap>(
     row.serialize_entry("acks_of_more_segments", &delayed.of_more)?;
     row.serialize_entry("quick_acks", &delayed.quick)?;
     let policy = delayed.policy().map(|policy| match policy {
-        Policy::Each => "each",
-        Policy::EverySecond => "every second",
-        Policy::QuickThenEverySecond => "each, then every second",
-        Policy::Stretched => "more than two",
+        Policy::Each => "every segment",
+        Policy::EverySecond => "every 2nd segment",
+        Policy::QuickThenEverySecond => "quick ACKs first, then every 2nd segment",
+        Policy::Stretched => "fewer than every 2nd segment",
         Policy::Mixed => "mixed",
     });
     row.serialize_entry("acknowledges", &policy)?;

@@ -134,7 +134,7 @@ impl Columns {
             "what": self.what,
             "evidence": self.evidence,
             "kind": self.kind,
-            "needless": self.spurious,
+            "spurious": self.spurious,
             "packets_of_connections": counted,
             "broken": broken,
         })

@@ -16,7 +16,7 @@ const PALETTE = [
 ];
 /** @param {number} flow */
 const flowColour = (flow) => PALETTE[flow % PALETTE.length][dark() ? 1 : 0];
-/** Rings of packets that were sent again, by cause. */
+/** Rings of retransmissions, by cause. */
 const RINGS = /** @type {Record<string, string[]>} */ ({
   fast: ["#d99000", "#ffd24a"],
   timeout: ["#d4000f", "#ff5a5f"],

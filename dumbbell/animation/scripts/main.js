@@ -245,7 +245,7 @@ flows.forEach((flow, number) => {
   legend.append(chip);
 });
 const causes = new Set(Array.from(column.cause, (/** @type {number} */ cause) => header.causes[cause]).filter(Boolean));
-const rings = /** @type {Record<string, string>} */ ({ fast: "sent again: fast", timeout: "sent again: time-out", probe: "sent again: probe", again: "sent again" });
+const rings = /** @type {Record<string, string>} */ ({ fast: "retransmission: fast", timeout: "retransmission: time-out", probe: "retransmission: tail loss probe", again: "retransmission" });
 for (const cause of Object.keys(rings)) {
   if (causes.has(cause)) keys.append(element("span", { class: "key" }, element("span", { class: "ring", style: `border-color:${RINGS[cause][dark() ? 1 : 0]}` }), rings[cause]));
 }

@@ -70,7 +70,7 @@ const told = (() => {
   const all = [];
   for (const hop of dropHops) all.push({ time: ended[hop], flow: flowOf(hop), words: () => dropSentence(hop), bad: true, packet: column.packet[hop] });
   for (const hop of timeoutHops) {
-    all.push({ time: offered[hop], flow: flowOf(hop), words: () => `${flows[flowOf(hop)].name}: time-out, ${packetName(column.packet[hop])} is sent again`, bad: true, packet: column.packet[hop] });
+    all.push({ time: offered[hop], flow: flowOf(hop), words: () => `${flows[flowOf(hop)].name}: time-out, ${packetName(column.packet[hop])} is retransmitted`, bad: true, packet: column.packet[hop] });
   }
   for (const { time_ns, flow, before, state } of header.states) {
     all.push({ time: time_ns, flow, words: () => `${flows[flow].name}: ${before ?? "begins"} → ${state}`, bad: false, packet: -1 });

@@ -10,13 +10,13 @@ const REASONS = /** @type {Record<string, string>} */ ({
   aqm: "the queue discipline told of congestion",
   queue: "in the queue",
   line: "on the line",
-  unseen: "not seen again",
+  unseen: "not seen further on",
 });
 const CAUSES = /** @type {Record<string, string>} */ ({
-  fast: "sent again (fast retransmission)",
-  timeout: "sent again after a time-out",
-  probe: "sent again as a tail loss probe",
-  again: "sent again",
+  fast: "fast retransmission",
+  timeout: "retransmission after a time-out",
+  probe: "tail loss probe",
+  again: "retransmission",
 });
 
 /** @param {number} ns @param {number} digits */

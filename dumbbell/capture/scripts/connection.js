@@ -4,18 +4,18 @@
 function facts(row) {
   const kinds = `${row.fast_retransmitted_packets} fast, ${row.timeout_retransmitted_packets} time-out, ${row.probe_retransmitted_packets} probe`;
   const pairs = [
-    ["data packets", row.data_packets], ["bytes, each once", size(row.unique_bytes)],
-    ["sent again", `${row.retransmitted_packets} (${kinds})`], ["needless", row.spurious_retransmitted_packets],
-    ["overtaken", row.reordered_packets], ["copies", row.copied_packets],
+    ["data packets", row.data_packets], ["unique bytes", size(row.unique_bytes)],
+    ["retransmitted", `${row.retransmitted_packets} (${kinds})`], ["spurious retransmissions", row.spurious_retransmitted_packets],
+    ["reordered", row.reordered_packets], ["duplicate frames (captured twice)", row.copied_packets],
     ["RTT of the handshake", ms(row.handshake_rtt_ns)], ["SYN to SYN/ACK", ms(row.syn_rtt_ns)],
     ["RTT min", ms(row.rtt_min_ns)], ["RTT mean", ms(row.rtt_mean_ns)], ["RTT max", ms(row.rtt_max_ns)],
-    ["in flight, most", size(row.in_flight_max_bytes)],
+    ["in flight, maximum", size(row.in_flight_max_bytes)],
     ["window inferred, mean", row.window_inferred_mean_bytes === null ? "–" : size(Math.round(row.window_inferred_mean_bytes))],
     ["slow start ended by", row.slow_start_end ? `${row.slow_start_end} at ${size(row.slow_start_end_bytes)}` : "–"],
     ["ACKs", row.acks], ["with SACK", row.acks_with_sack], ["duplicate ACKs", row.duplicate_acks],
-    ["DSACKs", row.dsacks], ["zero windows", row.zero_windows], ["acknowledges", row.acknowledges ?? "–"],
+    ["DSACKs", row.dsacks], ["zero windows", row.zero_windows], ["delayed ACKs", row.acknowledges ?? "–"],
     ["quick ACKs", row.quick_acks], ["turns", row.turns], ["ECN: congested / echoed", `${row.ecn_congested_packets} / ${row.ecn_echo_packets}`],
-    ["receive window, most", size(row.window_max_bytes)], ["closed", row.closed],
+    ["receive window, maximum", size(row.window_max_bytes)], ["closed", row.closed],
   ];
   return element("div", { class: "facts-grid" }, ...pairs.map(([name, value]) => element("div", {}, element("span", {}, String(name)), element("b", {}, String(value)))));
 }
@@ -93,8 +93,8 @@ function drawPackets(body, file, row) {
   body.append(
     element("h3", {}, "Time and sequence"),
     legends,
-    element("p", { class: "faint" }, "Drag to zoom, both ways at once by a diagonal; double click shows all. A ring marks what was proved needless."),
-    holders[0], element("h3", {}, "Round trips"), holders[1], element("h3", {}, "Bytes in flight at the tap"), holders[2],
+    element("p", { class: "faint" }, "Drag to zoom, diagonally for both axes; double-click to show all. A ring marks a retransmission that was proved spurious."),
+    holders[0], element("h3", {}, "RTT"), holders[1], element("h3", {}, "Bytes in flight at the tap"), holders[2],
     element("h3", {}, "Packets"), ladderHolder,
   );
   if (!data.length) {

@@ -15,7 +15,7 @@ class Conversations {
     this.rows = file.conversations.map((/** @type {Row} */ c, /** @type {number} */ number) => this.row(c, number));
     this.columns = [
       ["a", "a"], ["b", "b"], ["there", "packets →"], ["thereBytes", "bytes →"], ["back", "packets ←"],
-      ["backBytes", "bytes ←"], ["bytes", "bytes"], ["again", "sent again"], ["overtaken", "overtaken"], ["rtt", "RTT"], ["start", "from (s)"], ["seconds", "for (s)"],
+      ["backBytes", "bytes ←"], ["bytes", "bytes"], ["again", "retransmitted"], ["reordered", "reordered"], ["rtt", "RTT"], ["start", "from (s)"], ["seconds", "for (s)"],
     ];
     if (file.conversations.some((/** @type {Row} */ c) => c.tunnel)) this.columns.splice(2, 0, ["tunnel", "tunnel"]);
     this.node = element("div", {});
@@ -29,7 +29,7 @@ class Conversations {
     return {
       number, protocol: c.protocol, a: end(c.address_a, c.port_a), b: end(c.address_b, c.port_b),
       there: c.packets_a_to_b, thereBytes: c.bytes_a_to_b, back: c.packets_b_to_a, backBytes: c.bytes_b_to_a,
-      bytes: c.bytes_a_to_b + c.bytes_b_to_a, again: sum("retransmitted_packets"), overtaken: sum("reordered_packets"),
+      bytes: c.bytes_a_to_b + c.bytes_b_to_a, again: sum("retransmitted_packets"), reordered: sum("reordered_packets"),
       tunnel: c.tunnel ?? "", rtt: mine[0]?.handshake_rtt_ns ?? null,
       start: c.first_ns === null ? null : (c.first_ns - this.file.file.first_ns) / 1e9,
       seconds: c.first_ns === null ? null : (c.last_ns - c.first_ns) / 1e9,

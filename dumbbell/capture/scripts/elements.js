@@ -6,12 +6,12 @@
 /** What a packet was, in the order of drawing: colours of light and dark ground. */
 const KINDS = {
   new: ["sent", "#0b6fb8", "#63b3f2"],
-  reordered: ["overtaken on the way", "#7a3fb0", "#c9a0f5"],
+  reordered: ["reordered", "#7a3fb0", "#c9a0f5"],
   copy: ["copy made on the way", "#7b8794", "#9aa6b5"],
   "keep-alive": ["keep-alive", "#7b8794", "#9aa6b5"],
-  fast: ["sent again: fast", "#c2251c", "#ff8a7a"],
-  "time-out": ["sent again: time-out", "#8a5a00", "#f0ad3d"],
-  "tail loss probe": ["sent again: tail loss probe", "#b8007a", "#ff8fd0"],
+  fast: ["retransmission: fast", "#c2251c", "#ff8a7a"],
+  "time-out": ["retransmission: time-out", "#8a5a00", "#f0ad3d"],
+  "tail loss probe": ["retransmission: tail loss probe", "#b8007a", "#ff8fd0"],
 };
 const OTHERS = {
   ack: ["acknowledged", "#00734f", "#4fd1a1"],

@@ -41,7 +41,7 @@ function describe(row) {
   if (row.ack !== null) words.push(`ack ${row.ack}`);
   else if (row.flags & 16) words.push("ACK");
   if (row.sack.length) words.push(`sack ${row.sack.map((/** @type {number[]} */ b) => b.join("–")).join(" ")}`);
-  if (row.what === "retransmitted") words.push(`again: ${row.kind}${row.needless ? ", needless" : ""} [${row.evidence}]`);
+  if (row.what === "retransmitted") words.push(`retransmission: ${row.kind}${row.spurious ? ", spurious" : ""} [${row.evidence}]`);
   else if (row.what && row.what !== "new") words.push(row.what + (row.evidence ? ` [${row.evidence}]` : ""));
   return words.join(" ");
 }

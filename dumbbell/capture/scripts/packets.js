@@ -11,7 +11,7 @@ function packetsOf(file, connection) {
     rows.push({
       frame: p.frame[n], t: p.time_ns[n] === null ? 0 : (p.time_ns[n] - begin) / 1e9, side: p.side[n], flags: p.flags[n], at: p.position_bytes[n],
       length: p.payload_bytes[n], ack: p.ack_bytes[n], window: p.window_bytes[n], sack: p.sack_ranges_bytes[n], flight: p.in_flight_bytes[n],
-      what: p.what[n], kind: p.kind[n], evidence: p.evidence[n], needless: p.needless[n],
+      what: p.what[n], kind: p.kind[n], evidence: p.evidence[n], spurious: p.spurious[n],
     });
   }
   return rows;

@@ -66,7 +66,7 @@ function drawSequence(u, rows, side) {
       const [x, y] = [X(row.t), Y(row.at + row.length)];
       g.beginPath();
       g.arc(x, y - 4 * pixel, 2.6 * pixel, 0, 7);
-      if (row.needless) g.stroke();
+      if (row.spurious) g.stroke();
       else g.fill();
     }
   }

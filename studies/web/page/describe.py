@@ -229,7 +229,7 @@ def _together(found: dict[str, Any], seen: Sequence[dict[str, str]]) -> list[str
         ("connections with the bytes of nginx's log", "–", f"{same_bytes} of {len(seen)}"),
         ("client's ACKs of one / two / more segments", "every segment", shares),
         *_one_by_one([row for row in answered if row["data_packets"]]),
-        ("streams by how the client acknowledges", "–", streams),
+        ("streams by the client's delayed ACKs", "–", streams),
     ]
     return _table(("", "study", "here"), rows)
 
