@@ -1,19 +1,19 @@
-//! A distribution of times in bounded memory: buckets of 1/128 of their size.
+//! Distribution of times in bounded memory. The width of a bucket is 1/128 of its value.
 
 use std::collections::BTreeMap;
 
-/// Sub-buckets of an octave, as a power of two.
+/// Sub-buckets per octave, as a power of two.
 const FINE_BITS: u32 = 7;
 
-/// Times that were added.
+/// Distribution of times.
 #[derive(Clone, Debug, Default)]
 pub struct Delays {
-    /// How many.
+    /// Number of times.
     pub count: u64,
     sum_ns: i128,
-    /// The least; 0 if there is none.
+    /// Minimum; 0 without times.
     pub min_ns: i64,
-    /// The largest; 0 if there is none.
+    /// Maximum; 0 without times.
     pub max_ns: i64,
     buckets: BTreeMap<u16, u64>,
 }
@@ -25,7 +25,7 @@ fn bucket(ns: u64) -> u16 {
     ((octave << FINE_BITS) as u64 | fine) as u16
 }
 
-/// The least time of a bucket.
+/// Lower bound of a bucket.
 fn least(bucket: u16) -> u64 {
     let octave = u32::from(bucket) >> FINE_BITS;
     let fine = u64::from(bucket) & ((1 << FINE_BITS) - 1);
@@ -37,7 +37,7 @@ fn least(bucket: u16) -> u64 {
 }
 
 impl Delays {
-    /// One more.
+    /// Adds a time.
     pub fn add(&mut self, ns: i64) {
         self.min_ns = if self.count == 0 { ns } else { self.min_ns.min(ns) };
         self.max_ns = self.max_ns.max(ns);
@@ -46,7 +46,7 @@ impl Delays {
         *self.buckets.entry(bucket(ns.max(0) as u64)).or_default() += 1;
     }
 
-    /// Their mean; NaN if there is none.
+    /// Mean; NaN without times.
     pub fn mean_ns(&self) -> f64 {
         if self.count == 0 {
             f64::NAN
@@ -55,7 +55,7 @@ impl Delays {
         }
     }
 
-    /// The time that so large a share is not above, to within 1 %; -1 if there is none.
+    /// Quantile for the given share, accurate to 1 %; -1 without times.
     pub fn quantile_ns(&self, share: f64) -> i64 {
         let rank = (share * self.count as f64).ceil().max(1.0) as u64;
         let mut below = 0;

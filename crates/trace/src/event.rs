@@ -1,25 +1,25 @@
-//! What a line of a trace says, whichever simulator wrote it.
+//! Events of a trace, independent of the simulator that wrote it.
 
-/// What happened to a packet.
+/// Kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// `+`: it came to a link's queue.
+    /// `+`: the packet arrived at a link's queue.
     Enqueue,
-    /// `-`: it left the queue; its first bit is sent.
+    /// `-`: the packet left the queue and its first bit is sent.
     Dequeue,
-    /// `r`: it is at the other end of the link.
+    /// `r`: the packet arrived at the other end of the link.
     Receive,
-    /// `d`: it was dropped, in the queue or after it.
+    /// `d`: the packet was dropped, in the queue or after it.
     Drop,
 }
 
-/// Flags of the TCP header, as in the header (RFC 9293 §3.1): FIN is the lowest bit.
+/// TCP header flags (RFC 9293 §3.1). FIN is the lowest bit.
 pub mod tcp_flags {
-    /// No more data.
+    /// FIN.
     pub const FIN: u16 = 0x01;
-    /// Synchronise.
+    /// SYN.
     pub const SYN: u16 = 0x02;
-    /// Push.
+    /// PSH.
     pub const PSH: u16 = 0x08;
     /// ECN echo.
     pub const ECE: u16 = 0x40;
@@ -27,42 +27,42 @@ pub mod tcp_flags {
     pub const CWR: u16 = 0x80;
 }
 
-/// What a packet is.
+/// Kind of packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// TCP with data.
+    /// TCP segment with data.
     Data,
-    /// TCP without.
+    /// TCP segment without data.
     Ack,
-    /// Anything else.
+    /// Any other packet.
     Other,
 }
 
-/// One line.
+/// An event of a packet on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What happened.
+    /// Kind of event.
     pub what: What,
-    /// When.
+    /// Time, ns.
     pub time_ns: i64,
-    /// Where: number of the link in [`crate::Network`].
+    /// Number of the link in [`crate::Network`].
     pub link: u32,
-    /// Whose: number of the stream in [`crate::Network`].
+    /// Number of the stream in [`crate::Network`].
     pub stream: u32,
-    /// The packet's own number, the same on its whole way.
+    /// Number of the packet, constant on its path.
     pub uid: u64,
-    /// Its size as the trace counts it.
+    /// Packet size in the trace's definition.
     pub bytes: u32,
-    /// What it is.
+    /// Kind of packet.
     pub kind: Kind,
-    /// Its sequence number: of packets or of bytes, as the stream counts; -1: none.
+    /// Sequence number in packets or bytes, depending on the stream; -1 if absent.
     pub seq: i64,
-    /// Next one expected from the other side; -1: not told.
+    /// ACK number; -1 if absent.
     pub ack: i64,
-    /// Payload; `None`: not told.
+    /// Payload bytes; `None` if absent.
     pub payload_bytes: Option<u32>,
     /// Flags of the TCP header.
     pub tcp_flags: u16,
-    /// The two bits of ECN (RFC 3168 §5) in the IP header, and the codepoint above them.
+    /// DSCP and ECN field of the IP header (RFC 3168 §5).
     pub tos: u8,
 }

@@ -1,7 +1,7 @@
-//! Fields of a line, divided by blanks or tabs, and numbers in them. No number is taken on trust: what does
-//! not fit is `None`.
+//! Fields of a line, separated by blanks or tabs, and their numbers. Values out of range are
+//! `None`.
 
-/// Takes fields from the front of a line.
+/// Iterator over the fields of a line.
 pub(crate) struct Fields<'a> {
     line: &'a [u8],
     at: usize,
@@ -12,7 +12,7 @@ impl<'a> Fields<'a> {
         Self { line, at: 0 }
     }
 
-    /// Where the next field begins.
+    /// Offset of the next field.
     #[inline]
     pub(crate) fn start(&mut self) -> usize {
         while matches!(self.line.get(self.at), Some(b' ' | b'\t')) {
@@ -21,7 +21,7 @@ impl<'a> Fields<'a> {
         self.at
     }
 
-    /// The next field; empty at the end.
+    /// Next field; empty at the end.
     #[inline]
     pub(crate) fn next(&mut self) -> &'a [u8] {
         let start = self.start();
@@ -31,20 +31,20 @@ impl<'a> Fields<'a> {
         &self.line[start..self.at]
     }
 
-    /// What lies between two places.
+    /// Text between two offsets.
     #[inline]
     pub(crate) fn between(&self, start: usize, end: usize) -> &'a [u8] {
         &self.line[start..end]
     }
 
-    /// Where the last field ended.
+    /// Offset of the end of the last field.
     #[inline]
     pub(crate) fn end(&self) -> usize {
         self.at
     }
 }
 
-/// A whole number.
+/// Parses a whole number.
 #[inline]
 pub(crate) fn whole(field: &[u8]) -> Option<i64> {
     let (negative, digits) = match field {
@@ -65,7 +65,7 @@ pub(crate) fn whole(field: &[u8]) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// `0x10`.
+/// Parses a hexadecimal number such as `0x10`.
 pub(crate) fn hexadecimal(field: &[u8]) -> Option<u16> {
     let digits = field.strip_prefix(b"0x")?;
     if digits.is_empty() || digits.len() > 4 {
@@ -74,7 +74,7 @@ pub(crate) fn hexadecimal(field: &[u8]) -> Option<u16> {
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Seconds as a decimal number, in nanoseconds, rounded to the nearest.
+/// Parses decimal seconds; returns nanoseconds, rounded to nearest.
 #[inline]
 pub(crate) fn seconds(field: &[u8]) -> Option<i64> {
     let (negative, digits) = match field {
@@ -133,14 +133,14 @@ pub(crate) fn seconds(field: &[u8]) -> Option<i64> {
     }
 }
 
-/// Numbers like 1e-05, as `%g` writes them.
+/// Parses numbers such as 1e-05, as `%g` writes them.
 #[cold]
 fn by_exponent(field: &[u8]) -> Option<i64> {
     let value: f64 = std::str::from_utf8(field).ok()?.parse().ok()?;
     (value.abs() < 1e9).then(|| (value * 1e9).round() as i64)
 }
 
-/// A field as it may stand in a message: printable, and not too long.
+/// Field for a message: printable and truncated.
 pub(crate) fn shown(field: &[u8]) -> String {
     let text: String = field
         .iter()

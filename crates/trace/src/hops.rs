@@ -1,4 +1,4 @@
-//! The way of every packet of a stretch of a trace, hop by hop: the table `hops`.
+//! Hops of all packets within a window of a trace: the table `hops`.
 
 use crate::event::{tcp_flags, Event, Kind, What};
 use crate::links::Place;
@@ -8,18 +8,18 @@ use dumbbell_model::tables::HopRow;
 use dumbbell_packet::tcp::{Flags, Syn};
 use hashbrown::{HashMap, HashSet};
 
-/// Packets that are known again at their next link; beyond, those on no link are forgotten.
+/// Maximum number of packets remembered between links. Beyond it, packets on no link are forgotten.
 const KNOWN_MAX: usize = 1 << 20;
 
-/// What is kept: hops that are over from `from_ns` on, or never, and begin before `to_ns`; at most so
-/// many.
+/// Selection of hops: those that end at or after `from_ns`, or never, and begin before `to_ns`;
+/// limited in number.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// Its beginning.
+    /// Start of the window.
     pub from_ns: i64,
-    /// Its end.
+    /// End of the window.
     pub to_ns: i64,
-    /// Most hops that are kept.
+    /// Maximum number of hops.
     pub most: usize,
 }
 
@@ -38,7 +38,7 @@ struct Stream {
     highest: i64,
 }
 
-/// A packet's number in its stream, and whether it had been sent before.
+/// Number of a packet in its stream, and whether it is a retransmission.
 #[derive(Clone, Copy)]
 struct Known {
     stream: u32,
@@ -50,18 +50,18 @@ struct Known {
 pub struct Hops {
     window: Window,
     hops: Vec<Hop>,
-    /// Places of hops that were over before the window.
+    /// Indices of hops that ended before the window.
     free: Vec<u32>,
-    /// Hops that are not over, by link and packet.
+    /// Hops in progress, by link and packet.
     open: HashMap<(u32, u64), u32>,
     known: HashMap<u64, Known>,
     streams: Vec<Stream>,
-    /// Hops that there was no room for.
+    /// Number of hops beyond the maximum.
     pub left_out: u64,
 }
 
 impl Hops {
-    /// Keeps those of a window.
+    /// Recorder of the hops of a window.
     pub fn new(window: Window) -> Self {
         Self {
             window,
@@ -74,7 +74,7 @@ impl Hops {
         }
     }
 
-    /// The number of a packet. The first link that it comes to begins its way.
+    /// Number of a packet. The first event at a link assigns it.
     fn known(&mut self, event: &Event) -> Known {
         if let Some(known) = self.known.get(&event.uid).filter(|one| one.stream == event.stream) {
             return *known;
@@ -97,7 +97,7 @@ impl Hops {
         known
     }
 
-    /// Of packets that are on no link nothing needs to be known: they have arrived.
+    /// Forgets packets that are on no link: they have arrived.
     #[cold]
     fn forget(&mut self) {
         let open: HashSet<u64> = self.open.keys().map(|&(_, uid)| uid).collect();
@@ -118,7 +118,7 @@ impl Hops {
         }
     }
 
-    /// The rows, in the order in which packets came to links.
+    /// Rows in order of arrival at the links.
     pub fn rows(&self, reading: &Reading) -> Vec<HopRow> {
         let network = &reading.network;
         let pipes: Vec<_> =
@@ -150,7 +150,7 @@ impl Hops {
         let from_ns = self.window.from_ns;
         let there = |hop: &&Hop| hop.ended_ns < 0 || hop.ended_ns >= from_ns;
         let mut rows: Vec<_> = self.hops.iter().filter(there).map(row).collect();
-        // What began before the window stands where there was room.
+        // Hops that began before the window reuse free indices.
         rows.sort_by_key(|row| row.offered_ns.stored());
         rows
     }
@@ -179,7 +179,7 @@ impl Kept for Hops {
         }
         match event.what {
             What::Enqueue => {
-                // Packets are numbered from the beginning, also of what is not kept.
+                // Packets outside the window are numbered, too.
                 let Known { number, again, .. } = self.known(event);
                 if self.hops.len() - self.free.len() >= self.window.most {
                     self.left_out += 1;

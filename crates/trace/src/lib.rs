@@ -1,8 +1,8 @@
-//! Event traces of ns-2 and ns-3: read as a stream of any length, told as result tables or as the way
-//! of every packet.
+//! Event traces of ns-2 and ns-3: reads a stream of any length and returns result tables or the
+//! hops of every packet.
 //!
-//! Files are hostile: nothing is allocated by a number that they give, what is kept does not grow with
-//! their length, what is wrong is told with its line, and what can be read is read.
+//! Files are untrusted. No allocation uses a number from a file, memory does not grow with the
+//! length of the file, every problem is reported with its line, and all readable lines are read.
 
 pub mod delays;
 pub mod event;

@@ -4,20 +4,20 @@ use memchr::memchr;
 use std::io::{self, Read};
 
 const BUFFER_BYTES: usize = 1 << 20;
-/// Longer ones are no lines of a trace.
+/// Maximum length of a line.
 pub(crate) const LINE_BYTES_MAX: usize = 1 << 14;
 
-/// One line.
+/// A line.
 pub(crate) struct Line<'a> {
-    /// Without its end.
+    /// Text without the line end.
     pub(crate) text: &'a [u8],
-    /// There was an end.
+    /// True if the line end is present.
     pub(crate) whole: bool,
-    /// It is longer than any line of a trace; the text is its beginning.
+    /// True if the line is too long; the text is its beginning.
     pub(crate) too_long: bool,
 }
 
-/// Divides a stream into lines.
+/// Splits a stream into lines.
 pub(crate) struct Lines<R> {
     source: R,
     buffer: Vec<u8>,
@@ -31,7 +31,7 @@ impl<R: Read> Lines<R> {
         Self { source, buffer: vec![0; BUFFER_BYTES], start: 0, end: 0, ended: false }
     }
 
-    /// The next line; `None` at the end.
+    /// Next line; `None` at the end.
     pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         let mut too_long = false;
         loop {
@@ -47,7 +47,7 @@ impl<R: Read> Lines<R> {
                 return Ok(Some(Line { text, whole: true, too_long }));
             }
             if there.len() > LINE_BYTES_MAX {
-                // The rest of it is thrown away; what ends it is looked for.
+                // Discards the line up to its end.
                 too_long = true;
                 self.start = self.end - 1;
             }

@@ -1,10 +1,10 @@
-//! What a direction of a link did: its queue, what it carried, how long that took.
+//! Counters of a link direction: queue, throughput, delays.
 
 use crate::delays::Delays;
 use crate::event::{Event, What};
 use hashbrown::HashMap;
 
-/// Packets in a queue, or on a line, that are remembered: beyond, all are forgotten.
+/// Maximum number of packets in a queue or on a line; beyond it, all are forgotten.
 const INSIDE_MAX: usize = 1 << 16;
 
 #[derive(Clone, Copy, Debug)]
@@ -13,34 +13,34 @@ struct Inside {
     bytes: u32,
 }
 
-/// Packets by their numbers: disciplines let them go in any order.
+/// Packets by number: queue disciplines may reorder them.
 type Packets = HashMap<u64, Inside>;
 
-/// Adds one. What had to be forgotten for that: packets, and their bytes.
+/// Adds a packet. Returns the number of packets forgotten for it, and their bytes.
 fn put(inside: &mut Packets, uid: u64, one: Inside) -> (u64, u64) {
     let mut forgotten = (0, 0);
     if inside.len() >= INSIDE_MAX {
         forgotten = (inside.len() as u64, inside.values().map(|one| u64::from(one.bytes)).sum());
         inside.clear();
     }
-    // One of its number has come and never gone on.
+    // An earlier packet with this number never left.
     if let Some(before) = inside.insert(uid, one) {
         forgotten = (1, u64::from(before.bytes));
     }
     forgotten
 }
 
-/// Where a packet was dropped.
+/// Place of a drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In the queue.
     Queue,
-    /// After it had left the queue.
+    /// After the queue.
     Line,
 }
 
 impl Place {
-    /// As in the column `reason` of drops.
+    /// Value of the column `reason` of drops.
     pub fn name(self) -> &'static str {
         match self {
             Self::Queue => "queue",
@@ -52,58 +52,58 @@ impl Place {
 /// Counters of a direction of a link.
 #[derive(Clone, Debug, Default)]
 pub struct LinkCounts {
-    /// That came to it.
+    /// Packets that arrived at the link.
     pub arrived_packets: u64,
-    /// Their bytes.
+    /// Sum of their bytes.
     pub arrived_bytes: u64,
-    /// That came out of it.
+    /// Packets that left the link.
     pub left_packets: u64,
-    /// Their bytes.
+    /// Sum of their bytes.
     pub left_bytes: u64,
-    /// Dropped in the queue, and after it.
+    /// Drops in the queue, and after it.
     pub dropped: [u64; 2],
     /// Bytes that left the queue.
     pub sent_bytes: u64,
-    /// Times in the queue.
+    /// Queueing delays.
     pub waits: Delays,
-    /// Times from leaving the queue to the other end.
+    /// Delays from the queue to the other end.
     pub transits: Delays,
-    /// Their sum, for means over stretches of time.
+    /// Sum of queueing delays, for means over intervals.
     pub waited_ns: i64,
     queue_max: usize,
     waiting: Packets,
     waiting_bytes: u64,
     under_way: Packets,
     forgotten: u64,
-    /// What left last: when, its size.
+    /// Time and size of the last departure.
     last: Option<(i64, u32)>,
-    /// Bytes that were followed at once by another packet, and the time that they took.
+    /// Bytes that were followed by another waiting packet, and the time they took.
     busy: (u64, i64),
 }
 
 impl LinkCounts {
-    /// Packets that wait, and their bytes.
+    /// Number of queued packets, and their bytes.
     pub fn waiting(&self) -> (usize, u64) {
         (self.waiting.len(), self.waiting_bytes)
     }
 
-    /// Most packets that ever waited.
+    /// Maximum number of queued packets.
     pub fn queue_max(&self) -> usize {
         self.queue_max.max(self.waiting.len())
     }
 
-    /// Packets inside, in the queue or on the line.
+    /// Number of packets in the queue or on the line.
     pub fn inside(&self) -> u64 {
         self.waiting.len() as u64 + self.under_way.len() as u64 + self.forgotten
     }
 
-    /// The rate at which packets that waited followed each other; `None` if none ever did.
+    /// Rate at which queued packets followed each other; `None` if no packet ever waited.
     pub fn rate_bps(&self) -> Option<f64> {
         let (bytes, ns) = self.busy;
         (ns > 0).then(|| bytes as f64 * 8e9 / ns as f64)
     }
 
-    /// Something happens here. Tells where, if it is a drop.
+    /// Processes an event. Returns the place of a drop.
     pub(crate) fn event(&mut self, event: &Event) -> Option<Place> {
         let Event { time_ns, uid, bytes, .. } = *event;
         let here = Inside { since_ns: time_ns, bytes };
@@ -124,7 +124,7 @@ impl LinkCounts {
                     let wait_ns = time_ns - waited.since_ns;
                     self.waits.add(wait_ns);
                     self.waited_ns = self.waited_ns.saturating_add(wait_ns);
-                    // What leaves at once never waited.
+                    // A packet that leaves at once never waited.
                     let waited = before - usize::from(wait_ns == 0);
                     self.queue_max = self.queue_max.max(waited);
                     if let (true, Some((at, bytes))) = (wait_ns > 0, self.last) {

@@ -1,18 +1,18 @@
-//! Nodes, links and streams as a trace makes them known. What is kept is bounded.
+//! Nodes, links and streams of a trace, limited in number.
 
 use hashbrown::HashMap;
 
-/// More links than this are not followed.
+/// Maximum number of links.
 pub(crate) const LINKS_MAX: usize = 20_000;
-/// More streams (directions of flows) than this are not followed.
+/// Maximum number of streams (directions of flows).
 pub(crate) const STREAMS_MAX: usize = 20_000;
 
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Number of the node that sends.
+    /// Number of the sending node.
     pub from: u32,
-    /// Number of the node that receives, as soon as it is known.
+    /// Number of the receiving node, once it is known.
     pub to: Option<u32>,
 }
 
@@ -21,17 +21,17 @@ pub struct Link {
 pub struct Stream {
     /// Number of its flow.
     pub flow: u32,
-    /// The first of the flow's directions to be seen.
+    /// True for the flow's direction that appeared first.
     pub outward: bool,
-    /// What the trace calls its packets, the first of them.
+    /// Packet type of its first packet in the trace.
     pub kind: String,
-    /// The flow's number in the trace; -1: it has none.
+    /// Flow id in the trace; -1 without one.
     pub fid: i64,
-    /// Its ends as the trace writes them.
+    /// Endpoints as written in the trace.
     pub ends: [String; 2],
 }
 
-/// All that was met.
+/// Network of a trace.
 #[derive(Debug, Default)]
 pub struct Network {
     /// Names of the nodes.
@@ -40,7 +40,7 @@ pub struct Network {
     pub links: Vec<Link>,
     /// Directions of flows.
     pub streams: Vec<Stream>,
-    /// Of each flow, its outward stream.
+    /// Outward stream of each flow.
     pub flows: Vec<u32>,
     nodes_by_name: HashMap<Box<[u8]>, u32>,
     links_by_key: HashMap<u64, u32>,
@@ -49,7 +49,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// The number of a node.
+    /// Number of a node by name.
     pub(crate) fn node(&mut self, name: &[u8]) -> u32 {
         if let Some(&number) = self.nodes_by_name.get(name) {
             return number;
@@ -60,7 +60,7 @@ impl Network {
         number
     }
 
-    /// The link of a key, made with this if it is new; `None` if there are too many.
+    /// Link of a key; `new` creates it. `None` if there are too many links.
     #[inline]
     pub(crate) fn link(&mut self, key: u64, new: impl FnOnce(&mut Self) -> Link) -> Option<u32> {
         if let Some(&number) = self.links_by_key.get(&key) {
@@ -76,7 +76,8 @@ impl Network {
         Some(number)
     }
 
-    /// The stream of a key, which says how it would be called.
+    /// Stream of a key; `new` returns its kind, flow id and endpoints. `None` if there are too many
+    /// streams.
     #[inline]
     pub(crate) fn stream(
         &mut self,
@@ -111,7 +112,7 @@ impl Network {
         Some(number)
     }
 
-    /// How a flow is called.
+    /// Name of a flow.
     pub fn flow_name(&self, flow: u32) -> String {
         let first = self.flows[flow as usize] as usize;
         let Stream { kind, fid, ends: [from, to], .. } = &self.streams[first];
@@ -121,8 +122,8 @@ impl Network {
         }
     }
 
-    /// How a direction of a link is called: `link/direction`. Links that join the same nodes, one each
-    /// way, are the directions of one; the lower node comes first.
+    /// Name of a link direction: `link/direction`. Two opposite links between the same nodes are
+    /// the directions of one link; the lower node comes first.
     pub fn pipe_name(&self, link: u32) -> String {
         let Link { from, to } = &self.links[link as usize];
         let from = &self.nodes[*from as usize];

@@ -1,15 +1,15 @@
-//! Lines of ns-2's event trace (ns manual §26.4, trace/trace.cc of 2.35):
-//! `event time from to type size flags fid source.port destination.port sequence id`, and with
-//! `show_tcphdr_` after them `ack 0xflags header-length address-length`.
+//! Parser of ns-2's event trace (ns manual §26.4, trace/trace.cc of 2.35): `event time from to type
+//! size flags fid source.port destination.port sequence id`, with `show_tcphdr_` followed by `ack
+//! 0xflags header-length address-length`.
 
 use crate::event::{Event, Kind, What};
 use crate::fields::{hexadecimal, seconds, shown, whole, Fields};
 use crate::network::{Link, Network};
 use crate::problems::Kind as Wrong;
 
-/// IP and TCP headers in ns-2's sizes.
+/// Length of IP and TCP headers in ns-2.
 pub(crate) const HEADERS_BYTES: u32 = 40;
-/// Flow id and both addresses are no longer than this.
+/// Maximum length of the flow id and both addresses.
 const KEY_BYTES_MAX: usize = 120;
 const FIELDS: [&str; 12] = [
     "event",
@@ -26,21 +26,21 @@ const FIELDS: [&str; 12] = [
     "packet id",
 ];
 
-/// What a line is.
+/// A parsed line.
 pub(crate) enum Said {
     Event(Event),
-    /// A packet is sent without waiting: it comes to a link and leaves its queue at once.
+    /// Packet sent without waiting: it arrives at a link and leaves its queue at once.
     Sent(Event),
-    /// A line of a wireless trace, which another reader reads.
+    /// Line of a wireless trace, which [`crate::wireless`] parses.
     Wireless,
-    /// A remark of the simulator, with its time: a link that fails, say.
+    /// Remark of the simulator with its time, such as a link failure.
     Remark(i64, String),
-    /// It is empty.
+    /// Empty line.
     Nothing,
     Wrong(Wrong, String),
 }
 
-/// The number of a node; of satellites' links it may be -1 or -2: nobody.
+/// Parses a node number. Satellite links use -1 and -2 for no node.
 #[inline]
 fn node(field: &[u8]) -> Option<u32> {
     let number = i32::try_from(whole(field)?).ok()?;
@@ -52,21 +52,21 @@ fn field(number: usize, found: &[u8], allowed: &str) -> Said {
     Said::Wrong(Wrong::Field, format!("{message}; it should be {allowed}"))
 }
 
-/// Reads a line.
+/// Parses a line.
 #[inline]
 pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
     let what = match line {
         [b'+', b' ' | b'\t', ..] => What::Enqueue,
         [b'-', b' ' | b'\t', ..] => What::Dequeue,
         [b'r', b' ' | b'\t', ..] => What::Receive,
-        // An error: links of some kinds lose packets so.
+        // `e` is an error: links of some kinds lose packets this way.
         [b'd' | b'e', b' ' | b'\t', ..] => What::Drop,
         _ => return other(line, network),
     };
     let mut fields = Fields::new(&line[2..]);
     let time_ns = match time(fields.next()) {
         Ok(time_ns) => time_ns,
-        // Of the new wireless format, as nam's lines begin, too.
+        // The new wireless format begins like nam's lines.
         Err(Said::Wrong(Wrong::Nam, _)) if memchr::memmem::find(line, b" -Hs ").is_some() => {
             return Said::Wireless;
         }
@@ -97,7 +97,7 @@ pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
     }
     let (mut seq, mut id) = (fields.next(), fields.next());
     if kind == b"sctp" {
-        // Number of chunks, transmission sequence number (-1 of control chunks), packet.
+        // Number of chunks, transmission sequence number (-1 for control chunks), packet.
         (seq, id) = (id, fields.next());
     }
     let Some(uid) = whole(id).and_then(|n| u64::try_from(n).ok()) else {
@@ -133,14 +133,14 @@ pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
         kind: kind_of(kind, payload),
         seq,
         ack,
-        // Packets of other agents have no header of TCP: its length is 0.
+        // Packets of other agents have no TCP header: its length is 0.
         payload_bytes: headers.is_some_and(|bytes| bytes > 0).then_some(payload),
         tcp_flags,
         tos: ecn(flags),
     })
 }
 
-/// When it happened.
+/// Parses the time.
 #[inline]
 fn time(found: &[u8]) -> Result<i64, Said> {
     match seconds(found) {
@@ -154,7 +154,7 @@ fn time(found: &[u8]) -> Result<i64, Said> {
     }
 }
 
-/// What `show_tcphdr_` adds, where it is there: acknowledgement, flags, length of the header.
+/// Parses the optional fields of `show_tcphdr_`: ACK number, flags, header length.
 #[inline]
 fn tcp_header(fields: &mut Fields<'_>) -> (i64, u16, Option<u32>) {
     let ack = fields.next();
@@ -169,14 +169,14 @@ fn tcp_header(fields: &mut Fields<'_>) -> (i64, u16, Option<u32>) {
 pub(crate) fn kind_of(kind: &[u8], payload: u32) -> Kind {
     match kind {
         b"ack" => Kind::Ack,
-        // A connection is opened by a packet of 40 bytes, which FullTcp calls tcp or ack.
+        // A packet of 40 bytes opens a connection. FullTcp calls it tcp or ack.
         b"tcp" if payload == 0 => Kind::Ack,
         b"tcp" => Kind::Data,
         _ => Kind::Other,
     }
 }
 
-/// Flags of seven characters: C ECN echo, P priority, -, A window reduced, E congestion experienced, F
+/// Parses the seven flags: C ECN echo, P priority, -, A window reduced, E congestion experienced, F
 /// fast start, N ECN-capable.
 fn ecn(flags: &[u8]) -> u8 {
     match flags {
@@ -191,7 +191,7 @@ fn nam() -> String {
         .to_owned()
 }
 
-/// If the line has too few fields, says so.
+/// Problem of a line with too few fields.
 #[cold]
 fn few(line: &[u8]) -> Option<Said> {
     let count =
@@ -206,7 +206,7 @@ fn few(line: &[u8]) -> Option<Said> {
     })
 }
 
-/// A line that is no event of a packet on a link.
+/// Parses a line without an event of a packet on a link.
 #[cold]
 fn other(line: &[u8], network: &mut Network) -> Said {
     let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
@@ -242,7 +242,7 @@ fn other(line: &[u8], network: &mut Network) -> Said {
     }
 }
 
-/// What a `v` line says, without the wrapping of ns-2's annotations.
+/// Text of a `v` line without ns-2's annotation syntax.
 fn remark(rest: &[u8]) -> String {
     let text = String::from_utf8_lossy(rest);
     let text = text.trim();

@@ -1,9 +1,12 @@
-//! Lines of ns-3's ASCII trace (AsciiTraceHelper): `event time context headers`. A context names node
-//! and device; a file of one device has none. A packet is known again by its IPv4 header (RFC 791
-//! §3.1: source, destination, protocol, identification, fragment), as ns-3 writes no number of its own;
-//! of IPv6 by what its transport header says. Where a link ends is known when something has arrived
-//! over it. Of Wi-Fi, `t` is a frame that is sent, and `r` one that is heard, by whomever: its addresses
-//! say by whom it should be.
+//! Parser of ns-3's ASCII trace (AsciiTraceHelper): `event time context headers`. A context
+//! contains node and device; a file of one device has none.
+//!
+//! ns-3 writes no packet numbers. An IPv4 packet is identified by its header (RFC 791 §3.1: source,
+//! destination, protocol, identification, fragment), an IPv6 packet by its transport header. The
+//! end of a link is known after the first arrival over it.
+//!
+//! In Wi-Fi traces, `t` is a sent frame and `r` a frame heard by any node; the addresses of the
+//! frame identify the intended receiver.
 
 use crate::event::{Event, What};
 use crate::fields::{seconds, shown, Fields};
@@ -12,10 +15,10 @@ use crate::ns3_headers::{after, ip, number, transport};
 use crate::problems::Kind as Wrong;
 use hashbrown::HashMap;
 
-/// Packets under way that are remembered; beyond, all are forgotten.
+/// Maximum number of packets in transit; beyond it, all are forgotten.
 const UNDER_WAY_MAX: usize = 1 << 18;
 
-/// Who a packet is: source, destination, protocol, identification, offset.
+/// Identity of a packet: source, destination, protocol, identification, offset.
 type Identity = Box<[u8]>;
 
 #[derive(Clone, Copy)]
@@ -24,12 +27,12 @@ struct Known {
     link: u32,
 }
 
-/// What must be remembered between lines.
+/// Parser state.
 #[derive(Default)]
 pub(crate) struct Ns3 {
     known: HashMap<Identity, Known>,
     next: u64,
-    /// Nodes by their address of the MAC, and numbers of these.
+    /// Wi-Fi stations by MAC address.
     stations: HashMap<Box<str>, Station>,
 }
 
@@ -39,16 +42,16 @@ struct Station {
     node: Option<u32>,
 }
 
-/// Addresses of the MAC that are followed.
+/// Maximum number of MAC addresses.
 const STATIONS_MAX: usize = 60_000;
-/// Names of the nodes in a file of one device.
+/// Node names in a file of one device.
 const HERE: &str = "this device";
 const ELSEWHERE: &str = "elsewhere";
 
-/// What a line is.
+/// A parsed line.
 pub(crate) type Said = crate::ns2::Said;
 
-/// Whether a line could be one of this format.
+/// Returns true if a line may be of this format.
 pub(crate) fn looks_alike(line: &[u8]) -> bool {
     let event = matches!(line, [b'+' | b'-' | b'r' | b'd' | b't', b' ', ..]);
     event
@@ -62,7 +65,7 @@ fn wrong(kind: Wrong, message: String) -> Said {
 }
 
 impl Ns3 {
-    /// Reads a line.
+    /// Parses a line.
     pub(crate) fn parse(&mut self, line: &[u8], network: &mut Network) -> Said {
         let mut fields = Fields::new(line);
         let event = fields.next();
@@ -101,7 +104,7 @@ impl Ns3 {
             Some(id) => {
                 format!("{} {} {} {id} {}", ip.source, ip.destination, ip.protocol, ip.offset)
             }
-            // Sequence numbers of TCP, or of an application (SeqTsHeader).
+            // Sequence numbers of TCP or of an application (SeqTsHeader).
             None if ip.protocol == 6 || ip.rest.contains("(seq=") => {
                 let text = &ip.rest[..ip.rest.len().min(IDENTITY_BYTES_MAX)];
                 format!("{} {} {} {text}", ip.source, ip.destination, ip.protocol)
@@ -156,7 +159,7 @@ impl Ns3 {
         })
     }
 
-    /// Who sends a frame of Wi-Fi has its address.
+    /// Learns the node of a MAC address from a sent Wi-Fi frame.
     fn learn(&mut self, event: &[u8], headers: &str, place: Place, network: &mut Network) {
         if event != b"t" {
             return;
@@ -169,7 +172,7 @@ impl Ns3 {
         }
     }
 
-    /// The receiver's number of a frame of Wi-Fi; 0 of other frames.
+    /// Number of the receiver of a Wi-Fi frame; 0 for other frames.
     fn air(
         &mut self,
         event: &[u8],
@@ -206,7 +209,7 @@ impl Ns3 {
         Some(self.stations.entry(address.into()).or_insert(Station { number, node: None }))
     }
 
-    /// A packet arrives in a file of one device: no line says where it was sent.
+    /// Link of a packet that arrives in a file of one device, where its sender is unknown.
     fn unpaired(&mut self, network: &mut Network) -> Result<(u64, u32), Said> {
         let link = network.link(ONE_DEVICE | 1, |network| {
             let (from, to) = (network.node(ELSEWHERE.as_bytes()), network.node(HERE.as_bytes()));
@@ -216,7 +219,7 @@ impl Ns3 {
         link.map(|link| (self.next - 1, link)).ok_or_else(too_many_links)
     }
 
-    /// A packet arrives that some link has sent.
+    /// Link of an arriving packet.
     fn arrives(
         &mut self,
         identity: &str,
@@ -234,7 +237,7 @@ impl Ns3 {
         Ok((known.uid, known.link))
     }
 
-    /// A packet is at the beginning of a link.
+    /// Link of a packet at the start of a link.
     fn leaves(
         &mut self,
         identity: String,
@@ -245,7 +248,7 @@ impl Ns3 {
     ) -> Result<(u64, u32), Said> {
         let link = match place {
             Some((node, device)) => {
-                // Of Wi-Fi, a link for each receiver.
+                // Wi-Fi has a link per receiver.
                 let key = u64::from(air) << 48 | u64::from(node) << 16 | u64::from(device);
                 network.link(key, |network| {
                     let from = network.node(node.to_string().as_bytes());
@@ -263,7 +266,7 @@ impl Ns3 {
             self.known.clear();
         }
         let before = self.known.get(identity.as_bytes()).copied();
-        // On a link on which it has been already, it is another one: identifications wrap.
+        // A repeated identity on a link is another packet: identifications wrap.
         let again = |known: &Known| what == What::Enqueue && known.link == link;
         let known = match before.filter(|known| !again(known)) {
             Some(known) => Known { link, ..known },
@@ -277,7 +280,7 @@ impl Ns3 {
     }
 }
 
-/// The node of a place.
+/// Node of an interface.
 fn here(place: Place, network: &mut Network) -> u32 {
     match place {
         Some((node, _)) => network.node(node.to_string().as_bytes()),
@@ -285,27 +288,28 @@ fn here(place: Place, network: &mut Network) -> u32 {
     }
 }
 
-/// An address of the MAC behind a mark.
+/// MAC address after a mark.
 fn address<'a>(header: &'a str, mark: &str) -> Option<&'a str> {
     after(header, mark).and_then(|text| text.get(..17))
 }
 
-/// Node and device; a file of one device names neither.
+/// Node and device; `None` in a file of one device.
 type Place = Option<(u32, u32)>;
 
-/// Keys of the links of a file of one device: no node has such a number.
+/// Link keys in a file of one device; no node has such a number.
 const ONE_DEVICE: u64 = 0xffff << 48;
-/// So much of the headers behind that of IPv6 tells packets apart.
+/// Bytes of the headers after IPv6 that identify a packet.
 const IDENTITY_BYTES_MAX: usize = 200;
 
 fn too_many_links() -> Said {
     wrong(Wrong::TooManyLinks, "more links than are followed".to_owned())
 }
 
-/// The place that a line names, and the headers behind it. With Wi-Fi the mode stands before or behind it.
+/// Parses the interface of a line, and returns the headers after it. In Wi-Fi traces, the mode
+/// precedes or follows the interface.
 fn place(rest: &str) -> Option<(Place, &str)> {
     let Some(at) = rest.find("/NodeList/") else {
-        // Without a context, headers follow at once, or behind the mode.
+        // Without a context, the headers follow at once or after the mode.
         let rest = rest.trim_start();
         let behind = rest.split_once(' ').map_or("", |(_, behind)| behind);
         let found = [rest, behind].into_iter().find(|text| text.starts_with("ns3::"));
@@ -314,7 +318,7 @@ fn place(rest: &str) -> Option<(Place, &str)> {
     let (node, rest) = number(&rest[at..], "/NodeList/")?;
     let (device, _) = number(rest.split(' ').next()?, "/DeviceList/")?;
     let (node, device) = (u32::try_from(node).ok()?, u16::try_from(device).ok()?);
-    // A context names types of ns-3, too.
+    // A context contains ns-3 type names, too.
     let headers = rest.split_once(' ').map_or("", |(_, headers)| headers);
     Some((Some((node, device.into())), headers))
 }

@@ -1,8 +1,8 @@
-//! IP's and TCP's headers as ns-3 prints them.
+//! IP and TCP headers as ns-3 prints them.
 
 use crate::event::{tcp_flags, Kind};
 
-/// What stands between two marks.
+/// Text after a mark.
 pub(crate) fn after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     text.find(mark).map(|at| &text[at + mark.len()..])
 }
@@ -18,21 +18,21 @@ pub(crate) struct Ip<'a> {
     pub(crate) source: &'a str,
     pub(crate) destination: &'a str,
     pub(crate) protocol: u64,
-    /// `None` of IPv6.
+    /// Identification; `None` for IPv6.
     pub(crate) id: Option<u64>,
     pub(crate) offset: u64,
     pub(crate) tos: u8,
     pub(crate) rest: &'a str,
 }
 
-/// `ns3::Ipv4Header (tos 0x0 DSCP Default ECN Not-ECT ttl 64 id 0 protocol 17 offset (bytes) 0 flags
-/// [none] length: 1052 10.1.1.1 > 10.1.1.2)`
+/// Parses `ns3::Ipv4Header (tos 0x0 DSCP Default ECN Not-ECT ttl 64 id 0 protocol 17 offset (bytes)
+/// 0 flags [none] length: 1052 10.1.1.1 > 10.1.1.2)` or an IPv6 header.
 pub(crate) fn ip(headers: &str) -> Option<Ip<'_>> {
     ipv4(headers).or_else(|| ipv6(headers))
 }
 
-/// `ns3::Ipv6Header (Version 6 Traffic class 0x0 DSCP Default Flow Label 0x0 Payload Length 1032 Next Header
-/// 17 Hop Limit 64 )2001::1 > 2001::2)`
+/// Parses `ns3::Ipv6Header (Version 6 Traffic class 0x0 DSCP Default Flow Label 0x0 Payload Length
+/// 1032 Next Header 17 Hop Limit 64 )2001::1 > 2001::2)`.
 fn ipv6(headers: &str) -> Option<Ip<'_>> {
     let header = after(headers, "ns3::Ipv6Header (")?;
     let class = after(header, "raffic class 0x")?;
@@ -73,8 +73,8 @@ pub(crate) struct Transport<'a> {
     pub(crate) flags: u16,
 }
 
-/// `ns3::TcpHeader (49153 > 9 [ACK] Seq=1 Ack=1 Win=32768 …) Payload (size=536)`,
-/// `ns3::UdpHeader (length: 1032 49153 > 9)`
+/// Parses `ns3::TcpHeader (49153 > 9 [ACK] Seq=1 Ack=1 Win=32768 …) Payload (size=536)` or
+/// `ns3::UdpHeader (length: 1032 49153 > 9)`.
 pub(crate) fn transport<'a>(ip: &Ip<'a>) -> Transport<'a> {
     let none = Transport {
         kind: "ip",
@@ -125,7 +125,7 @@ pub(crate) fn transport<'a>(ip: &Ip<'a>) -> Transport<'a> {
     }
 }
 
-/// All that `Payload (size=…)` and `Payload Fragment [from:to]` come to.
+/// Sum of `Payload (size=…)` and `Payload Fragment [from:to]`.
 fn payload(rest: &str) -> u32 {
     let mut total = 0u64;
     let mut text = rest;

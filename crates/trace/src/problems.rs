@@ -1,19 +1,19 @@
-//! What is wrong in a trace, by kind: how often, and where first.
+//! Problems of a trace by kind, with their number and first line.
 
 use std::collections::BTreeMap;
 
-/// Something wrong.
+/// A kind of problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The first line with it, from 1.
+    /// First line with the problem, from 1.
     pub line: u64,
-    /// How many lines have it.
+    /// Number of lines with the problem.
     pub lines: u64,
-    /// In words, of that first line.
+    /// Description for the first line.
     pub message: String,
 }
 
-/// Why a line was not read: those of one kind are told once.
+/// Reason why a line was skipped or changed. Each kind is reported once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     FewFields,
@@ -43,7 +43,7 @@ pub(crate) enum Kind {
     Incomplete,
 }
 
-/// All that was found.
+/// Problems found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
     found: BTreeMap<Kind, Problem>,
@@ -55,7 +55,7 @@ impl Problems {
         self.found.entry(kind).or_insert_with(first).lines += 1;
     }
 
-    /// In the order in which they were met.
+    /// Problems in order of their first lines.
     pub(crate) fn told(&self) -> Vec<Problem> {
         let mut told: Vec<_> = self.found.values().cloned().collect();
         told.sort_by_key(|problem| problem.line);

@@ -11,20 +11,20 @@ use dumbbell_capture::input::Input;
 use std::io::{self, Read};
 use thiserror::Error;
 
-/// Remarks that are kept.
+/// Maximum number of remarks.
 const REMARKS_MAX: usize = 1000;
-/// Objects of ns-2 write their times with four, six or more digits: so far one may lie behind another.
+/// Maximum step back in time that is rounding: ns-2 writes times with four, six or more digits.
 const ROUNDED_NS: i64 = 100_000;
-/// Bytes between two looks at whether to go on.
+/// Bytes between two calls of the progress function.
 const LOOK_BYTES: u64 = 1 << 22;
 
-/// Takes what a trace says.
+/// Receiver of a trace's events.
 pub trait Kept {
-    /// A packet on a link. Times do not decrease.
+    /// Processes an event. Times never decrease.
     fn event(&mut self, network: &Network, event: &Event);
 }
 
-/// Which simulator's.
+/// Format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// ns-2's event trace.
@@ -34,7 +34,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Its name.
+    /// Name of the simulator.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ns2 => "ns-2",
@@ -43,16 +43,16 @@ impl Format {
     }
 }
 
-/// Why nothing can be said of a file.
+/// Reason why a file cannot be analysed.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    /// It cannot be read.
+    /// Reading failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The reader was asked to stop.
+    /// The progress function stopped the reader.
     #[error("stopped")]
     Stopped,
-    /// No line of it is an event.
+    /// The file contains no event.
     #[error("no event of an ns-2 or ns-3 trace in it{}", .0.as_ref().map_or_else(
         || ": it is empty".to_owned(),
         |problem| format!("; line {}: {}", problem.line, problem.message)
@@ -60,33 +60,33 @@ pub enum OpenError {
     Nothing(Option<Problem>),
 }
 
-/// What was read.
+/// Result of reading a trace.
 #[derive(Debug)]
 pub struct Reading {
-    /// Which simulator wrote it.
+    /// Format.
     pub format: Format,
-    /// Lines, those that were left out included.
+    /// Number of lines, skipped lines included.
     pub lines: u64,
-    /// Events among them.
+    /// Number of events.
     pub events: u64,
-    /// Bytes, after decompression.
+    /// Number of bytes after decompression.
     pub bytes: u64,
-    /// Time of the first event and of the last.
+    /// Times of the first and the last event.
     pub times_ns: (i64, i64),
-    /// What ns-2 remarks (`v` lines), the first of them.
+    /// First remarks of ns-2 (`v` lines).
     pub remarks: Vec<(i64, String)>,
-    /// What is wrong.
+    /// Problems.
     pub problems: Vec<Problem>,
     /// Nodes, links and flows.
     pub network: Network,
 }
 
-/// Reads a trace, plain or compressed with gzip or zstd. `goes_on` is asked now and then, with the bytes
-/// read.
+/// Reads a trace, plain or compressed with gzip, zstd or xz. Calls `proceed` at intervals with the
+/// number of bytes read.
 ///
 /// # Errors
-/// If the file cannot be read, holds no event, or `goes_on` says no. One that breaks off is read to
-/// there, and a problem says so.
+/// If the file cannot be read, contains no event, or `proceed` returns false. A read error after
+/// the first event only ends the trace and adds a problem.
 pub fn read(
     source: impl Read,
     kept: &mut impl Kept,
@@ -157,7 +157,7 @@ pub fn read(
                     });
                     continue;
                 }
-                // Of SCTP each chunk of a packet has a line.
+                // SCTP has a line per chunk of a packet.
                 let chunk = before.is_some_and(|before: Event| {
                     before != event
                         && before.what == event.what

@@ -1,25 +1,25 @@
-//! Points of a sequence plot, thinned so that they stay few: when they are too many, every second goes.
+//! Points of a sequence plot. When there are too many, every second point is removed.
 
-/// Points that are kept of a stream.
+/// Maximum number of points per stream.
 const POINTS_MAX: usize = 4096;
 
-/// What a point is.
+/// Kind of point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Sent for the first time.
+    /// First transmission.
     Sent,
-    /// Sent again.
+    /// Retransmission.
     Again,
-    /// Dropped.
+    /// Drop.
     Dropped,
 }
 
 /// A point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// When.
+    /// Time, ns.
     pub time_ns: i64,
-    /// Which.
+    /// Sequence number.
     pub seq: i64,
 }
 
@@ -27,7 +27,7 @@ pub struct Point {
 #[derive(Clone, Debug)]
 pub(crate) struct Points {
     points: Vec<Point>,
-    /// One of so many is kept.
+    /// Number of events per point.
     stride: u64,
     met: u64,
 }

@@ -1,4 +1,4 @@
-//! What a direction of a flow did: sent, sent again, dropped, delivered, and how long that took.
+//! Counters of a flow direction: sent, retransmitted, dropped, delivered, delays.
 
 use crate::delays::Delays;
 use crate::event::{Event, Kind, What};
@@ -7,19 +7,19 @@ use crate::sequence::{Point, Points};
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Packets under way that are remembered: beyond, the oldest is forgotten.
+/// Maximum number of packets in transit; beyond it, the oldest is forgotten.
 const UNDER_WAY_MAX: usize = 1 << 18;
-/// Gaps in what a receiver has that are remembered.
+/// Maximum number of gaps in the received data.
 const GAPS_MAX: usize = 4096;
 
-/// Sequence numbers that have arrived: ranges that do not touch.
+/// Received sequence numbers as disjoint ranges that do not touch.
 #[derive(Clone, Debug, Default)]
 struct Received {
     ranges: BTreeMap<i64, i64>,
 }
 
 impl Received {
-    /// Adds a range. Returns how much of it was new.
+    /// Adds a range. Returns the number of new sequence numbers.
     fn add(&mut self, start: i64, end: i64) -> i64 {
         let (mut low, mut high) = (start, end);
         let mut had = 0;
@@ -33,7 +33,7 @@ impl Received {
             self.ranges.remove(&from);
         }
         if self.ranges.len() >= GAPS_MAX {
-            // The earliest gap is taken as filled.
+            // The earliest gap counts as filled.
             if let (Some((&from, _)), Some(to)) =
                 (self.ranges.iter().next(), self.ranges.values().nth(1).copied())
             {
@@ -47,7 +47,7 @@ impl Received {
     }
 }
 
-/// What sequence numbers count.
+/// Unit of sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Unknown,
@@ -58,40 +58,40 @@ enum Unit {
 /// Counters of a stream.
 #[derive(Clone, Debug)]
 pub struct StreamCounts {
-    /// Node at which its packets begin.
+    /// Node where its packets begin.
     pub from: Option<u32>,
-    /// Node at which they end.
+    /// Node where its packets end.
     pub to: Option<u32>,
-    /// First packet, and last.
+    /// Times of the first and the last packet.
     pub times_ns: Option<(i64, i64)>,
-    /// Packets that began.
+    /// Sent packets.
     pub sent_packets: u64,
-    /// Their bytes.
+    /// Sum of their bytes.
     pub sent_bytes: u64,
-    /// With data.
+    /// Sent packets with data.
     pub data_packets: u64,
-    /// Packets of data that had been sent before.
+    /// Retransmitted data packets.
     pub again_packets: u64,
-    /// Packets that ended where they should.
+    /// Received packets.
     pub received_packets: u64,
-    /// Their bytes.
+    /// Sum of their bytes.
     pub received_bytes: u64,
-    /// Of these, without what had arrived before; payload where the trace tells it, else all.
+    /// Received bytes without repetitions: payload if the trace contains it, else whole packets.
     pub delivered_bytes: u64,
-    /// When the last of these arrived.
+    /// Time of the last delivery; -1 before the first.
     pub last_delivery_ns: i64,
-    /// Dropped anywhere.
+    /// Packets dropped at any link.
     pub dropped_packets: u64,
-    /// From the first link to the end.
+    /// Delays from the first link to the end.
     pub delays: Delays,
-    /// Points of the sequence plot: sent, sent again, dropped.
+    /// Points of the sequence plot: sent, retransmitted, dropped.
     pub(crate) points: [Points; 3],
     unit: Unit,
     highest: i64,
     received: Received,
-    /// The node that its address names, where addresses are nodes.
+    /// Destination node by its address, if addresses are nodes.
     far: Option<String>,
-    /// A packet that may have ended: who, where, when.
+    /// Packet that may have reached its end, and the node.
     perhaps: Option<(Event, u32)>,
 }
 
@@ -130,7 +130,7 @@ impl StreamCounts {
         }
     }
 
-    /// A packet begins.
+    /// Processes a sent packet.
     fn sends(&mut self, event: &Event) {
         self.sent_packets += 1;
         self.sent_bytes += u64::from(event.bytes);
@@ -147,7 +147,7 @@ impl StreamCounts {
             return;
         }
         if self.unit == Unit::Unknown && self.highest >= 0 {
-            // One-way TCP counts packets, FullTcp bytes.
+            // One-way TCP counts packets, FullTcp counts bytes.
             let step = event.seq - self.highest;
             self.unit = if step == 1 { Unit::Packets } else { Unit::Bytes };
         }
@@ -155,7 +155,7 @@ impl StreamCounts {
         self.points[0].add(point);
     }
 
-    /// A packet is at its end.
+    /// Processes a received packet.
     fn delivers(&mut self, event: &Event, began_ns: Option<i64>) {
         self.received_packets += 1;
         self.received_bytes += u64::from(event.bytes);
@@ -169,7 +169,7 @@ impl StreamCounts {
             Kind::Data => {
                 let end = self.end_of(event);
                 let new = self.received.add(event.seq, end) as u64;
-                // Of a packet that is counted as one, all is new or nothing.
+                // If sequence numbers count packets, a packet is either new or repeated.
                 if self.unit == Unit::Bytes {
                     new.min(payload)
                 } else {
@@ -184,25 +184,25 @@ impl StreamCounts {
     }
 }
 
-/// The node of a flat address, `node.port`.
+/// Node of a flat address `node.port`.
 fn node_of(end: &str) -> Option<&str> {
     end.split_once('.').map(|(node, _)| node)
 }
 
-/// Addresses of groups begin at 2^30; -1 is that of all nodes.
+/// Returns true for a multicast address, from 2^30, or the broadcast address -1.
 fn is_group(address: &str) -> bool {
     address.parse::<i64>().is_ok_and(|number| !(0..1 << 30).contains(&number))
 }
 
-/// All streams, and the packets under way.
+/// All streams and the packets in transit.
 #[derive(Debug, Default)]
 pub struct Streams {
-    /// By number.
+    /// Counters by stream.
     pub counts: Vec<StreamCounts>,
-    /// When packets began.
+    /// Send times of packets in transit.
     under_way: HashMap<u64, i64>,
     order: VecDeque<u64>,
-    /// Streams with a packet that may have ended.
+    /// Streams with a packet that may have reached its end.
     perhaps: Vec<u32>,
 }
 
@@ -223,8 +223,8 @@ impl Streams {
         }
     }
 
-    /// Where a stream ends is told by the first packet that stays where it arrived: a node forwards at
-    /// once.
+    /// Finds the ends of streams. A node forwards at once, so the first packet that stays at a node
+    /// has reached its end.
     pub(crate) fn settle(&mut self, now_ns: i64) {
         if self.perhaps.is_empty() {
             return;
@@ -245,7 +245,7 @@ impl Streams {
         self.perhaps = left;
     }
 
-    /// Something happens to a packet.
+    /// Processes an event.
     pub(crate) fn event(&mut self, network: &Network, event: &Event) {
         self.settle(event.time_ns);
         let number = event.stream as usize;
@@ -298,7 +298,7 @@ impl Streams {
         }
     }
 
-    /// The trace is over.
+    /// Processes the end of the trace.
     pub(crate) fn end(&mut self) {
         self.settle(i64::MAX);
     }

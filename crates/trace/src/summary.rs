@@ -1,4 +1,4 @@
-//! A trace as result tables, in memory that does not grow with its length.
+//! Result tables of a trace, in memory that does not grow with its length.
 
 use crate::event::Event;
 use crate::links::LinkCounts;
@@ -8,16 +8,16 @@ use crate::sequence::{Mark, Point};
 use crate::streams::{StreamCounts, Streams};
 use dumbbell_model::tables::{DropRow, Float, FlowRow, Int, PipeRow, QueueRow, SampleRow};
 
-/// Drops that are kept as rows.
+/// Maximum number of rows of drops.
 pub const DROPS_MAX: usize = 100_000;
-/// Stretches of time of a series.
+/// Maximum number of intervals of a series.
 const STRETCHES_MAX: usize = 2000;
-/// Rows of all series together.
+/// Maximum number of rows of all series.
 const ROWS_MAX: usize = 200_000;
-/// What stretches begin with: 10 ms.
+/// Initial interval: 10 ms.
 const INTERVAL_NS: i64 = 10_000_000;
 
-/// Counters of a link at a moment.
+/// Counters of a link at a time.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkMoment {
     queued_packets: usize,
@@ -28,14 +28,14 @@ struct LinkMoment {
     sent_bytes: u64,
 }
 
-/// Counters of a flow at a moment.
+/// Counters of a flow at a time.
 #[derive(Clone, Copy, Debug, Default)]
 struct FlowMoment {
     delivered_bytes: u64,
     again_packets: u64,
 }
 
-/// All counters at a moment; links and flows that came later are missing.
+/// All counters at a time. Links and flows that appear later are missing.
 #[derive(Clone, Debug)]
 struct Moment {
     time_ns: i64,
@@ -43,14 +43,14 @@ struct Moment {
     flows: Vec<FlowMoment>,
 }
 
-/// What is kept of a trace.
+/// Summary of a trace.
 #[derive(Debug, Default)]
 pub struct Summary {
-    /// By link.
+    /// Counters by link.
     pub links: Vec<LinkCounts>,
-    /// By stream.
+    /// Counters by stream.
     pub streams: Streams,
-    /// How often packets were dropped.
+    /// Number of drops.
     pub dropped: u64,
     drops: Vec<(i64, u32, u32, &'static str, i64)>,
     moments: Vec<Moment>,
@@ -90,7 +90,7 @@ impl Summary {
     fn moments_until(&mut self, network: &Network, now_ns: i64) {
         while let Some(next) = self.next_ns.filter(|next| *next < now_ns) {
             self.moment(network, next);
-            // Nothing happens in between: a long silence is not worth a million rows.
+            // Long silent periods get no rows.
             let silent = (now_ns - next) / self.interval_ns;
             if silent > STRETCHES_MAX as i64 {
                 let until = next + (silent - 1) * self.interval_ns;
@@ -130,7 +130,7 @@ impl Summary {
         self.moments.push(moment);
     }
 
-    /// Stretches become twice as long: every second moment goes.
+    /// Doubles the interval: every second snapshot is removed.
     fn thin(&mut self) {
         self.interval_ns *= 2;
         let interval_ns = self.interval_ns;
@@ -141,7 +141,7 @@ impl Summary {
         }
     }
 
-    /// The trace is over.
+    /// Processes the end of the trace.
     pub fn end(&mut self, reading: &Reading) {
         self.streams.end();
         if let Some(last) = self.next_ns {
@@ -149,12 +149,12 @@ impl Summary {
         }
     }
 
-    /// Length of the stretches of time.
+    /// Length of an interval.
     pub fn interval_ns(&self) -> i64 {
         self.interval_ns
     }
 
-    /// The table `flows`: what a trace can know.
+    /// Table `flows`, as far as a trace contains it.
     pub fn flows(&self, reading: &Reading) -> Vec<FlowRow> {
         let network = &reading.network;
         let unknown = StreamCounts::default();
@@ -192,8 +192,8 @@ impl Summary {
         rows.collect()
     }
 
-    /// The table `pipes`. Why packets were dropped a trace does not say: those columns are unknown
-    /// unless nothing was.
+    /// Table `pipes`. A trace does not contain the reasons of drops, so their columns are unknown
+    /// unless there was no drop.
     pub fn pipes(&self, reading: &Reading) -> Vec<PipeRow> {
         let seconds_ns = (reading.times_ns.1 - reading.times_ns.0).max(1) as f64;
         let rows = self.links.iter().enumerate().map(|(number, link)| {
@@ -222,7 +222,7 @@ impl Summary {
         rows.collect()
     }
 
-    /// The table `queues`, a row per link and stretch of time.
+    /// Table `queues`: a row per link and interval.
     pub fn queues(&self, reading: &Reading) -> Vec<QueueRow> {
         let mut before: Vec<LinkMoment> = vec![LinkMoment::default(); self.links.len()];
         let mut rows = Vec::new();
@@ -246,7 +246,7 @@ impl Summary {
         rows
     }
 
-    /// The table `samples`, a row per flow and stretch of time, of what was delivered and sent again.
+    /// Table `samples`: a row per flow and interval with delivered bytes and retransmissions.
     pub fn samples(&self, reading: &Reading) -> Vec<SampleRow> {
         let mut rows = Vec::new();
         for moment in &self.moments {
@@ -263,7 +263,7 @@ impl Summary {
         rows
     }
 
-    /// The table `drops`: the first [`DROPS_MAX`].
+    /// Table `drops`: the first [`DROPS_MAX`].
     pub fn drops(&self, reading: &Reading) -> Vec<DropRow> {
         let network = &reading.network;
         let row = |&(time_ns, link, stream, reason, seq): &(i64, u32, u32, &str, i64)| DropRow {
@@ -276,7 +276,7 @@ impl Summary {
         self.drops.iter().map(row).collect()
     }
 
-    /// Points of a stream's sequence plot, and one of how many each stands for.
+    /// Points of a stream's sequence plot, with the number of events per point.
     pub fn points(&self, stream: u32) -> Vec<(Mark, &[Point], u64)> {
         let Some(counts) = self.streams.counts.get(stream as usize) else { return Vec::new() };
         [Mark::Sent, Mark::Again, Mark::Dropped]

@@ -1,7 +1,7 @@
-//! Lines of ns-2's wireless traces, old and new (ns manual §16.1.6 and §16.1.7): what the agents at both ends
-//! sent and received, and what was dropped between. Routing and MAC do not name the next hop in both
-//! formats, and the MAC repeats frames: the way in between is one link, and its lines are counted by
-//! name.
+//! Parser of ns-2's wireless traces, old and new format (ns manual §16.1.6 and §16.1.7): packets
+//! sent and received by the agents at both ends, and drops between them. Not every format names the
+//! next hop of routing and MAC lines, and the MAC repeats frames. The path between the ends is
+//! therefore one link, and its lines are only counted.
 //!
 //! `s 10.0 _0_ AGT --- 2 tcp 1000 [0 0 0 0] ------- [0:0 1:0 32 0] [0 0] 0 0`, and
 //! `s -t 10.0 -Hs 0 -Hd -2 -Ni 0 … -Nl AGT -Nw --- … -Is 0.0 -Id 1.0 -It tcp -Il 1000 -If 2 -Ii 2 …`.
@@ -13,11 +13,11 @@ use crate::ns2::{kind_of, Said, HEADERS_BYTES};
 use crate::problems::Kind as Wrong;
 use hashbrown::HashMap;
 
-/// Packets under way that are remembered; beyond, all are forgotten.
+/// Maximum number of packets in transit; beyond it, all are forgotten.
 const UNDER_WAY_MAX: usize = 1 << 18;
-/// Addresses longer than this are none.
+/// Maximum length of an address.
 const ADDRESS_BYTES_MAX: usize = 60;
-/// Fields of a line of the new format.
+/// Maximum number of fields in a line of the new format.
 const TAGS_MAX: usize = 64;
 
 #[derive(Clone, Copy)]
@@ -26,15 +26,15 @@ struct Sent {
     bytes: u32,
 }
 
-/// What must be remembered between lines.
+/// Parser state.
 #[derive(Default)]
 pub(crate) struct Wireless {
     sent: HashMap<u64, Sent>,
-    /// Numbers of the addresses to which packets went.
+    /// Numbers of destination addresses.
     addresses: HashMap<Box<[u8]>, u32>,
 }
 
-/// What a line says, in either format.
+/// Fields of a line of either format.
 #[derive(Default)]
 struct Line<'a> {
     time: &'a [u8],
@@ -54,7 +54,7 @@ fn wrong(kind: Wrong, message: impl Into<String>) -> Said {
     Said::Wrong(kind, message.into())
 }
 
-/// A field of the new format is `-Xy value`.
+/// Parses the new format, with fields `-Xy value`.
 fn tagged(line: &[u8]) -> Line<'_> {
     let mut fields = Fields::new(line);
     let mut found = Line::default();
@@ -74,9 +74,9 @@ fn tagged(line: &[u8]) -> Line<'_> {
             b"-Is" => &mut found.from,
             b"-Id" => &mut found.to,
             b"-If" => &mut found.fid,
-            // Of TCP, and of constant bit rate.
+            // Sequence number of TCP and of constant bit rate.
             b"-Ps" | b"-Pi" => &mut found.seq,
-            // Other tags have one value, too; an event has none.
+            // Other tags have one value, too; the event has none.
             tag if tag.starts_with(b"-") && tag.len() > 1 => {
                 fields.next();
                 continue;
@@ -88,7 +88,7 @@ fn tagged(line: &[u8]) -> Line<'_> {
     found
 }
 
-/// Fields of the old format have places; with positions, `(x y)` stands behind the node.
+/// Parses the old format with positional fields. With node positions, `(x y)` follows the node.
 fn placed(line: &[u8]) -> Line<'_> {
     let mut fields = Fields::new(line);
     let mut next = || fields.next();
@@ -105,7 +105,7 @@ fn placed(line: &[u8]) -> Line<'_> {
     let (reason, id, kind, bytes) = (next(), next(), next(), next());
     let mut found =
         Line { time, node, level, reason, id, kind, bytes, fid: b"-1", ..Line::default() };
-    // In brackets: MAC, (energy,) IP, what the agent adds.
+    // In brackets: MAC, (energy,) IP, fields of the agent.
     let rest = &line[fields.end()..];
     let mut groups = rest.split(|byte| *byte == b'[').skip(1);
     let ip = groups.by_ref().find(|group| {
@@ -122,7 +122,7 @@ fn placed(line: &[u8]) -> Line<'_> {
     found
 }
 
-/// Node or address, and port: the old format writes `0:0`, the new one `0.0`.
+/// Parses node or address, and port: `0:0` in the old format, `0.0` in the new one.
 fn end(field: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(field).ok().filter(|text| text.len() <= ADDRESS_BYTES_MAX)?;
     let (address, port) = text.rsplit_once(':').or_else(|| text.rsplit_once('.'))?;
@@ -130,7 +130,7 @@ fn end(field: &[u8]) -> Option<String> {
 }
 
 impl Wireless {
-    /// Reads a line that the reader of wired traces has recognised as one of these.
+    /// Parses a line that [`crate::ns2`] has recognised as wireless.
     pub(crate) fn parse(&mut self, line: &[u8], network: &mut Network) -> Said {
         let event = Fields::new(line).next();
         let new = Fields::new(line.get(event.len()..).unwrap_or(&[])).next() == b"-t";
@@ -176,7 +176,7 @@ impl Wireless {
         }
     }
 
-    /// What an agent sent or received.
+    /// Parses a packet that an agent sent or received.
     fn agent(
         &mut self,
         said: &Line<'_>,
@@ -223,7 +223,7 @@ impl Wireless {
         self.event(said, what, time_ns, uid, Sent { bytes, ..sent }, [from, to], network)
     }
 
-    /// The link from a node to an address.
+    /// Link from a node to an address.
     fn way(&mut self, node: u32, to: &str, network: &mut Network) -> Option<u32> {
         let address = to.rsplit_once('.').map_or(to, |(address, _)| address);
         let known = self.addresses.len();
@@ -231,7 +231,7 @@ impl Wireless {
             return None;
         }
         let number = *self.addresses.entry(address.as_bytes().into()).or_insert(known as u32);
-        // The highest bit: no link of a wired trace.
+        // With the highest bit set, which no link of a wired trace has.
         let key = 1 << 63 | u64::from(node) << 32 | u64::from(number);
         network.link(key, |network| {
             let from = network.node(node.to_string().as_bytes());
@@ -239,7 +239,8 @@ impl Wireless {
         })
     }
 
-    /// A packet of an agent is lost for good; of the MAC level it is repeated, or given back to routing.
+    /// Parses a drop. Drops of packets are final; the MAC repeats dropped frames or returns them to
+    /// routing.
     fn drop(&mut self, said: &Line<'_>, time_ns: i64, uid: u64, network: &mut Network) -> Said {
         if matches!(said.level, b"MAC" | b"PHY") {
             let message =

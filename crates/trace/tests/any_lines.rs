@@ -1,10 +1,10 @@
-//! Whatever stands in a file: it is read to its end, and what is counted adds up.
+//! Any file is read to its end, and the counters are consistent.
 
 use dumbbell_model::tables::Int;
 use dumbbell_trace::{read, Hops, Summary, Window};
 use proptest::prelude::*;
 
-/// A field that may stand anywhere.
+/// Arbitrary field.
 fn odd() -> impl Strategy<Value = String> {
     prop::sample::select(vec![
         "",
@@ -36,7 +36,7 @@ fn odd() -> impl Strategy<Value = String> {
     .prop_map(str::to_owned)
 }
 
-/// A line of ns-2, mostly a good one.
+/// Line of ns-2, mostly valid.
 fn line() -> impl Strategy<Value = String> {
     let event = prop::sample::select(vec!["+", "-", "r", "d", "+", "-", "r", "v", "s", "x"]);
     let numbers = (0..2_000_000u64, 0..4u32, 0..4u32, 0..1500u32, 0..20i64, 0..30u64);
@@ -73,7 +73,7 @@ fn line() -> impl Strategy<Value = String> {
     )
 }
 
-/// A line of ns-3, mostly a good one.
+/// Line of ns-3, mostly valid.
 fn line_of_ns_3() -> impl Strategy<Value = String> {
     let event = prop::sample::select(vec!["+", "-", "r", "d"]);
     let odd = proptest::option::weighted(0.2, odd());

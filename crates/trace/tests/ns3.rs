@@ -68,7 +68,7 @@ fn packets_of_ipv6_are_known_again_by_their_transport_header() {
             &format!("- {time} /NodeList/0/DeviceList/1/{POINT}/TxQueue/Dequeue {PPP} {packet}\n");
         text += &format!("r {time}.25 /NodeList/3/DeviceList/1/{POINT}/MacRx {PPP} {packet}\n");
     }
-    // One that nothing tells from the next of its flow.
+    // A packet that cannot be distinguished from the next of its flow.
     text += &format!(
         "+ 3 /NodeList/0/DeviceList/1/{POINT}/TxQueue/Enqueue ns3::Ipv6Header (Version 6 Traffic class 0x0 \
          DSCP Default Flow Label 0x0 Payload Length 1032 Next Header 17 Hop Limit 64 )2001:1::1 > 2001:2::2) \
@@ -83,7 +83,7 @@ fn packets_of_ipv6_are_known_again_by_their_transport_header() {
     assert_eq!(summary.streams.counts[0].delays.max_ns, 250_000_000);
 }
 
-/// A frame from a station to the access point, or back.
+/// Frame from a station to the access point, or in the reverse direction.
 fn wifi(
     event: &str,
     time: &str,

@@ -1,4 +1,4 @@
-//! ns-2's wireless traces in both formats, and SCTP's lines: what is counted, and what is left out.
+//! ns-2's wireless traces in both formats, and SCTP lines: counted and skipped lines.
 
 use dumbbell_trace::{read, OpenError, Problem, Reading, Summary};
 
@@ -12,7 +12,8 @@ fn summary(text: &str) -> (Summary, Reading) {
     (summary, reading)
 }
 
-/// A line of the old format: event, time, node, level, packet, kind, bytes, ends, sequence number.
+/// Line of the old format: event, time, node, level, packet, kind, bytes, endpoints, sequence
+/// number.
 fn old(what: &str, time: f64, at: [&str; 3], id: u64, kind: &str, ends: [&str; 2]) -> String {
     let [node, level, reason] = at;
     let [from, to] = ends;
@@ -44,7 +45,7 @@ fn trace(line: Writer, dropped: &str) -> String {
         text += &line("s", time, ["0", "AGT", "---"], id, "tcp", there);
         text += &line("r", time, ["0", "RTR", "---"], id, "tcp", there);
         text += &line("s", time + 0.1, ["0", "MAC", "---"], id, "tcp", there);
-        // Lost once, and repeated by the MAC; the second packet is given up by routing.
+        // Lost once and repeated by the MAC. Routing gives up the second packet.
         text += &line(dropped, time + 0.15, ["1", "MAC", "COL"], id, "tcp", there);
         text += &line("f", time + 0.2, ["1", "RTR", "---"], id, "tcp", there);
         if id == 1 {
