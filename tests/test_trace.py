@@ -338,14 +338,14 @@ _GOOD = "+ 1 0 1 tcp 1000 ------- 1 0.0 1.0 0 0\n"
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("+ 1.1 0 1 tcp 1000 ------- 1\n", "line 2: 8 fields where 12 belong: source is missing"),
+        ("+ 1.1 0 1 tcp 1000 ------- 1\n", "line 2: 8 fields instead of 12: source is missing"),
         ("+ -1 0 1 tcp 1000 ------- 1 0.0 1.0 0 1\n", "line 2: the time is negative: '-1'"),
         ("+ 0.5 0 1 tcp 1000 ------- 1 0.0 1.0 0 1\n", "line 2: the time goes back by 0.5 s"),
         ("+ 2 0 1 tcp big ------- 1 0.0 1.0 0 1\n", "line 2: field 6 (size) is 'big'"),
         ("s 2.0 _0_ AGT --- 0 cbr 512 [0 0 0 0]\n", "line 2: size or addresses are missing"),
         ("f 2.0 _0_ RTR --- 0 cbr 512 [0 0 0 0]\n", "line 2: what routing (RTR) did"),
         ("\0\1\2\3\n", "line 2: not text"),
-        ("+ 2 0 1 tcp 10", "line 2: the last line is cut off: 6 fields where 12 belong"),
+        ("+ 2 0 1 tcp 10", "line 2: the last line is cut off: 6 fields instead of 12"),
         ("x 2 0 1\n", "line 2: it begins with 'x'; an event is one of + - r d"),
         ("y" * 20_000 + "\n", "line 2: longer than any line of a trace"),
     ],

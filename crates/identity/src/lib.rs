@@ -1,8 +1,8 @@
-//! What a program is made of, as a hash. Build scripts put it into the versions of the simulator and
-//! of the guest's program, so that a store never mixes runs of two programs that could differ.
+//! Identity of a program: a hash over its sources. Build scripts put it into the versions of the
+//! simulator and of the guest program, so that a store never mixes runs of different programs.
 //!
-//! The hash is over the sources and the manifest of a package of this workspace, of every package of
-//! the workspace that it depends on (`cargo metadata`), and over `Cargo.lock`, which fixes all others.
+//! The hash covers the sources and manifests of a workspace package and of all workspace packages
+//! that it depends on (`cargo metadata`), and `Cargo.lock`, which fixes all other packages.
 
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -11,24 +11,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Bytes of the hash that are shown, as hexadecimal digits.
+/// Length of the displayed hash, bytes.
 const SHOWN_BYTES: usize = 6;
 
-/// A program's identity.
+/// Identity of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// Names of the packages of the workspace that it is made of.
+    /// Names of its workspace packages.
     pub packages: BTreeSet<String>,
-    /// The folders and files it was derived from.
+    /// Directories and files covered by the hash.
     pub places: Vec<PathBuf>,
-    /// Twelve hexadecimal digits.
+    /// Hash as twelve hexadecimal digits.
     pub hash: String,
 }
 
-/// Derives the identity of a package.
+/// Computes the identity of a package.
 ///
-/// `manifest`: the `Cargo.toml` of any package of the workspace; `package`: the name of the one asked
-/// about.
+/// `manifest` is the `Cargo.toml` of any package of the workspace, `package` the name of the package to identify.
 ///
 /// # Errors
 /// If cargo cannot be run, there is no such package, or a file cannot be read.
@@ -59,13 +58,13 @@ pub fn identity(manifest: &Path, package: &str) -> Result<Identity> {
     Ok(Identity { packages, places, hash })
 }
 
-/// For a build script: sets `variable` to the identity of `package`, and has cargo run the script
-/// again when any of its files changes.
+/// Sets `variable` to the identity of `package`, for a build script. Cargo reruns the script when
+/// any file of the package changes.
 ///
 /// # Errors
 /// As [`identity`].
 #[allow(clippy::print_stdout, reason = "how a build script speaks to cargo")]
-pub fn tell_cargo(package: &str, variable: &str) -> Result<()> {
+pub fn set_cargo_variable(package: &str, variable: &str) -> Result<()> {
     let folder = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
     let found = identity(&Path::new(&folder).join("Cargo.toml"), package)?;
     for place in &found.places {
@@ -75,7 +74,7 @@ pub fn tell_cargo(package: &str, variable: &str) -> Result<()> {
     Ok(())
 }
 
-/// What cargo says of the workspace's packages. Nothing is fetched.
+/// Metadata of the workspace's packages. Downloads nothing.
 fn metadata(manifest: &Path) -> Result<serde_json::Value> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let done = Command::new(cargo)
@@ -88,7 +87,7 @@ fn metadata(manifest: &Path) -> Result<serde_json::Value> {
     serde_json::from_slice(&done.stdout).map_err(Error::other)
 }
 
-/// A package of the workspace with all that it depends on there, tests left out.
+/// Names of a workspace package and all its workspace dependencies, without dev-dependencies.
 fn closure(metadata: &serde_json::Value, package: &str) -> Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     let mut waiting = vec![package.to_owned()];
@@ -97,7 +96,7 @@ fn closure(metadata: &serde_json::Value, package: &str) -> Result<BTreeSet<Strin
             .find(|member| text(member, "name") == name)
             .ok_or_else(|| Error::other(format!("no package {name} in this workspace")))?;
         let needs = member["dependencies"].as_array().into_iter().flatten();
-        // `kind` is null for what the program itself is made of; else `dev` or `build`.
+        // `kind` is null for normal dependencies; else `dev` or `build`.
         let within = needs.filter(|need| need["path"].is_string() && need["kind"].is_null());
         waiting.extend(
             within.map(|need| text(need, "name").to_owned()).filter(|name| !found.contains(name)),
@@ -115,7 +114,7 @@ fn text<'a>(value: &'a serde_json::Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
 
-/// A file, or all files below a folder.
+/// Collects a file, or all files in a directory.
 fn collect(place: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     if place.is_dir() {
         for entry in fs::read_dir(place)? {

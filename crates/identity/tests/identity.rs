@@ -1,4 +1,4 @@
-//! A change of any file that a program is made of changes its identity; others do not.
+//! The identity changes with any file of the program, and with no other file.
 
 use dumbbell_identity::identity;
 use std::fs;
@@ -17,7 +17,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::copy(from, to).map(drop)
 }
 
-/// Manifests and sources of this workspace in a folder of their own.
+/// Copy of this workspace's manifests and sources in a temporary directory.
 fn workspace() -> Result<(tempfile::TempDir, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     let folder = tempfile::tempdir()?;
@@ -38,7 +38,7 @@ fn workspace() -> Result<(tempfile::TempDir, PathBuf)> {
     Ok((folder, manifest))
 }
 
-/// Appends a byte to a file; returns the identity of `package` then, and puts the file right again.
+/// Identity of `package` while a file has one more byte. Restores the file.
 fn with_a_byte_more(file: &Path, manifest: &Path, package: &str) -> Result<String> {
     let before = fs::read(file)?;
     fs::write(file, [before.as_slice(), b"\n"].concat())?;

@@ -5,7 +5,7 @@ use dumbbell_model::tables::{DropRow, FlowRow, HopRow, PipeRow, QueueRow, Sample
 use dumbbell_sim::Monitor as _;
 use dumbbell_trace::delays::Delays;
 use dumbbell_trace::sequence::Mark;
-use dumbbell_trace::{Hops, Kept, OpenError, Reading, Summary, Window};
+use dumbbell_trace::{EventSink, Hops, OpenError, Reading, Summary, Window};
 use serde_json::{json, Value};
 use std::fs::File;
 use std::io::Read;
@@ -13,7 +13,7 @@ use std::io::Read;
 /// JSON text and tables.
 pub(crate) type TextAndTables = (String, Vec<Table>);
 
-fn read(path: &str, kept: &mut impl Kept, shared: &Shared) -> Result<Reading, OpenError> {
+fn read(path: &str, kept: &mut impl EventSink, shared: &Shared) -> Result<Reading, OpenError> {
     let source: Box<dyn Read> =
         if path == "-" { Box::new(std::io::stdin()) } else { Box::new(File::open(path)?) };
     // The monitor counts bytes here instead of nanoseconds.
@@ -98,7 +98,7 @@ fn streams(summary: &Summary, reading: &Reading) -> Vec<Value> {
         let points = summary.points(number as u32).into_iter().map(|(mark, points, stride)| {
             let name = match mark {
                 Mark::Sent => "sent",
-                Mark::Again => "again",
+                Mark::Retransmitted => "again",
                 Mark::Dropped => "dropped",
             };
             let times: Vec<_> = points.iter().map(|point| point.time_ns).collect();
@@ -116,7 +116,7 @@ fn streams(summary: &Summary, reading: &Reading) -> Vec<Value> {
             "sent_packets": counts.sent_packets,
             "sent_bytes": counts.sent_bytes,
             "data_packets": counts.data_packets,
-            "retransmitted_packets": counts.again_packets,
+            "retransmitted_packets": counts.retransmitted_packets,
             "received_packets": counts.received_packets,
             "received_bytes": counts.received_bytes,
             "delivered_bytes": counts.delivered_bytes,

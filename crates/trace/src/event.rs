@@ -1,8 +1,8 @@
 //! Events of a trace, independent of the simulator that wrote it.
 
-/// Kind of event.
+/// PacketKind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EventKind {
     /// `+`: the packet arrived at a link's queue.
     Enqueue,
     /// `-`: the packet left the queue and its first bit is sent.
@@ -27,9 +27,9 @@ pub mod tcp_flags {
     pub const CWR: u16 = 0x80;
 }
 
-/// Kind of packet.
+/// PacketKind of packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PacketKind {
     /// TCP segment with data.
     Data,
     /// TCP segment without data.
@@ -41,8 +41,8 @@ pub enum Kind {
 /// An event of a packet on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Kind of event.
-    pub what: What,
+    /// PacketKind of event.
+    pub what: EventKind,
     /// Time, ns.
     pub time_ns: i64,
     /// Number of the link in [`crate::Network`].
@@ -53,8 +53,8 @@ pub struct Event {
     pub uid: u64,
     /// Packet size in the trace's definition.
     pub bytes: u32,
-    /// Kind of packet.
-    pub kind: Kind,
+    /// PacketKind of packet.
+    pub kind: PacketKind,
     /// Sequence number in packets or bytes, depending on the stream; -1 if absent.
     pub seq: i64,
     /// ACK number; -1 if absent.

@@ -1,9 +1,9 @@
 //! Hops of all packets within a window of a trace: the table `hops`.
 
-use crate::event::{tcp_flags, Event, Kind, What};
-use crate::links::Place;
+use crate::event::{tcp_flags, Event, EventKind, PacketKind};
+use crate::links::DropPlace;
 use crate::network::Network;
-use crate::read::{Kept, Reading};
+use crate::read::{EventSink, Reading};
 use dumbbell_model::tables::HopRow;
 use dumbbell_packet::tcp::{Flags, Syn};
 use hashbrown::{HashMap, HashSet};
@@ -26,10 +26,10 @@ pub struct Window {
 struct Hop {
     event: Event,
     number: u64,
-    again: bool,
+    retransmitted: bool,
     left_ns: i64,
     ended_ns: i64,
-    dropped: Option<Place>,
+    dropped: Option<DropPlace>,
 }
 
 #[derive(Default)]
@@ -43,7 +43,7 @@ struct Stream {
 struct Known {
     stream: u32,
     number: u64,
-    again: bool,
+    retransmitted: bool,
 }
 
 /// Hops of a window.
@@ -84,11 +84,11 @@ impl Hops {
             self.streams.resize_with(number + 1, || Stream { sent: 0, highest: -1 });
         }
         let stream = &mut self.streams[number];
-        let again = event.kind == Kind::Data && event.seq <= stream.highest;
-        if event.kind == Kind::Data {
+        let retransmitted = event.kind == PacketKind::Data && event.seq <= stream.highest;
+        if event.kind == PacketKind::Data {
             stream.highest = stream.highest.max(event.seq);
         }
-        let known = Known { stream: event.stream, number: stream.sent, again };
+        let known = Known { stream: event.stream, number: stream.sent, retransmitted };
         stream.sent += 1;
         if self.known.len() >= KNOWN_MAX {
             self.forget();
@@ -114,7 +114,7 @@ impl Hops {
             return;
         }
         if dropped {
-            hop.dropped = Some(if hop.left_ns < 0 { Place::Queue } else { Place::Line });
+            hop.dropped = Some(if hop.left_ns < 0 { DropPlace::Queue } else { DropPlace::Line });
         }
     }
 
@@ -133,7 +133,7 @@ impl Hops {
                 leaves_ns: hop.left_ns.into(),
                 ended_ns: hop.ended_ns.into(),
                 pipe: pipes[event.link as usize].clone(),
-                dropped: hop.dropped.map_or("", Place::name).to_owned(),
+                dropped: hop.dropped.map_or("", DropPlace::name).to_owned(),
                 flow: flows[stream.flow as usize].clone(),
                 direction: if stream.outward { "out" } else { "back" }.to_owned(),
                 packet_number: hop.number.into(),
@@ -144,7 +144,7 @@ impl Hops {
                 payload_bytes: event.payload_bytes.into(),
                 ack_bytes: event.ack.into(),
                 tcp_flags: flags(event.tcp_flags),
-                cause: if hop.again { "again" } else { "" }.to_owned(),
+                cause: if hop.retransmitted { "again" } else { "" }.to_owned(),
             }
         };
         let from_ns = self.window.from_ns;
@@ -158,10 +158,10 @@ impl Hops {
 
 fn kind(event: &Event, stream: &str) -> &'static str {
     match event.kind {
-        Kind::Data => "tcp",
-        Kind::Ack => "ack",
-        Kind::Other if matches!(stream, "ping" | "icmp") => "ping",
-        Kind::Other => "udp",
+        PacketKind::Data => "tcp",
+        PacketKind::Ack => "ack",
+        PacketKind::Other if matches!(stream, "ping" | "icmp") => "ping",
+        PacketKind::Other => "udp",
     }
 }
 
@@ -172,41 +172,41 @@ fn flags(bits: u16) -> String {
     Flags { syn, fin, psh, ece: has(tcp_flags::ECE), cwr: has(tcp_flags::CWR) }.names()
 }
 
-impl Kept for Hops {
+impl EventSink for Hops {
     fn event(&mut self, _: &Network, event: &Event) {
-        if event.time_ns >= self.window.to_ns && event.what == What::Enqueue {
+        if event.time_ns >= self.window.to_ns && event.what == EventKind::Enqueue {
             return;
         }
         match event.what {
-            What::Enqueue => {
+            EventKind::Enqueue => {
                 // Packets outside the window are numbered, too.
-                let Known { number, again, .. } = self.known(event);
+                let Known { number, retransmitted, .. } = self.known(event);
                 if self.hops.len() - self.free.len() >= self.window.most {
                     self.left_out += 1;
                     return;
                 }
                 let (left_ns, ended_ns, dropped) = (-1, -1, None);
-                let hop = Hop { event: *event, number, again, left_ns, ended_ns, dropped };
+                let hop = Hop { event: *event, number, retransmitted, left_ns, ended_ns, dropped };
                 let early = event.time_ns < self.window.from_ns;
-                let place = match early.then(|| self.free.pop()).flatten() {
-                    Some(place) => {
-                        self.hops[place as usize] = hop;
-                        place
+                let index = match early.then(|| self.free.pop()).flatten() {
+                    Some(index) => {
+                        self.hops[index as usize] = hop;
+                        index
                     }
                     None => {
                         self.hops.push(hop);
                         self.hops.len() as u32 - 1
                     }
                 };
-                self.open.insert((event.link, event.uid), place);
+                self.open.insert((event.link, event.uid), index);
             }
-            What::Dequeue => {
+            EventKind::Dequeue => {
                 if let Some(&number) = self.open.get(&(event.link, event.uid)) {
                     self.hops[number as usize].left_ns = event.time_ns;
                 }
             }
-            What::Receive => self.over(event, false),
-            What::Drop => {
+            EventKind::Receive => self.over(event, false),
+            EventKind::Drop => {
                 self.over(event, true);
                 self.known.remove(&event.uid);
             }

@@ -21,10 +21,10 @@ pub mod streams;
 pub mod summary;
 mod wireless;
 
-pub use event::{Event, What};
+pub use event::{Event, EventKind};
 pub use hops::{Hops, Window};
-pub use links::{LinkCounts, Place};
+pub use links::{DropPlace, LinkCounts};
 pub use network::{Link, Network, Stream};
 pub use problems::Problem;
-pub use read::{read, Format, Kept, OpenError, Reading};
+pub use read::{read, EventSink, Format, OpenError, Reading};
 pub use summary::Summary;

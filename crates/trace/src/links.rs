@@ -1,7 +1,7 @@
 //! Counters of a link direction: queue, throughput, delays.
 
 use crate::delays::Delays;
-use crate::event::{Event, What};
+use crate::event::{Event, EventKind};
 use hashbrown::HashMap;
 
 /// Maximum number of packets in a queue or on a line; beyond it, all are forgotten.
@@ -30,16 +30,16 @@ fn put(inside: &mut Packets, uid: u64, one: Inside) -> (u64, u64) {
     forgotten
 }
 
-/// Place of a drop.
+/// DropPlace of a drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum DropPlace {
     /// In the queue.
     Queue,
     /// After the queue.
     Line,
 }
 
-impl Place {
+impl DropPlace {
     /// Value of the column `reason` of drops.
     pub fn name(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ pub struct LinkCounts {
     queue_max: usize,
     waiting: Packets,
     waiting_bytes: u64,
-    under_way: Packets,
+    in_transit: Packets,
     forgotten: u64,
     /// Time and size of the last departure.
     last: Option<(i64, u32)>,
@@ -94,7 +94,7 @@ impl LinkCounts {
 
     /// Number of packets in the queue or on the line.
     pub fn inside(&self) -> u64 {
-        self.waiting.len() as u64 + self.under_way.len() as u64 + self.forgotten
+        self.waiting.len() as u64 + self.in_transit.len() as u64 + self.forgotten
     }
 
     /// Rate at which queued packets followed each other; `None` if no packet ever waited.
@@ -104,11 +104,11 @@ impl LinkCounts {
     }
 
     /// Processes an event. Returns the place of a drop.
-    pub(crate) fn event(&mut self, event: &Event) -> Option<Place> {
+    pub(crate) fn event(&mut self, event: &Event) -> Option<DropPlace> {
         let Event { time_ns, uid, bytes, .. } = *event;
         let here = Inside { since_ns: time_ns, bytes };
         match event.what {
-            What::Enqueue => {
+            EventKind::Enqueue => {
                 self.arrived_packets += 1;
                 self.arrived_bytes += u64::from(bytes);
                 let forgotten = put(&mut self.waiting, uid, here);
@@ -117,7 +117,7 @@ impl LinkCounts {
                 self.waiting_bytes = self.waiting_bytes.saturating_sub(forgotten.1);
                 None
             }
-            What::Dequeue => {
+            EventKind::Dequeue => {
                 let before = self.waiting.len();
                 if let Some(waited) = self.waiting.remove(&uid) {
                     self.waiting_bytes = self.waiting_bytes.saturating_sub(u64::from(waited.bytes));
@@ -134,26 +134,26 @@ impl LinkCounts {
                 }
                 self.last = Some((time_ns, bytes));
                 self.sent_bytes += u64::from(bytes);
-                self.forgotten += put(&mut self.under_way, uid, here).0;
+                self.forgotten += put(&mut self.in_transit, uid, here).0;
                 None
             }
-            What::Receive => {
-                if let Some(left) = self.under_way.remove(&uid) {
+            EventKind::Receive => {
+                if let Some(left) = self.in_transit.remove(&uid) {
                     self.transits.add(time_ns - left.since_ns);
                 }
                 self.left_packets += 1;
                 self.left_bytes += u64::from(bytes);
                 None
             }
-            What::Drop => {
+            EventKind::Drop => {
                 let place = if let Some(waiting) = self.waiting.remove(&uid) {
                     self.waiting_bytes =
                         self.waiting_bytes.saturating_sub(u64::from(waiting.bytes));
-                    Place::Queue
-                } else if self.under_way.remove(&uid).is_some() {
-                    Place::Line
+                    DropPlace::Queue
+                } else if self.in_transit.remove(&uid).is_some() {
+                    DropPlace::Line
                 } else {
-                    Place::Queue
+                    DropPlace::Queue
                 };
                 self.dropped[place as usize] += 1;
                 Some(place)

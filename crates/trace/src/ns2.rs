@@ -2,10 +2,10 @@
 //! size flags fid source.port destination.port sequence id`, with `show_tcphdr_` followed by `ack
 //! 0xflags header-length address-length`.
 
-use crate::event::{Event, Kind, What};
+use crate::event::{Event, EventKind, PacketKind};
 use crate::fields::{hexadecimal, seconds, shown, whole, Fields};
 use crate::network::{Link, Network};
-use crate::problems::Kind as Wrong;
+use crate::problems::ProblemKind;
 
 /// Length of IP and TCP headers in ns-2.
 pub(crate) const HEADERS_BYTES: u32 = 40;
@@ -27,7 +27,7 @@ const FIELDS: [&str; 12] = [
 ];
 
 /// A parsed line.
-pub(crate) enum Said {
+pub(crate) enum ParsedLine {
     Event(Event),
     /// Packet sent without waiting: it arrives at a link and leaves its queue at once.
     Sent(Event),
@@ -37,7 +37,7 @@ pub(crate) enum Said {
     Remark(i64, String),
     /// Empty line.
     Nothing,
-    Wrong(Wrong, String),
+    Problem(ProblemKind, String),
 }
 
 /// Parses a node number. Satellite links use -1 and -2 for no node.
@@ -47,83 +47,77 @@ fn node(field: &[u8]) -> Option<u32> {
     (number >= -2).then_some(number as u32)
 }
 
-fn field(number: usize, found: &[u8], allowed: &str) -> Said {
+fn field(number: usize, found: &[u8], allowed: &str) -> ParsedLine {
     let message = format!("field {} ({}) is {}", number + 1, FIELDS[number], shown(found));
-    Said::Wrong(Wrong::Field, format!("{message}; it should be {allowed}"))
+    ParsedLine::Problem(ProblemKind::Field, format!("{message}; it should be {allowed}"))
 }
 
 /// Parses a line.
 #[inline]
-pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
+pub(crate) fn parse(line: &[u8], network: &mut Network) -> ParsedLine {
     let what = match line {
-        [b'+', b' ' | b'\t', ..] => What::Enqueue,
-        [b'-', b' ' | b'\t', ..] => What::Dequeue,
-        [b'r', b' ' | b'\t', ..] => What::Receive,
+        [b'+', b' ' | b'\t', ..] => EventKind::Enqueue,
+        [b'-', b' ' | b'\t', ..] => EventKind::Dequeue,
+        [b'r', b' ' | b'\t', ..] => EventKind::Receive,
         // `e` is an error: links of some kinds lose packets this way.
-        [b'd' | b'e', b' ' | b'\t', ..] => What::Drop,
+        [b'd' | b'e', b' ' | b'\t', ..] => EventKind::Drop,
         _ => return other(line, network),
+    };
+    packet(what, line, network).unwrap_or_else(|problem| problem)
+}
+
+/// Parses a line with an event of a packet.
+#[inline]
+fn packet(what: EventKind, line: &[u8], network: &mut Network) -> Result<ParsedLine, ParsedLine> {
+    let wrong = |number: usize, found: &[u8], allowed: &str| {
+        few(line).unwrap_or_else(|| field(number, found, allowed))
     };
     let mut fields = Fields::new(&line[2..]);
     let time_ns = match time(fields.next()) {
         Ok(time_ns) => time_ns,
         // The new wireless format begins like nam's lines.
-        Err(Said::Wrong(Wrong::Nam, _)) if memchr::memmem::find(line, b" -Hs ").is_some() => {
-            return Said::Wireless;
+        Err(ParsedLine::Problem(ProblemKind::Nam, _))
+            if memchr::memmem::find(line, b" -Hs ").is_some() =>
+        {
+            return Ok(ParsedLine::Wireless);
         }
-        Err(wrong) => return wrong,
+        Err(problem) => return Err(problem),
     };
     let (from, to) = (fields.next(), fields.next());
     if from.starts_with(b"_") {
-        return Said::Wireless;
+        return Ok(ParsedLine::Wireless);
     }
-    let Some(from_number) = node(from) else {
-        return few(line).unwrap_or_else(|| field(2, from, "the number of a node"));
-    };
-    let Some(to_number) = node(to) else {
-        return few(line).unwrap_or_else(|| field(3, to, "the number of a node"));
-    };
-    let kind = fields.next();
-    let size = fields.next();
-    let Some(bytes) = whole(size).and_then(|n| u32::try_from(n).ok()) else {
-        return few(line).unwrap_or_else(|| field(5, size, "a number of bytes"));
-    };
+    let nodes = [
+        (node(from).ok_or_else(|| wrong(2, from, "the number of a node"))?, from),
+        (node(to).ok_or_else(|| wrong(3, to, "the number of a node"))?, to),
+    ];
+    let (kind, size) = (fields.next(), fields.next());
+    let bytes = whole(size).and_then(|n| u32::try_from(n).ok());
+    let bytes = bytes.ok_or_else(|| wrong(5, size, "a number of bytes"))?;
     let flags = fields.next();
     let start = fields.start();
     let fid = fields.next();
-    let (source, destination) = (fields.next(), fields.next());
+    let ends @ [source, _] = [fields.next(), fields.next()];
     let key = fields.between(start, fields.end());
     if key.len() > KEY_BYTES_MAX {
-        return field(8, source, "an address");
+        return Err(field(8, source, "an address"));
     }
     let (mut seq, mut id) = (fields.next(), fields.next());
     if kind == b"sctp" {
         // Number of chunks, transmission sequence number (-1 for control chunks), packet.
         (seq, id) = (id, fields.next());
     }
-    let Some(uid) = whole(id).and_then(|n| u64::try_from(n).ok()) else {
-        return few(line).unwrap_or_else(|| field(11, id, "a number from 0"));
-    };
-    let Some(seq) = whole(seq) else { return field(10, seq, "a whole number") };
-    let Some(fid) = whole(fid) else { return field(7, fid, "a whole number") };
-
-    let link = network.link(u64::from(from_number) << 32 | u64::from(to_number), |network| {
-        let (from, to) = (network.node(from), network.node(to));
-        Link { from, to: Some(to) }
-    });
-    let Some(link) = link else {
-        return Said::Wrong(Wrong::TooManyLinks, "more links than are followed".to_owned());
-    };
-    let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
-    let stream = network.stream(key, || (text(kind), fid, [text(source), text(destination)]));
-    let Some(stream) = stream else {
-        return Said::Wrong(Wrong::TooManyFlows, "more flows than are followed".to_owned());
-    };
+    let uid = whole(id).and_then(|n| u64::try_from(n).ok());
+    let uid = uid.ok_or_else(|| wrong(11, id, "a number from 0"))?;
+    let seq = whole(seq).ok_or_else(|| field(10, seq, "a whole number"))?;
+    let fid = whole(fid).ok_or_else(|| field(7, fid, "a whole number"))?;
+    let (link, stream) = numbers(nodes, key, (kind, fid, ends), network)?;
     let (ack, tcp_flags, headers) = match kind {
         b"sctp" => (-1, 0, None),
         _ => tcp_header(&mut fields),
     };
     let payload = bytes.saturating_sub(headers.unwrap_or(HEADERS_BYTES));
-    Said::Event(Event {
+    Ok(ParsedLine::Event(Event {
         what,
         time_ns,
         link,
@@ -137,19 +131,39 @@ pub(crate) fn parse(line: &[u8], network: &mut Network) -> Said {
         payload_bytes: headers.is_some_and(|bytes| bytes > 0).then_some(payload),
         tcp_flags,
         tos: ecn(flags),
-    })
+    }))
+}
+
+/// Numbers of a packet's link and stream.
+#[inline]
+fn numbers(
+    [(from, from_name), (to, to_name)]: [(u32, &[u8]); 2],
+    key: &[u8],
+    (kind, fid, ends): (&[u8], i64, [&[u8]; 2]),
+    network: &mut Network,
+) -> Result<(u32, u32), ParsedLine> {
+    let link = network.link(u64::from(from) << 32 | u64::from(to), |network| {
+        let (from, to) = (network.node(from_name), network.node(to_name));
+        Link { from, to: Some(to) }
+    });
+    let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
+    let stream = |network: &mut Network| network.stream(key, || (text(kind), fid, ends.map(text)));
+    let too_many = |kind, what| ParsedLine::Problem(kind, format!("more {what} than are followed"));
+    let link = link.ok_or_else(|| too_many(ProblemKind::TooManyLinks, "links"))?;
+    let stream = stream(network).ok_or_else(|| too_many(ProblemKind::TooManyFlows, "flows"))?;
+    Ok((link, stream))
 }
 
 /// Parses the time.
 #[inline]
-fn time(found: &[u8]) -> Result<i64, Said> {
+fn time(found: &[u8]) -> Result<i64, ParsedLine> {
     match seconds(found) {
         Some(time_ns) if time_ns >= 0 => Ok(time_ns),
         Some(_) => {
             let message = format!("the time is negative: {}", shown(found));
-            Err(Said::Wrong(Wrong::Negative, message))
+            Err(ParsedLine::Problem(ProblemKind::Negative, message))
         }
-        None if found == b"-t" => Err(Said::Wrong(Wrong::Nam, nam())),
+        None if found == b"-t" => Err(ParsedLine::Problem(ProblemKind::Nam, nam())),
         None => Err(field(1, found, "seconds")),
     }
 }
@@ -166,13 +180,13 @@ fn tcp_header(fields: &mut Fields<'_>) -> (i64, u16, Option<u32>) {
     (whole(ack).unwrap_or(-1), flags, length)
 }
 
-pub(crate) fn kind_of(kind: &[u8], payload: u32) -> Kind {
+pub(crate) fn kind_of(kind: &[u8], payload: u32) -> PacketKind {
     match kind {
-        b"ack" => Kind::Ack,
+        b"ack" => PacketKind::Ack,
         // A packet of 40 bytes opens a connection. FullTcp calls it tcp or ack.
-        b"tcp" if payload == 0 => Kind::Ack,
-        b"tcp" => Kind::Data,
-        _ => Kind::Other,
+        b"tcp" if payload == 0 => PacketKind::Ack,
+        b"tcp" => PacketKind::Data,
+        _ => PacketKind::Other,
     }
 }
 
@@ -187,56 +201,55 @@ fn ecn(flags: &[u8]) -> u8 {
 }
 
 fn nam() -> String {
-    "a line of a nam trace; what is read here is the event trace (trace-all), not namtrace-all"
-        .to_owned()
+    "a line of a nam trace; expected is the event trace (trace-all), not namtrace-all".to_owned()
 }
 
 /// Problem of a line with too few fields.
 #[cold]
-fn few(line: &[u8]) -> Option<Said> {
+fn few(line: &[u8]) -> Option<ParsedLine> {
     let count =
         line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|field| !field.is_empty()).count();
     (count < FIELDS.len()).then(|| {
         let message = format!(
-            "{count} fields where {} belong: {} is missing",
+            "{count} fields instead of {}: {} is missing",
             FIELDS.len(),
             FIELDS[count.min(FIELDS.len() - 1)]
         );
-        Said::Wrong(Wrong::FewFields, message)
+        ParsedLine::Problem(ProblemKind::FewFields, message)
     })
 }
 
 /// Parses a line without an event of a packet on a link.
 #[cold]
-fn other(line: &[u8], network: &mut Network) -> Said {
+fn other(line: &[u8], network: &mut Network) -> ParsedLine {
     let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
     if let [b' ' | b'\t', ..] | [b'+' | b'-' | b'r' | b'd' | b'e', b' ' | b'\t', ..] = line {
         let text = line.trim_ascii_start();
-        return if text.is_empty() { Said::Nothing } else { parse(text, network) };
+        return if text.is_empty() { ParsedLine::Nothing } else { parse(text, network) };
     }
     if line.iter().any(|byte| !matches!(byte, b'\t' | b' '..=b'~' | 0x80..)) {
-        return Said::Wrong(Wrong::Binary, format!("not text: {}", shown(line)));
+        return ParsedLine::Problem(ProblemKind::Binary, format!("not text: {}", shown(line)));
     }
     let mut fields = Fields::new(line);
     let (event, time) = (fields.next(), fields.next());
     match event {
         b"+" | b"-" | b"r" | b"d" | b"e" => few(line).unwrap_or_else(|| {
-            Said::Wrong(Wrong::FewFields, "nothing behind the event".to_owned())
+            ParsedLine::Problem(ProblemKind::FewFields, "nothing after the event".to_owned())
         }),
-        b"E" => Said::Wrong(
-            Wrong::Agent,
-            "an event of an agent, not of a packet on a link: left out".to_owned(),
+        b"E" => ParsedLine::Problem(
+            ProblemKind::Agent,
+            "an event of an agent, not of a packet on a link: skipped".to_owned(),
         ),
         b"v" => match seconds(time) {
-            Some(at) if at >= 0 => Said::Remark(at, remark(&line[fields.end()..])),
+            Some(at) if at >= 0 => ParsedLine::Remark(at, remark(&line[fields.end()..])),
             _ => field(1, time, "seconds"),
         },
-        b"s" | b"f" | b"D" | b"M" | b"N" => Said::Wireless,
+        b"s" | b"f" | b"D" | b"M" | b"N" => ParsedLine::Wireless,
         b"V" | b"n" | b"l" | b"q" | b"a" | b"h" | b"c" if time == b"-t" => {
-            Said::Wrong(Wrong::Nam, nam())
+            ParsedLine::Problem(ProblemKind::Nam, nam())
         }
-        _ => Said::Wrong(
-            Wrong::UnknownEvent,
+        _ => ParsedLine::Problem(
+            ProblemKind::UnknownEvent,
             format!("it begins with {}; an event is one of + - r d", shown(event)),
         ),
     }
@@ -259,9 +272,9 @@ mod tests {
 
     fn event(line: &str) -> Event {
         match parse(line.as_bytes(), &mut Network::default()) {
-            Said::Event(event) => event,
-            Said::Wrong(_, message) | Said::Remark(_, message) => panic!("{message}"),
-            Said::Nothing | Said::Wireless | Said::Sent(_) => panic!("no event"),
+            ParsedLine::Event(event) => event,
+            ParsedLine::Problem(_, message) | ParsedLine::Remark(_, message) => panic!("{message}"),
+            ParsedLine::Nothing | ParsedLine::Wireless | ParsedLine::Sent(_) => panic!("no event"),
         }
     }
 
@@ -269,10 +282,10 @@ mod tests {
     fn a_line_of_ns_2() {
         let mut network = Network::default();
         let line = b"r 1.002336 0 2 cbr 210 ------- 0 0.0 3.1 7 16";
-        let Said::Event(event) = parse(line, &mut network) else { panic!() };
-        assert_eq!((event.what, event.time_ns), (What::Receive, 1_002_336_000));
+        let ParsedLine::Event(event) = parse(line, &mut network) else { panic!() };
+        assert_eq!((event.what, event.time_ns), (EventKind::Receive, 1_002_336_000));
         assert_eq!((event.bytes, event.seq, event.uid), (210, 7, 16));
-        assert_eq!((event.kind, event.ack, event.tos), (Kind::Other, -1, 0));
+        assert_eq!((event.kind, event.ack, event.tos), (PacketKind::Other, -1, 0));
         assert_eq!(network.pipe_name(event.link), "0-2/forward");
         assert_eq!(network.flow_name(0), "0: cbr 0.0→3.1");
     }
@@ -281,9 +294,9 @@ mod tests {
     fn the_tcp_header_and_ecn() {
         let full = event("+ 1 2 10 tcp 576 ----E-- 2 2.0 3.0 5361 77 1 0x18 40 0");
         assert_eq!((full.ack, full.tcp_flags, full.payload_bytes), (1, 0x18, Some(536)));
-        assert_eq!((full.kind, full.tos), (Kind::Data, 3));
+        assert_eq!((full.kind, full.tos), (PacketKind::Data, 3));
         let ack = event("- 1.5 3 2 ack 40 ------N 2 3.0 2.0 1 78 5897 0x10 40 0");
-        assert_eq!((ack.kind, ack.tos, ack.ack), (Kind::Ack, 2, 5897));
+        assert_eq!((ack.kind, ack.tos, ack.ack), (PacketKind::Ack, 2, 5897));
     }
 
     #[test]
@@ -291,7 +304,7 @@ mod tests {
         let mut network = Network::default();
         for line in ["+ 0 0 2 tcp 40 ------- 1 0.0 3.0 0 0", "+ 0 2 0 ack 40 ------- 1 3.0 0.0 0 1"]
         {
-            assert!(matches!(parse(line.as_bytes(), &mut network), Said::Event(_)));
+            assert!(matches!(parse(line.as_bytes(), &mut network), ParsedLine::Event(_)));
         }
         assert_eq!(network.flows.len(), 1);
         assert_eq!([0, 1].map(|link| network.pipe_name(link)), ["0-2/forward", "0-2/backward"]);
@@ -301,17 +314,17 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (line, kind, part) in [
-            ("+ 1 0 2 cbr 210 ------- 0", Wrong::FewFields, "8 fields where 12 belong: source"),
-            ("+ 1 0 2 cbr x ------- 0 0.0 3.1 7 16", Wrong::Field, "field 6 (size) is 'x'"),
-            ("+ -1 0 2 cbr 210 ------- 0 0.0 3.1 7 16", Wrong::Negative, "-1"),
-            ("+ one 0 2 cbr 210 ------- 0 0.0 3.1 7 16", Wrong::Field, "field 2 (time)"),
-            ("V -t * -v 1.0a5 -a 0", Wrong::Nam, "nam"),
-            ("+ -t 1 -s 0 -d 2 -p cbr", Wrong::Nam, "nam"),
-            ("\u{0}\u{1}\u{2}", Wrong::Binary, "not text"),
-            ("hello", Wrong::UnknownEvent, "'hello'"),
+            ("+ 1 0 2 cbr 210 ------- 0", ProblemKind::FewFields, "8 fields instead of 12: source"),
+            ("+ 1 0 2 cbr x ------- 0 0.0 3.1 7 16", ProblemKind::Field, "field 6 (size) is 'x'"),
+            ("+ -1 0 2 cbr 210 ------- 0 0.0 3.1 7 16", ProblemKind::Negative, "-1"),
+            ("+ one 0 2 cbr 210 ------- 0 0.0 3.1 7 16", ProblemKind::Field, "field 2 (time)"),
+            ("V -t * -v 1.0a5 -a 0", ProblemKind::Nam, "nam"),
+            ("+ -t 1 -s 0 -d 2 -p cbr", ProblemKind::Nam, "nam"),
+            ("\u{0}\u{1}\u{2}", ProblemKind::Binary, "not text"),
+            ("hello", ProblemKind::UnknownEvent, "'hello'"),
         ] {
             match parse(line.as_bytes(), &mut Network::default()) {
-                Said::Wrong(found, message) => {
+                ParsedLine::Problem(found, message) => {
                     assert_eq!(found, kind, "{line}: {message}");
                     assert!(message.contains(part), "{line}: {message}");
                 }
@@ -323,7 +336,7 @@ mod tests {
     #[test]
     fn packets_of_sctp_have_their_number_behind_that_of_the_chunk() {
         let init = event("+ 0.5 1 4 sctp 56 -------I 0 1.0 4.0 1 -1 4 65535 65535");
-        assert_eq!((init.uid, init.seq, init.kind), (4, -1, Kind::Other));
+        assert_eq!((init.uid, init.seq, init.kind), (4, -1, PacketKind::Other));
         let data = event("r 1.526624 1 4 sctp 1500 -------D 0 1.0 4.0 1 1 8 0 0");
         assert_eq!((data.uid, data.seq, data.bytes, data.ack), (8, 1, 1500, -1));
     }
@@ -331,7 +344,7 @@ mod tests {
     #[test]
     fn remarks_are_kept() {
         let line = b"v 1 eval {set sim_annotation {1 0 join-group 1073741824}}";
-        let Said::Remark(at, text) = parse(line, &mut Network::default()) else { panic!() };
+        let ParsedLine::Remark(at, text) = parse(line, &mut Network::default()) else { panic!() };
         assert_eq!((at, text.as_str()), (1_000_000_000, "1 0 join-group 1073741824"));
     }
 }

@@ -1,6 +1,6 @@
 //! IP and TCP headers as ns-3 prints them.
 
-use crate::event::{tcp_flags, Kind};
+use crate::event::{tcp_flags, PacketKind};
 
 /// Text after a mark.
 pub(crate) fn after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
@@ -66,7 +66,7 @@ fn ipv4(headers: &str) -> Option<Ip<'_>> {
 pub(crate) struct Transport<'a> {
     pub(crate) kind: &'static str,
     pub(crate) ports: Option<(&'a str, &'a str)>,
-    pub(crate) class: Kind,
+    pub(crate) class: PacketKind,
     pub(crate) seq: i64,
     pub(crate) ack: i64,
     pub(crate) payload_bytes: Option<u32>,
@@ -79,7 +79,7 @@ pub(crate) fn transport<'a>(ip: &Ip<'a>) -> Transport<'a> {
     let none = Transport {
         kind: "ip",
         ports: None,
-        class: Kind::Other,
+        class: PacketKind::Other,
         seq: -1,
         ack: -1,
         payload_bytes: None,
@@ -97,7 +97,7 @@ pub(crate) fn transport<'a>(ip: &Ip<'a>) -> Transport<'a> {
         Transport {
             kind: "tcp",
             ports: ports.split_once(" > "),
-            class: if payload > 0 { Kind::Data } else { Kind::Ack },
+            class: if payload > 0 { PacketKind::Data } else { PacketKind::Ack },
             seq: value("Seq="),
             ack: value("Ack="),
             payload_bytes: Some(payload),

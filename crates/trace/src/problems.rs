@@ -15,7 +15,7 @@ pub struct Problem {
 
 /// Reason why a line was skipped or changed. Each kind is reported once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum ProblemKind {
     FewFields,
     Field,
     UnknownEvent,
@@ -46,17 +46,17 @@ pub(crate) enum Kind {
 /// Problems found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
-    found: BTreeMap<Kind, Problem>,
+    found: BTreeMap<ProblemKind, Problem>,
 }
 
 impl Problems {
-    pub(crate) fn add(&mut self, kind: Kind, line: u64, message: impl FnOnce() -> String) {
+    pub(crate) fn add(&mut self, kind: ProblemKind, line: u64, message: impl FnOnce() -> String) {
         let first = || Problem { line, lines: 0, message: message() };
         self.found.entry(kind).or_insert_with(first).lines += 1;
     }
 
     /// Problems in order of their first lines.
-    pub(crate) fn told(&self) -> Vec<Problem> {
+    pub(crate) fn sorted(&self) -> Vec<Problem> {
         let mut told: Vec<_> = self.found.values().cloned().collect();
         told.sort_by_key(|problem| problem.line);
         told

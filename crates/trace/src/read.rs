@@ -1,11 +1,11 @@
 //! Reads a trace of either format as a stream of events.
 
-use crate::event::{Event, What};
-use crate::lines::Lines;
+use crate::event::{Event, EventKind};
+use crate::lines::{Line, Lines};
 use crate::network::Network;
-use crate::ns2::{self, Said};
+use crate::ns2::{self, ParsedLine};
 use crate::ns3::{self, Ns3};
-use crate::problems::{Kind, Problem, Problems};
+use crate::problems::{Problem, ProblemKind, Problems};
 use crate::wireless::Wireless;
 use dumbbell_capture::input::Input;
 use std::io::{self, Read};
@@ -16,10 +16,10 @@ const REMARKS_MAX: usize = 1000;
 /// Maximum step back in time that is rounding: ns-2 writes times with four, six or more digits.
 const ROUNDED_NS: i64 = 100_000;
 /// Bytes between two calls of the progress function.
-const LOOK_BYTES: u64 = 1 << 22;
+const PROGRESS_BYTES: u64 = 1 << 22;
 
 /// Receiver of a trace's events.
-pub trait Kept {
+pub trait EventSink {
     /// Processes an event. Times never decrease.
     fn event(&mut self, network: &Network, event: &Event);
 }
@@ -53,7 +53,7 @@ pub enum OpenError {
     #[error("stopped")]
     Stopped,
     /// The file contains no event.
-    #[error("no event of an ns-2 or ns-3 trace in it{}", .0.as_ref().map_or_else(
+    #[error("no event of an ns-2 or ns-3 trace found{}", .0.as_ref().map_or_else(
         || ": it is empty".to_owned(),
         |problem| format!("; line {}: {}", problem.line, problem.message)
     ))]
@@ -89,113 +89,93 @@ pub struct Reading {
 /// the first event only ends the trace and adds a problem.
 pub fn read(
     source: impl Read,
-    kept: &mut impl Kept,
-    mut goes_on: impl FnMut(u64) -> bool,
+    sink: &mut impl EventSink,
+    mut proceed: impl FnMut(u64) -> bool,
 ) -> Result<Reading, OpenError> {
     let mut lines = Lines::new(Input::open(source)?);
-    let mut network = Network::default();
-    let mut problems = Problems::default();
-    let (mut number, mut events, mut bytes, mut looked) = (0u64, 0u64, 0u64, 0u64);
-    let mut times: Option<(i64, i64)> = None;
-    let mut before = None;
-    let mut remarks = Vec::new();
-    let mut ns3: Option<Ns3> = None;
-    let mut wireless = Wireless::default();
+    let mut reader = Reader::default();
+    let mut reported = 0;
     loop {
         let line = match lines.next() {
             Ok(Some(line)) => line,
             Ok(None) => break,
-            Err(error) if events > 0 => {
-                let words = || format!("the file breaks off here: {error}");
-                problems.add(Kind::Incomplete, number + 1, words);
+            Err(error) if reader.events > 0 => {
+                let message = || format!("the file breaks off here: {error}");
+                reader.problems.add(ProblemKind::Incomplete, reader.number + 1, message);
                 break;
             }
             Err(error) => return Err(error.into()),
         };
-        number += 1;
-        bytes += line.text.len() as u64 + 1;
-        if bytes - looked >= LOOK_BYTES {
-            looked = bytes;
-            if !goes_on(bytes) {
+        reader.number += 1;
+        reader.bytes += line.text.len() as u64 + 1;
+        if reader.bytes - reported >= PROGRESS_BYTES {
+            reported = reader.bytes;
+            if !proceed(reader.bytes) {
                 return Err(OpenError::Stopped);
             }
         }
+        reader.line(&line, sink);
+    }
+    reader.end()
+}
+
+/// State between lines.
+#[derive(Default)]
+struct Reader {
+    network: Network,
+    problems: Problems,
+    number: u64,
+    events: u64,
+    bytes: u64,
+    times: Option<(i64, i64)>,
+    before: Option<Event>,
+    remarks: Vec<(i64, String)>,
+    ns3: Option<Ns3>,
+    wireless: Wireless,
+}
+
+impl Reader {
+    #[inline]
+    fn line(&mut self, line: &Line<'_>, sink: &mut impl EventSink) {
         if line.too_long {
-            problems.add(Kind::TooLong, number, || "longer than any line of a trace".to_owned());
-            continue;
+            self.problem(ProblemKind::TooLong, "longer than any line of a trace");
+            return;
         }
         if line.text.is_empty() {
-            continue;
+            return;
         }
-        if events == 0 && ns3.is_none() && ns3::looks_alike(line.text) {
-            ns3 = Some(Ns3::default());
+        if self.events == 0 && self.ns3.is_none() && ns3::may_be(line.text) {
+            self.ns3 = Some(Ns3::default());
         }
-        let said = match &mut ns3 {
-            Some(ns3) => ns3.parse(line.text, &mut network),
-            None => match ns2::parse(line.text, &mut network) {
-                Said::Wireless => wireless.parse(line.text.trim_ascii_start(), &mut network),
-                said => said,
+        let parsed = match &mut self.ns3 {
+            Some(ns3) => ns3.parse(line.text, &mut self.network),
+            None => match ns2::parse(line.text, &mut self.network) {
+                ParsedLine::Wireless => {
+                    self.wireless.parse(line.text.trim_ascii_start(), &mut self.network)
+                }
+                parsed => parsed,
             },
         };
-        let at_once = matches!(said, Said::Sent(_));
-        match said {
-            Said::Nothing | Said::Wireless => {}
-            Said::Event(mut event) | Said::Sent(mut event) => {
-                let (first, last) = times.unwrap_or((event.time_ns, event.time_ns));
-                if event.time_ns < last && last - event.time_ns <= ROUNDED_NS {
-                    problems.add(Kind::Rounded, number, || {
-                        "times go back by less than 0.1 ms, as where some are rounded more than \
-                         others: the time before is taken"
-                            .to_owned()
-                    });
-                    event.time_ns = last;
-                }
-                if event.time_ns < last {
-                    problems.add(Kind::Backwards, number, || {
-                        let back = (last - event.time_ns) as f64 / 1e9;
-                        format!("the time goes back by {back} s: such lines are left out")
-                    });
-                    continue;
-                }
-                // SCTP has a line per chunk of a packet.
-                let chunk = before.is_some_and(|before: Event| {
-                    before != event
-                        && before.what == event.what
-                        && (before.uid, before.link) == (event.uid, event.link)
-                        && before.time_ns == event.time_ns
-                        && network.streams[event.stream as usize].kind == "sctp"
-                });
-                if chunk {
-                    problems.add(Kind::Chunk, number, || {
-                        "a further chunk of the packet of the line before: no packet of its own"
-                            .to_owned()
-                    });
-                    continue;
-                }
-                if before == Some(event) {
-                    problems.add(Kind::Repeated, number, || {
-                        "the same as the line before, as where a link is traced twice: left out"
-                            .to_owned()
-                    });
-                    continue;
-                }
-                before = Some(event);
-                times = Some((first, event.time_ns));
-                events += 1;
-                kept.event(&network, &event);
-                if at_once {
-                    kept.event(&network, &Event { what: What::Dequeue, ..event });
+        match parsed {
+            ParsedLine::Nothing | ParsedLine::Wireless => {}
+            ParsedLine::Event(event) => {
+                self.event(event, sink);
+            }
+            ParsedLine::Sent(event) => {
+                if let Some(event) = self.event(event, sink) {
+                    sink.event(&self.network, &Event { what: EventKind::Dequeue, ..event });
                 }
             }
-            Said::Remark(at, text) => {
-                if remarks.len() < REMARKS_MAX {
-                    remarks.push((at, text));
+            ParsedLine::Remark(at, text) => {
+                if self.remarks.len() < REMARKS_MAX {
+                    self.remarks.push((at, text));
                 }
             }
-            Said::Wrong(kind, message) => {
-                let cut = !line.whole && matches!(kind, Kind::FewFields | Kind::Field);
-                let kind = if cut { Kind::Truncated } else { kind };
-                problems.add(kind, number, || {
+            ParsedLine::Problem(kind, message) => {
+                let cut =
+                    !line.whole && matches!(kind, ProblemKind::FewFields | ProblemKind::Field);
+                let kind = if cut { ProblemKind::Truncated } else { kind };
+                self.problems.add(kind, self.number, || {
                     if cut {
                         format!("the last line is cut off: {message}")
                     } else {
@@ -205,10 +185,68 @@ pub fn read(
             }
         }
     }
-    let problems = problems.told();
-    let Some(times_ns) = times else {
-        return Err(OpenError::Nothing(problems.into_iter().next()));
-    };
-    let format = if ns3.is_some() { Format::Ns3 } else { Format::Ns2 };
-    Ok(Reading { format, lines: number, events, bytes, times_ns, remarks, problems, network })
+
+    /// Passes an event on, unless it repeats one or goes back in time. Returns it with the time
+    /// that it was given.
+    #[inline]
+    fn event(&mut self, mut event: Event, sink: &mut impl EventSink) -> Option<Event> {
+        let (first, last) = self.times.unwrap_or((event.time_ns, event.time_ns));
+        if event.time_ns < last && last - event.time_ns <= ROUNDED_NS {
+            let message = "the time goes back by less than 0.1 ms, because of different rounding: \
+                           the time of the line before is used";
+            self.problem(ProblemKind::Rounded, message);
+            event.time_ns = last;
+        }
+        if event.time_ns < last {
+            self.problems.add(ProblemKind::Backwards, self.number, || {
+                let back = (last - event.time_ns) as f64 / 1e9;
+                format!("the time goes back by {back} s: such lines are skipped")
+            });
+            return None;
+        }
+        // SCTP has a line per chunk of a packet.
+        let chunk = self.before.is_some_and(|before| {
+            before != event
+                && before.what == event.what
+                && (before.uid, before.link) == (event.uid, event.link)
+                && before.time_ns == event.time_ns
+                && self.network.streams[event.stream as usize].kind == "sctp"
+        });
+        if chunk {
+            let message = "a further chunk of the packet in the line before: not a new packet";
+            self.problem(ProblemKind::Chunk, message);
+            return None;
+        }
+        if self.before == Some(event) {
+            let message = "a repetition of the line before, as if a link is traced twice: skipped";
+            self.problem(ProblemKind::Repeated, message);
+            return None;
+        }
+        self.before = Some(event);
+        self.times = Some((first, event.time_ns));
+        self.events += 1;
+        sink.event(&self.network, &event);
+        Some(event)
+    }
+
+    fn problem(&mut self, kind: ProblemKind, message: &str) {
+        self.problems.add(kind, self.number, || message.to_owned());
+    }
+
+    fn end(self) -> Result<Reading, OpenError> {
+        let problems = self.problems.sorted();
+        let Some(times_ns) = self.times else {
+            return Err(OpenError::Nothing(problems.into_iter().next()));
+        };
+        Ok(Reading {
+            format: if self.ns3.is_some() { Format::Ns3 } else { Format::Ns2 },
+            lines: self.number,
+            events: self.events,
+            bytes: self.bytes,
+            times_ns,
+            remarks: self.remarks,
+            problems,
+            network: self.network,
+        })
+    }
 }

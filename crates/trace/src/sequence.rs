@@ -3,13 +3,13 @@
 /// Maximum number of points per stream.
 const POINTS_MAX: usize = 4096;
 
-/// Kind of point.
+/// PacketKind of point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// First transmission.
     Sent,
     /// Retransmission.
-    Again,
+    Retransmitted,
     /// Drop.
     Dropped,
 }
@@ -29,18 +29,18 @@ pub(crate) struct Points {
     points: Vec<Point>,
     /// Number of events per point.
     stride: u64,
-    met: u64,
+    count: u64,
 }
 
 impl Default for Points {
     fn default() -> Self {
-        Self { points: Vec::new(), stride: 1, met: 0 }
+        Self { points: Vec::new(), stride: 1, count: 0 }
     }
 }
 
 impl Points {
     pub(crate) fn add(&mut self, point: Point) {
-        if self.met % self.stride == 0 {
+        if self.count % self.stride == 0 {
             if self.points.len() >= POINTS_MAX {
                 let mut number = 0;
                 self.points.retain(|_| {
@@ -49,11 +49,11 @@ impl Points {
                 });
                 self.stride *= 2;
             }
-            if self.met % self.stride == 0 {
+            if self.count % self.stride == 0 {
                 self.points.push(point);
             }
         }
-        self.met += 1;
+        self.count += 1;
     }
 
     pub(crate) fn points(&self) -> &[Point] {

@@ -1,14 +1,14 @@
 //! Counters of a flow direction: sent, retransmitted, dropped, delivered, delays.
 
 use crate::delays::Delays;
-use crate::event::{Event, Kind, What};
+use crate::event::{Event, EventKind, PacketKind};
 use crate::network::Network;
 use crate::sequence::{Point, Points};
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Maximum number of packets in transit; beyond it, the oldest is forgotten.
-const UNDER_WAY_MAX: usize = 1 << 18;
+const IN_TRANSIT_MAX: usize = 1 << 18;
 /// Maximum number of gaps in the received data.
 const GAPS_MAX: usize = 4096;
 
@@ -71,7 +71,7 @@ pub struct StreamCounts {
     /// Sent packets with data.
     pub data_packets: u64,
     /// Retransmitted data packets.
-    pub again_packets: u64,
+    pub retransmitted_packets: u64,
     /// Received packets.
     pub received_packets: u64,
     /// Sum of their bytes.
@@ -90,9 +90,9 @@ pub struct StreamCounts {
     highest: i64,
     received: Received,
     /// Destination node by its address, if addresses are nodes.
-    far: Option<String>,
+    destination: Option<String>,
     /// Packet that may have reached its end, and the node.
-    perhaps: Option<(Event, u32)>,
+    candidate: Option<(Event, u32)>,
 }
 
 impl Default for StreamCounts {
@@ -104,7 +104,7 @@ impl Default for StreamCounts {
             sent_packets: 0,
             sent_bytes: 0,
             data_packets: 0,
-            again_packets: 0,
+            retransmitted_packets: 0,
             received_packets: 0,
             received_bytes: 0,
             delivered_bytes: 0,
@@ -115,8 +115,8 @@ impl Default for StreamCounts {
             unit: Unit::Unknown,
             highest: -1,
             received: Received::default(),
-            far: None,
-            perhaps: None,
+            destination: None,
+            candidate: None,
         }
     }
 }
@@ -131,18 +131,18 @@ impl StreamCounts {
     }
 
     /// Processes a sent packet.
-    fn sends(&mut self, event: &Event) {
+    fn sent(&mut self, event: &Event) {
         self.sent_packets += 1;
         self.sent_bytes += u64::from(event.bytes);
         let at = event.time_ns;
         self.times_ns = Some((self.times_ns.map_or(at, |(first, _)| first), at));
-        if event.kind == Kind::Ack {
+        if event.kind == PacketKind::Ack {
             return;
         }
         self.data_packets += 1;
         let point = Point { time_ns: at, seq: event.seq };
-        if event.kind == Kind::Data && event.seq <= self.highest {
-            self.again_packets += 1;
+        if event.kind == PacketKind::Data && event.seq <= self.highest {
+            self.retransmitted_packets += 1;
             self.points[1].add(point);
             return;
         }
@@ -156,7 +156,7 @@ impl StreamCounts {
     }
 
     /// Processes a received packet.
-    fn delivers(&mut self, event: &Event, began_ns: Option<i64>) {
+    fn delivered(&mut self, event: &Event, began_ns: Option<i64>) {
         self.received_packets += 1;
         self.received_bytes += u64::from(event.bytes);
         if let Some(began_ns) = began_ns {
@@ -164,9 +164,9 @@ impl StreamCounts {
         }
         let payload = u64::from(event.payload_bytes.unwrap_or(event.bytes));
         let new = match event.kind {
-            Kind::Ack => 0,
-            Kind::Other => payload,
-            Kind::Data => {
+            PacketKind::Ack => 0,
+            PacketKind::Other => payload,
+            PacketKind::Data => {
                 let end = self.end_of(event);
                 let new = self.received.add(event.seq, end) as u64;
                 // If sequence numbers count packets, a packet is either new or repeated.
@@ -200,49 +200,49 @@ pub struct Streams {
     /// Counters by stream.
     pub counts: Vec<StreamCounts>,
     /// Send times of packets in transit.
-    under_way: HashMap<u64, i64>,
+    in_transit: HashMap<u64, i64>,
     order: VecDeque<u64>,
     /// Streams with a packet that may have reached its end.
-    perhaps: Vec<u32>,
+    candidate: Vec<u32>,
 }
 
 impl Streams {
-    fn begins(&mut self, event: &Event) {
-        self.under_way.insert(event.uid, event.time_ns);
+    fn begin(&mut self, event: &Event) {
+        self.in_transit.insert(event.uid, event.time_ns);
         self.order.push_back(event.uid);
-        if self.under_way.len() > UNDER_WAY_MAX {
+        if self.in_transit.len() > IN_TRANSIT_MAX {
             while let Some(oldest) = self.order.pop_front() {
-                if self.under_way.remove(&oldest).is_some() {
+                if self.in_transit.remove(&oldest).is_some() {
                     break;
                 }
             }
         }
-        if self.order.len() > 2 * self.under_way.len() + 1024 {
-            let Self { order, under_way, .. } = self;
-            order.retain(|uid| under_way.contains_key(uid));
+        if self.order.len() > 2 * self.in_transit.len() + 1024 {
+            let Self { order, in_transit, .. } = self;
+            order.retain(|uid| in_transit.contains_key(uid));
         }
     }
 
     /// Finds the ends of streams. A node forwards at once, so the first packet that stays at a node
     /// has reached its end.
     pub(crate) fn settle(&mut self, now_ns: i64) {
-        if self.perhaps.is_empty() {
+        if self.candidate.is_empty() {
             return;
         }
-        let mut left = std::mem::take(&mut self.perhaps);
+        let mut left = std::mem::take(&mut self.candidate);
         left.retain(|&stream| {
             let counts = &mut self.counts[stream as usize];
-            let Some((event, node)) = counts.perhaps else { return false };
+            let Some((event, node)) = counts.candidate else { return false };
             if event.time_ns == now_ns {
                 return true;
             }
-            counts.perhaps = None;
+            counts.candidate = None;
             counts.to = Some(node);
-            let began = self.under_way.remove(&event.uid);
-            counts.delivers(&event, began);
+            let began = self.in_transit.remove(&event.uid);
+            counts.delivered(&event, began);
             false
         });
-        self.perhaps = left;
+        self.candidate = left;
     }
 
     /// Processes an event.
@@ -255,45 +255,49 @@ impl Streams {
         let counts = &mut self.counts[number];
         let link = &network.links[event.link as usize];
         match event.what {
-            What::Enqueue => {
+            EventKind::Enqueue => {
                 if counts.from.is_none() {
                     let [here, there] =
                         [&network.streams[number].ends[0], &network.streams[number].ends[1]];
                     if node_of(here) == Some(network.nodes[link.from as usize].as_str()) {
-                        counts.far = node_of(there).filter(|far| !is_group(far)).map(str::to_owned);
+                        counts.destination = node_of(there)
+                            .filter(|destination| !is_group(destination))
+                            .map(str::to_owned);
                     }
                     counts.from = Some(link.from);
                 }
                 if counts.from == Some(link.from) {
-                    counts.sends(event);
-                    self.begins(event);
-                } else if counts.perhaps.is_some_and(|(one, _)| one.uid == event.uid) {
-                    counts.perhaps = None;
+                    counts.sent(event);
+                    self.begin(event);
+                } else if counts.candidate.is_some_and(|(one, _)| one.uid == event.uid) {
+                    counts.candidate = None;
                 }
             }
-            What::Dequeue => {}
-            What::Receive => match (counts.to, link.to) {
-                (None, Some(to)) if counts.far.as_ref() == Some(&network.nodes[to as usize]) => {
+            EventKind::Dequeue => {}
+            EventKind::Receive => match (counts.to, link.to) {
+                (None, Some(to))
+                    if counts.destination.as_ref() == Some(&network.nodes[to as usize]) =>
+                {
                     counts.to = Some(to);
-                    let began = self.under_way.remove(&event.uid);
-                    counts.delivers(event, began);
+                    let began = self.in_transit.remove(&event.uid);
+                    counts.delivered(event, began);
                 }
                 (Some(end), Some(to)) if end == to => {
-                    let began = self.under_way.remove(&event.uid);
-                    counts.delivers(event, began);
+                    let began = self.in_transit.remove(&event.uid);
+                    counts.delivered(event, began);
                 }
-                (None, Some(to)) if counts.far.is_none() && counts.perhaps.is_none() => {
-                    counts.perhaps = Some((*event, to));
-                    self.perhaps.push(event.stream);
+                (None, Some(to)) if counts.destination.is_none() && counts.candidate.is_none() => {
+                    counts.candidate = Some((*event, to));
+                    self.candidate.push(event.stream);
                 }
                 _ => {}
             },
-            What::Drop => {
+            EventKind::Drop => {
                 counts.dropped_packets += 1;
-                if event.kind != Kind::Ack {
+                if event.kind != PacketKind::Ack {
                     counts.points[2].add(Point { time_ns: event.time_ns, seq: event.seq });
                 }
-                self.under_way.remove(&event.uid);
+                self.in_transit.remove(&event.uid);
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::event::Event;
 use crate::links::LinkCounts;
 use crate::network::Network;
-use crate::read::{Kept, Reading};
+use crate::read::{EventSink, Reading};
 use crate::sequence::{Mark, Point};
 use crate::streams::{StreamCounts, Streams};
 use dumbbell_model::tables::{DropRow, Float, FlowRow, Int, PipeRow, QueueRow, SampleRow};
@@ -11,7 +11,7 @@ use dumbbell_model::tables::{DropRow, Float, FlowRow, Int, PipeRow, QueueRow, Sa
 /// Maximum number of rows of drops.
 pub const DROPS_MAX: usize = 100_000;
 /// Maximum number of intervals of a series.
-const STRETCHES_MAX: usize = 2000;
+const INTERVALS_MAX: usize = 2000;
 /// Maximum number of rows of all series.
 const ROWS_MAX: usize = 200_000;
 /// Initial interval: 10 ms.
@@ -19,7 +19,7 @@ const INTERVAL_NS: i64 = 10_000_000;
 
 /// Counters of a link at a time.
 #[derive(Clone, Copy, Debug, Default)]
-struct LinkMoment {
+struct LinkSnapshot {
     queued_packets: usize,
     queued_bytes: u64,
     waited_ns: i64,
@@ -30,17 +30,17 @@ struct LinkMoment {
 
 /// Counters of a flow at a time.
 #[derive(Clone, Copy, Debug, Default)]
-struct FlowMoment {
+struct FlowSnapshot {
     delivered_bytes: u64,
-    again_packets: u64,
+    retransmitted_packets: u64,
 }
 
 /// All counters at a time. Links and flows that appear later are missing.
 #[derive(Clone, Debug)]
-struct Moment {
+struct Snapshot {
     time_ns: i64,
-    links: Vec<LinkMoment>,
-    flows: Vec<FlowMoment>,
+    links: Vec<LinkSnapshot>,
+    flows: Vec<FlowSnapshot>,
 }
 
 /// Summary of a trace.
@@ -53,16 +53,16 @@ pub struct Summary {
     /// Number of drops.
     pub dropped: u64,
     drops: Vec<(i64, u32, u32, &'static str, i64)>,
-    moments: Vec<Moment>,
+    snapshots: Vec<Snapshot>,
     rows: usize,
     interval_ns: i64,
     next_ns: Option<i64>,
 }
 
-impl Kept for Summary {
+impl EventSink for Summary {
     fn event(&mut self, network: &Network, event: &Event) {
         match self.next_ns {
-            Some(next) if event.time_ns > next => self.moments_until(network, event.time_ns),
+            Some(next) if event.time_ns > next => self.snapshots_until(network, event.time_ns),
             None => {
                 self.interval_ns = INTERVAL_NS;
                 self.next_ns = Some(event.time_ns / INTERVAL_NS * INTERVAL_NS + INTERVAL_NS);
@@ -87,29 +87,29 @@ impl Kept for Summary {
 
 impl Summary {
     #[cold]
-    fn moments_until(&mut self, network: &Network, now_ns: i64) {
+    fn snapshots_until(&mut self, network: &Network, now_ns: i64) {
         while let Some(next) = self.next_ns.filter(|next| *next < now_ns) {
-            self.moment(network, next);
+            self.snapshot(network, next);
             // Long silent periods get no rows.
             let silent = (now_ns - next) / self.interval_ns;
-            if silent > STRETCHES_MAX as i64 {
+            if silent > INTERVALS_MAX as i64 {
                 let until = next + (silent - 1) * self.interval_ns;
-                self.moment(network, until);
+                self.snapshot(network, until);
                 self.next_ns = Some(until + self.interval_ns);
             } else {
                 self.next_ns = Some(next + self.interval_ns);
             }
-            if self.moments.len() > STRETCHES_MAX || self.rows > ROWS_MAX {
-                self.thin();
+            if self.snapshots.len() > INTERVALS_MAX || self.rows > ROWS_MAX {
+                self.halve();
             }
         }
     }
 
-    fn moment(&mut self, network: &Network, time_ns: i64) {
+    fn snapshot(&mut self, network: &Network, time_ns: i64) {
         self.streams.settle(time_ns);
         let links = self.links.iter().map(|link| {
             let (queued_packets, queued_bytes) = link.waiting();
-            LinkMoment {
+            LinkSnapshot {
                 queued_packets,
                 queued_bytes,
                 waited_ns: link.waited_ns,
@@ -120,22 +120,22 @@ impl Summary {
         });
         let flows = network.flows.iter().map(|&stream| {
             let counts = self.streams.counts.get(stream as usize);
-            counts.map_or_else(FlowMoment::default, |counts| FlowMoment {
+            counts.map_or_else(FlowSnapshot::default, |counts| FlowSnapshot {
                 delivered_bytes: counts.delivered_bytes,
-                again_packets: counts.again_packets,
+                retransmitted_packets: counts.retransmitted_packets,
             })
         });
-        let moment = Moment { time_ns, links: links.collect(), flows: flows.collect() };
-        self.rows += moment.links.len() + moment.flows.len();
-        self.moments.push(moment);
+        let snapshot = Snapshot { time_ns, links: links.collect(), flows: flows.collect() };
+        self.rows += snapshot.links.len() + snapshot.flows.len();
+        self.snapshots.push(snapshot);
     }
 
     /// Doubles the interval: every second snapshot is removed.
-    fn thin(&mut self) {
+    fn halve(&mut self) {
         self.interval_ns *= 2;
         let interval_ns = self.interval_ns;
-        self.moments.retain(|moment| moment.time_ns % interval_ns == 0);
-        self.rows = self.moments.iter().map(|one| one.links.len() + one.flows.len()).sum();
+        self.snapshots.retain(|snapshot| snapshot.time_ns % interval_ns == 0);
+        self.rows = self.snapshots.iter().map(|one| one.links.len() + one.flows.len()).sum();
         if let Some(next) = &mut self.next_ns {
             *next = next.div_euclid(interval_ns) * interval_ns + interval_ns;
         }
@@ -145,7 +145,7 @@ impl Summary {
     pub fn end(&mut self, reading: &Reading) {
         self.streams.end();
         if let Some(last) = self.next_ns {
-            self.moment(&reading.network, last);
+            self.snapshot(&reading.network, last);
         }
     }
 
@@ -182,7 +182,7 @@ impl Summary {
                 data_packets: counts.data_packets.into(),
                 received_packets: counts.received_packets.into(),
                 received_bytes: counts.received_bytes.into(),
-                retransmitted_packets: counts.again_packets.into(),
+                retransmitted_packets: counts.retransmitted_packets.into(),
                 dropped_packets: (counts.dropped_packets
                     + back.map(|(_, counts)| counts.dropped_packets).sum::<u64>())
                 .into(),
@@ -224,15 +224,15 @@ impl Summary {
 
     /// Table `queues`: a row per link and interval.
     pub fn queues(&self, reading: &Reading) -> Vec<QueueRow> {
-        let mut before: Vec<LinkMoment> = vec![LinkMoment::default(); self.links.len()];
+        let mut before: Vec<LinkSnapshot> = vec![LinkSnapshot::default(); self.links.len()];
         let mut rows = Vec::new();
-        for moment in &self.moments {
-            for (number, link) in moment.links.iter().enumerate() {
+        for snapshot in &self.snapshots {
+            for (number, link) in snapshot.links.iter().enumerate() {
                 let last = std::mem::replace(&mut before[number], *link);
                 let left = link.waited - last.waited;
                 let waited_ns = (link.waited_ns - last.waited_ns) as f64;
                 rows.push(QueueRow {
-                    time_ns: moment.time_ns.into(),
+                    time_ns: snapshot.time_ns.into(),
                     pipe: reading.network.pipe_name(number as u32),
                     queued_packets: link.queued_packets.into(),
                     queued_bytes: link.queued_bytes.into(),
@@ -249,13 +249,13 @@ impl Summary {
     /// Table `samples`: a row per flow and interval with delivered bytes and retransmissions.
     pub fn samples(&self, reading: &Reading) -> Vec<SampleRow> {
         let mut rows = Vec::new();
-        for moment in &self.moments {
-            for (number, flow) in moment.flows.iter().enumerate() {
+        for snapshot in &self.snapshots {
+            for (number, flow) in snapshot.flows.iter().enumerate() {
                 rows.push(SampleRow {
-                    time_ns: moment.time_ns.into(),
+                    time_ns: snapshot.time_ns.into(),
                     flow: reading.network.flow_name(number as u32),
                     delivered_bytes: flow.delivered_bytes.into(),
-                    retransmitted_packets: flow.again_packets.into(),
+                    retransmitted_packets: flow.retransmitted_packets.into(),
                     ..SampleRow::default()
                 });
             }
@@ -279,7 +279,7 @@ impl Summary {
     /// Points of a stream's sequence plot, with the number of events per point.
     pub fn points(&self, stream: u32) -> Vec<(Mark, &[Point], u64)> {
         let Some(counts) = self.streams.counts.get(stream as usize) else { return Vec::new() };
-        [Mark::Sent, Mark::Again, Mark::Dropped]
+        [Mark::Sent, Mark::Retransmitted, Mark::Dropped]
             .into_iter()
             .zip(&counts.points)
             .map(|(mark, points)| (mark, points.points(), points.stride()))

@@ -6,15 +6,15 @@
 //! `s 10.0 _0_ AGT --- 2 tcp 1000 [0 0 0 0] ------- [0:0 1:0 32 0] [0 0] 0 0`, and
 //! `s -t 10.0 -Hs 0 -Hd -2 -Ni 0 … -Nl AGT -Nw --- … -Is 0.0 -Id 1.0 -It tcp -Il 1000 -If 2 -Ii 2 …`.
 
-use crate::event::{Event, What};
+use crate::event::{Event, EventKind};
 use crate::fields::{seconds, shown, whole, Fields};
 use crate::network::{Link, Network};
-use crate::ns2::{kind_of, Said, HEADERS_BYTES};
-use crate::problems::Kind as Wrong;
+use crate::ns2::{kind_of, ParsedLine, HEADERS_BYTES};
+use crate::problems::ProblemKind;
 use hashbrown::HashMap;
 
 /// Maximum number of packets in transit; beyond it, all are forgotten.
-const UNDER_WAY_MAX: usize = 1 << 18;
+const IN_TRANSIT_MAX: usize = 1 << 18;
 /// Maximum length of an address.
 const ADDRESS_BYTES_MAX: usize = 60;
 /// Maximum number of fields in a line of the new format.
@@ -50,8 +50,8 @@ struct Line<'a> {
     fid: &'a [u8],
 }
 
-fn wrong(kind: Wrong, message: impl Into<String>) -> Said {
-    Said::Wrong(kind, message.into())
+fn problem(kind: ProblemKind, message: impl Into<String>) -> ParsedLine {
+    ParsedLine::Problem(kind, message.into())
 }
 
 /// Parses the new format, with fields `-Xy value`.
@@ -89,7 +89,7 @@ fn tagged(line: &[u8]) -> Line<'_> {
 }
 
 /// Parses the old format with positional fields. With node positions, `(x y)` follows the node.
-fn placed(line: &[u8]) -> Line<'_> {
+fn positional(line: &[u8]) -> Line<'_> {
     let mut fields = Fields::new(line);
     let mut next = || fields.next();
     let _event = next();
@@ -131,47 +131,53 @@ fn end(field: &[u8]) -> Option<String> {
 
 impl Wireless {
     /// Parses a line that [`crate::ns2`] has recognised as wireless.
-    pub(crate) fn parse(&mut self, line: &[u8], network: &mut Network) -> Said {
-        let event = Fields::new(line).next();
-        let new = Fields::new(line.get(event.len()..).unwrap_or(&[])).next() == b"-t";
+    pub(crate) fn parse(&mut self, text: &[u8], network: &mut Network) -> ParsedLine {
+        let event = Fields::new(text).next();
+        let new = Fields::new(text.get(event.len()..).unwrap_or(&[])).next() == b"-t";
         if matches!(event, b"M" | b"N") {
-            return wrong(Wrong::Movement, "where a node is or its energy, no packet: left out");
+            return problem(
+                ProblemKind::Movement,
+                "position or energy of a node, not a packet: skipped",
+            );
         }
-        let said = if new { tagged(line) } else { placed(line) };
-        match said.level {
+        let line = if new { tagged(text) } else { positional(text) };
+        match line.level {
             b"AGT" => {}
             _ if matches!(event, b"D" | b"d") => {}
             b"RTR" => {
-                return wrong(
-                    Wrong::Routing,
-                    "what routing (RTR) did: the way between both ends is not followed hop by hop",
+                return problem(
+                    ProblemKind::Routing,
+                    "an event of routing (RTR): hops between the agents are not followed",
                 )
             }
             _ => {
-                let level = shown(said.level);
-                let words = "below routing: the way between both ends is not followed hop by hop";
-                return wrong(Wrong::Below, format!("the level {level}, {words}"));
+                let level = shown(line.level);
+                let words = "below routing: hops between the agents are not followed";
+                return problem(ProblemKind::Below, format!("the level {level}, {words}"));
             }
         }
         let field = |name: &str, found: &[u8], allowed: &str| {
             let message = format!("{name} is {}; it should be {allowed}", shown(found));
-            wrong(Wrong::Field, message)
+            problem(ProblemKind::Field, message)
         };
-        let Some(time_ns) = seconds(said.time) else {
-            return field("the time", said.time, "seconds");
+        let Some(time_ns) = seconds(line.time) else {
+            return field("the time", line.time, "seconds");
         };
         if time_ns < 0 {
-            return wrong(Wrong::Negative, format!("the time is negative: {}", shown(said.time)));
+            return problem(
+                ProblemKind::Negative,
+                format!("the time is negative: {}", shown(line.time)),
+            );
         }
-        let Some(uid) = whole(said.id).and_then(|id| u64::try_from(id).ok()) else {
-            return field("the packet id", said.id, "a number from 0");
+        let Some(uid) = whole(line.id).and_then(|id| u64::try_from(id).ok()) else {
+            return field("the packet id", line.id, "a number from 0");
         };
         match event {
-            b"D" | b"d" => self.drop(&said, time_ns, uid, network),
-            b"s" | b"r" => self.agent(&said, event == b"s", time_ns, uid, network),
-            _ => wrong(
-                Wrong::Below,
-                format!("an agent's event {}, neither sent nor received: left out", shown(event)),
+            b"D" | b"d" => self.drop(&line, time_ns, uid, network),
+            b"s" | b"r" => self.agent(&line, event == b"s", time_ns, uid, network),
+            _ => problem(
+                ProblemKind::Below,
+                format!("an agent's event {}, neither sent nor received: skipped", shown(event)),
             ),
         }
     }
@@ -179,28 +185,28 @@ impl Wireless {
     /// Parses a packet that an agent sent or received.
     fn agent(
         &mut self,
-        said: &Line<'_>,
+        line: &Line<'_>,
         sends: bool,
         time_ns: i64,
         uid: u64,
         network: &mut Network,
-    ) -> Said {
-        let Some(node) = whole(said.node)
+    ) -> ParsedLine {
+        let Some(node) = whole(line.node)
             .and_then(|node| u32::try_from(node).ok().filter(|node| node >> 31 == 0))
         else {
-            let message = format!("the node is {}; it should be a number", shown(said.node));
-            return wrong(Wrong::Field, message);
+            let message = format!("the node is {}; it should be a number", shown(line.node));
+            return problem(ProblemKind::Field, message);
         };
         let name = node.to_string();
-        let bytes = whole(said.bytes).and_then(|bytes| u32::try_from(bytes).ok());
-        let (Some(bytes), Some(from), Some(to)) = (bytes, end(said.from), end(said.to)) else {
-            return wrong(Wrong::FewFields, "size or addresses are missing");
+        let bytes = whole(line.bytes).and_then(|bytes| u32::try_from(bytes).ok());
+        let (Some(bytes), Some(from), Some(to)) = (bytes, end(line.from), end(line.to)) else {
+            return problem(ProblemKind::FewFields, "size or addresses are missing");
         };
         let sent = if sends {
-            let Some(link) = self.way(node, &to, network) else {
-                return wrong(Wrong::TooManyLinks, "more links than are followed");
+            let Some(link) = self.link_to(node, &to, network) else {
+                return problem(ProblemKind::TooManyLinks, "more links than are followed");
             };
-            if self.sent.len() >= UNDER_WAY_MAX {
+            if self.sent.len() >= IN_TRANSIT_MAX {
                 self.sent.clear();
             }
             let sent = Sent { link, bytes };
@@ -208,23 +214,26 @@ impl Wireless {
             sent
         } else {
             let Some(&sent) = self.sent.get(&uid) else {
-                let message = "a packet arrives that no agent of the trace has sent: left out";
-                return wrong(Wrong::Unpaired, message);
+                let message = "a packet arrives that no agent of the trace has sent: skipped";
+                return problem(ProblemKind::Unpaired, message);
             };
             let number = network.node(name.as_bytes());
             let link = &mut network.links[sent.link as usize];
             if *link.to.get_or_insert(number) != number {
-                return wrong(Wrong::Broadcast, "a further receiver of a broadcast: left out");
+                return problem(
+                    ProblemKind::Broadcast,
+                    "a further receiver of a broadcast: skipped",
+                );
             }
             sent
         };
         let (what, bytes) =
-            if sends { (What::Enqueue, bytes) } else { (What::Receive, sent.bytes) };
-        self.event(said, what, time_ns, uid, Sent { bytes, ..sent }, [from, to], network)
+            if sends { (EventKind::Enqueue, bytes) } else { (EventKind::Receive, sent.bytes) };
+        self.event(line, what, time_ns, uid, Sent { bytes, ..sent }, [from, to], network)
     }
 
     /// Link from a node to an address.
-    fn way(&mut self, node: u32, to: &str, network: &mut Network) -> Option<u32> {
+    fn link_to(&mut self, node: u32, to: &str, network: &mut Network) -> Option<u32> {
         let address = to.rsplit_once('.').map_or(to, |(address, _)| address);
         let known = self.addresses.len();
         if known >= crate::network::LINKS_MAX && !self.addresses.contains_key(address.as_bytes()) {
@@ -241,41 +250,51 @@ impl Wireless {
 
     /// Parses a drop. Drops of packets are final; the MAC repeats dropped frames or returns them to
     /// routing.
-    fn drop(&mut self, said: &Line<'_>, time_ns: i64, uid: u64, network: &mut Network) -> Said {
-        if matches!(said.level, b"MAC" | b"PHY") {
+    fn drop(
+        &mut self,
+        line: &Line<'_>,
+        time_ns: i64,
+        uid: u64,
+        network: &mut Network,
+    ) -> ParsedLine {
+        if matches!(line.level, b"MAC" | b"PHY") {
             let message =
-                "a frame lost at the MAC level, which repeats it or tells routing: left out";
-            return wrong(Wrong::MacLoss, message);
+                "a frame lost by the MAC, which retransmits it or returns it to routing: skipped";
+            return problem(ProblemKind::MacLoss, message);
         }
-        if said.reason == b"END" {
-            return wrong(Wrong::AtTheEnd, "under way when the simulation ended: no loss");
+        if line.reason == b"END" {
+            return problem(
+                ProblemKind::AtTheEnd,
+                "in transit at the end of the simulation: not a loss",
+            );
         }
         let Some(sent) = self.sent.remove(&uid) else {
-            let message = "a packet of no agent is dropped, or one a second time: left out";
-            return wrong(Wrong::Unsent, message);
+            let message =
+                "a packet is dropped that no agent sent, or that was dropped before: skipped";
+            return problem(ProblemKind::Unsent, message);
         };
-        let (Some(from), Some(to)) = (end(said.from), end(said.to)) else {
-            return wrong(Wrong::FewFields, "addresses are missing");
+        let (Some(from), Some(to)) = (end(line.from), end(line.to)) else {
+            return problem(ProblemKind::FewFields, "addresses are missing");
         };
-        self.event(said, What::Drop, time_ns, uid, sent, [from, to], network)
+        self.event(line, EventKind::Drop, time_ns, uid, sent, [from, to], network)
     }
 
     #[expect(clippy::too_many_arguments, clippy::unused_self)]
     fn event(
         &self,
-        said: &Line<'_>,
-        what: What,
+        line: &Line<'_>,
+        what: EventKind,
         time_ns: i64,
         uid: u64,
         sent: Sent,
         ends: [String; 2],
         network: &mut Network,
-    ) -> Said {
-        let fid = whole(said.fid).unwrap_or(-1);
+    ) -> ParsedLine {
+        let fid = whole(line.fid).unwrap_or(-1);
         let key = format!("{fid} {} {}", ends[0], ends[1]);
-        let kind = String::from_utf8_lossy(&said.kind[..said.kind.len().min(40)]).into_owned();
+        let kind = String::from_utf8_lossy(&line.kind[..line.kind.len().min(40)]).into_owned();
         let Some(stream) = network.stream(key.as_bytes(), || (kind, fid, ends)) else {
-            return wrong(Wrong::TooManyFlows, "more flows than are followed");
+            return problem(ProblemKind::TooManyFlows, "more flows than are followed");
         };
         let event = Event {
             what,
@@ -284,17 +303,17 @@ impl Wireless {
             stream,
             uid,
             bytes: sent.bytes,
-            kind: kind_of(said.kind, sent.bytes.saturating_sub(HEADERS_BYTES)),
-            seq: whole(said.seq).unwrap_or(-1),
+            kind: kind_of(line.kind, sent.bytes.saturating_sub(HEADERS_BYTES)),
+            seq: whole(line.seq).unwrap_or(-1),
             ack: -1,
             payload_bytes: None,
             tcp_flags: 0,
             tos: 0,
         };
-        if what == What::Enqueue {
-            Said::Sent(event)
+        if what == EventKind::Enqueue {
+            ParsedLine::Sent(event)
         } else {
-            Said::Event(event)
+            ParsedLine::Event(event)
         }
     }
 }

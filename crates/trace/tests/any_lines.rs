@@ -95,8 +95,8 @@ fn check(bytes: &[u8]) {
     let Ok(reading) = read(bytes, &mut summary, |_| true) else { return };
     summary.end(&reading);
     assert!(reading.events <= reading.lines);
-    let told: u64 = reading.problems.iter().map(|problem| problem.lines).sum();
-    assert!(told + reading.events <= reading.lines);
+    let reported: u64 = reading.problems.iter().map(|problem| problem.lines).sum();
+    assert!(reported + reading.events <= reading.lines);
     let (flows, pipes) = (summary.flows(&reading), summary.pipes(&reading));
     assert_eq!(pipes.len(), summary.links.len());
     assert_eq!(flows.len(), reading.network.flows.len());

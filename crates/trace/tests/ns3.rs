@@ -57,8 +57,21 @@ fn a_file_of_one_device_has_no_context() {
     assert_eq!(pipes[0].sojourn_max_ns.stored(), 500_000_000);
 }
 
+/// The headers that identify an IPv6 packet are cut at 200 bytes, wherever a character ends.
 #[test]
-fn packets_of_ipv6_are_known_again_by_their_transport_header() {
+fn long_headers_of_ipv6_need_not_be_ascii() {
+    for filler in 0..4 {
+        let packet = tcp6("2001:1::1 > 2001:2::2", "49153 > 9", 1);
+        let rest = format!("{}{}", "x".repeat(filler), "→".repeat(100));
+        let text =
+            format!("+ 1 /NodeList/0/DeviceList/1/{POINT}/TxQueue/Enqueue {PPP} {packet} {rest}\n");
+        let (_, reading) = summary(&text);
+        assert_eq!((reading.events, reading.problems), (1, vec![]), "{filler}");
+    }
+}
+
+#[test]
+fn packets_of_ipv6_are_recognised_by_their_transport_header() {
     let mut text = String::new();
     for (number, time) in [(1, 1), (537, 2)] {
         let packet = tcp6("2001:1::1 > 2001:2::2", "49153 > 9", number);
@@ -75,7 +88,7 @@ fn packets_of_ipv6_are_known_again_by_their_transport_header() {
          ns3::UdpHeader (length: 1032 49153 > 9) Payload (size=1024)\n"
     );
     let (summary, reading) = summary(&text);
-    assert_eq!(lines_of(&reading, "an IPv6 packet that nothing tells from others"), 1);
+    assert_eq!(lines_of(&reading, "an IPv6 packet that cannot be distinguished from others"), 1);
     let [flow] = &summary.flows(&reading)[..] else { panic!("not one flow") };
     assert_eq!((flow.sent_packets.stored(), flow.received_packets.stored()), (2, 2));
     assert_eq!((flow.delivered_bytes.stored(), flow.sent_bytes.stored()), (2 * 536, 2 * 596));
@@ -117,7 +130,7 @@ fn frames_of_wifi_count_once_and_where_they_are_addressed_to() {
     let (summary, reading) = summary(&text);
     for (part, lines) in [
         ("without an IP header", 1),
-        ("that the MAC repeats", 1),
+        ("that the MAC retransmits", 1),
         ("heard by a node that it is not addressed to", 1),
     ] {
         assert_eq!(lines_of(&reading, part), lines, "{part}: {:?}", reading.problems);

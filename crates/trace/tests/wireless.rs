@@ -62,7 +62,7 @@ fn trace(line: Writer, dropped: &str) -> String {
     text
 }
 
-fn told<'a>(problems: &'a [Problem], part: &str) -> Option<&'a Problem> {
+fn problem<'a>(problems: &'a [Problem], part: &str) -> Option<&'a Problem> {
     problems.iter().find(|one| one.message.contains(part))
 }
 
@@ -88,14 +88,14 @@ fn what_agents_sent_and_received_is_counted_in_both_formats() {
         let pipes: Vec<_> = summary.pipes(&reading).into_iter().map(|pipe| pipe.pipe).collect();
         assert_eq!(pipes, ["0-2/forward", "0-2/backward"], "{name}");
         for (part, lines) in [
-            ("where a node is", 1),
-            ("what routing (RTR) did", 7),
+            ("position or energy of a node", 1),
+            ("an event of routing (RTR)", 7),
             ("'MAC', below routing", 3),
-            ("lost at the MAC level", 3),
-            ("under way when the simulation ended", 1),
-            ("one a second time", 1),
+            ("lost by the MAC", 3),
+            ("in transit at the end of the simulation", 1),
+            ("that was dropped before", 1),
         ] {
-            let found = told(&reading.problems, part);
+            let found = problem(&reading.problems, part);
             assert_eq!(found.map(|one| one.lines), Some(lines), "{name}: {part}");
         }
         assert_eq!(reading.problems.len(), 6, "{name}: {:?}", reading.problems);
@@ -127,8 +127,8 @@ fn a_broadcast_counts_at_its_first_receiver() {
     ];
     let (summary, reading) = summary(&text.concat());
     assert_eq!(summary.flows(&reading)[0].received_packets.stored(), 1);
-    assert!(told(&reading.problems, "further receiver").is_some());
-    assert!(told(&reading.problems, "that no agent of the trace has sent").is_some());
+    assert!(problem(&reading.problems, "further receiver").is_some());
+    assert!(problem(&reading.problems, "that no agent of the trace has sent").is_some());
 }
 
 #[test]

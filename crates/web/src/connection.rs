@@ -1,81 +1,83 @@
-//! One connection: requests on their way to the server, answers on their way back.
+//! A connection of a page load: requests in transit to the server and responses in transit to the
+//! client.
 
 use dumbbell_model::Time;
 use std::collections::VecDeque;
 
-/// Payload of a frame in HTTP/2 (SETTINGS_MAX_FRAME_SIZE's initial value, RFC 9113 §6.5.2).
+/// Payload of an HTTP/2 frame (initial value of SETTINGS_MAX_FRAME_SIZE, RFC 9113 §6.5.2).
 const FRAME_BYTES: u64 = 16_384;
-/// Its header (RFC 9113 §4.1).
+/// Header of an HTTP/2 frame (RFC 9113 §4.1).
 const FRAME_HEADER_BYTES: u64 = 9;
 
-/// What was asked.
+/// Subject of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// An exchange of the set-up, by number.
+pub(crate) enum Target {
+    /// Exchange of the connection set-up, by index.
     Setup(usize),
-    /// An object, by number.
+    /// Object, by index.
     Object(usize),
 }
 
-/// A request that the server has not got whole.
+/// Request that the server has not completely received.
 #[derive(Clone, Copy, Debug)]
 struct Request {
-    asked: Asked,
-    /// The request ends here in the client's stream.
+    target: Target,
+    /// End of the request in the client's stream.
     end: u64,
 }
 
-/// An answer that is not written whole.
+/// Response that is not completely written.
 #[derive(Clone, Copy, Debug)]
-struct Answer {
-    asked: Asked,
+struct Response {
+    target: Target,
     left_bytes: u64,
 }
 
-/// A piece of an answer in the server's stream.
+/// Part of a response in the server's stream.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    asked: Asked,
+    target: Target,
     start: u64,
     end: u64,
     last: bool,
 }
 
-/// Where the client is with a connection.
+/// State of a connection at the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Not needed yet.
+    /// Not opened.
     Unused,
-    /// Waits for the handshake.
+    /// Waiting for the handshake.
     Opening,
-    /// Set up as far as this exchange.
+    /// Waiting for the response of a set-up exchange.
     SettingUp(usize),
-    /// Requests may be sent.
+    /// Ready for requests.
     Open,
     Closed,
 }
 
-/// What the client has read.
+/// Response data that the client has received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Read {
-    pub(crate) asked: Asked,
-    /// The last byte of the answer was among it.
-    pub(crate) whole: bool,
+    pub(crate) target: Target,
+    /// True if the response is complete.
+    pub(crate) complete: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     pub(crate) origin: usize,
     pub(crate) state: State,
-    /// Requests that the client waits for.
+    /// Number of requests without a complete response.
     pub(crate) waiting: usize,
-    asked_bytes: u64,
+    requested_bytes: u64,
     requests: VecDeque<Request>,
-    answers: VecDeque<Answer>,
+    responses: VecDeque<Response>,
     written_bytes: u64,
     pieces: VecDeque<Piece>,
-    /// Answers that the server works at until then.
-    pub(crate) working: Vec<(Time, Asked, u64)>,
+    /// Responses that the server is preparing, with the times at which they are ready and their
+    /// lengths.
+    pub(crate) preparing: Vec<(Time, Target, u64)>,
 }
 
 impl Connection {
@@ -84,65 +86,68 @@ impl Connection {
             origin,
             state: State::Unused,
             waiting: 0,
-            asked_bytes: 0,
+            requested_bytes: 0,
             requests: VecDeque::new(),
-            answers: VecDeque::new(),
+            responses: VecDeque::new(),
             written_bytes: 0,
             pieces: VecDeque::new(),
-            working: Vec::new(),
+            preparing: Vec::new(),
         }
     }
 
-    /// The client sends a request of so many bytes.
-    pub(crate) fn ask(&mut self, asked: Asked, bytes: u64) {
-        self.asked_bytes += bytes;
+    /// Adds a request of `bytes` bytes.
+    pub(crate) fn request(&mut self, target: Target, bytes: u64) {
+        self.requested_bytes += bytes;
         self.waiting += 1;
-        self.requests.push_back(Request { asked, end: self.asked_bytes });
+        self.requests.push_back(Request { target, end: self.requested_bytes });
     }
 
-    /// The server has read so much in all. Requests that are whole now, in order.
-    pub(crate) fn server_read(&mut self, total_bytes: u64) -> Vec<Asked> {
-        let mut whole = Vec::new();
+    /// Processes the server's total of received bytes. Returns the requests that are now complete,
+    /// in order.
+    pub(crate) fn server_read(&mut self, total_bytes: u64) -> Vec<Target> {
+        let mut complete = Vec::new();
         while self.requests.front().is_some_and(|request| request.end <= total_bytes) {
-            whole.extend(self.requests.pop_front().map(|request| request.asked));
+            complete.extend(self.requests.pop_front().map(|request| request.target));
         }
-        whole
+        complete
     }
 
-    /// The server begins to answer.
-    pub(crate) fn answer(&mut self, asked: Asked, bytes: u64) {
-        self.answers.push_back(Answer { asked, left_bytes: bytes });
+    /// Adds a response.
+    pub(crate) fn respond(&mut self, target: Target, bytes: u64) {
+        self.responses.push_back(Response { target, left_bytes: bytes });
     }
 
-    /// What the server writes next: of HTTP/1.1 the whole answer, of HTTP/2 a frame of each in turn.
+    /// Length of the server's next write: a complete response for HTTP/1.1, one frame of each response
+    /// in turn for HTTP/2.
     pub(crate) fn write(&mut self, frames: bool) -> Option<u64> {
-        let mut answer = self.answers.pop_front()?;
-        let framed = frames && matches!(answer.asked, Asked::Object(_));
-        let payload = if framed { answer.left_bytes.min(FRAME_BYTES) } else { answer.left_bytes };
+        let mut response = self.responses.pop_front()?;
+        let framed = frames && matches!(response.target, Target::Object(_));
+        let payload =
+            if framed { response.left_bytes.min(FRAME_BYTES) } else { response.left_bytes };
         let bytes = payload + if framed { FRAME_HEADER_BYTES } else { 0 };
-        answer.left_bytes -= payload;
+        response.left_bytes -= payload;
         let start = self.written_bytes;
         self.written_bytes += bytes;
-        let (last, end) = (answer.left_bytes == 0, self.written_bytes);
-        self.pieces.push_back(Piece { asked: answer.asked, start, end, last });
+        let (last, end) = (response.left_bytes == 0, self.written_bytes);
+        self.pieces.push_back(Piece { target: response.target, start, end, last });
         if !last {
-            self.answers.push_back(answer);
+            self.responses.push_back(response);
         }
         Some(bytes)
     }
 
-    /// The client has read so much in all.
+    /// Processes the client's total of received bytes.
     pub(crate) fn client_read(&mut self, total_bytes: u64) -> Vec<Read> {
         let mut found: Vec<Read> = Vec::new();
         while let Some(&piece) = self.pieces.front().filter(|piece| piece.start < total_bytes) {
-            let complete = piece.end <= total_bytes;
-            found.push(Read { asked: piece.asked, whole: complete && piece.last });
-            if !complete {
+            let all = piece.end <= total_bytes;
+            found.push(Read { target: piece.target, complete: all && piece.last });
+            if !all {
                 break;
             }
             self.pieces.pop_front();
         }
-        self.waiting -= found.iter().filter(|read| read.whole).count();
+        self.waiting -= found.iter().filter(|read| read.complete).count();
         found
     }
 }
@@ -154,8 +159,8 @@ mod tests {
     #[test]
     fn frames_of_answers_take_turns() {
         let mut connection = Connection::new(0);
-        connection.answer(Asked::Object(0), 40_000);
-        connection.answer(Asked::Object(1), 10_000);
+        connection.respond(Target::Object(0), 40_000);
+        connection.respond(Target::Object(1), 10_000);
         let written: Vec<_> = std::iter::from_fn(|| connection.write(true)).collect();
         assert_eq!(written, [16_393, 10_009, 16_393, 7_241]);
     }
@@ -163,15 +168,15 @@ mod tests {
     #[test]
     fn one_answer_follows_another() {
         let mut connection = Connection::new(0);
-        connection.answer(Asked::Setup(0), 100);
-        connection.answer(Asked::Object(1), 10_000);
+        connection.respond(Target::Setup(0), 100);
+        connection.respond(Target::Object(1), 10_000);
         let written: Vec<_> = std::iter::from_fn(|| connection.write(false)).collect();
         assert_eq!(written, [100, 10_000]);
         connection.waiting = 2;
-        let one = Read { asked: Asked::Setup(0), whole: true };
-        let begun = Read { asked: Asked::Object(1), whole: false };
+        let one = Read { target: Target::Setup(0), complete: true };
+        let begun = Read { target: Target::Object(1), complete: false };
         assert_eq!(connection.client_read(150), [one, begun]);
-        assert_eq!(connection.client_read(10_100), [Read { whole: true, ..begun }]);
+        assert_eq!(connection.client_read(10_100), [Read { complete: true, ..begun }]);
         assert_eq!(connection.waiting, 0);
     }
 }

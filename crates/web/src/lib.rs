@@ -1,6 +1,6 @@
-//! What a browser and its servers do while a page loads: which request goes over which connection
-//! when, and in which order answers are written. Without sockets or a clock: an engine tells what
-//! happened and does what is asked.
+//! Browser and servers during a page load: assignment of requests to connections, and the order in
+//! which responses are written. The state machine has no sockets and no clock: an engine reports
+//! events and executes commands.
 
 mod connection;
 mod visit;
@@ -10,16 +10,16 @@ use dumbbell_model::scenario::Scenario;
 use dumbbell_model::{Span, Time};
 pub use visit::{Command, Visit};
 
-/// A visit, and the flows that are its connections.
+/// A visit and the flows of its connections.
 #[derive(Clone, Debug)]
 pub struct Running {
-    /// What is to be done when.
+    /// State machine of the visit.
     pub visit: Visit,
-    /// Numbers of its connections' flows in the scenario.
+    /// Flow indices of its connections in the scenario.
     pub flows: Vec<usize>,
 }
 
-/// The visits of a scenario, their starts drawn from the seed: the same for every engine.
+/// Visits of a scenario. Their start times are drawn from the seed, identically on every engine.
 pub fn visits(scenario: &Scenario, seed: u64) -> Vec<Running> {
     let number = |name: &String| scenario.flows.iter().position(|flow| flow.name == *name);
     let running = |session: &dumbbell_model::scenario::Session| {
@@ -27,7 +27,7 @@ pub fn visits(scenario: &Scenario, seed: u64) -> Vec<Running> {
         let jitter = Rng::named(seed, &name).below(session.start_jitter.as_ps());
         let start = Time::ZERO + session.start + Span::from_ps(jitter);
         let visit = Visit::new(session, start);
-        // Validated: every connection is a flow.
+        // Validation guarantees that every connection is a flow.
         let flows = visit.connections().iter().filter_map(number).collect();
         Running { visit, flows }
     };

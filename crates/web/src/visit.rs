@@ -1,99 +1,99 @@
-//! A visit to a page: objects are wanted as those before them arrive, and asked for over the
-//! connections that there are.
+//! A visit to a page. An object is requested over the available connections once the objects it
+//! depends on have arrived.
 //!
-//! HTTP/1.1: one request at a time on a connection (RFC 9112 §9.3.2 allows more, browsers do not
-//! make them); another connection is opened while objects wait for one, up to the origin's number.
-//! HTTP/2: all at once over one.
+//! HTTP/1.1: one request at a time per connection (RFC 9112 §9.3.2 allows more, browsers do not use
+//! it). While objects wait, another connection is opened, up to the origin's limit. HTTP/2: all
+//! requests at once over one connection.
 
-use crate::connection::{Asked, Connection, State};
+use crate::connection::{Connection, State, Target};
 use dumbbell_model::scenario::{Object, Protocol, Session};
 use dumbbell_model::tables::TransferRow;
 use dumbbell_model::Time;
 use std::collections::VecDeque;
 
-/// What an engine does for a visit. Connections are numbered in the order of the session.
+/// Command to an engine. Connections are numbered in the order of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// The client opens a connection.
+    /// Opens a connection at the client.
     Open {
-        /// Which.
+        /// Index of the connection.
         connection: usize,
     },
-    /// The client writes a request.
+    /// Writes a request at the client.
     Ask {
-        /// Over which.
+        /// Index of the connection.
         connection: usize,
-        /// Of this length.
+        /// Length of the request.
         bytes: u64,
     },
-    /// The server has something to write: [`Visit::write`] says how much.
+    /// Announces that the server can write; [`Visit::write`] returns the length.
     Answer {
-        /// Over which.
+        /// Index of the connection.
         connection: usize,
     },
-    /// The client closes.
+    /// Closes a connection at the client.
     Close {
-        /// Which.
+        /// Index of the connection.
         connection: usize,
     },
 }
 
-/// An object, and how far it is.
+/// Progress of an object.
 #[derive(Clone, Copy, Debug)]
 struct Progress {
-    /// Objects before it that have not arrived.
+    /// Number of objects it depends on that have not arrived.
     missing: usize,
     wanted: Option<Time>,
-    asked: Option<(Time, usize)>,
+    requested: Option<(Time, usize)>,
     first_byte: Option<Time>,
     arrived: Option<Time>,
 }
 
-/// What is to happen at a time.
+/// Scheduled event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
-    /// An object is wanted.
+    /// An object becomes wanted.
     Wanted(usize),
-    /// An origin's name has been found.
-    Found(usize),
-    /// The server answers on this connection.
+    /// The name lookup of an origin is complete.
+    LookedUp(usize),
+    /// A response of the server on this connection is ready.
     Answer(usize),
 }
 
-/// What is known of an origin.
+/// State of an origin.
 #[derive(Clone, Debug)]
 struct OriginState {
     lookup: Lookup,
-    /// Objects that wait for a connection.
+    /// Objects waiting for a connection.
     queue: VecDeque<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lookup {
-    NotAsked,
-    Asked,
-    Found,
+    NotStarted,
+    Started,
+    Done,
 }
 
-/// A visit while it happens.
+/// A running visit.
 #[derive(Clone, Debug)]
 pub struct Visit {
     session: Session,
     connections: Vec<Connection>,
-    /// Names of their flows.
+    /// Flow names of the connections.
     names: Vec<String>,
     origins: Vec<OriginState>,
     objects: Vec<Progress>,
-    /// Objects that wait for another, by the other.
+    /// Objects that depend on each object.
     dependents: Vec<Vec<usize>>,
-    /// Sorted, the earliest last.
+    /// Scheduled events, the earliest last.
     due: Vec<(Time, Due)>,
     arrived: usize,
     commands: Vec<Command>,
 }
 
 impl Visit {
-    /// A visit that begins at `start`.
+    /// Visit that starts at `start`.
     pub fn new(session: &Session, start: Time) -> Self {
         let mut names = Vec::new();
         let mut connections = Vec::new();
@@ -110,11 +110,11 @@ impl Visit {
         let objects = session.objects.iter().map(|object| Progress {
             missing: object.after.len(),
             wanted: None,
-            asked: None,
+            requested: None,
             first_byte: None,
             arrived: None,
         });
-        let origin = OriginState { lookup: Lookup::NotAsked, queue: VecDeque::new() };
+        let origin = OriginState { lookup: Lookup::NotStarted, queue: VecDeque::new() };
         let mut visit = Self {
             origins: vec![origin; session.origins.len()],
             objects: objects.collect(),
@@ -134,24 +134,24 @@ impl Visit {
         visit
     }
 
-    /// Names of the flows that its connections are, by number.
+    /// Flow names of the connections, by index.
     pub fn connections(&self) -> &[String] {
         &self.names
     }
 
-    /// When [`Self::wake`] must be called next.
+    /// Time of the next call of [`Self::wake`].
     pub fn next_at(&self) -> Option<Time> {
         self.due.last().map(|(at, _)| *at)
     }
 
-    /// What is due happens.
+    /// Processes the scheduled events.
     pub fn wake(&mut self, now: Time) -> Vec<Command> {
         while let Some(&(_, due)) = self.due.last().filter(|(at, _)| *at <= now) {
             self.due.pop();
             match due {
                 Due::Wanted(object) => self.wanted(now, object),
-                Due::Found(origin) => {
-                    self.origins[origin].lookup = Lookup::Found;
+                Due::LookedUp(origin) => {
+                    self.origins[origin].lookup = Lookup::Done;
                     self.ask(now, origin);
                 }
                 Due::Answer(connection) => self.answer(now, connection),
@@ -160,7 +160,7 @@ impl Visit {
         std::mem::take(&mut self.commands)
     }
 
-    /// The client's end of a connection is established.
+    /// Processes the establishment of a connection at the client.
     pub fn connected(&mut self, now: Time, connection: usize) -> Vec<Command> {
         if self.connections[connection].state == State::Opening {
             self.set_up(now, connection, 0);
@@ -168,21 +168,21 @@ impl Visit {
         std::mem::take(&mut self.commands)
     }
 
-    /// The server has read so much of a connection in all.
+    /// Processes the server's total of received bytes on a connection.
     pub fn server_read(&mut self, now: Time, connection: usize, total_bytes: u64) -> Vec<Command> {
         let origin = self.connections[connection].origin;
-        for asked in self.connections[connection].server_read(total_bytes) {
-            let (service, bytes) = match asked {
-                Asked::Setup(number) => {
+        for target in self.connections[connection].server_read(total_bytes) {
+            let (service, bytes) = match target {
+                Target::Setup(number) => {
                     let exchange = self.session.origins[origin].setup[number];
                     (dumbbell_model::Span::ZERO, exchange.response_bytes)
                 }
-                Asked::Object(number) => {
+                Target::Object(number) => {
                     let object = &self.session.objects[number];
                     (object.service, object.exchange.response_bytes)
                 }
             };
-            self.connections[connection].working.push((now + service, asked, bytes));
+            self.connections[connection].preparing.push((now + service, target, bytes));
             if !service.is_zero() {
                 self.at(now + service, Due::Answer(connection));
             }
@@ -191,22 +191,22 @@ impl Visit {
         std::mem::take(&mut self.commands)
     }
 
-    /// What the server may write now, if anything; to be called when all before is written.
+    /// Length of the server's next write, if any. Call it when all earlier data is written.
     pub fn write(&mut self, connection: usize) -> Option<u64> {
         let origin = self.connections[connection].origin;
         let frames = self.session.origins[origin].protocol == Protocol::Http2;
         self.connections[connection].write(frames)
     }
 
-    /// The client has read so much of a connection in all.
+    /// Processes the client's total of received bytes on a connection.
     pub fn client_read(&mut self, now: Time, connection: usize, total_bytes: u64) -> Vec<Command> {
         for read in self.connections[connection].client_read(total_bytes) {
-            match read.asked {
-                Asked::Setup(number) if read.whole => self.set_up(now, connection, number + 1),
-                Asked::Setup(_) => {}
-                Asked::Object(number) => {
+            match read.target {
+                Target::Setup(number) if read.complete => self.set_up(now, connection, number + 1),
+                Target::Setup(_) => {}
+                Target::Object(number) => {
                     self.objects[number].first_byte.get_or_insert(now);
-                    if read.whole {
+                    if read.complete {
                         self.arrived(now, number);
                     }
                 }
@@ -220,22 +220,24 @@ impl Visit {
         std::mem::take(&mut self.commands)
     }
 
-    /// Whether everything has arrived.
+    /// Returns true if all objects have arrived.
     pub fn finished(&self) -> bool {
         self.arrived == self.objects.len()
     }
 
-    /// The objects, in the order of the session.
+    /// Rows of the objects, in the order of the session.
     pub fn transfers(&self) -> Vec<TransferRow> {
         let ns = |at: Option<Time>| at.map(|at| at.as_ns()).into();
         let rows = self.session.objects.iter().zip(&self.objects);
         rows.map(|(object, progress)| TransferRow {
-            flow: progress.asked.map_or(String::new(), |(_, number)| self.names[number].clone()),
+            flow: progress
+                .requested
+                .map_or(String::new(), |(_, number)| self.names[number].clone()),
             group: self.group(object),
             session: self.session.name.clone(),
             object: object.name.clone(),
             start_ns: ns(progress.wanted),
-            request_ns: ns(progress.asked.map(|(at, _)| at)),
+            request_ns: ns(progress.requested.map(|(at, _)| at)),
             first_byte_ns: ns(progress.first_byte),
             end_ns: ns(progress.arrived),
             transfer_bytes: object.exchange.response_bytes.into(),
@@ -275,22 +277,22 @@ impl Visit {
         }
     }
 
-    /// Sends what waits for this origin, and opens connections for the rest.
+    /// Sends requests for the objects waiting for an origin, and opens connections for the rest.
     fn ask(&mut self, now: Time, origin: usize) {
         if self.origins[origin].queue.is_empty() {
             return;
         }
         match self.origins[origin].lookup {
-            Lookup::Found => {}
-            Lookup::Asked => return,
-            Lookup::NotAsked => {
+            Lookup::Done => {}
+            Lookup::Started => return,
+            Lookup::NotStarted => {
                 let lookup = self.session.origins[origin].lookup;
                 if !lookup.is_zero() {
-                    self.origins[origin].lookup = Lookup::Asked;
-                    self.at(now + lookup, Due::Found(origin));
+                    self.origins[origin].lookup = Lookup::Started;
+                    self.at(now + lookup, Due::LookedUp(origin));
                     return;
                 }
-                self.origins[origin].lookup = Lookup::Found;
+                self.origins[origin].lookup = Lookup::Done;
             }
         }
         let multiplexes = self.session.origins[origin].protocol == Protocol::Http2;
@@ -302,15 +304,15 @@ impl Visit {
             while multiplexes || self.connections[number].waiting == 0 {
                 let Some(object) = self.origins[origin].queue.pop_front() else { return };
                 let bytes = self.session.objects[object].exchange.request_bytes;
-                self.objects[object].asked = Some((now, number));
-                self.connections[number].ask(Asked::Object(object), bytes);
+                self.objects[object].requested = Some((now, number));
+                self.connections[number].request(Target::Object(object), bytes);
                 self.commands.push(Command::Ask { connection: number, bytes });
             }
         }
         self.open(origin);
     }
 
-    /// As many connections are opening as objects wait, if the origin allows so many.
+    /// Opens connections up to the number of waiting objects, within the origin's limit.
     fn open(&mut self, origin: usize) {
         let of_origin = |connection: &Connection| connection.origin == origin;
         let opening = |connection: &Connection| {
@@ -318,28 +320,28 @@ impl Visit {
         };
         let some = self.connections.iter().filter(|c| of_origin(c));
         let multiplexes = self.session.origins[origin].protocol == Protocol::Http2;
-        let mut under_way = some.filter(|c| opening(c)).count();
+        let mut count = some.filter(|c| opening(c)).count();
         let wanted = if multiplexes { 1 } else { self.origins[origin].queue.len() };
         for (number, connection) in self.connections.iter_mut().enumerate() {
-            if under_way >= wanted {
+            if count >= wanted {
                 break;
             }
             if of_origin(connection) && connection.state == State::Unused {
                 connection.state = State::Opening;
                 self.commands.push(Command::Open { connection: number });
-                under_way += 1;
+                count += 1;
             }
         }
     }
 
-    /// The next exchange of the set-up, or the first request.
+    /// Starts the next set-up exchange, or the first request.
     fn set_up(&mut self, now: Time, number: usize, exchange: usize) {
         let connection = &mut self.connections[number];
         let origin = connection.origin;
         match self.session.origins[origin].setup.get(exchange) {
             Some(next) => {
                 connection.state = State::SettingUp(exchange);
-                connection.ask(Asked::Setup(exchange), next.request_bytes);
+                connection.request(Target::Setup(exchange), next.request_bytes);
                 self.commands.push(Command::Ask { connection: number, bytes: next.request_bytes });
             }
             None => {
@@ -349,21 +351,21 @@ impl Visit {
         }
     }
 
-    /// Answers that the server has finished working at.
+    /// Starts the responses that the server has prepared.
     fn answer(&mut self, now: Time, number: usize) {
         let connection = &mut self.connections[number];
         let mut ready = Vec::new();
-        connection.working.retain(|&(at, asked, bytes)| {
+        connection.preparing.retain(|&(at, target, bytes)| {
             if at <= now {
-                ready.push((asked, bytes));
+                ready.push((target, bytes));
             }
             at > now
         });
         if ready.is_empty() {
             return;
         }
-        for (asked, bytes) in ready {
-            connection.answer(asked, bytes);
+        for (target, bytes) in ready {
+            connection.respond(target, bytes);
         }
         self.commands.push(Command::Answer { connection: number });
     }
@@ -451,7 +453,8 @@ mod tests {
         visit.client_read(at(41), 0, 3000);
         visit.server_read(at(45), 0, 917);
         assert_eq!(visit.write(0), Some(10_000));
-        // Three are wanted: one over the free connection, and one more connection is allowed.
+        // Three objects are wanted: one over the free connection, and one more connection is
+        // allowed.
         let commands = visit.client_read(at(60), 0, 13_000);
         assert_eq!(commands, [ask(0, 400), Command::Open { connection: 1 }]);
         assert_eq!(visit.client_read(at(60), 0, 13_000), []);
