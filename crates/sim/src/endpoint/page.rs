@@ -92,8 +92,7 @@ impl Page {
         let Self { visit, connections, commands, .. } = self;
         let connection = &mut connections[lane];
         let established = connection.sender.is_open();
-        let connects =
-            established && connection.sender.source_at.is_none() && !connection.connected;
+        let connects = established && !connection.sender.waits_to_write() && !connection.connected;
         connection.connected |= connects;
         let (asked, client_gone) = connection.receiver.read_so_far();
         let (answered, _) = connection.answers.receiver.read_so_far();

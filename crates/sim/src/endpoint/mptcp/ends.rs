@@ -78,9 +78,9 @@ impl Multipath {
         let Self { connection, subflows, .. } = self;
         let mut subflows = Subflows { ends: subflows };
         let sender = subflows.sender(me);
-        let waiting = sender.source_at.is_some();
+        let waiting = sender.waits_to_write();
         sender.on_timeout(now);
-        let wakes = waiting && sender.source_at.is_none() && sender.is_open();
+        let wakes = waiting && !sender.waits_to_write() && sender.is_open();
         connection.sender.touched[me] = true;
         if wakes && me == 0 {
             // The application knows that it is connected.

@@ -3,7 +3,7 @@
 
 use super::send::{Context, DataSender, RTO_MIN_MS};
 use super::Subflows;
-use crate::endpoint::tcp::sender::{Pending, Phase};
+use crate::endpoint::tcp::sender::Phase;
 use dumbbell_model::Time;
 
 /// Time-outs of the connection without a word from a subflow, above which it is taken to be dead
@@ -22,8 +22,8 @@ impl DataSender {
         let mut longest = 0;
         for subflow in 0..subflows.len() {
             let sender = subflows.sender(subflow);
-            if sender.pending != Pending::None && self.known[subflow].stale_count == 0 {
-                longest = longest.max(sender.timeout.saturating_sub(jiffies));
+            if let (Some(timeout), 0) = (sender.xmit_timeout(), self.known[subflow].stale_count) {
+                longest = longest.max(timeout.saturating_sub(jiffies));
             }
         }
         self.timer_jiffies = if longest > 0 { longest } else { self.tick.ms(RTO_MIN_MS) };

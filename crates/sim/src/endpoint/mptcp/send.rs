@@ -4,7 +4,6 @@
 use super::scheduler::{self, Pick, Schedule, Stream, View};
 use super::Subflows;
 use crate::endpoint::tcp::wheel::{Tick, Timer};
-use dumbbell_cc::CaState;
 use dumbbell_model::scenario::Connection;
 use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
@@ -169,7 +168,7 @@ impl DataSender {
     fn set_no_space(&mut self, no_space: bool, subflows: &mut Subflows<'_>) {
         self.no_space = no_space;
         for subflow in 0..subflows.len() {
-            subflows.sender(subflow).no_space = no_space;
+            subflows.sender(subflow).set_no_space(no_space);
         }
     }
 
@@ -273,7 +272,7 @@ impl DataSender {
         View {
             active: sender.carries_data() && !stale && !gone,
             backup,
-            in_loss: sender.state == CaState::Loss && sender.retransmits > 0,
+            in_loss: sender.is_timed_out(),
             cwnd: sender.window.cwnd,
             in_flight: sender.in_flight(),
             unsent: (unsent.div_ceil(u64::from(mss)) as u32).saturating_sub(AHEAD_SEGMENTS),

@@ -8,11 +8,11 @@ use dumbbell_cc::CaState;
 impl Sender {
     /// Bytes count until they have moved the window (`tp->bytes_acked` in `tcp_ack`).
     pub(super) fn abc_count(&mut self, bytes: u64) {
-        if self.state < CaState::Cwr {
-            self.bytes_acked += bytes;
-        } else if self.state == CaState::Loss {
+        if self.congestion.state < CaState::Cwr {
+            self.congestion.bytes_acked += bytes;
+        } else if self.congestion.state == CaState::Loss {
             // Just one segment is taken to have left the network.
-            self.bytes_acked += bytes.min(u64::from(self.mss));
+            self.congestion.bytes_acked += bytes.min(u64::from(self.mss));
         }
     }
 
@@ -24,21 +24,21 @@ impl Sender {
             Some(0) => 1,
             // RFC 3465 §2.2: a full segment's worth, or up to two (`tcp_slow_start`).
             Some(limit) if self.window.in_slow_start() => {
-                let whole = self.bytes_acked / mss;
+                let whole = self.congestion.bytes_acked / mss;
                 if whole == 0 {
                     return 0;
                 }
-                self.bytes_acked = 0;
+                self.congestion.bytes_acked = 0;
                 (whole as u32).min(limit)
             }
             // RFC 3465 §2.1: a window's worth of bytes is one packet (`tcp_reno_cong_avoid`). CUBIC
             // went on by ACKs.
             Some(_) if self.cc.counts_bytes() => {
                 let window = u64::from(self.window.cwnd) * mss;
-                if self.bytes_acked < window {
+                if self.congestion.bytes_acked < window {
                     return 0;
                 }
-                self.bytes_acked -= window;
+                self.congestion.bytes_acked -= window;
                 self.window.cwnd
             }
             Some(_) => 1,

@@ -5,7 +5,8 @@ use super::rate::Building;
 use super::recovery::Rexmit;
 use super::rtt::RTO_MAX_US;
 use super::sacktag::{AckFlags, Tagging};
-use super::sender::{Pending, Sender};
+use super::sender::Sender;
+use super::xmit_timer::Pending;
 use dumbbell_cc::{AckEvent, AckSample, CaState};
 use dumbbell_packet::Segment;
 
@@ -25,13 +26,13 @@ impl Sender {
         }
         if ack.ack > prior_una {
             flags.snd_una_advanced = true;
-            self.retransmits = 0;
+            self.xmit_timer.retransmits = 0;
             self.abc_count(ack.ack - prior_una);
         }
         let delivered = self.delivered;
         let lost = self.lost;
-        let renege = self.sack_renege;
-        let prior_packets = self.packets_out;
+        let renege = self.scoreboard.sack_renege;
+        let prior_packets = self.scoreboard.packets_out;
         let prior_fack = if self.options.tcp_sack { self.highest_sack_seq() } else { self.snd_una };
         tagging.building.sample.prior_in_flight = self.in_flight();
 
@@ -48,18 +49,18 @@ impl Sender {
             let event = AckEvent { slow_path: !predicted, ece: flags.ece };
             self.cc.in_ack_event(&conn, &mut self.window, event);
         }
-        self.probes_out = 0;
+        self.xmit_timer.probes_out = 0;
         if prior_packets == 0 {
             self.on_ack_without_queue(prior_una, flags);
             return;
         }
         self.clean_rtx_queue(prior_fack, prior_una, &mut flags, &mut tagging);
         self.rack_update_reo_wnd(tagging.building.sample.prior_delivered);
-        if self.tlp_high_seq.is_some() {
+        if self.recovery.tlp_high_seq.is_some() {
             self.process_tlp_ack(ack.ack, &flags);
         }
         let mut rexmit = Rexmit::None;
-        let dubious = !flags.not_dup() || flags.alert() || self.state != CaState::Open;
+        let dubious = !flags.not_dup() || flags.alert() || self.congestion.state != CaState::Open;
         if dubious {
             let duplicate = !flags.snd_una_advanced && !flags.not_dup() && !flags.dsacking;
             self.fastretrans_alert(prior_una, duplicate, &mut flags, &mut rexmit);
@@ -108,7 +109,7 @@ impl Sender {
             self.fastretrans_alert(prior_una, false, &mut flags, &mut rexmit);
         }
         self.ack_probe();
-        if self.tlp_high_seq.is_some() {
+        if self.recovery.tlp_high_seq.is_some() {
             let ack = self.snd_una;
             self.process_tlp_ack(ack, &flags);
         }
@@ -139,7 +140,7 @@ impl Sender {
         flags: &mut AckFlags,
         tagging: &mut Tagging,
     ) {
-        let prior_sacked = self.sacked_out;
+        let prior_sacked = self.scoreboard.sacked_out;
         let mut acked = AckedSegments::default();
         while self.queue.front().is_some_and(|head| head.end() <= self.snd_una) {
             self.clean_head(&mut acked, flags, &mut tagging.building);
@@ -174,8 +175,8 @@ impl Sender {
                 if acked.reord.is_some_and(|reord| reord < prior_fack) {
                     self.check_sack_reordering(acked.reord.unwrap_or(prior_fack));
                 }
-                let delta = prior_sacked - self.sacked_out;
-                if let Some((_, count)) = &mut self.lost_hint {
+                let delta = prior_sacked - self.scoreboard.sacked_out;
+                if let Some((_, count)) = &mut self.scoreboard.lost_hint {
                     *count -= delta.min(*count);
                 }
             } else {
@@ -212,7 +213,7 @@ impl Sender {
         let head = *self.queue.get(id);
         if head.ever_retransmitted {
             if head.retransmitted {
-                self.retrans_out -= 1;
+                self.scoreboard.retrans_out -= 1;
             }
             flags.retransmitted_data_acked = true;
         } else if !head.sacked {
@@ -221,12 +222,12 @@ impl Sender {
             if acked.reord.is_none_or(|reord| head.seq < reord) {
                 acked.reord = Some(head.seq);
             }
-            if head.end() <= self.high_seq {
+            if head.end() <= self.recovery.high_seq {
                 flags.orig_sack_acked = true;
             }
         }
         if head.sacked {
-            self.sacked_out -= 1;
+            self.scoreboard.sacked_out -= 1;
         } else if self.options.tcp_sack {
             self.delivered += 1;
             // Eifel (RFC 3522): an echo older than the retransmission acknowledges the original.
@@ -237,20 +238,20 @@ impl Sender {
             }
         }
         if head.lost {
-            self.lost_out -= 1;
+            self.scoreboard.lost_out -= 1;
         }
-        self.packets_out -= 1;
+        self.scoreboard.packets_out -= 1;
         if !head.sacked {
-            self.sent_overhead_bytes -= u64::from(head.overhead_bytes);
+            self.buffer.sent_overhead_bytes -= u64::from(head.overhead_bytes);
         }
         acked.packets += 1;
         self.rate_segment_delivered(id, building);
         flags.data_acked = true;
-        if self.retransmit_hint == Some(id) {
-            self.retransmit_hint = None;
+        if self.scoreboard.retransmit_hint == Some(id) {
+            self.scoreboard.retransmit_hint = None;
         }
-        if self.lost_hint.is_some_and(|(hint, _)| hint == id) {
-            self.lost_hint = None;
+        if self.scoreboard.lost_hint.is_some_and(|(hint, _)| hint == id) {
+            self.scoreboard.lost_hint = None;
         }
         self.queue.pop();
     }
@@ -290,7 +291,7 @@ impl Sender {
             self.rtt.update_min(ca_rtt_us, now);
         }
         self.rtt.estimate(rtt_us, self.snd_una, self.snd_nxt);
-        self.backoff = 0;
+        self.xmit_timer.backoff = 0;
         true
     }
 
@@ -313,14 +314,14 @@ impl Sender {
                 let conn = self.conn();
                 self.cc.cong_avoid(&conn, &mut self.window, acked);
             }
-            self.cwnd_stamp = self.jiffies();
+            self.usage.cwnd_stamp = self.jiffies();
         }
         self.update_pacing_rate();
     }
 
     /// `tcp_may_raise_cwnd`.
     fn may_raise_cwnd(&self, flags: &AckFlags) -> bool {
-        if self.reordering > self.options.tcp_reordering {
+        if self.scoreboard.reordering > self.options.tcp_reordering {
             return flags.forward_progress();
         }
         flags.data_acked
@@ -335,7 +336,7 @@ impl Sender {
         };
         let mut rate = u64::from(self.mss) * ((1_000_000 / 100) << 3);
         rate *= u64::from(ratio);
-        rate = rate.saturating_mul(u64::from(self.window.cwnd.max(self.packets_out)));
+        rate = rate.saturating_mul(u64::from(self.window.cwnd.max(self.scoreboard.packets_out)));
         if self.rtt.srtt_us8 > 0 {
             rate /= u64::from(self.rtt.srtt_us8);
         }
@@ -349,8 +350,8 @@ impl Sender {
         }
         let head_end = (self.snd_nxt + u64::from(self.mss)).min(self.write_seq.max(self.snd_nxt));
         if head_end <= self.snd_una + self.snd_wnd {
-            self.backoff = 0;
-            if self.pending == Pending::ZeroWindowProbe {
+            self.xmit_timer.backoff = 0;
+            if self.xmit_timer.pending == Pending::ZeroWindowProbe {
                 self.clear_timer();
             }
         } else {
@@ -361,7 +362,8 @@ impl Sender {
 
     /// RTO with back-off, in ticks (`icsk_rto`: ticks are doubled, `tcp_retransmit_timer`).
     pub(crate) fn rto_jiffies(&self) -> u64 {
-        (self.tick.us(self.rtt.rto_us) << self.backoff.min(20)).min(self.tick.us(RTO_MAX_US))
+        (self.tick.us(self.rtt.rto_us) << self.xmit_timer.backoff.min(20))
+            .min(self.tick.us(RTO_MAX_US))
     }
 }
 

@@ -84,9 +84,9 @@ impl Sender {
 
     /// RFC 3168 §6.1.2: as for a loss, once per window (`tcp_enter_cwr`).
     pub(super) fn enter_cwr(&mut self) {
-        self.prior_ssthresh = 0;
-        if self.state < CaState::Cwr {
-            self.undo_marker = None;
+        self.congestion.prior_ssthresh = 0;
+        if self.congestion.state < CaState::Cwr {
+            self.recovery.undo_marker = None;
             self.init_cwnd_reduction();
             self.set_state(CaState::Cwr);
         }

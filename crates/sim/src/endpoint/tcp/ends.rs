@@ -150,13 +150,13 @@ impl TcpEnds {
         let measured = sender.rtt.srtt_us8 > 0;
         let rate_bps = sender.rate.delivery_bps(sender.mss);
         row.delivered_bytes = self.delivered_bytes().into();
-        row.state = state_name(sender.state).to_owned();
+        row.state = state_name(sender.congestion.state).to_owned();
         row.cwnd_packets = sender.window.cwnd.into();
         row.ssthresh_packets = sender.window.ssthresh.into();
         row.in_flight_packets = sender.in_flight().into();
-        row.sacked_packets = sender.sacked_out.into();
-        row.lost_packets = sender.lost_out.into();
-        row.reordering_packets = sender.reordering.into();
+        row.sacked_packets = sender.scoreboard.sacked_out.into();
+        row.lost_packets = sender.scoreboard.lost_out.into();
+        row.reordering_packets = sender.scoreboard.reordering.into();
         row.srtt_ns = measured.then(|| u64::from(sender.rtt.srtt_us8 >> 3) * 1000).into();
         row.rttvar_ns = measured.then(|| u64::from(sender.rtt.mdev_us4 >> 2) * 1000).into();
         row.rtt_min_ns = (minimum != u32::MAX).then(|| u64::from(minimum) * 1000).into();
@@ -169,7 +169,7 @@ impl TcpEnds {
         row.delivered_packets = sender.delivered.into();
         row.delivery_rate_bps = rate_bps.into();
         row.app_limited = rate_bps.map(|_| sender.rate.last_limited).into();
-        row.spurious_packets = sender.dsack_dups.into();
+        row.spurious_packets = sender.scoreboard.dsack_dups.into();
         row.delivered_ce_packets = sender.ecn.delivered_ce.into();
     }
 
@@ -201,7 +201,7 @@ impl TcpEnds {
         row.timeouts = counters.timeouts.into();
         row.recoveries = counters.recoveries.into();
         row.undos = counters.undos.into();
-        row.reordering_packets = sender.reordering.into();
+        row.reordering_packets = sender.scoreboard.reordering.into();
         row.rtt_min_ns = sender.rtt.least_us.map(|us| us * 1000).into();
         let sums = &self.windows;
         row.cwnd_max_packets = (sums.samples > 0).then_some(sums.cwnd_max).into();

@@ -8,7 +8,7 @@ use dumbbell_cc::CaState;
 impl Sender {
     /// Packets from the first unacknowledged one to the highest SACK (`tp->fackets_out`).
     pub(super) fn fackets_out(&self) -> u32 {
-        if self.sacked_out == 0 {
+        if self.scoreboard.sacked_out == 0 {
             return 0;
         }
         let above = self.queue.find(self.highest_sack_seq().saturating_sub(1)) + 1;
@@ -17,30 +17,33 @@ impl Sender {
 
     /// Reordering was seen: holes are no longer losses (`tcp_disable_fack`).
     pub(super) fn disable_fack(&mut self) {
-        if self.fack {
-            self.fack = false;
-            self.lost_hint = None;
+        if self.scoreboard.fack {
+            self.scoreboard.fack = false;
+            self.scoreboard.lost_hint = None;
         }
     }
 
     /// `tcp_update_scoreboard`, its branch for FACK.
     pub(super) fn fack_update_scoreboard(&mut self) {
-        let lost = self.fackets_out().saturating_sub(self.reordering).max(1);
+        let lost = self.fackets_out().saturating_sub(self.scoreboard.reordering).max(1);
         let front = self.queue.front_id();
         let end = (front + u64::from(lost)).min(self.queue.end_id());
-        let begin = self.lost_hint.map_or(front, |(hint, _)| hint.max(front));
+        let begin = self.scoreboard.lost_hint.map_or(front, |(hint, _)| hint.max(front));
         for id in begin..end {
             if !self.queue.get(id).lost {
                 self.mark_lost(id);
             }
         }
-        self.lost_hint = Some((end.max(begin), 0));
+        self.scoreboard.lost_hint = Some((end.max(begin), 0));
     }
 
     /// New data sent after a retransmission is SACKed, the retransmission is not: it is lost too
     /// (`tcp_mark_lost_retrans`).
     pub(super) fn fack_mark_lost_retransmissions(&mut self) {
-        if self.retrans_out == 0 || self.sacked_out == 0 || self.state != CaState::Recovery {
+        if self.scoreboard.retrans_out == 0
+            || self.scoreboard.sacked_out == 0
+            || self.congestion.state != CaState::Recovery
+        {
             return;
         }
         let received = self.highest_sack_seq();
@@ -49,9 +52,10 @@ impl Sender {
             let segment = self.queue.get_mut(id);
             if segment.retransmitted && !segment.sacked && segment.resent_below < received {
                 segment.retransmitted = false;
-                self.retrans_out -= 1;
+                self.scoreboard.retrans_out -= 1;
                 self.mark_lost(id);
-                self.retransmit_hint = self.retransmit_hint.map(|hint| hint.min(id)).or(Some(id));
+                self.scoreboard.retransmit_hint =
+                    self.scoreboard.retransmit_hint.map(|hint| hint.min(id)).or(Some(id));
             }
         }
     }
@@ -59,7 +63,10 @@ impl Sender {
     /// Nothing is marked lost that could be sent, and no new data may be: holes below the highest
     /// SACK are sent again (RFC 6675 §4, NextSeg rule 3; `tcp_xmit_retransmit_queue` before 4.15).
     pub(super) fn forward_retransmit(&mut self) {
-        if self.state != CaState::Recovery || self.sacked_out == 0 || self.may_send_now() {
+        if self.congestion.state != CaState::Recovery
+            || self.scoreboard.sacked_out == 0
+            || self.may_send_now()
+        {
             return;
         }
         let above = self.queue.find(self.highest_sack_seq().saturating_sub(1));
@@ -74,7 +81,7 @@ impl Sender {
             if !self.retransmit(id, Retransmission::Fast, false) {
                 return;
             }
-            self.prr_out += 1;
+            self.congestion.prr_out += 1;
         }
     }
 

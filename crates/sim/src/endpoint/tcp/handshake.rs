@@ -4,8 +4,9 @@
 use super::receiver::Receiver;
 use super::receiver_window::SLOW_READ_INTERVAL;
 use super::rtt::{RttState, RTO_MAX_US};
-use super::sender::{Pending, Phase, Sender};
+use super::sender::{Phase, Sender};
 use super::wheel::Timer;
+use super::xmit_timer::Pending;
 use dumbbell_model::{Span, Time};
 use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::Segment;
@@ -57,7 +58,7 @@ impl Sender {
         let ack = self.segment_header();
         self.sent_since.any = true;
         self.out.push(ack);
-        self.source_at = Some(self.now + WAKE_UP);
+        self.buffer.source_at = Some(self.now + WAKE_UP);
     }
 
     /// `tcp_init_transfer` and around it. `rtt_us`: of the handshake.
@@ -79,7 +80,7 @@ impl Sender {
             Some(us) => self.rtt.sample(us, 0, 0, self.jiffies()),
             None => self.rtt.no_sample_of_syn(),
         }
-        self.cwnd_stamp = self.jiffies();
+        self.usage.cwnd_stamp = self.jiffies();
         self.expand_sndbuf();
         if !self.cc.controls_rate() {
             self.update_pacing_rate(); // Of the SYN's RTT (`tcp_ack`): it bounds the first units.

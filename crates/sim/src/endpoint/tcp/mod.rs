@@ -2,6 +2,7 @@
 
 mod abc;
 pub(crate) mod ack;
+mod congestion_state;
 pub(crate) mod duplex;
 pub(crate) mod ecn;
 pub(crate) mod ends;
@@ -21,12 +22,17 @@ mod receiver_ack;
 mod receiver_sack;
 mod receiver_window;
 pub(crate) mod recovery;
+mod recovery_state;
 pub(crate) mod rtt;
 pub(crate) mod rtx_queue;
 pub(crate) mod sacktag;
+pub(crate) mod scoreboard;
+mod send_buffer;
 pub(crate) mod sender;
 pub(crate) mod source;
 pub(crate) mod subflow;
 pub(crate) mod timers;
 pub(crate) mod wheel;
+mod window_usage;
 mod write_queue;
+pub(crate) mod xmit_timer;

@@ -2,7 +2,8 @@
 //! validation (RFC 2861), Nagle with Minshall's rule (RFC 1122 §4.2.3.4).
 
 use super::rtx_queue::{SegmentId, Sent};
-use super::sender::{Pending, Retransmission, Sender, SEGMENT_OVERHEAD_BYTES};
+use super::sender::{Retransmission, Sender, SEGMENT_OVERHEAD_BYTES};
+use super::xmit_timer::Pending;
 use dumbbell_cc::{CaEvent, CaState};
 use dumbbell_model::scenario::Source;
 use dumbbell_model::Time;
@@ -134,20 +135,20 @@ impl Sender {
         }
         if sent > 0 {
             if self.in_cwnd_reduction() {
-                self.prr_out += sent;
+                self.congestion.prr_out += sent;
             }
             if !probe {
                 self.schedule_loss_probe(false);
             }
             return false;
         }
-        self.packets_out == 0 && self.has_unsent()
+        self.scoreboard.packets_out == 0 && self.has_unsent()
     }
 
     /// Servers and browsers set TCP_NODELAY.
     fn nagle_holds(&self) -> bool {
-        self.writer.source() != Source::Session
-            && self.packets_out > 0
+        self.buffer.writer.source() != Source::Session
+            && self.scoreboard.packets_out > 0
             && self.small_seq > self.snd_una
     }
 
@@ -172,7 +173,7 @@ impl Sender {
     /// Wait for the next ACK to make a fuller unit of a buffer of `head` bytes?
     /// (`tcp_tso_should_defer`)
     fn defers(&self, burst_segments: u32, head: u64) -> Defer {
-        if self.state >= CaState::Recovery {
+        if self.congestion.state >= CaState::Recovery {
             return Defer::No;
         }
         let now_ns = self.now.as_ns();
@@ -217,7 +218,7 @@ impl Sender {
         let segments = length.div_ceil(mss).max(1) as u32;
         self.sends_unit(length);
         self.stamp(length, segments, false);
-        let prior_packets = self.packets_out;
+        let prior_packets = self.scoreboard.packets_out;
         let push = self.write_queue.take(length);
         let mut left = length;
         for index in 1..=segments {
@@ -230,7 +231,7 @@ impl Sender {
             if index == segments {
                 // A buffer is freed as a whole (`tcp_trim_head` leaves it).
                 segment.overhead_bytes = SEGMENT_OVERHEAD_BYTES as u16;
-                self.sent_overhead_bytes += SEGMENT_OVERHEAD_BYTES;
+                self.buffer.sent_overhead_bytes += SEGMENT_OVERHEAD_BYTES;
             }
             self.rate_segment_sent(&mut segment);
             let end = segment.end();
@@ -241,12 +242,12 @@ impl Sender {
             segment.push |= segments > 1 && index == segments;
             self.emit(&segment, Cause::New);
             self.snd_nxt = end;
-            self.packets_out += 1;
+            self.scoreboard.packets_out += 1;
             if payload_bytes < self.mss {
                 self.small_seq = end;
             }
         }
-        if prior_packets == 0 || self.pending == Pending::LossProbe {
+        if prior_packets == 0 || self.xmit_timer.pending == Pending::LossProbe {
             self.rearm_rto();
         }
         self.check_space();
@@ -359,7 +360,9 @@ impl Sender {
 
     /// Room in the host's queue, or time for the next paced segment (`tcp_tsq_write`).
     pub(crate) fn tsq_write(&mut self) {
-        if self.lost_out > self.retrans_out && self.window.cwnd > self.in_flight() {
+        if self.scoreboard.lost_out > self.scoreboard.retrans_out
+            && self.window.cwnd > self.in_flight()
+        {
             self.xmit_retransmit_queue();
         }
         if self.has_unsent() {
@@ -370,22 +373,23 @@ impl Sender {
 
     /// Was the window the limit, in this round? (`tcp_cwnd_validate`)
     fn cwnd_validate(&mut self, limited: bool) {
-        if self.snd_una >= self.cwnd_usage_seq
+        if self.snd_una >= self.usage.cwnd_usage_seq
             || limited
-            || (!self.cwnd_limited && self.packets_out > self.max_packets_out)
+            || (!self.usage.cwnd_limited
+                && self.scoreboard.packets_out > self.usage.max_packets_out)
         {
-            self.cwnd_limited = limited;
-            self.max_packets_out = self.packets_out;
-            self.cwnd_usage_seq = self.snd_nxt;
+            self.usage.cwnd_limited = limited;
+            self.usage.max_packets_out = self.scoreboard.packets_out;
+            self.usage.cwnd_usage_seq = self.snd_nxt;
         }
         if self.is_cwnd_limited() {
-            self.cwnd_used = 0;
-            self.cwnd_stamp = self.jiffies();
+            self.usage.cwnd_used = 0;
+            self.usage.cwnd_stamp = self.jiffies();
             return;
         }
-        self.cwnd_used = self.cwnd_used.max(self.packets_out);
+        self.usage.cwnd_used = self.usage.cwnd_used.max(self.scoreboard.packets_out);
         if self.options.tcp_slow_start_after_idle
-            && self.jiffies() - self.cwnd_stamp >= self.rto_jiffies()
+            && self.jiffies() - self.usage.cwnd_stamp >= self.rto_jiffies()
             && !self.cc.controls_rate()
         {
             self.cwnd_application_limited();
@@ -394,28 +398,28 @@ impl Sender {
 
     /// `tcp_is_cwnd_limited`.
     pub(crate) fn is_cwnd_limited(&self) -> bool {
-        self.cwnd_limited
-            || (self.window.in_slow_start() && self.window.cwnd < 2 * self.max_packets_out)
+        self.usage.cwnd_limited
+            || (self.window.in_slow_start() && self.window.cwnd < 2 * self.usage.max_packets_out)
     }
 
     /// RFC 2861 §3.2: an application-limited window decays (`tcp_cwnd_application_limited`).
     fn cwnd_application_limited(&mut self) {
-        if self.state == CaState::Open && !self.no_space {
-            let used = self.cwnd_used.max(self.options.initcwnd);
+        if self.congestion.state == CaState::Open && !self.buffer.no_space {
+            let used = self.usage.cwnd_used.max(self.options.initcwnd);
             if used < self.window.cwnd {
                 self.window.ssthresh = self.current_ssthresh();
                 self.window.cwnd = (self.window.cwnd + used) >> 1;
             }
-            self.cwnd_used = 0;
+            self.usage.cwnd_used = 0;
         }
-        self.cwnd_stamp = self.jiffies();
+        self.usage.cwnd_stamp = self.jiffies();
     }
 
     /// RFC 2861 §3.1, RFC 5681 §4.1: after an idle RTO the window restarts
     /// (`tcp_slow_start_after_idle_check`, `tcp_cwnd_restart`).
     pub(crate) fn slow_start_after_idle_check(&mut self) {
         if !self.options.tcp_slow_start_after_idle
-            || self.packets_out > 0
+            || self.scoreboard.packets_out > 0
             || self.cc.controls_rate()
             || self.counters.data_packets == 0
         {
@@ -435,8 +439,8 @@ impl Sender {
             cwnd >>= 1;
         }
         self.window.cwnd = cwnd.max(restart);
-        self.cwnd_stamp = self.jiffies();
-        self.cwnd_used = 0;
+        self.usage.cwnd_stamp = self.jiffies();
+        self.usage.cwnd_used = 0;
     }
 
     /// Sends a segment once more (`__tcp_retransmit_skb`); false if the window forbids it.
@@ -497,15 +501,16 @@ impl Sender {
     fn collapse(&mut self, id: SegmentId) {
         let gone = *self.queue.get(id + 1);
         self.queue.absorb_next(id);
-        self.sent_overhead_bytes -= u64::from(gone.overhead_bytes);
-        self.packets_out -= 1; // tcp_adjust_pcount
-        self.retrans_out -= u32::from(gone.retransmitted);
-        self.lost_out -= u32::from(gone.lost);
+        self.buffer.sent_overhead_bytes -= u64::from(gone.overhead_bytes);
+        self.scoreboard.packets_out -= 1; // tcp_adjust_pcount
+        self.scoreboard.retrans_out -= u32::from(gone.retransmitted);
+        self.scoreboard.lost_out -= u32::from(gone.lost);
         if !self.options.tcp_sack {
-            self.sacked_out = self.sacked_out.saturating_sub(1);
+            self.scoreboard.sacked_out = self.scoreboard.sacked_out.saturating_sub(1);
         }
-        self.lost_hint = None;
-        self.retransmit_hint = self.retransmit_hint.map(|hint| hint - u64::from(hint > id));
+        self.scoreboard.lost_hint = None;
+        self.scoreboard.retransmit_hint =
+            self.scoreboard.retransmit_hint.map(|hint| hint - u64::from(hint > id));
     }
 
     /// A segment is cut from those behind it in its buffer (`tcp_fragment`).
@@ -528,25 +533,25 @@ impl Sender {
         if sent {
             segment.retransmitted = true;
             segment.resent_below = snd_nxt;
-            self.retrans_out += 1;
+            self.scoreboard.retrans_out += 1;
         }
         let stamp_ms = (segment.sent_ns / 1_000_000) as u32;
-        self.retrans_stamp_ms.get_or_insert(stamp_ms);
-        self.undo_retrans = self.undo_retrans.max(0) + 1;
+        self.recovery.retrans_stamp_ms.get_or_insert(stamp_ms);
+        self.recovery.undo_retrans = self.recovery.undo_retrans.max(0) + 1;
         sent
     }
 
     /// Retransmits what is marked lost as far as the window allows
     /// (`tcp_xmit_retransmit_queue`).
     pub(crate) fn xmit_retransmit_queue(&mut self) {
-        if self.packets_out == 0 {
+        if self.scoreboard.packets_out == 0 {
             return;
         }
         let head = self.queue.front_id();
-        let mut id = self.retransmit_hint.unwrap_or(head);
+        let mut id = self.scoreboard.retransmit_hint.unwrap_or(head);
         let mut hole_seen = false;
         let mut rearm = false;
-        let why = if self.state == CaState::Loss {
+        let why = if self.congestion.state == CaState::Loss {
             Retransmission::Timeout
         } else {
             Retransmission::Fast
@@ -563,9 +568,11 @@ impl Sender {
                 }
             }
             if !hole_seen {
-                self.retransmit_hint = Some(id);
+                self.scoreboard.retransmit_hint = Some(id);
             }
-            if self.window.cwnd <= self.in_flight() || self.retrans_out >= self.lost_out {
+            if self.window.cwnd <= self.in_flight()
+                || self.scoreboard.retrans_out >= self.scoreboard.lost_out
+            {
                 break;
             }
             let segment = *self.queue.get(id);
@@ -578,9 +585,9 @@ impl Sender {
                 }
                 unit += 1;
                 if self.in_cwnd_reduction() {
-                    self.prr_out += 1;
+                    self.congestion.prr_out += 1;
                 }
-                if id == head && self.pending != Pending::Reordering {
+                if id == head && self.xmit_timer.pending != Pending::Reordering {
                     rearm = true;
                 }
             }

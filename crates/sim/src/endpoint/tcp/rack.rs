@@ -2,7 +2,8 @@
 //! connections without SACK (RFC 6582).
 
 use super::rate::sent_after;
-use super::sender::{Pending, Sender};
+use super::sender::Sender;
+use super::xmit_timer::Pending;
 use dumbbell_cc::CaState;
 
 /// Recoveries for which a widened reordering window is kept (RFC 8985 §6.2 step 4).
@@ -71,11 +72,13 @@ impl Sender {
 
     /// RFC 8985 §6.2 step 3 (`tcp_rack_reo_wnd`).
     fn rack_reo_wnd_us(&self) -> u64 {
-        if self.reord_seen == 0 {
-            if self.state >= CaState::Recovery {
+        if self.scoreboard.reord_seen == 0 {
+            if self.congestion.state >= CaState::Recovery {
                 return 0;
             }
-            if self.sacked_out >= self.reordering && self.options.tcp_recovery & 4 == 0 {
+            if self.scoreboard.sacked_out >= self.scoreboard.reordering
+                && self.options.tcp_recovery & 4 == 0
+            {
                 return 0;
             }
         }
@@ -136,7 +139,7 @@ impl Sender {
         let lost = self.lost;
         self.rack_detect_loss();
         if before != self.in_flight() {
-            if self.state != CaState::Recovery {
+            if self.congestion.state != CaState::Recovery {
                 self.enter_recovery(false);
                 if !self.cc.controls_rate() {
                     self.cwnd_reduction(1, self.lost > lost, false);
@@ -144,7 +147,7 @@ impl Sender {
             }
             self.xmit_retransmit_queue();
         }
-        if self.pending != Pending::Retransmit {
+        if self.xmit_timer.pending != Pending::Retransmit {
             self.rearm_rto();
         }
     }
@@ -171,8 +174,9 @@ impl Sender {
     /// RFC 6582 §3.2: without SACK the head is lost after enough duplicate ACKs, and again at each
     /// partial ACK (`tcp_newreno_mark_lost`).
     pub(crate) fn newreno_mark_lost(&mut self, advanced: bool) {
-        let enough = self.state < CaState::Recovery && self.sacked_out >= self.reordering;
-        let partial = self.state == CaState::Recovery && advanced;
+        let enough = self.congestion.state < CaState::Recovery
+            && self.scoreboard.sacked_out >= self.scoreboard.reordering;
+        let partial = self.congestion.state == CaState::Recovery && advanced;
         if (enough || partial) && self.queue.front().is_some_and(|head| !head.lost) {
             let head = self.queue.front_id();
             self.split_after(head);

@@ -43,7 +43,7 @@ pub(crate) fn sent_after(t1: u64, t2: u64, seq1: u64, seq2: u64) -> bool {
 impl Sender {
     /// Notes the delivery state in a segment being sent (`tcp_rate_skb_sent`).
     pub(crate) fn rate_segment_sent(&mut self, segment: &mut Sent) {
-        if self.packets_out == 0 {
+        if self.scoreboard.packets_out == 0 {
             self.rate.first_tx_us = segment.sent_us();
             self.rate.delivered_us = segment.sent_us();
         }
@@ -122,7 +122,7 @@ impl Sender {
         if self.write_seq - self.snd_nxt.min(self.write_seq) < u64::from(self.mss)
             && self.host_queue.is_empty()
             && self.in_flight() < self.window.cwnd
-            && self.lost_out <= self.retrans_out
+            && self.scoreboard.lost_out <= self.scoreboard.retrans_out
         {
             self.rate.app_limited = (self.delivered + u64::from(self.in_flight())).max(1);
         }

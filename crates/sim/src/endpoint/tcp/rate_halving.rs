@@ -20,14 +20,14 @@ impl Sender {
             self.window.cwnd -= decrease >> 1;
         }
         self.window.cwnd = self.window.cwnd.min(self.in_flight() + 1);
-        self.cwnd_stamp = self.jiffies();
+        self.usage.cwnd_stamp = self.jiffies();
     }
 
     /// No burst after an episode (`tcp_moderate_cwnd`).
     pub(super) fn moderate_cwnd(&mut self) {
         if self.options.rate_halving {
             self.window.cwnd = self.window.cwnd.min(self.in_flight() + MAX_BURST).max(1);
-            self.cwnd_stamp = self.jiffies();
+            self.usage.cwnd_stamp = self.jiffies();
         }
     }
 }

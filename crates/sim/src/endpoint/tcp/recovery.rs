@@ -27,21 +27,21 @@ impl Sender {
     ) {
         let mut fast_rexmit = false;
         let mut do_lost = duplicate || (flags.data_sacked && self.force_fast_retransmit());
-        if self.packets_out == 0 && self.sacked_out > 0 {
-            self.sacked_out = 0;
+        if self.scoreboard.packets_out == 0 && self.scoreboard.sacked_out > 0 {
+            self.scoreboard.sacked_out = 0;
         }
         if flags.ece {
-            self.prior_ssthresh = 0; // A mark is never undone.
+            self.congestion.prior_ssthresh = 0; // A mark is never undone.
         }
         if self.check_sack_reneging(flags) {
             return;
         }
-        if self.state == CaState::Open {
-            self.retrans_stamp_ms = None;
-        } else if self.snd_una >= self.high_seq && self.leave_reduction() {
+        if self.congestion.state == CaState::Open {
+            self.recovery.retrans_stamp_ms = None;
+        } else if self.snd_una >= self.recovery.high_seq && self.leave_reduction() {
             return;
         }
-        match self.state {
+        match self.congestion.state {
             CaState::Recovery => {
                 if !flags.snd_una_advanced {
                     if !self.options.tcp_sack {
@@ -54,7 +54,7 @@ impl Sender {
                     self.try_to_open(flags);
                 }
                 self.identify_loss(flags);
-                if self.state != CaState::Recovery {
+                if self.congestion.state != CaState::Recovery {
                     if !self.time_to_recover() {
                         return;
                     }
@@ -65,17 +65,17 @@ impl Sender {
                 if state == CaState::Loss {
                     self.process_loss(flags, duplicate, rexmit);
                     self.identify_loss(flags);
-                    if !(self.state == CaState::Open || flags.lost_retransmission) {
+                    if !(self.congestion.state == CaState::Open || flags.lost_retransmission) {
                         return;
                     }
                 }
                 if !self.options.tcp_sack {
                     if flags.snd_una_advanced {
-                        self.sacked_out = 0;
+                        self.scoreboard.sacked_out = 0;
                     }
                     self.add_reno_sack(duplicate);
                 }
-                if self.state <= CaState::Disorder {
+                if self.congestion.state <= CaState::Disorder {
                     self.try_undo_dsack();
                 }
                 self.identify_loss(flags);
@@ -95,16 +95,16 @@ impl Sender {
 
     /// `high_seq` is acknowledged: the reduction is over. True: nothing more to do for this ACK.
     fn leave_reduction(&mut self) -> bool {
-        match self.state {
+        match self.congestion.state {
             CaState::Cwr => {
-                if self.snd_una != self.high_seq {
+                if self.snd_una != self.recovery.high_seq {
                     self.end_cwnd_reduction();
                     self.set_state(CaState::Open);
                 }
             }
             CaState::Recovery => {
                 if !self.options.tcp_sack {
-                    self.sacked_out = 0;
+                    self.scoreboard.sacked_out = 0;
                 }
                 if self.try_undo_recovery() {
                     return true;
@@ -123,7 +123,7 @@ impl Sender {
             return false;
         }
         let delay = self.tick.us(u64::from(self.rtt.srtt_us8 >> 4)).max(self.tick.ms(10));
-        self.set_timer(super::sender::Pending::Retransmit, delay);
+        self.set_timer(super::xmit_timer::Pending::Retransmit, delay);
         flags.set_timer = false;
         true
     }
@@ -135,14 +135,14 @@ impl Sender {
         }
         if !self.options.tcp_sack {
             self.newreno_mark_lost(flags.snd_una_advanced);
-        } else if self.fack {
+        } else if self.scoreboard.fack {
             self.fack_mark_lost_retransmissions();
         } else if self.is_rack() {
-            let retrans_out = self.retrans_out;
+            let retrans_out = self.scoreboard.retrans_out;
             if self.rack_mark_lost() {
                 flags.set_timer = false;
             }
-            if retrans_out > self.retrans_out {
+            if retrans_out > self.scoreboard.retrans_out {
                 flags.lost_retransmission = true;
             }
         }
@@ -150,14 +150,16 @@ impl Sender {
 
     /// `tcp_time_to_recover`.
     fn time_to_recover(&self) -> bool {
-        if self.fack {
-            return self.lost_out > 0 || self.fackets_out() > self.reordering;
+        if self.scoreboard.fack {
+            return self.scoreboard.lost_out > 0 || self.fackets_out() > self.scoreboard.reordering;
         }
-        self.lost_out > 0 || (!self.is_rack() && self.sacked_out + 1 > self.reordering)
+        self.scoreboard.lost_out > 0
+            || (!self.is_rack() && self.scoreboard.sacked_out + 1 > self.scoreboard.reordering)
     }
 
     fn force_fast_retransmit(&self) -> bool {
-        self.highest_sack_seq() > self.snd_una + u64::from(self.reordering) * u64::from(self.mss)
+        self.highest_sack_seq()
+            > self.snd_una + u64::from(self.scoreboard.reordering) * u64::from(self.mss)
     }
 
     /// RFC 6675 loss marking (`tcp_update_scoreboard`, `tcp_mark_head_lost`).
@@ -165,17 +167,17 @@ impl Sender {
         if !self.options.tcp_sack {
             return;
         }
-        if self.fack {
+        if self.scoreboard.fack {
             self.fack_update_scoreboard();
-        } else if self.sacked_out >= self.reordering {
-            self.mark_head_lost(self.sacked_out - self.reordering, false);
+        } else if self.scoreboard.sacked_out >= self.scoreboard.reordering {
+            self.mark_head_lost(self.scoreboard.sacked_out - self.scoreboard.reordering, false);
         } else if fast_rexmit {
             self.mark_head_lost(1, true);
         }
     }
 
     fn mark_head_lost(&mut self, packets: u32, head_only: bool) {
-        let (mut id, mut count) = match self.lost_hint {
+        let (mut id, mut count) = match self.scoreboard.lost_hint {
             Some((hint, count)) => {
                 if head_only && self.queue.get(hint).seq > self.snd_una {
                     return;
@@ -185,7 +187,7 @@ impl Sender {
             None => (self.queue.front_id(), 0),
         };
         while id < self.queue.end_id() {
-            self.lost_hint = Some((id, count));
+            self.scoreboard.lost_hint = Some((id, count));
             let segment = self.queue.get(id);
             if segment.end() > self.snd_nxt {
                 break;
@@ -206,13 +208,13 @@ impl Sender {
 
     /// `tcp_init_undo`.
     fn init_undo(&mut self) {
-        self.undo_marker = Some(self.snd_una);
-        self.undo_retrans = i64::from(self.retrans_out);
-        if self.tlp_high_seq.is_some() && self.tlp_retrans {
-            self.undo_retrans += 1;
+        self.recovery.undo_marker = Some(self.snd_una);
+        self.recovery.undo_retrans = i64::from(self.scoreboard.retrans_out);
+        if self.recovery.tlp_high_seq.is_some() && self.recovery.tlp_retrans {
+            self.recovery.undo_retrans += 1;
         }
-        if self.undo_retrans == 0 {
-            self.undo_retrans = -1;
+        if self.recovery.undo_retrans == 0 {
+            self.recovery.undo_retrans = -1;
         }
     }
 
@@ -229,13 +231,13 @@ impl Sender {
         self.counters.recoveries += 1;
         self.losses.loss(self.snd_una);
         if !self.any_retrans_done() {
-            self.retrans_stamp_ms = None;
+            self.recovery.retrans_stamp_ms = None;
         }
-        self.prior_ssthresh = 0;
+        self.congestion.prior_ssthresh = 0;
         self.init_undo();
         if !self.in_cwnd_reduction() {
             if !ece {
-                self.prior_ssthresh = self.current_ssthresh();
+                self.congestion.prior_ssthresh = self.current_ssthresh();
             }
             self.init_cwnd_reduction();
         }
@@ -244,13 +246,13 @@ impl Sender {
 
     /// `tcp_init_cwnd_reduction`.
     pub(crate) fn init_cwnd_reduction(&mut self) {
-        self.high_seq = self.snd_nxt;
-        self.tlp_high_seq = None;
+        self.recovery.high_seq = self.snd_nxt;
+        self.recovery.tlp_high_seq = None;
         self.window.cwnd_cnt = 0;
-        self.bytes_acked = 0;
-        self.prior_cwnd = self.window.cwnd;
-        self.prr_delivered = 0;
-        self.prr_out = 0;
+        self.congestion.bytes_acked = 0;
+        self.congestion.prior_cwnd = self.window.cwnd;
+        self.congestion.prr_delivered = 0;
+        self.congestion.prr_out = 0;
         self.window.ssthresh = self.cc_ssthresh();
         self.ecn_queue_cwr();
     }
@@ -262,28 +264,31 @@ impl Sender {
         newly_lost: bool,
         advanced: bool,
     ) {
-        if newly_acked_sacked == 0 || self.prior_cwnd == 0 {
+        if newly_acked_sacked == 0 || self.congestion.prior_cwnd == 0 {
             return;
         }
-        self.prr_delivered += newly_acked_sacked;
+        self.congestion.prr_delivered += newly_acked_sacked;
         let in_flight = self.in_flight();
         let delta = i64::from(self.window.ssthresh) - i64::from(in_flight);
         let mut send = if delta < 0 {
             // Proportional part: spread the reduction over a round.
-            let dividend = u64::from(self.window.ssthresh) * u64::from(self.prr_delivered)
-                + u64::from(self.prior_cwnd)
+            let dividend = u64::from(self.window.ssthresh)
+                * u64::from(self.congestion.prr_delivered)
+                + u64::from(self.congestion.prior_cwnd)
                 - 1;
-            (dividend / u64::from(self.prior_cwnd)) as i64 - i64::from(self.prr_out)
+            (dividend / u64::from(self.congestion.prior_cwnd)) as i64
+                - i64::from(self.congestion.prr_out)
         } else {
             // Slow-start reduction bound, conservative unless the ACK advanced without new loss.
-            let mut send = (i64::from(self.prr_delivered) - i64::from(self.prr_out))
-                .max(i64::from(newly_acked_sacked));
+            let mut send = (i64::from(self.congestion.prr_delivered)
+                - i64::from(self.congestion.prr_out))
+            .max(i64::from(newly_acked_sacked));
             if advanced && !newly_lost {
                 send += 1;
             }
             send.min(delta)
         };
-        send = send.max(i64::from(self.prr_out == 0));
+        send = send.max(i64::from(self.congestion.prr_out == 0));
         self.window.cwnd = (i64::from(in_flight) + send).max(1) as u32;
     }
 
@@ -293,34 +298,36 @@ impl Sender {
             return;
         }
         if self.window.ssthresh < INFINITE_SSTHRESH
-            && (self.state == CaState::Cwr || self.undo_marker.is_some())
+            && (self.congestion.state == CaState::Cwr || self.recovery.undo_marker.is_some())
         {
             self.window.cwnd = if self.options.rate_halving {
                 self.window.cwnd.min(self.window.ssthresh) // tcp_complete_cwr before 3.2
             } else {
                 self.window.ssthresh
             };
-            self.cwnd_stamp = self.jiffies();
+            self.usage.cwnd_stamp = self.jiffies();
         }
         self.cwnd_event(CaEvent::CompleteCwr);
     }
 
     /// `tcp_any_retrans_done`.
     fn any_retrans_done(&self) -> bool {
-        self.retrans_out > 0 || self.queue.front().is_some_and(|head| head.ever_retransmitted)
+        self.scoreboard.retrans_out > 0
+            || self.queue.front().is_some_and(|head| head.ever_retransmitted)
     }
 
     /// The ACK echoes a timestamp from before the first retransmission (`tcp_packet_delayed`).
     fn packet_delayed(&self) -> bool {
-        match self.retrans_stamp_ms {
+        match self.recovery.retrans_stamp_ms {
             Some(stamp) => self.echo_before(stamp),
-            None => self.options.tcp_sack || self.snd_una < self.high_seq,
+            None => self.options.tcp_sack || self.snd_una < self.recovery.high_seq,
         }
     }
 
     /// `tcp_may_undo`.
     fn may_undo(&self) -> bool {
-        self.undo_marker.is_some() && (self.undo_retrans == 0 || self.packet_delayed())
+        self.recovery.undo_marker.is_some()
+            && (self.recovery.undo_retrans == 0 || self.packet_delayed())
     }
 
     /// `tcp_undo_cwnd_reduction`.
@@ -330,30 +337,30 @@ impl Sender {
             for segment in self.queue.iter_mut() {
                 segment.lost = false;
             }
-            self.lost_out = 0;
-            self.lost_hint = None;
-            self.retransmit_hint = None;
+            self.scoreboard.lost_out = 0;
+            self.scoreboard.lost_hint = None;
+            self.scoreboard.retransmit_hint = None;
         }
-        if self.prior_ssthresh > 0 {
+        if self.congestion.prior_ssthresh > 0 {
             let conn = self.conn();
             self.window.cwnd = self.cc.undo_cwnd(&conn, &mut self.window);
-            self.window.ssthresh = self.window.ssthresh.max(self.prior_ssthresh);
+            self.window.ssthresh = self.window.ssthresh.max(self.congestion.prior_ssthresh);
             self.ecn_withdraw_cwr();
         }
         self.moderate_cwnd();
-        self.cwnd_stamp = self.jiffies();
-        self.undo_marker = None;
+        self.usage.cwnd_stamp = self.jiffies();
+        self.recovery.undo_marker = None;
         self.rack.advanced = true;
     }
 
     /// Without SACK the state is kept until something above `high_seq` is acknowledged
     /// (RFC 6582 §5, `tcp_is_non_sack_preventing_reopen`).
     fn reopen_prevented(&mut self) -> bool {
-        if self.snd_una != self.high_seq || self.options.tcp_sack {
+        if self.snd_una != self.recovery.high_seq || self.options.tcp_sack {
             return false;
         }
         if !self.any_retrans_done() {
-            self.retrans_stamp_ms = None;
+            self.recovery.retrans_stamp_ms = None;
         }
         true
     }
@@ -369,13 +376,13 @@ impl Sender {
             return true;
         }
         self.set_state(CaState::Open);
-        self.sack_renege = false;
+        self.scoreboard.sack_renege = false;
         false
     }
 
     /// `tcp_try_undo_dsack`.
     fn try_undo_dsack(&mut self) -> bool {
-        if self.undo_marker.is_some() && self.undo_retrans == 0 {
+        if self.recovery.undo_marker.is_some() && self.recovery.undo_retrans == 0 {
             self.rack.persist_more();
             self.undo_cwnd_reduction(false);
             return true;
@@ -389,27 +396,27 @@ impl Sender {
             return false;
         }
         self.undo_cwnd_reduction(true);
-        self.retransmits = 0;
+        self.xmit_timer.retransmits = 0;
         if self.reopen_prevented() {
             return true;
         }
         if frto || self.options.tcp_sack {
             self.set_state(CaState::Open);
-            self.sack_renege = false;
+            self.scoreboard.sack_renege = false;
         }
         true
     }
 
     /// `tcp_try_undo_partial`: true if nothing more is to be done for this ACK.
     fn try_undo_partial(&mut self, prior_una: u64, do_lost: &mut bool) -> bool {
-        if self.undo_marker.is_some() && self.packet_delayed() {
+        if self.recovery.undo_marker.is_some() && self.packet_delayed() {
             // The hole was filled by a delayed packet, not by the retransmission: reordering.
             self.check_sack_reordering(prior_una);
-            if self.retrans_out > 0 {
+            if self.scoreboard.retrans_out > 0 {
                 return true;
             }
             if !self.any_retrans_done() {
-                self.retrans_stamp_ms = None;
+                self.recovery.retrans_stamp_ms = None;
             }
             self.undo_cwnd_reduction(true);
             self.try_keep_open();
@@ -421,23 +428,24 @@ impl Sender {
 
     /// `tcp_try_keep_open`.
     pub(crate) fn try_keep_open(&mut self) {
-        let disorder = self.sacked_out + self.lost_out > 0 || self.any_retrans_done();
+        let disorder =
+            self.scoreboard.sacked_out + self.scoreboard.lost_out > 0 || self.any_retrans_done();
         let state = if disorder { CaState::Disorder } else { CaState::Open };
-        if self.state != state {
+        if self.congestion.state != state {
             self.set_state(state);
-            self.high_seq = self.snd_nxt;
+            self.recovery.high_seq = self.snd_nxt;
         }
     }
 
     /// `tcp_try_to_open`.
     fn try_to_open(&mut self, flags: &AckFlags) {
         if !self.any_retrans_done() {
-            self.retrans_stamp_ms = None;
+            self.recovery.retrans_stamp_ms = None;
         }
         if flags.ece {
             self.enter_cwr();
         }
-        if self.state != CaState::Cwr {
+        if self.congestion.state != CaState::Cwr {
             self.try_keep_open();
             self.moderate_cwnd();
         }
@@ -445,27 +453,27 @@ impl Sender {
 
     /// An ACK in Loss state, F-RTO included (`tcp_process_loss`).
     fn process_loss(&mut self, flags: &AckFlags, duplicate: bool, rexmit: &mut Rexmit) {
-        let recovered = self.snd_una >= self.high_seq;
+        let recovered = self.snd_una >= self.recovery.high_seq;
         if flags.snd_una_advanced && self.try_undo_loss(false) {
             return;
         }
-        if self.frto {
+        if self.recovery.frto {
             // RFC 5682 §3.1 step 3b: never-retransmitted data was delivered, so it was spurious.
             if flags.orig_sack_acked && self.try_undo_loss(true) {
                 return;
             }
-            if self.snd_nxt > self.high_seq {
+            if self.snd_nxt > self.recovery.high_seq {
                 if flags.data_sacked || duplicate {
-                    self.frto = false; // Step 3a: the loss was real.
+                    self.recovery.frto = false; // Step 3a: the loss was real.
                 }
             } else if flags.snd_una_advanced && !recovered {
-                self.high_seq = self.snd_nxt;
+                self.recovery.high_seq = self.snd_nxt;
                 // Step 2b: try new data.
                 if self.has_unsent() && self.snd_una + self.snd_wnd > self.snd_nxt {
                     *rexmit = Rexmit::New;
                     return;
                 }
-                self.frto = false;
+                self.recovery.frto = false;
             }
         }
         if recovered {
@@ -473,10 +481,10 @@ impl Sender {
             return;
         }
         if !self.options.tcp_sack {
-            if self.snd_nxt > self.high_seq && duplicate {
+            if self.snd_nxt > self.recovery.high_seq && duplicate {
                 self.add_reno_sack(true);
             } else if flags.snd_una_advanced {
-                self.sacked_out = 0;
+                self.scoreboard.sacked_out = 0;
             }
         }
         *rexmit = Rexmit::Lost;
@@ -488,8 +496,8 @@ impl Sender {
             Rexmit::None => {}
             Rexmit::New => {
                 self.push_pending();
-                if self.snd_nxt <= self.high_seq {
-                    self.frto = false;
+                if self.snd_nxt <= self.recovery.high_seq {
+                    self.recovery.frto = false;
                     self.xmit_retransmit_queue();
                 }
             }
@@ -499,41 +507,45 @@ impl Sender {
 
     /// `tcp_enter_loss`.
     pub(crate) fn enter_loss(&mut self) {
-        let new_recovery = self.state < CaState::Recovery;
+        let new_recovery = self.congestion.state < CaState::Recovery;
         self.timeout_mark_lost();
-        if self.state <= CaState::Disorder
-            || self.high_seq <= self.snd_una
-            || (self.state == CaState::Loss && self.retransmits == 0)
+        if self.congestion.state <= CaState::Disorder
+            || self.recovery.high_seq <= self.snd_una
+            || (self.congestion.state == CaState::Loss && self.xmit_timer.retransmits == 0)
         {
-            self.prior_ssthresh = self.current_ssthresh();
-            self.prior_cwnd = self.window.cwnd;
+            self.congestion.prior_ssthresh = self.current_ssthresh();
+            self.congestion.prior_cwnd = self.window.cwnd;
             self.window.ssthresh = self.cc_ssthresh();
             self.cwnd_event(CaEvent::Loss);
             self.init_undo();
         }
         self.window.cwnd = self.in_flight() + 1;
         self.window.cwnd_cnt = 0;
-        self.bytes_acked = 0;
-        self.cwnd_stamp = self.jiffies();
-        if self.state <= CaState::Disorder && self.sacked_out >= self.options.tcp_reordering {
+        self.congestion.bytes_acked = 0;
+        self.usage.cwnd_stamp = self.jiffies();
+        if self.congestion.state <= CaState::Disorder
+            && self.scoreboard.sacked_out >= self.options.tcp_reordering
+        {
             // So many duplicate ACKs and yet a time-out: reordering was overestimated.
-            self.reordering = self.reordering.min(self.options.tcp_reordering);
+            self.scoreboard.reordering =
+                self.scoreboard.reordering.min(self.options.tcp_reordering);
         }
         self.set_state(CaState::Loss);
-        self.high_seq = self.snd_nxt;
+        self.recovery.high_seq = self.snd_nxt;
         self.ecn_queue_cwr();
-        self.tlp_high_seq = None;
-        self.frto = self.options.tcp_frto > 0 && (new_recovery || self.retransmits > 0);
+        self.recovery.tlp_high_seq = None;
+        self.recovery.frto =
+            self.options.tcp_frto > 0 && (new_recovery || self.xmit_timer.retransmits > 0);
     }
 
     /// `tcp_timeout_mark_lost`.
     fn timeout_mark_lost(&mut self) {
         let renege = self.queue.front().is_some_and(|head| head.sacked);
         if renege {
-            self.sacked_out = 0;
-            self.sack_renege = true;
+            self.scoreboard.sacked_out = 0;
+            self.scoreboard.sack_renege = true;
         } else if !self.options.tcp_sack {
-            self.sacked_out = 0;
+            self.scoreboard.sacked_out = 0;
         }
         let head = self.queue.front_id();
         for id in head..self.queue.end_id() {
@@ -541,7 +553,7 @@ impl Sender {
                 let segment = self.queue.get_mut(id);
                 if segment.sacked {
                     segment.sacked = false;
-                    self.sent_overhead_bytes += u64::from(segment.overhead_bytes);
+                    self.buffer.sent_overhead_bytes += u64::from(segment.overhead_bytes);
                 }
             } else if self.is_rack()
                 && id != head
@@ -551,8 +563,8 @@ impl Sender {
             }
             self.mark_lost(id);
         }
-        self.lost_hint = None;
-        self.retransmit_hint = None;
+        self.scoreboard.lost_hint = None;
+        self.scoreboard.retransmit_hint = None;
     }
 
     /// Duplicate ACKs stand for SACKs where there are none (`tcp_add_reno_sack`).
@@ -560,36 +572,37 @@ impl Sender {
         if !duplicate {
             return;
         }
-        let before = self.sacked_out;
-        self.sacked_out += 1;
+        let before = self.scoreboard.sacked_out;
+        self.scoreboard.sacked_out += 1;
         self.check_reno_reordering(0);
-        self.delivered += u64::from(self.sacked_out.saturating_sub(before));
+        self.delivered += u64::from(self.scoreboard.sacked_out.saturating_sub(before));
     }
 
     /// `tcp_remove_reno_sacks`.
     pub(crate) fn remove_reno_sacks(&mut self, acked: u32) {
         if acked > 0 {
-            self.delivered += u64::from(acked.saturating_sub(self.sacked_out).max(1));
-            self.sacked_out = self.sacked_out.saturating_sub(acked - 1);
+            self.delivered += u64::from(acked.saturating_sub(self.scoreboard.sacked_out).max(1));
+            self.scoreboard.sacked_out = self.scoreboard.sacked_out.saturating_sub(acked - 1);
         }
         self.check_reno_reordering(acked);
     }
 
     /// More duplicate ACKs than holes allow: reordering (`tcp_check_reno_reordering`).
     fn check_reno_reordering(&mut self, addend: u32) {
-        let holes = self.lost_out.max(1).min(self.packets_out);
-        if self.sacked_out + holes > self.packets_out {
-            self.sacked_out = self.packets_out - holes;
-            self.reordering = (self.packets_out + addend).min(self.options.tcp_max_reordering);
-            self.reord_seen += 1;
+        let holes = self.scoreboard.lost_out.max(1).min(self.scoreboard.packets_out);
+        if self.scoreboard.sacked_out + holes > self.scoreboard.packets_out {
+            self.scoreboard.sacked_out = self.scoreboard.packets_out - holes;
+            self.scoreboard.reordering =
+                (self.scoreboard.packets_out + addend).min(self.options.tcp_max_reordering);
+            self.scoreboard.reord_seen += 1;
         }
     }
 
     /// An ACK during a tail loss probe's episode (RFC 8985 §7.4, `tcp_process_tlp_ack`).
     pub(crate) fn process_tlp_ack(&mut self, ack: u64, flags: &AckFlags) {
-        let Some(high) = self.tlp_high_seq.filter(|&high| ack >= high) else { return };
-        if !self.tlp_retrans || flags.dsack_tlp {
-            self.tlp_high_seq = None;
+        let Some(high) = self.recovery.tlp_high_seq.filter(|&high| ack >= high) else { return };
+        if !self.recovery.tlp_retrans || flags.dsack_tlp {
+            self.recovery.tlp_high_seq = None;
         } else if ack > high {
             // The probe repaired a loss.
             self.init_cwnd_reduction();
@@ -597,7 +610,7 @@ impl Sender {
             self.end_cwnd_reduction();
             self.try_keep_open();
         } else if !(flags.snd_una_advanced || flags.not_dup() || flags.data_sacked) {
-            self.tlp_high_seq = None;
+            self.recovery.tlp_high_seq = None;
         }
     }
 }

@@ -56,10 +56,10 @@ pub(crate) struct Tagging {
 impl Sender {
     /// One past the highest SACKed byte (`tcp_highest_sack_seq`).
     pub(crate) fn highest_sack_seq(&self) -> u64 {
-        if self.sacked_out == 0 {
+        if self.scoreboard.sacked_out == 0 {
             return self.snd_una;
         }
-        self.highest_sack.max(self.snd_una)
+        self.scoreboard.highest_sack.max(self.snd_una)
     }
 
     /// Applies the SACK blocks of an ACK.
@@ -70,12 +70,12 @@ impl Sender {
         flags: &mut AckFlags,
         tagging: &mut Tagging,
     ) {
-        if self.sacked_out == 0 {
-            self.highest_sack = self.snd_una;
+        if self.scoreboard.sacked_out == 0 {
+            self.scoreboard.highest_sack = self.snd_una;
         }
         let blocks = ack.sack_blocks();
         let dsack = self.check_dsack(ack.ack, blocks, prior_una, flags, tagging);
-        if ack.ack < prior_una.saturating_sub(self.max_window) || self.packets_out == 0 {
+        if ack.ack < prior_una.saturating_sub(self.max_window) || self.scoreboard.packets_out == 0 {
             return;
         }
         // Valid blocks in order of sequence; the first of the ACK may be a DSACK.
@@ -90,8 +90,8 @@ impl Sender {
         }
         let used = &mut used[..count];
         used.sort_by_key(|(block, _)| block.start);
-        if self.sacked_out == 0 {
-            self.sack_cache.clear();
+        if self.scoreboard.sacked_out == 0 {
+            self.scoreboard.sack_cache.clear();
         }
         for &(block, is_dsack) in used.iter() {
             if is_dsack {
@@ -100,9 +100,9 @@ impl Sender {
                 self.tag_uncached(block, flags, tagging);
             }
         }
-        self.sack_cache.clear();
-        self.sack_cache.extend(used.iter().map(|(block, _)| *block));
-        if self.state != CaState::Loss || self.undo_marker.is_some() {
+        self.scoreboard.sack_cache.clear();
+        self.scoreboard.sack_cache.extend(used.iter().map(|(block, _)| *block));
+        if self.congestion.state != CaState::Loss || self.recovery.undo_marker.is_some() {
             if let Some(low) = tagging.reord {
                 self.check_sack_reordering(low);
             }
@@ -112,8 +112,8 @@ impl Sender {
     /// Tags what the previous ACK's blocks did not cover.
     fn tag_uncached(&mut self, block: SackBlock, flags: &mut AckFlags, tagging: &mut Tagging) {
         let mut start = block.start;
-        for i in 0..self.sack_cache.len() {
-            let cached = self.sack_cache[i];
+        for i in 0..self.scoreboard.sack_cache.len() {
+            let cached = self.scoreboard.sack_cache[i];
             if cached.end <= start || cached.start >= block.end {
                 continue;
             }
@@ -154,8 +154,10 @@ impl Sender {
         let segment = *self.queue.get(id);
         let (start, end) = (segment.seq, segment.end());
         if dsack && segment.ever_retransmitted {
-            if self.undo_marker.is_some_and(|marker| end > marker) && self.undo_retrans > 0 {
-                self.undo_retrans -= 1;
+            if self.recovery.undo_marker.is_some_and(|marker| end > marker)
+                && self.recovery.undo_retrans > 0
+            {
+                self.recovery.undo_retrans -= 1;
             }
             if segment.sacked && tagging.reord.is_none_or(|reord| start < reord) {
                 tagging.reord = Some(start);
@@ -173,8 +175,8 @@ impl Sender {
                 if lost {
                     lost = false;
                     retransmitted = false;
-                    self.lost_out -= 1;
-                    self.retrans_out -= 1;
+                    self.scoreboard.lost_out -= 1;
+                    self.scoreboard.retrans_out -= 1;
                 }
             } else {
                 if !segment.ever_retransmitted {
@@ -184,7 +186,7 @@ impl Sender {
                     {
                         tagging.reord = Some(start);
                     }
-                    if end <= self.high_seq {
+                    if end <= self.recovery.high_seq {
                         flags.orig_sack_acked = true;
                     }
                     tagging.first_sacked_us.get_or_insert(segment.sent_us());
@@ -192,7 +194,7 @@ impl Sender {
                 }
                 if lost {
                     lost = false;
-                    self.lost_out -= 1;
+                    self.scoreboard.lost_out -= 1;
                 }
             }
             let tagged = self.queue.get_mut(id);
@@ -200,11 +202,11 @@ impl Sender {
             tagged.retransmitted = retransmitted;
             tagged.sacked = true;
             // SACKed neighbours are merged: their buffers are freed (tcp_shift_skb_data).
-            self.sent_overhead_bytes -= u64::from(segment.overhead_bytes);
+            self.buffer.sent_overhead_bytes -= u64::from(segment.overhead_bytes);
             flags.data_sacked = true;
-            self.sacked_out += 1;
+            self.scoreboard.sacked_out += 1;
             tagging.sack_delivered += 1;
-            if let Some((hint, count)) = &mut self.lost_hint {
+            if let Some((hint, count)) = &mut self.scoreboard.lost_hint {
                 if id < *hint {
                     *count += 1;
                 }
@@ -212,13 +214,13 @@ impl Sender {
         }
         if dsack && self.queue.get(id).retransmitted {
             self.queue.get_mut(id).retransmitted = false;
-            self.retrans_out -= 1;
+            self.scoreboard.retrans_out -= 1;
         }
         self.rate_segment_delivered(id, &mut tagging.building);
         if self.queue.get(id).sacked {
             self.queue.unlist(id);
         }
-        self.highest_sack = self.highest_sack.max(end);
+        self.scoreboard.highest_sack = self.scoreboard.highest_sack.max(end);
     }
 
     /// RFC 2883 §4: is the first block a DSACK? (`tcp_check_dsack`, `tcp_dsack_seen`)
@@ -243,23 +245,23 @@ impl Sender {
         let segments = if length > u64::from(self.mss) {
             length.div_ceil(u64::from(self.mss))
         } else {
-            if self.tlp_high_seq == Some(first.end) {
+            if self.recovery.tlp_high_seq == Some(first.end) {
                 flags.dsack_tlp = true;
             }
             1
         };
-        self.dsack_dups += segments;
-        if self.dsack_dups > self.counters.retransmitted {
+        self.scoreboard.dsack_dups += segments;
+        if self.scoreboard.dsack_dups > self.counters.retransmitted {
             return false;
         }
-        if self.reord_seen > 0 && !flags.dsack_tlp {
+        if self.scoreboard.reord_seen > 0 && !flags.dsack_tlp {
             self.rack.dsack_seen = true;
         }
         flags.dsacking = true;
         tagging.sack_delivered += segments as u32;
-        if let Some(marker) = self.undo_marker {
-            if self.undo_retrans > 0 && first.end <= prior_una && first.end > marker {
-                self.undo_retrans = (self.undo_retrans - segments as i64).max(0);
+        if let Some(marker) = self.recovery.undo_marker {
+            if self.recovery.undo_retrans > 0 && first.end <= prior_una && first.end > marker {
+                self.recovery.undo_retrans = (self.recovery.undo_retrans - segments as i64).max(0);
             }
         }
         true
@@ -273,7 +275,7 @@ impl Sender {
         if block.start > self.snd_una {
             return true;
         }
-        let Some(marker) = self.undo_marker.filter(|_| is_dsack) else { return false };
+        let Some(marker) = self.recovery.undo_marker.filter(|_| is_dsack) else { return false };
         if block.end > self.snd_una {
             return false;
         }
@@ -290,11 +292,12 @@ impl Sender {
         }
         let metric = fack - low_seq;
         let mss = u64::from(self.mss);
-        if metric > u64::from(self.reordering) * mss {
+        if metric > u64::from(self.scoreboard.reordering) * mss {
             self.disable_fack();
-            self.reordering = (metric.div_ceil(mss) as u32).min(self.options.tcp_max_reordering);
+            self.scoreboard.reordering =
+                (metric.div_ceil(mss) as u32).min(self.options.tcp_max_reordering);
         }
-        self.reord_seen += 1;
+        self.scoreboard.reord_seen += 1;
     }
 
     /// Marks a segment lost, or its retransmission lost again (`tcp_mark_skb_lost`).
@@ -302,23 +305,23 @@ impl Sender {
         if self.queue.get(id).sacked {
             return;
         }
-        let first_to_send = match self.retransmit_hint {
-            None => self.retrans_out >= self.lost_out,
+        let first_to_send = match self.scoreboard.retransmit_hint {
+            None => self.scoreboard.retrans_out >= self.scoreboard.lost_out,
             Some(hint) => id < hint,
         };
         if first_to_send {
-            self.retransmit_hint = Some(id);
+            self.scoreboard.retransmit_hint = Some(id);
         }
         let segment = self.queue.get_mut(id);
         if segment.lost {
             if segment.retransmitted {
                 segment.retransmitted = false;
-                self.retrans_out -= 1;
+                self.scoreboard.retrans_out -= 1;
                 self.lost += 1;
             }
         } else {
             segment.lost = true;
-            self.lost_out += 1;
+            self.scoreboard.lost_out += 1;
             self.lost += 1;
         }
     }

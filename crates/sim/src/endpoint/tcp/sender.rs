@@ -4,6 +4,7 @@
 //!
 //! Where the peer sends data too, `duplex` joins this half with the receiving one.
 
+use super::congestion_state::CongestionState;
 use super::duplex::SentSince;
 use super::ecn::SenderEcn;
 use super::host_queue::HostQueue;
@@ -11,18 +12,23 @@ use super::pacer::Pacer;
 use super::rack::Rack;
 use super::rate::RateState;
 use super::receiver::INVALID_RATE_LIMIT;
+use super::recovery_state::RecoveryState;
 use super::rtt::RttState;
-use super::rtx_queue::{RtxQueue, SegmentId};
+use super::rtx_queue::RtxQueue;
+use super::scoreboard::Scoreboard;
+use super::send_buffer::SendBuffer;
 use super::subflow::{LossIntervals, SendingSubflow};
-use super::wheel::{Tick, Timer};
+use super::wheel::Tick;
+use super::window_usage::WindowUsage;
 use super::write_queue::WriteQueue;
+use super::xmit_timer::XmitTimer;
 use crate::events::Turn;
 use dumbbell_cc::{CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::Algorithm;
 use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
-use dumbbell_packet::{Cause, SackBlock, Segment};
+use dumbbell_packet::{Cause, Segment};
 
 /// Why a segment was sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,16 +65,6 @@ pub(crate) enum Phase {
     Finished(Time),
     /// Too many retransmissions without an answer.
     GivenUp(Time),
-}
-
-/// The timer shared by all retransmission purposes (`icsk_pending`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pending {
-    None,
-    Retransmit,
-    LossProbe,
-    Reordering,
-    ZeroWindowProbe,
 }
 
 /// Counters for the `flows` table.
@@ -112,61 +108,16 @@ pub(crate) struct Sender {
     pub(crate) small_seq: u64,
     pub(crate) queue: RtxQueue,
 
-    // Application and send buffer.
-    pub(super) writer: Writer,
-    pub(crate) written_bytes: u64,
-    pub(crate) stopped: bool,
-    pub(crate) no_space: bool,
-    pub(crate) sndbuf: u64,
-    /// Memory around the payload of what is sent and neither acknowledged nor SACKed.
-    pub(crate) sent_overhead_bytes: u64,
-    pub(crate) source_at: Option<Time>,
-    /// Of the call that then goes on.
-    pub(super) copied_bytes: u64,
-
-    // Scoreboard (all in packets).
-    pub(crate) packets_out: u32,
-    pub(crate) sacked_out: u32,
-    pub(crate) lost_out: u32,
-    pub(crate) retrans_out: u32,
-    pub(crate) highest_sack: u64,
-    pub(crate) sack_cache: Vec<SackBlock>,
-    pub(crate) retransmit_hint: Option<SegmentId>,
-    pub(crate) lost_hint: Option<(SegmentId, u32)>,
-    /// FACK is on: it was asked for, and no reordering was seen.
-    pub(super) fack: bool,
-    /// Bytes acknowledged that have not moved the window yet (ABC).
-    pub(super) bytes_acked: u64,
-    pub(crate) reordering: u32,
-    pub(crate) reord_seen: u32,
+    pub(super) buffer: SendBuffer,
+    pub(crate) scoreboard: Scoreboard,
+    pub(crate) congestion: CongestionState,
+    pub(super) recovery: RecoveryState,
+    pub(super) usage: WindowUsage,
+    /// Packets delivered and lost so far (`tp->delivered`, `tp->lost`).
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
-    pub(crate) dsack_dups: u64,
-    pub(crate) sack_renege: bool,
-
-    // Congestion state.
-    pub(crate) state: CaState,
-    pub(crate) high_seq: u64,
-    pub(crate) prior_cwnd: u32,
-    pub(crate) prior_ssthresh: u32,
-    pub(crate) prr_delivered: u32,
-    pub(crate) prr_out: u32,
-    pub(crate) undo_marker: Option<u64>,
-    /// Retransmissions not yet proved superfluous; negative: none was made.
-    pub(crate) undo_retrans: i64,
-    /// Timestamp (ms) of the first retransmission of this episode.
-    pub(crate) retrans_stamp_ms: Option<u32>,
-    pub(crate) frto: bool,
-    pub(crate) tlp_high_seq: Option<u64>,
-    pub(crate) tlp_retrans: bool,
-
-    // Window validation (RFC 2861, RFC 7661 in Linux's form).
-    pub(crate) cwnd_limited: bool,
-    pub(crate) max_packets_out: u32,
-    pub(crate) cwnd_usage_seq: u64,
-    pub(crate) cwnd_used: u32,
-    pub(crate) cwnd_stamp: u64,
-    pub(crate) last_send: u64,
+    /// Jiffy of the last data segment sent (`tp->lsndtime`).
+    pub(super) last_send: u64,
 
     pub(crate) rtt: RttState,
     pub(crate) rack: Rack,
@@ -176,14 +127,7 @@ pub(crate) struct Sender {
     /// Latest timestamp of the peer, to be echoed.
     pub(crate) ts_recent_ms: u32,
 
-    // Timers.
-    pub(crate) pending: Pending,
-    /// Tick at which the pending timer is due (`icsk_timeout`).
-    pub(crate) timeout: u64,
-    pub(crate) timer: Timer,
-    pub(crate) backoff: u32,
-    pub(crate) retransmits: u32,
-    pub(crate) probes_out: u32,
+    pub(super) xmit_timer: XmitTimer,
     pub(super) pacer: Pacer,
     pub(crate) host_queue: HostQueue,
 
@@ -249,59 +193,20 @@ impl Sender {
             mss: options.mtu_bytes - header,
             small_seq: 0,
             queue: RtxQueue::default(),
-            writer,
-            written_bytes: 0,
-            stopped: false,
-            no_space: false,
-            sndbuf: options.tcp_wmem[1],
-            sent_overhead_bytes: 0,
-            source_at: None,
-            copied_bytes: 0,
-            packets_out: 0,
-            sacked_out: 0,
-            lost_out: 0,
-            retrans_out: 0,
-            highest_sack: 0,
-            sack_cache: Vec::with_capacity(4),
-            retransmit_hint: None,
-            lost_hint: None,
-            fack: options.tcp_fack && options.tcp_sack,
-            bytes_acked: 0,
-            reordering: options.tcp_reordering,
-            reord_seen: 0,
+            buffer: SendBuffer::new(writer, options),
+            scoreboard: Scoreboard::new(options),
+            congestion: CongestionState::default(),
+            recovery: RecoveryState::default(),
+            usage: WindowUsage::default(),
             delivered: 0,
             lost: 0,
-            dsack_dups: 0,
-            sack_renege: false,
-            state: CaState::Open,
-            high_seq: 0,
-            prior_cwnd: 0,
-            prior_ssthresh: 0,
-            prr_delivered: 0,
-            prr_out: 0,
-            undo_marker: None,
-            undo_retrans: -1,
-            retrans_stamp_ms: None,
-            frto: false,
-            tlp_high_seq: None,
-            tlp_retrans: false,
-            cwnd_limited: false,
-            max_packets_out: 0,
-            cwnd_usage_seq: 0,
-            cwnd_used: 0,
-            cwnd_stamp: 0,
             last_send: 0,
             rtt: RttState::new(options),
             rack: Rack::default(),
             rate: RateState::default(),
             tsecr_ms: 0,
             ts_recent_ms: 0,
-            pending: Pending::None,
-            timeout: 0,
-            timer: Timer::default(),
-            backoff: 0,
-            retransmits: 0,
-            probes_out: 0,
+            xmit_timer: XmitTimer::default(),
             pacer: Pacer::new(fq),
             host_queue: HostQueue::default(),
             carried: Segment { window_bytes: window_of_no_data(options), ..Segment::default() },
@@ -397,7 +302,7 @@ impl Sender {
     /// The source may write, or no longer.
     pub(crate) fn on_source(&mut self, now: Time) {
         self.now = now;
-        self.source_at = None;
+        self.buffer.source_at = None;
         if self.phase == Phase::Established {
             self.fill_from_source();
             self.check_space();
@@ -407,8 +312,8 @@ impl Sender {
     /// No new data from now on.
     pub(crate) fn stop(&mut self, now: Time) {
         self.now = now;
-        self.stopped = true;
-        self.source_at = None;
+        self.buffer.stopped = true;
+        self.buffer.source_at = None;
         if self.phase == Phase::Established {
             self.close();
         }
@@ -425,7 +330,7 @@ impl Sender {
     /// One of the timers may be due; a call too many does nothing.
     pub(crate) fn on_timeout(&mut self, now: Time) {
         self.now = now;
-        if self.timer.take_due(now) {
+        if self.xmit_timer.timer.take_due(now) {
             self.on_write_timer();
         }
         self.on_third_timer();
@@ -436,7 +341,7 @@ impl Sender {
         if self.host_queue.take_due(now) {
             self.tsq_write();
         }
-        if self.source_at.is_some_and(|at| at <= now) {
+        if self.buffer.source_at.is_some_and(|at| at <= now) {
             self.on_source(now);
         }
     }
@@ -444,10 +349,10 @@ impl Sender {
     /// When [`Self::on_timeout`] must be called next.
     pub(crate) fn next_deadline(&self) -> Time {
         let timers = [
-            self.timer.fires,
+            self.xmit_timer.timer.fires,
             self.pacer.timer(),
             self.host_queue.wakes(),
-            self.source_at,
+            self.buffer.source_at,
             self.pacer.releases_at(),
             self.third_timer_fires(),
         ];
@@ -456,7 +361,7 @@ impl Sender {
 
     /// The same of its timer on the wheel, and its turn there.
     pub(crate) fn wheel_turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
-        self.timer.turn(set)
+        self.xmit_timer.timer.turn(set)
     }
 
     /// Established and not yet over.
@@ -478,12 +383,11 @@ impl Sender {
 
     /// Packets in the network as far as the sender knows (`tcp_packets_in_flight`).
     pub(crate) fn in_flight(&self) -> u32 {
-        self.packets_out - (self.sacked_out + self.lost_out).min(self.packets_out)
-            + self.retrans_out
+        self.scoreboard.in_flight()
     }
 
     pub(crate) fn in_cwnd_reduction(&self) -> bool {
-        matches!(self.state, CaState::Cwr | CaState::Recovery)
+        matches!(self.congestion.state, CaState::Cwr | CaState::Recovery)
     }
 
     /// Application data waits to be sent.
@@ -507,9 +411,9 @@ impl Sender {
             lost: self.lost,
             app_limited: self.rate.app_limited,
             cwnd_limited: self.is_cwnd_limited(),
-            state: self.state,
+            state: self.congestion.state,
             last_send_ms: self.tick.to_us(self.last_send) / 1000,
-            prior_cwnd: self.prior_cwnd,
+            prior_cwnd: self.congestion.prior_cwnd,
             wstamp_ns: self.pacer.earliest_ns(),
             now_ns: self.now.as_ns(),
             random: self.rng.next_u64() as u32,
@@ -521,7 +425,7 @@ impl Sender {
         let conn = self.conn();
         self.cc.set_state(&conn, &mut self.window, state);
         self.take_app_limited();
-        self.state = state;
+        self.congestion.state = state;
     }
 
     pub(crate) fn cwnd_event(&mut self, event: CaEvent) {
@@ -575,14 +479,14 @@ impl Sender {
 
     /// So much more is to be written.
     pub(crate) fn allow(&mut self, now: Time, bytes: u64) {
-        self.writer.allow(bytes);
-        if self.phase == Phase::Established && self.source_at.is_none() {
+        self.buffer.writer.allow(bytes);
+        if self.phase == Phase::Established && self.buffer.source_at.is_none() {
             self.on_source(now);
         }
     }
 
     /// All that a session has asked for so far is written.
     pub(crate) fn wrote_all(&self) -> bool {
-        self.phase == Phase::Established && self.writer.left(self.written_bytes) == 0
+        self.phase == Phase::Established && self.buffer.writer.left(self.buffer.written_bytes) == 0
     }
 }

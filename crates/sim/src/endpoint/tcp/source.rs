@@ -30,7 +30,7 @@ impl Sender {
     /// Memory of what is written and not acknowledged (`sk_wmem_queued`).
     pub(super) fn queued_memory(&self) -> u64 {
         self.write_seq.saturating_sub(self.snd_una)
-            + self.sent_overhead_bytes
+            + self.buffer.sent_overhead_bytes
             + self.write_queue.buffers() as u64 * SEGMENT_OVERHEAD_BYTES
     }
 
@@ -40,37 +40,39 @@ impl Sender {
             (u64::from(self.options.mtu_bytes) - 40 + MAX_TCP_HEADER_BYTES + SHARED_INFO_BYTES)
                 .next_power_of_two()
                 + SK_BUFF_BYTES;
-        let segments = self.window.cwnd.max(self.reordering + 1).max(10);
+        let segments = self.window.cwnd.max(self.scoreboard.reordering + 1).max(10);
         let wanted = u64::from(self.cc.sndbuf_expand()) * u64::from(segments) * per_segment;
-        self.sndbuf = self.sndbuf.max(wanted.min(self.options.tcp_wmem[2]));
+        self.buffer.sndbuf = self.buffer.sndbuf.max(wanted.min(self.options.tcp_wmem[2]));
     }
 
     /// Room may have come: grow the buffer if the window is not filled, wake the application
     /// (`tcp_check_space`, `sk_stream_write_space`).
     pub(crate) fn check_space(&mut self) {
-        if !self.no_space {
+        if !self.buffer.no_space {
             return;
         }
         if self.in_flight() < self.window.cwnd {
             self.expand_sndbuf();
-            self.cwnd_stamp = self.jiffies();
+            self.usage.cwnd_stamp = self.jiffies();
         }
         if self.subflow.is_some() {
             return; // The connection's buffer counts.
         }
         let queued = self.queued_memory();
-        if self.sndbuf.saturating_sub(queued) >= queued >> 1 {
-            self.no_space = false;
+        if self.buffer.sndbuf.saturating_sub(queued) >= queued >> 1 {
+            self.buffer.no_space = false;
         }
     }
 
     /// After the network's events: an application that waits for room writes now.
     pub(crate) fn run_source(&mut self) {
-        let waking = self.source_at.is_some();
-        if self.phase != Phase::Established || self.stopped || self.no_space || waking {
+        let waking = self.buffer.source_at.is_some();
+        if self.phase != Phase::Established || self.buffer.stopped || self.buffer.no_space || waking
+        {
             return;
         }
-        let more = self.writer.fills_room() && self.writer.left(self.written_bytes) > 0;
+        let more = self.buffer.writer.fills_room()
+            && self.buffer.writer.left(self.buffer.written_bytes) > 0;
         if more {
             self.fill_from_source();
         }
@@ -78,7 +80,7 @@ impl Sender {
 
     /// The application writes what it has and what fits.
     pub(crate) fn fill_from_source(&mut self) {
-        if self.stopped {
+        if self.buffer.stopped {
             self.close();
             return;
         }
@@ -86,24 +88,24 @@ impl Sender {
         if self.subflow.is_some() {
             return; // The connection writes.
         }
-        self.writer.act(self.now);
-        self.write(self.writer.left(self.written_bytes));
-        if self.writer.is_complete(self.written_bytes) {
-            self.stopped = true;
+        self.buffer.writer.act(self.now);
+        self.write(self.buffer.writer.left(self.buffer.written_bytes));
+        if self.buffer.writer.is_complete(self.buffer.written_bytes) {
+            self.buffer.stopped = true;
             self.close();
-        } else if self.source_at.is_none() {
-            self.source_at = self.writer.next();
+        } else if self.buffer.source_at.is_none() {
+            self.buffer.source_at = self.buffer.writer.next();
         }
     }
 
     /// Writes up to `wanted` bytes while the send buffer has room, in pieces as applications do.
     fn write(&mut self, wanted: u64) {
-        if self.packets_out == 0 {
+        if self.scoreboard.packets_out == 0 {
             self.slow_start_after_idle_check();
         }
         let mut left = wanted;
-        self.no_space = false;
-        while left > 0 && !self.no_space && self.source_at.is_none() {
+        self.buffer.no_space = false;
+        while left > 0 && !self.buffer.no_space && self.buffer.source_at.is_none() {
             left -= self.write_piece(left);
         }
     }
@@ -111,36 +113,36 @@ impl Sender {
     /// One call of `tcp_sendmsg_locked`, or the rest of one. Returns the bytes it took.
     fn write_piece(&mut self, wanted: u64) -> u64 {
         let goal = self.size_goal();
-        let begun = core::mem::take(&mut self.copied_bytes);
-        let wanted = wanted.min(self.writer.source().write_bytes() - begun);
+        let begun = core::mem::take(&mut self.buffer.copied_bytes);
+        let wanted = wanted.min(self.buffer.writer.source().write_bytes() - begun);
         let mut written = 0;
         while written < wanted {
             let room = self.write_queue.tail_room_bytes(goal).min(wanted - written);
             let bytes = if room > 0 {
                 self.write_queue.append(room, begun + written == 0);
                 room
-            } else if self.queued_memory() < self.sndbuf {
+            } else if self.queued_memory() < self.buffer.sndbuf {
                 // A buffer is begun while the memory is below the limit, and then filled.
                 let bytes = goal.min(wanted - written);
                 self.write_queue.begin(bytes);
                 bytes
             } else {
-                self.no_space = true;
+                self.buffer.no_space = true;
                 break;
             };
             written += bytes;
             self.write_seq += bytes;
             if written < wanted && self.push_full_buffer() && self.may_pause() {
-                self.written_bytes += written;
-                self.copied_bytes = begun + written;
-                self.source_at = Some(self.now + COPYING);
+                self.buffer.written_bytes += written;
+                self.buffer.copied_bytes = begun + written;
+                self.buffer.source_at = Some(self.now + COPYING);
                 return written;
             }
         }
-        self.written_bytes += written;
+        self.buffer.written_bytes += written;
         if written > 0 {
             self.mark_push();
-            self.push(if self.no_space { Push::Forced } else { Push::Pending });
+            self.push(if self.buffer.no_space { Push::Forced } else { Push::Pending });
         }
         written
     }
@@ -163,7 +165,7 @@ impl Sender {
     /// Whether what is left of a call may be written a moment later: the next call of the source
     /// goes on with it.
     fn may_pause(&self) -> bool {
-        matches!(self.writer.source(), Source::Bulk { .. } | Source::Session)
+        matches!(self.buffer.writer.source(), Source::Bulk { .. } | Source::Session)
     }
 
     pub(super) fn mark_push(&mut self) {

@@ -264,7 +264,7 @@ impl Sender {
             subflow.written.push((write_seq, dsn, bytes));
         }
         self.write_seq += bytes;
-        self.written_bytes += bytes;
+        self.buffer.written_bytes += bytes;
         bytes
     }
 
@@ -301,7 +301,7 @@ impl Sender {
 
     /// What Linux counts of the send buffer: in use, and its size.
     pub(crate) fn memory(&self) -> (u64, u64) {
-        (self.queued_memory(), self.sndbuf)
+        (self.queued_memory(), self.buffer.sndbuf)
     }
 }
 

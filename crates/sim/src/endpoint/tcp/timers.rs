@@ -3,7 +3,8 @@
 
 use super::output::Push;
 use super::rtt::RTO_MAX_US;
-use super::sender::{Pending, Phase, Retransmission, Sender};
+use super::sender::{Phase, Retransmission, Sender};
+use super::xmit_timer::Pending;
 use dumbbell_cc::CaState;
 use dumbbell_packet::Segment;
 
@@ -13,39 +14,39 @@ const RTO_MIN_MS: u64 = 200;
 impl Sender {
     /// Sets the shared timer, in ticks from now (`inet_csk_reset_xmit_timer`).
     pub(crate) fn set_timer(&mut self, pending: Pending, jiffies: u64) {
-        self.pending = pending;
-        self.timeout = self.jiffies() + jiffies.min(self.tick.us(RTO_MAX_US));
-        self.timer.set(self.tick, self.now, self.timeout);
+        self.xmit_timer.pending = pending;
+        self.xmit_timer.timeout = self.jiffies() + jiffies.min(self.tick.us(RTO_MAX_US));
+        self.xmit_timer.timer.set(self.tick, self.now, self.xmit_timer.timeout);
     }
 
     /// The kernel's timer stays on the wheel (INET_CSK_CLEAR_TIMERS is not defined).
     pub(crate) fn clear_timer(&mut self) {
-        self.pending = Pending::None;
+        self.xmit_timer.pending = Pending::None;
     }
 
     /// `tcp_write_timer_handler`.
     pub(crate) fn on_write_timer(&mut self) {
-        if self.pending == Pending::None {
+        if self.xmit_timer.pending == Pending::None {
             return;
         }
-        if self.timeout > self.jiffies() {
-            self.timer.set(self.tick, self.now, self.timeout);
+        if self.xmit_timer.timeout > self.jiffies() {
+            self.xmit_timer.timer.set(self.tick, self.now, self.xmit_timer.timeout);
             return;
         }
         if let Phase::SynSent { first, tries, timeout } = self.phase {
             self.on_syn_timeout(first, tries, timeout);
             return;
         }
-        match self.pending {
+        match self.xmit_timer.pending {
             Pending::None => {}
             Pending::Reordering => self.rack_reo_timeout(),
             Pending::LossProbe => self.send_loss_probe(),
             Pending::Retransmit => {
-                self.pending = Pending::None;
+                self.xmit_timer.pending = Pending::None;
                 self.retransmit_timeout();
             }
             Pending::ZeroWindowProbe => {
-                self.pending = Pending::None;
+                self.xmit_timer.pending = Pending::None;
                 self.send_probe0();
             }
         }
@@ -53,7 +54,7 @@ impl Sender {
 
     /// RFC 6298 §5.4–5.6 (`tcp_retransmit_timer`).
     fn retransmit_timeout(&mut self) {
-        if self.packets_out == 0 {
+        if self.scoreboard.packets_out == 0 {
             return;
         }
         if self.retransmits_timed_out() {
@@ -63,11 +64,11 @@ impl Sender {
         self.counters.timeouts += 1;
         self.losses.loss(self.snd_una);
         self.enter_loss();
-        self.retransmits += 1;
+        self.xmit_timer.retransmits += 1;
         let head = self.queue.front_id();
         self.split_after(head);
         self.retransmit(head, Retransmission::Timeout, false);
-        self.backoff += 1;
+        self.xmit_timer.backoff += 1;
         let rto = self.rto_jiffies();
         self.set_timer(Pending::Retransmit, rto);
     }
@@ -75,7 +76,7 @@ impl Sender {
     /// The first retransmission is as long ago as `tcp_retries2` doublings of 200 ms take, whatever
     /// the RTO is (RFC 1122 §4.2.3.5; `retransmits_timed_out`, `tcp_model_timeout`).
     fn retransmits_timed_out(&self) -> bool {
-        let stamp_ms = self.retrans_stamp_ms.filter(|_| self.retransmits > 0);
+        let stamp_ms = self.recovery.retrans_stamp_ms.filter(|_| self.xmit_timer.retransmits > 0);
         let Some(stamp_ms) = stamp_ms else { return false };
         let most = (RTO_MAX_US / 1000 / RTO_MIN_MS).ilog2();
         let retries = self.options.tcp_retries2;
@@ -86,12 +87,12 @@ impl Sender {
 
     /// RFC 6298 §5.3 (`tcp_rearm_rto`).
     pub(crate) fn rearm_rto(&mut self) {
-        if self.packets_out == 0 {
+        if self.scoreboard.packets_out == 0 {
             self.clear_timer();
             return;
         }
         let mut rto = self.rto_jiffies();
-        if matches!(self.pending, Pending::Reordering | Pending::LossProbe) {
+        if matches!(self.xmit_timer.pending, Pending::Reordering | Pending::LossProbe) {
             // Count from the head's transmission, not from the replaced timer.
             rto = self.tick.us(self.rto_delta_us().max(1) as u64);
         }
@@ -114,15 +115,16 @@ impl Sender {
     /// RFC 8985 §7.2 (`tcp_schedule_loss_probe`).
     pub(crate) fn schedule_loss_probe(&mut self, advancing_rto: bool) -> bool {
         if !matches!(self.options.tcp_early_retrans, 3 | 4)
-            || self.packets_out == 0
+            || self.scoreboard.packets_out == 0
             || !self.options.tcp_sack
-            || !matches!(self.state, CaState::Open | CaState::Cwr)
+            || !matches!(self.congestion.state, CaState::Open | CaState::Cwr)
         {
             return false;
         }
         let mut timeout = if self.rtt.srtt_us8 > 0 {
             let mut us = u64::from(self.rtt.srtt_us8 >> 2);
-            us += if self.packets_out == 1 { self.options.rto_min.as_us() } else { 2000 };
+            us +=
+                if self.scoreboard.packets_out == 1 { self.options.rto_min.as_us() } else { 2000 };
             self.tick.us(us)
         } else {
             self.tick.ms(1000)
@@ -141,25 +143,25 @@ impl Sender {
 
     /// RFC 8985 §7.3: new data if there is any, else the last segment (`tcp_send_loss_probe`).
     fn send_loss_probe(&mut self) {
-        if self.tlp_high_seq.is_none() {
-            self.tlp_retrans = false;
+        if self.recovery.tlp_high_seq.is_none() {
+            self.recovery.tlp_retrans = false;
             let window_end = self.snd_una + self.snd_wnd;
             let unsent = self.write_seq.saturating_sub(self.snd_nxt).min(u64::from(self.mss));
             let probed = if self.has_unsent() && self.snd_nxt + unsent <= window_end {
-                let before = self.packets_out;
+                let before = self.scoreboard.packets_out;
                 self.write_xmit(Push::Probe);
-                self.packets_out > before
+                self.scoreboard.packets_out > before
             } else if self.queue.is_empty() {
-                self.pending = Pending::None;
+                self.xmit_timer.pending = Pending::None;
                 return;
             } else {
                 let last = self.queue.end_id() - 1;
-                self.tlp_retrans = self.retransmit_raw(last, Retransmission::Probe, false);
-                self.tlp_retrans
+                self.recovery.tlp_retrans = self.retransmit_raw(last, Retransmission::Probe, false);
+                self.recovery.tlp_retrans
             };
             if probed {
-                self.tlp_high_seq = Some(self.snd_nxt);
-                self.pending = Pending::None;
+                self.recovery.tlp_high_seq = Some(self.snd_nxt);
+                self.xmit_timer.pending = Pending::None;
             }
         }
         self.rearm_rto();
@@ -167,7 +169,7 @@ impl Sender {
 
     /// Nothing is out and nothing may be sent: probe the window (`tcp_check_probe_timer`).
     pub(crate) fn check_probe_timer(&mut self) {
-        if self.packets_out == 0 && self.pending == Pending::None {
+        if self.scoreboard.packets_out == 0 && self.xmit_timer.pending == Pending::None {
             let when = self.tick.us(self.rtt.rto_us.max(self.options.rto_min.as_us()));
             self.set_timer(Pending::ZeroWindowProbe, when);
         }
@@ -176,12 +178,12 @@ impl Sender {
     /// `tcp_probe0_when`.
     pub(crate) fn probe0_jiffies(&self) -> u64 {
         let base = self.rtt.rto_us.max(self.options.rto_min.as_us());
-        self.tick.us((base << self.backoff.min(10)).min(RTO_MAX_US))
+        self.tick.us((base << self.xmit_timer.backoff.min(10)).min(RTO_MAX_US))
     }
 
     /// Asks for the window: an old byte that must be acknowledged (`tcp_send_probe0`).
     fn send_probe0(&mut self) {
-        if self.packets_out > 0 || !self.has_unsent() {
+        if self.scoreboard.packets_out > 0 || !self.has_unsent() {
             return;
         }
         let window_end = self.snd_una + self.snd_wnd;
@@ -194,12 +196,12 @@ impl Sender {
             self.sent_since.any = true;
             self.out.push(Segment { seq: self.snd_una.saturating_sub(1), ..header });
         }
-        if self.packets_out > 0 {
-            self.backoff = 0;
+        if self.scoreboard.packets_out > 0 {
+            self.xmit_timer.backoff = 0;
             return;
         }
-        self.probes_out += 1;
-        self.backoff += 1;
+        self.xmit_timer.probes_out += 1;
+        self.xmit_timer.backoff += 1;
         let when = self.probe0_jiffies();
         self.set_timer(Pending::ZeroWindowProbe, when);
     }
