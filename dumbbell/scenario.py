@@ -1,0 +1,552 @@
+# ruff: noqa: E501
+"""Types of a scenario, as its JSON has them.
+
+Written by `python -m tests.write_scenario_types` from crates/model.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, NotRequired, TypedDict
+
+
+def read_scenario(text: str) -> Scenario:
+    """A scenario from its JSON, which was checked when it was built."""
+    found: Scenario = json.loads(text)
+    return found
+
+
+#: What a node does.
+NodeKind = Literal["host", "router", "switch"]
+
+#: How a spraying router chooses.
+SprayPolicy = Literal["round_robin", "random", "per_flow"]
+
+#: Which packets are sprayed.
+SprayWhat = Literal["data", "acks", "both"]
+
+
+class LossIndependent(TypedDict):
+    """`independent`."""
+
+    probability: float
+
+
+class LossGilbertElliott(TypedDict):
+    """`gilbert_elliott`."""
+
+    good_to_bad: float
+    bad_to_good: float
+    loss_good: float
+    loss_bad: float
+
+
+class LossScripted(TypedDict):
+    """`scripted`."""
+
+    drops: list[ScriptedDrop]
+
+
+class LossOf(TypedDict, total=False):
+    """Loss before the queue. One of these keys."""
+
+    independent: LossIndependent
+    gilbert_elliott: LossGilbertElliott
+    scripted: LossScripted
+
+
+#: Loss before the queue.
+Loss = Literal["none"] | LossOf
+
+
+class ShaperSerial(TypedDict):
+    """`serial`."""
+
+    rate_bps: int
+
+
+class ShaperTbf(TypedDict):
+    """`tbf`."""
+
+    rate_bps: int
+    burst_bytes: int
+    initial_bytes: int | None
+    peak: NotRequired[Peak | None]
+
+
+class ShaperTrace(TypedDict):
+    """`trace`."""
+
+    deliveries_ms: list[int]
+
+
+class ShaperOf(TypedDict, total=False):
+    """What lets packets go. One of these keys."""
+
+    serial: ShaperSerial
+    tbf: ShaperTbf
+    trace: ShaperTrace
+
+
+#: What lets packets go.
+Shaper = Literal["none"] | ShaperOf
+
+
+class Traffic(TypedDict, total=False):
+    """What a flow carries. One of these keys."""
+
+    tcp: Tcp
+    udp: Udp
+    ping: Ping
+
+
+#: Codecs of speech.
+Codec = Literal["g711"]
+
+#: What carries echo requests.
+EchoProtocol = Literal["icmp", "udp"]
+
+
+class SizeFixed(TypedDict):
+    """`fixed`."""
+
+    bytes: int
+
+
+class SizeExponential(TypedDict):
+    """`exponential`."""
+
+    mean_bytes: int
+
+
+class SizeLognormal(TypedDict):
+    """`lognormal`."""
+
+    median_bytes: int
+    sigma: float
+
+
+class SizePareto(TypedDict):
+    """`pareto`."""
+
+    shape: float
+    min_bytes: int
+    max_bytes: int
+
+
+class SizeEmpirical(TypedDict):
+    """`empirical`."""
+
+    points: Any
+
+
+class Size(TypedDict, total=False):
+    """Distributions of sizes. One of these keys."""
+
+    fixed: SizeFixed
+    exponential: SizeExponential
+    lognormal: SizeLognormal
+    pareto: SizePareto
+    empirical: SizeEmpirical
+
+
+#: Schedulers of Multipath TCP.
+Scheduler = Literal["default", "lowest_rtt", "round_robin", "redundant", "blest", "ecf"]
+
+#: How requests share a connection.
+Protocol = Literal["http1", "http2"]
+
+
+class ReceiveBufferOwn(TypedDict):
+    """`own`."""
+
+    bytes: int
+
+
+class ReceiveBufferOf(TypedDict, total=False):
+    """Memory of a received segment (`skb->truesize`), and whether it merges with its neighbours (`skb_try_coalesce`). One of these keys."""
+
+    own: ReceiveBufferOwn
+
+
+#: Memory of a received segment (`skb->truesize`), and whether it merges with its neighbours (`skb_try_coalesce`).
+ReceiveBuffer = Literal["pages", "copied"] | ReceiveBufferOf
+
+#: When the receiver acknowledges data in order (RFC 1122 §4.2.3.2).
+DelayedAck = Literal["adaptive", "every_second", "never"]
+
+
+class SourceBulk(TypedDict):
+    """`bulk`."""
+
+    bytes: int | None
+    refill_ns: int
+
+
+class SourcePeriodic(TypedDict):
+    """`periodic`."""
+
+    chunk_bytes: int
+    interval_ns: int
+    bytes: int | None
+
+
+class SourceOnOff(TypedDict):
+    """`on_off`."""
+
+    chunk_bytes: int
+    interval_ns: int
+    on_ns: int
+    off_ns: int
+    exponential: bool
+    bytes: int | None
+
+
+class SourceOf(TypedDict, total=False):
+    """The sending application. One of these keys."""
+
+    bulk: SourceBulk
+    periodic: SourcePeriodic
+    on_off: SourceOnOff
+
+
+#: The sending application.
+Source = Literal["session", "subflow"] | SourceOf
+
+
+class Scenario(TypedDict):
+    """One fully resolved combination of levels."""
+
+    version: int
+    name: str
+    duration_ns: int
+    nodes: list[Node]
+    links: list[Link]
+    routes: list[Route]
+    flows: list[Flow]
+    arrivals: NotRequired[list[Arrivals]]
+    sessions: NotRequired[list[Session]]
+    connections: NotRequired[list[Connection]]
+    taps: list[Tap]
+    sampling: Sampling
+    neighbour_discovery: NotRequired[NeighbourDiscovery | None]
+
+
+class NeighbourDiscovery(TypedDict):
+    """Address resolution (RFC 826) with Linux's states (RFC 4861 §7.3.2)."""
+
+    reachable_ns: int
+    probe_delay_ns: int
+
+
+class Node(TypedDict):
+    """A host, router or switch."""
+
+    name: str
+    kind: NodeKind
+    spray: Spray | None
+    processing_jitter_ns: int
+    tcp: TcpOptions | None
+
+
+class Spray(TypedDict):
+    """Packet spraying over all next hops of the route to a destination."""
+
+    policy: SprayPolicy
+    what: SprayWhat
+    first: int | None
+
+
+class Link(TypedDict):
+    """A link between two nodes: one pipe per direction."""
+
+    name: str
+    a: str
+    b: str
+    forward: Pipe
+    backward: Pipe
+
+
+class Pipe(TypedDict):
+    """One direction of a link."""
+
+    policer: Policer | None
+    loss: Loss
+    corruption: float
+    duplication: float
+    queue: Any
+    shaper: Shaper
+    framing: Any
+    delay_ns: int
+    jitter_ns: int
+    reordering: Reordering | None
+    ack_aggregation: AckAggregation | None
+    changes: list[Change]
+
+
+class Policer(TypedDict):
+    """A token-bucket policer: what exceeds it is dropped at once."""
+
+    rate_bps: int
+    burst_bytes: int
+
+
+class ScriptedDrop(TypedDict):
+    """Drop the n-th passing segment of a flow."""
+
+    flow: str
+    nth: int
+
+
+class Peak(TypedDict):
+    """The second bucket of a token-bucket filter: what the first lets go at once leaves at this rate."""
+
+    rate_bps: int
+    burst_bytes: int
+
+
+class Reordering(TypedDict):
+    """Hold some packets back by a fixed time, so that later ones overtake them."""
+
+    probability: float
+    extra_delay_ns: int
+
+
+class AckAggregation(TypedDict):
+    """Release pure ACKs in batches, as Wi-Fi and cable modems do."""
+
+    max_wait_ns: int
+    max_acks: int
+
+
+class Change(TypedDict):
+    """New values of a pipe from a moment on; `null` leaves a value as it was."""
+
+    at_ns: int
+    rate_bps: int | None
+    delay_ns: int | None
+    loss: Loss | None
+
+
+class Route(TypedDict):
+    """An explicit route."""
+
+    at: str
+    to: str
+    via: list[str]
+
+
+#: Traffic between two hosts.
+Flow = TypedDict(
+    "Flow",
+    {
+        "name": "str",
+        "group": "NotRequired[str]",
+        "from": "str",
+        "to": "str",
+        "start_ns": "int",
+        "stop_ns": "int | None",
+        "start_jitter_ns": "int",
+        "dscp": "NotRequired[int]",
+        "traffic": "Traffic",
+    },
+)
+
+
+class Tcp(TypedDict):
+    """A TCP connection and the application above it."""
+
+    congestion_control: str
+    fq: bool
+    source: Source
+    sink: Sink
+    sender: TcpOptions | None
+    receiver: TcpOptions | None
+
+
+class Sink(TypedDict):
+    """The receiving application."""
+
+    lowat_bytes: int
+    rate_bps: int | None
+
+
+class Udp(TypedDict):
+    """UDP at a constant bit rate."""
+
+    rate_bps: int
+    datagram_bytes: int
+    interval_ns: int
+    mtu_bytes: int
+    sleeps: NotRequired[bool]
+    codec: NotRequired[Codec | None]
+
+
+class Ping(TypedDict):
+    """Echo requests and their answers."""
+
+    interval_ns: int
+    payload_bytes: int
+    protocol: NotRequired[EchoProtocol]
+
+
+class Tap(TypedDict):
+    """Where packets are looked at: the interface of a node on a link."""
+
+    name: str
+    node: str
+    link: str
+
+
+class Sampling(TypedDict):
+    """What is recorded over time."""
+
+    interval_ns: int
+    samples: bool
+    queues: bool
+    drops: bool
+    probes: NotRequired[bool]
+    packets: NotRequired[Stretch | None]
+    capture: NotRequired[Capture | None]
+    hops: NotRequired[Stretch | None]
+
+
+class Capture(TypedDict):
+    """A capture of all taps."""
+
+    snap_bytes: int
+
+
+class Stretch(TypedDict):
+    """A stretch of time: `from` belongs to it, `to` does not."""
+
+    from_ns: int
+    to_ns: int
+
+
+#: Flows that arrive as a Poisson process.
+Arrivals = TypedDict(
+    "Arrivals",
+    {
+        "name": "str",
+        "group": "NotRequired[str]",
+        "from": "str",
+        "to": "str",
+        "start_ns": "int",
+        "stop_ns": "int | None",
+        "dscp": "NotRequired[int]",
+        "per_second": "float",
+        "size": "Size",
+        "tcp": "Tcp",
+    },
+)
+
+
+class Connection(TypedDict):
+    """A Multipath TCP connection, and the applications at its ends."""
+
+    name: str
+    group: NotRequired[str]
+    scheduler: Scheduler
+    subflows: list[Subflow]
+    source: Source
+    sink: Sink
+    stop_ns: int | None
+    opportunistic: NotRequired[bool]
+
+
+class Subflow(TypedDict):
+    """A subflow: a flow, and the interfaces it runs between."""
+
+    flow: str
+    local: str
+    remote: str
+    backup: bool
+
+
+class Session(TypedDict):
+    """A client loads a page."""
+
+    name: str
+    start_ns: int
+    start_jitter_ns: int
+    origins: list[Origin]
+    objects: list[Object]
+
+
+class Origin(TypedDict):
+    """A server, and how it is spoken to."""
+
+    connections: list[str]
+    protocol: Protocol
+    lookup_ns: int
+    setup: list[Exchange]
+
+
+class Exchange(TypedDict):
+    """The client sends, the server answers."""
+
+    request_bytes: int
+    response_bytes: int
+
+
+class Object(TypedDict):
+    """One of a page's objects."""
+
+    name: str
+    group: NotRequired[str]
+    origin: int
+    after: list[int]
+    delay_ns: int
+    exchange: Exchange
+    service_ns: int
+
+
+class TcpOptions(TypedDict):
+    """Options of one host or one side of a flow."""
+
+    hz: int
+    mtu_bytes: int
+    gso: bool
+    initcwnd: int
+    initrwnd: int
+    ssthresh: NotRequired[int]
+    rto_min_ns: int
+    rto_initial_ns: NotRequired[int]
+    delayed_ack: NotRequired[DelayedAck]
+    tcp_sack: bool
+    tcp_dsack: bool
+    tcp_timestamps: bool
+    tcp_window_scaling: bool
+    tcp_ecn: NotRequired[int]
+    tcp_reordering: int
+    tcp_max_reordering: int
+    tcp_recovery: int
+    tcp_fack: NotRequired[bool]
+    forward_retransmit: NotRequired[bool]
+    rate_halving: NotRequired[bool]
+    tcp_abc: NotRequired[int | None]
+    tcp_early_retrans: int
+    tcp_frto: int
+    tcp_comp_sack_nr: int
+    tcp_comp_sack_delay_ns: int
+    tcp_comp_sack_slack_ns: int
+    tcp_rmem: list[int]
+    tcp_wmem: list[int]
+    tcp_moderate_rcvbuf: bool
+    tcp_adv_win_scale: int
+    rx_segment: ReceiveBuffer
+    tcp_limit_output_bytes: int
+    queue_at_interface: NotRequired[bool]
+    tcp_slow_start_after_idle: bool
+    tcp_pacing_ss_ratio: int
+    tcp_pacing_ca_ratio: int
+    tcp_min_rtt_wlen: int
+    tcp_min_tso_segs: int
+    tcp_retries2: int
+    tcp_syn_retries: int
+    mptcp_enabled: NotRequired[bool]
+    cubic_hystart: bool
+    cubic_fast_convergence: bool
+    cubic_tcp_friendliness: bool
+    hystart_plus_plus: NotRequired[bool]
