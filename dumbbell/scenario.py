@@ -16,6 +16,12 @@ def read_scenario(text: str) -> Scenario:
     return found
 
 
+def shaper_of(pipe: Pipe) -> ShaperOf:
+    """The shaper of a direction of a link; empty where nothing shapes."""
+    shaper = pipe["shaper"]
+    return {} if shaper == "none" else shaper
+
+
 #: What a node does.
 NodeKind = Literal["host", "router", "switch"]
 

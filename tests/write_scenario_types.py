@@ -10,9 +10,9 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
-from tests.helpers import ROOT
-
+ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "dumbbell" / "scenario.py"
 MODEL = ROOT / "crates" / "model" / "src"
 FILES = ("scenario", "arrivals", "multipath", "session", "tcp_options", "writer")
@@ -47,6 +47,12 @@ def read_scenario(text: str) -> Scenario:
     """A scenario from its JSON, which was checked when it was built."""
     found: Scenario = json.loads(text)
     return found
+
+
+def shaper_of(pipe: Pipe) -> ShaperOf:
+    """The shaper of a direction of a link; empty where nothing shapes."""
+    shaper = pipe["shaper"]
+    return {} if shaper == "none" else shaper
 '''
 
 

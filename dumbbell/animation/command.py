@@ -25,6 +25,7 @@ from dumbbell.experiment.units import TIME, QuantityError, whole
 from dumbbell.files.input import read_file
 from dumbbell.files.output import write_output
 from dumbbell.results import Results
+from dumbbell.scenario import read_scenario
 from dumbbell.store import temporary_store
 from dumbbell.trace.command import begins, reading, refuse_loss
 
@@ -183,7 +184,7 @@ def _experiment_scene(
 
 def looking(scenario: str, to_ns: int) -> str:
     """A scenario that keeps the way of every packet up to a time, and the senders' windows."""
-    spec = json.loads(scenario)
+    spec = read_scenario(scenario)
     # Windows as fine as a chart shows them, of many flows less so: it shows a few.
     flows = len(spec["flows"]) + (_MANY if spec["arrivals"] else 0)
     interval = max(1_000_000, spec["duration_ns"] // 5000) * max(1, flows // 20)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import polars as pl
 from dumbbell.animation.scene import Flow, Link, Pipe, Scene, pipe_of, placed
 from dumbbell.errors import DumbbellError
 from dumbbell.results import Results
+from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.store.tables import empty
 from dumbbell.trace import Told, read_hops
 
@@ -43,7 +43,7 @@ def scene_of_run(
     Raises:
         DumbbellError: It kept no packet events.
     """
-    scenario = json.loads(row["scenario"])
+    scenario = read_scenario(row["scenario"])
     if hops.is_empty():
         raise DumbbellError(
             f"{title}: there are no packet events of this run; the experiment keeps them with"
@@ -149,7 +149,7 @@ def _too_many(title: str, hops: int) -> str:
     ).replace(",", "\u202f")
 
 
-def _network(scenario: Mapping[str, Any]) -> tuple[list[Link], dict[str, str]]:
+def _network(scenario: Scenario) -> tuple[list[Link], dict[str, str]]:
     links = [
         Link(
             one["a"],

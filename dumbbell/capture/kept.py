@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from dumbbell.experiment import Experiment
 from dumbbell.files.names import distinct, run_words
 from dumbbell.files.output import write_output
 from dumbbell.results import Results
+from dumbbell.scenario import read_scenario
 from dumbbell.store import Store
 
 #: Types of blocks (draft-ietf-opsawg-pcapng).
@@ -33,7 +33,9 @@ def write_captures(
     """
     words: dict[tuple[str, str | None], list[str]] = {}
     for row in results.runs.iter_rows(named=True):
-        taps = [tap["name"] for tap in json.loads(row["scenario"])["taps"]] if per_tap else [None]
+        taps = (
+            [tap["name"] for tap in read_scenario(row["scenario"])["taps"]] if per_tap else [None]
+        )
         for tap in taps:
             words[row["run"], tap] = [*run_words(results, row), *([tap] if tap is not None else [])]
     names = distinct(words, ".pcapng")
@@ -60,7 +62,9 @@ def write_captures(
 
 def check_captured(experiment: Experiment, path: str | Path) -> None:
     """Raises `ExperimentError` if captures are wanted of an experiment that makes none."""
-    if not any(json.loads(cell.scenario)["sampling"].get("capture") for cell in experiment.cells):
+    if not any(
+        read_scenario(cell.scenario)["sampling"].get("capture") for cell in experiment.cells
+    ):
         raise ExperimentError(
             f"{path}: captures are wanted, but the experiment makes none: it needs"
             " `sampling: {capture: true}` and taps"

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from dumbbell.metrics.bdp import (
     FRAME_BYTES,
-    Pipe,
     flow_limits,
     longest_frame_bytes,
     paths_between,
 )
+from dumbbell.metrics.capacity import rate_of
+from dumbbell.scenario import Flow, Pipe, Scenario, read_scenario, shaper_of
 
 #: Hops of packets a second that the engine netns attempts in real time. A choice on the safe side,
 #: 5 us for a hop; not measured on any host.
@@ -33,7 +32,7 @@ class Concern:
 
 def concerns_everywhere(scenario: str) -> list[Concern]:
     """Buckets that no full frame fits into: they drop all of them, on every engine."""
-    spec = json.loads(scenario)
+    spec = read_scenario(scenario)
     longest = longest_frame_bytes(spec)
     found = []
     for number, link in enumerate(spec["links"]):
@@ -49,18 +48,19 @@ def concerns_everywhere(scenario: str) -> list[Concern]:
 
 
 def _bursts(pipe: Pipe) -> Iterator[tuple[str, int]]:
-    if "tbf" in pipe["shaper"]:
-        tbf = pipe["shaper"]["tbf"]
+    shaper = shaper_of(pipe)
+    if "tbf" in shaper:
+        tbf = shaper["tbf"]
         yield "shaper.tbf.burst_bytes", tbf["burst_bytes"]
-        if tbf["peak"]:
-            yield "shaper.tbf.peak.burst_bytes", tbf["peak"]["burst_bytes"]
-    if pipe["policer"]:
-        yield "policer.burst_bytes", pipe["policer"]["burst_bytes"]
+        if peak := tbf.get("peak"):
+            yield "shaper.tbf.peak.burst_bytes", peak["burst_bytes"]
+    if policer := pipe["policer"]:
+        yield "policer.burst_bytes", policer["burst_bytes"]
 
 
 def concerns(scenario: str) -> list[Concern]:
     """What a study on a kernel may intend, but should know: each with its reason."""
-    spec = json.loads(scenario)
+    spec = read_scenario(scenario)
     places = _places(spec)
     found = {(one.path, one.message): one for one in concerns_everywhere(scenario)}
     for flow in spec["flows"]:
@@ -69,7 +69,7 @@ def concerns(scenario: str) -> list[Concern]:
     return list(found.values())
 
 
-def _places(spec: Mapping[str, Any]) -> dict[int, str]:
+def _places(spec: Scenario) -> dict[int, str]:
     """Where each pipe stands in the scenario."""
     return {
         id(link[side]): f"links[{number}].{side}"
@@ -78,9 +78,7 @@ def _places(spec: Mapping[str, Any]) -> dict[int, str]:
     }
 
 
-def _of_flow(
-    spec: Mapping[str, Any], flow: Mapping[str, Any], places: Mapping[int, str]
-) -> Iterator[Concern]:
+def _of_flow(spec: Scenario, flow: Flow, places: Mapping[int, str]) -> Iterator[Concern]:
     out = paths_between(spec, flow["from"], flow["to"])
     if "tcp" not in flow["traffic"] or not out:
         return
@@ -94,7 +92,7 @@ def _of_flow(
             f"that drops there tells the TCP of {flow['from']} so at once (local congestion); "
             "here the loss happens behind the interface, as on a link",
         )
-    rate = _rate(own)
+    rate = rate_of(own)
     if rate is not None and rate <= limits.rate_bps and _limit(own) is not None:
         yield Concern(
             f"{place}.queue",
@@ -103,7 +101,7 @@ def _of_flow(
             "fills; here it lies behind the interface, as in a router",
         )
     for pipe in {id(pipe): pipe for path in out for pipe in path}.values():
-        netem, rate = pipe["queue"].get("netem"), _rate(pipe)
+        netem, rate = pipe["queue"].get("netem"), rate_of(pipe)
         if netem is None or rate is None:
             continue
         product = rate * limits.base_rtt_s / 8 / FRAME_BYTES
@@ -119,7 +117,7 @@ def _of_flow(
 
 def refused_in_real_time(scenario: str) -> Concern | None:
     """Why a host cannot run this in real time and tell the truth, if it cannot."""
-    spec = json.loads(scenario)
+    spec = read_scenario(scenario)
     if spec["sampling"]["interval_ns"] < NETNS_INTERVAL_NS:
         message = "a sampling interval below 1 ms reads the host's scheduler, not the flow"
         return Concern("sampling.interval_ns", message)
@@ -145,20 +143,10 @@ def refused_in_real_time(scenario: str) -> Concern | None:
 
 def refused_in_virtual_time(scenario: str) -> Concern | None:
     """Why the engine linux would lie."""
-    if json.loads(scenario)["sampling"]["interval_ns"] < LINUX_INTERVAL_NS:
+    if read_scenario(scenario)["sampling"]["interval_ns"] < LINUX_INTERVAL_NS:
         message = "a sampling interval below 1 us: the kernel's clock has steps of 256 ns"
         return Concern("sampling.interval_ns", message)
     return None
-
-
-def _rate(pipe: Pipe) -> float | None:
-    shaper = pipe["shaper"]
-    if not isinstance(shaper, Mapping):
-        htb = pipe["queue"].get("htb")
-        return None if htb is None else float(htb["rate_bps"])
-    (settings,) = shaper.values()
-    rate = settings.get("rate_bps")
-    return None if rate is None else float(rate)
 
 
 def _limit(pipe: Pipe) -> int | None:

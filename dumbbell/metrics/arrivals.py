@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 import polars as pl
 
 from dumbbell.metrics.bdp import least_transfer
 from dumbbell.metrics.definition import Metric, Tables, keys
+from dumbbell.scenario import read_scenario
 
 _WINDOW = "each flow that is finished by the end of the run; those under way then are left out"
 
@@ -17,7 +17,7 @@ def processes(tables: Tables) -> list[str]:
     """Names of the arrivals of an experiment: their flows are `name.1`, `name.2`, …"""
     names: dict[str, None] = {}
     for scenario in tables.runs["scenario"].unique(maintain_order=True):
-        names |= dict.fromkeys(one["name"] for one in json.loads(scenario).get("arrivals", ()))
+        names |= dict.fromkeys(one["name"] for one in read_scenario(scenario).get("arrivals", ()))
     return list(names)
 
 

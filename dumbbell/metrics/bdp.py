@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from dumbbell.metrics.capacity import OPPORTUNITY_BYTES, least_time_s
+from dumbbell.metrics.capacity import OPPORTUNITY_BYTES, least_time_s, rate_of
+from dumbbell.scenario import Arrivals, Flow, Pipe, Scenario, Subflow, read_scenario, shaper_of
 
 ETHERNET_HEADER_BYTES = 14
 TIMESTAMPS_BYTES = 12
@@ -15,9 +14,6 @@ TIMESTAMPS_BYTES = 12
 TCP_OVERHEAD_BYTES = ETHERNET_HEADER_BYTES + 20 + 20 + TIMESTAMPS_BYTES
 #: Ethernet frame of a full segment: 1448 bytes of payload and its headers.
 FRAME_BYTES = 1514
-
-
-Pipe = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -51,13 +47,13 @@ class FlowLimits:
         return self.rate_bps * 1e-6 * (FRAME_BYTES - TCP_OVERHEAD_BYTES) / FRAME_BYTES
 
 
-def flow_limits(scenario: str | Mapping[str, Any], flow: str) -> FlowLimits:
+def flow_limits(scenario: str | Scenario, flow: str) -> FlowLimits:
     """Limits of a flow, from a scenario (JSON text, or read).
 
     Source of the BDP: RFC 6349 §3.3.1, with all paths that the flow's packets may take. Raises
     `KeyError` for an unknown flow and `ValueError` if no path joins its ends.
     """
-    spec: Mapping[str, Any] = json.loads(scenario) if isinstance(scenario, str) else scenario
+    spec = read_scenario(scenario) if isinstance(scenario, str) else scenario
     out, back = _paths(spec, flow)
     narrowest = {id(pipe): pipe for pipe in (min(path, key=_rate) for path in out)}
     rtt = max(map(_delay, out)) + max(map(_delay, back))
@@ -69,10 +65,7 @@ def flow_limits(scenario: str | Mapping[str, Any], flow: str) -> FlowLimits:
     )
 
 
-Spec = Mapping[str, Any]
-
-
-def _paths(spec: Spec, flow: str) -> tuple[list[list[Pipe]], list[list[Pipe]]]:
+def _paths(spec: Scenario, flow: str) -> tuple[list[list[Pipe]], list[list[Pipe]]]:
     """All ways that a flow's packets may take, and their ACKs."""
     out: list[list[Pipe]] = []
     back: list[list[Pipe]] = []
@@ -84,12 +77,12 @@ def _paths(spec: Spec, flow: str) -> tuple[list[list[Pipe]], list[list[Pipe]]]:
     return out, back
 
 
-def _ends(spec: Spec, flow: str) -> list[tuple[Spec, Spec]]:
+def _ends(spec: Scenario, flow: str) -> list[tuple[Flow | Arrivals, Scenario]]:
     """The flow, or the arrivals that it is one of (`web.17`), or all subflows of a connection.
 
     With each, the part of the scenario that its packets may take.
     """
-    found: list[tuple[Spec, Spec]] = []
+    found: list[tuple[Flow | Arrivals, Scenario]] = []
     for connection in spec.get("connections", ()):
         for subflow in connection["subflows"]:
             if flow in (connection["name"], subflow["flow"]):
@@ -107,7 +100,7 @@ def _ends(spec: Spec, flow: str) -> list[tuple[Spec, Spec]]:
     raise KeyError(flow)
 
 
-def _between_interfaces(spec: Spec, flow: Spec, subflow: Spec) -> Spec:
+def _between_interfaces(spec: Scenario, flow: Flow, subflow: Subflow) -> Scenario:
     """The network as if its hosts had only the interfaces of a subflow."""
     hosts, own = {flow["from"], flow["to"]}, {subflow["local"], subflow["remote"]}
     links = [
@@ -116,7 +109,7 @@ def _between_interfaces(spec: Spec, flow: Spec, subflow: Spec) -> Spec:
     return {**spec, "links": links}
 
 
-def paths_between(spec: Mapping[str, Any], start: str, end: str) -> list[list[Pipe]]:
+def paths_between(spec: Scenario, start: str, end: str) -> list[list[Pipe]]:
     """All loop-free ways that packets from `start` to `end` may take, as pipes in order."""
     nodes = {node["name"]: node for node in spec["nodes"]}
     hops = _hops(spec, end)
@@ -143,7 +136,7 @@ def paths_between(spec: Mapping[str, Any], start: str, end: str) -> list[list[Pi
     return complete
 
 
-def _ways(spec: Mapping[str, Any], here: str) -> dict[str, tuple[str, Pipe]]:
+def _ways(spec: Scenario, here: str) -> dict[str, tuple[str, Pipe]]:
     """The links of a node: name → (other end, pipe in that direction)."""
     ways: dict[str, tuple[str, Pipe]] = {}
     for link in spec["links"]:
@@ -154,7 +147,7 @@ def _ways(spec: Mapping[str, Any], here: str) -> dict[str, tuple[str, Pipe]]:
     return ways
 
 
-def _hops(spec: Mapping[str, Any], end: str) -> dict[str, int]:
+def _hops(spec: Scenario, end: str) -> dict[str, int]:
     """Distance of each node to `end`, in links; hosts do not forward."""
     forwards = {node["name"]: node["kind"] != "host" for node in spec["nodes"]}
     distance = {end: 0}
@@ -172,18 +165,15 @@ def _hops(spec: Mapping[str, Any], end: str) -> dict[str, int]:
 
 def _rate(pipe: Pipe) -> float:
     rates = [float("inf")]
-    shaper = pipe["shaper"]
-    if isinstance(shaper, Mapping):
-        (settings,) = shaper.values()
-        if "rate_bps" in settings:
-            rates.append(float(settings["rate_bps"]))
-        elif settings.get("deliveries_ms"):
-            times = settings["deliveries_ms"]
-            rates.append(len(times) * OPPORTUNITY_BYTES * 8 / (times[-1] / 1e3))
+    shaper = shaper_of(pipe)
+    if (rate := rate_of(pipe)) is not None:
+        rates.append(rate)
+    if "trace" in shaper and (times := shaper["trace"]["deliveries_ms"]):
+        rates.append(len(times) * OPPORTUNITY_BYTES * 8 / (times[-1] / 1e3))
     if "htb" in pipe["queue"]:
         rates.append(float(pipe["queue"]["htb"]["rate_bps"]))
-    if pipe.get("policer"):
-        rates.append(float(pipe["policer"]["rate_bps"]))
+    if policer := pipe["policer"]:
+        rates.append(float(policer["rate_bps"]))
     return min(rates)
 
 
@@ -193,23 +183,23 @@ def _delay(path: list[Pipe]) -> float:
     return total / 1e9
 
 
-def longest_frame_bytes(spec: Mapping[str, Any]) -> int:
+def longest_frame_bytes(spec: Scenario) -> int:
     """Ethernet frame of the largest MTU of all hosts."""
-    mtus = [node["tcp"]["mtu_bytes"] for node in spec["nodes"] if node.get("tcp")]
+    mtus = [tcp["mtu_bytes"] for node in spec["nodes"] if (tcp := node["tcp"])]
     return ETHERNET_HEADER_BYTES + max(mtus, default=1500)
 
 
-def least_transfer(scenario: str | Mapping[str, Any], flow: str) -> Callable[[float], float]:
+def least_transfer(scenario: str | Scenario, flow: str) -> Callable[[float], float]:
     """From payload in bytes to the seconds below which no TCP flow sends it, SYN to last byte.
 
     A round trip over the shortest of its paths for the handshake, then all frames at the highest
     rate that each pipe ever has, less what its buckets let through at once. Over several paths:
     each an equal share, the fastest of them.
     """
-    spec: Mapping[str, Any] = json.loads(scenario) if isinstance(scenario, str) else scenario
+    spec = read_scenario(scenario) if isinstance(scenario, str) else scenario
     out, back = _paths(spec, flow)
     frame = longest_frame_bytes(spec)
-    stamped = all(node["tcp"]["tcp_timestamps"] for node in spec["nodes"] if node.get("tcp"))
+    stamped = all(tcp["tcp_timestamps"] for node in spec["nodes"] if (tcp := node["tcp"]))
     headers = TCP_OVERHEAD_BYTES if stamped else TCP_OVERHEAD_BYTES - TIMESTAMPS_BYTES
     rtt_s = min(map(_least_delay, out)) + min(map(_least_delay, back))
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
 
-Pipe = Mapping[str, Any]
+from dumbbell.scenario import Pipe, shaper_of
 
 #: Bytes that may leave at one delivery opportunity of a packet-delivery trace (mahimahi).
 OPPORTUNITY_BYTES = 1504
@@ -16,19 +14,25 @@ FULL_FRAME_BYTES = 1514
 _NS = 1e9
 
 
+def rate_of(pipe: Pipe) -> float | None:
+    """Rate of its shaper at the beginning, bit/s; None: it has none."""
+    shaper = shaper_of(pipe)
+    if "serial" in shaper:
+        return float(shaper["serial"]["rate_bps"])
+    if "tbf" in shaper:
+        return float(shaper["tbf"]["rate_bps"])
+    if not shaper and "htb" in pipe["queue"]:
+        return float(pipe["queue"]["htb"]["rate_bps"])
+    return None
+
+
 def rate_steps(pipe: Pipe) -> list[tuple[int, float]]:
     """Times (ns) from which on its shaper has which rate (bit/s); empty: it has none."""
-    shaper = pipe["shaper"]
-    rate = None
-    if isinstance(shaper, Mapping):
-        (settings,) = shaper.values()
-        rate = settings.get("rate_bps")
-    elif "htb" in pipe["queue"]:
-        rate = pipe["queue"]["htb"]["rate_bps"]
+    rate = rate_of(pipe)
     if rate is None:
         return []
-    changes = [one for one in pipe["changes"] if one["rate_bps"] is not None]
-    return [(0, float(rate)), *((one["at_ns"], float(one["rate_bps"])) for one in changes)]
+    changes = ((one["at_ns"], one["rate_bps"]) for one in pipe["changes"])
+    return [(0, rate), *((at_ns, float(to)) for at_ns, to in changes if to is not None)]
 
 
 def capacity_bits(pipe: Pipe, begin_ns: int, end_ns: int) -> float:
@@ -48,10 +52,11 @@ def capacity_bits(pipe: Pipe, begin_ns: int, end_ns: int) -> float:
 def burst_bits(pipe: Pipe) -> float:
     """What its token buckets may let through at once."""
     found = 0.0
-    if "serial" in pipe["shaper"] and not _is_serialised(pipe):
+    shaper = shaper_of(pipe)
+    if "serial" in shaper and not _is_serialised(pipe):
         found += 8.0 * FULL_FRAME_BYTES
-    if "tbf" in pipe["shaper"]:
-        found += 8.0 * pipe["shaper"]["tbf"]["burst_bytes"]
+    if "tbf" in shaper:
+        found += 8.0 * shaper["tbf"]["burst_bytes"]
     if "htb" in pipe["queue"]:
         htb = pipe["queue"]["htb"]
         found += 8.0 * (htb["burst_bytes"] + sum(one["cburst_bytes"] for one in htb["classes"]))
@@ -79,7 +84,8 @@ def surplus_bits(pipe: Pipe, longest_frame_bytes: int) -> float:
     delays += [one["delay_ns"] for one in pipe["changes"] if one["delay_ns"] is not None]
     shrinks_ns = sum(max(0, one - other) for one, other in pairwise(delays))
     shrinks_ns += pipe["jitter_ns"] + netem.get("jitter_ns", 0)
-    shrinks_ns += (pipe["reordering"] or {}).get("extra_delay_ns", 0)
+    if reordering := pipe["reordering"]:
+        shrinks_ns += reordering["extra_delay_ns"]
     rate = max((rate for _, rate in rate_steps(pipe)), default=float("inf"))
     under_way = rate * shrinks_ns / _NS if shrinks_ns else 0.0
     return 8.0 * longest_frame_bytes + burst_bits(pipe) + under_way
@@ -106,9 +112,8 @@ def least_time_s(pipe: Pipe, frames_bytes: float) -> float:
 
 
 def _deliveries_ms(pipe: Pipe) -> list[int]:
-    shaper = pipe["shaper"]
-    found: list[int] = shaper["trace"]["deliveries_ms"] if "trace" in shaper else []
-    return found
+    shaper = shaper_of(pipe)
+    return shaper["trace"]["deliveries_ms"] if "trace" in shaper else []
 
 
 def _opportunities(deliveries_ms: list[int], until_ns: int) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import polars as pl
 
 from dumbbell.metrics.bdp import longest_frame_bytes
 from dumbbell.metrics.capacity import capacity_bits, frames_exceed_wire, surplus_bits
 from dumbbell.metrics.definition import Metric, Tables, keys, known, present, ratio
+from dumbbell.scenario import read_scenario
 
 WORDS = (
     "the time in which all TCP flows are under way: from the latest start_ns to the earliest "
@@ -65,12 +64,15 @@ _SURPLUS_MOST = 0.05
 
 def _capacities(tables: Tables, sent: pl.DataFrame) -> pl.DataFrame:
     """Bits that each pipe could carry in its window; null where that decides nothing."""
-    scenarios = {run: json.loads(text) for run, text in tables.runs["run", "scenario"].iter_rows()}
+    scenarios = {
+        run: read_scenario(text) for run, text in tables.runs["run", "scenario"].iter_rows()
+    }
     rows = []
     for run, name, begin_ns, end_ns in sent["run", "pipe", "begin_ns", "end_ns"].iter_rows():
         spec = scenarios[run]
         link, _, side = name.rpartition("/")
-        (pipe,) = (one[side] for one in spec["links"] if one["name"] == link)
+        (found,) = (one for one in spec["links"] if one["name"] == link)
+        pipe = found["forward"] if side == "forward" else found["backward"]
         bits = capacity_bits(pipe, begin_ns, end_ns)
         surplus = surplus_bits(pipe, longest_frame_bytes(spec))
         known = bits < float("inf") and surplus <= _SURPLUS_MOST * bits

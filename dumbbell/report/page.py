@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -20,6 +19,7 @@ from dumbbell.report.provenance import method_section, provenance_section
 from dumbbell.report.shell import chart_page
 from dumbbell.report.tables import agreement_section, study_table
 from dumbbell.report.topology import topology
+from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.studies.definition import metrics_in
 from dumbbell.studies.result import StudyResult
 from dumbbell.summary import load as load_summary
@@ -174,12 +174,12 @@ def _topologies(parts: Mapping[str, Tables]) -> list[Markup]:
     ]
     if not scenarios:
         return []
-    chosen = max(map(json.loads, scenarios), key=_richness)
+    chosen = max(map(read_scenario, scenarios), key=_richness)
     note = "Rates, delays and room of a link stand beside it or in its tooltip; taps are marked."
     return [topology(chosen), tag("p", note, class_="caption")]
 
 
-def _richness(scenario: Mapping[str, Any]) -> tuple[int, int]:
+def _richness(scenario: Scenario) -> tuple[int, int]:
     """How much there is to draw: nodes, and among them routers that spray."""
     return len(scenario["nodes"]), sum(node["spray"] is not None for node in scenario["nodes"])
 

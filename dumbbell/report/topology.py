@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dumbbell.layout import places
 from dumbbell.report.markup import Markup, joined, tag
+from dumbbell.scenario import Link, Node, Scenario, read_scenario
 
 #: Networks with more nodes are told in words.
 MOST_NODES = 30
@@ -24,13 +24,13 @@ class _Place:
     y: float
 
 
-def topology(scenario: str | Mapping[str, Any]) -> Markup:
+def topology(scenario: str | Scenario) -> Markup:
     """An SVG of hosts, routers and switches from the senders on the left to the receivers.
 
     Links that limit or delay say so; taps are marked. Colours follow the page. A network of more
     than 30 nodes gives a sentence.
     """
-    spec: Mapping[str, Any] = json.loads(scenario) if isinstance(scenario, str) else scenario
+    spec = read_scenario(scenario) if isinstance(scenario, str) else scenario
     if len(spec["nodes"]) > MOST_NODES:
         words = f"{len(spec['nodes'])} nodes, {len(spec['links'])} links: too many to draw."
         return tag("p", words)
@@ -54,7 +54,7 @@ def topology(scenario: str | Mapping[str, Any]) -> Markup:
     return tag("div", drawing, class_="scroll topology", tabindex="0")
 
 
-def _places(spec: Mapping[str, Any]) -> dict[str, _Place]:
+def _places(spec: Scenario) -> dict[str, _Place]:
     found = places(
         [node["name"] for node in spec["nodes"]],
         [(link["a"], link["b"]) for link in spec["links"]],
@@ -67,7 +67,7 @@ def _places(spec: Mapping[str, Any]) -> dict[str, _Place]:
     }
 
 
-def _room(link: Mapping[str, Any]) -> float:
+def _room(link: Link) -> float:
     """The distance of its ends at which the words beside a link touch neither."""
     lines = [
         line for end in ("forward", "backward") for line in _lines(pipe_words(link[end]), "→ ")
@@ -82,7 +82,7 @@ def _half(name: str) -> float:
     return max(26.0, 4.2 * len(name) + 9)
 
 
-def _node(node: Mapping[str, Any], at: _Place) -> Markup:
+def _node(node: Node, at: _Place) -> Markup:
     kind, name = node["kind"], node["name"]
     half = _half(name)
     label = tag("text", name, x=at.x, y=at.y + 4.5, class_="name")
@@ -97,7 +97,7 @@ def _node(node: Mapping[str, Any], at: _Place) -> Markup:
     return tag("g", tag("title", f"{kind} {name}"), shape, label, *note)
 
 
-def _link(link: Mapping[str, Any], places: Mapping[str, _Place], middle: float) -> Markup:
+def _link(link: Link, places: Mapping[str, _Place], middle: float) -> Markup:
     a, b = places[link["a"]], places[link["b"]]
     line = tag("line", x1=a.x, y1=a.y, x2=b.x, y2=b.y, class_="link")
     forward, backward = pipe_words(link["forward"]), pipe_words(link["backward"])
@@ -176,7 +176,7 @@ def _loss(loss: Mapping[str, Any]) -> str:
     return f"{next(iter(loss)).replace('_', '–')} loss"
 
 
-def _tap(tap: Mapping[str, Any], spec: Mapping[str, Any], places: Mapping[str, _Place]) -> Markup:
+def _tap(tap: Mapping[str, Any], spec: Scenario, places: Mapping[str, _Place]) -> Markup:
     link = next(link for link in spec["links"] if link["name"] == tap["link"])
     here = places[tap["node"]]
     other = places[link["b"] if link["a"] == tap["node"] else link["a"]]

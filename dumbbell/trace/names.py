@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import polars as pl
 from dumbbell.errors import DumbbellError
 from dumbbell.files.input import read_file
 from dumbbell.files.output import json_text, write_output
+from dumbbell.scenario import Scenario
 
 #: Largest file of names that is read.
 _MOST_BYTES = 1 << 28
@@ -32,15 +32,15 @@ class Names:
     nodes: list[str]
     links: list[tuple[str, int, int]]
     flows: list[str]
-    scenario: dict[str, Any]
+    scenario: Scenario
 
 
-def names_of(scenario: Mapping[str, Any]) -> Names:
+def names_of(scenario: Scenario) -> Names:
     """The names of a scenario in the order of its numbers."""
     nodes = [node["name"] for node in scenario["nodes"]]
     number = {name: place for place, name in enumerate(nodes)}
     links = [(one["name"], number[one["a"]], number[one["b"]]) for one in scenario["links"]]
-    return Names(nodes, links, [flow["name"] for flow in scenario["flows"]], dict(scenario))
+    return Names(nodes, links, [flow["name"] for flow in scenario["flows"]], scenario)
 
 
 def write_names(path: Path, names: Names) -> None:

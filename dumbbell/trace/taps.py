@@ -7,14 +7,14 @@ went on, it was lost, or is still there.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from dumbbell import layout
 from dumbbell.layout import distances
+from dumbbell.scenario import Sampling, Scenario, Stretch, Tap
 
 #: A pair of points, and what the way between them is called; None: it is inside a node.
 PipeOf = Callable[[str, str], str | None]
@@ -116,25 +116,25 @@ def table(rows: pl.DataFrame, offered: pl.Expr, leaves: pl.Expr) -> pl.DataFrame
     ).sort("offered_ns", maintain_order=True)
 
 
-def everywhere(scenario: Mapping[str, Any]) -> dict[str, Any]:
+def everywhere(scenario: Scenario) -> Scenario:
     """A scenario that asks for `hops`, for an engine that sees packets at taps only.
 
     It has a tap at every interface, the scenario's own first, and keeps what passes them.
     """
     known = {(one["node"], one["link"]) for one in scenario["taps"]}
-    more = [
+    more: list[Tap] = [
         {"name": f"{node}/{link['name']}", "node": node, "link": link["name"]}
         for link in scenario["links"]
         for node in (link["a"], link["b"])
         if (node, link["name"]) not in known
     ]
     # Of the packets at the beginning of the stretch it must be known where they came from.
-    stretch = {"from_ns": 0, "to_ns": scenario["duration_ns"]}
-    sampling = {**scenario["sampling"], "packets": stretch, "hops": None}
+    stretch: Stretch = {"from_ns": 0, "to_ns": scenario["duration_ns"]}
+    sampling: Sampling = {**scenario["sampling"], "packets": stretch, "hops": None}
     return {**scenario, "taps": [*scenario["taps"], *more], "sampling": sampling}
 
 
-def hops_of_run(packets: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame:
+def hops_of_run(packets: pl.DataFrame, scenario: Scenario) -> pl.DataFrame:
     """The table `hops` of a run whose engine saw packets at every interface.
 
     A tap sees a packet after the queue. It came to a link when it arrived at the node; what
@@ -201,7 +201,7 @@ def hops_of_run(packets: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFr
     return table(pl.concat([on_line, in_queue]), pl.col("came"), pl.col("left"))
 
 
-def _far(scenario: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+def _far(scenario: Scenario) -> dict[str, dict[str, int]]:
     """Links between each flow's ends and every node."""
     neighbours: dict[str, list[str]] = {node["name"]: [] for node in scenario["nodes"]}
     for link in scenario["links"]:

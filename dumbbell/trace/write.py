@@ -8,7 +8,6 @@ without FCS; sequence numbers of TCP count bytes, as FullTcp's do.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from dumbbell.experiment import Experiment
 from dumbbell.files.names import distinct, run_words
 from dumbbell.files.output import replacing
 from dumbbell.results import Results
+from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.trace.names import names_of, write_names
 
 #: Of the longer name: that of the file beside a trace.
@@ -36,7 +36,7 @@ def write_traces(results: Results, folder: str | Path) -> list[Path]:
     every = results.runs.iter_rows(named=True)
     names = distinct({row["run"]: run_words(results, row) for row in every}, _SUFFIX)
     for row, hops in _of_runs(results):
-        scenario = json.loads(row["scenario"])
+        scenario = read_scenario(row["scenario"])
         path = Path(folder) / names[row["run"]].removesuffix(".json")
         with replacing(path) as place, place.open("wb") as file:
             lines(hops, scenario).write_csv(file, include_header=False, quote_style="never")
@@ -59,14 +59,14 @@ def _of_runs(results: Results) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
 
 def check_kept(experiment: Experiment, path: str | Path) -> None:
     """Raises `ExperimentError` if traces are wanted of an experiment that keeps no hops."""
-    if not any(json.loads(cell.scenario)["sampling"].get("hops") for cell in experiment.cells):
+    if not any(read_scenario(cell.scenario)["sampling"].get("hops") for cell in experiment.cells):
         raise ExperimentError(
             f"{path}: traces are wanted, but the experiment keeps no packet events: it needs"
             " `sampling: {hops: {to: 10 s}}`, or as long as it should be"
         )
 
 
-def lines(hops: pl.DataFrame, scenario: dict[str, Any]) -> pl.DataFrame:
+def lines(hops: pl.DataFrame, scenario: Scenario) -> pl.DataFrame:
     """The lines of a trace, in one column, in order of time.
 
     Args:

@@ -7,7 +7,6 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 
@@ -20,6 +19,7 @@ from dumbbell.engines.linux.leftovers import sweep
 from dumbbell.engines.linux.registers import check_fit, sizes
 from dumbbell.engines.preflight import Concern, concerns, refused_in_virtual_time
 from dumbbell.errors import EngineError
+from dumbbell.scenario import Scenario, Stretch, read_scenario
 from dumbbell.trace import taps
 
 
@@ -71,7 +71,7 @@ class LinuxEngine:
 
 def check_hops(scenario: str) -> None:
     """Raises `ScenarioError` for what cannot be kept beside the way of every packet."""
-    sampling = json.loads(scenario)["sampling"]
+    sampling = read_scenario(scenario)["sampling"]
     for other in ("packets", "capture"):
         if sampling.get("hops") and sampling.get(other):
             message = f"the kernel's engines keep either hops or {other}: both are seen at taps"
@@ -80,7 +80,7 @@ def check_hops(scenario: str) -> None:
 
 def timed(command: Sequence[str], run: Run, monitor: Monitor) -> RunResult:
     """Has a command realise a run; see :func:`dumbbell.engines.linux.launch.run_guest`."""
-    spec = json.loads(run.scenario)
+    spec = read_scenario(run.scenario)
     stretch = spec["sampling"].get("hops")
     if stretch:
         spec = taps.everywhere(spec)
@@ -94,9 +94,7 @@ def timed(command: Sequence[str], run: Run, monitor: Monitor) -> RunResult:
     return RunResult(tables, output.digest, wall_s, packets, 0, output.capture)
 
 
-def _hops(
-    tables: Mapping[str, bytes], spec: Mapping[str, Any], stretch: Mapping[str, int]
-) -> dict[str, bytes]:
+def _hops(tables: Mapping[str, bytes], spec: Scenario, stretch: Stretch) -> dict[str, bytes]:
     """The table `hops` of a stretch in place of `packets`, of which it is made."""
     packets = pl.read_ipc_stream(io.BytesIO(tables["packets"]))
     offered = pl.col("offered_ns").is_between(stretch["from_ns"], stretch["to_ns"], closed="left")
