@@ -1,5 +1,5 @@
-//! Processing an acknowledgement (Linux's `tcp_ack`, `tcp_clean_rtx_queue`): RFC 9293 §3.10.7.4,
-//! RFC 6298 §3 (Karn), and what hangs on it.
+//! ACK processing (Linux's `tcp_ack`, `tcp_clean_rtx_queue`): RFC 9293 §3.10.7.4, Karn's rule (RFC
+//! 6298 §3), and the steps that depend on them.
 
 use super::rate::Building;
 use super::recovery::Rexmit;
@@ -80,13 +80,13 @@ impl Sender {
         self.xmit_recovery(rexmit);
     }
 
-    /// Returns true if an acknowledgement has the header that is expected: no SACK blocks, the window
-    /// as before, no echo of a congestion mark (`tcp_rcv_established`, `pred_flags`).
+    /// Returns true if an ACK has the predicted header: no SACK blocks, an unchanged window, no ECN
+    /// echo (`tcp_rcv_established`, `pred_flags`).
     fn header_predicted(&self, ack: &Segment) -> bool {
         ack.sack_count == 0 && u64::from(ack.window_bytes) == self.snd_wnd && !ack.flags.ece
     }
 
-    /// An ACK below the window may still carry news in its SACK blocks.
+    /// Processes an old ACK, which may still carry new SACK blocks.
     fn on_old_ack(
         &mut self,
         ack: &Segment,
@@ -115,7 +115,8 @@ impl Sender {
         }
     }
 
-    /// RFC 9293 §3.10.7.4 window update; true if the ACK counts as one (`tcp_ack_update_window`).
+    /// Updates the window (RFC 9293 §3.10.7.4). Returns true if the ACK counts as a window update
+    /// (`tcp_ack_update_window`).
     fn update_window(&mut self, ack: &Segment, prior_una: u64) -> bool {
         let window = u64::from(ack.window_bytes);
         let later = self.window_seq.is_none_or(|told| ack.seq > told);
@@ -132,7 +133,7 @@ impl Sender {
         newer
     }
 
-    /// Removes what is acknowledged, takes RTT samples and notices reordering.
+    /// Removes acknowledged segments, takes RTT samples and detects reordering.
     fn clean_rtx_queue(
         &mut self,
         prior_fack: u64,
@@ -188,7 +189,8 @@ impl Sender {
         } else if let (true, Some(sack_rtt), Some(head)) =
             (updated, sack_rtt_us, self.queue.front())
         {
-            // The SACKed data was sent after the head's last transmission: do not postpone the RTO.
+            // The SACKed data was sent after the head's last transmission, so the RTO is not
+            // postponed.
             if sack_rtt > now_us.saturating_sub(head.sent_us()) {
                 flags.set_timer = true;
             }
@@ -202,7 +204,7 @@ impl Sender {
         self.cc.pkts_acked(&conn, &mut self.window, &sample);
     }
 
-    /// Accounts for the head of the queue, wholly acknowledged, and frees it.
+    /// Accounts for the completely acknowledged head of the queue and removes it.
     fn clean_head(
         &mut self,
         acked: &mut AckedSegments,
@@ -256,15 +258,15 @@ impl Sender {
         self.queue.pop();
     }
 
-    /// Did the ACK echo a timestamp older than `stamp_ms`? (`tcp_tsopt_ecr_before`)
+    /// Returns true if the ACK echoes a timestamp older than `stamp_ms` (`tcp_tsopt_ecr_before`).
     pub(crate) fn echo_before(&self, stamp_ms: u32) -> bool {
         self.options.tcp_timestamps
             && self.tsecr_ms != 0
             && (self.tsecr_ms.wrapping_sub(stamp_ms) as i32) < 0
     }
 
-    /// `tcp_ack_update_rtt`: samples of never-retransmitted segments first (Karn), else of SACKed
-    /// ones, else of the timestamp. True if there was one.
+    /// Takes an RTT sample from never-retransmitted segments (Karn), else from SACKed segments,
+    /// else from the timestamp. Returns true if there is a sample (`tcp_ack_update_rtt`).
     fn update_rtt(
         &mut self,
         flags: &AckFlags,
@@ -295,7 +297,7 @@ impl Sender {
         true
     }
 
-    /// Window growth or reduction for one ACK (`tcp_cong_control`).
+    /// Grows or reduces the window for one ACK (`tcp_cong_control`).
     fn cong_control(&mut self, acked_sacked: u32, flags: &AckFlags, building: &Building) {
         if self.cc.controls_rate() {
             let conn = self.conn();
@@ -343,7 +345,7 @@ impl Sender {
         self.window.pacing_rate = rate;
     }
 
-    /// A zero window may have opened (`tcp_ack_probe`).
+    /// Checks whether a zero window has opened (`tcp_ack_probe`).
     fn ack_probe(&mut self) {
         if !self.has_unsent() {
             return;
@@ -360,20 +362,20 @@ impl Sender {
         }
     }
 
-    /// RTO with back-off, in ticks (`icsk_rto`: ticks are doubled, `tcp_retransmit_timer`).
+    /// RTO with back-off, ticks (`icsk_rto`; ticks are doubled, `tcp_retransmit_timer`).
     pub(crate) fn rto_jiffies(&self) -> u64 {
         (self.tick.us(self.rtt.rto_us) << self.xmit_timer.backoff.min(20))
             .min(self.tick.us(RTO_MAX_US))
     }
 }
 
-/// What one ACK took from the queue.
+/// Segments that one ACK removed from the queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct AckedSegments {
     packets: u32,
-    /// Send times of the first and last never-retransmitted, never-SACKed segment.
+    /// Send times of the first and last segment that was never retransmitted or SACKed.
     first_us: Option<u64>,
     last_us: u64,
-    /// Lowest of these.
+    /// Lowest sequence number of these segments.
     reord: Option<u64>,
 }

@@ -1,26 +1,27 @@
-//! A host's end of a connection with data both ways: both halves, which share segments. What one
-//! half sends carries the other's acknowledgement (`tcp_transmit_skb`), what arrives is looked at by
-//! both (`tcp_rcv_established`).
+//! An endpoint with data in both directions: sender and receiver share segments. Segments of one
+//! carry the ACKs of the other (`tcp_transmit_skb`), and both process each arriving segment
+//! (`tcp_rcv_established`).
 
 use super::receiver::Receiver;
 use super::sender::{Phase, Sender};
 use dumbbell_model::Time;
 use dumbbell_packet::Segment;
 
-/// Both halves of an end. What is to be sent gathers in the sender's `out`, in order.
+/// Sender and receiver of an endpoint. Outgoing segments are collected in the sender's `out`, in
+/// order.
 pub(crate) struct End<'a> {
     pub(crate) sender: &'a mut Sender,
     pub(crate) receiver: &'a mut Receiver,
 }
 
 impl End<'_> {
-    /// Opens the connection from here.
+    /// Opens the connection actively.
     pub(crate) fn open(&mut self, now: Time) {
         self.receiver.open(now);
         self.send(now, |sender| sender.start(now));
     }
 
-    /// A segment of the other side arrived.
+    /// Processes a segment of the peer.
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, ecn_field: u8) {
         self.receiver.arrives(now, ecn_field);
         match (self.sender.phase, segment.flags.is_syn()) {
@@ -72,14 +73,14 @@ impl End<'_> {
         }
     }
 
-    /// The receiving half acts, after what was sent so far.
+    /// Runs a step of the receiver, whose segments follow those sent so far.
     pub(crate) fn receive(&mut self, act: impl FnOnce(&mut Receiver)) {
         self.receiver.follow(self.sender);
         act(self.receiver);
         self.sender.out.append(&mut self.receiver.out);
     }
 
-    /// The sending half acts. What it sends acknowledges.
+    /// Runs a step of the sender. Its segments carry the ACK.
     pub(crate) fn send(&mut self, now: Time, act: impl FnOnce(&mut Sender)) {
         self.receiver.now = now;
         self.sender.carry(self.receiver.carried());
@@ -91,10 +92,10 @@ impl End<'_> {
     }
 }
 
-/// What a half has sent since it was asked last.
+/// Kinds of segments sent since the last query.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SentSince {
     pub(crate) any: bool,
-    /// Some of it with data.
+    /// True if a segment carried data.
     pub(crate) data: bool,
 }

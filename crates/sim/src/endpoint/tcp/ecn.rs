@@ -1,5 +1,5 @@
-//! Explicit Congestion Notification (RFC 3168) as Linux has it: agreed in the handshake, a mark is
-//! echoed until the sender says that it has reduced its window, which it does once per round trip.
+//! Explicit Congestion Notification (RFC 3168) as in Linux. The handshake negotiates it. The
+//! receiver echoes a mark until the sender signals a window reduction, which happens once per RTT.
 
 use super::receiver::Receiver;
 use super::sender::Sender;
@@ -7,50 +7,51 @@ use dumbbell_cc::CaState;
 use dumbbell_packet::tcp::{Flags, Syn};
 use dumbbell_packet::{Cause, Segment};
 
-/// The ECN field of a packet (RFC 3168 §5): not capable.
+/// ECN field (RFC 3168 §5): not ECN-capable.
 const NOT_ECT: u8 = 0;
-/// Congestion was experienced.
+/// ECN field: congestion experienced.
 const CE: u8 = 3;
-/// ECT(0), as Linux sends.
+/// ECN field: ECN-capable, ECT(0), as Linux sends.
 const ECT_0: u8 = 2;
-/// ACKs sent at once after a mark: the sender's window may be small.
+/// Quick ACKs after a mark, because the sender's window may be small.
 const QUICKACKS: u32 = 2;
 
-/// The sending half.
+/// ECN state of the sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SenderEcn {
-    /// Both sides agreed.
+    /// True if both sides negotiated ECN.
     on: bool,
-    /// The next new segment says that the window was reduced (TCP_ECN_QUEUE_CWR).
+    /// True if the next new segment must signal the reduced window with CWR (TCP_ECN_QUEUE_CWR).
     queue_cwr: bool,
-    /// Segments delivered whose ACKs echoed a mark.
+    /// Segments whose ACKs echoed a mark.
     pub(crate) delivered_ce: u64,
 }
 
-/// The receiving half.
+/// ECN state of the receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReceiverEcn {
     on: bool,
-    /// A mark is echoed until the sender answers (TCP_ECN_DEMAND_CWR).
+    /// True while ACKs echo a mark, until the sender responds with CWR (TCP_ECN_DEMAND_CWR).
     echo: bool,
-    /// Segments of this connection were capable (TCP_ECN_SEEN).
+    /// True after an ECN-capable segment (TCP_ECN_SEEN).
     seen: bool,
 }
 
 impl Sender {
-    /// RFC 3168 §6.1.1: the SYN asks, but not when it is sent again (tcp_ecn_fallback).
+    /// Flags of the SYN. Only the first transmission requests ECN (RFC 3168 §6.1.1,
+    /// tcp_ecn_fallback).
     pub(super) fn ecn_syn(&self, tries: u32) -> Flags {
         let asks = self.options.tcp_ecn == 1 && tries == 1;
         Flags { syn: Syn::Opens, ece: asks, cwr: asks, ..Flags::default() }
     }
 
-    /// The answer to it.
+    /// Processes the ECN flags of the SYN-ACK.
     pub(super) fn ecn_syn_ack(&mut self, segment: &Segment) {
         self.ecn.on = self.options.tcp_ecn == 1 && segment.flags.ece && !segment.flags.cwr;
     }
 
-    /// The ECN field of a segment (RFC 3168 §6.1.2, §6.1.5): new data may be marked, retransmissions
-    /// and what carries no data may not (`tcp_ecn_send`).
+    /// ECN field of a segment: new data is ECN-capable; retransmissions and segments without data
+    /// are not (RFC 3168 §6.1.2, §6.1.5; `tcp_ecn_send`).
     pub(crate) fn ecn_field(&self, segment: &Segment) -> u8 {
         let capable = self.ecn.on && segment.cause == Cause::New && segment.payload_bytes > 0;
         if capable {
@@ -60,29 +61,30 @@ impl Sender {
         }
     }
 
-    /// New data says once that the window was reduced (RFC 3168 §6.1.2).
+    /// Sets CWR on the next new data segment after a reduction (RFC 3168 §6.1.2).
     pub(super) fn ecn_send(&mut self, segment: &mut Segment) {
         if self.ecn_field(segment) == ECT_0 {
             segment.flags.cwr = std::mem::take(&mut self.ecn.queue_cwr);
         }
     }
 
-    /// The ACK echoes a mark (`tcp_ecn_rcv_ecn_echo`).
+    /// Returns true if the ACK echoes a mark (`tcp_ecn_rcv_ecn_echo`).
     pub(super) fn ecn_echoed(&self, ack: &Segment) -> bool {
         self.ecn.on && ack.flags.ece && !ack.flags.is_syn()
     }
 
-    /// The window is reduced for whatever reason (`tcp_ecn_queue_cwr`).
+    /// Requests CWR after any window reduction (`tcp_ecn_queue_cwr`).
     pub(super) fn ecn_queue_cwr(&mut self) {
         self.ecn.queue_cwr = self.ecn.on;
     }
 
-    /// The reduction was taken back (`tcp_ecn_withdraw_cwr`).
+    /// Withdraws CWR when the reduction is undone (`tcp_ecn_withdraw_cwr`).
     pub(super) fn ecn_withdraw_cwr(&mut self) {
         self.ecn.queue_cwr = false;
     }
 
-    /// RFC 3168 §6.1.2: as for a loss, once per window (`tcp_enter_cwr`).
+    /// Reduces the window as for a loss, once per window of data (RFC 3168 §6.1.2,
+    /// `tcp_enter_cwr`).
     pub(super) fn enter_cwr(&mut self) {
         self.congestion.prior_ssthresh = 0;
         if self.congestion.state < CaState::Cwr {
@@ -94,7 +96,7 @@ impl Sender {
 }
 
 impl Receiver {
-    /// RFC 3168 §6.1.1: a SYN that asks is answered.
+    /// Processes a SYN that may request ECN. Returns the flags of the SYN-ACK (RFC 3168 §6.1.1).
     pub(super) fn ecn_syn(&mut self, segment: &Segment) -> Flags {
         let asks = segment.flags.ece && segment.flags.cwr;
         self.ecn.on = asks && self.options.tcp_ecn > 0;
@@ -105,7 +107,7 @@ impl Receiver {
         Flags { syn: Syn::Answers, ece: self.ecn.on, ..Flags::default() }
     }
 
-    /// The sender has reduced its window (`tcp_ecn_accept_cwr`).
+    /// Stops the echo when the sender has reduced its window (`tcp_ecn_accept_cwr`).
     pub(super) fn ecn_accept_cwr(&mut self, segment: &Segment) {
         if self.ecn.on && segment.flags.cwr {
             self.ecn.echo = false;
@@ -115,7 +117,7 @@ impl Receiver {
         }
     }
 
-    /// What the ECN field of a data segment says (`tcp_ecn_check_ce`).
+    /// Processes the ECN field of a data segment (`tcp_ecn_check_ce`).
     pub(super) fn ecn_check_ce(&mut self) {
         if !self.ecn.on {
             return;
@@ -138,7 +140,7 @@ impl Receiver {
         }
     }
 
-    /// RFC 3168 §6.1.3: every ACK echoes.
+    /// Returns true while every ACK echoes a mark (RFC 3168 §6.1.3).
     pub(super) fn ecn_echoes(&self) -> bool {
         self.ecn.on && self.ecn.echo
     }

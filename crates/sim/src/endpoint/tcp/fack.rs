@@ -1,6 +1,6 @@
-//! Forward acknowledgement (Mathis & Mahdavi, SIGCOMM 1996) as Linux had it before 4.15: whatever
-//! lies below the highest SACK, less the reordering degree, has left the network. With it went the
-//! detection of lost retransmissions, and retransmission ahead of marks.
+//! Forward acknowledgement (Mathis & Mahdavi, SIGCOMM 1996) as in Linux before 4.15: segments below
+//! the highest SACK, less the reordering degree, have left the network. Includes its detection of
+//! lost retransmissions and its retransmission of unmarked segments.
 
 use super::sender::{Retransmission, Sender};
 use dumbbell_cc::CaState;
@@ -15,7 +15,7 @@ impl Sender {
         (above.min(self.queue.end_id()) - self.queue.front_id()) as u32
     }
 
-    /// Reordering was seen: holes are no longer losses (`tcp_disable_fack`).
+    /// Disables FACK after reordering, since holes are no longer losses (`tcp_disable_fack`).
     pub(super) fn disable_fack(&mut self) {
         if self.scoreboard.fack {
             self.scoreboard.fack = false;
@@ -23,7 +23,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_update_scoreboard`, its branch for FACK.
+    /// Marks losses by FACK (`tcp_update_scoreboard`).
     pub(super) fn fack_update_scoreboard(&mut self) {
         let lost = self.fackets_out().saturating_sub(self.scoreboard.reordering).max(1);
         let front = self.queue.front_id();
@@ -37,7 +37,7 @@ impl Sender {
         self.scoreboard.lost_hint = Some((end.max(begin), 0));
     }
 
-    /// New data sent after a retransmission is SACKed, the retransmission is not: it is lost too
+    /// Marks a retransmission lost if new data sent after it is SACKed before it
     /// (`tcp_mark_lost_retrans`).
     pub(super) fn fack_mark_lost_retransmissions(&mut self) {
         if self.scoreboard.retrans_out == 0
@@ -60,8 +60,8 @@ impl Sender {
         }
     }
 
-    /// Nothing is marked lost that could be sent, and no new data may be: holes below the highest
-    /// SACK are sent again (RFC 6675 §4, NextSeg rule 3; `tcp_xmit_retransmit_queue` before 4.15).
+    /// Retransmits holes below the highest SACK if no lost segment can be retransmitted and no new
+    /// data may be sent (RFC 6675 §4, NextSeg rule 3; `tcp_xmit_retransmit_queue` before 4.15).
     pub(super) fn forward_retransmit(&mut self) {
         if self.congestion.state != CaState::Recovery
             || self.scoreboard.sacked_out == 0
@@ -85,7 +85,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_may_send_now`: there is data, and both windows take it.
+    /// Returns true if there is new data and both windows allow it (`tcp_may_send_now`).
     fn may_send_now(&self) -> bool {
         let next = self.write_seq.saturating_sub(self.snd_nxt).min(u64::from(self.mss));
         self.has_unsent()

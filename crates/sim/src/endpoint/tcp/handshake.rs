@@ -1,5 +1,5 @@
-//! The three-way handshake (RFC 9293 §3.5) of both halves: SYN and SYN-ACK with their timers, what each
-//! side learns of the other, and the state that a connection begins with.
+//! Three-way handshake (RFC 9293 §3.5) of sender and receiver: SYN and SYN-ACK with their timers,
+//! negotiated options, and the initial state of a connection.
 
 use super::receiver::Receiver;
 use super::receiver_window::SLOW_READ_INTERVAL;
@@ -11,15 +11,15 @@ use dumbbell_model::{Span, Time};
 use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::Segment;
 
-/// From the end of the handshake to the application's first write. However short, it puts the
-/// first data behind the handshake's ACK in the order of events, as on a real host.
+/// Time from the end of the handshake to the application's first write. Any positive value orders
+/// the first data behind the handshake's ACK, as on a real host.
 const WAKE_UP: Span = Span::from_us(1);
 
 /// `net.ipv4.tcp_synack_retries`.
 const SYN_ACK_RETRIES: u32 = 5;
 
 impl Sender {
-    /// Opens the connection.
+    /// Sends the SYN.
     pub(crate) fn start(&mut self, now: Time) {
         self.now = now;
         let timeout = self.tick.us(self.options.rto_initial.as_us()); // RFC 6298 §2.1
@@ -47,8 +47,8 @@ impl Sender {
             return;
         }
         let rtt_us = self.syn_rtt_us(segment, first, tries);
-        // The SYN was sent again, and more than once (`tcp_init_transfer`), and that was needed: the
-        // answer is not to the first (`tcp_try_undo_spurious_syn`).
+        // The SYN was retransmitted at least twice (`tcp_init_transfer`), and not spuriously: the
+        // SYN-ACK does not answer the first one (`tcp_try_undo_spurious_syn`).
         let answers_first =
             self.options.tcp_timestamps && segment.tsecr_ms == (first.as_us() / 1000) as u32;
         if tries > 2 && !answers_first {
@@ -61,19 +61,20 @@ impl Sender {
         self.buffer.source_at = Some(self.now + WAKE_UP);
     }
 
-    /// `tcp_init_transfer` and around it. `rtt_us`: of the handshake.
+    /// Initialises the established connection (`tcp_init_transfer`). `rtt_us` is the RTT of the
+    /// handshake.
     fn established(&mut self, segment: &Segment, rtt_us: Option<u64>) {
         self.phase = Phase::Established;
         self.established_at = Some(self.now);
         if self.options.tcp_window_scaling {
-            // As the scaled field can say it, rounded up (`__tcp_select_window`).
+            // Rounded up to the window scale (`__tcp_select_window`).
             let unit = 1 << self.options.window_scale();
             self.carried.window_bytes = self.carried.window_bytes.next_multiple_of(unit);
         }
         self.delivered = 1; // The SYN counts.
         self.rate.delivered_us = self.now.as_us();
         self.snd_wnd = u64::from(segment.window_bytes);
-        // A SYN lies before all data.
+        // A SYN precedes all data.
         self.window_seq = (!segment.flags.is_syn()).then_some(segment.seq);
         self.max_window = self.snd_wnd;
         match rtt_us {
@@ -89,7 +90,8 @@ impl Sender {
         self.cc.init(&conn, &mut self.window);
     }
 
-    /// RTT of the SYN: of one that was sent again only timestamps tell it (`tcp_ack_update_rtt`).
+    /// RTT of the SYN, microseconds. For a retransmitted SYN, only timestamps give it
+    /// (`tcp_ack_update_rtt`).
     fn syn_rtt_us(&self, segment: &Segment, first: Time, tries: u32) -> Option<u64> {
         if tries == 1 {
             return Some(self.now.since(first).as_us().max(1));
@@ -98,15 +100,15 @@ impl Sender {
         self.options.tcp_timestamps.then(|| 1000 * u64::from(delta_ms))
     }
 
-    /// The peer opened the connection, and this is the first that it says afterwards
-    /// (`tcp_rcv_state_process` in SYN_RECV). `rtt_us`: of the SYN-ACK.
+    /// Establishes a passively opened connection with the peer's first segment after its SYN
+    /// (`tcp_rcv_state_process` in SYN_RECV). `rtt_us` is the RTT of the SYN-ACK.
     pub(super) fn accept(&mut self, now: Time, segment: &Segment, rtt_us: Option<u64>) {
         self.now = now;
         self.established(segment, rtt_us);
         self.last_send = self.jiffies();
     }
 
-    /// Retransmit the SYN (`tcp_retransmit_timer` in SYN_SENT).
+    /// Retransmits the SYN (`tcp_retransmit_timer` in SYN_SENT).
     pub(crate) fn on_syn_timeout(&mut self, first: Time, tries: u32, timeout: u64) {
         if tries > self.options.tcp_syn_retries {
             self.phase = Phase::GivenUp(self.now);
@@ -120,23 +122,25 @@ impl Sender {
 }
 
 impl Receiver {
-    /// Data goes both ways, and this side opens: what its SYN offers (`tcp_connect_init`).
+    /// Initialises the receiver of an active open with data in both directions
+    /// (`tcp_connect_init`).
     pub(super) fn open(&mut self, now: Time) {
         self.now = now;
         self.snd_nxt = Some(0);
-        // Whether there will be timestamps is not known yet.
+        // The use of timestamps is not negotiated yet.
         let mss = u64::from(self.options.mtu_bytes) - 40;
         self.select_initial_window(mss);
     }
 
-    /// The answer to our SYN (`tcp_rcv_synsent_state_process`).
+    /// Processes the SYN-ACK (`tcp_rcv_synsent_state_process`).
     pub(super) fn opened(&mut self, segment: &Segment) {
         self.ts_recent_ms = segment.tsval_ms;
         self.established = true;
         self.init_buffer_space();
     }
 
-    /// The handshake is complete, if there was one. RTT of the SYN-ACK in microseconds, if known.
+    /// Completes the handshake, if there was one. Returns the RTT of the SYN-ACK, microseconds, if
+    /// known.
     pub(super) fn accept(&mut self, segment: &Segment) -> Option<Option<u64>> {
         self.syn_ack_at?;
         let rtt_us = self.handshake_rtt_us(segment);
@@ -154,12 +158,12 @@ impl Receiver {
         self.rcv_ssthresh = self.rcv_wnd;
     }
 
-    /// The other side opens.
+    /// Processes a SYN.
     pub(super) fn on_syn(&mut self, segment: &Segment) {
         if !self.established {
             self.select_initial_window(self.advmss);
             if self.syn_ack_at.is_none() {
-                // The answer to a SYN sent again echoes the first (`tcp_check_req`).
+                // The SYN-ACK to a retransmitted SYN echoes the first timestamp (`tcp_check_req`).
                 self.ts_recent_ms = segment.tsval_ms;
                 self.syn_ack_at = Some(self.now);
             } else {
@@ -171,7 +175,7 @@ impl Receiver {
         self.send_syn_ack(flags);
     }
 
-    /// It fires a time-out from now, doubled as often as it fired (`reqsk_timeout`).
+    /// Sets the SYN-ACK timer. The time-out doubles each time (`reqsk_timeout`).
     fn set_syn_ack_timer(&mut self) {
         let timeout = self.tick.us(self.options.rto_initial.as_us()) << self.syn_ack_timeouts;
         let due = self.tick.jiffies(self.now) + timeout.min(self.tick.us(RTO_MAX_US));
@@ -195,9 +199,9 @@ impl Receiver {
         self.out.push(segment.with_multipath(self.multipath_of_syn_ack()));
     }
 
-    /// RTT of the SYN-ACK: of one that was sent again only timestamps tell it
-    /// (`tcp_synack_rtt_meas`, `tcp_ack_update_rtt`). What completes the handshake may be data that
-    /// waited long in a queue.
+    /// RTT of the SYN-ACK, microseconds. For a retransmitted SYN-ACK, only timestamps give it
+    /// (`tcp_synack_rtt_meas`, `tcp_ack_update_rtt`). The segment that completes the handshake may
+    /// be data that waited long in a queue.
     fn handshake_rtt_us(&self, segment: &Segment) -> Option<u64> {
         let sent = self.syn_ack_at?;
         if !self.syn_ack_again {
@@ -208,7 +212,7 @@ impl Receiver {
         self.options.tcp_timestamps.then_some(1000 * delta_ms)
     }
 
-    /// The handshake is complete.
+    /// Completes the handshake of the receiver.
     pub(super) fn establish(&mut self, segment: &Segment) {
         self.established = true;
         self.syn_ack_timer = Timer::default();

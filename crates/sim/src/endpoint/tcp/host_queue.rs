@@ -1,4 +1,4 @@
-//! What the host's own queue holds of a connection's segments (TCP small queues, `tcp_small_queue_check`).
+//! Segments of a connection in the host's own queue (TCP small queues, `tcp_small_queue_check`).
 
 use dumbbell_model::Time;
 use std::collections::VecDeque;
@@ -6,25 +6,25 @@ use std::collections::VecDeque;
 /// Segments between TCP and the wire, counted by their memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostQueue {
-    /// The host's own link is serial, and what waits in its queue is below TCP.
+    /// True if segments in the queue of the host's own serial link count.
     below_tcp: bool,
-    /// When each segment will leave, and its size.
+    /// Departure time and memory of each segment.
     waiting: VecDeque<(Time, u64)>,
-    /// Memory of all, also of those that do not know yet when they leave.
+    /// Memory of all segments, including those without a known departure time.
     bytes: u64,
-    /// TCP is woken when there is room.
+    /// Time at which TCP is woken.
     wakes: Option<Time>,
-    /// Small queues stopped TCP, and the queue has not said yet when it will have room.
+    /// True if small queues stopped TCP and no departure time is known yet.
     throttled: bool,
 }
 
 impl HostQueue {
-    /// The queue of the host's own link counts (`true`), or only that of its fq.
+    /// Counts segments in the queue of the host's own link (`true`), or only in the host's fq.
     pub(crate) fn set_below_tcp(&mut self, below_tcp: bool) {
         self.below_tcp = below_tcp;
     }
 
-    /// Returns true if the host's own link must say when a segment leaves it.
+    /// Returns true if the host's own link must report the departure of segments.
     pub(crate) fn is_below_tcp(&self) -> bool {
         self.below_tcp
     }
@@ -33,12 +33,12 @@ impl HostQueue {
         self.bytes == 0
     }
 
-    /// A segment of this memory went in; when it leaves is not known yet.
+    /// Counts a segment with an unknown departure time.
     pub(super) fn count(&mut self, bytes: u64) {
         self.bytes += bytes;
     }
 
-    /// A segment counted before will leave at `leaves`; `None`: it is gone.
+    /// Sets the departure time of a counted segment; `None` if it was dropped.
     pub(super) fn queued(&mut self, bytes: u64, leaves: Option<Time>) {
         let Some(leaves) = leaves else {
             self.bytes = self.bytes.saturating_sub(bytes);
@@ -51,7 +51,7 @@ impl HostQueue {
         }
     }
 
-    /// Returns true if more than `limit_bytes` wait now.
+    /// Returns true if more than `limit_bytes` are in the queue now.
     pub(super) fn exceeds(&mut self, now: Time, limit_bytes: u64) -> bool {
         while let Some(&(_, bytes)) = self.waiting.front().filter(|(leaves, _)| *leaves <= now) {
             self.waiting.pop_front();
@@ -60,13 +60,13 @@ impl HostQueue {
         self.bytes > limit_bytes
     }
 
-    /// TCP waits for room: it is woken when the first segment leaves.
+    /// Stops TCP until the first segment leaves.
     pub(super) fn throttle(&mut self) {
         self.wakes = self.waiting.front().map(|(leaves, _)| *leaves);
         self.throttled = self.wakes.is_none();
     }
 
-    /// When TCP is woken.
+    /// Time at which TCP is woken.
     pub(super) fn wakes(&self) -> Option<Time> {
         self.wakes
     }
@@ -96,7 +96,7 @@ mod tests {
         }
         assert!(queue.exceeds(AT(9), 199) && !queue.exceeds(AT(9), 200));
         assert!(queue.exceeds(AT(10), 99) && !queue.exceeds(AT(10), 100));
-        // One that found no queue never waits.
+        // A segment that finds no queue never waits.
         queue.count(100);
         queue.queued(100, None);
         assert!(!queue.exceeds(AT(20), 0) && queue.is_empty());

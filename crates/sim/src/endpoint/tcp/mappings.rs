@@ -1,30 +1,30 @@
-//! Which bytes of a subflow are which of its connection (RFC 8684 §3.3.1).
+//! Mapping of subflow bytes to bytes of the connection (RFC 8684 §3.3.1).
 
 use std::collections::VecDeque;
 
-/// Bytes of a subflow that are bytes of the connection's stream.
+/// Range of subflow bytes that is contiguous in the connection's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mapping {
     /// First byte in the subflow's sequence space.
     seq: u64,
-    /// The same in the connection's.
+    /// First byte in the connection's sequence space.
     pub(crate) dsn: u64,
     pub(crate) bytes: u64,
 }
 
-/// Mappings in order of the subflow's sequence, none of which follows from the one before.
+/// Mappings in order of the subflow's sequence space. No mapping continues the previous one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mappings(VecDeque<Mapping>);
 
 impl Mappings {
-    /// These bytes are known from now on, if they were not.
+    /// Adds a mapping.
     pub(crate) fn insert(&mut self, seq: u64, dsn: u64, bytes: u64) {
         let at = self.0.partition_point(|known| known.seq + known.bytes < seq);
         match self.0.get_mut(at) {
             Some(known) if known.seq <= seq && known.dsn + (seq - known.seq) == dsn => {
                 known.bytes = known.bytes.max(seq + bytes - known.seq);
             }
-            // It ends where this one starts, but the stream goes on elsewhere.
+            // Adjacent in the subflow but not in the connection.
             Some(known) if known.seq + known.bytes == seq => {
                 self.0.insert(at + 1, Mapping { seq, dsn, bytes });
             }
@@ -33,19 +33,19 @@ impl Mappings {
         }
     }
 
-    /// Where a byte lies in the connection's stream.
+    /// Data sequence number of a subflow byte.
     pub(super) fn dsn(&self, seq: u64) -> Option<u64> {
         let at = self.0.partition_point(|known| known.seq + known.bytes <= seq);
         let known = self.0.get(at).filter(|known| known.seq <= seq)?;
         Some(known.dsn + (seq - known.seq))
     }
 
-    /// The data byte after the last.
+    /// Data sequence number after the last mapped byte.
     pub(super) fn end(&self) -> Option<u64> {
         self.0.back().map(|last| last.dsn + last.bytes)
     }
 
-    /// The first piece of `from..to` that is one run of the stream.
+    /// First part of `from..to` that is contiguous in the connection's stream.
     pub(super) fn piece(&self, from: u64, to: u64) -> Option<Mapping> {
         let at = self.0.partition_point(|known| known.seq + known.bytes <= from);
         let known = self.0.get(at).filter(|known| known.seq <= from)?;
@@ -53,14 +53,14 @@ impl Mappings {
         Some(Mapping { seq: from, dsn: known.dsn + (from - known.seq), bytes: end - from })
     }
 
-    /// What lies below is not asked for again.
+    /// Removes mappings below a sequence number.
     pub(super) fn forget_below(&mut self, seq: u64) {
         while self.0.front().is_some_and(|first| first.seq + first.bytes <= seq) {
             self.0.pop_front();
         }
     }
 
-    /// All that is mapped from `seq` on.
+    /// All mapped ranges from `seq` on.
     pub(crate) fn from(&self, seq: u64) -> Vec<Mapping> {
         let end = self.0.back().map_or(seq, |last| last.seq + last.bytes);
         let mut pieces = Vec::new();

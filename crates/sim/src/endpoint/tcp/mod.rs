@@ -1,4 +1,4 @@
-//! TCP's two ends as Linux has them.
+//! TCP endpoints as in Linux.
 
 mod abc;
 pub(crate) mod ack;

@@ -1,4 +1,4 @@
-//! Sending (Linux's tcp_output.c): new data, retransmissions, pacing, small queues, window
+//! Output (Linux's tcp_output.c): new data, retransmissions, pacing, small queues, window
 //! validation (RFC 2861), Nagle with Minshall's rule (RFC 1122 §4.2.3.4).
 
 use super::rtx_queue::{SegmentId, Sent};
@@ -11,35 +11,35 @@ use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::{Cause, Segment};
 
-/// The first segments are not paced (as fq's initial quantum).
+/// Number of initial segments that are not paced (as fq's initial quantum).
 const UNPACED_SEGMENTS: u64 = 10;
-/// sk_pacing_shift: small queues hold about a millisecond of the pacing rate.
+/// sk_pacing_shift: small queues hold about 1 ms at the pacing rate.
 const PACING_SHIFT: u32 = 10;
-/// Largest unit of segmentation offload (GSO_MAX_SIZE less headers).
+/// Maximum bytes of a GSO skb (GSO_MAX_SIZE less headers).
 pub(crate) const GSO_MAX_BYTES: u64 = 65_536 - 1 - 320;
-/// tcp_tso_rtt_log: the nearer the peer, the larger the unit.
+/// tcp_tso_rtt_log: skbs are larger for small RTTs.
 const TSO_RTT_LOG: u32 = 9;
 const NS_PER_MS: u64 = 1_000_000;
 
-/// What of the write queue goes out (`push_one` and `nonagle` of `tcp_write_xmit`).
+/// Mode of sending from the write queue (`push_one` and `nonagle` of `tcp_write_xmit`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Push {
-    /// What the windows allow; a small segment may wait for the one before (Nagle).
+    /// All data that the windows allow. Nagle may hold back a small segment.
     Pending,
-    /// What the windows allow.
+    /// All data that the windows allow.
     Forced,
-    /// One unit within the windows.
+    /// One skb within the windows.
     One,
-    /// One segment, whatever the congestion window says.
+    /// One segment regardless of the congestion window.
     Probe,
 }
 
-/// Whether a unit waits to become fuller.
+/// Reason to defer an skb until it is larger.
 enum Defer {
     No,
-    /// Until the congestion window opens.
+    /// Waits for the congestion window.
     CongestionWindow,
-    /// Until the receiver's window opens, or the application writes more.
+    /// Waits for the receive window, or for more data from the application.
     Other,
 }
 
@@ -55,14 +55,15 @@ impl Sender {
         self.push(Push::Pending);
     }
 
-    /// The same, as `push` says.
+    /// Sends pending data in the given mode.
     pub(super) fn push(&mut self, push: Push) {
         if self.has_unsent() && self.write_xmit(push) {
             self.check_probe_timer();
         }
     }
 
-    /// `tcp_write_xmit`. True if nothing is out and nothing could be sent.
+    /// Sends data from the write queue (`tcp_write_xmit`). Returns true if nothing is in flight and
+    /// nothing could be sent.
     pub(crate) fn write_xmit(&mut self, push: Push) -> bool {
         let probe = push == Push::Probe;
         let one = probe || push == Push::One;
@@ -76,12 +77,12 @@ impl Sender {
             let in_flight = self.in_flight();
             let mss = u64::from(self.mss);
             let head = self.write_queue.head_bytes();
-            // The last segment, with the FIN, does not wait for the window (tcp_cwnd_test).
+            // A last segment with FIN ignores the congestion window (tcp_cwnd_test).
             let closes = self.fin && self.write_queue.head_is_tail() && head <= mss;
             if in_flight >= self.window.cwnd && !probe && !closes {
                 break;
             }
-            // At least two bursts to a window (tcp_cwnd_test).
+            // At least two bursts per window (tcp_cwnd_test).
             let room = self.window.cwnd.saturating_sub(in_flight).max(1);
             let quota = room.min((self.window.cwnd >> 1).max(1)).min(burst_segments);
             let first = head.min(mss) + u64::from(self.fin && head == 0);
@@ -145,16 +146,17 @@ impl Sender {
         self.scoreboard.packets_out == 0 && self.has_unsent()
     }
 
-    /// Servers and browsers set TCP_NODELAY.
+    /// Returns true if Nagle's algorithm holds a small segment. Web servers and browsers set
+    /// TCP_NODELAY.
     fn nagle_holds(&self) -> bool {
         self.buffer.writer.source() != Source::Session
             && self.scoreboard.packets_out > 0
             && self.small_seq > self.snd_una
     }
 
-    /// Segments that leave as one unit: about a millisecond at the pacing rate, more for close
-    /// peers (`tcp_tso_autosize`). TCP builds such units on every device since Linux 4.17; where
-    /// the device cannot, they are cut below the qdisc.
+    /// Maximum segments per skb: about 1 ms at the pacing rate, more for small RTTs
+    /// (`tcp_tso_autosize`). TCP builds such skbs for every device since Linux 4.17. If the device
+    /// has no TSO, they are segmented below the qdisc.
     fn burst_segments(&mut self) -> u32 {
         if !self.options.gso {
             return 1;
@@ -170,8 +172,8 @@ impl Sender {
         ((bytes / u64::from(self.mss)) as u32).max(least)
     }
 
-    /// Wait for the next ACK to make a fuller unit of a buffer of `head` bytes?
-    /// (`tcp_tso_should_defer`)
+    /// Decides whether to wait for the next ACK and send a larger skb; the first skb has `head`
+    /// bytes (`tcp_tso_should_defer`).
     fn defers(&self, burst_segments: u32, head: u64) -> Defer {
         if self.congestion.state >= CaState::Recovery {
             return Defer::No;
@@ -187,7 +189,7 @@ impl Sender {
         if limit >= u64::from(burst_segments) * mss {
             return Defer::No;
         }
-        // In the middle of the queue: it gets no more data.
+        // An skb that is not the last one gets no more data.
         if !self.write_queue.head_is_tail() && limit >= head {
             return Defer::No;
         }
@@ -211,8 +213,8 @@ impl Sender {
         Defer::Other
     }
 
-    /// Sends so many new bytes as one unit (`tcp_transmit_skb`, `tcp_event_new_data_sent`).
-    /// Returns the number of segments.
+    /// Sends `length` new bytes as one skb (`tcp_transmit_skb`, `tcp_event_new_data_sent`). Returns
+    /// the number of segments.
     fn send_burst(&mut self, length: u64, fin: bool) -> u32 {
         let mss = u64::from(self.mss);
         let segments = length.div_ceil(mss).max(1) as u32;
@@ -229,7 +231,7 @@ impl Sender {
             segment.joined = index > 1;
             segment.sent_ns = self.pacer.departs_ns();
             if index == segments {
-                // A buffer is freed as a whole (`tcp_trim_head` leaves it).
+                // An skb is freed as a whole (`tcp_trim_head` keeps its overhead).
                 segment.overhead_bytes = SEGMENT_OVERHEAD_BYTES as u16;
                 self.buffer.sent_overhead_bytes += SEGMENT_OVERHEAD_BYTES;
             }
@@ -237,8 +239,8 @@ impl Sender {
             let end = segment.end();
             let id = self.queue.push(segment);
             self.queue.list_newest(id);
-            // A unit of several is pushed, to end coalescing at the receiver; its segments sent
-            // again one by one are not (`__tcp_transmit_skb`).
+            // The last segment of a multi-segment skb has PSH to end coalescing at the receiver.
+            // Single retransmitted segments do not (`__tcp_transmit_skb`).
             segment.push |= segments > 1 && index == segments;
             self.emit(&segment, Cause::New);
             self.snd_nxt = end;
@@ -254,7 +256,7 @@ impl Sender {
         segments
     }
 
-    /// Time of departure of a unit, and of the next one if paced (`__tcp_transmit_skb`,
+    /// Sets the departure time of an skb, and of the next skb if paced (`__tcp_transmit_skb`,
     /// `tcp_update_skb_after_send`).
     fn stamp(&mut self, bytes: u64, segments: u32, same_unit: bool) {
         if self.in_flight() == 0 {
@@ -302,8 +304,9 @@ impl Sender {
         }
     }
 
-    /// So many segments before this one were sent again as a unit: if several, the last is pushed
-    /// (`__tcp_transmit_skb`). What was in their buffer behind them gets its own (`tcp_fragment`).
+    /// Ends an skb of `segments` retransmitted segments before `next`. The last of several has PSH
+    /// (`__tcp_transmit_skb`). The rest of the original skb becomes a separate skb
+    /// (`tcp_fragment`).
     fn end_unit(&mut self, next: SegmentId, segments: u32) {
         if segments > 0 && next < self.queue.end_id() {
             self.queue.get_mut(next).joined = false;
@@ -314,10 +317,10 @@ impl Sender {
         }
     }
 
-    /// fq lets go what is due; room in it wakes TCP (`tcp_wfree`).
+    /// Releases segments from fq that are due. Free space in fq wakes TCP (`tcp_wfree`).
     pub(crate) fn release_fq(&mut self) {
         while let Some(segment) = self.pacer.release(self.now) {
-            // From fq into the queue of the link.
+            // The segment moves from fq into the queue of the link.
             if self.host_queue.is_below_tcp() && segment.payload_bytes > 0 {
                 self.count_host_queue();
             }
@@ -325,13 +328,13 @@ impl Sender {
         }
     }
 
-    /// Paced by TCP itself and too early: sets the timer (`tcp_pacing_check`).
+    /// Returns true if TCP's own pacing blocks sending, and sets the timer (`tcp_pacing_check`).
     fn pacing_blocked(&mut self) -> bool {
         self.window.pacing && self.pacer.blocks(self.now)
     }
 
-    /// TCP small queues: about a millisecond of data, at least two segments, in the host's own
-    /// queue; twice that for retransmissions (`tcp_small_queue_check`).
+    /// Applies TCP small queues: at most about 1 ms of data, and at least two segments, in the
+    /// host's own queue; twice as much for retransmissions (`tcp_small_queue_check`).
     fn small_queue_blocked(&mut self, factor: u32) -> bool {
         let mut limit = (2 * self.segment_memory()).max(self.window.pacing_rate >> PACING_SHIFT);
         if !self.window.pacing {
@@ -344,12 +347,12 @@ impl Sender {
         true
     }
 
-    /// A segment went into the host's queue; when it leaves is not known yet.
+    /// Counts a segment in the host's queue with an unknown departure time.
     fn count_host_queue(&mut self) {
         self.host_queue.count(self.segment_memory());
     }
 
-    /// The host's queue will let the segment go at `leaves`; `None`: it is gone.
+    /// Sets the departure time of a segment in the host's queue; `None` if it was dropped.
     pub(crate) fn host_queued(&mut self, leaves: Option<Time>) {
         self.host_queue.queued(self.segment_memory(), leaves);
     }
@@ -358,7 +361,7 @@ impl Sender {
         u64::from(self.mss) + SEGMENT_OVERHEAD_BYTES
     }
 
-    /// Room in the host's queue, or time for the next paced segment (`tcp_tsq_write`).
+    /// Continues after space in the host's queue or at the next pacing time (`tcp_tsq_write`).
     pub(crate) fn tsq_write(&mut self) {
         if self.scoreboard.lost_out > self.scoreboard.retrans_out
             && self.window.cwnd > self.in_flight()
@@ -371,7 +374,7 @@ impl Sender {
         self.check_space();
     }
 
-    /// Was the window the limit, in this round? (`tcp_cwnd_validate`)
+    /// Records whether the congestion window limited this round (`tcp_cwnd_validate`).
     fn cwnd_validate(&mut self, limited: bool) {
         if self.snd_una >= self.usage.cwnd_usage_seq
             || limited
@@ -402,7 +405,8 @@ impl Sender {
             || (self.window.in_slow_start() && self.window.cwnd < 2 * self.usage.max_packets_out)
     }
 
-    /// RFC 2861 §3.2: an application-limited window decays (`tcp_cwnd_application_limited`).
+    /// Decays the window of an application-limited sender (RFC 2861 §3.2,
+    /// `tcp_cwnd_application_limited`).
     fn cwnd_application_limited(&mut self) {
         if self.congestion.state == CaState::Open && !self.buffer.no_space {
             let used = self.usage.cwnd_used.max(self.options.initcwnd);
@@ -415,8 +419,8 @@ impl Sender {
         self.usage.cwnd_stamp = self.jiffies();
     }
 
-    /// RFC 2861 §3.1, RFC 5681 §4.1: after an idle RTO the window restarts
-    /// (`tcp_slow_start_after_idle_check`, `tcp_cwnd_restart`).
+    /// Restarts the window after an idle RTO (RFC 2861 §3.1, RFC 5681 §4.1;
+    /// `tcp_slow_start_after_idle_check`, `tcp_cwnd_restart`).
     pub(crate) fn slow_start_after_idle_check(&mut self) {
         if !self.options.tcp_slow_start_after_idle
             || self.scoreboard.packets_out > 0
@@ -443,7 +447,8 @@ impl Sender {
         self.usage.cwnd_used = 0;
     }
 
-    /// Sends a segment once more (`__tcp_retransmit_skb`); false if the window forbids it.
+    /// Retransmits a segment. Returns false if the receive window forbids it
+    /// (`__tcp_retransmit_skb`).
     pub(crate) fn retransmit_raw(
         &mut self,
         id: SegmentId,
@@ -477,12 +482,12 @@ impl Sender {
         true
     }
 
-    /// A segment that is sent again takes the one behind it along: both are buffers of their own,
-    /// and fit into one segment (`tcp_retrans_try_collapse`). So a FIN that was sent alone goes with
-    /// the data before it.
+    /// Returns true if a retransmitted segment absorbs the next one: both are separate skbs and fit
+    /// into one segment (`tcp_retrans_try_collapse`). A FIN without data thus joins the data before
+    /// it.
     fn collapses(&self, id: SegmentId) -> bool {
         let [next_id, after_id] = [id + 1, id + 2];
-        // What is mapped apart stays apart (`mptcp_skb_can_collapse`).
+        // Different mappings stay separate (`mptcp_skb_can_collapse`).
         if next_id >= self.queue.end_id() || self.subflow.is_some() {
             return false;
         }
@@ -513,7 +518,7 @@ impl Sender {
             self.scoreboard.retransmit_hint.map(|hint| hint - u64::from(hint > id));
     }
 
-    /// A segment is cut from those behind it in its buffer (`tcp_fragment`).
+    /// Splits an skb after a segment (`tcp_fragment`).
     pub(crate) fn split_after(&mut self, id: SegmentId) {
         if id + 1 < self.queue.end_id() {
             self.queue.get_mut(id + 1).joined = false;
@@ -541,8 +546,7 @@ impl Sender {
         sent
     }
 
-    /// Retransmits what is marked lost as far as the window allows
-    /// (`tcp_xmit_retransmit_queue`).
+    /// Retransmits lost segments as far as the window allows (`tcp_xmit_retransmit_queue`).
     pub(crate) fn xmit_retransmit_queue(&mut self) {
         if self.scoreboard.packets_out == 0 {
             return;
@@ -559,7 +563,7 @@ impl Sender {
         let most = self.burst_segments();
         let mut unit = 0;
         while id < self.queue.end_id() {
-            // Segments of one buffer are sent again as one unit.
+            // Consecutive segments of one skb are retransmitted as one skb.
             let same_unit = (1..most).contains(&unit) && self.queue.get(id).joined;
             if !same_unit {
                 self.end_unit(id, std::mem::take(&mut unit));

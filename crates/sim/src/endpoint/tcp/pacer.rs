@@ -1,19 +1,19 @@
-//! When segments leave: earliest departure times, TCP's own pacing timer (`tcp_pacing_check`), and the fq
-//! discipline of the host, in which segments wait for their time.
+//! Pacing: earliest departure times, TCP's own pacing timer (`tcp_pacing_check`), and the host's fq
+//! discipline, which holds segments until their departure time.
 
 use dumbbell_model::Time;
 use dumbbell_packet::Segment;
 use std::collections::VecDeque;
 
-/// Pacing of one sender.
+/// Pacing state of a sender.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pacer {
-    /// Earliest departure of the next segment (`tcp_wstamp_ns`).
+    /// Earliest departure time of the next skb, ns (`tcp_wstamp_ns`).
     wstamp_ns: u64,
-    /// Departure of the last GSO segment.
+    /// Departure time of the last skb, ns.
     departs_ns: u64,
     timer: Option<Time>,
-    /// The host has an fq discipline: segments wait for their departure there, not in TCP.
+    /// True if the host's fq discipline holds segments until their departure time, instead of TCP.
     fq: bool,
     fq_queue: VecDeque<(Time, Segment)>,
 }
@@ -23,18 +23,18 @@ impl Pacer {
         Self { fq, ..Self::default() }
     }
 
-    /// Earliest departure of the next segment.
+    /// Earliest departure time of the next skb, ns.
     pub(super) fn earliest_ns(&self) -> u64 {
         self.wstamp_ns
     }
 
-    /// Departure of the last GSO segment.
+    /// Departure time of the last skb, ns.
     pub(super) fn departs_ns(&self) -> u64 {
         self.departs_ns
     }
 
-    /// So many bytes are sent (`tcp_update_skb_after_send`), by a new GSO segment or the same. `rate`:
-    /// bytes per second, if they are paced.
+    /// Advances the departure times after sending `bytes`, in a new skb or in the same one
+    /// (`tcp_update_skb_after_send`). `rate` is the pacing rate in bytes per second, if any.
     pub(super) fn sent(&mut self, now: Time, same_unit: bool, bytes: u64, rate: Option<u64>) {
         let prior_ns = self.wstamp_ns;
         self.wstamp_ns = self.wstamp_ns.max(now.as_ns());
@@ -43,14 +43,14 @@ impl Pacer {
         }
         if let Some(rate) = rate {
             let mut length_ns = bytes * 1_000_000_000 / rate;
-            // A late timer is made up for, by half a GSO segment's time at most.
+            // A late timer is compensated by at most half of the skb's duration.
             let credit = self.wstamp_ns - prior_ns;
             length_ns -= (length_ns / 2).min(credit);
             self.wstamp_ns += length_ns;
         }
     }
 
-    /// Paced by TCP itself and too early: sets the timer (`tcp_pacing_check`).
+    /// Returns true if TCP's own pacing blocks sending, and sets the timer (`tcp_pacing_check`).
     pub(super) fn blocks(&mut self, now: Time) -> bool {
         if self.fq || self.wstamp_ns <= now.as_ns() {
             return false;
@@ -72,13 +72,13 @@ impl Pacer {
         self.timer
     }
 
-    /// When fq lets a segment go that is sent now; `None`: at once.
+    /// Departure time from fq of a segment sent now; `None` if it leaves at once.
     pub(super) fn waits_until(&self, now: Time) -> Option<Time> {
         let leaves = Time::from_ns(self.departs_ns);
         (self.fq && (leaves > now || !self.fq_queue.is_empty())).then_some(leaves)
     }
 
-    /// A segment waits in fq.
+    /// Puts a segment into fq.
     pub(super) fn wait(&mut self, leaves: Time, segment: Segment) {
         self.fq_queue.push_back((leaves, segment));
     }
@@ -88,13 +88,13 @@ impl Pacer {
         self.fq_queue.back_mut().map(|(_, segment)| segment)
     }
 
-    /// The next segment that fq lets go by now.
+    /// Next segment that fq releases by `now`.
     pub(super) fn release(&mut self, now: Time) -> Option<Segment> {
         self.fq_queue.front().filter(|(leaves, _)| *leaves <= now)?;
         self.fq_queue.pop_front().map(|(_, segment)| segment)
     }
 
-    /// When fq lets the next segment go.
+    /// Time at which fq releases the next segment.
     pub(super) fn releases_at(&self) -> Option<Time> {
         self.fq_queue.front().map(|(leaves, _)| *leaves)
     }
@@ -114,11 +114,11 @@ mod tests {
     fn segments_depart_at_the_rate_and_a_late_timer_has_credit_for_half() {
         let mut pacer = Pacer::new(false);
         pacer.sent(ms(10), false, 1000, RATE);
-        // An idle time before is credit too: half of the millisecond.
+        // Idle time is credit, too: half of the millisecond.
         assert_eq!((pacer.departs_ns(), pacer.earliest_ns()), (10_000_000, 10_500_000));
         assert!(pacer.blocks(ms(10)) && !pacer.blocks(ms(11)));
         assert!(!pacer.take_due(ms(10)) && pacer.take_due(ms(11)) && !pacer.take_due(ms(11)));
-        // 100 µs late: as much less until the next.
+        // 100 µs late: the next one is earlier by as much.
         pacer.sent(Time::from_ns(10_600_000), false, 1000, RATE);
         assert_eq!(pacer.earliest_ns(), 11_500_000);
     }

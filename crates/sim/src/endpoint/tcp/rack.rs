@@ -1,25 +1,25 @@
-//! RACK loss detection (RFC 8985 §6 in Linux's form, tcp_recovery.c), and NewReno's for
-//! connections without SACK (RFC 6582).
+//! RACK loss detection (RFC 8985 §6 in Linux's form, tcp_recovery.c), and NewReno loss detection
+//! for connections without SACK (RFC 6582).
 
 use super::rate::sent_after;
 use super::sender::Sender;
 use super::xmit_timer::Pending;
 use dumbbell_cc::CaState;
 
-/// Recoveries for which a widened reordering window is kept (RFC 8985 §6.2 step 4).
+/// Number of recoveries for which a widened reordering window is kept (RFC 8985 §6.2 step 4).
 const REO_WND_PERSIST: u8 = 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
     /// Send time of the most recently sent segment that was delivered (`rack.mstamp`).
     pub(crate) sent_us: u64,
-    /// Its end.
+    /// End sequence number of this segment.
     pub(crate) end_seq: u64,
-    /// Its RTT.
+    /// RTT of this segment, microseconds.
     pub(crate) rtt_us: u64,
-    /// The above changed since losses were last looked for.
+    /// True if these values changed since the last loss detection.
     pub(crate) advanced: bool,
-    /// A DSACK came since the window was last adapted.
+    /// True after a DSACK, until the reordering window is adapted.
     pub(crate) dsack_seen: bool,
     /// Reordering window in quarters of the minimum RTT.
     pub(crate) reo_wnd_steps: u32,
@@ -55,11 +55,11 @@ impl Sender {
         self.options.tcp_recovery & 1 != 0
     }
 
-    /// RFC 8985 §6.2 step 2: a delivered segment moves RACK's clock on (`tcp_rack_advance`).
+    /// Advances RACK's clock for a delivered segment (RFC 8985 §6.2 step 2, `tcp_rack_advance`).
     pub(crate) fn rack_advance(&mut self, retransmitted: bool, end_seq: u64, sent_us: u64) {
         let rtt_us = self.now_us().saturating_sub(sent_us);
         if rtt_us < u64::from(self.rtt.min_us()) && retransmitted {
-            // Ambiguous: probably the original was delivered, not the retransmission.
+            // Ambiguous: the original was probably delivered, not the retransmission.
             return;
         }
         self.rack.advanced = true;
@@ -70,7 +70,7 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 §6.2 step 3 (`tcp_rack_reo_wnd`).
+    /// Reordering window, microseconds (RFC 8985 §6.2 step 3, `tcp_rack_reo_wnd`).
     fn rack_reo_wnd_us(&self) -> u64 {
         if self.scoreboard.reord_seen == 0 {
             if self.congestion.state >= CaState::Recovery {
@@ -86,13 +86,13 @@ impl Sender {
         quarters.min(u64::from(self.rtt.srtt_us8 >> 3))
     }
 
-    /// Microseconds until a segment sent at `sent_us` counts as lost; not positive: it does.
+    /// Microseconds until a segment sent at `sent_us` counts as lost. It is lost if not positive.
     pub(crate) fn rack_remaining_us(&self, sent_us: u64, reo_wnd_us: u64) -> i64 {
         (self.rack.rtt_us + reo_wnd_us) as i64 - self.now_us().saturating_sub(sent_us) as i64
     }
 
-    /// RFC 8985 §6.2 step 5. Returns how long to wait for the youngest suspect, microseconds
-    /// (`tcp_rack_detect_loss`).
+    /// Marks lost segments (RFC 8985 §6.2 step 5). Returns the time until the last remaining
+    /// candidate counts as lost, microseconds (`tcp_rack_detect_loss`).
     fn rack_detect_loss(&mut self) -> u64 {
         let reo_wnd_us = self.rack_reo_wnd_us();
         let mut wait_us = 0;
@@ -117,7 +117,8 @@ impl Sender {
         wait_us
     }
 
-    /// Looks for losses after an ACK; true if the reordering timer was set (`tcp_rack_mark_lost`).
+    /// Detects losses after an ACK. Returns true if the reordering timer was set
+    /// (`tcp_rack_mark_lost`).
     pub(crate) fn rack_mark_lost(&mut self) -> bool {
         if !self.rack.advanced {
             return false;
@@ -133,7 +134,7 @@ impl Sender {
         true
     }
 
-    /// The reordering window of a suspect is over (`tcp_rack_reo_timeout`).
+    /// Processes the expiry of the reordering timer (`tcp_rack_reo_timeout`).
     pub(crate) fn rack_reo_timeout(&mut self) {
         let before = self.in_flight();
         let lost = self.lost;
@@ -152,8 +153,8 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 §6.2 step 4: DSACKs widen the window, sixteen recoveries without narrow it again
-    /// (`tcp_rack_update_reo_wnd`).
+    /// Widens the reordering window on DSACKs and narrows it after sixteen recoveries without one
+    /// (RFC 8985 §6.2 step 4, `tcp_rack_update_reo_wnd`).
     pub(crate) fn rack_update_reo_wnd(&mut self, prior_delivered: u64) {
         if self.options.tcp_recovery & 2 != 0 || prior_delivered == 0 {
             return;
@@ -171,8 +172,8 @@ impl Sender {
         }
     }
 
-    /// RFC 6582 §3.2: without SACK the head is lost after enough duplicate ACKs, and again at each
-    /// partial ACK (`tcp_newreno_mark_lost`).
+    /// Marks the head lost without SACK after enough duplicate ACKs, and at each partial ACK (RFC
+    /// 6582 §3.2, `tcp_newreno_mark_lost`).
     pub(crate) fn newreno_mark_lost(&mut self, advanced: bool) {
         let enough = self.congestion.state < CaState::Recovery
             && self.scoreboard.sacked_out >= self.scoreboard.reordering;

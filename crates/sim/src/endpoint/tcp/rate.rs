@@ -4,7 +4,7 @@ use super::rtx_queue::{SegmentId, Sent};
 use super::sender::Sender;
 use dumbbell_cc::RateSample;
 
-/// What the connection remembers between ACKs.
+/// State of the rate estimator between ACKs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RateState {
     /// Send time of the most recently delivered packet (`first_tx_mstamp`).
@@ -13,21 +13,22 @@ pub(crate) struct RateState {
     pub(crate) delivered_us: u64,
     /// `delivered` at which the application-limited phase ends; 0: not limited.
     pub(crate) app_limited: u64,
-    /// The last sample, or the highest of those limited by the application: segments, time, limited.
+    /// Last sample, or the highest application-limited one: segments, interval,
+    /// application-limited.
     pub(crate) last_delivered: u64,
     pub(crate) last_interval_us: u64,
     pub(crate) last_limited: bool,
 }
 
 impl RateState {
-    /// `tcp_compute_delivery_rate`, in bit/s; none before the first.
+    /// Delivery rate, bit/s; `None` before the first sample (`tcp_compute_delivery_rate`).
     pub(crate) fn delivery_bps(&self, mss_bytes: u32) -> Option<u64> {
         let bits = self.last_delivered * u64::from(mss_bytes) * 8 * 1_000_000;
         bits.checked_div(self.last_interval_us)
     }
 }
 
-/// The sample under construction while one ACK is processed.
+/// Rate sample under construction during an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Building {
     pub(crate) sample: RateSample,
@@ -35,13 +36,13 @@ pub(crate) struct Building {
     last_end_seq: u64,
 }
 
-/// Was (t1, seq1) sent after (t2, seq2)? (`tcp_skb_sent_after`)
+/// Returns true if (t1, seq1) was sent after (t2, seq2) (`tcp_skb_sent_after`).
 pub(crate) fn sent_after(t1: u64, t2: u64, seq1: u64, seq2: u64) -> bool {
     t1 > t2 || (t1 == t2 && seq1 > seq2)
 }
 
 impl Sender {
-    /// Notes the delivery state in a segment being sent (`tcp_rate_skb_sent`).
+    /// Stores the delivery state in a sent segment (`tcp_rate_skb_sent`).
     pub(crate) fn rate_segment_sent(&mut self, segment: &mut Sent) {
         if self.scoreboard.packets_out == 0 {
             self.rate.first_tx_us = segment.sent_us();
@@ -53,7 +54,7 @@ impl Sender {
         segment.app_limited = self.rate.app_limited != 0;
     }
 
-    /// A segment was (S)ACKed (`tcp_rate_skb_delivered`).
+    /// Updates the sample for a newly ACKed or SACKed segment (`tcp_rate_skb_delivered`).
     pub(crate) fn rate_segment_delivered(&mut self, id: SegmentId, building: &mut Building) {
         let segment = self.queue.get_mut(id);
         let Some(delivered_us) = segment.delivered_us else { return };
@@ -97,7 +98,7 @@ impl Sender {
             return;
         };
         sample.delivered = (self.delivered - sample.prior_delivered) as i64;
-        // Send phase and ACK phase: the longer one, so that neither compressed ACKs nor bursts
+        // The longer of send phase and ACK phase, so that neither ACK compression nor bursts
         // overestimate the rate.
         let ack_us = self.now.as_us().saturating_sub(prior_us) as i64;
         sample.interval_us = sample.interval_us.max(ack_us);
@@ -116,7 +117,7 @@ impl Sender {
         }
     }
 
-    /// Marks the flow application-limited if there is too little to send
+    /// Marks the connection application-limited if there is too little data
     /// (`tcp_rate_check_app_limited`).
     pub(crate) fn check_app_limited(&mut self) {
         if self.write_seq - self.snd_nxt.min(self.write_seq) < u64::from(self.mss)

@@ -1,10 +1,10 @@
-//! Rate halving (Mathis, Semke & Mahdavi 1999) as Linux reduced its window before 3.2: one packet less
-//! with every second ACK, in place of proportional rate reduction (RFC 6937).
+//! Rate halving (Mathis, Semke & Mahdavi 1999), Linux's window reduction before 3.2: one packet
+//! less per two ACKs, instead of proportional rate reduction (RFC 6937).
 
 use super::sacktag::AckFlags;
 use super::sender::Sender;
 
-/// Packets that may leave at once after an episode (`tcp_max_burst`).
+/// Maximum burst after a reduction, packets (`tcp_max_burst`).
 const MAX_BURST: u32 = 3;
 
 impl Sender {
@@ -23,7 +23,7 @@ impl Sender {
         self.usage.cwnd_stamp = self.jiffies();
     }
 
-    /// No burst after an episode (`tcp_moderate_cwnd`).
+    /// Prevents a burst after a reduction (`tcp_moderate_cwnd`).
     pub(super) fn moderate_cwnd(&mut self) {
         if self.options.rate_halving {
             self.window.cwnd = self.window.cwnd.min(self.in_flight() + MAX_BURST).max(1);

@@ -1,22 +1,22 @@
-//! Bytes that arrived out of order (Linux's `out_of_order_queue`), as disjoint ranges.
+//! Out-of-order data (Linux's `out_of_order_queue`), as disjoint ranges.
 
 use super::receive_buffer::Buffer;
 use dumbbell_model::ReceiveBuffer;
 use dumbbell_packet::SackBlock;
 
-/// A buffer, and where its bytes lie.
+/// An skb and its byte range.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     block: SackBlock,
     buffer: Buffer,
 }
 
-/// Disjoint, non-adjacent ranges in ascending order.
+/// Out-of-order data: disjoint, non-adjacent ranges in ascending order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
     ranges: Vec<SackBlock>,
     bytes: u64,
-    /// The same bytes in the buffers that hold them, in ascending order.
+    /// The skbs that hold these bytes, in ascending order.
     buffers: Vec<Held>,
     memory_bytes: u64,
 }
@@ -26,23 +26,23 @@ impl Reassembly {
         self.ranges.is_empty()
     }
 
-    /// Bytes held.
+    /// Number of bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Ranges held.
+    /// Number of ranges.
     pub(crate) fn ranges(&self) -> usize {
         self.ranges.len()
     }
 
-    /// Memory of the buffers that hold them.
+    /// Memory of the skbs.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.memory_bytes
     }
 
-    /// A segment goes into the buffer that ends where it starts, if that has room, else into one
-    /// of its own (`tcp_ooo_try_coalesce`). True: of its own.
+    /// Returns true if a segment needs a new skb, false if it coalesces with the skb that ends at
+    /// its start (`tcp_ooo_try_coalesce`).
     pub(crate) fn needs_buffer(&self, kind: ReceiveBuffer, new: SackBlock) -> bool {
         let at = self.buffers.partition_point(|held| held.block.end < new.start);
         let piece = Buffer::arriving(kind, new.start, new.end - new.start);
@@ -51,7 +51,7 @@ impl Reassembly {
         })
     }
 
-    /// Puts a segment into buffers; what is there already stays where it is.
+    /// Stores the new bytes of a segment in skbs.
     fn fill_buffers(&mut self, kind: ReceiveBuffer, new: SackBlock) {
         let mut start = new.start;
         let mut at = self.buffers.partition_point(|held| held.block.end <= start);
@@ -77,7 +77,8 @@ impl Reassembly {
         }
     }
 
-    /// Takes out the first buffer if it starts at or below `next`; of it counts what lies above.
+    /// Removes the first skb if it starts at or below `next`. Its byte count excludes bytes below
+    /// `next`.
     pub(crate) fn take_buffer(&mut self, next: u64) -> Option<Buffer> {
         self.buffers.first().filter(|first| first.block.start <= next)?;
         let Held { block, mut buffer } = self.buffers.remove(0);
@@ -86,10 +87,10 @@ impl Reassembly {
         Some(buffer)
     }
 
-    /// Inserts a segment; returns what of it was there already, if anything (RFC 2883).
+    /// Inserts a segment. Returns the part that was already present, if any (RFC 2883).
     pub(crate) fn insert(&mut self, kind: ReceiveBuffer, new: SackBlock) -> Option<SackBlock> {
         self.fill_buffers(kind, new);
-        // The first range that ends at or after the segment's start, and all it touches.
+        // The first range that ends at or after the segment's start, and all ranges it touches.
         let first = self.ranges.partition_point(|range| range.end < new.start);
         let mut end = first;
         let mut merged = new;
@@ -113,8 +114,8 @@ impl Reassembly {
         overlap
     }
 
-    /// `next` is the next byte in order: takes out what follows it without a gap and returns the
-    /// new next byte, and what was held below `next` (a duplicate) if anything.
+    /// Removes the data that continues in order from `next`. Returns the new next byte, and the
+    /// data below `next` (a duplicate), if any.
     pub(crate) fn advance(&mut self, mut next: u64) -> (u64, Option<SackBlock>) {
         let mut duplicate = None;
         let mut taken = 0;
@@ -134,7 +135,7 @@ impl Reassembly {
     }
 }
 
-/// Whether a segment found room in the buffer before it; `memory_bytes` of all is kept right.
+/// Coalesces a segment with the skb before it. Returns true on success, and updates `memory_bytes`.
 fn merged(before: &mut Held, new: &Buffer, memory_bytes: &mut u64) -> bool {
     let had = before.buffer.memory_bytes;
     let fits = before.buffer.merge(new);

@@ -1,32 +1,31 @@
-//! The memory in which received segments wait (`struct sk_buff`): how much each takes (`truesize`)
-//! and which merge (`skb_try_coalesce`). As seen on Linux 6.1 over virtual Ethernet: each segment
-//! that is queued there was printed with its memory.
+//! Receive-side skbs: memory per segment (`truesize`) and coalescing (`skb_try_coalesce`). The
+//! model follows Linux 6.1 over veth, where the memory of each queued segment was printed.
 
 use dumbbell_model::ReceiveBuffer;
 use std::collections::VecDeque;
 
-/// `struct sk_buff`, and the head of 1 KiB that holds the headers.
+/// Size of `struct sk_buff`, and of the 1 KiB head for the headers.
 const SK_BUFF_BYTES: u64 = 256;
 const SMALL_HEAD_BYTES: u64 = 1024;
 const HEAD_BYTES: u64 = SK_BUFF_BYTES + SMALL_HEAD_BYTES;
-/// Of a head, headers and the space before them, and `struct skb_shared_info`, take so much.
+/// Bytes of a head used by headers, headroom and `struct skb_shared_info`.
 const HEAD_USED_BYTES: u64 = 640;
-/// Fragments of one buffer (MAX_SKB_FRAGS).
+/// Maximum number of fragments per skb (MAX_SKB_FRAGS).
 const FRAGMENTS_MAX: u64 = 17;
-/// The sender writes into pages of so many bytes (SKB_FRAG_PAGE_ORDER); a segment that crosses
-/// their border is two fragments.
+/// Size of the sender's pages (SKB_FRAG_PAGE_ORDER). A segment across a page boundary has two
+/// fragments.
 const PAGE_BYTES: u64 = 32_768;
 
-/// What else one buffer holds.
+/// Space left in an skb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
-    /// So many fragments are in it.
+    /// Number of fragments in use.
     Fragments(u64),
-    /// So many bytes fit behind its data.
+    /// Free bytes after the data (tailroom).
     Tail(u64),
 }
 
-/// One buffer: payload that waits to be read or put in order.
+/// An skb with payload that waits to be read or to become in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Buffer {
     pub(crate) bytes: u64,
@@ -36,7 +35,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// As a segment arrives whose payload begins at `seq`.
+    /// The skb of an arriving segment with payload from `seq`.
     pub(crate) fn arriving(kind: ReceiveBuffer, seq: u64, bytes: u64) -> Self {
         let memory_bytes = arriving_memory(kind, bytes);
         let room = match kind {
@@ -50,7 +49,7 @@ impl Buffer {
         Self { bytes, memory_bytes, room }
     }
 
-    /// Takes in what follows it, if there is room (`skb_try_coalesce`).
+    /// Coalesces the following skb if there is space. Returns true on success (`skb_try_coalesce`).
     pub(crate) fn merge(&mut self, next: &Self) -> bool {
         match (&mut self.room, next.room) {
             (Room::Fragments(held), Room::Fragments(more)) if *held + more <= FRAGMENTS_MAX => {
@@ -64,8 +63,7 @@ impl Buffer {
         true
     }
 
-    /// Before it waits out of order, the memory of fragments that were copied is no longer counted
-    /// (`skb_condense`).
+    /// Releases copied fragments before the skb waits out of order (`skb_condense`).
     pub(crate) fn condense(&mut self, kind: ReceiveBuffer) {
         if kind == ReceiveBuffer::Copied {
             self.memory_bytes -= self.bytes;
@@ -73,8 +71,8 @@ impl Buffer {
     }
 }
 
-/// The head into which a segment's payload is copied (`__pskb_pull_tail`): 128 bytes more than
-/// needed, in lines of the cache, then the next power of two.
+/// Size of the head into which payload is copied (`__pskb_pull_tail`): 128 bytes more than needed,
+/// rounded up to cache lines, then to a power of two.
 fn head_bytes(payload: u64) -> u64 {
     if payload + HEAD_USED_BYTES <= SMALL_HEAD_BYTES {
         return SMALL_HEAD_BYTES;
@@ -83,7 +81,7 @@ fn head_bytes(payload: u64) -> u64 {
     (data_bytes + HEAD_USED_BYTES / 2).next_power_of_two()
 }
 
-/// Memory of a segment as it arrives.
+/// Memory of an arriving segment.
 pub(crate) fn arriving_memory(kind: ReceiveBuffer, bytes: u64) -> u64 {
     match kind {
         ReceiveBuffer::Pages => HEAD_BYTES + bytes,
@@ -92,8 +90,8 @@ pub(crate) fn arriving_memory(kind: ReceiveBuffer, bytes: u64) -> u64 {
     }
 }
 
-/// What the window may grow by a segment is judged by (`truesize_adjust`): of one in order whose
-/// payload lies in pages, the head is not counted.
+/// Memory that limits the window growth per segment (`truesize_adjust`). For an in-order segment
+/// with payload in pages, the head does not count.
 pub(crate) fn judged_memory(kind: ReceiveBuffer, bytes: u64, in_order: bool) -> u64 {
     match kind {
         ReceiveBuffer::Pages if in_order => bytes,
@@ -101,7 +99,7 @@ pub(crate) fn judged_memory(kind: ReceiveBuffer, bytes: u64, in_order: bool) -> 
     }
 }
 
-/// What waits to be read (`sk_receive_queue`).
+/// Data that waits to be read (`sk_receive_queue`).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReceiveQueue {
     buffers: VecDeque<Buffer>,
@@ -109,12 +107,12 @@ pub(crate) struct ReceiveQueue {
 }
 
 impl ReceiveQueue {
-    /// Memory of all its buffers.
+    /// Memory of all skbs.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.memory_bytes
     }
 
-    /// Puts a buffer at the end, merged with the last one if that has room (`tcp_queue_rcv`).
+    /// Appends an skb, or coalesces it with the last one (`tcp_queue_rcv`).
     pub(crate) fn push(&mut self, buffer: Buffer) {
         if buffer.bytes == 0 {
             return;
@@ -130,8 +128,8 @@ impl ReceiveQueue {
         self.buffers.push_back(buffer);
     }
 
-    /// Reads up to `most` bytes of the first buffer, which goes once it is empty. None: nothing
-    /// waits, or nothing is wanted.
+    /// Reads up to `most` bytes from the first skb and frees an empty skb. Returns `None` if there
+    /// is no data or `most` is 0.
     pub(crate) fn read(&mut self, most: u64) -> Option<u64> {
         let front = self.buffers.front_mut().filter(|_| most > 0)?;
         let piece = most.min(front.bytes);
@@ -160,7 +158,7 @@ mod tests {
 
     #[test]
     fn pages_merge_as_linux_does() {
-        // Linux 6.1, 200 segments: buffers began with these, counted from 1.
+        // Linux 6.1, 200 segments: new skbs started with these segments, counted from 1.
         let began = [1, 18, 34, 50, 67, 83, 99, 115, 132, 148, 164, 181];
         let mut buffers = 0;
         for segments in 1..=182 {
@@ -173,13 +171,13 @@ mod tests {
 
     #[test]
     fn two_copied_segments_share_a_buffer() {
-        // Linux 6.1: 5800 bytes for the first, none for the second.
+        // Linux 6.1: 5800 bytes for the first segment, none for the second.
         let memory = |segments| filled(ReceiveBuffer::Copied, segments).memory_bytes();
         assert_eq!([1, 2, 3, 4].map(memory), [5800, 5800, 11_600, 11_600]);
         let mut early = Buffer::arriving(ReceiveBuffer::Copied, 0, FULL);
         early.condense(ReceiveBuffer::Copied);
         assert_eq!(early.memory_bytes, 4352);
-        // Shorter ones, before and after: 1144 and 304 bytes.
+        // Shorter segments, on arrival and condensed: 1144 and 304 bytes.
         for (bytes, arrived, condensed) in [(1144, 3448, 2304), (304, 1584, 1280)] {
             let mut early = Buffer::arriving(ReceiveBuffer::Copied, 0, bytes);
             assert_eq!(early.memory_bytes, arrived);

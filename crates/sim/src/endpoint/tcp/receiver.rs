@@ -1,6 +1,5 @@
-//! The receiving half as Linux has it: acknowledging (delayed ACKs, quick ACKs, SACK compression),
-//! SACK and DSACK blocks (RFC 2018, RFC 2883), window and buffer autotuning (dynamic right-sizing),
-//! reading by the application.
+//! Receiver as in Linux: ACKs (delayed ACKs, quick ACKs, SACK compression), SACK and DSACK blocks
+//! (RFC 2018, RFC 2883), window and buffer autotuning (dynamic right-sizing), application reads.
 
 use super::ecn::ReceiverEcn;
 use super::reassembly::Reassembly;
@@ -15,25 +14,25 @@ use dumbbell_model::{Span, TcpOptions, Time};
 use dumbbell_packet::tcp::{Flags, SACK_BLOCKS_MAX};
 use dumbbell_packet::{SackBlock, Segment};
 
-/// TCP_MAX_QUICKACKS.
+/// Maximum number of quick ACKs (TCP_MAX_QUICKACKS).
 pub(super) const MAX_QUICKACKS: u32 = 16;
-/// TCP_ATO_MIN and TCP_DELACK_MIN: 40 ms.
+/// Minimum delayed-ACK time-out (TCP_ATO_MIN, TCP_DELACK_MIN), ms.
 pub(super) const ATO_MIN_MS: u64 = 40;
-/// A timestamp may be this much older than the last one (TCP_PAWS_WINDOW).
+/// Maximum age of a timestamp relative to the last one, ms (TCP_PAWS_WINDOW).
 const PAWS_WINDOW_MS: i32 = 1;
-/// Of a FIN whose application is gone (`tcp_orphan_retries`).
+/// Maximum number of FIN transmissions without an application (`tcp_orphan_retries`).
 const ORPHAN_RETRIES: u32 = 8;
-/// `net.ipv4.tcp_invalid_ratelimit`.
+/// Minimum interval between ACKs to invalid segments (`net.ipv4.tcp_invalid_ratelimit`).
 pub(super) const INVALID_RATE_LIMIT: Span = Span::from_ms(500);
 
-/// ACKs owed (`icsk_ack`).
+/// Delayed-ACK state (`icsk_ack`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckState {
-    /// An ACK is owed.
+    /// True if an ACK is scheduled.
     pub(super) scheduled: bool,
-    /// Send it now.
+    /// True if the ACK must be sent at once.
     pub(super) now: bool,
-    /// Segments with PSH, or short ones, since the last ACK: 2 stands for more.
+    /// Segments with PSH, or short ones, since the last ACK, up to 2.
     pub(super) pushed: u8,
     /// Quick ACKs left.
     pub(super) quick: u32,
@@ -43,26 +42,26 @@ pub(super) struct AckState {
     pub(super) timer: Option<u64>,
     pub(super) wheel: Timer,
     pub(super) last_data: u64,
-    /// The application answers what it gets: ACKs ride on its answers (`pingpong`).
+    /// True if the application responds to data, so that ACKs are piggybacked (`pingpong`).
     pub(super) interactive: bool,
     /// Estimate of the sender's segment size.
     pub(super) rcv_mss: u64,
 }
 
-/// The receiving half.
+/// Receiver of a connection.
 pub(crate) struct Receiver {
     pub(super) options: TcpOptions,
     pub(super) sink: Sink,
-    /// Where this side sends data too, how far it is: the sequence number of pure ACKs.
+    /// Next sequence number of this side's own data, for pure ACKs; `None` without own data.
     pub(super) snd_nxt: Option<u64>,
     pub(super) tick: Tick,
     pub(super) now: Time,
     /// Segments to put on the wire, in order.
     pub(crate) out: Vec<Segment>,
-    /// When the first SYN-ACK was sent (`snt_synack`), and whether another was (`num_retrans`).
+    /// Time of the first SYN-ACK (`snt_synack`).
     pub(super) syn_ack_at: Option<Time>,
     pub(super) syn_ack_again: bool,
-    /// Sends it again until the handshake is complete, and how often it fired (`rsk_timer`).
+    /// SYN-ACK retransmission timer (`rsk_timer`).
     pub(super) syn_ack_timer: Timer,
     pub(super) syn_ack_timeouts: u32,
     pub(super) established: bool,
@@ -80,9 +79,9 @@ pub(crate) struct Receiver {
     pub(super) reassembly: Reassembly,
     pub(super) fin_at: Option<u64>,
     pub(super) finished: bool,
-    /// When the application closes our side.
+    /// Time at which the application closes this side.
     close_at: Option<Time>,
-    /// Our FIN was sent so often, and is sent again when the timer fires.
+    /// Number of transmissions of this side's FIN.
     pub(super) fins: u32,
     fin_timer: Timer,
 
@@ -95,16 +94,16 @@ pub(crate) struct Receiver {
     pub(super) dup_acks: u32,
     pub(super) compressed_timer: Option<Time>,
 
-    /// When a segment without data was last answered for lying outside the window.
+    /// Time of the last rate-limited ACK to a segment outside the window.
     pub(super) limited_ack_at: Option<Time>,
     pub(super) ts_recent_ms: u32,
     pub(super) last_tsecr_ms: u32,
     /// Handshake RTT × 8, microseconds.
     pub(super) srtt_us8: u64,
-    /// Its RTO (`icsk_rto`) in ticks: it sends no data, and has the one of the handshake.
+    /// RTO of the handshake (`icsk_rto`), ticks. A receiver without own data keeps it.
     pub(super) rto: u64,
     pub(super) rcv_rtt_us8: u64,
-    /// When, and below which byte, the present window's measurement began (`rcv_rtt_est`).
+    /// Start of the current RTT measurement by window (`rcv_rtt_est`).
     rcv_rtt_since: Option<Time>,
     rcv_rtt_seq: u64,
     pub(super) space_time: Time,
@@ -112,14 +111,14 @@ pub(crate) struct Receiver {
     pub(super) space_bytes: u64,
     pub(super) read_at: Option<Time>,
 
-    /// Where this is a subflow of Multipath TCP.
+    /// Subflow state, for Multipath TCP.
     pub(crate) subflow: Option<Box<ReceivingSubflow>>,
     pub(super) ecn: ReceiverEcn,
-    /// Of the segment being processed.
+    /// ECN field of the segment being processed.
     pub(super) ecn_field: u8,
-    /// Payload bytes that arrived twice.
+    /// Segments with only duplicate data.
     pub(crate) duplicate_packets: u64,
-    /// Segments refused for their old timestamp.
+    /// Segments rejected by PAWS.
     pub(crate) paws_rejected_packets: u64,
     pub(crate) last_delivery: Option<Time>,
 }
@@ -184,8 +183,7 @@ impl Receiver {
         }
     }
 
-    /// A segment of the sender arrived.
-    /// `ecn_field`: of its IP header (RFC 3168 §5).
+    /// Processes a segment; `ecn_field` is from its IP header (RFC 3168 §5).
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, ecn_field: u8) {
         if self.on_segment_first(now, segment, ecn_field) {
             self.ack_check();
@@ -193,7 +191,8 @@ impl Receiver {
         }
     }
 
-    /// The same as far as data that arrived in order waits to be read, told by `true`.
+    /// Processes a segment up to the delivery of data. Returns true if data was processed, so that
+    /// the ACK check and the application follow.
     pub(crate) fn on_segment_first(&mut self, now: Time, segment: &Segment, ecn_field: u8) -> bool {
         self.now = now;
         self.ecn_field = ecn_field;
@@ -228,7 +227,7 @@ impl Receiver {
         true
     }
 
-    /// Whether it is of this connection and of now (`tcp_validate_incoming`).
+    /// Validates a segment. Returns true if it is acceptable (`tcp_validate_incoming`).
     pub(super) fn admits(&mut self, segment: &Segment) -> bool {
         if self.paws_rejects(segment) {
             return false;
@@ -241,9 +240,9 @@ impl Receiver {
         true
     }
 
-    /// RFC 7323 §5: a segment whose timestamp is older than the last one in order is refused, and
-    /// answered with a duplicate ACK (`tcp_paws_discard`, `tcp_send_dupack`). Under reordering this
-    /// hits new data: what was sent before a retransmission and arrives after it.
+    /// Rejects a segment whose timestamp is older than the last in-order one, with a duplicate ACK
+    /// (PAWS, RFC 7323 §5; `tcp_paws_discard`, `tcp_send_dupack`). With reordering this also drops
+    /// new data that was sent before a retransmission and arrives after it.
     pub(super) fn paws_rejects(&mut self, segment: &Segment) -> bool {
         let age_ms = self.ts_recent_ms.wrapping_sub(segment.tsval_ms) as i32;
         if !self.options.tcp_timestamps || segment.payload_bytes == 0 || age_ms <= PAWS_WINDOW_MS {
@@ -254,14 +253,15 @@ impl Receiver {
         true
     }
 
-    /// RFC 9293 §3.10.7.4: a part of it lies in the window, which begins where the last ACK sent
-    /// said (`tcp_sequence`). What does not leaves no trace, its timestamp neither.
+    /// Returns true if part of a segment is within the window, which starts at the last ACK sent
+    /// (RFC 9293 §3.10.7.4, `tcp_sequence`). An unacceptable segment has no effect, nor has its
+    /// timestamp.
     fn acceptable(&self, segment: &Segment) -> bool {
         segment.end() >= self.rcv_wup && segment.seq <= self.rcv_nxt + self.receive_window()
     }
 
-    /// `tcp_send_dupack`. Answers without data, such as those to window probes (RFC 9293
-    /// §3.8.6.1), are limited (`tcp_oow_rate_limited`).
+    /// Sends a duplicate ACK (`tcp_send_dupack`). ACKs to segments without data, such as window
+    /// probes (RFC 9293 §3.8.6.1), are rate-limited (`tcp_oow_rate_limited`).
     fn send_duplicate_ack(&mut self, segment: &Segment) {
         if segment.end() == segment.seq {
             let since = self.limited_ack_at.map(|at| self.now.since(at));
@@ -278,7 +278,8 @@ impl Receiver {
         self.send_ack();
     }
 
-    /// RFC 7323 §4.3: echo the earliest segment not yet acknowledged (`tcp_replace_ts_recent`).
+    /// Stores the timestamp to echo: that of the earliest unacknowledged segment (RFC 7323 §4.3,
+    /// `tcp_replace_ts_recent`).
     pub(super) fn replace_ts_recent(&mut self, segment: &Segment) {
         if segment.seq <= self.rcv_wup
             && segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 >= 0
@@ -287,14 +288,14 @@ impl Receiver {
         }
     }
 
-    /// A segment arrives at a side that sends data too.
+    /// Prepares a receiver with own data for an arriving segment.
     pub(super) fn arrives(&mut self, now: Time, ecn_field: u8) {
         self.now = now;
         self.ecn_field = ecn_field;
         self.snd_nxt.get_or_insert(0);
     }
 
-    /// How far the other half of this side is: its sequence numbers and timers are shared.
+    /// Copies the sequence number, RTT and RTO of the sender at this side.
     pub(super) fn follow(&mut self, sender: &Sender) {
         self.snd_nxt = Some(sender.snd_nxt);
         if sender.rtt.srtt_us8 > 0 {
@@ -361,8 +362,8 @@ impl Receiver {
         }
     }
 
-    /// Everything has arrived: close our side too. The FIN needs no ACK of its own, and ends quick
-    /// ACKs: our FIN will carry it (`tcp_fin`, `inet_csk_enter_pingpong_mode`).
+    /// Closes this side after all data has arrived. The FIN needs no ACK of its own and ends quick
+    /// ACKs: this side's FIN carries the ACK (`tcp_fin`, `inet_csk_enter_pingpong_mode`).
     pub(super) fn finish(&mut self) {
         self.ack.scheduled = true;
         self.ack.interactive = true;
@@ -376,7 +377,8 @@ impl Receiver {
         }
     }
 
-    /// Duplicates and what lies outside the window (RFC 9293 §3.10.7.4), whatever the policy.
+    /// Schedules an immediate ACK for duplicates and segments outside the window (RFC 9293
+    /// §3.10.7.4), regardless of the delayed-ACK policy.
     fn acknowledge_at_once(&mut self) {
         self.enter_quickack(MAX_QUICKACKS);
         self.ack.scheduled = true;
@@ -391,7 +393,7 @@ impl Receiver {
         }
         self.ack.scheduled = true;
         let first = self.reassembly.is_empty();
-        // A buffer of its own is charged after the window grows, a merged one before.
+        // A new skb is charged after the window grows, a coalesced one before.
         let kind = self.options.rx_segment;
         let own_buffer = self.reassembly.needs_buffer(kind, block);
         if own_buffer && self.options.tcp_sack {
@@ -454,7 +456,7 @@ impl Receiver {
         }
     }
 
-    /// The receiver's RTT from echoed timestamps, of every segment within the window
+    /// Measures the receiver's RTT from echoed timestamps of segments within the window
     /// (`tcp_rcv_rtt_measure_ts`).
     pub(super) fn measure_rtt_by_timestamp(&mut self, segment: &Segment) {
         if !self.options.tcp_timestamps || segment.tsecr_ms == self.last_tsecr_ms {
@@ -471,18 +473,18 @@ impl Receiver {
             if old == 0 || scaled < old { scaled } else { old - (old >> 3) + sample_us };
     }
 
-    /// The last FIN is acknowledged at once (`tcp_fin` in FIN_WAIT1 and FIN_WAIT2).
+    /// Schedules an immediate ACK for the last FIN (`tcp_fin` in FIN_WAIT1 and FIN_WAIT2).
     pub(super) fn closes(&mut self, we_have_closed: bool) {
         self.ack.now |= self.finished && we_have_closed;
     }
 
-    /// What the application has read, the FIN not counted, and whether that was all.
+    /// Bytes that the application has read, without the FIN, and true if these are all.
     pub(crate) fn read_so_far(&self) -> (u64, bool) {
         (self.copied_seq - u64::from(self.finished), self.finished)
     }
 
-    /// The receiver's RTT, at most: the time in which a window arrived. All it has without
-    /// timestamps (`tcp_rcv_rtt_measure`).
+    /// Measures an upper bound of the receiver's RTT from the time of a window of data; used
+    /// without timestamps (`tcp_rcv_rtt_measure`).
     fn measure_rtt_by_window(&mut self) {
         if let Some(since) = self.rcv_rtt_since {
             if self.rcv_nxt < self.rcv_rtt_seq {
@@ -497,7 +499,7 @@ impl Receiver {
         self.rcv_rtt_since = Some(self.now);
     }
 
-    /// A timer may be due; a call too many does nothing.
+    /// Processes due timers. Calls without a due timer have no effect.
     pub(crate) fn on_timeout(&mut self, now: Time) {
         self.now = now;
         if self.compressed_timer.is_some_and(|at| at <= now) {
@@ -524,7 +526,7 @@ impl Receiver {
         }
     }
 
-    /// When [`Self::on_timeout`] must be called next.
+    /// Time of the next call of [`Self::on_timeout`].
     pub(crate) fn next_deadline(&self) -> Time {
         [
             self.compressed_timer,
@@ -540,15 +542,15 @@ impl Receiver {
         .unwrap_or(Time::NEVER)
     }
 
-    /// The same of its timers on the wheel, and the turn there.
+    /// Next expiry of the timers on the wheel, with their insertion order.
     pub(crate) fn wheel_turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
         let timers = [&mut self.syn_ack_timer, &mut self.ack.wheel, &mut self.fin_timer];
         let turns = timers.map(|timer| timer.turn(set));
         turns.into_iter().flatten().min()
     }
 
-    /// Sends our FIN, with the ACK that is owed, and sets its timer: a tail loss probe, then
-    /// time-outs that double (`tcp_send_fin`, `tcp_schedule_loss_probe`, `tcp_retransmit_timer`).
+    /// Sends this side's FIN with the scheduled ACK and sets its timer: a tail loss probe, then
+    /// doubling time-outs (`tcp_send_fin`, `tcp_schedule_loss_probe`, `tcp_retransmit_timer`).
     fn send_fin(&mut self) {
         self.fins += 1;
         let probes = self.options.tcp_sack && matches!(self.options.tcp_early_retrans, 3 | 4);

@@ -1,11 +1,11 @@
-//! When the receiver acknowledges: delayed ACKs (RFC 1122 §4.2.3.2), quick ACKs, SACK compression.
+//! ACK policy of the receiver: delayed ACKs (RFC 1122 §4.2.3.2), quick ACKs, SACK compression.
 
 use super::receiver::{Receiver, ATO_MIN_MS};
 use dumbbell_model::{DelayedAck, Span};
 use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::Segment;
 
-/// Duplicate ACKs that are never compressed (TCP_FASTRETRANS_THRESH).
+/// Number of duplicate ACKs that are never compressed (TCP_FASTRETRANS_THRESH).
 const DUPACKS_UNCOMPRESSED: u32 = 3;
 
 impl Receiver {
@@ -24,12 +24,13 @@ impl Receiver {
         self.ack.ato = self.tick.ms(ATO_MIN_MS);
     }
 
-    /// Whether the application answers.
+    /// Returns true in quick-ACK mode.
     pub(super) fn sends_quick(&self) -> bool {
         self.ack.quick > 0 && !self.ack.interactive
     }
 
-    /// Is an ACK due? (`__tcp_ack_snd_check`; RFC 1122 §4.2.3.2, RFC 5681 §4.2)
+    /// Sends an ACK if one is due, or delays it (`__tcp_ack_snd_check`; RFC 1122 §4.2.3.2, RFC 5681
+    /// §4.2).
     pub(crate) fn ack_check(&mut self) {
         if !self.ack.scheduled && !self.ack.now {
             return;
@@ -52,7 +53,7 @@ impl Receiver {
         self.compress_ack();
     }
 
-    /// SACK compression: after three duplicate ACKs, further ones wait for 5 % of the RTT, 1 ms at
+    /// Compresses SACKs: after three duplicate ACKs, further ones wait for 5 % of the RTT, 1 ms at
     /// most.
     pub(super) fn compress_ack(&mut self) {
         if !self.options.tcp_sack || self.compressed >= self.options.tcp_comp_sack_nr {
@@ -77,8 +78,8 @@ impl Receiver {
             rtt_us8 = self.srtt_us8;
         }
         let delay_ns = (rtt_us8 * (1000 >> 3) / 20).min(self.options.tcp_comp_sack_delay.as_ns());
-        // The timer may be late by the slack; in virtual time nothing else wakes the processor,
-        // and it fires at the end of its range.
+        // The timer may be late by the slack. In virtual time nothing else wakes the processor, so
+        // it fires at the end of the range.
         let slack = self.options.tcp_comp_sack_slack;
         self.compressed_timer = Some(self.now + Span::from_ns(delay_ns) + slack);
     }
@@ -130,7 +131,7 @@ impl Receiver {
                 self.ack.interactive = false;
                 self.ack.ato = self.tick.ms(ATO_MIN_MS);
             } else {
-                // The application sends nothing the ACK could ride on: wait longer next time.
+                // The application sends no data that could carry the ACK: the next delay is longer.
                 self.ack.ato = (self.ack.ato << 1).min(self.rto);
             }
             self.send_ack();
@@ -156,12 +157,12 @@ impl Receiver {
         self.send(Flags::default());
     }
 
-    /// The same, for who is not part of this.
+    /// Sends an ACK on behalf of the Multipath TCP connection.
     pub(crate) fn send_now(&mut self) {
         self.send_ack();
     }
 
-    /// An ACK, and what it rides on.
+    /// Sends a segment without data: an ACK with the given flags.
     pub(super) fn send(&mut self, flags: Flags) {
         let window_bytes = self.select_and_set_window() as u32;
         let header = self.header();
@@ -173,7 +174,7 @@ impl Receiver {
         self.ack_sent();
     }
 
-    /// What a segment with data says that the other half sends now; nothing changes.
+    /// ACK fields of a data segment of the same endpoint. Changes no state.
     pub(super) fn carried(&self) -> Segment {
         let window = if self.established { self.offered_window() } else { self.rcv_wnd };
         let mut segment = Segment { window_bytes: window as u32, ..self.header() };
@@ -181,7 +182,7 @@ impl Receiver {
         segment
     }
 
-    /// It was sent, with data or without.
+    /// Processes the transmission of an ACK by the sender, with or without data.
     pub(super) fn carried_ack(&mut self, data: bool) {
         if self.established {
             self.select_and_set_window();

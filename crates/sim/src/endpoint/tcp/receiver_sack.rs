@@ -5,7 +5,7 @@ use dumbbell_packet::tcp::{SACK_BLOCKS_MAX, SACK_BLOCKS_WITH_TIMESTAMPS};
 use dumbbell_packet::{SackBlock, Segment};
 
 impl Receiver {
-    /// Most recent block first (RFC 2018 §4; `tcp_sack_new_ofo_skb`).
+    /// Adds a SACK block; the most recent block comes first (RFC 2018 §4, `tcp_sack_new_ofo_skb`).
     pub(super) fn new_sack(&mut self, block: SackBlock) {
         let touching = self.sacks[..self.sack_count]
             .iter()
@@ -32,7 +32,7 @@ impl Receiver {
         }
     }
 
-    /// The first block may have grown into others.
+    /// Merges the first block with others that it now touches.
     pub(super) fn coalesce_sacks(&mut self) {
         let mut index = 1;
         while index < self.sack_count {
@@ -49,7 +49,7 @@ impl Receiver {
         }
     }
 
-    /// Blocks below `rcv_nxt` are acknowledged now (`tcp_sack_remove`).
+    /// Removes blocks below `rcv_nxt`, which are acknowledged (`tcp_sack_remove`).
     pub(super) fn remove_sacks(&mut self) {
         if self.reassembly.is_empty() {
             self.sack_count = 0;
@@ -76,12 +76,12 @@ impl Receiver {
         }
     }
 
-    /// DSACK first, then the most recent blocks, as many as fit (RFC 2883 §4).
+    /// Writes the DSACK and then the most recent blocks, as many as fit (RFC 2883 §4).
     pub(super) fn fill_sack(&self, segment: &mut Segment) {
         if !self.options.tcp_sack {
             return;
         }
-        // A data ACK leaves room for two blocks fewer, or one.
+        // A data ACK takes the space of one or two blocks.
         let most = match (self.options.tcp_timestamps, self.in_use().is_some()) {
             (true, false) => SACK_BLOCKS_WITH_TIMESTAMPS,
             (true, true) => 1,

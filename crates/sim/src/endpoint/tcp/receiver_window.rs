@@ -1,15 +1,15 @@
-//! The receiver's memory and window: what it offers (RFC 9293 §3.8.6), how the buffer grows
-//! (dynamic right-sizing, Feng & Fisk 2001), how the application reads.
+//! Receive memory and window: the offered window (RFC 9293 §3.8.6), buffer autotuning (dynamic
+//! right-sizing, Feng & Fisk 2001), application reads.
 
 use super::receive_buffer::judged_memory;
 use super::receiver::Receiver;
 use dumbbell_model::{DelayedAck, Span};
 
-/// How often a rate-limited application reads.
+/// Read interval of a rate-limited application.
 pub(super) const SLOW_READ_INTERVAL: Span = Span::from_ms(10);
 
 impl Receiver {
-    /// SO_RCVLOWAT makes room for twice that (`tcp_set_rcvlowat`).
+    /// Sets the buffer to twice SO_RCVLOWAT (`tcp_set_rcvlowat`).
     pub(super) fn set_lowat(&mut self) {
         self.sink.lowat_bytes = self.sink.lowat_bytes.min(self.options.tcp_rmem[2] >> 1);
         let wanted = self.sink.lowat_bytes << 1;
@@ -19,8 +19,8 @@ impl Receiver {
         }
     }
 
-    /// `tcp_grow_window`: the advertised window opens by two segments per segment, if buffers of
-    /// this kind would fit (`__tcp_grow_window`).
+    /// Opens the advertised window by two segments per segment if skbs of this kind would fit
+    /// (`tcp_grow_window`, `__tcp_grow_window`).
     pub(super) fn grow_window(&mut self, length: u64, in_order: bool) {
         let room = self.window_clamp.min(self.space()).saturating_sub(self.rcv_ssthresh);
         if room == 0 {
@@ -47,8 +47,8 @@ impl Receiver {
         }
     }
 
-    /// More waits than the buffer should hold: it grows up to its maximum, or else the window falls
-    /// (`tcp_clamp_window`). True: it fits now.
+    /// Grows a full buffer up to its maximum, or else reduces the window. Returns true if the data
+    /// fits now (`tcp_clamp_window`).
     pub(super) fn clamp_window(&mut self) -> bool {
         self.ack.quick = 0;
         let memory = self.memory();
@@ -59,7 +59,7 @@ impl Receiver {
         memory <= self.rcvbuf
     }
 
-    /// Share of a buffer that is window (`tcp_win_from_space`).
+    /// Part of a buffer that counts as window (`tcp_win_from_space`).
     pub(super) fn win_from_space(&self, space: u64) -> u64 {
         self.options.window_share(space)
     }
@@ -77,9 +77,9 @@ impl Receiver {
         (self.rcv_wup + self.rcv_wnd).saturating_sub(self.rcv_nxt)
     }
 
-    /// `__tcp_select_window`: RFC 1122 §4.2.3.3 silly-window avoidance.
+    /// Window to offer, with silly-window avoidance (RFC 1122 §4.2.3.3, `__tcp_select_window`).
     pub(super) fn select_window(&self) -> u64 {
-        // A subflow offers the connection's room (`mptcp_space`).
+        // A subflow offers the space of the connection's buffer (`mptcp_space`).
         let (mut free, allowed) = match self.in_use() {
             Some(subflow) => (subflow.shared.free_bytes, subflow.shared.full_bytes),
             None => (self.space(), self.win_from_space(self.rcvbuf)),
@@ -105,10 +105,11 @@ impl Receiver {
         }
     }
 
-    /// `tcp_select_window`: never shrinks what was offered (RFC 9293 §3.8.6).
+    /// Selects the window of an ACK. It never shrinks an offered window (RFC 9293 §3.8.6,
+    /// `tcp_select_window`).
     pub(super) fn select_and_set_window(&mut self) -> u64 {
         if self.select_window() < self.win_from_space(self.rcvbuf) >> 2 {
-            // Little room: acknowledge less eagerly.
+            // Little space: quick ACKs end.
             let full = self.window_clamp.min(self.win_from_space(self.rcvbuf));
             if self.space() < full >> 1 {
                 self.ack.quick = 0;
@@ -125,7 +126,7 @@ impl Receiver {
         offered
     }
 
-    /// What the next ACK offers, as the header can say it.
+    /// Window of the next ACK, as encoded in the header.
     pub(super) fn offered_window(&self) -> u64 {
         let unit = 1u64 << self.wscale;
         self.next_window().min(65_535 << self.wscale) / unit * unit
@@ -133,7 +134,7 @@ impl Receiver {
 
     fn next_window(&self) -> u64 {
         let unit = 1u64 << self.wscale;
-        // Of a subflow, the connection's window is what does not shrink.
+        // With Multipath TCP, the connection's window must not shrink, but the subflow's may.
         let current = if self.in_use().is_some() { 0 } else { self.receive_window() };
         let window = self.select_window();
         if window < current {
@@ -143,8 +144,8 @@ impl Receiver {
         }
     }
 
-    /// The application is woken once enough waits (`tcp_data_ready`). One that waits for more than a
-    /// byte runs after all that arrives at this instant: acknowledgements come first.
+    /// Wakes the application once enough data is readable (`tcp_data_ready`). An application that
+    /// waits for more than one byte runs after all arrivals of this instant, so ACKs come first.
     pub(super) fn wake_application(&mut self) {
         if self.sink.rate_bps.is_some() || !self.is_readable() {
             return;
@@ -168,7 +169,7 @@ impl Receiver {
         unread > 0 && (unread >= self.sink.lowat_bytes || pressed || self.finished)
     }
 
-    /// The application's turn: it takes all, or what its rate allows.
+    /// Lets the application read all data, or as much as its rate allows.
     pub(super) fn application_reads(&mut self) {
         let Some(rate) = self.sink.rate_bps else {
             self.read_at = None;
@@ -181,8 +182,8 @@ impl Receiver {
         }
     }
 
-    /// Reading: buffer autotuning, then an ACK if it is overdue or the window has doubled
-    /// (`tcp_cleanup_rbuf`).
+    /// Reads data: autotunes the buffer, then sends an ACK if it is overdue or the window has
+    /// doubled (`tcp_cleanup_rbuf`).
     pub(super) fn read(&mut self, bytes: u64) {
         let mut left = bytes;
         while let Some(piece) = self.unread.read(left) {
@@ -193,10 +194,10 @@ impl Receiver {
         self.clean_up(bytes);
     }
 
-    /// So much was read: an ACK may be due (`tcp_cleanup_rbuf`).
+    /// Sends an ACK if one is due after a read of `bytes` bytes (`tcp_cleanup_rbuf`).
     pub(crate) fn clean_up(&mut self, bytes: u64) {
-        // The application has read everything, up to the end of what the sender wrote in one go.
-        // Of an application that answers, or once it is the end, two such pieces, and more than the FIN.
+        // The application has read all data up to the end of a write. If the application responds
+        // to data, or at the end of the stream, this takes two such pieces, and more than the FIN.
         let copied = bytes > u64::from(self.finished);
         let small = self.ack.pushed > u8::from(self.ack.interactive);
         let emptied = copied && small && self.memory() == 0;
@@ -214,8 +215,8 @@ impl Receiver {
         }
     }
 
-    /// Dynamic right-sizing: buffer for twice of what was read in an RTT, more if it grows
-    /// (`tcp_rcv_space_adjust`; Feng & Fisk 2001).
+    /// Grows the buffer to twice the data read per RTT, and further if that grows (dynamic
+    /// right-sizing, `tcp_rcv_space_adjust`; Feng & Fisk 2001).
     pub(super) fn adjust_space(&mut self) {
         let elapsed_us = self.now.since(self.space_time).as_us();
         if self.rcv_rtt_us8 == 0 || elapsed_us < self.rcv_rtt_us8 >> 3 {

@@ -1,18 +1,17 @@
-//! The congestion state machine (Linux's `tcp_fastretrans_alert` and around): entering and leaving
-//! Recovery and Loss, undo by DSACK (RFC 3708) and timestamps (Eifel, RFC 3522, RFC 4015), F-RTO
-//! (RFC 5682), proportional rate reduction (RFC 6937).
+//! Congestion state machine (Linux's `tcp_fastretrans_alert`): entry to and exit from Recovery and
+//! Loss, F-RTO (RFC 5682), proportional rate reduction (RFC 6937).
 
 use super::sacktag::AckFlags;
 use super::sender::Sender;
 use dumbbell_cc::{CaEvent, CaState, INFINITE_SSTHRESH};
 
-/// What to send after an ACK was processed.
+/// Retransmission step after an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rexmit {
     None,
-    /// Retransmit what is lost.
+    /// Retransmit lost segments.
     Lost,
-    /// F-RTO step 2b: try new data first.
+    /// F-RTO step 2b: send new data first.
     New,
 }
 
@@ -93,7 +92,8 @@ impl Sender {
         *rexmit = Rexmit::Lost;
     }
 
-    /// `high_seq` is acknowledged: the reduction is over. True: nothing more to do for this ACK.
+    /// Ends a reduction when `high_seq` is acknowledged. Returns true if ACK processing is
+    /// complete.
     fn leave_reduction(&mut self) -> bool {
         match self.congestion.state {
             CaState::Cwr => {
@@ -116,7 +116,7 @@ impl Sender {
         false
     }
 
-    /// SACKed data at the head: wait a little before believing in a renege
+    /// Delays the reaction to SACKed data at the head, which may be reneging
     /// (`tcp_check_sack_reneging`).
     fn check_sack_reneging(&mut self, flags: &mut AckFlags) -> bool {
         if !(flags.sack_renege && flags.snd_una_advanced) {
@@ -162,7 +162,7 @@ impl Sender {
             > self.snd_una + u64::from(self.scoreboard.reordering) * u64::from(self.mss)
     }
 
-    /// RFC 6675 loss marking (`tcp_update_scoreboard`, `tcp_mark_head_lost`).
+    /// Marks losses (RFC 6675, `tcp_update_scoreboard`, `tcp_mark_head_lost`).
     fn update_scoreboard(&mut self, fast_rexmit: bool) {
         if !self.options.tcp_sack {
             return;
@@ -257,7 +257,7 @@ impl Sender {
         self.ecn_queue_cwr();
     }
 
-    /// RFC 6937 §3.1 (`tcp_cwnd_reduction`).
+    /// Proportional rate reduction (RFC 6937 §3.1, `tcp_cwnd_reduction`).
     pub(crate) fn cwnd_reduction(
         &mut self,
         newly_acked_sacked: u32,
@@ -271,7 +271,7 @@ impl Sender {
         let in_flight = self.in_flight();
         let delta = i64::from(self.window.ssthresh) - i64::from(in_flight);
         let mut send = if delta < 0 {
-            // Proportional part: spread the reduction over a round.
+            // Proportional part: spreads the reduction over a round.
             let dividend = u64::from(self.window.ssthresh)
                 * u64::from(self.congestion.prr_delivered)
                 + u64::from(self.congestion.prior_cwnd)
@@ -316,7 +316,8 @@ impl Sender {
             || self.queue.front().is_some_and(|head| head.ever_retransmitted)
     }
 
-    /// The ACK echoes a timestamp from before the first retransmission (`tcp_packet_delayed`).
+    /// Returns true if the ACK echoes a timestamp from before the first retransmission
+    /// (`tcp_packet_delayed`).
     fn packet_delayed(&self) -> bool {
         match self.recovery.retrans_stamp_ms {
             Some(stamp) => self.echo_before(stamp),
@@ -353,8 +354,8 @@ impl Sender {
         self.rack.advanced = true;
     }
 
-    /// Without SACK the state is kept until something above `high_seq` is acknowledged
-    /// (RFC 6582 §5, `tcp_is_non_sack_preventing_reopen`).
+    /// Returns true if the state must be kept without SACK until data above `high_seq` is
+    /// acknowledged (RFC 6582 §5, `tcp_is_non_sack_preventing_reopen`).
     fn reopen_prevented(&mut self) -> bool {
         if self.snd_una != self.recovery.high_seq || self.options.tcp_sack {
             return false;
@@ -407,10 +408,11 @@ impl Sender {
         true
     }
 
-    /// `tcp_try_undo_partial`: true if nothing more is to be done for this ACK.
+    /// Undoes recovery at a partial ACK. Returns true if ACK processing is complete
+    /// (`tcp_try_undo_partial`).
     fn try_undo_partial(&mut self, prior_una: u64, do_lost: &mut bool) -> bool {
         if self.recovery.undo_marker.is_some() && self.packet_delayed() {
-            // The hole was filled by a delayed packet, not by the retransmission: reordering.
+            // A delayed packet filled the hole, not the retransmission: reordering.
             self.check_sack_reordering(prior_una);
             if self.scoreboard.retrans_out > 0 {
                 return true;
@@ -451,14 +453,15 @@ impl Sender {
         }
     }
 
-    /// An ACK in Loss state, F-RTO included (`tcp_process_loss`).
+    /// Processes an ACK in Loss state, including F-RTO (`tcp_process_loss`).
     fn process_loss(&mut self, flags: &AckFlags, duplicate: bool, rexmit: &mut Rexmit) {
         let recovered = self.snd_una >= self.recovery.high_seq;
         if flags.snd_una_advanced && self.try_undo_loss(false) {
             return;
         }
         if self.recovery.frto {
-            // RFC 5682 §3.1 step 3b: never-retransmitted data was delivered, so it was spurious.
+            // RFC 5682 §3.1 step 3b: never-retransmitted data was delivered, so the time-out was
+            // spurious.
             if flags.orig_sack_acked && self.try_undo_loss(true) {
                 return;
             }
@@ -468,7 +471,7 @@ impl Sender {
                 }
             } else if flags.snd_una_advanced && !recovered {
                 self.recovery.high_seq = self.snd_nxt;
-                // Step 2b: try new data.
+                // Step 2b: sends new data.
                 if self.has_unsent() && self.snd_una + self.snd_wnd > self.snd_nxt {
                     *rexmit = Rexmit::New;
                     return;
@@ -526,7 +529,7 @@ impl Sender {
         if self.congestion.state <= CaState::Disorder
             && self.scoreboard.sacked_out >= self.options.tcp_reordering
         {
-            // So many duplicate ACKs and yet a time-out: reordering was overestimated.
+            // A time-out after so many duplicate ACKs: reordering was overestimated.
             self.scoreboard.reordering =
                 self.scoreboard.reordering.min(self.options.tcp_reordering);
         }
@@ -567,7 +570,7 @@ impl Sender {
         self.scoreboard.retransmit_hint = None;
     }
 
-    /// Duplicate ACKs stand for SACKs where there are none (`tcp_add_reno_sack`).
+    /// Counts a duplicate ACK as a SACK on a connection without SACK (`tcp_add_reno_sack`).
     fn add_reno_sack(&mut self, duplicate: bool) {
         if !duplicate {
             return;
@@ -587,7 +590,8 @@ impl Sender {
         self.check_reno_reordering(acked);
     }
 
-    /// More duplicate ACKs than holes allow: reordering (`tcp_check_reno_reordering`).
+    /// Detects reordering if there are more duplicate ACKs than holes allow
+    /// (`tcp_check_reno_reordering`).
     fn check_reno_reordering(&mut self, addend: u32) {
         let holes = self.scoreboard.lost_out.max(1).min(self.scoreboard.packets_out);
         if self.scoreboard.sacked_out + holes > self.scoreboard.packets_out {
@@ -598,7 +602,7 @@ impl Sender {
         }
     }
 
-    /// An ACK during a tail loss probe's episode (RFC 8985 §7.4, `tcp_process_tlp_ack`).
+    /// Processes an ACK during a tail-loss-probe episode (RFC 8985 §7.4, `tcp_process_tlp_ack`).
     pub(crate) fn process_tlp_ack(&mut self, ack: u64, flags: &AckFlags) {
         let Some(high) = self.recovery.tlp_high_seq.filter(|&high| ack >= high) else { return };
         if !self.recovery.tlp_retrans || flags.dsack_tlp {

@@ -4,25 +4,25 @@
 use dumbbell_cc::minmax::WindowedMin;
 use dumbbell_model::TcpOptions;
 
-/// TCP_RTO_MAX.
+/// Maximum RTO, microseconds (TCP_RTO_MAX).
 pub(crate) const RTO_MAX_US: u64 = 120_000_000;
-/// TCP_TIMEOUT_FALLBACK.
+/// RTO without an RTT sample of the handshake, microseconds (TCP_TIMEOUT_FALLBACK).
 const FALLBACK_US: u32 = 3_000_000;
 
 pub(crate) struct RttState {
     /// Smoothed RTT × 8, microseconds.
     pub(crate) srtt_us8: u32,
-    /// Mean deviation × 4.
+    /// Mean deviation × 4, microseconds.
     pub(crate) mdev_us4: u32,
     mdev_max_us4: u32,
     pub(crate) rttvar_us4: u32,
-    /// End of the round over which the deviation's maximum is taken.
+    /// End of the round over which the maximum deviation is taken.
     round_seq: u64,
     rto_min_us: u32,
     /// RTO before back-off, microseconds.
     pub(crate) rto_us: u64,
     minimum: WindowedMin<u64, u32>,
-    /// Smallest sample ever, for the tables.
+    /// Minimum of all samples, microseconds, for the tables.
     pub(crate) least_us: Option<u64>,
 }
 
@@ -42,19 +42,20 @@ impl RttState {
         }
     }
 
-    /// Windowed minimum, `u32::MAX` before the first sample (`tcp_min_rtt`).
+    /// Windowed minimum, microseconds; `u32::MAX` before the first sample (`tcp_min_rtt`).
     pub(crate) fn min_us(&self) -> u32 {
         self.minimum.get()
     }
 
-    /// A valid sample for the minimum.
+    /// Adds a valid sample to the minimum.
     pub(crate) fn update_min(&mut self, us: u64, now_jiffies: u64) {
         self.minimum
             .update(now_jiffies, if us == 0 { 1000 } else { us.min(u64::from(u32::MAX)) as u32 });
         self.least_us = Some(self.least_us.map_or(us, |least| least.min(us)));
     }
 
-    /// The handshake gave no sample: RTO is 3 s until data does (RFC 6298 §5.7; `tcp_init_metrics`).
+    /// Sets the RTO to 3 s until data gives a sample, if the handshake gave none (RFC 6298 §5.7,
+    /// `tcp_init_metrics`).
     pub(crate) fn no_sample_of_syn(&mut self) {
         self.rttvar_us4 = FALLBACK_US;
         self.mdev_us4 = FALLBACK_US;
@@ -62,14 +63,15 @@ impl RttState {
         self.rto_us = u64::from(FALLBACK_US);
     }
 
-    /// A valid sample for smoothed RTT, variance, RTO and minimum (RFC 6298 §2).
+    /// Adds a valid sample to smoothed RTT, variance, RTO and minimum (RFC 6298 §2).
     pub(crate) fn sample(&mut self, us: u64, snd_una: u64, snd_nxt: u64, now_jiffies: u64) {
         self.update_min(us, now_jiffies);
         self.estimate(us, snd_una, snd_nxt);
     }
 
-    /// `tcp_rtt_estimator`: RFC 6298 §2.2 and 2.3, but the deviation falls slower than it rises
-    /// (a drop of the RTT counts with an eighth), and the variance is the maximum of a round.
+    /// Updates smoothed RTT, variance and RTO (RFC 6298 §2.2 and 2.3, `tcp_rtt_estimator`). The
+    /// deviation falls more slowly than it rises: a drop of the RTT counts by an eighth. The
+    /// variance is the maximum of a round.
     pub(crate) fn estimate(&mut self, us: u64, snd_una: u64, snd_nxt: u64) {
         let mut m = us as i64;
         if self.srtt_us8 == 0 {

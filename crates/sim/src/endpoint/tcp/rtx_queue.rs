@@ -1,22 +1,23 @@
-//! Segments sent and not yet cumulatively acknowledged (Linux's `tcp_rtx_queue`), in order of
-//! sequence, threaded by a second list in order of sending (`tsorted_sent_queue`) for RACK.
+//! Retransmission queue: segments sent and not yet cumulatively acknowledged (Linux's
+//! `tcp_rtx_queue`), in order of sequence number. A linked list gives the order of sending for RACK
+//! (`tsorted_sent_queue`).
 
 use std::collections::VecDeque;
 
-/// Absolute number of a segment: the first sent is 0.
+/// Number of a segment, from 0 for the first one sent.
 pub(crate) type SegmentId = u64;
 
 const NONE: SegmentId = SegmentId::MAX;
 
-/// What is known of a sent segment (`struct tcp_skb_cb`).
+/// A sent segment (`struct tcp_skb_cb`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub(crate) seq: u64,
     pub(crate) payload_bytes: u32,
     pub(crate) fin: bool,
-    /// Carries PSH: the end of what was written in one go.
+    /// True with PSH, at the end of a write.
     pub(crate) push: bool,
-    /// Lies in one buffer with the segment before.
+    /// True if the segment is in the same skb as the previous one.
     pub(crate) joined: bool,
     /// SACKed (`TCPCB_SACKED_ACKED`).
     pub(crate) sacked: bool,
@@ -26,17 +27,17 @@ pub(crate) struct Sent {
     pub(crate) retransmitted: bool,
     /// Ever retransmitted (`TCPCB_EVER_RETRANS`).
     pub(crate) ever_retransmitted: bool,
-    /// `snd_nxt` when it was last retransmitted (`ack_seq`): what lies above was sent later.
+    /// `snd_nxt` at the last retransmission (`ack_seq`): data above it was sent later.
     pub(crate) resent_below: u64,
-    /// Was sent while limited by the application.
+    /// True if sent while application-limited.
     pub(crate) app_limited: bool,
-    /// Delivery state of the connection when it was sent; `None` once it counted in a rate sample.
+    /// Delivery state of the connection at transmission; `None` after use in a rate sample.
     pub(crate) delivered_us: Option<u64>,
     pub(crate) delivered: u64,
     pub(crate) first_tx_us: u64,
-    /// Last (re)transmission, nanoseconds (`skb_mstamp_ns`).
+    /// Time of the last transmission, ns (`skb_mstamp_ns`).
     pub(crate) sent_ns: u64,
-    /// Memory around the payload in the send buffer.
+    /// Overhead memory in the send buffer.
     pub(crate) overhead_bytes: u16,
     previous: SegmentId,
     next: SegmentId,
@@ -68,7 +69,7 @@ impl Sent {
         }
     }
 
-    /// Byte after the last, the FIN counted.
+    /// End sequence number; a FIN counts as one.
     pub(crate) fn end(&self) -> u64 {
         self.seq + u64::from(self.payload_bytes) + u64::from(self.fin)
     }
@@ -78,7 +79,7 @@ impl Sent {
     }
 }
 
-/// The queue. Ids are consecutive; the front is the oldest unacknowledged segment.
+/// Retransmission queue. Ids are consecutive; the front is the oldest unacknowledged segment.
 #[derive(Default)]
 pub(crate) struct RtxQueue {
     segments: VecDeque<Sent>,
@@ -98,12 +99,12 @@ impl RtxQueue {
         self.segments.len()
     }
 
-    /// Id of the front; of the next segment to be sent if the queue is empty.
+    /// Id of the front, or of the next segment if the queue is empty.
     pub(crate) fn front_id(&self) -> SegmentId {
         self.base
     }
 
-    /// Id that the next segment will get.
+    /// Id of the next new segment.
     pub(crate) fn end_id(&self) -> SegmentId {
         self.base + self.segments.len() as u64
     }
@@ -120,7 +121,7 @@ impl RtxQueue {
         &mut self.segments[(id - self.base) as usize]
     }
 
-    /// New content for a segment; its place in the list of sending stays.
+    /// Replaces a segment, but keeps its position in the order of sending.
     pub(crate) fn replace(&mut self, id: SegmentId, new: Sent) {
         let old = self.get_mut(id);
         let (previous, next, listed) = (old.previous, old.next, old.listed);
@@ -137,14 +138,14 @@ impl RtxQueue {
         self.end_id() - 1
     }
 
-    /// Takes the front away.
+    /// Removes the front.
     pub(crate) fn pop(&mut self) {
         self.unlist(self.base);
         self.segments.pop_front();
         self.base += 1;
     }
 
-    /// The segment takes in the one behind it; the ids of those further behind fall by one.
+    /// Merges the next segment into this one. Ids of later segments decrease by one.
     pub(crate) fn absorb_next(&mut self, id: SegmentId) {
         let gone = id + 1;
         self.unlist(gone);
@@ -161,9 +162,9 @@ impl RtxQueue {
         (self.oldest, self.newest) = (self.oldest.map(moved), self.newest.map(moved));
     }
 
-    /// First segment that ends after `seq` (`tcp_sacktag_bsearch`); the end if there is none.
+    /// First segment that ends after `seq`, or the end (`tcp_sacktag_bsearch`).
     pub(crate) fn find(&self, seq: u64) -> SegmentId {
-        // Almost all segments are of one size: the first guess is right.
+        // Fast path: almost all segments have equal size.
         let Some(front) = self.segments.front() else { return self.base };
         if seq < front.end() {
             return self.base;
@@ -178,7 +179,7 @@ impl RtxQueue {
         self.base + self.segments.partition_point(|s| s.end() <= seq) as u64
     }
 
-    /// The segment was (re)sent just now: it becomes the newest in the list of sending.
+    /// Makes a segment the newest in the order of sending.
     pub(crate) fn list_newest(&mut self, id: SegmentId) {
         self.unlist(id);
         let newest = self.newest;
@@ -193,7 +194,7 @@ impl RtxQueue {
         self.newest = Some(id);
     }
 
-    /// Takes the segment out of the list of sending.
+    /// Removes a segment from the order of sending.
     pub(crate) fn unlist(&mut self, id: SegmentId) {
         let segment = self.get_mut(id);
         if !segment.listed {
@@ -213,12 +214,12 @@ impl RtxQueue {
         }
     }
 
-    /// Oldest in order of sending.
+    /// Oldest segment in the order of sending.
     pub(crate) fn oldest(&self) -> Option<SegmentId> {
         self.oldest
     }
 
-    /// The next younger in order of sending.
+    /// Next segment in the order of sending.
     pub(crate) fn younger(&self, id: SegmentId) -> Option<SegmentId> {
         let next = self.get(id).next;
         (next != NONE).then_some(next)

@@ -1,4 +1,4 @@
-//! The SACK scoreboard (RFC 2018, RFC 2883; Linux's `tcp_sacktag_write_queue`).
+//! SACK scoreboard (RFC 2018, RFC 2883; Linux's `tcp_sacktag_write_queue`).
 
 use super::rate::Building;
 use super::rtx_queue::SegmentId;
@@ -6,7 +6,7 @@ use super::sender::Sender;
 use dumbbell_cc::CaState;
 use dumbbell_packet::{SackBlock, Segment};
 
-/// What happened during one ACK (Linux's FLAG_* bits).
+/// Events of one ACK (Linux's FLAG_* bits).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckFlags {
     pub(crate) data: bool,
@@ -22,31 +22,31 @@ pub(crate) struct AckFlags {
     pub(crate) set_timer: bool,
     pub(crate) sack_renege: bool,
     pub(crate) maybe_delayed: bool,
-    /// It echoes a mark (RFC 3168).
+    /// True if the ACK echoes a mark (RFC 3168).
     pub(crate) ece: bool,
 }
 
 impl AckFlags {
-    /// FLAG_NOT_DUP: data, window update or data acknowledged.
+    /// Returns FLAG_NOT_DUP: data, a window update, or data acknowledged.
     pub(crate) fn not_dup(&self) -> bool {
         self.data || self.window_update || self.data_acked
     }
-    /// FLAG_CA_ALERT.
+    /// Returns FLAG_CA_ALERT.
     pub(crate) fn alert(&self) -> bool {
         self.data_sacked || self.dsacking || self.ece
     }
-    /// FLAG_FORWARD_PROGRESS.
+    /// Returns FLAG_FORWARD_PROGRESS.
     pub(crate) fn forward_progress(&self) -> bool {
         self.data_acked || self.data_sacked
     }
 }
 
-/// State of tagging during one ACK (`struct tcp_sacktag_state`).
+/// State of SACK tagging during one ACK (`struct tcp_sacktag_state`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tagging {
-    /// Lowest sequence number found reordered; `None`: none.
+    /// Lowest reordered sequence number.
     reord: Option<u64>,
-    /// Send times of the first and last never-retransmitted segment SACKed.
+    /// Send times of the first and last never-retransmitted SACKed segment.
     pub(crate) first_sacked_us: Option<u64>,
     pub(crate) last_sacked_us: u64,
     pub(crate) sack_delivered: u32,
@@ -54,7 +54,7 @@ pub(crate) struct Tagging {
 }
 
 impl Sender {
-    /// One past the highest SACKed byte (`tcp_highest_sack_seq`).
+    /// End of the highest SACKed byte (`tcp_highest_sack_seq`).
     pub(crate) fn highest_sack_seq(&self) -> u64 {
         if self.scoreboard.sacked_out == 0 {
             return self.snd_una;
@@ -78,7 +78,7 @@ impl Sender {
         if ack.ack < prior_una.saturating_sub(self.max_window) || self.scoreboard.packets_out == 0 {
             return;
         }
-        // Valid blocks in order of sequence; the first of the ACK may be a DSACK.
+        // Valid blocks in order of sequence numbers. The first block of the ACK may be a DSACK.
         let mut used: [(SackBlock, bool); 4] = Default::default();
         let mut count = 0;
         for (i, block) in blocks.iter().enumerate() {
@@ -109,7 +109,7 @@ impl Sender {
         }
     }
 
-    /// Tags what the previous ACK's blocks did not cover.
+    /// Tags the parts of a block that the previous ACK did not contain.
     fn tag_uncached(&mut self, block: SackBlock, flags: &mut AckFlags, tagging: &mut Tagging) {
         let mut start = block.start;
         for i in 0..self.scoreboard.sack_cache.len() {
@@ -127,7 +127,7 @@ impl Sender {
         }
     }
 
-    /// Tags all segments that lie within `start..end` (`tcp_sacktag_walk`).
+    /// Tags all segments within `start..end` (`tcp_sacktag_walk`).
     fn tag_range(
         &mut self,
         start: u64,
@@ -171,7 +171,7 @@ impl Sender {
             let mut lost = segment.lost;
             let mut retransmitted = segment.retransmitted;
             if retransmitted {
-                // Not marked lost any more: believe that the retransmission is still in flight.
+                // Not marked lost again: the retransmission counts as still in flight.
                 if lost {
                     lost = false;
                     retransmitted = false;
@@ -180,7 +180,7 @@ impl Sender {
                 }
             } else {
                 if !segment.ever_retransmitted {
-                    // A hole that was never retransmitted is filled: that is reordering.
+                    // A never-retransmitted hole is filled: reordering.
                     if start < self.highest_sack_seq()
                         && tagging.reord.is_none_or(|reord| start < reord)
                     {
@@ -201,7 +201,7 @@ impl Sender {
             tagged.lost = lost;
             tagged.retransmitted = retransmitted;
             tagged.sacked = true;
-            // SACKed neighbours are merged: their buffers are freed (tcp_shift_skb_data).
+            // Adjacent SACKed skbs are merged and their overhead is freed (tcp_shift_skb_data).
             self.buffer.sent_overhead_bytes -= u64::from(segment.overhead_bytes);
             flags.data_sacked = true;
             self.scoreboard.sacked_out += 1;
@@ -223,7 +223,8 @@ impl Sender {
         self.scoreboard.highest_sack = self.scoreboard.highest_sack.max(end);
     }
 
-    /// RFC 2883 §4: is the first block a DSACK? (`tcp_check_dsack`, `tcp_dsack_seen`)
+    /// Returns true if the first block is a DSACK (RFC 2883 §4; `tcp_check_dsack`,
+    /// `tcp_dsack_seen`).
     fn check_dsack(
         &mut self,
         ack: u64,
@@ -283,8 +284,8 @@ impl Sender {
             || (block.end > marker && block.start >= block.end.saturating_sub(self.max_window))
     }
 
-    /// A segment below the highest SACK arrived without retransmission: the reordering degree is
-    /// at least the distance (`tcp_check_sack_reordering`).
+    /// Processes the arrival of a segment below the highest SACK without retransmission: the
+    /// reordering degree is at least the distance (`tcp_check_sack_reordering`).
     pub(crate) fn check_sack_reordering(&mut self, low_seq: u64) {
         let fack = self.highest_sack_seq();
         if low_seq >= fack {
@@ -300,7 +301,7 @@ impl Sender {
         self.scoreboard.reord_seen += 1;
     }
 
-    /// Marks a segment lost, or its retransmission lost again (`tcp_mark_skb_lost`).
+    /// Marks a segment lost, or its retransmission (`tcp_mark_skb_lost`).
     pub(crate) fn mark_lost(&mut self, id: SegmentId) {
         if self.queue.get(id).sacked {
             return;

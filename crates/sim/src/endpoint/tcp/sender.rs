@@ -1,8 +1,7 @@
-//! The sending half of a TCP connection as Linux has it: state, construction, the five entry
-//! points. Behaviour is split over the files beside this one by subject; each names the Linux
-//! function it corresponds to.
+//! Sender of a TCP connection as in Linux: state, construction, entry points. Other files of this
+//! directory contain the behaviour by subject. Each function names its Linux counterpart.
 //!
-//! Where the peer sends data too, `duplex` joins this half with the receiving one.
+//! If the peer sends data, too, `duplex` joins sender and receiver.
 
 use super::congestion_state::CongestionState;
 use super::duplex::SentSince;
@@ -30,7 +29,7 @@ use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::{Cause, Segment};
 
-/// Why a segment was sent again.
+/// Reason of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Retransmission {
     Fast,
@@ -39,7 +38,7 @@ pub(crate) enum Retransmission {
 }
 
 impl Retransmission {
-    /// As a capture tells it.
+    /// Cause for captures.
     pub(crate) fn cause(self) -> Cause {
         match self {
             Self::Fast => Cause::Fast,
@@ -49,21 +48,21 @@ impl Retransmission {
     }
 }
 
-/// Life of the connection.
+/// State of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Not started.
     Closed,
-    /// SYN sent at this time, so often, with this time-out in jiffies.
+    /// SYN sent: time of the first transmission, number of transmissions, time-out in jiffies.
     SynSent {
         first: Time,
         tries: u32,
         timeout: u64,
     },
     Established,
-    /// Everything was acknowledged, the FIN included.
+    /// All data and the FIN are acknowledged.
     Finished(Time),
-    /// Too many retransmissions without an answer.
+    /// Too many retransmissions without a response.
     GivenUp(Time),
 }
 
@@ -80,7 +79,7 @@ pub(crate) struct Counters {
     pub(crate) undos: u64,
 }
 
-/// The sending half.
+/// Sender of a connection.
 pub(crate) struct Sender {
     pub(crate) options: TcpOptions,
     pub(crate) tick: Tick,
@@ -97,10 +96,10 @@ pub(crate) struct Sender {
     pub(crate) snd_nxt: u64,
     pub(crate) write_seq: u64,
     pub(super) write_queue: WriteQueue,
-    /// End of what was marked to be handed over.
+    /// `write_seq` at the last mark of PSH.
     pub(super) pushed_seq: u64,
     pub(crate) snd_wnd: u64,
-    /// Sequence number of the segment that told it (`snd_wl1`); `None`: it was the SYN.
+    /// Sequence number of the last segment that updated the window (`snd_wl1`); `None` for the SYN.
     pub(super) window_seq: Option<u64>,
     pub(crate) max_window: u64,
     pub(crate) fin: bool,
@@ -124,19 +123,19 @@ pub(crate) struct Sender {
     pub(crate) rate: RateState,
     /// Timestamp echo of the ACK being processed.
     pub(crate) tsecr_ms: u32,
-    /// Latest timestamp of the peer, to be echoed.
+    /// Latest timestamp of the peer, which is echoed.
     pub(crate) ts_recent_ms: u32,
 
     pub(super) xmit_timer: XmitTimer,
     pub(super) pacer: Pacer,
     pub(crate) host_queue: HostQueue,
 
-    /// What every segment says of the other direction.
+    /// ACK fields of every segment.
     pub(super) carried: Segment,
     pub(super) sent_since: SentSince,
 
     pub(crate) losses: LossIntervals,
-    /// Where this is a subflow of Multipath TCP.
+    /// Subflow state, for Multipath TCP.
     pub(crate) subflow: Option<Box<SendingSubflow>>,
     challenged_at: Option<Time>,
     pub(crate) ecn: SenderEcn,
@@ -144,17 +143,16 @@ pub(crate) struct Sender {
     pub(crate) established_at: Option<Time>,
 }
 
-/// Memory of one full segment in the send buffer: payload and about this much around it
-/// (`struct sk_buff`, shared info, headers).
+/// Overhead memory of a full segment in the send buffer (`struct sk_buff`, shared info, headers).
 pub(crate) const SEGMENT_OVERHEAD_BYTES: u64 = 1280;
 
-/// What a sender offers to a peer that sends nothing: what its SYN did, without timestamps known.
+/// Window offered to a peer that sends no data: that of the SYN, without timestamps.
 fn window_of_no_data(options: &TcpOptions) -> u32 {
     let mss_bytes = u64::from(options.mtu_bytes) - 40;
     options.first_window(options.tcp_rmem[1], mss_bytes) as u32
 }
 
-/// Before the algorithm's own start (`tcp_init_metrics`).
+/// Window before the algorithm's own initialisation (`tcp_init_metrics`).
 fn initial_window(options: &TcpOptions, pacing: bool) -> Window {
     let window = Window { pacing, ..Window::new(options.initcwnd) };
     match options.ssthresh {
@@ -220,7 +218,7 @@ impl Sender {
         }
     }
 
-    /// A segment arrived from the other side.
+    /// Processes a segment of the peer.
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment) {
         self.now = now;
         if segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 >= 0 {
@@ -245,7 +243,7 @@ impl Sender {
         self.on_acked(segment);
     }
 
-    /// What follows an ACK.
+    /// Completes the processing of an ACK.
     fn on_acked(&mut self, segment: &Segment) {
         self.data_snd_check();
         if segment.flags.fin {
@@ -254,7 +252,8 @@ impl Sender {
         self.check_finished();
     }
 
-    /// The same for a subflow, whose connection acts in between, told by `true`.
+    /// Processes the ACK of a segment for a subflow. Returns true if the Multipath TCP step and
+    /// [`Self::on_segment_then`] must follow.
     pub(crate) fn on_segment_first(&mut self, now: Time, segment: &Segment) -> bool {
         if self.phase != Phase::Established || segment.flags.is_syn() {
             self.on_segment(now, segment);
@@ -269,12 +268,12 @@ impl Sender {
         true
     }
 
-    /// And after that.
+    /// Completes the processing of a segment after the Multipath TCP step.
     pub(crate) fn on_segment_then(&mut self, segment: &Segment) {
         self.on_acked(segment);
     }
 
-    /// Everything is acknowledged, the FIN too.
+    /// Finishes the connection when all data and the FIN are acknowledged.
     fn check_finished(&mut self) {
         if self.fin && self.snd_una > self.write_seq {
             self.phase = Phase::Finished(self.now);
@@ -282,8 +281,8 @@ impl Sender {
         }
     }
 
-    /// Answers what should not have come, seldom (RFC 5961 §4; `tcp_send_challenge_ack`,
-    /// `tcp_oow_rate_limited`).
+    /// Sends a rate-limited challenge ACK to an unexpected segment (RFC 5961 §4;
+    /// `tcp_send_challenge_ack`, `tcp_oow_rate_limited`).
     pub(super) fn challenge(&mut self) {
         let since = self.challenged_at.map(|at| self.now.since(at));
         if since.is_none_or(|since| since >= INVALID_RATE_LIMIT) {
@@ -299,7 +298,7 @@ impl Sender {
         self.out.push(Segment { seq: self.snd_nxt, ack: segment.end(), ..ack });
     }
 
-    /// The source may write, or no longer.
+    /// Lets the source write.
     pub(crate) fn on_source(&mut self, now: Time) {
         self.now = now;
         self.buffer.source_at = None;
@@ -309,7 +308,7 @@ impl Sender {
         }
     }
 
-    /// No new data from now on.
+    /// Stops the source.
     pub(crate) fn stop(&mut self, now: Time) {
         self.now = now;
         self.buffer.stopped = true;
@@ -319,7 +318,7 @@ impl Sender {
         }
     }
 
-    /// Sends a FIN after what is written (`tcp_send_fin`).
+    /// Sends a FIN after the written data (`tcp_send_fin`).
     pub(crate) fn close(&mut self) {
         if !self.fin {
             self.fin = true;
@@ -327,7 +326,7 @@ impl Sender {
         }
     }
 
-    /// One of the timers may be due; a call too many does nothing.
+    /// Processes due timers. Calls without a due timer have no effect.
     pub(crate) fn on_timeout(&mut self, now: Time) {
         self.now = now;
         if self.xmit_timer.timer.take_due(now) {
@@ -346,7 +345,7 @@ impl Sender {
         }
     }
 
-    /// When [`Self::on_timeout`] must be called next.
+    /// Time of the next call of [`Self::on_timeout`].
     pub(crate) fn next_deadline(&self) -> Time {
         let timers = [
             self.xmit_timer.timer.fires,
@@ -359,12 +358,12 @@ impl Sender {
         timers.into_iter().flatten().min().unwrap_or(Time::NEVER)
     }
 
-    /// The same of its timer on the wheel, and its turn there.
+    /// Next expiry of the timer on the wheel, with its insertion order.
     pub(crate) fn wheel_turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
         self.xmit_timer.timer.turn(set)
     }
 
-    /// Established and not yet over.
+    /// Returns true while the connection is established.
     pub(crate) fn is_open(&self) -> bool {
         self.phase == Phase::Established
     }
@@ -390,12 +389,12 @@ impl Sender {
         matches!(self.congestion.state, CaState::Cwr | CaState::Recovery)
     }
 
-    /// Application data waits to be sent.
+    /// Returns true if data or a FIN waits to be sent.
     pub(crate) fn has_unsent(&self) -> bool {
         self.write_seq > self.snd_nxt || (self.fin && self.snd_nxt == self.write_seq)
     }
 
-    /// What congestion control may see.
+    /// Snapshot of the connection for congestion control.
     pub(crate) fn conn(&mut self) -> Conn {
         Conn {
             now_us: self.now_us(),
@@ -439,7 +438,7 @@ impl Sender {
         self.cc.ssthresh(&conn, &mut self.window)
     }
 
-    /// BBR marks the connection application-limited while it probes the RTT.
+    /// Applies BBR's mark of application-limited samples while it probes the RTT.
     pub(crate) fn take_app_limited(&mut self) {
         if let Some(until) = self.window.app_limited.take() {
             self.rate.app_limited = until;
@@ -457,27 +456,27 @@ impl Sender {
         .with_multipath(self.multipath_of_bare())
     }
 
-    /// What the segments that follow say of the other direction: `ack`, `window_bytes`, `sack`,
-    /// `tsecr_ms` and the flag ECE of this one.
+    /// Sets the ACK fields of the following segments: `ack`, `window_bytes`, `sack`, `tsecr_ms` and
+    /// the flag ECE.
     pub(super) fn carry(&mut self, acknowledgement: Segment) {
         self.ts_recent_ms = acknowledgement.tsecr_ms;
         self.carried = acknowledgement;
         self.sent_since = SentSince::default();
     }
 
-    /// What was sent since then.
+    /// Kinds of segments sent since then.
     pub(super) fn sent(&self) -> SentSince {
         self.sent_since
     }
 
-    /// An acknowledgement that may come with data.
+    /// Processes an ACK that may come with data.
     pub(super) fn on_ack_of_both(&mut self, now: Time, segment: &Segment) {
         self.now = now;
         self.on_ack(segment);
         self.check_finished();
     }
 
-    /// So much more is to be written.
+    /// Allows the source to write `bytes` more bytes.
     pub(crate) fn allow(&mut self, now: Time, bytes: u64) {
         self.buffer.writer.allow(bytes);
         if self.phase == Phase::Established && self.buffer.source_at.is_none() {
@@ -485,7 +484,7 @@ impl Sender {
         }
     }
 
-    /// All that a session has asked for so far is written.
+    /// Returns true if all requested data of a session is written.
     pub(crate) fn wrote_all(&self) -> bool {
         self.phase == Phase::Established && self.buffer.writer.left(self.buffer.written_bytes) == 0
     }

@@ -1,23 +1,23 @@
-//! The application's side of the sender: writing, send buffer and its autotuning
-//! (`tcp_sndbuf_expand`, `tcp_check_space`).
+//! Application side of the sender: writes, send buffer and its autotuning (`tcp_sndbuf_expand`,
+//! `tcp_check_space`).
 
 use super::output::{Push, GSO_MAX_BYTES};
 use super::sender::{Phase, Sender, SEGMENT_OVERHEAD_BYTES};
 use dumbbell_model::scenario::Source;
 use dumbbell_model::Span;
 
-/// Headers and shared info Linux reserves around a segment when it sizes the send buffer.
+/// Overhead per segment in Linux's calculation of the send buffer.
 const MAX_TCP_HEADER_BYTES: u64 = 320;
 const SHARED_INFO_BYTES: u64 = 320;
 const SK_BUFF_BYTES: u64 = 256;
-/// From the first unit that leaves an empty queue to the next: the rest of the call is copied
-/// meanwhile. However short, it lets the first unit arrive before those of other paths; this is a
+/// Time from the first skb that leaves an empty queue to the next one, while the rest of the call
+/// is copied. Any positive value lets the first skb arrive before those of other paths. This is one
 /// step of the kernel's clock in virtual time.
 const COPYING: Span = Span::from_ns(256);
 
 impl Sender {
-    /// Bytes that go into one buffer of the write queue: a unit of segmentation offload, at most
-    /// half of the largest window the peer ever offered (`tcp_xmit_size_goal`).
+    /// Bytes per skb of the write queue: a GSO skb, at most half of the largest window offered by
+    /// the peer (`tcp_xmit_size_goal`).
     pub(super) fn size_goal(&self) -> u64 {
         let mss = u64::from(self.mss);
         if !self.options.gso {
@@ -27,14 +27,15 @@ impl Sender {
         (most / mss * mss).max(mss)
     }
 
-    /// Memory of what is written and not acknowledged (`sk_wmem_queued`).
+    /// Memory of written, unacknowledged data (`sk_wmem_queued`).
     pub(super) fn queued_memory(&self) -> u64 {
         self.write_seq.saturating_sub(self.snd_una)
             + self.buffer.sent_overhead_bytes
             + self.write_queue.buffers() as u64 * SEGMENT_OVERHEAD_BYTES
     }
 
-    /// `tcp_sndbuf_expand`: twice the window (three times for BBR), in the worst packing.
+    /// Grows the send buffer to twice the window (three times for BBR) in the worst packing
+    /// (`tcp_sndbuf_expand`).
     pub(crate) fn expand_sndbuf(&mut self) {
         let per_segment =
             (u64::from(self.options.mtu_bytes) - 40 + MAX_TCP_HEADER_BYTES + SHARED_INFO_BYTES)
@@ -45,8 +46,8 @@ impl Sender {
         self.buffer.sndbuf = self.buffer.sndbuf.max(wanted.min(self.options.tcp_wmem[2]));
     }
 
-    /// Room may have come: grow the buffer if the window is not filled, wake the application
-    /// (`tcp_check_space`, `sk_stream_write_space`).
+    /// Checks for free space: grows the buffer if the window is not filled, and wakes the
+    /// application (`tcp_check_space`, `sk_stream_write_space`).
     pub(crate) fn check_space(&mut self) {
         if !self.buffer.no_space {
             return;
@@ -64,7 +65,7 @@ impl Sender {
         }
     }
 
-    /// After the network's events: an application that waits for room writes now.
+    /// Lets an application that waits for space write, after network events.
     pub(crate) fn run_source(&mut self) {
         let waking = self.buffer.source_at.is_some();
         if self.phase != Phase::Established || self.buffer.stopped || self.buffer.no_space || waking
@@ -78,7 +79,7 @@ impl Sender {
         }
     }
 
-    /// The application writes what it has and what fits.
+    /// Writes the application's data that fits.
     pub(crate) fn fill_from_source(&mut self) {
         if self.buffer.stopped {
             self.close();
@@ -98,7 +99,8 @@ impl Sender {
         }
     }
 
-    /// Writes up to `wanted` bytes while the send buffer has room, in pieces as applications do.
+    /// Writes up to `wanted` bytes while the send buffer has space, in pieces of an application's
+    /// call.
     fn write(&mut self, wanted: u64) {
         if self.scoreboard.packets_out == 0 {
             self.slow_start_after_idle_check();
@@ -110,7 +112,8 @@ impl Sender {
         }
     }
 
-    /// One call of `tcp_sendmsg_locked`, or the rest of one. Returns the bytes it took.
+    /// Performs one call of `tcp_sendmsg_locked`, or the rest of one. Returns the number of bytes
+    /// written.
     fn write_piece(&mut self, wanted: u64) -> u64 {
         let goal = self.size_goal();
         let begun = core::mem::take(&mut self.buffer.copied_bytes);
@@ -122,7 +125,7 @@ impl Sender {
                 self.write_queue.append(room, begun + written == 0);
                 room
             } else if self.queued_memory() < self.buffer.sndbuf {
-                // A buffer is begun while the memory is below the limit, and then filled.
+                // A new skb starts while the memory is below the limit, and is then filled.
                 let bytes = goal.min(wanted - written);
                 self.write_queue.begin(bytes);
                 bytes
@@ -147,9 +150,9 @@ impl Sender {
         written
     }
 
-    /// The last buffer is full and more is to be written: what is out of half of the receiver's
-    /// window is sent (`forced_push`), otherwise one unit, where nothing else waits. What left the
-    /// buffer is filled up again. True: the one unit was sent.
+    /// Sends when the last skb is full and more data follows. If more than half of the receive
+    /// window is not marked, all data is sent (`forced_push`). Otherwise one skb is sent if nothing
+    /// else waits. Returns true if that skb was sent.
     fn push_full_buffer(&mut self) -> bool {
         if self.write_seq > self.pushed_seq + (self.max_window >> 1) {
             self.mark_push();
@@ -162,8 +165,8 @@ impl Sender {
         false
     }
 
-    /// Whether what is left of a call may be written a moment later: the next call of the source
-    /// goes on with it.
+    /// Returns true if the rest of a call may be written a moment later, by the next call of the
+    /// source.
     fn may_pause(&self) -> bool {
         matches!(self.buffer.writer.source(), Source::Bulk { .. } | Source::Session)
     }
@@ -173,7 +176,7 @@ impl Sender {
         self.pushed_seq = self.write_seq;
     }
 
-    /// Sends a segment smaller than usual into a small window.
+    /// Sends a segment of at most `bytes` bytes into a small window.
     pub(crate) fn send_fitting(&mut self, room: u32) {
         let mss = core::mem::replace(&mut self.mss, room);
         self.write_xmit(Push::Probe);

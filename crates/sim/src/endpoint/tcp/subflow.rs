@@ -1,6 +1,6 @@
-//! What a sender and a receiver do more where they are a subflow of Multipath TCP (RFC 8684): their
-//! handshake, the mappings of their bytes to the connection's, the window they share. What is decided
-//! for the connection as a whole is in `multipath`.
+//! Multipath TCP (RFC 8684) in the sender and receiver of a subflow: handshake, mappings to the
+//! connection's stream, shared window. `mptcp` contains the decisions for the connection as a
+//! whole.
 
 use super::mappings::{Mapping, Mappings};
 use super::output::Push;
@@ -12,12 +12,12 @@ use dumbbell_packet::mptcp::MAPPING_BYTES;
 use dumbbell_packet::tcp::Syn;
 use dumbbell_packet::{Multipath, Segment};
 
-/// How a subflow begins.
+/// Role of a subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It opens the connection.
+    /// Opens the connection.
     Opens,
-    /// It joins one.
+    /// Joins a connection.
     Joins { backup: bool },
 }
 
@@ -40,13 +40,13 @@ impl Role {
 /// Bytes acknowledged between losses, as OLIA counts them (Khalili et al. 2013, §4.1: l1 and l2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LossIntervals {
-    /// Acknowledged at the last loss, and at the one before.
+    /// Acknowledged bytes at the last loss and at the one before.
     last: u64,
     before: u64,
 }
 
 impl LossIntervals {
-    /// A loss, when so much was acknowledged.
+    /// Records a loss.
     pub(super) fn loss(&mut self, snd_una: u64) {
         (self.before, self.last) = (self.last, snd_una);
     }
@@ -60,61 +60,61 @@ impl LossIntervals {
     }
 }
 
-/// Of the half that sends data.
+/// Subflow state of a sender.
 #[derive(Clone, Debug)]
 pub(crate) struct SendingSubflow {
     pub(crate) role: Role,
     pub(super) mappings: Mappings,
-    /// What was sent first in one go.
+    /// Bytes of the first skb.
     first_unit_bytes: u64,
-    /// The peer has shown that it knows the subflow (`fully_established`).
+    /// True after the peer has shown that it knows the subflow (`fully_established`).
     pub(crate) confirmed: bool,
-    /// The peer does not speak Multipath TCP: this is plain TCP (RFC 8684 §3.7).
+    /// True if the peer has no Multipath TCP: plain TCP (RFC 8684 §3.7).
     pub(crate) fell_back: bool,
-    /// The third segment of a join is sent again until it is answered.
+    /// Retransmission timer of a join's third segment.
     third_timer: Timer,
-    /// Data byte behind which the stream ends, until that is acknowledged.
+    /// Data sequence number of the DATA_FIN, until it is acknowledged.
     pub(crate) data_fin: Option<u64>,
-    /// The other side has closed, too.
+    /// True after the peer's DATA_FIN.
     pub(crate) peer_closed: bool,
-    /// What the connection gave it: own sequence number, data sequence number, bytes.
+    /// Data from the connection: subflow sequence number, data sequence number, bytes.
     #[cfg(test)]
     pub(crate) written: Vec<(u64, u64, u64)>,
 }
 
-/// What the receiving halves of a connection share, and what they tell of it.
+/// State shared by all receivers of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shared {
     /// Next data byte expected.
     pub(crate) data_ack: u64,
-    /// It has been told that data may be sent up to here (`rcv_wnd_sent`).
+    /// End of the offered window in data sequence space (`rcv_wnd_sent`).
     pub(crate) window_end: u64,
-    /// Room in the connection's buffer (`mptcp_space`), and all of it, as window.
+    /// Free space in the connection's buffer (`mptcp_space`), and its total, as window.
     pub(crate) free_bytes: u64,
     pub(crate) full_bytes: u64,
-    /// The window the last ACK offered (`old_wspace`).
+    /// Window of the last ACK (`old_wspace`).
     pub(crate) last_window: u64,
-    /// All data has arrived, its end too: this side closes.
+    /// True after all data and the DATA_FIN: this side closes.
     pub(crate) closes: bool,
 }
 
-/// Of the half that receives data.
+/// Subflow state of a receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceivingSubflow {
     pub(crate) role: Role,
     pub(crate) mappings: Mappings,
     pub(crate) shared: Shared,
-    /// What this subflow told last of the end of the connection's window.
+    /// End of the connection's window in this subflow's last ACK.
     window_end: u64,
-    /// This host does not speak Multipath TCP.
+    /// True if this host has no Multipath TCP.
     pub(crate) refuses: bool,
-    /// What went to the connection: own sequence number, data sequence number, bytes.
+    /// Data to the connection: subflow sequence number, data sequence number, bytes.
     #[cfg(test)]
     pub(crate) taken: Vec<(u64, u64, u64)>,
 }
 
 impl Sender {
-    /// Makes it a subflow; `plain`: of a host that speaks TCP only.
+    /// Makes the sender a subflow; `plain` is true on a host without Multipath TCP.
     pub(crate) fn make_subflow(&mut self, role: Role, plain: bool) {
         self.mss -= if plain { 0 } else { MAPPING_BYTES };
         self.subflow = Some(Box::new(SendingSubflow {
@@ -135,7 +135,7 @@ impl Sender {
         self.subflow.as_deref().filter(|subflow| !subflow.fell_back)
     }
 
-    /// Data may be sent on it (`__mptcp_subflow_active`).
+    /// Returns true if the subflow may carry data (`__mptcp_subflow_active`).
     pub(crate) fn carries_data(&self) -> bool {
         let joined = self.subflow.as_ref().is_some_and(|subflow| {
             subflow.role == Role::Opens || subflow.confirmed || subflow.fell_back
@@ -148,12 +148,12 @@ impl Sender {
         self.snd_una >= self.write_seq
     }
 
-    /// What a SYN says.
+    /// Option of a SYN.
     pub(super) fn multipath_of_syn(&self) -> Option<Multipath> {
         self.in_use().map(|subflow| subflow.role.syn())
     }
 
-    /// What a segment without data says.
+    /// Option of a segment without data.
     pub(super) fn multipath_of_bare(&self) -> Option<Multipath> {
         let subflow = self.in_use()?;
         Some(match subflow.data_fin {
@@ -163,7 +163,7 @@ impl Sender {
         })
     }
 
-    /// A unit of so many bytes is about to be sent.
+    /// Records the length of the first skb.
     pub(super) fn sends_unit(&mut self, bytes: u64) {
         if let Some(subflow) = self.subflow.as_mut().filter(|subflow| subflow.first_unit_bytes == 0)
         {
@@ -171,10 +171,10 @@ impl Sender {
         }
     }
 
-    /// What a segment with data says.
+    /// Option of a data segment.
     pub(super) fn multipath_of_data(&self, seq: u64, bytes: u32) -> Option<Multipath> {
         let subflow = self.in_use()?;
-        // All segments of the first unit say where the stream begins, as Linux's do.
+        // All segments of the first skb contain the start of the stream, as in Linux.
         let first = seq < subflow.first_unit_bytes && subflow.role == Role::Opens;
         if first && !subflow.confirmed {
             let mapped_bytes = subflow.first_unit_bytes.min(u64::from(u16::MAX)) as u16;
@@ -185,7 +185,7 @@ impl Sender {
         Some(Multipath::Mapping { dsn, fin })
     }
 
-    /// The answer to the SYN. False: a join was refused.
+    /// Processes the SYN-ACK. Returns false if a join was refused.
     pub(super) fn multipath_answered(&mut self, answer: &Segment) -> bool {
         let (now, tick) = (self.now, self.tick);
         let Some(subflow) = &mut self.subflow else { return true };
@@ -205,8 +205,8 @@ impl Sender {
         true
     }
 
-    /// What an ACK says of the connection: the first that comes confirms the subflow
-    /// (`check_fully_established`). Returns the data ACK, if there is one.
+    /// Processes the option of an ACK; the first one confirms the subflow
+    /// (`check_fully_established`). Returns the data ACK, if any.
     pub(crate) fn take_data_ack(&mut self, segment: &Segment) -> Option<(u64, bool)> {
         let subflow = self.subflow.as_mut()?;
         if subflow.fell_back {
@@ -220,13 +220,13 @@ impl Sender {
         Some((data_ack, fin))
     }
 
-    /// Where the connection's stream is acknowledged where this is plain TCP.
+    /// Data ACK of a plain TCP connection.
     pub(crate) fn plain_data_ack(&self) -> Option<u64> {
         let fell_back = self.subflow.as_ref().is_some_and(|subflow| subflow.fell_back);
         fell_back.then_some(self.snd_una.min(self.write_seq))
     }
 
-    /// The third segment of a join is sent again.
+    /// Retransmits the third segment of a join.
     pub(super) fn on_third_timer(&mut self) {
         let (now, tick) = (self.now, self.tick);
         let srtt_us = u64::from(self.rtt.srtt_us8 >> 2); // Twice the RTT.
@@ -242,13 +242,13 @@ impl Sender {
         self.subflow.as_ref().and_then(|subflow| subflow.third_timer.fires)
     }
 
-    /// Takes bytes of the connection's stream, as many as go into one buffer. Returns how many.
-    /// (`mptcp_sendmsg_frag`)
+    /// Writes bytes of the connection's stream into one skb. Returns their number
+    /// (`mptcp_sendmsg_frag`).
     pub(crate) fn write_mapped(&mut self, dsn: u64, most: u64) -> u64 {
         let goal = self.size_goal();
         let write_seq = self.write_seq;
         let Some(subflow) = &self.subflow else { return 0 };
-        // The mapping of what was sent in part is settled (`mptcp_skb_ext_copy`: `frozen`).
+        // The mapping of a partly sent skb is final (`mptcp_skb_ext_copy`: `frozen`).
         let continues = subflow.mappings.end() == Some(dsn) && !self.write_queue.tail_is_cut();
         let room = if continues { self.write_queue.tail_room_bytes(goal) } else { 0 };
         let bytes = most.min(if room > 0 { room } else { goal });
@@ -268,23 +268,23 @@ impl Sender {
         bytes
     }
 
-    /// What was written goes out (`tcp_push`).
+    /// Sends the written data (`tcp_push`).
     pub(crate) fn push_mapped(&mut self) {
         self.mark_push();
         self.push(Push::Pending);
     }
 
-    /// The connection's window reaches further than the subflow knew (`mptcp_check_allowed_size`).
+    /// Widens the window to that of the connection (`mptcp_check_allowed_size`).
     pub(crate) fn widen_window(&mut self, bytes: u64) {
         self.snd_wnd = self.snd_wnd.max(bytes);
     }
 
-    /// Bytes of the stream that it carries, or has written, and that are not acknowledged here.
+    /// Ranges of the connection's stream that are written here and not acknowledged.
     pub(crate) fn outstanding(&self) -> Vec<Mapping> {
         self.subflow.as_ref().map_or(Vec::new(), |subflow| subflow.mappings.from(self.snd_una))
     }
 
-    /// Acknowledged bytes need no mapping.
+    /// Removes mappings of acknowledged bytes.
     pub(super) fn forget_mappings(&mut self) {
         let snd_una = self.snd_una;
         if let Some(subflow) = &mut self.subflow {
@@ -292,21 +292,21 @@ impl Sender {
         }
     }
 
-    /// A segment without data, with all there is to tell (`tcp_send_ack`).
+    /// Sends a segment without data and with the current option (`tcp_send_ack`).
     pub(crate) fn send_bare(&mut self, now: Time) {
         self.now = now;
         let segment = self.segment_header();
         self.out.push(segment);
     }
 
-    /// What Linux counts of the send buffer: in use, and its size.
+    /// Send-buffer memory in use, and its limit.
     pub(crate) fn memory(&self) -> (u64, u64) {
         (self.queued_memory(), self.buffer.sndbuf)
     }
 }
 
 impl Receiver {
-    /// Makes it a subflow.
+    /// Makes the receiver a subflow.
     pub(crate) fn make_subflow(&mut self, role: Role, refuses: bool) {
         self.subflow = Some(Box::new(ReceivingSubflow {
             role,
@@ -323,18 +323,18 @@ impl Receiver {
         self.subflow.as_deref().filter(|subflow| !subflow.refuses)
     }
 
-    /// What the answer to a SYN says.
+    /// Option of a SYN-ACK.
     pub(super) fn multipath_of_syn_ack(&self) -> Option<Multipath> {
         self.in_use().map(|subflow| subflow.role.syn())
     }
 
-    /// What an ACK says.
+    /// Option of an ACK.
     pub(super) fn multipath_of_ack(&self) -> Option<Multipath> {
         let Shared { data_ack, closes, .. } = self.in_use()?.shared;
         Some(Multipath::DataAck { data_ack, fin: closes })
     }
 
-    /// Takes note of a mapping, and of the wider window that another subflow has offered since
+    /// Records a mapping, and the wider window that another subflow has offered since
     /// (`rwin_update`).
     pub(crate) fn take_mapping(&mut self, segment: &Segment) {
         let payload = u64::from(segment.payload_bytes);
@@ -343,7 +343,7 @@ impl Receiver {
         let dsn = match segment.multipath() {
             _ if subflow.refuses => segment.seq,
             Some(Multipath::Mapping { dsn, .. }) => dsn,
-            // It begins the stream: both sequences agree.
+            // Start of the stream: both sequence spaces agree.
             Some(Multipath::CapableAck { .. }) => segment.seq,
             _ => return,
         };
@@ -357,7 +357,7 @@ impl Receiver {
         }
     }
 
-    /// The third segment of a join is answered at once, and once more if it comes again.
+    /// Acknowledges the third segment of a join, and each of its retransmissions.
     pub(crate) fn answer_join(&mut self, segment: &Segment) {
         let joins = self.in_use().is_some_and(|subflow| subflow.role != Role::Opens);
         if joins && segment.multipath() == Some(Multipath::JoinAck) && segment.payload_bytes == 0 {
@@ -365,7 +365,7 @@ impl Receiver {
         }
     }
 
-    /// What has arrived in order goes to the connection, piece by piece.
+    /// Next contiguous range of in-order data for the connection.
     pub(crate) fn take_piece(&mut self) -> Option<Mapping> {
         let fin = u64::from(self.finished || self.fin_at == Some(self.rcv_nxt));
         let end = self.rcv_nxt - fin;
@@ -390,7 +390,7 @@ impl Receiver {
         Some(piece)
     }
 
-    /// The window that is offered, once the one of the connection is known: it never shrinks
+    /// Shares the offered window with the connection, whose window never shrinks
     /// (`mptcp_set_rwin`).
     pub(super) fn share_window(&mut self) {
         let rcv_wnd = self.rcv_wnd;
@@ -404,12 +404,12 @@ impl Receiver {
         self.rcv_wnd = shared.last_window;
     }
 
-    /// Payload that arrived in order, and went to the connection.
+    /// Bytes that arrived in order and went to the connection.
     pub(crate) fn in_order_bytes(&self) -> u64 {
         self.copied_seq
     }
 
-    /// Established, and its end has not been seen (`tcp_can_send_ack`).
+    /// Returns true while the subflow is established and no FIN was received (`tcp_can_send_ack`).
     pub(crate) fn is_open(&self) -> bool {
         self.established && !self.finished
     }
@@ -418,24 +418,24 @@ impl Receiver {
         self.now = now;
     }
 
-    /// The receiver's RTT times 8.
+    /// Receiver's RTT × 8, microseconds.
     pub(crate) fn rtt_us8(&self) -> u64 {
         self.rcv_rtt_us8
     }
 
-    /// What it offered at first.
+    /// Currently offered window, bytes.
     pub(crate) fn offered(&self) -> u64 {
         self.rcv_wnd
     }
 
-    /// An ACK is owed that the application's reading may bring forward
+    /// Returns true if a scheduled ACK may be sent early after a read
     /// (`mptcp_subflow_could_cleanup`).
     pub(crate) fn could_clean_up(&self, emptied: bool) -> bool {
         let overdue = self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss;
         self.ack.scheduled && (overdue || (emptied && self.ack.pushed > 0))
     }
 
-    /// The connection's buffer grew (`mptcp_rcv_space_adjust`).
+    /// Grows the buffer with that of the connection (`mptcp_rcv_space_adjust`).
     pub(crate) fn enlarge_to(&mut self, rcvbuf: u64) {
         self.rcvbuf = rcvbuf;
         self.window_clamp = self.win_from_space(rcvbuf);

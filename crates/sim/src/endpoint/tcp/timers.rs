@@ -1,5 +1,5 @@
-//! The write timer: retransmission (RFC 6298 §5), tail loss probe (RFC 8985 §7), reordering
-//! window, zero-window probe (RFC 9293 §3.8.6.1). One timer serves all (`icsk_retransmit_timer`).
+//! Write timer: retransmission (RFC 6298 §5), tail loss probe (RFC 8985 §7), reordering window,
+//! zero-window probe (RFC 9293 §3.8.6.1). All share one timer (`icsk_retransmit_timer`).
 
 use super::output::Push;
 use super::rtt::RTO_MAX_US;
@@ -8,7 +8,7 @@ use super::xmit_timer::Pending;
 use dumbbell_cc::CaState;
 use dumbbell_packet::Segment;
 
-/// TCP_RTO_MIN, milliseconds.
+/// Minimum RTO (TCP_RTO_MIN), ms.
 const RTO_MIN_MS: u64 = 200;
 
 impl Sender {
@@ -19,7 +19,8 @@ impl Sender {
         self.xmit_timer.timer.set(self.tick, self.now, self.xmit_timer.timeout);
     }
 
-    /// The kernel's timer stays on the wheel (INET_CSK_CLEAR_TIMERS is not defined).
+    /// Clears the purpose. As in the kernel, the timer stays on the wheel (INET_CSK_CLEAR_TIMERS is
+    /// not defined).
     pub(crate) fn clear_timer(&mut self) {
         self.xmit_timer.pending = Pending::None;
     }
@@ -52,7 +53,7 @@ impl Sender {
         }
     }
 
-    /// RFC 6298 §5.4–5.6 (`tcp_retransmit_timer`).
+    /// Processes a retransmission time-out (RFC 6298 §5.4–5.6, `tcp_retransmit_timer`).
     fn retransmit_timeout(&mut self) {
         if self.scoreboard.packets_out == 0 {
             return;
@@ -73,8 +74,8 @@ impl Sender {
         self.set_timer(Pending::Retransmit, rto);
     }
 
-    /// The first retransmission is as long ago as `tcp_retries2` doublings of 200 ms take, whatever
-    /// the RTO is (RFC 1122 §4.2.3.5; `retransmits_timed_out`, `tcp_model_timeout`).
+    /// Returns true if the first retransmission is older than `tcp_retries2` doublings of 200 ms,
+    /// regardless of the RTO (RFC 1122 §4.2.3.5; `retransmits_timed_out`, `tcp_model_timeout`).
     fn retransmits_timed_out(&self) -> bool {
         let stamp_ms = self.recovery.retrans_stamp_ms.filter(|_| self.xmit_timer.retransmits > 0);
         let Some(stamp_ms) = stamp_ms else { return false };
@@ -85,7 +86,7 @@ impl Sender {
         u64::from((self.now_ms() as u32).wrapping_sub(stamp_ms)) >= timeout_ms
     }
 
-    /// RFC 6298 §5.3 (`tcp_rearm_rto`).
+    /// Restarts the RTO (RFC 6298 §5.3, `tcp_rearm_rto`).
     pub(crate) fn rearm_rto(&mut self) {
         if self.scoreboard.packets_out == 0 {
             self.clear_timer();
@@ -93,7 +94,7 @@ impl Sender {
         }
         let mut rto = self.rto_jiffies();
         if matches!(self.xmit_timer.pending, Pending::Reordering | Pending::LossProbe) {
-            // Count from the head's transmission, not from the replaced timer.
+            // Counts from the head's transmission, not from the replaced timer.
             rto = self.tick.us(self.rto_delta_us().max(1) as u64);
         }
         self.set_timer(Pending::Retransmit, rto);
@@ -105,14 +106,15 @@ impl Sender {
         (sent_us + self.tick.to_us(self.rto_jiffies())) as i64 - self.now_us() as i64
     }
 
-    /// A probe if one is due, else the RTO (`tcp_set_xmit_timer`).
+    /// Sets the timer to a tail loss probe if one is due, else to the RTO (`tcp_set_xmit_timer`).
     pub(crate) fn set_xmit_timer(&mut self) {
         if !self.schedule_loss_probe(true) {
             self.rearm_rto();
         }
     }
 
-    /// RFC 8985 §7.2 (`tcp_schedule_loss_probe`).
+    /// Schedules a tail loss probe. Returns true if one is due (RFC 8985 §7.2,
+    /// `tcp_schedule_loss_probe`).
     pub(crate) fn schedule_loss_probe(&mut self, advancing_rto: bool) -> bool {
         if !matches!(self.options.tcp_early_retrans, 3 | 4)
             || self.scoreboard.packets_out == 0
@@ -141,7 +143,8 @@ impl Sender {
         true
     }
 
-    /// RFC 8985 §7.3: new data if there is any, else the last segment (`tcp_send_loss_probe`).
+    /// Sends a tail loss probe: new data if available, else the last segment (RFC 8985 §7.3,
+    /// `tcp_send_loss_probe`).
     fn send_loss_probe(&mut self) {
         if self.recovery.tlp_high_seq.is_none() {
             self.recovery.tlp_retrans = false;
@@ -167,7 +170,8 @@ impl Sender {
         self.rearm_rto();
     }
 
-    /// Nothing is out and nothing may be sent: probe the window (`tcp_check_probe_timer`).
+    /// Starts the zero-window timer if nothing is in flight and nothing may be sent
+    /// (`tcp_check_probe_timer`).
     pub(crate) fn check_probe_timer(&mut self) {
         if self.scoreboard.packets_out == 0 && self.xmit_timer.pending == Pending::None {
             let when = self.tick.us(self.rtt.rto_us.max(self.options.rto_min.as_us()));
@@ -181,14 +185,14 @@ impl Sender {
         self.tick.us((base << self.xmit_timer.backoff.min(10)).min(RTO_MAX_US))
     }
 
-    /// Asks for the window: an old byte that must be acknowledged (`tcp_send_probe0`).
+    /// Sends a zero-window probe: an old byte that must be acknowledged (`tcp_send_probe0`).
     fn send_probe0(&mut self) {
         if self.scoreboard.packets_out > 0 || !self.has_unsent() {
             return;
         }
         let window_end = self.snd_una + self.snd_wnd;
         if self.snd_nxt < window_end {
-            // The window is open, but smaller than a segment: send what fits.
+            // The window is open but smaller than a segment: send the bytes that fit.
             let room = (window_end - self.snd_nxt).min(u64::from(self.mss)) as u32;
             self.send_fitting(room);
         } else {

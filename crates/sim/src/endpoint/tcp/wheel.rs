@@ -1,15 +1,15 @@
 //! Linux's timer wheel (kernel/time/timer.c since 4.8): timers fire on tick boundaries, never
-//! early, and the further away the coarser.
+//! early, and with coarser granularity the further away they are.
 
 use crate::events::Turn;
 use dumbbell_model::{Span, Time};
 
-/// Slots per level: 64; each level is 8 times coarser than the one before.
+/// Bits of the 64 slots per level. Each level is 8 times coarser than the previous one.
 const LEVEL_BITS: u32 = 6;
 const LEVEL_SHIFT: u32 = 3;
 const LEVELS: u32 = 9;
 
-/// The tick of one host.
+/// Tick of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tick {
     tick_ps: u64,
@@ -17,12 +17,12 @@ pub(crate) struct Tick {
 }
 
 impl Tick {
-    /// A kernel with this many ticks per second.
+    /// Tick of a kernel with `hz` ticks per second.
     pub(crate) fn new(hz: u32) -> Self {
         Self { tick_ps: 1_000_000_000_000 / u64::from(hz), tick_us: 1_000_000 / u64::from(hz) }
     }
 
-    /// Ticks that have passed (`jiffies`).
+    /// Ticks since the start (`jiffies`).
     pub(crate) fn jiffies(self, now: Time) -> u64 {
         now.as_ps() / self.tick_ps
     }
@@ -42,18 +42,18 @@ impl Tick {
         jiffies * self.tick_us
     }
 
-    /// When a timer fires that is set now for so much later.
+    /// Expiry of a timer that is set at `now` for `delay` later.
     pub(crate) fn fires_after(self, now: Time, delay: Span) -> Time {
         self.fires_at(now, self.jiffies(now) + self.us(delay.as_us())).0
     }
 
-    /// When a timer set at `now` for the tick `expires` fires, and its level on the wheel
+    /// Expiry of a timer that is set at `now` for tick `expires`, and its wheel level
     /// (`calc_wheel_index`).
     fn fires_at(self, now: Time, expires: u64) -> (Time, u32) {
         let clock = self.jiffies(now);
         let delta = expires.saturating_sub(clock);
         let mut level = 0;
-        // LVL_START(n) = 63 << ((n - 1) * 3): from there on level n is used.
+        // LVL_START(n) = 63 << ((n - 1) * 3): level n is used from there on.
         while level + 1 < LEVELS && delta >= ((1 << LEVEL_BITS) - 1) << (level * LEVEL_SHIFT) {
             level += 1;
         }
@@ -67,19 +67,19 @@ impl Tick {
 /// A timer on the wheel (`struct timer_list`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timer {
-    /// Tick for which it was set.
+    /// Tick for which the timer was set.
     expires: u64,
-    /// When it fires; `None`: it is not set.
+    /// Expiry; `None` if not set.
     pub(crate) fires: Option<Time>,
     level: u32,
-    /// Its turn among those of its bucket is to be told ([`Self::turn`]).
+    /// True if the insertion order within the bucket must be renewed ([`Self::turn`]).
     moved: bool,
     turn: Option<Turn>,
 }
 
 impl Timer {
-    /// `mod_timer`: set again for the tick for which it is set already, it keeps its bucket, coarse
-    /// as that may be for a time that has come near; set to the bucket in which it is, its place.
+    /// Sets the timer (`mod_timer`). Set to the same tick, it stays in its bucket, even if that is
+    /// coarse for a time that is now near. Set to the same bucket, it keeps its insertion order.
     pub(crate) fn set(&mut self, tick: Tick, now: Time, expires: u64) {
         if self.fires.is_none() || self.expires != expires {
             let (fires, level) = tick.fires_at(now, expires);
@@ -88,7 +88,7 @@ impl Timer {
         }
     }
 
-    /// When it fires, and its turn then. `set` counts timers as they are set.
+    /// Expiry and insertion order. `set` counts all insertions.
     pub(crate) fn turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
         if core::mem::take(&mut self.moved) {
             *set += 1;
@@ -97,7 +97,7 @@ impl Timer {
         self.fires.zip(self.turn)
     }
 
-    /// True once when it fires.
+    /// Returns true once when the timer fires.
     pub(crate) fn take_due(&mut self, now: Time) -> bool {
         let due = self.fires.is_some_and(|at| at <= now);
         if due {
@@ -142,7 +142,7 @@ mod tests {
         let (_, last) = on(290, 303);
         assert_eq!(near.map(|(at, _)| at), far.map(|(at, _)| at));
         assert!(far < last && last < near);
-        // Within its bucket it keeps its place; moved away and back it goes first.
+        // Within its bucket it keeps its order. Moved away and back, it is first.
         first.set(tick, ms(291), 303);
         assert_eq!(first.turn(&mut set), near);
         first.set(tick, ms(291), 305);
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(timer.fires, Some(ms(304)));
         timer.set(tick, ms(290), 301);
         assert_eq!(timer.fires, Some(ms(304)));
-        // For another tick it takes the bucket of that.
+        // Set for another tick, it moves to that tick's bucket.
         timer.set(tick, ms(290), 300);
         assert_eq!(timer.fires, Some(ms(301)));
         assert!(!timer.take_due(ms(300)));
