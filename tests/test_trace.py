@@ -326,7 +326,7 @@ def test_wireless_traces_of_ns_2_are_read(tmp_path: Path) -> None:
     assert (flow["sent_packets"], flow["received_packets"], flow["dropped_packets"]) == (3, 2, 1)
     assert (flow["from_host"], flow["to_host"]) == ("0", "2")
     (problem,) = trace.about["problems"]
-    assert (problem["lines"], "what routing (RTR) did" in problem["message"]) == (3, True)
+    assert (problem["lines"], "an event of routing (RTR)" in problem["message"]) == (3, True)
     assert CliRunner().invoke(app, ["trace", str(path)]).exit_code == 0
 
 
@@ -343,7 +343,7 @@ _GOOD = "+ 1 0 1 tcp 1000 ------- 1 0.0 1.0 0 0\n"
         ("+ 0.5 0 1 tcp 1000 ------- 1 0.0 1.0 0 1\n", "line 2: the time goes back by 0.5 s"),
         ("+ 2 0 1 tcp big ------- 1 0.0 1.0 0 1\n", "line 2: field 6 (size) is 'big'"),
         ("s 2.0 _0_ AGT --- 0 cbr 512 [0 0 0 0]\n", "line 2: size or addresses are missing"),
-        ("f 2.0 _0_ RTR --- 0 cbr 512 [0 0 0 0]\n", "line 2: what routing (RTR) did"),
+        ("f 2.0 _0_ RTR --- 0 cbr 512 [0 0 0 0]\n", "line 2: an event of routing (RTR)"),
         ("\0\1\2\3\n", "line 2: not text"),
         ("+ 2 0 1 tcp 10", "line 2: the last line is cut off: 6 fields instead of 12"),
         ("x 2 0 1\n", "line 2: it begins with 'x'; an event is one of + - r d"),

@@ -1,5 +1,4 @@
-//! A connection of Multipath TCP: what arrives on a subflow is handled by the subflow and then by the
-//! connection.
+//! A Multipath TCP connection: a segment is processed by its subflow and then by the connection.
 
 use super::receive::DataReceiver;
 use super::send::{Context, DataSender};
@@ -13,7 +12,7 @@ use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::{Multipath, Segment};
 
-/// Connection and subflow of each flow that is one.
+/// Connection and subflow index of a flow; `None` if it is no subflow.
 pub(crate) fn subflow_of(scenario: &Scenario, flow: &str) -> Option<SubflowOf> {
     scenario.connections.iter().enumerate().find_map(|(connection, spec)| {
         let number = spec.subflows.iter().position(|subflow| subflow.flow == flow)?;
@@ -21,7 +20,7 @@ pub(crate) fn subflow_of(scenario: &Scenario, flow: &str) -> Option<SubflowOf> {
     })
 }
 
-/// How a subflow begins.
+/// Role of a subflow.
 pub(crate) fn role(scenario: &Scenario, of: SubflowOf) -> Role {
     let subflows = &scenario.connections[of.connection as usize].subflows;
     match of.number {
@@ -30,7 +29,7 @@ pub(crate) fn role(scenario: &Scenario, of: SubflowOf) -> Role {
     }
 }
 
-/// What a subflow's siblings see of it.
+/// Snapshot of a subflow for coupled congestion control.
 fn sibling(sender: &Sender, gone: bool) -> coupled::Subflow {
     coupled::Subflow {
         active: sender.carries_data() && !gone,
@@ -44,7 +43,7 @@ fn sibling(sender: &Sender, gone: bool) -> coupled::Subflow {
 }
 
 impl Connection {
-    /// Ready to run. `options` are those of both ends of the first subflow.
+    /// Connection in its initial state. `options` are those of the first subflow's endpoints.
     pub(crate) fn new(
         spec: &scenario::Connection,
         first: &scenario::Flow,
@@ -63,7 +62,7 @@ impl Connection {
         }
     }
 
-    /// Coupled congestion control looks at all subflows.
+    /// Passes snapshots of all subflows to coupled congestion control.
     fn couple(&self, me: usize, subflows: &mut Subflows<'_>) {
         if !self.coupled {
             return;
@@ -77,7 +76,7 @@ impl Connection {
         subflows.sender(me).cc.subflows(&all, me);
     }
 
-    /// A segment arrives at the sending end.
+    /// Processes a segment that arrives at the sender.
     pub(crate) fn at_sender(
         &mut self,
         now: Time,
@@ -113,7 +112,7 @@ impl Connection {
         self.open_joins(now, subflows);
     }
 
-    /// The answer to a SYN came.
+    /// Processes the establishment of a subflow.
     fn opened(&mut self, me: usize, subflows: &mut Subflows<'_>) {
         let sender = subflows.sender(me);
         let fell_back = sender.subflow.as_ref().is_some_and(|subflow| subflow.fell_back);
@@ -123,7 +122,7 @@ impl Connection {
         }
     }
 
-    /// Once the other end has shown that it speaks Multipath TCP, others may join.
+    /// Opens the other subflows once the peer has confirmed Multipath TCP.
     pub(crate) fn open_joins(&mut self, now: Time, subflows: &mut Subflows<'_>) {
         let sender = subflows.sender(0);
         let confirmed = sender.subflow.as_ref().is_some_and(|subflow| subflow.confirmed);
@@ -139,7 +138,7 @@ impl Connection {
         }
     }
 
-    /// All was acknowledged, the end too: the subflows close.
+    /// Closes the subflows once all data and the DATA_FIN are acknowledged.
     fn close_subflows(&mut self, now: Time, subflows: &mut Subflows<'_>) {
         if !self.sender.fin_acked {
             return;
@@ -156,7 +155,8 @@ impl Connection {
         }
     }
 
-    /// A segment arrives at the receiving end. True if its payload was there already.
+    /// Processes a segment that arrives at the receiver. Returns true if it contained only
+    /// duplicate data.
     pub(crate) fn at_receiver(
         &mut self,
         now: Time,
@@ -198,7 +198,7 @@ impl Connection {
         subflows.receiver(me).duplicate_packets > before
     }
 
-    /// The stream's end is acknowledged on every subflow (`mptcp_check_data_fin`).
+    /// Acknowledges the DATA_FIN on every subflow (`mptcp_check_data_fin`).
     fn tell_fin(&mut self, now: Time, me: usize, subflows: &mut Subflows<'_>) {
         if !self.receiver.closed {
             return;

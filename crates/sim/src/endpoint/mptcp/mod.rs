@@ -1,7 +1,7 @@
-//! Multipath TCP (RFC 8684) above its subflows, as Linux has it (net/mptcp/protocol.c): one stream of
-//! bytes, which `send` gives to subflows as a `scheduler` decides (once more, in `reinject`) and `receive` puts
-//! together again; `connection` is both. The subflows themselves are connections of `endpoint/tcp`;
-//! `ends` lets the world act on all of them.
+//! Multipath TCP (RFC 8684) above its subflows, as in Linux (net/mptcp/protocol.c). `send`
+//! distributes one byte stream over subflows according to a `scheduler`, with retransmissions in
+//! `reinject`; `receive` reassembles it; `connection` joins both. The subflows are connections of
+//! `endpoint/tcp`. `ends` is the interface to the world.
 
 pub(crate) mod connection;
 pub(crate) mod ends;
@@ -19,39 +19,39 @@ use crate::endpoint::tcp::sender::Sender;
 use receive::DataReceiver;
 use send::DataSender;
 
-/// Connection and number of a subflow in it.
+/// Connection and subflow index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SubflowOf {
     pub(crate) connection: u32,
     pub(crate) number: u32,
 }
 
-/// A connection at run time, both its ends.
+/// Runtime state of a connection, both endpoints.
 pub(crate) struct Connection {
     pub(crate) sender: DataSender,
     pub(crate) receiver: DataReceiver,
-    /// When each subflow may be opened was reached, and it was.
+    /// Stage of each subflow.
     pub(crate) due: Vec<Stage>,
-    /// The algorithm looks at all subflows.
+    /// True if congestion control is coupled.
     pub(crate) coupled: bool,
-    /// The receiving end closes, as the sending one has heard.
+    /// True after the sender has received the receiver's DATA_FIN.
     pub(crate) peer_closed: bool,
 }
 
-/// How far a subflow is.
+/// Stage of a subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Its time has not come.
+    /// Before its start time.
     Early,
-    /// It waits for the connection to be established.
+    /// Waiting for the connection to be established.
     Waits,
-    /// It was opened.
+    /// Opened.
     Opened,
-    /// It was removed, or ended.
+    /// Removed or ended.
     Removed,
 }
 
-/// The subflows of a connection; the first opens it.
+/// Subflows of a connection; the first one opens it.
 pub(crate) struct Subflows<'a> {
     pub(crate) ends: &'a mut [TcpEnds],
 }

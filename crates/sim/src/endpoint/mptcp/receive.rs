@@ -1,5 +1,5 @@
-//! The receiving end of a connection: data in order of its own sequence space, one buffer and one
-//! window for all subflows (net/mptcp/protocol.c).
+//! Receiver of a connection: data in order of data sequence numbers, with one buffer and one window
+//! for all subflows (net/mptcp/protocol.c).
 
 use super::Subflows;
 use crate::endpoint::tcp::reassembly::Reassembly;
@@ -9,42 +9,42 @@ use dumbbell_model::scenario::Sink;
 use dumbbell_model::{ReceiveBuffer, Span, TcpOptions, Time};
 use dumbbell_packet::SackBlock;
 
-/// How often a rate-limited application reads.
+/// Read interval of a rate-limited application.
 const SLOW_READ_INTERVAL: Span = Span::from_ms(10);
-/// Memory around the payload of what could not be merged with its neighbour.
+/// Overhead memory of a range that is not coalesced with a neighbour.
 const BUFFER_OVERHEAD_BYTES: u64 = 1280;
 
 /// Counters for the tables.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
-    /// Data bytes that arrived although they had arrived before.
+    /// Duplicate data bytes.
     pub(crate) duplicate_bytes: u64,
-    /// Data bytes beyond the window, thrown away.
+    /// Data bytes beyond the window, dropped.
     pub(crate) beyond_window_bytes: u64,
-    /// Most that ever waited for a gap to be filled.
+    /// Maximum number of out-of-order bytes.
     pub(crate) out_of_order_max_bytes: u64,
-    /// Time in which something waited so.
+    /// Time with out-of-order data.
     pub(crate) blocked: Span,
 }
 
-/// The receiving end.
+/// Receiver of a connection.
 pub(crate) struct DataReceiver {
     sink: Sink,
     options: TcpOptions,
     pub(crate) ack_seq: u64,
-    /// What the application has read.
+    /// Bytes read by the application.
     copied: u64,
     reassembly: Reassembly,
     rcvbuf: u64,
     window_end: u64,
     last_window: u64,
-    /// Where the stream ends, once that is known.
+    /// Data sequence number of the DATA_FIN, once known.
     pub(crate) fin_at: Option<u64>,
     pub(crate) closed: bool,
-    /// The other end knows that this one closes.
+    /// True after the peer has seen this side's DATA_FIN.
     pub(crate) close_seen: bool,
 
-    /// Measurement of what is read in an RTT (`rcvq_space`), and when it began.
+    /// Measurement of the data read per RTT (`rcvq_space`), and its start.
     space_time: Option<Time>,
     space_rtt_us8: u64,
     space_copied: u64,
@@ -52,7 +52,7 @@ pub(crate) struct DataReceiver {
     pub(crate) read_at: Option<Time>,
     blocked_since: Option<Time>,
     pub(crate) last_delivery: Option<Time>,
-    /// Subflows whose receiver may have sent something.
+    /// True for subflows whose receiver may have sent segments.
     pub(crate) touched: Vec<bool>,
     pub(crate) counters: Counters,
 }
@@ -96,7 +96,7 @@ impl DataReceiver {
         }
     }
 
-    /// Memory in use (`__mptcp_rmem`): segments that merge with their neighbours.
+    /// Memory in use, with coalesced segments (`__mptcp_rmem`).
     fn memory(&self) -> u64 {
         let unread = self.ack_seq - self.copied - u64::from(self.closed);
         let bytes = unread + self.reassembly.bytes();
@@ -112,10 +112,10 @@ impl DataReceiver {
         self.win_from_space(self.rcvbuf.saturating_sub(self.memory()))
     }
 
-    /// The first subflow is established (`mptcp_rcv_space_init`).
+    /// Initialises the buffer when the first subflow is established (`mptcp_rcv_space_init`).
     pub(crate) fn begin(&mut self, now: Time, window: u64) {
-        // The MSS does not know of timestamps yet; nor does the socket know the time, so that the
-        // first read ends a measurement whatever happens.
+        // As in Linux, this MSS excludes timestamps. The measurement has no start time, so the
+        // first read ends it.
         let advmss = u64::from(self.options.mtu_bytes - 40);
         self.space_bytes = window.min(10 * advmss).max(1);
         if self.sink.rate_bps.is_some() {
@@ -123,7 +123,7 @@ impl DataReceiver {
         }
     }
 
-    /// Lends a subflow's receiver what it may tell of the connection.
+    /// Copies the connection's state to a subflow's receiver, for its ACKs.
     pub(crate) fn lend(&self, receiver: &mut Receiver) {
         if let Some(subflow) = &mut receiver.subflow {
             subflow.shared = Shared {
@@ -137,7 +137,7 @@ impl DataReceiver {
         }
     }
 
-    /// Learns what it has told.
+    /// Copies the offered window back from a subflow's receiver.
     pub(crate) fn take_back(&mut self, receiver: &Receiver) {
         if let Some(subflow) = &receiver.subflow {
             self.window_end = self.window_end.max(subflow.shared.window_end);
@@ -145,7 +145,7 @@ impl DataReceiver {
         }
     }
 
-    /// What arrived in order on a subflow (`__mptcp_move_skbs_from_subflow`).
+    /// Takes in-order data from a subflow (`__mptcp_move_skbs_from_subflow`).
     pub(crate) fn take_from(&mut self, now: Time, receiver: &mut Receiver) {
         while let Some(piece) = receiver.take_piece() {
             self.arrived(now, piece.dsn, piece.bytes);
@@ -153,7 +153,7 @@ impl DataReceiver {
         self.check_fin();
     }
 
-    /// Data bytes arrive (`__mptcp_move_skb`, `__mptcp_ofo_queue`).
+    /// Processes data bytes (`__mptcp_move_skb`, `__mptcp_ofo_queue`).
     pub(crate) fn arrived(&mut self, now: Time, dsn: u64, bytes: u64) {
         let end = dsn + bytes;
         let counters = &mut self.counters;
@@ -193,19 +193,19 @@ impl DataReceiver {
         self.last_delivery = Some(now);
     }
 
-    /// Until now, at the end of a run.
+    /// Blocked time up to `now`, for the end of a run.
     pub(crate) fn blocked_until(&self, now: Time) -> Span {
         let open = self.blocked_since.map_or(Span::ZERO, |since| now.since(since));
         self.counters.blocked + open
     }
 
-    /// The stream's end is known (DATA_FIN).
+    /// Sets the end of the stream (DATA_FIN).
     pub(crate) fn ends_at(&mut self, dsn: u64) {
         self.fin_at = Some(dsn);
         self.check_fin();
     }
 
-    /// Everything has arrived: its end is acknowledged, and this side closes, too.
+    /// Closes this side after all data, and acknowledges the DATA_FIN.
     fn check_fin(&mut self) {
         if !self.closed && self.fin_at == Some(self.ack_seq) {
             self.ack_seq += 1;
@@ -213,17 +213,17 @@ impl DataReceiver {
         }
     }
 
-    /// Payload that waits for earlier bytes.
+    /// Out-of-order bytes.
     pub(crate) fn waiting_bytes(&self) -> u64 {
         self.reassembly.bytes()
     }
 
-    /// Payload delivered in order.
+    /// Payload bytes delivered in order.
     pub(crate) fn delivered_bytes(&self) -> u64 {
         self.ack_seq - u64::from(self.closed)
     }
 
-    /// The application reads what waits, once it is enough (`mptcp_recvmsg`).
+    /// Lets the application read if enough data is available (`mptcp_recvmsg`).
     pub(crate) fn read_available(&mut self, now: Time, subflows: &mut Subflows<'_>) {
         if self.sink.rate_bps.is_some() {
             return;
@@ -235,7 +235,7 @@ impl DataReceiver {
         }
     }
 
-    /// A slow application reads.
+    /// Lets a rate-limited application read.
     pub(crate) fn read_slowly(&mut self, now: Time, subflows: &mut Subflows<'_>) {
         let Some(rate) = self.sink.rate_bps else { return };
         self.read_at = Some(now + SLOW_READ_INTERVAL);
@@ -274,7 +274,7 @@ impl DataReceiver {
         }
     }
 
-    /// Lets a subflow's receiver act.
+    /// Runs a step of a subflow's receiver with the connection's state.
     pub(crate) fn with(
         &mut self,
         now: Time,
@@ -290,8 +290,8 @@ impl DataReceiver {
         self.take_back(receiver);
     }
 
-    /// Dynamic right-sizing with the longest RTT of all subflows (`mptcp_rcv_space_adjust`). Returns
-    /// the buffer's new size, if it grows.
+    /// Autotunes the buffer with the longest RTT of all subflows (dynamic right-sizing,
+    /// `mptcp_rcv_space_adjust`). Returns the new size if it grows.
     fn adjust_space(&mut self, now: Time, copied: u64, subflows: &mut Subflows<'_>) -> Option<u64> {
         self.space_copied += copied;
         let elapsed_us = self.space_time.map_or(u64::MAX, |began| now.since(began).as_us());

@@ -1,4 +1,4 @@
-//! Rows of the result tables for connections: what their subflows come to, and what only they have.
+//! Result rows of connections: sums over subflows, and connection-level columns.
 
 use super::Connection;
 use crate::endpoint::mptcp::ends::Multipath;
@@ -9,7 +9,7 @@ use dumbbell_model::tables::{ConnectionRow, Float, FlowRow, Int, SampleRow, Tran
 use dumbbell_model::Time;
 
 impl Connection {
-    /// Everything was written and acknowledged.
+    /// Returns true if all data was written and acknowledged.
     fn is_complete(&self) -> bool {
         let all = self.sender.snd_una >= self.sender.written;
         self.sender.stopped && all && self.sender.fin_sent
@@ -26,7 +26,7 @@ impl Multipath {
         self.subflows.iter().map(|ends| ends.receiver.in_order_bytes()).sum()
     }
 
-    /// Its state now; windows are those of all subflows together.
+    /// Current sample. Windows are sums over all subflows.
     pub(crate) fn sample(&self, run: &Run<'_>) -> Option<SampleRow> {
         let Connection { sender, receiver, .. } = &self.connection;
         if self.start(run) > run.now {
@@ -54,7 +54,7 @@ impl Multipath {
         })
     }
 
-    /// Its row, made of its subflows' rows.
+    /// Row of the table `flows`, aggregated from the subflows' rows.
     pub(crate) fn flow_row(&self, run: &Run<'_>, flows: &[FlowRow]) -> FlowRow {
         let parts: Vec<&FlowRow> =
             self.subflows.iter().map(|ends| &flows[ends.flow as usize]).collect();
@@ -127,7 +127,7 @@ impl Multipath {
         }
     }
 
-    /// A transfer, if everything was sent.
+    /// Row of the table `transfers`, if all data was sent.
     pub(crate) fn transfer(&self, run: &Run<'_>) -> Option<TransferRow> {
         let receiver = &self.connection.receiver;
         self.connection.is_complete().then(|| TransferRow {
@@ -143,8 +143,8 @@ impl Multipath {
         })
     }
 
-    /// Conservation at the level of the connection: what arrived on subflows is what was delivered,
-    /// what waits, what came twice and what was thrown away.
+    /// Checks conservation at connection level: bytes that arrived on subflows are delivered,
+    /// waiting, duplicate or dropped.
     pub(crate) fn conserves(&self) -> Result<(), String> {
         let carried = self.carried_bytes();
         let receiver = &self.connection.receiver;

@@ -1,13 +1,13 @@
-//! What is sent once more, over another subflow: after time-outs of the connection, of a subflow, or where
-//! one holds up the others (net/mptcp/protocol.c, pm.c).
+//! Reinjection: retransmission over another subflow after time-outs of the connection or of a
+//! subflow, or if one subflow blocks the others (net/mptcp/protocol.c, pm.c).
 
 use super::send::{Context, DataSender, RTO_MIN_MS};
 use super::Subflows;
 use crate::endpoint::tcp::sender::Phase;
 use dumbbell_model::Time;
 
-/// Time-outs of the connection without a word from a subflow, above which it is taken to be dead
-/// (`net.mptcp.stale_loss_cnt`).
+/// Number of the connection's time-outs without a segment from a subflow after which the subflow is
+/// stale (`net.mptcp.stale_loss_cnt`).
 const STALE_LOSS_COUNT: u32 = 4;
 
 impl DataSender {
@@ -16,7 +16,7 @@ impl DataSender {
         self.timer.set(self.tick, now, due);
     }
 
-    /// The connection's time-out is the longest of its subflows' (`mptcp_set_timeout`).
+    /// Sets the connection's time-out to the longest of its subflows (`mptcp_set_timeout`).
     pub(super) fn set_timeout(&mut self, now: Time, subflows: &mut Subflows<'_>) {
         let jiffies = self.tick.jiffies(now);
         let mut longest = 0;
@@ -29,8 +29,8 @@ impl DataSender {
         self.timer_jiffies = if longest > 0 { longest } else { self.tick.ms(RTO_MIN_MS) };
     }
 
-    /// The connection's retransmission timer (`__mptcp_retrans`): what the receiver misses first goes
-    /// over a subflow that has nothing else to do.
+    /// Processes the connection's retransmission timer: retransmits the first missing data over an
+    /// idle subflow (`__mptcp_retrans`).
     pub(crate) fn on_timer(&mut self, now: Time, subflows: &mut Subflows<'_>) {
         if !self.timer.take_due(now) || self.fell_back || self.fin_acked {
             return;
@@ -60,8 +60,8 @@ impl DataSender {
         }
     }
 
-    /// A subflow without outstanding data; a backup only where nothing else gets on
-    /// (`mptcp_subflow_get_retrans`). Counts on the way how long the others say nothing.
+    /// Subflow without outstanding data; a backup only if no other subflow makes progress
+    /// (`mptcp_subflow_get_retrans`). Counts the silent time-outs of the others.
     fn idle_subflow(&mut self, now: Time, subflows: &mut Subflows<'_>) -> Option<usize> {
         let (mut pick, mut backup, mut least_stale) = (None, None, u32::MAX);
         for subflow in 0..subflows.len() {
@@ -81,8 +81,8 @@ impl DataSender {
         pick.or(backup.filter(|_| least_stale > 1))
     }
 
-    /// Time-outs of the connection in which a subflow with outstanding data says nothing: after some
-    /// of them it is not used any more, if there is another (`mptcp_pm_subflow_chk_stale`).
+    /// Counts the connection's time-outs in which a subflow with outstanding data is silent. Marks
+    /// the subflow stale after some of them if there is another one (`mptcp_pm_subflow_chk_stale`).
     fn check_stale(&mut self, now: Time, subflow: usize, subflows: &mut Subflows<'_>) {
         let known = &mut self.known[subflow];
         if known.stale_count == 0 {
@@ -110,15 +110,15 @@ impl DataSender {
         }
     }
 
-    /// All that is not acknowledged is given to subflows anew (`__mptcp_retransmit_pending_data`).
+    /// Gives all unacknowledged data to subflows again (`__mptcp_retransmit_pending_data`).
     fn send_again_from_una(&mut self) {
         self.counters.reinjected_bytes += self.next - self.snd_una.min(self.next);
         self.next = self.snd_una.min(self.written);
         self.scheduler.reset();
     }
 
-    /// A subflow may have timed out: what it carries is sent over others, too. Linux's scheduler
-    /// leaves that to the connection's own time-out.
+    /// Reinjects the data of a subflow after its time-out. With Linux's scheduler, only the
+    /// connection's own time-out does this.
     pub(crate) fn check_timeout(&mut self, now: Time, subflow: usize, subflows: &mut Subflows<'_>) {
         let sender = subflows.sender(subflow);
         let timeouts = sender.counters.timeouts;
@@ -174,7 +174,7 @@ impl DataSender {
         pushed
     }
 
-    /// A subflow is gone: what it carried goes over others.
+    /// Reinjects the data of a removed subflow.
     pub(crate) fn lose(&mut self, now: Time, subflow: usize, subflows: &mut Subflows<'_>) {
         self.known[subflow].gone = true;
         if !self.fell_back && !subflows.sender(subflow).is_idle() {
@@ -183,9 +183,9 @@ impl DataSender {
         }
     }
 
-    /// The first byte that the receiver misses holds up all that a faster subflow could carry: it is
-    /// sent there, too, and the window of who holds it up is halved, once a round trip (Raiciu et al.
-    /// 2012, §4.2, mechanisms 1 and 2).
+    /// Reinjects the first missing data over a faster subflow if it blocks the connection's window.
+    /// Halves the congestion window of the blocking subflow once per RTT (Raiciu et al. 2012, §4.2,
+    /// mechanisms 1 and 2).
     pub(super) fn unblock(&mut self, now: Time, fast: usize, subflows: &mut Subflows<'_>) {
         let una = self.snd_una;
         let blocks = |subflow: &usize, subflows: &mut Subflows<'_>| {

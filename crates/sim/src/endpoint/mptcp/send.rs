@@ -1,5 +1,5 @@
-//! The sending end of a connection: the application's writes, what was given to which subflow and what
-//! the other end has (net/mptcp/protocol.c).
+//! Sender of a connection: writes of the application, data given to subflows, and data acknowledged
+//! by the peer (net/mptcp/protocol.c).
 
 use super::scheduler::{self, Pick, Schedule, Stream, View};
 use super::Subflows;
@@ -9,88 +9,89 @@ use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
 use std::collections::VecDeque;
 
-/// A buffer of the connection lies in a page of so much (SKB_FRAG_PAGE_ORDER), with its header.
+/// Size of a chunk of the connection's buffer: a page (SKB_FRAG_PAGE_ORDER) with a header.
 const CHUNK_BYTES: u64 = 32_768 - CHUNK_OVERHEAD_BYTES;
 const CHUNK_OVERHEAD_BYTES: u64 = 64;
-/// TCP_RTO_MIN, milliseconds.
+/// Minimum RTO (TCP_RTO_MIN), ms.
 pub(super) const RTO_MIN_MS: u64 = 200;
-/// A subflow may have so much more than its window takes, so that TCP makes units of it and defers
-/// them as it does with a full write queue. Without, a subflow sends segment by segment and takes more
-/// than its share from TCP at a drop-tail queue.
+/// Segments that a subflow may hold beyond its congestion window, so that TCP builds large skbs and
+/// defers them as with a full write queue. Without them, a subflow sends segment by segment and
+/// takes more than its share from TCP at a drop-tail queue.
 const AHEAD_SEGMENTS: u32 = 2;
-/// What the connection knows of a subflow.
+/// The connection's state of a subflow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Known {
     pub(crate) backup: bool,
-    /// Time-outs of the connection while it had data out, and nothing came (`stale_count`).
+    /// Number of the connection's time-outs with outstanding data and without a segment
+    /// (`stale_count`).
     pub(super) stale_count: u32,
-    /// It is taken to be dead until something comes.
+    /// True if the subflow counts as dead until a segment arrives.
     pub(crate) stale: bool,
-    /// When something came last, in ticks, and what that was when the count began.
+    /// Time of the last segment, ticks, and its value when the count began.
     pub(super) heard: u64,
     pub(super) heard_before: u64,
-    /// Its time-outs, of which each is noticed once.
+    /// Number of its time-outs that were processed.
     pub(super) timeouts: u64,
-    /// When its window was halved because it held up the others.
+    /// Time of the last halving of its window for blocking the others.
     pub(super) penalised: Option<Time>,
-    /// Removed, or given up.
+    /// True after it was removed or given up.
     pub(crate) gone: bool,
 }
 
 /// Counters for the tables.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
-    /// Data bytes given to a subflow that another one had been given before.
+    /// Data bytes given to a subflow after another one had them.
     pub(crate) reinjected_bytes: u64,
-    /// Halvings of the window of a subflow that held up others.
+    /// Halvings of the window of a blocking subflow.
     pub(crate) penalties: u64,
 }
 
-/// Who acts: the application, or an ACK on a subflow.
+/// Cause of sending: the application, or an ACK on a subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Context {
     Process,
-    /// `first`: what comes first goes on this subflow, whoever the scheduler would choose.
+    /// An ACK. If `first`, the first data goes to this subflow regardless of the scheduler.
     Ack {
         subflow: usize,
         first: bool,
     },
 }
 
-/// The sending end.
+/// Sender of a connection.
 pub(crate) struct DataSender {
     pub(super) tick: Tick,
     writer: Writer,
     pub(super) scheduler: Box<dyn Schedule>,
     opportunistic: bool,
     pub(crate) stopped: bool,
-    /// The application acts when this comes.
+    /// Time of the application's next action.
     pub(crate) source_at: Option<Time>,
 
-    /// Bytes the application has written.
+    /// Bytes written by the application.
     pub(crate) written: u64,
-    /// What is to be given to a subflow next: `snd_nxt`, but for what is given once more.
+    /// Next byte to give to a subflow: `snd_nxt`, except for data given again.
     pub(super) next: u64,
     pub(crate) snd_nxt: u64,
     pub(crate) snd_una: u64,
     pub(crate) window_end: u64,
-    /// Where the buffers end that are not acknowledged.
+    /// Ends of the unacknowledged chunks.
     pub(super) chunks: VecDeque<u64>,
     memory: u64,
     sndbuf: u64,
     pub(crate) no_space: bool,
 
-    /// The retransmission timer, and for how long it is set.
+    /// Retransmission timer.
     pub(crate) timer: Timer,
     pub(super) timer_jiffies: u64,
     pub(super) timeouts_of_fin: u32,
     pub(crate) known: Vec<Known>,
-    /// What is to be sent once more after a subflow's time-out: from, to, not over.
+    /// Data to reinject after a subflow's time-out: start, end, and the subflow to avoid.
     pub(super) reinject: VecDeque<(u64, u64, usize)>,
     pub(super) views: Vec<View>,
-    /// Subflows that got something.
+    /// True for subflows that got data.
     pub(crate) touched: Vec<bool>,
-    /// The end of the stream was told, and acknowledged.
+    /// True after the DATA_FIN was sent.
     pub(crate) fin_sent: bool,
     pub(crate) fin_acked: bool,
     pub(crate) fell_back: bool,
@@ -136,7 +137,7 @@ impl DataSender {
 
     // The application
 
-    /// The application may write.
+    /// Lets the application write.
     pub(crate) fn on_source(&mut self, now: Time, subflows: &mut Subflows<'_>) {
         self.source_at = None;
         if self.stopped {
@@ -151,7 +152,7 @@ impl DataSender {
         }
     }
 
-    /// Room may have come: the application that waits for it writes (`mptcp_write_space`).
+    /// Lets an application that waits for space write (`mptcp_write_space`).
     pub(crate) fn write_space(&mut self, now: Time, subflows: &mut Subflows<'_>) {
         for subflow in 0..subflows.len() {
             self.sndbuf = self.sndbuf.max(subflows.sender(subflow).memory().1);
@@ -164,7 +165,8 @@ impl DataSender {
         }
     }
 
-    /// Subflows enlarge their buffers only while the application waits (`tcp_check_space`).
+    /// Sets the wait for space. Subflows grow their buffers only while the application waits
+    /// (`tcp_check_space`).
     fn set_no_space(&mut self, no_space: bool, subflows: &mut Subflows<'_>) {
         self.no_space = no_space;
         for subflow in 0..subflows.len() {
@@ -172,7 +174,7 @@ impl DataSender {
         }
     }
 
-    /// `mptcp_sendmsg`, a piece at a time.
+    /// Writes data piece by piece (`mptcp_sendmsg`).
     fn write(&mut self, now: Time, wanted: u64, subflows: &mut Subflows<'_>) {
         let mut left = wanted;
         self.set_no_space(false, subflows);
@@ -206,7 +208,7 @@ impl DataSender {
         }
     }
 
-    /// What the last buffer still takes, if it has anything to send (`mptcp_frag_can_collapse_to`).
+    /// Free bytes of the last chunk, if it has unsent data (`mptcp_frag_can_collapse_to`).
     fn tail_room(&self) -> u64 {
         let Some(&end) = self.chunks.back().filter(|&&end| end > self.next) else { return 0 };
         let before = self.chunks.len().checked_sub(2).and_then(|at| self.chunks.get(at));
@@ -214,14 +216,14 @@ impl DataSender {
         CHUNK_BYTES.saturating_sub(end - begins)
     }
 
-    /// Nothing more will be written.
+    /// Ends the stream.
     pub(crate) fn stop(&mut self, now: Time, subflows: &mut Subflows<'_>) {
         self.stopped = true;
         self.source_at = None;
         self.check_fin(now, subflows);
     }
 
-    /// Everything was given to subflows: the stream's end is told on all of them
+    /// Sends the DATA_FIN on all subflows once all data was given to subflows
     /// (`mptcp_check_send_data_fin`).
     fn check_fin(&mut self, now: Time, subflows: &mut Subflows<'_>) {
         if !self.stopped || self.fin_sent || self.next < self.written {
@@ -285,8 +287,8 @@ impl DataSender {
         }
     }
 
-    /// Gives subflows what they may have (`__mptcp_push_pending`, `__mptcp_subflow_push_pending`).
-    /// Returns the subflow that is to go on, where that is another than the one that acts.
+    /// Gives data to subflows (`__mptcp_push_pending`, `__mptcp_subflow_push_pending`). Returns the
+    /// subflow that must continue, if it is not the one that acts.
     pub(crate) fn push(
         &mut self,
         now: Time,
@@ -372,8 +374,8 @@ impl DataSender {
         self.views[subflow] = self.look(subflow, subflows);
     }
 
-    /// Gives a subflow what fits into one buffer of its own and one of the connection
-    /// (`mptcp_sendmsg_frag`). Returns how much it was.
+    /// Gives a subflow data that fits into one of its skbs and one chunk of the connection. Returns
+    /// the number of bytes (`mptcp_sendmsg_frag`).
     fn give(&mut self, now: Time, pick: &Pick, subflows: &mut Subflows<'_>) -> u64 {
         let window = self.window_end.saturating_sub(pick.from);
         let chunk = self.chunks.partition_point(|&end| end <= pick.from);
@@ -391,7 +393,7 @@ impl DataSender {
             if self.opportunistic {
                 self.unblock(now, pick.subflow, subflows);
             }
-            // Everything has arrived and nothing is under way: a byte once more asks for the window.
+            // All data has arrived and none is in transit: one repeated byte probes the window.
             if self.snd_una == self.snd_nxt && self.snd_una > 0 {
                 let sender = subflows.sender(pick.subflow);
                 if sender.is_idle() {
@@ -405,8 +407,8 @@ impl DataSender {
 
     // What the other end says
 
-    /// An ACK came on a subflow (`ack_update_msk`). `window`: the subflow's.
-    /// Returns the subflow that is to go on with pushing.
+    /// Processes the data ACK of an ACK on a subflow, whose window is `window` (`ack_update_msk`).
+    /// Returns the subflow that must continue sending.
     pub(crate) fn acked(
         &mut self,
         now: Time,
@@ -429,7 +431,7 @@ impl DataSender {
         delegate
     }
 
-    /// Frees what is acknowledged (`__mptcp_clean_una`).
+    /// Frees acknowledged chunks (`__mptcp_clean_una`).
     fn clean_una(&mut self, now: Time) {
         let una = self.snd_una.min(self.written);
         while self.chunks.front().is_some_and(|&end| end <= una) {
@@ -447,7 +449,7 @@ impl DataSender {
         }
     }
 
-    /// Something came on a subflow: it lives (`mptcp_subflow_active`).
+    /// Records a segment on a subflow, which shows that it is alive (`mptcp_subflow_active`).
     pub(crate) fn heard(&mut self, now: Time, subflow: usize) {
         let jiffies = self.tick.jiffies(now);
         let known = &mut self.known[subflow];

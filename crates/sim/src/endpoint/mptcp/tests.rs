@@ -1,6 +1,6 @@
-//! Integrity: the content that the application wrote is the content that arrives. Every byte of the stream
-//! has a content of its own; what a subflow carries is what the connection put there, and what the
-//! receiver makes of it, it makes by the mappings that came in segments.
+//! Integrity: the received content equals the written content. Every byte of the stream has its own
+//! content. Subflows carry the bytes that the connection gave them, and the receiver places them by
+//! the mappings in segments.
 
 use crate::endpoint::mptcp::ends::Multipath;
 use crate::endpoint::Ends;
@@ -19,7 +19,7 @@ const SCHEDULERS: [Scheduler; 6] = [
     Scheduler::Ecf,
 ];
 
-/// Byte `offset` of what the application writes.
+/// Content of byte `offset`.
 fn content(offset: u64) -> u8 {
     (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u8
 }
@@ -36,7 +36,7 @@ fn connection<'a>(world: &'a World<'_>) -> &'a Multipath {
     found.unwrap_or_else(|| panic!("the scenario has a connection"))
 }
 
-/// What the receiving application reads, by way of the subflows.
+/// Content read by the receiving application, reconstructed from the subflows.
 fn received(world: &World<'_>) -> Vec<u8> {
     let mut stream = vec![0; BYTES as usize];
     let mut known = vec![false; BYTES as usize];
@@ -73,7 +73,7 @@ fn arrives_whole(scenario: &Scenario, what: &str) {
     assert_eq!(hash(&received(&world)), hash(&written), "{what}");
 }
 
-/// Two paths of 10 and 4 Mbit/s, changed, and 2 MB over them.
+/// Scenario with 2 MB over two paths of 10 and 4 Mbit/s, modified by `change`.
 fn two_paths(scheduler: Scheduler, change: impl Fn(&mut Scenario)) -> Scenario {
     let pipes = [
         (serial(mbps(10), Span::from_ms(10), 30), delay(Span::from_ms(10))),

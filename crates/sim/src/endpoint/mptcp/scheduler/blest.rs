@@ -1,19 +1,19 @@
 //! BLEST (Ferlin, Alay, Mehani, Boreli, "BLEST: Blocking estimation-based MPTCP scheduler for
-//! heterogeneous networks", IFIP Networking 2016): a slower subflow is used only if what it carries
-//! will not leave the faster one without window meanwhile.
+//! heterogeneous networks", IFIP Networking 2016): uses a slower subflow only if its data will not
+//! leave the faster subflow without window.
 
 use super::{candidates, fastest, next_segment, Pick, Schedule, Stream, View};
 
-/// λ begins at 1.2 and stays within 1.0 and 1.3, in tenths, as the kernel of multipath-tcp.org has it.
+/// Initial value and bounds of λ, in tenths, as in the kernel of multipath-tcp.org.
 const LAMBDA: u64 = 12;
 const LAMBDA_MIN: u64 = 10;
 const LAMBDA_MAX: u64 = 13;
 
 pub(super) struct Blest {
     lambda_tenths: u64,
-    /// The receiver's window was full since a slower subflow was used last.
+    /// True if the receive window was full since the last use of a slower subflow.
     blocked: bool,
-    /// Data byte up to which the slow subflow's last use is in doubt.
+    /// Data sequence number up to which the last use of the slow subflow is not judged yet.
     judged_at: u64,
 }
 
@@ -24,8 +24,7 @@ impl Default for Blest {
 }
 
 impl Blest {
-    /// §III-C: λ grows where the estimate let the slower subflow block, and falls where it did not,
-    /// once for what was sent meanwhile.
+    /// Adapts λ (§III-C): grows if the slower subflow blocked, falls if not, once per judged range.
     fn adapt(&mut self, stream: &Stream) {
         if stream.una < self.judged_at {
             return;
@@ -40,8 +39,8 @@ impl Blest {
         self.blocked = false;
     }
 
-    /// Bytes that the fast subflow can send in a round trip of the slow one (equation 1):
-    /// X = MSS_f (CWND_f + (r − 1) / 2) r, with r the RTTs' ratio.
+    /// Bytes that the fast subflow can send in an RTT of the slow one (equation 1): X = MSS_f
+    /// (CWND_f + (r − 1) / 2) r, with the ratio r of the RTTs.
     fn sent_meanwhile(fast: &View, slow: &View) -> u64 {
         let ratio = u64::from(slow.srtt_us).div_ceil(u64::from(fast.srtt_us).max(1)).max(1);
         let packets = (2 * u64::from(fast.cwnd) + ratio - 1) * ratio / 2;
@@ -57,7 +56,7 @@ impl Schedule for Blest {
         let chosen = fastest(subflows, open)?;
         if chosen != fast {
             let slow = &subflows[chosen];
-            // Equation 2: what is left of the window when the slow one has its share.
+            // Equation 2: window left after the share of the slow subflow.
             let taken = u64::from(slow.mss) * u64::from(slow.in_flight + slow.unsent + 1);
             let window = (stream.window_end - stream.una).saturating_sub(taken);
             let wanted = Self::sent_meanwhile(&subflows[fast], slow) * self.lambda_tenths / 10;
@@ -80,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_estimate_is_that_of_the_paper() {
-        // Four round trips of the fast one: 10 + 11 + 12 + 13 packets.
+        // Four RTTs of the fast subflow: 10 + 11 + 12 + 13 packets.
         assert_eq!(Blest::sent_meanwhile(&path(20, 10, 0), &path(80, 10, 0)), 46_000);
         assert_eq!(Blest::sent_meanwhile(&path(20, 10, 0), &path(20, 10, 0)), 10_000);
     }

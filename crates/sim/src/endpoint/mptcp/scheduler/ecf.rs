@@ -1,17 +1,18 @@
 //! ECF (Lim, Nahum, Towsley, Gibbens, "ECF: An MPTCP path scheduler to manage heterogeneous paths",
-//! CoNEXT 2017, Algorithm 1): a slower subflow is used only if what waits would not be done earlier by
-//! waiting for the faster one.
+//! CoNEXT 2017, Algorithm 1): uses a slower subflow only if waiting for the faster subflow would
+//! not complete the waiting data earlier.
 
 use super::{candidates, fastest, next_segment, Pick, Schedule, Stream, View};
 
 #[derive(Default)]
 pub(super) struct Ecf {
-    /// It waits for the faster one: hysteresis β of a quarter.
+    /// True while waiting for the faster subflow; gives a hysteresis β of a quarter.
     waiting: bool,
 }
 
 impl Ecf {
-    /// Whether to wait. `packets`: those not given to a subflow yet (k).
+    /// Returns true if the data should wait for the faster subflow. `packets` (k) are not given to
+    /// a subflow yet.
     fn waits(&mut self, fast: &View, slow: &View, packets: u64) -> bool {
         let (rtt_f, rtt_s) = (u64::from(fast.srtt_us), u64::from(slow.srtt_us));
         let (cwnd_f, cwnd_s) = (u64::from(fast.cwnd.max(1)), u64::from(slow.cwnd.max(1)));
@@ -53,7 +54,8 @@ mod tests {
     use super::super::tests::{path, stream};
     use super::*;
 
-    /// Whether the slow one of two (20 and 80 ms, windows of 10) is used for so many packets.
+    /// Returns true if the slow one of two subflows (20 and 80 ms, windows of 10) is used for
+    /// `packets` packets.
     fn uses_slow(scheduler: &mut Ecf, packets: u64) -> bool {
         let paths = [path(20, 10, 10), path(80, 10, 0)];
         scheduler.pick(&stream(packets), &paths).is_some()
@@ -61,8 +63,8 @@ mod tests {
 
     #[test]
     fn little_waits_for_the_fast_one_and_much_does_not() {
-        // By the fast one alone: (1 + k / 10) 20 ms; below 80 ms for k < 30. The slow one is worth
-        // waiting for from k / 10 · 80 ≥ 40 ms on: k ≥ 5.
+        // Over the fast subflow alone: (1 + k / 10) 20 ms, below 80 ms for k < 30. The slow subflow
+        // is worth waiting for from k / 10 · 80 ≥ 40 ms on: k ≥ 5.
         assert!(uses_slow(&mut Ecf::default(), 4));
         assert!(!uses_slow(&mut Ecf::default(), 5));
         assert!(!uses_slow(&mut Ecf::default(), 29));

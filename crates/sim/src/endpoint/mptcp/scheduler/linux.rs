@@ -1,16 +1,16 @@
-//! Linux's scheduler (`mptcp_subflow_get_send` of 6.1, called default): the subflow that will have
-//! sent first what waits on it, for a burst of up to 64 KB.
+//! Linux's default scheduler (`mptcp_subflow_get_send` of 6.1): the subflow that will finish
+//! sending its queued data first, for a burst of up to 64 KB.
 
 use super::{Pick, Schedule, Stream, View};
 
-/// MPTCP_SEND_BURST_SIZE: 64 KB less TCP header, its options, IPv6 header and fragment header.
+/// MPTCP_SEND_BURST_SIZE: 64 KB less TCP header, options, IPv6 header and fragment header.
 const BURST_BYTES: u64 = 65_536 - 20 - 40 - 40 - 8;
 
 #[derive(Default)]
 pub(super) struct Linux {
-    /// Who carries the present burst, and what is left of it.
+    /// Subflow of the current burst, and the bytes left of it.
     last: Option<(usize, i64)>,
-    /// Of each subflow, a mean of its pacing rate (`avg_pacing_rate`).
+    /// Mean pacing rate of each subflow (`avg_pacing_rate`).
     rates: Vec<u64>,
 }
 
@@ -40,7 +40,7 @@ impl Schedule for Linux {
                 *slot = Some((i, linger));
             }
         }
-        // A backup only if there is no other.
+        // A backup only if there is no other subflow.
         let (chosen, _) = best[usize::from(!regular)]?;
         let subflow = &subflows[chosen];
         if !subflow.has_room {
@@ -102,7 +102,7 @@ mod tests {
             paths[pick.subflow].queued_bytes += 1000;
             order.push(pick.subflow);
         }
-        // 65 428 bytes: 66 packets begin within it.
+        // 65 428 bytes: 66 packets start within the burst.
         assert_eq!(order.iter().take_while(|&&subflow| subflow == 0).count(), 66);
         assert_eq!(order[66..].iter().take_while(|&&subflow| subflow == 1).count(), 54);
     }

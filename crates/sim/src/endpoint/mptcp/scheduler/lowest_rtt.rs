@@ -1,6 +1,6 @@
-//! Lowest RTT first until its congestion window is full, then the next (Raiciu et al., "How hard can
-//! it be? Designing and implementing a deployable Multipath TCP", NSDI 2012, §4.2): the default of the
-//! kernels of multipath-tcp.org.
+//! Lowest RTT first: the next subflow is used when the congestion window of the first is full
+//! (Raiciu et al., "How hard can it be? Designing and implementing a deployable Multipath TCP",
+//! NSDI 2012, §4.2). Default of the multipath-tcp.org kernels.
 
 use super::{candidates, fastest, next_segment, Pick, Schedule, Stream, View};
 

@@ -1,4 +1,4 @@
-//! Schedulers: which subflow carries what comes next. One file each.
+//! Multipath TCP schedulers, which assign data to subflows; one per file.
 
 mod blest;
 mod ecf;
@@ -9,89 +9,89 @@ mod round_robin;
 
 use dumbbell_model::scenario::Scheduler;
 
-/// A subflow, as a scheduler sees it.
+/// Snapshot of a subflow for a scheduler.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct View {
-    /// Established, and neither closed nor found dead.
+    /// True if established and neither closed nor stale.
     pub(crate) active: bool,
     pub(crate) backup: bool,
-    /// After a time-out of which nothing was acknowledged yet.
+    /// True after a time-out, until data is acknowledged.
     pub(crate) in_loss: bool,
-    /// Congestion window, packets in flight and packets written but not sent.
+    /// Congestion window, packets in flight, and packets written but not sent.
     pub(crate) cwnd: u32,
     pub(crate) in_flight: u32,
     pub(crate) unsent: u32,
-    /// Payload of a segment.
+    /// Payload bytes per segment.
     pub(crate) mss: u32,
     /// Smoothed RTT and its deviation; 0 before the first sample.
     pub(crate) srtt_us: u32,
     pub(crate) rttvar_us: u32,
-    /// Memory of what is written and not acknowledged, and whether there is room for more.
+    /// Memory of unacknowledged data.
     pub(crate) queued_bytes: u64,
     pub(crate) has_room: bool,
-    /// Bytes per second.
+    /// Pacing rate, bytes per second.
     pub(crate) pacing_rate: u64,
 }
 
 impl View {
-    /// The congestion window has room for one more segment.
+    /// Returns true if the congestion window allows one more segment.
     fn has_window(&self) -> bool {
         self.active && !self.in_loss && self.has_room && self.in_flight + self.unsent < self.cwnd
     }
 }
 
-/// The connection's stream, as a scheduler sees it.
+/// Snapshot of the connection's stream for a scheduler.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stream {
-    /// First data byte that is not acknowledged.
+    /// First unacknowledged data byte.
     pub(crate) una: u64,
-    /// Next byte that was not given to any subflow.
+    /// Next byte not yet given to a subflow.
     pub(crate) next: u64,
-    /// Byte after the last that was written.
+    /// End of the written data.
     pub(crate) written: u64,
-    /// Byte after the last that the receiver has room for.
+    /// End of the receive window.
     pub(crate) window_end: u64,
 }
 
 impl Stream {
-    /// Bytes that wait for a subflow.
+    /// Bytes waiting for a subflow.
     fn waiting_bytes(&self) -> u64 {
         self.written - self.next
     }
 }
 
-/// Who carries what.
+/// Assignment of data to a subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pick {
     pub(crate) subflow: usize,
-    /// From this data byte on.
+    /// First data byte.
     pub(crate) from: u64,
-    /// At most so many bytes before the scheduler is asked again.
+    /// Maximum number of bytes before the next decision.
     pub(crate) most_bytes: u64,
 }
 
-/// Decides. Asked until it answers `None`: wait for the next event.
+/// Multipath TCP scheduler.
 pub(crate) trait Schedule: Send {
-    /// The next decision.
+    /// Returns the next assignment; `None` to wait for the next event. Called until it returns
+    /// `None`.
     fn pick(&mut self, stream: &Stream, subflows: &[View]) -> Option<Pick>;
 
-    /// So many bytes were taken.
+    /// Records that `bytes` bytes were assigned.
     fn sent(&mut self, _pick: &Pick, _bytes: u64) {}
 
-    /// Bytes are carried again although they were sent before: the scheduler may not rely on what it
-    /// knew (`MPTCP_RESET_SCHEDULER`).
+    /// Resets the state before data is assigned again (`MPTCP_RESET_SCHEDULER`).
     fn reset(&mut self) {}
 
-    /// Data waits, and the receiver's window is full.
+    /// Records that data waits because the receive window is full.
     fn window_full(&mut self, _subflows: &[View]) {}
 
-    /// Linux's: subflows take data before their windows have room for it.
+    /// Returns true if subflows accept data beyond their congestion windows, as in Linux.
     fn fills_buffers(&self) -> bool {
         false
     }
 }
 
-/// A new instance.
+/// Creates a scheduler.
 pub(crate) fn new(scheduler: Scheduler) -> Box<dyn Schedule> {
     match scheduler {
         Scheduler::Default => Box::new(linux::Linux::default()),
@@ -103,20 +103,19 @@ pub(crate) fn new(scheduler: Scheduler) -> Box<dyn Schedule> {
     }
 }
 
-/// Numbers of the subflows to choose from: backups only where there is nothing else (RFC 8684
-/// §3.3.8).
+/// Indices of the subflows to choose from: backups only without other subflows (RFC 8684 §3.3.8).
 fn candidates(subflows: &[View]) -> impl Iterator<Item = usize> + '_ {
     let regular = subflows.iter().any(|subflow| subflow.active && !subflow.backup);
     let admitted = move |subflow: &View| subflow.active && (!subflow.backup || !regular);
     subflows.iter().enumerate().filter(move |(_, subflow)| admitted(subflow)).map(|(i, _)| i)
 }
 
-/// The one with the lowest RTT of these; of equals the first.
+/// Subflow with the lowest RTT among these; the first one of equals.
 fn fastest(subflows: &[View], among: impl Iterator<Item = usize>) -> Option<usize> {
     among.min_by_key(|&subflow| subflows[subflow].srtt_us)
 }
 
-/// One segment of what comes next.
+/// Assigns the next segment to a subflow.
 fn next_segment(stream: &Stream, subflows: &[View], subflow: usize) -> Pick {
     Pick { subflow, from: stream.next, most_bytes: u64::from(subflows[subflow].mss) }
 }
@@ -125,7 +124,7 @@ fn next_segment(stream: &Stream, subflows: &[View], subflow: usize) -> Pick {
 pub(crate) mod tests {
     use super::*;
 
-    /// A subflow with an RTT, a window, and so many packets in flight.
+    /// Subflow with an RTT, a congestion window, and packets in flight.
     pub(crate) fn path(srtt_ms: u32, cwnd: u32, in_flight: u32) -> View {
         View {
             active: true,
@@ -139,7 +138,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Much waits, and the window is wide.
+    /// Stream with `packets` waiting packets and a wide window.
     pub(crate) fn stream(packets: u64) -> Stream {
         Stream { una: 0, next: 0, written: packets * 1000, window_end: 1 << 40 }
     }

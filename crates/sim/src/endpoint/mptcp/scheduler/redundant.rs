@@ -1,10 +1,11 @@
-//! The same data on every subflow, each at its own pace; what was acknowledged meanwhile is skipped.
+//! Redundant scheduler: all data on every subflow, each at its own pace. Data acknowledged
+//! meanwhile is skipped.
 
 use super::{candidates, Pick, Schedule, Stream, View};
 
 #[derive(Default)]
 pub(super) struct Redundant {
-    /// How far each subflow is in the stream.
+    /// Next data byte of each subflow.
     next: Vec<u64>,
 }
 
@@ -14,7 +15,7 @@ impl Schedule for Redundant {
         for next in &mut self.next {
             *next = stream.una.max(*next);
         }
-        // Who is least far is first, so that all get their share of an event.
+        // The subflow with the least progress is first, so that all get their share of an event.
         let has_more = |subflow: &usize| self.next[*subflow] < stream.written;
         let open = candidates(subflows).filter(|&subflow| subflows[subflow].has_window());
         let subflow = open.filter(has_more).min_by_key(|&subflow| self.next[subflow])?;

@@ -1,10 +1,10 @@
-//! By turns, segment by segment; a subflow whose window is full is passed over.
+//! Round robin, segment by segment; subflows with a full window are skipped.
 
 use super::{candidates, next_segment, Pick, Schedule, Stream, View};
 
 #[derive(Default)]
 pub(super) struct RoundRobin {
-    /// Whose turn it is.
+    /// Index of the next subflow.
     turn: usize,
 }
 
