@@ -29,7 +29,7 @@ class _Interruptions:
 
 
 def tell() -> None:
-    """Says that the program was stopped, unless that was said."""
+    """Prints that the program was stopped, unless that was printed already."""
     console = sys.modules.get("dumbbell.console")
     if console is None or not console.claim_last_word():
         with contextlib.suppress(OSError):

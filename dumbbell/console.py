@@ -40,7 +40,7 @@ class _Output(Console):
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """As rich's; raises `OutputError` if standard output takes nothing."""
+        """Prints as rich does; raises `OutputError` if standard output takes nothing."""
         with written(self.stderr):
             super().print(*objects, **options)
 
@@ -51,7 +51,7 @@ err = _Output(stderr=True)
 
 @contextlib.contextmanager
 def written(to_errors: bool = False) -> Iterator[None]:
-    """Tells what standard output does not take; of standard error nobody could be told."""
+    """Turns errors of standard output into `OutputError`; those of standard error are ignored."""
     try:
         yield
     except BrokenPipeError:
@@ -63,7 +63,7 @@ def written(to_errors: bool = False) -> Iterator[None]:
 
 
 def _silence(stream: Any) -> None:
-    """What is left to write goes nowhere: the interpreter would try, and fail, as it ends."""
+    """Discards what is left to write: the interpreter would try, and fail, as it ends."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
@@ -82,7 +82,7 @@ _last_word = False
 
 
 def claim_last_word() -> bool:
-    """Whether somebody else says, or has said, that the program was stopped."""
+    """Returns true if the message that the program was stopped is printed elsewhere."""
     global _last_word
     before, _last_word = _last_word, True
     return before
@@ -111,7 +111,7 @@ def say(message: str) -> None:
 
 
 def use_terminal() -> None:
-    """Lets each stream write what it can: signs that its encoding lacks are spelled out."""
+    """Spells out the signs that a stream's encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="dumbbell")

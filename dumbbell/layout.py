@@ -1,4 +1,4 @@
-"""Where nodes of a network are drawn: columns by distance from the senders."""
+"""Places of a network's nodes in a drawing: columns by distance from the senders."""
 
 from __future__ import annotations
 

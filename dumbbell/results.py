@@ -1,4 +1,4 @@
-"""What an experiment gives: frames of polars, one row per thing that happened."""
+"""Results of an experiment: frames of polars."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LargeTables(Protocol):
         """Some columns of a table, run by run; all columns by default."""
 
     def has(self, name: str) -> bool:
-        """Whether the table has rows."""
+        """Returns true if the table has rows."""
 
     def of_repeat(self, name: str, where: Where, repeat: int | None) -> pl.DataFrame:
         """See :meth:`Results.of_repeat`."""
@@ -117,7 +117,7 @@ class Results:
             yield frame if columns is None else frame.select(list(dict.fromkeys(["run", *columns])))
 
     def has(self, name: str) -> bool:
-        """Whether a table has rows; reads none of it."""
+        """Returns true if a table has rows; reads none of it."""
         frame: pl.DataFrame = getattr(self, name)
         return not frame.is_empty()
 
@@ -134,17 +134,17 @@ class Results:
         return frame.filter(pl.col("repeat") == shown)
 
     def with_tables(self, **tables: pl.DataFrame) -> Results:
-        """The same with other tables."""
+        """Copy with other tables."""
         known = {field.name: getattr(self, field.name) for field in fields(self)}
         return Results(**{**known, **tables})
 
     def in_memory(self) -> Results:
-        """The same with every table read: nothing hangs on a store any more."""
+        """Copy with every table in memory, independent of the store."""
         known: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         return Results(**known)
 
     def _summary(self) -> dict[str, str]:
-        """What the results are, by heading."""
+        """Summary of the results, by heading."""
         from dumbbell.metrics import METRICS
 
         info = self.experiment

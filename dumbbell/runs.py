@@ -30,7 +30,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a run gave.
+    """Result of a run.
 
     Attributes:
         tables: Each result table as an Arrow IPC stream, by name.

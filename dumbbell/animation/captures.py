@@ -77,7 +77,7 @@ def scene_of_captures(
 
 
 def _along(seen: pl.DataFrame, order: dict[str, int]) -> pl.Series:
-    """How far along its way each sighting is: what decides between those of the same time.
+    """Position of each sighting on its packet's path; orders sightings of the same time.
 
     A point is as far along a flow as its outward packets need to get there, on the average; points
     that they pass at one time stand in the order in which they were given.

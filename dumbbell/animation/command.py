@@ -47,7 +47,7 @@ _FRAMES_MAX = 18_000
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be made.
+    """Outputs of `animate`, and what they show.
 
     Attributes:
         output: The page; None: `<first source>.html` beside the caller.

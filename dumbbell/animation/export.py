@@ -31,7 +31,7 @@ _EXPORTED = re.compile(r'<pre class="exported">(.*?)</pre>', re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What a film shows.
+    """Stretch of time of a film, its speed and frame rate.
 
     Attributes:
         from_s: Its beginning, virtual seconds.
@@ -51,7 +51,7 @@ class Stretch:
 
     @property
     def frames(self) -> int:
-        """How many there are."""
+        """Number of frames."""
         return max(1, round((self.to_s - self.from_s) / self.speed * self.fps) + 1)
 
 

@@ -137,7 +137,7 @@ def _pipes(link: Link) -> list[dict[str, Any]]:
 
 
 def _states(scene: Scene) -> list[dict[str, Any]]:
-    """When a sender's congestion state was first sampled as another."""
+    """Times at which a sender's congestion state was first sampled as a new one."""
     samples = scene.samples
     if samples.is_empty():
         return []

@@ -1,4 +1,4 @@
-"""What is animated, wherever it comes from: a network, flows, and the way of every packet."""
+"""Scene of an animation, from any source: a network, flows, and the path of every packet."""
 
 from __future__ import annotations
 

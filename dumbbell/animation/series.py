@@ -1,4 +1,4 @@
-"""What is drawn in step below the packets: windows, throughput and queues over time."""
+"""Charts below the packets, in step with them: windows, throughput and queues over time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _windows(scene: Scene) -> dict[str, Any]:
 
 
 def _under_way(scene: Scene) -> dict[str, Any]:
-    """Where windows are unknown: packets of each flow between its ends."""
+    """Packets in flight of each flow, in place of unknown windows."""
     times = _times(scene, POINTS)
     ways = scene.hops.filter(pl.col("direction") == "out").group_by("flow", "packet_number")
     spans = ways.agg(
@@ -64,7 +64,7 @@ def _under_way(scene: Scene) -> dict[str, Any]:
 
 
 def _throughput(scene: Scene) -> dict[str, Any]:
-    """What arrived at the flow's receiver, payload where it is known."""
+    """Throughput at the flow's receiver: of payload where that is known."""
     ends = {pipe.name: node for link in scene.links for pipe, node in _ends(link)}
     hosts = {flow.name: flow.to_host for flow in scene.flows}
     arrived = scene.hops.filter(
@@ -109,7 +109,7 @@ def _queues(scene: Scene) -> dict[str, Any]:
 
 
 def _waits(hops: pl.DataFrame) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """When packets joined a queue, and when they left it, both sorted."""
+    """Times at which packets joined a queue and left it, both sorted."""
     gone = hops.select(
         pl.when(pl.col("leaves_ns") >= 0)
         .then("leaves_ns")
@@ -124,7 +124,7 @@ def _waits(hops: pl.DataFrame) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.in
 def _present(
     began: npt.NDArray[np.int64], ended: npt.NDArray[np.int64], times: _Floats
 ) -> list[float]:
-    """How many have begun and not ended, at each time."""
+    """Number of intervals that contain each time."""
     inside = np.searchsorted(began, times, "right") - np.searchsorted(ended, times, "right")
     return [float(one) for one in inside]
 

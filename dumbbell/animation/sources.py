@@ -200,7 +200,7 @@ def _rates(hops: pl.DataFrame) -> dict[str, float]:
 
 
 def _counts_bytes(hops: pl.DataFrame) -> bool:
-    """Do sequence numbers of TCP grow by payloads, rather than by one?"""
+    """Returns true if TCP's sequence numbers count bytes, not packets."""
     data = hops.filter((pl.col("kind") == "tcp") & (pl.col("direction") == "out"))
     steps = data.select(pl.col("seq_bytes").diff().over("flow", "pipe")).drop_nulls()
     steps = steps.filter(pl.col("seq_bytes") > 0)

@@ -1,4 +1,4 @@
-"""What captures hold, whoever wrote them: totals, conversations, what happened in connections."""
+"""Analysis of captures of any origin: totals, conversations, connections."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def survey(
     classes: Iterable[SizeClass] = DEFAULT_CLASSES,
     window: Window = (None, None),
 ) -> dict[str, Any]:
-    """What a capture holds: pcap or pcapng of any origin, plain, gzip or zstd; `-`: standard input.
+    """Analyses a capture: pcap or pcapng, plain, gzip or zstd; `-`: standard input.
 
     Args:
         path: The file.
@@ -70,7 +70,7 @@ def survey(
 def survey_json(
     path: str | Path, classes: Iterable[SizeClass] = DEFAULT_CLASSES, window: Window = (None, None)
 ) -> Iterator[str]:
-    """What `survey` returns, as JSON text piece by piece: no large table is held as a whole.
+    """Result of `survey` as JSON text, piece by piece: no large table is held as a whole.
 
     Raises:
         CaptureError: It cannot be read, or is no capture.

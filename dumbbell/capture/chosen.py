@@ -9,7 +9,7 @@ from dumbbell.errors import DumbbellError, shortened
 
 
 def chosen(found: dict[str, Any], host: str | None, port: int | None) -> dict[str, Any]:
-    """What `survey` found, with the conversations, connections and pings of a host and a port.
+    """Result of `survey` with only the conversations, connections and pings of a host and a port.
 
     Totals, lengths and rates stay those of the file.
 
@@ -27,7 +27,7 @@ def chosen(found: dict[str, Any], host: str | None, port: int | None) -> dict[st
             ) from None
 
     def is_wanted(row: dict[str, Any], one: str, other: str) -> bool:
-        """Has a row the host and the port at one of its ends, which its columns name so?"""
+        """Returns true if one end of a row, by these columns, is the host and the port."""
         hosts = (row[one.format("address")], row[other.format("address")])
         ports = (row.get(one.format("port")), row.get(other.format("port")))
         return (host is None or host in hosts) and (port is None or port in ports)

@@ -25,7 +25,7 @@ from dumbbell.files.output import PRINTED, json_text, write_output
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be made of captures.
+    """Outputs of `capture`, and what they show.
 
     Attributes:
         json: A file, or `-`: printed.
@@ -54,12 +54,12 @@ class Wanted:
 
     @property
     def is_printed(self) -> bool:
-        """Does standard output belong to a program?"""
+        """Returns true if standard output is read by a program."""
         return PRINTED in (self.json, self.csv, self.packets)
 
     @property
     def is_more(self) -> bool:
-        """Is anything wanted beside the terminal's view?"""
+        """Returns true if more than the terminal's view is wanted."""
         places = (self.json, self.csv, self.parquet, self.html, self.packets)
         return any(place is not None for place in places)
 
@@ -105,7 +105,7 @@ def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
 def _read(
     files: Sequence[str], wanted: Wanted, classes: Sequence[SizeClass], out: Console, window: Window
 ) -> list[dict[str, Any]]:
-    """What captures hold, shown one by one; of folders, a line for each."""
+    """Reads captures and shows each; of a folder, a line per capture."""
     folders = {file for file in files if _is_folder(file)}
     if folders:
         every = [files_of(Path(file)) if file in folders else [file] for file in files]

@@ -1,4 +1,4 @@
-"""What captures hold as tables: files in CSV or Parquet, and the engines' table `flows`."""
+"""Analysis of captures as tables: CSV or Parquet files, and the engines' table `flows`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a capture holds, for the terminal."""
+"""Analysis of a capture for the terminal."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _totals(file: dict[str, Any]) -> str:
 
 
 def _headers(found: dict[str, Any]) -> list[str]:
-    """What frames begin with, what those without IP hold, and what was not entered."""
+    """Link types, protocols of frames without IP, and tunnels that were not entered."""
     file = found["file"]
     links = [f"{one['link_type']} ({one['packets']})" for one in found["link_types"]]
     if len(links) == 1:
@@ -185,7 +185,7 @@ def _classes(rows: list[dict[str, Any]]) -> Table:
 
 
 def _together(found: dict[str, Any]) -> Table:
-    """What connections have in common."""
+    """Statistics over all TCP connections."""
     table = Table(
         title="TCP connections together",
         title_justify="left",
@@ -235,7 +235,7 @@ _LOSS = (
 
 
 def _connections(rows: list[dict[str, Any]]) -> list[Table]:
-    """What happened to the data of the largest connections, a row per direction."""
+    """Retransmissions, timing and behaviour of the largest connections, a row per direction."""
     mine = [row for row in rows if row["data_packets"]]
     mine.sort(key=lambda row: -row["payload_bytes"])
     many = len({row["interface"] for row in mine}) > 1

@@ -12,14 +12,14 @@ ENDS = ("client", "server")
 
 
 def is_client(row: dict[str, Any]) -> bool:
-    """Did the sender of this direction open the connection? Unknown: has it the higher port?"""
+    """Returns true if its sender opened the connection; if unknown, if it has the higher port."""
     if row["opened_it"] is not None:
         return bool(row["opened_it"])
     return bool(row["from_port"] > row["to_port"])
 
 
 def together(connections: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """What connections have in common; of one that several interfaces saw, the first counts.
+    """Statistics over all connections; of one that several interfaces saw, the first counts.
 
     Args:
         connections: The table of `survey`, a row per interface and direction.
@@ -52,7 +52,7 @@ _OTHERS = (
 
 
 def needed(row: dict[str, Any]) -> dict[str, Any]:
-    """Of a row what `together` looks at: it holds all of them at once."""
+    """Columns of a row that `together` needs: it holds all rows at once."""
     return {name: row[name] for name in (*_OTHERS, *_TIMES, *_ACKS)}
 
 
@@ -79,7 +79,7 @@ def _spread(times: Sequence[int | None]) -> dict[str, Any]:
 
 
 def _acknowledges(pairs: Iterable[Sequence[dict[str, Any]]], by: str) -> dict[str, Any]:
-    """How one end acknowledges the data of the other."""
+    """Delayed ACKs of one end."""
     rows = [row for pair in pairs for row in pair if is_client(row) is (by == "server")]
     ways = Counter(row["acknowledges"] for row in rows if row["acknowledges"] is not None)
     return {

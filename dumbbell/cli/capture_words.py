@@ -1,4 +1,4 @@
-"""How the verb `capture` reads its command line; nothing heavy is imported here."""
+"""Command line of the verb `capture`; nothing heavy is imported here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLACES = ("--json", "--csv", "--packets")
 
 
 class CaptureCommand(TyperCommand):
-    """Lets `--json` and the like stand alone, and several classes follow one `--class`."""
+    """Accepts `--json` and the like without a value, and several classes after one `--class`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Writes out what was left out."""
@@ -65,7 +65,7 @@ def _is_there(word: str) -> bool:
 
 
 def _stands_alone(follows: str | None) -> bool:
-    """Is what follows `--json` or the like no place to write to?"""
+    """Returns true if what follows `--json` or the like is no place to write to."""
     if follows == PRINTED:
         return False  # As for `trace`: it says the same.
     if follows is None or follows.startswith("-"):

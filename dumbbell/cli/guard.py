@@ -1,4 +1,4 @@
-"""How a verb ends: errors as one message and an exit code."""
+"""End of a verb: errors as one message and an exit code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def guarded() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _defects_told() -> Iterator[None]:
-    """Says each number that cannot be in a line of its own."""
+    """Prints each value out of its physical bounds on a line of its own."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", DefectWarning)
         shown = warnings.showwarning
@@ -56,7 +56,7 @@ def _defects_told() -> Iterator[None]:
 
 
 def _say_last(message: str) -> None:
-    """Says that the program was stopped; another Ctrl-C meanwhile changes nothing."""
+    """Prints that the program was stopped; another Ctrl-C meanwhile changes nothing."""
     before = None
     if threading.current_thread() is threading.main_thread():
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)

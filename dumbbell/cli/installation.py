@@ -1,4 +1,4 @@
-"""Does this installation work? Each check says what it found."""
+"""Checks of this installation."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _linux() -> str:
 
 
 def _registers() -> str:
-    """What the engine linux needs of a kernel; see :mod:`dumbbell.engines.linux.registers`."""
+    """Register area that the engine linux needs; see :mod:`dumbbell.engines.linux.registers`."""
     return f"{needed_bytes()} bytes (XSAVE) of this processor for a guest to hold"
 
 

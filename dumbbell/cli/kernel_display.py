@@ -1,4 +1,4 @@
-"""What the verbs of `dumbbell kernel` show: a bar during a build, a table of kernels."""
+"""Displays of `dumbbell kernel`: a bar during a build, a table of kernels."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def digest(
 
 
 def _tell(store: Path, found: Examination) -> None:
-    """What was found, and what to do."""
+    """Prints damage and leftovers, and the commands that mend them."""
     name = shlex.quote(str(store))
     for damage in found.damages:
         runs = f" ({_count(len(damage.runs), 'run')})" if damage.runs else ""

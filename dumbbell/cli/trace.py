@@ -17,7 +17,7 @@ Names = Annotated[
 
 
 class TraceCommand(TyperCommand):
-    """Lets `--json` stand alone: it then prints."""
+    """Accepts `--json` without a value, which then prints."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Writes out what was left out."""
@@ -31,7 +31,7 @@ class TraceCommand(TyperCommand):
 
 
 def _stands_alone(follows: str | None, args: list[str]) -> bool:
-    """Is what follows `--json` no place to write to: nothing, an option, or the trace itself?"""
+    """Returns true if what follows `--json` is nothing, an option, or the trace itself."""
     if follows is None or follows.startswith("--"):
         return True
     words = [word for word in args if not word.startswith("--")]

@@ -27,7 +27,7 @@ _CONNECTIONS_MAX = 20_000
 
 
 class Size(StrEnum):
-    """What stands for the sizes of a class."""
+    """Size that all connections of a class get."""
 
     MEAN = "mean"
     MEDIAN = "median"
@@ -112,7 +112,7 @@ def from_capture(
 
 
 class Protocol(StrEnum):
-    """How requests share connections."""
+    """Protocol: how requests share connections."""
 
     HTTP1 = "http/1.1"
     HTTP2 = "http/2"
@@ -179,7 +179,7 @@ def from_har(
 
 
 def _quantity(option: str, text: str | None, family: Family) -> int | None:
-    """What was given, in the family's base unit, above 0."""
+    """Value of an option in the family's base unit, above 0."""
     from dumbbell.experiment import units
 
     if text is None:
@@ -197,7 +197,7 @@ def _quantity(option: str, text: str | None, family: Family) -> int | None:
 
 
 def _target(output: Path | None) -> Path:
-    """Where the experiment goes; nothing is lost there unless it was named."""
+    """Place of the experiment; a file there is replaced only if it was named."""
     if output is None:
         if _DEFAULT.exists():
             raise DumbbellError(f"{_DEFAULT} is there already: say with -o where to write")

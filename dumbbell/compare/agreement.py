@@ -14,7 +14,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Criterion:
-    """When a quantity agrees: within a share of the reference's mean, some units, or a factor.
+    """Criterion of agreement: within a share of the reference's mean, some units, or a factor.
 
     `share` (0.05 is 5 %), `units` (absolute, in the quantity's unit; whichever is wider holds) or
     `factor` (2: between half and double). Where the reference's own seeds spread wider than that,
@@ -53,7 +53,7 @@ Values = dict[tuple[str, str], list[float]]
 
 @dataclass(frozen=True)
 class Layout:
-    """How a reference names its cells and flows, and what is compared.
+    """Names of a reference's cells and flows, and the criteria.
 
     Attributes:
         columns: Columns of its file that name a cell; the first is `part`.
@@ -86,7 +86,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether the criterion holds."""
+        """True if the criterion holds."""
         return self.distance <= 1.0
 
     @property
@@ -109,7 +109,7 @@ class AgreementCell:
 
     @property
     def agrees(self) -> bool:
-        """Whether every criterion of every flow holds."""
+        """True if every criterion of every flow holds."""
         return not self.missing and all(one.agrees for one in self.comparisons)
 
     @property

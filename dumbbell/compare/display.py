@@ -37,7 +37,7 @@ def comparison_table(comparison: Comparison) -> Table:
 
 
 def summary_line(comparison: Comparison) -> str:
-    """How much agrees, and what that means."""
+    """Number of quantities that agree, with the criteria."""
     count = sum(one.agrees for one in comparison.differences)
     criteria = dict.fromkeys(one.criterion for one in comparison.differences)
     words = "; ".join(f"{one.label} {one.words}" for one in criteria)

@@ -48,7 +48,7 @@ class Difference:
 
     @property
     def agrees(self) -> bool:
-        """Whether the criterion holds."""
+        """True if the criterion holds."""
         return self.distance <= 1.0
 
     @property
@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether everything agrees."""
+        """True if everything agrees."""
         return all(one.agrees for one in self.differences)
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Does an experiment give what its file expects? `dumbbell check` exits by this."""
+"""Expectations of an experiment file, checked by `dumbbell check`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Checked:
 
     @property
     def holds(self) -> bool:
-        """Whether the mean lies within the bounds."""
+        """True if the mean lies within the bounds."""
         above, below = self.expect.above, self.expect.below
         return (above is None or self.found.mean > above) and (
             below is None or self.found.mean < below

@@ -1,4 +1,4 @@
-"""What every engine is: something that executes a run."""
+"""Protocol of an engine: it executes a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """As on the command line."""
+        """Name on the command line."""
 
     @property
     def version(self) -> str:
@@ -28,13 +28,13 @@ class Engine(Protocol):
 
     @property
     def repeatable(self) -> bool:
-        """Whether the same scenario and seed give the same digest again."""
+        """True if the same scenario and seed give the same digest every time."""
 
     def begin(self) -> list[str]:
         """Before the first run. Returns what the user should be told."""
 
     def concerns(self, scenario: str) -> list[Concern]:
-        """What of a scenario may not be what was meant; empty if the engine has no pitfalls."""
+        """Fields of a scenario that may not be what was meant."""
 
     def check(self, scenario: str) -> None:
         """Before anything is run.

@@ -67,7 +67,7 @@ class NetnsEngine:
 
 @lru_cache(maxsize=64)
 def _missing(wanted: frozenset[str]) -> tuple[str, ...]:
-    """What of it the host's kernel does not have, by trying."""
+    """Features that the host's kernel lacks, found by trying."""
     command = [str(guest_program()), "lacks", *sorted(wanted)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     found = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""What an engine would run without complaint, and what a study seldom means by it."""
+"""Warnings before a run: scenarios that an engine would run and a study seldom means."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _bursts(pipe: Pipe) -> Iterator[tuple[str, int]]:
 
 
 def concerns(scenario: str) -> list[Concern]:
-    """What a study on a kernel may intend, but should know: each with its reason."""
+    """Warnings about a scenario on a kernel, each with its reason."""
     spec = read_scenario(scenario)
     places = _places(spec)
     found = {(one.path, one.message): one for one in concerns_everywhere(scenario)}
@@ -70,7 +70,7 @@ def concerns(scenario: str) -> list[Concern]:
 
 
 def _places(spec: Scenario) -> dict[int, str]:
-    """Where each pipe stands in the scenario."""
+    """Path of each pipe in the scenario, by its id."""
     return {
         id(link[side]): f"links[{number}].{side}"
         for number, link in enumerate(spec["links"])
@@ -116,7 +116,7 @@ def _of_flow(spec: Scenario, flow: Flow, places: Mapping[int, str]) -> Iterator[
 
 
 def refused_in_real_time(scenario: str) -> Concern | None:
-    """Why a host cannot run this in real time and tell the truth, if it cannot."""
+    """Reason why a host cannot run a scenario in real time; None if it can."""
     spec = read_scenario(scenario)
     if spec["sampling"]["interval_ns"] < NETNS_INTERVAL_NS:
         message = "a sampling interval below 1 ms reads the host's scheduler, not the flow"
@@ -142,7 +142,7 @@ def refused_in_real_time(scenario: str) -> Concern | None:
 
 
 def refused_in_virtual_time(scenario: str) -> Concern | None:
-    """Why the engine linux would lie."""
+    """Reason why results of the engine linux would be wrong; None if there is none."""
     if read_scenario(scenario)["sampling"]["interval_ns"] < LINUX_INTERVAL_NS:
         message = "a sampling interval below 1 us: the kernel's clock has steps of 256 ns"
         return Concern("sampling.interval_ns", message)

@@ -27,7 +27,7 @@ class SimEngine:
         return concerns_everywhere(scenario)
 
     def check(self, scenario: str) -> None:
-        """Does all that a scenario can ask: its reader has checked it."""
+        """Accepts every scenario: its reader has checked it."""
 
     def execute(self, run: Run, monitor: Monitor) -> RunResult:
         """See :class:`dumbbell.engines.base.Engine`."""

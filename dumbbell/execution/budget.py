@@ -1,4 +1,4 @@
-"""What runs will take, estimated before the first: refused above a limit, unless it is allowed."""
+"""Estimates of events, rows and memory before a run; refused above a limit unless allowed."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def check(scenario: str, raised: Allowed) -> list[int]:
 
 
 def _refusal(name: str, limit: Limit, estimate: Mapping[str, Any], most: float) -> tuple[str, str]:
-    """Where, and what to do."""
+    """Message of a refusal: the place, and the option that allows it."""
     found = estimate[limit.key]
     allow = f"or allow it: --allow {name}={_rounded_up(found):g}"
     said = f"a run would take about {found:.1e} {limit.unit}, above the limit of {most:.0e}"

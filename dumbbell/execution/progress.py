@@ -1,4 +1,4 @@
-"""What is shown while an experiment runs."""
+"""Progress of an experiment that runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dumbbell.console import Pulse
 
 
 class Progress(Protocol):
-    """Told what happens while an experiment runs, always from one thread."""
+    """Receiver of progress, called from one thread."""
 
     def note(self, text: str) -> None:
         """Something the user should know, before the runs begin."""

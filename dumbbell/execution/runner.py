@@ -104,7 +104,7 @@ def execute(
 
 
 def _damaged(damages: Sequence[Damage], wanted: Collection[str]) -> str:
-    """What is said of runs that are made again."""
+    """Message about damaged runs that are repeated."""
     runs = {run for one in damages for run in one.runs or wanted if run in wanted}
     others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
     count = "1 run is" if len(runs) == 1 else f"{len(runs)} runs are"

@@ -78,7 +78,7 @@ def cdf(
 
 
 def _probes(results: Tables, chosen: Mapping[str, str], by: str | None) -> pl.DataFrame:
-    """What the curves need of the probes that are asked for."""
+    """Columns of the chosen probes that the curves need."""
     columns = [*results.experiment.factors, "flow", "time_ns", "delay_ns"]
     enough = set(chosen) | {by or "flow"} <= set(columns)
     parts = results.parts("probes", columns if enough else None)

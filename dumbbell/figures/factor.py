@@ -18,7 +18,7 @@ from dumbbell.metrics.levels import Scale, scale_of
 
 @dataclass(frozen=True)
 class Extras:
-    """What else a chart shows.
+    """Further contents of a chart.
 
     `published`: rows with `x` (level), `series` (level) and `value`. `line`: rows with `x` and
     `value`, drawn dashed with `line_label`; with one row it spans the chart.
@@ -141,7 +141,7 @@ def sentence(text: str) -> str:
 
 
 def series_name(level: str) -> str:
-    """How a level is written in a legend."""
+    """Name of a level in a legend."""
     return NAMES.get(level, level)
 
 

@@ -35,7 +35,7 @@ class _Arrow:
 
 @dataclass(frozen=True)
 class _Stretch:
-    """When the drawing begins and ends (ms of the run), and how long a packet takes each way."""
+    """Begin and end of the drawing (ms of the run), and one-way delays."""
 
     begin: float
     end: float
@@ -46,7 +46,7 @@ class _Stretch:
         return self.end - self.begin
 
     def whole(self, arrow: _Arrow) -> tuple[float, float]:
-        """When a packet leaves and arrives, from the beginning; guessed where it was not seen."""
+        """Times at which a packet leaves and arrives, guessed where it was not seen."""
         transit = self.transit[arrow.direction]
         left, arrived = arrow.left, arrow.arrived
         left = (arrived or 0.0) - transit if left is None else left
@@ -165,7 +165,7 @@ class _Numbering:
         return f"{first}" if first == last else f"{first}–{last}"
 
     def words(self, arrow: _Arrow) -> tuple[str, str]:
-        """What stands beside a packet, and what its tooltip says."""
+        """Label of a packet, and its tooltip."""
         row = arrow.row
         if row["seq_bytes"] < 0:
             return str(
@@ -234,7 +234,7 @@ def _line(arrow: _Arrow, numbering: _Numbering, stretch: _Stretch) -> dict[str, 
 def _labels(
     arrows: list[_Arrow], side: str, numbering: _Numbering, stretch: _Stretch
 ) -> list[dict[str, Any]]:
-    """What was sent from one side; what was sent at about one moment stands in one line."""
+    """Labels of one side; packets of about one moment share a line."""
     sent = [(stretch.whole(a)[0], a) for a in arrows if a.direction == side and a.left is not None]
     groups: list[tuple[float, list[str]]] = []
     for at, arrow in sorted(sent, key=lambda pair: (pair[0], pair[1].row["packet_number"])):

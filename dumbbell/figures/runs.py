@@ -1,4 +1,4 @@
-"""What single runs show: every repeat of every cell, and where a published run lies among them."""
+"""Single runs: every repeat of every cell, with a published run among them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _name(levels: Sequence[str]) -> str:
 
 
 def _ticks(values: Sequence[float]) -> list[dict[str, float]]:
-    """Where runs lie, those that would fall on one another as one tick with their number."""
+    """Ticks of runs; those at the same place are one tick with their number."""
     found: dict[float, int] = {}
     for value in sorted(values):
         place = float(f"{value:.3g}")

@@ -71,7 +71,7 @@ THEMES: dict[ThemeName, Theme] = {
 
 
 def dashes(series: int) -> list[list[int]]:
-    """How the lines of so many series are broken, so that none looks like another."""
+    """Dash patterns of so many series, all different."""
     colours = len(THEMES["light"].series)
     return [_DASHES[i // colours % len(_DASHES)] for i in range(series)]
 

@@ -32,7 +32,7 @@ def distinct(words: Mapping[Key, Sequence[str]], suffix: str) -> dict[Key, str]:
 
 
 def run_words(results: Results, row: Mapping[str, Any]) -> list[str]:
-    """What files of a run are called: experiment, levels, repeat."""
+    """Words of a run's file names: experiment, levels, repeat."""
     factors = list(results.experiment.factors)
     return [results.experiment.name, *(row[factor] for factor in factors), str(row["repeat"])]
 

@@ -1,4 +1,4 @@
-"""What is written for the user: files whole or not at all, JSON without NaN."""
+"""Files for the user: written whole or not at all, JSON without NaN."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def write_plain(path: Path, data: bytes, *, sync: bool) -> None:
 
 
 def temporary_of(path: Path, owner: str) -> Path:
-    """Where a file or folder is written before it gets its name."""
+    """Temporary place of a file or folder before it gets its name."""
     return path.with_name(f".{path.name}.{owner}{TEMPORARY}")
 
 

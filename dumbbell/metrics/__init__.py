@@ -1,4 +1,4 @@
-"""What each number means, computed from stored tables alone (`docs/metrics.md`).
+"""Metrics, computed from stored tables alone (`docs/metrics.md`).
 
 `METRICS["goodput_mbps"].measure(results)` gives one value per run and flow;
 `summary(results, METRICS["goodput_mbps"])` the mean over repeats with its 95 % interval.

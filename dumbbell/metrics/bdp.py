@@ -18,7 +18,7 @@ FRAME_BYTES = 1514
 
 @dataclass(frozen=True)
 class FlowLimits:
-    """What the network allows a flow, if it had it for itself.
+    """Limits of a flow that has the network for itself.
 
     `rate_bps`: capacity of all its paths together (Ethernet frames without FCS; infinite where
     nothing limits), `base_rtt_s`: round trip without any queue over the longest of its paths,

@@ -1,4 +1,4 @@
-"""What a direction of a link can carry at most, read from its scenario."""
+"""Capacity of a direction of a link, read from its scenario."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def capacity_bits(pipe: Pipe, begin_ns: int, end_ns: int) -> float:
 
 
 def burst_bits(pipe: Pipe) -> float:
-    """What its token buckets may let through at once."""
+    """Bits that its token buckets may let through at once."""
     found = 0.0
     shaper = shaper_of(pipe)
     if "serial" in shaper and not _is_serialised(pipe):
@@ -74,7 +74,7 @@ def _is_serialised(pipe: Pipe) -> bool:
 
 
 def surplus_bits(pipe: Pipe, longest_frame_bytes: int) -> float:
-    """What may come out beyond its capacity in any stretch of time.
+    """Bits that may come out beyond its capacity in any stretch of time.
 
     That is the frame on the wire when the time begins, a burst, and all that was under way where
     the delay may shrink.

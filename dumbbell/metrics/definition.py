@@ -1,4 +1,4 @@
-"""What a metric is: a number with a definition, computed from stored tables alone."""
+"""Definition of a metric: a number computed from stored tables alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RUN_COLUMNS = ("run", "repeat", "seed")
 
 
 class ExperimentFacts(Protocol):
-    """What metrics need to know of an experiment: its factors and their levels, in order."""
+    """Factors and levels of an experiment, in order, as metrics need them."""
 
     @property
     def name(self) -> str:
@@ -34,7 +34,7 @@ class Tables(Protocol):
 
     @property
     def experiment(self) -> ExperimentFacts:
-        """What was run."""
+        """The experiment."""
         ...
 
     @property
@@ -88,7 +88,7 @@ class Tables(Protocol):
         ...
 
     def has(self, name: str) -> bool:
-        """Whether a table has rows; reads none of it."""
+        """Returns true if a table has rows; reads none of it."""
         ...
 
     def parts(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
@@ -135,14 +135,14 @@ class Metric:
     bounds: tuple[float, float] = (0.0, float("inf"))
 
     def measure(self, tables: Tables) -> pl.DataFrame:
-        """What `computed` gives; a value outside `bounds` is told as a `DefectWarning`."""
+        """Values of `computed`; one outside `bounds` gives a `DefectWarning`."""
         frame = self.computed(tables)
         for breach in self.breaches(frame, tables):
             warnings.warn(breach, DefectWarning, stacklevel=2)
         return frame
 
     def breaches(self, frame: pl.DataFrame, tables: Tables) -> Iterator[str]:
-        """What of a measurement cannot be: a sentence for each such row."""
+        """Impossible values of a measurement: a sentence for each row."""
         low, high = self.bounds
         value = pl.col("value")
         outside = (value < low - ROUNDING) | (value > high + ROUNDING)

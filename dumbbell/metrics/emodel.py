@@ -38,7 +38,7 @@ def _noise() -> float:
 
 
 def simultaneous_impairment(one_way_ms: float) -> float:
-    """Is: clause 7.3."""
+    """Simultaneous impairment factor Is (clause 7.3)."""
     ro, no, olr = basic_signal_to_noise(), _noise(), SLR + RLR
     xolr = olr + 0.2 * (64 + no - RLR)
     iolr: float = 20 * ((1 + (xolr / 8) ** 8) ** (1 / 8) - xolr / 8)

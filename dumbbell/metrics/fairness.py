@@ -1,4 +1,4 @@
-"""How evenly flows share."""
+"""Fairness: Jain's index."""
 
 from __future__ import annotations
 

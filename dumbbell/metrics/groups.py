@@ -1,4 +1,4 @@
-"""What the connections of a group come to: a page's objects of one size, say.
+"""Times and rates of a group of connections, such as a page's objects of one size.
 
 Flows name their group (`group:`); flows without one are in none.
 """

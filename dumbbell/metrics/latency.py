@@ -48,7 +48,7 @@ _KNOWN: weakref.WeakKeyDictionary[Tables, pl.DataFrame] = weakref.WeakKeyDiction
 
 
 def _statistics(tables: Tables) -> pl.DataFrame:
-    """All of `_STATISTICS` by run and flow, in one pass over the probes."""
+    """Values of `_STATISTICS` by run and flow, in one pass over the probes."""
     if (known := _KNOWN.get(tables)) is not None:
         return known
     values = [value.cast(pl.Float64).alias(name) for name, value in _STATISTICS.items()]

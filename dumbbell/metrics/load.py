@@ -1,4 +1,4 @@
-"""When there is load, and what it carries up and down."""
+"""Window of load, and goodput up and down in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several paths are worth: of Multipath TCP, and of the links that connections begin with."""
+"""Metrics of Multipath TCP and of the links that its connections begin with."""
 
 from __future__ import annotations
 

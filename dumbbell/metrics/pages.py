@@ -1,4 +1,4 @@
-"""How long pages and their objects take, from the table `transfers`."""
+"""Times of pages and their objects, from the table `transfers`."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def verdict_class(verdict: Verdict) -> str:
 
 
 def pills(result: StudyResult) -> Markup:
-    """How many claims have which verdict."""
+    """Number of claims by verdict."""
     items = []
     for verdict, sign in SIGNS.items():
         count = sum(claim.verdict is verdict for claim in result.claims)

@@ -141,7 +141,7 @@ def _part(result: StudyResult, part: str, begun: Mapping[str, Begun]) -> Markup:
 
 
 def _variants(result: StudyResult, variants: list[str]) -> Markup:
-    """What was run to try the causes of verdicts."""
+    """Table of variants, run to try the causes of verdicts."""
     note = "Parts run again with something changed, to try what verdicts hang on."
     rows = [
         [
@@ -180,7 +180,7 @@ def _topologies(parts: Mapping[str, Tables]) -> list[Markup]:
 
 
 def _richness(scenario: Scenario) -> tuple[int, int]:
-    """How much there is to draw: nodes, and among them routers that spray."""
+    """Size of a network to draw: nodes, and routers that spray."""
     return len(scenario["nodes"]), sum(node["spray"] is not None for node in scenario["nodes"])
 
 
@@ -249,7 +249,7 @@ def _pages(results: Tables) -> list[Markup]:
 
 
 def _under_load(results: Tables) -> list[Markup]:
-    """Where probes are kept: each cell in a row, how long round trips took, and runs over time."""
+    """RTT under load where probes are kept: a row per cell, and runs over time."""
     rows = load_summary.rows(results)
     if not rows:
         return []

@@ -1,4 +1,4 @@
-"""Where numbers come from: engines, seeds, digests, experiment files, definitions."""
+"""Provenance of numbers: engines, seeds, digests, experiment files, definitions."""
 
 from __future__ import annotations
 

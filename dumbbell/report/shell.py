@@ -1,4 +1,4 @@
-"""What all pages have: one HTML file that opens from disk and asks the network for nothing."""
+"""Frame of all pages: one HTML file that opens from disk and loads nothing from the network."""
 
 from __future__ import annotations
 

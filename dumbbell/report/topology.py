@@ -115,7 +115,7 @@ def _link(link: Link, places: Mapping[str, _Place], middle: float) -> Markup:
 
 
 def _label(words: list[str], a: _Place, b: _Place, above: bool, sign: str) -> Markup:
-    """What limits a pipe, in two lines that clear the line of the link."""
+    """Label of a pipe in two lines beside its link."""
     x, y = (a.x + b.x) / 2, (a.y + b.y) / 2
     slope = abs((b.y - a.y) / (b.x - a.x)) if a.x != b.x else 0.0
     room = slope * 46 + 6
@@ -138,7 +138,7 @@ def _all(words: list[str]) -> str:
 
 
 def pipe_words(pipe: Mapping[str, Any]) -> list[str]:
-    """What a pipe does to packets, the most important first."""
+    """Words about a pipe: rate, delay, queue, loss, the most important first."""
     words = []
     shaper = pipe["shaper"]
     if isinstance(shaper, Mapping):

@@ -1,4 +1,4 @@
-"""What killed writers left in a store: their runs go to a segment, the rest is removed."""
+"""Adoption of killed writers' runs: they go to a segment, the rest is removed."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class RunDigest:
 
     @property
     def place(self) -> tuple[str, ...]:
-        """What two stores have in common."""
+        """Key by which runs of two stores are matched."""
         levels = json.dumps(dict(self.levels), ensure_ascii=False)
         return (
             self.experiment, self.engine, self.overrides, levels, f"{self.repeat:09d}",

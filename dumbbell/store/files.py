@@ -31,7 +31,7 @@ def mark_of(data: bytes) -> FileMark:
 
 
 def problem(path: Path, mark: FileMark) -> str | None:
-    """What is wrong with a file, None if it is as it was written. Reads it in blocks."""
+    """Damage of a file, None if it is as it was written. Reads it in blocks."""
     try:
         size = path.stat().st_size
         if size != mark.size:
@@ -48,7 +48,7 @@ def problem(path: Path, mark: FileMark) -> str | None:
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file or folder of that name never got its name."""
+    """Returns true if a name is that of an unfinished file or folder."""
     return name.startswith(".") and name.endswith(TEMPORARY)
 
 
@@ -76,7 +76,7 @@ def size_of(path: Path) -> int:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a living process holds the lock of a journal."""
+    """Returns true if a living process holds the lock of a journal."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -91,11 +91,11 @@ def is_locked(path: Path) -> bool:
 
 
 def listed(folder: Path, pattern: str = "*") -> Iterator[Path]:
-    """What lies in a folder, hidden files too, in order; nothing if it is not there."""
+    """Entries of a folder in order, hidden ones too; none if it is not there."""
     with contextlib.suppress(FileNotFoundError):
         yield from sorted(path for path in folder.iterdir() if path.match(pattern))
 
 
 def is_refused(error: OSError) -> bool:
-    """Whether a folder cannot be written because it may not be: not ours, or mounted so."""
+    """Returns true if an error means: no permission, or a read-only file system."""
     return error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)

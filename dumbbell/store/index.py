@@ -1,4 +1,4 @@
-"""Where each run of a store is kept, and whether it is as it was written."""
+"""Index of a store: the place of each run, and its damage."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class Sound:
             self._files.update(zip(new, found, strict=True))
 
     def problem(self, name: str, mark: FileMark) -> str | None:
-        """What is wrong with a file of a run."""
+        """Damage of a file of a run."""
         self.examine([(name, mark)])
         return self._files[name, mark]
 
     def of_segment(self, segment: Segment) -> list[tuple[Path, str]]:
-        """What is wrong with the tables of a segment."""
+        """Damage of the tables of a segment."""
         if segment.path not in self._segments:
             self._segments[segment.path] = segment.problems()
         return self._segments[segment.path]

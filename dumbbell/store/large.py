@@ -38,7 +38,7 @@ class StoredTables:
                     self._files[name][run] = path
 
     def has(self, name: str) -> bool:
-        """Whether the table has rows: empty ones have no files."""
+        """Returns true if the table has rows: empty ones have no files."""
         return bool(self._files[name])
 
     def load(self, name: str) -> pl.DataFrame:

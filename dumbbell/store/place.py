@@ -102,7 +102,7 @@ def begin_writing(path: Path) -> Journal:
 
 
 def only_ours(path: Path) -> bool:
-    """Whether a folder holds nothing, or nothing but what stores are made of."""
+    """Returns true if a folder is empty, or holds only what stores are made of."""
     for one in listed(path):
         if one.name == MARK or is_temporary(one.name):
             continue
@@ -116,7 +116,7 @@ def only_ours(path: Path) -> bool:
 
 
 def is_store(path: Path) -> bool:
-    """Whether a folder is a store, though its mark may be gone."""
+    """Returns true if a folder is a store, even if its mark is gone."""
     if (path / MARK).exists():
         return True
     return any((path / folder).is_dir() for folder in FOLDERS) and only_ours(path)

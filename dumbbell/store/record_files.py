@@ -12,7 +12,7 @@ from dumbbell.store.segments import Segment
 
 
 def record_path(store: Path, key: str) -> Path:
-    """Where an experiment is kept."""
+    """Path of an experiment's record."""
     return store / "experiments" / f"{key}.json"
 
 

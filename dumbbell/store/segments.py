@@ -96,7 +96,7 @@ class Segment:
 
 
 def files_of(entry: Entry) -> Files | None:
-    """What else was written of a journal's run; None if that was not noted."""
+    """Files of a journal's run; None if they were not noted."""
     noted = entry.fields.get("files")
     return None if noted is None else {name: FileMark(*mark) for name, mark in noted.items()}
 

@@ -1,4 +1,4 @@
-"""What of a store is damaged, what was left behind by crashes, and what is only not done yet."""
+"""Examination of a store: damage, leftovers of crashes, and runs that are not done yet."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Leftover:
 
 @dataclass
 class Examination:
-    """What was found in a store.
+    """Findings in a store.
 
     Attributes:
         damages: Files that are not as they were written, and what needs them.
@@ -99,7 +99,7 @@ def examine(store: Path) -> Examination:
 
 
 def leftover_of(path: Path, what: str) -> Leftover:
-    """What can go, as it is now."""
+    """Leftover at a path, with its present size."""
     return Leftover(path, what, size_of(path), _mtime_ns(path))
 
 
@@ -111,7 +111,7 @@ def _mtime_ns(path: Path) -> int:
 
 
 def is_as_found(leftover: Leftover) -> bool:
-    """Whether nobody has written it since."""
+    """Returns true if it was not written since it was found."""
     return _mtime_ns(leftover.path) == leftover.mtime_ns
 
 

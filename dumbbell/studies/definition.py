@@ -67,7 +67,7 @@ class Quantity(Strict):
 
 
 class Expectation(Strict):
-    """What a claim says of its quantity: near the published value, within bounds, or a pattern.
+    """Expectation of a claim: near the published value, within bounds, or a pattern.
 
     `single_run`: what was published is one run; it lies in the central 95 % of our single runs
     (with several cases: in ranges that hold all of them together in 95 %).
@@ -239,7 +239,7 @@ class Part(Strict):
 
     @property
     def is_variant(self) -> bool:
-        """Whether it is run to try a cause, and has no tables or figures of its own."""
+        """True if it is run to try a cause; it has no tables or figures of its own."""
         return bool(self.set)
 
 
@@ -301,7 +301,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 
 def study_folders() -> list[Path]:
-    """Where studies lie: shipped with the package, the repository's, the current folder's."""
+    """Folders of studies: shipped with the package, the repository's, the current folder's."""
     package = Path(__file__).resolve().parents[1]
     places = (package / "_studies", package.parent / "studies", Path.cwd() / "studies")
     return [place for place in dict.fromkeys(places) if place.is_dir()]

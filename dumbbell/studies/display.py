@@ -126,7 +126,7 @@ def claims_table(claims: list[ClaimResult]) -> RichTable:
 
 
 def single_runs(case: Case) -> str:
-    """What one run alone would have shown, in words; empty where that is not known."""
+    """Words about what single runs show; empty where that is not known."""
     if case.runs is not None:
         return f"single runs: {number(case.runs[0])} to {number(case.runs[1])}"
     if math.isfinite(case.share_of_runs) and len(case.measured.runs) >= ENOUGH_RUNS:
@@ -135,7 +135,7 @@ def single_runs(case: Case) -> str:
 
 
 def reference_lines(result: ClaimResult) -> list[str]:
-    """What the references say of the claim: `kernel agrees: not reproduced, 96.2 ms`."""
+    """Verdicts of the references: `kernel agrees: not reproduced, 96.2 ms`."""
     lines = []
     for name, one in result.references.items():
         found = measured(one.to_json())
@@ -153,7 +153,7 @@ def cause_sign(cause: CauseResult) -> str:
 
 
 def cause_outcome(cause: CauseResult) -> str:
-    """What became of the claim without the candidate cause."""
+    """Verdict on the claim without the candidate cause."""
     if cause.without is None:
         return f"Not run: part {cause.cause.part}."
     found = cause.without.to_json()
@@ -171,7 +171,7 @@ def measured(found: Row) -> str:
 
 
 def claims_line(claims: list[ClaimResult]) -> Text:
-    """How many claims have which verdict."""
+    """Number of claims by verdict."""
     line = Text()
     for verdict, (sign, style) in _STYLE.items():
         count = sum(claim.verdict is verdict for claim in claims)

@@ -53,7 +53,7 @@ class Drawn:
 
 
 class Source(Protocol):
-    """Where the numbers of a part come from."""
+    """Source of the numbers of a part."""
 
     def drawn(self, metric: str, where: Mapping[str, str]) -> Drawn | None:
         """The metric in one cell, or None if nothing was measured there."""
@@ -148,7 +148,7 @@ def _constant(number: float | str, case: Mapping[str, str]) -> Drawn:
 
 
 def _paired(combine: Combine, drawn: list[Drawn]) -> Floats:
-    """What each repeat alone shows, where all have the same repeats (a constant fits any)."""
+    """Values of single repeats, where all operands have the same repeats (a constant fits any)."""
     sizes = {one.runs.size for one in drawn} - {1}
     if len(sizes) != 1:
         return np.empty(0)

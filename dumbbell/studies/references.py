@@ -37,7 +37,7 @@ class ReferencePart(Strict):
 
 
 class CriterionFields(Strict):
-    """When a quantity agrees with a reference; see `dumbbell.compare.agreement.Criterion`."""
+    """Criterion of agreement with a reference; see `dumbbell.compare.agreement.Criterion`."""
 
     label: str
     metric: str | None = None

@@ -1,4 +1,4 @@
-"""What a study gives: claims with verdicts, tables, agreement with the reference."""
+"""Result of a study: claims with verdicts, tables, agreement with the reference."""
 
 from __future__ import annotations
 

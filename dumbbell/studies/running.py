@@ -75,7 +75,7 @@ def run_study(
 
 
 def _changed(study: Study, part: str) -> dict[str, str | list[str]]:
-    """What a variant changes: its runs go by a name of their own, and need no figures' tables."""
+    """Changes of a variant: another name, its own fields, no tables that only figures need."""
     one = study.parts[part]
     if not one.is_variant:
         return {}

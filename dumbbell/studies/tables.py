@@ -80,7 +80,7 @@ def _measured(
 
 
 def outside_single_runs(row: Row, column: str) -> bool:
-    """Whether the published number of a column is none that one of our runs would show."""
+    """Returns true if the published number lies outside the central 95 % of our single runs."""
     low, high = row.get(f"{column}_runs_low"), row.get(f"{column}_runs_high")
     value = row.get(column)
     if low is None or high is None or not isinstance(value, float):

@@ -28,7 +28,7 @@ Published = float | tuple[float, float] | None
 
 
 class Verdict(StrEnum):
-    """What became of a claim."""
+    """Verdict on a claim."""
 
     REPRODUCED = "reproduced"
     NOT_REPRODUCED = "not reproduced"
@@ -74,7 +74,7 @@ class Case:
         return max(2, math.ceil(found.count * (half / self.margin) ** 2))
 
     def to_json(self) -> dict[str, Any]:
-        """As in the JSON output; NaN becomes null."""
+        """Fields of the JSON output; NaN becomes null."""
         found = self.measured.interval
         return {
             "where": {name.lstrip("$"): level for name, level in self.where.items()},
@@ -104,11 +104,11 @@ class CauseResult:
 
     @property
     def shown(self) -> bool:
-        """Whether the claim is reproduced where the candidate is removed."""
+        """True if the claim is reproduced where the candidate is removed."""
         return self.without is not None and self.without.verdict is Verdict.REPRODUCED
 
     def to_json(self) -> dict[str, Any]:
-        """As in the JSON output."""
+        """Fields of the JSON output."""
         found = self.without.to_json() if self.without else {}
         kept = {key: found.get(key) for key in ("verdict", "measured", "low", "high", "where")}
         return {"text": self.cause.text, "part": self.cause.part, "shown": self.shown, **kept}
@@ -138,7 +138,7 @@ class ClaimResult:
         return max(self.cases, key=lambda case: case.distance)
 
     def to_json(self) -> dict[str, Any]:
-        """As in the JSON output: the deciding case stands for the claim."""
+        """Fields of the JSON output: the deciding case stands for the claim."""
         worst = self.deciding.to_json()
         return {
             "id": self.claim.id,
@@ -302,7 +302,7 @@ def _near(expect: Expectation, where: dict[str, str], published: float, drawn: D
 
 
 def _too_wide(expect: Expectation, published: float, drawn: Drawn) -> bool:
-    """Whether the interval cannot tell the published value from its opposite."""
+    """Returns true if the interval holds both the published value and its opposite."""
     found = drawn.interval
     if expect.opposite is not None:
         return found.low <= expect.opposite <= found.high

@@ -1,4 +1,4 @@
-"""What `dumbbell run` shows of experiments with probes: each cell under load."""
+"""Table of latency under load, a row per cell, for experiments with probes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `dumbbell run` shows: each flow of each cell with means and intervals over repeats."""
+"""Table of flows: means and intervals over repeats, a row per cell and flow."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _with_interval(row: dict[str, Any], column: str) -> str:
 
 
 def to_json(results: Results) -> dict[str, Any]:
-    """The same shape as a study's `--json`, without claims."""
+    """Content of `--json`, shaped as a study's, without claims."""
     loaded = load_summary.rows(results)
     versions = dict(results.runs.select("engine", "engine_version").unique().sort("engine").rows())
     return {

@@ -1,4 +1,4 @@
-"""What `dumbbell run` shows of pages, arrivals, groups of connections: times in each cell."""
+"""Tables of pages, arrivals and groups of connections, a row per cell."""
 
 from __future__ import annotations
 

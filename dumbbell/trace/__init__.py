@@ -32,7 +32,7 @@ class TraceError(DumbbellError):
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What a trace holds.
+    """A trace that was read.
 
     Attributes:
         name: The file.

@@ -20,7 +20,7 @@ _PRINTED = "-"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be made of a trace.
+    """Outputs of `trace`.
 
     Attributes:
         json: A file, or `-`: printed.
@@ -102,7 +102,7 @@ def reading(file: str, err: Console) -> Iterator[Told]:
 
 
 def begins(path: Path) -> bytes:
-    """What a file begins with; nothing of what is no file."""
+    """First bytes of a file; none of what is no file."""
     if not path.is_file():
         return b""
     with path.open("rb") as stream:

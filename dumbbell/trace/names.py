@@ -1,4 +1,4 @@
-"""What the numbers of a run's trace mean: a small file beside it, `<trace>.json`."""
+"""Names of the numbers in a run's trace: a small file beside it, `<trace>.json`."""
 
 from __future__ import annotations
 

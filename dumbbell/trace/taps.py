@@ -43,7 +43,7 @@ def steps(packets: pl.DataFrame, place: pl.Series) -> pl.DataFrame:
 
 
 def usual_next(seen: pl.DataFrame) -> pl.DataFrame:
-    """Where packets of a flow and direction mostly go from a tap: `usual` (null: nowhere)."""
+    """Next tap of most packets of a flow and direction: `usual` (null: none)."""
     counts = seen.group_by("flow", "direction", "tap", "next_tap").len()
     most = counts.sort("len", descending=True).group_by("flow", "direction", "tap").first()
     return most.select("flow", "direction", "tap", usual="next_tap")

@@ -1,4 +1,4 @@
-"""What a trace holds, for the terminal."""
+"""Contents of a trace for the terminal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shown(trace: Trace) -> RenderableType:
 
 
 def problems(about: dict[str, Any]) -> list[str]:
-    """What is wrong in a trace, a sentence each."""
+    """Problems of a trace, a sentence each."""
     told = []
     for one in about["problems"][:_PROBLEMS]:
         more = f" (and {count(one['lines'] - 1)} more such lines)" if one["lines"] > 1 else ""

@@ -137,7 +137,7 @@ def lines(hops: pl.DataFrame, scenario: Scenario) -> pl.DataFrame:
 
 
 def _type(outward: pl.Expr) -> pl.Expr:
-    """As ns-2 calls packets: a connection's are tcp one way, and without data ack the other."""
+    """Type of a packet in ns-2: tcp for a connection's data, ack for what comes back."""
     kind = pl.col("kind")
     tcp = (kind == "tcp") | ((kind == "ack") & outward)
     other = kind.replace({"udp": "cbr"})
@@ -169,5 +169,5 @@ def _tcp_flags() -> pl.Expr:
 
 
 def _header_bytes() -> pl.Expr:
-    """All of the frame that is no payload, so that the payload can be found again."""
+    """Header bytes of a frame, from which the payload's length follows."""
     return pl.col("frame_bytes") - pl.max_horizontal("payload_bytes", 0)

@@ -87,7 +87,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Workload:
-    """What was derived.
+    """Workload derived from a capture.
 
     Attributes:
         classes: By size, the smallest first; those that do not occur have no connections.
@@ -160,7 +160,7 @@ def derive(
 
 
 def _number(number: int, captured: int, one_by_one: bool) -> str:
-    """How the number of connections came about."""
+    """Note about the number of connections."""
     if one_by_one:
         return f"{number} connections as captured, each of its size; --connections N scales them"
     if number == captured:
@@ -222,7 +222,7 @@ def rounded(payload_bytes: float) -> int:
 
 
 def _state_of(file: dict[str, Any]) -> list[str]:
-    """What of the file is missing."""
+    """Note about missing parts of the file."""
     notes = []
     if file["broken"]:
         notes.append(f"the capture breaks off ({file['broken']}): what follows is missing")
@@ -333,7 +333,7 @@ def _rtt(transfers: Sequence[Transfer]) -> tuple[int, list[str]]:
 
 
 def _rate(found: dict[str, Any]) -> tuple[int, list[str]]:
-    """What the busiest tenth of a second carried: the line is as fast, or faster."""
+    """Rate in the busiest tenth of a second: a lower bound of the line's."""
     file = found["file"]
     if file["duration_s"] is None:
         assumed = RATE_ASSUMED_BPS / 1e6

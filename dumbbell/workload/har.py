@@ -64,7 +64,7 @@ class _Entry:
 
 
 class _Repairs:
-    """How often something had to be repaired."""
+    """Counts of repairs."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -226,7 +226,7 @@ def _start_ms(value: Any) -> float | None:
 
 
 def _length(message: Mapping[str, Any], what: str, repairs: _Repairs) -> int:
-    """What a message takes on the wire: as transferred, else body and headers, else a guess."""
+    """Bytes of a message on the wire: as transferred, else body and headers, else a guess."""
     transferred = _number(message.get("_transferSize"))
     if transferred is not None and 0 < transferred <= _BYTES_MAX:
         return int(transferred)
@@ -275,7 +275,7 @@ def _object(entries: Sequence[_Entry], place: int, repairs: _Repairs) -> HarObje
 
 
 def _before(entries: Sequence[_Entry], place: int, repairs: _Repairs) -> int | None:
-    """What asked for an object: an earlier one, so that nothing waits for itself."""
+    """Object that asked for an object: an earlier one, so that nothing waits for itself."""
     entry = entries[place]
     if place == 0:
         return None

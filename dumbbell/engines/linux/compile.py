@@ -78,7 +78,7 @@ def apply_patches(tree: Path, patches: Sequence[Path], log: Path) -> None:
 
 
 def _needed(tree: Path, patch: Path) -> bool:
-    """Does the tree have what the patch changes?"""
+    """Returns true if the tree has what the patch changes."""
     condition = _ONLY_WHERE.search(patch.read_text(encoding="utf-8"))
     if condition is None:
         return True
@@ -150,7 +150,7 @@ def compile_kernel(tree: Path, jobs: int, log: Path, progress: Progress) -> Path
 
 
 def kernel_version(tree: Path, log: Path) -> str:
-    """What the tree calls itself, as `6.1.192`."""
+    """Version of the tree, as `6.1.192`."""
     said = "".join(_make(tree, ["--no-print-directory", "-s", "kernelversion"], log))
     found = re.search(r"^\d+\.\d+\S*$", said, re.MULTILINE)
     if found is None:
@@ -181,7 +181,7 @@ def _make(
 
 
 def _failure(step: str, lines: list[str], log: Path) -> str:
-    """Why a step failed: the first errors, and a package that may be missing."""
+    """Reason of a failed step: the first errors, and a package that may be missing."""
     told = [line.strip() for line in lines if "error:" in line or "undefined reference" in line]
     told = told or [line.strip() for line in lines if "not found" in line or "***" in line]
     told = told or [line.strip() for line in lines[-1:]]

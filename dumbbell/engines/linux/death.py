@@ -1,4 +1,4 @@
-"""Why a guest died: the line of its console that says so, before the trace of a stack."""
+"""Reason of a guest's death: the line of its console before the stack trace."""
 
 from __future__ import annotations
 

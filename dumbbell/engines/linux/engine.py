@@ -79,7 +79,7 @@ def check_hops(scenario: str) -> None:
 
 
 def timed(command: Sequence[str], run: Run, monitor: Monitor) -> RunResult:
-    """Has a command realise a run; see :func:`dumbbell.engines.linux.launch.run_guest`."""
+    """Runs a scenario by a command and times it; see `dumbbell.engines.linux.launch.run_guest`."""
     spec = read_scenario(run.scenario)
     stretch = spec["sampling"].get("hops")
     if stretch:

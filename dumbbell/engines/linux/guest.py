@@ -28,7 +28,7 @@ def guest_version() -> str:
 
 
 def needs(scenario: str) -> frozenset[str]:
-    """What of Linux a scenario needs, by the names that `lacks` of the program takes.
+    """Features of Linux that a scenario needs, by the names that the program's `lacks` takes.
 
     Raises `ScenarioError` if Linux or this program cannot do what it asks.
     """

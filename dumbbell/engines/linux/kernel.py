@@ -66,7 +66,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What the project adds to a source, from the folder `kernel/`."""
+    """Patch and options that the project adds to a source, from the folder `kernel/`."""
 
     patches: Sequence[Path]
     fragment: Path
@@ -95,7 +95,7 @@ def carried() -> Carried:
 
 
 def kernels_folder() -> Path:
-    """Where kernels are kept: `$XDG_CACHE_HOME/dumbbell/kernels`, by default below `~/.cache`."""
+    """Folder of kernels: `$XDG_CACHE_HOME/dumbbell/kernels`, by default below `~/.cache`."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     cache = Path(given) if given.startswith("/") else Path.home() / ".cache"
     return cache / "dumbbell" / "kernels"
@@ -176,7 +176,7 @@ def build(
 
 
 def make_default(kernel: Kernel) -> None:
-    """Has the engine linux mean this kernel where no name is given."""
+    """Makes this kernel the default of the engine linux."""
     write_file(kernels_folder() / "default", f"{kernel.hash}\n".encode(), sync=False)
 
 
@@ -281,7 +281,7 @@ def _kept(hashed: str, name: str = "") -> Kernel | None:
 
 
 def _names() -> dict[str, str]:
-    """What each name means."""
+    """Name → kernel."""
     files = [file for file in kernels_folder().glob("names/*") if _NAME.fullmatch(file.name)]
     return {file.name: file.read_text().strip() for file in files}
 
@@ -297,5 +297,5 @@ def _default() -> Kernel | None:
 
 
 def _hashes() -> list[str]:
-    """Of all kernels."""
+    """Hashes of all kernels."""
     return sorted(file.parent.name for file in kernels_folder().glob("*/kernel.json"))

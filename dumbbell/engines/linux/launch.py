@@ -36,7 +36,7 @@ _POLL_S = 0.1
 
 @dataclass(frozen=True)
 class Output:
-    """What a guest wrote: tables by name as Arrow IPC streams, their digest, a capture if any."""
+    """Output of a guest: tables by name as Arrow IPC streams, their digest, a capture if any."""
 
     tables: dict[str, bytes]
     digest: str
@@ -64,7 +64,7 @@ def time_limit_s(duration_ns: int) -> float:
 
 
 def run_guest(command: Sequence[str], guest: Path, run: Run, monitor: Monitor) -> Output:
-    """Has a command realise a run in a folder of its own, and gives what it wrote.
+    """Runs a scenario by a command, in a folder of its own, and returns its output.
 
     `command`: what boots a kernel with the guest's program, or that program on the host.
 
@@ -99,7 +99,7 @@ def boot_command(kernel: Path) -> list[str]:
 
 
 def _memory_folder() -> str:
-    """Where the guest's memory lies: it must allow execution and hold it."""
+    """Folder of the guest's memory: it must allow execution, and have space."""
     shared = Path("/dev/shm")
     return str(shared) if os.access(shared, os.W_OK | os.X_OK) else tempfile.gettempdir()
 

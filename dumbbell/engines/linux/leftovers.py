@@ -1,4 +1,4 @@
-"""What runs that were killed have left: folders; all else ends with their processes."""
+"""Folders that killed runs left behind; all else ends with their processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a kernel do what the engine promises? One small run per thing that is promised."""
+"""Test of a kernel: one small run per promise of the engine."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ PROBES: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Probed:
-    """What was tried, whether it did well, and what was found."""
+    """Result of one test."""
 
     name: str
     well: bool

@@ -24,7 +24,7 @@ _INHERITED = ("PATH", "HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy")
 
 
 def environment() -> dict[str, str]:
-    """What a program is given. Variables of the user's that steer `make` are left out."""
+    """Environment of a program, without the user's variables that steer `make`."""
     kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     return {"PATH": os.defpath, **kept, **_ENVIRONMENT}
 
@@ -77,7 +77,7 @@ def run(
 
 
 def said(command: Sequence[str | Path]) -> str | None:
-    """What a program prints; None if it fails or does not exist."""
+    """Output of a program; None if it fails or does not exist."""
     try:
         done = subprocess.run(
             command, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, check=True

@@ -59,7 +59,7 @@ def held_bytes(version: str, options: str) -> int | None:
 
 
 def misfit(version: str, options: str, needed: int) -> str | None:
-    """Why a kernel cannot run on a processor that needs so many bytes; None if it can."""
+    """Reason why a kernel cannot run on a processor that needs so many bytes; None if it can."""
     held = held_bytes(version, options)
     if held is None or held >= needed:
         return None
@@ -70,7 +70,7 @@ def misfit(version: str, options: str, needed: int) -> str | None:
 
 
 def check_fit(version: str, config: Path) -> None:
-    """Does a kernel hold the registers of this processor?
+    """Checks that a kernel holds the registers of this processor.
 
     Args:
         version: Of the kernel.
@@ -85,7 +85,7 @@ def check_fit(version: str, config: Path) -> None:
 
 
 def sizes(version: str, config: Path) -> str:
-    """What this processor needs beside what a kernel holds, for a guest that died of registers."""
+    """Sentence about the registers of this processor and of a kernel."""
     held = held_bytes(version, _options(config))
     holds = "as many as it is told" if held is None else f"{held}"
     return (

@@ -1,4 +1,4 @@
-"""Where the source of a kernel comes from: a tree of the user's, or Debian's package."""
+"""Source of a kernel: a tree of the user's, or Debian's package."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Source(Protocol):
 
     @property
     def label(self) -> str:
-        """As a person calls it."""
+        """Name for people."""
 
     @property
     def identity(self) -> str:
