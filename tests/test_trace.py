@@ -379,7 +379,7 @@ def test_drops_are_read_however_they_are_written(line: str, tmp_path: Path) -> N
     trace = read_trace(path)
     assert trace.about["events"] == 2 and trace.about["dropped_packets"] == 1
     for problem in trace.about["problems"]:
-        assert "the time before is taken" in problem["message"]
+        assert "the time of the line before is used" in problem["message"]
 
 
 def test_satellites_drop_to_nobody(tmp_path: Path) -> None:

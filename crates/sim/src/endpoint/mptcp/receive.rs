@@ -179,7 +179,7 @@ impl DataReceiver {
         if !self.reassembly.is_empty() {
             let before = self.reassembly.bytes();
             let (next, _) = self.reassembly.advance(end);
-            while let Some(buffer) = self.reassembly.take_buffer(self.ack_seq) {
+            while let Some(buffer) = self.reassembly.take_skb(self.ack_seq) {
                 self.ack_seq += buffer.bytes;
             }
             debug_assert_eq!(self.ack_seq, next);

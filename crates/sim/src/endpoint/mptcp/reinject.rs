@@ -105,13 +105,13 @@ impl DataSender {
         });
         if other {
             self.known[subflow].stale = true;
-            self.send_again_from_una();
+            self.resend_from_una();
             self.push(now, Context::Process, subflows);
         }
     }
 
     /// Gives all unacknowledged data to subflows again (`__mptcp_retransmit_pending_data`).
-    fn send_again_from_una(&mut self) {
+    fn resend_from_una(&mut self) {
         self.counters.reinjected_bytes += self.next - self.snd_una.min(self.next);
         self.next = self.snd_una.min(self.written);
         self.scheduler.reset();
@@ -153,7 +153,7 @@ impl DataSender {
             }
             let open = (0..self.views.len()).filter(|&subflow| {
                 let view = &self.views[subflow];
-                let room = view.in_flight + view.unsent < view.cwnd && view.has_room;
+                let room = view.in_flight + view.unsent < view.cwnd && view.has_memory;
                 subflow != not_over && view.active && !view.in_loss && room
             });
             let Some(subflow) = open.min_by_key(|&subflow| self.views[subflow].srtt_us) else {
@@ -178,7 +178,7 @@ impl DataSender {
     pub(crate) fn lose(&mut self, now: Time, subflow: usize, subflows: &mut Subflows<'_>) {
         self.known[subflow].gone = true;
         if !self.fell_back && !subflows.sender(subflow).is_idle() {
-            self.send_again_from_una();
+            self.resend_from_una();
             self.push(now, Context::Process, subflows);
         }
     }

@@ -182,7 +182,7 @@ impl DataSender {
             let piece = left.min(self.writer.source().write_bytes());
             let mut copied = 0;
             while copied < piece {
-                let room = self.tail_room();
+                let room = self.tail_space();
                 let room = if room > 0 {
                     room
                 } else if self.memory < self.sndbuf {
@@ -209,7 +209,7 @@ impl DataSender {
     }
 
     /// Free bytes of the last chunk, if it has unsent data (`mptcp_frag_can_collapse_to`).
-    fn tail_room(&self) -> u64 {
+    fn tail_space(&self) -> u64 {
         let Some(&end) = self.chunks.back().filter(|&&end| end > self.next) else { return 0 };
         let before = self.chunks.len().checked_sub(2).and_then(|at| self.chunks.get(at));
         let begins = before.copied().unwrap_or(self.snd_una).max(self.snd_una);
@@ -282,7 +282,7 @@ impl DataSender {
             srtt_us: sender.rtt.srtt_us8 >> 3,
             rttvar_us: sender.rtt.mdev_us4 >> 2,
             queued_bytes,
-            has_room: queued_bytes < sndbuf,
+            has_memory: queued_bytes < sndbuf,
             pacing_rate: sender.window.pacing_rate,
         }
     }
@@ -314,7 +314,7 @@ impl DataSender {
                 break;
             }
             let pick = match context {
-                _ if self.fell_back => self.views[0].has_room.then_some(Pick {
+                _ if self.fell_back => self.views[0].has_memory.then_some(Pick {
                     subflow: 0,
                     from: stream.next,
                     most_bytes: u64::MAX,

@@ -50,7 +50,8 @@ impl Sender {
         let above = self.queue.find(received.saturating_sub(1)).min(self.queue.end_id());
         for id in self.queue.front_id()..above {
             let segment = self.queue.get_mut(id);
-            if segment.retransmitted && !segment.sacked && segment.resent_below < received {
+            if segment.retransmitted && !segment.sacked && segment.snd_nxt_at_retransmit < received
+            {
                 segment.retransmitted = false;
                 self.scoreboard.retrans_out -= 1;
                 self.mark_lost(id);

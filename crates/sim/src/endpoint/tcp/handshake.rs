@@ -167,7 +167,7 @@ impl Receiver {
                 self.ts_recent_ms = segment.tsval_ms;
                 self.syn_ack_at = Some(self.now);
             } else {
-                self.syn_ack_again = true;
+                self.syn_ack_retransmitted = true;
             }
             self.set_syn_ack_timer();
         }
@@ -186,7 +186,7 @@ impl Receiver {
     pub(super) fn syn_ack_timeout(&mut self) {
         if self.syn_ack_timeouts < SYN_ACK_RETRIES {
             self.syn_ack_timeouts += 1;
-            self.syn_ack_again = true;
+            self.syn_ack_retransmitted = true;
             self.set_syn_ack_timer();
             self.send_syn_ack(self.ecn_syn_ack_flags());
         }
@@ -204,7 +204,7 @@ impl Receiver {
     /// be data that waited long in a queue.
     fn handshake_rtt_us(&self, segment: &Segment) -> Option<u64> {
         let sent = self.syn_ack_at?;
-        if !self.syn_ack_again {
+        if !self.syn_ack_retransmitted {
             return Some(self.now.since(sent).as_us().max(1));
         }
         let now_ms = (self.now.as_us() / 1000) as u32;

@@ -32,6 +32,7 @@ pub(crate) mod sender;
 pub(crate) mod source;
 pub(crate) mod subflow;
 pub(crate) mod timers;
+mod undo;
 pub(crate) mod wheel;
 mod window_usage;
 mod write_queue;

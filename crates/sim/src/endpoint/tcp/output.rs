@@ -1,5 +1,5 @@
-//! Output (Linux's tcp_output.c): new data, retransmissions, pacing, small queues, window
-//! validation (RFC 2861), Nagle with Minshall's rule (RFC 1122 §4.2.3.4).
+//! Output (Linux's tcp_output.c): new data, retransmissions, pacing, small queues, Nagle with Minshall's
+//! rule (RFC 1122 §4.2.3.4).
 
 use super::rtx_queue::{SegmentId, Sent};
 use super::sender::{Retransmission, Sender, SEGMENT_OVERHEAD_BYTES};
@@ -83,8 +83,8 @@ impl Sender {
                 break;
             }
             // At least two bursts per window (tcp_cwnd_test).
-            let room = self.window.cwnd.saturating_sub(in_flight).max(1);
-            let quota = room.min((self.window.cwnd >> 1).max(1)).min(burst_segments);
+            let cwnd_left = self.window.cwnd.saturating_sub(in_flight).max(1);
+            let quota = cwnd_left.min((self.window.cwnd >> 1).max(1)).min(burst_segments);
             let first = head.min(mss) + u64::from(self.fin && head == 0);
             let window_end = self.snd_una + self.snd_wnd;
             if self.snd_nxt + first > window_end {
@@ -101,25 +101,7 @@ impl Sender {
                 }
             }
             let last = self.write_queue.head_is_tail() && self.fin;
-            // tcp_mss_split_point
-            let (most, window) = (u64::from(quota) * mss, window_end - self.snd_nxt);
-            let tail = self.write_queue.head_is_tail();
-            let mut length = head.min(most);
-            if tail || (head > mss && most > window) {
-                length = length.min(window);
-                let partial = length % mss;
-                if partial > 0
-                    && length < most
-                    && !last
-                    && push == Push::Pending
-                    && self.nagle_holds()
-                {
-                    length -= partial; // Minshall: one small segment at a time.
-                    if length == 0 {
-                        break;
-                    }
-                }
-            }
+            let Some(length) = self.burst_length(push, u64::from(quota) * mss, last) else { break };
             let last = last && length == head;
             if self.small_queue_blocked(0) {
                 break;
@@ -144,6 +126,32 @@ impl Sender {
             return false;
         }
         self.scoreboard.packets_out == 0 && self.has_unsent()
+    }
+
+    /// Bytes of the next skb, at most `quota_bytes` (`tcp_mss_split_point`); `last` is true if the
+    /// FIN follows the first skb of the queue. Returns `None` if Nagle's algorithm holds them.
+    #[inline]
+    fn burst_length(&self, push: Push, quota_bytes: u64, last: bool) -> Option<u64> {
+        let mss = u64::from(self.mss);
+        let head = self.write_queue.head_bytes();
+        let window = self.snd_una + self.snd_wnd - self.snd_nxt;
+        let mut length = head.min(quota_bytes);
+        if self.write_queue.head_is_tail() || (head > mss && quota_bytes > window) {
+            length = length.min(window);
+            let partial = length % mss;
+            if partial > 0
+                && length < quota_bytes
+                && !last
+                && push == Push::Pending
+                && self.nagle_holds()
+            {
+                length -= partial; // Minshall: one small segment at a time.
+                if length == 0 {
+                    return None;
+                }
+            }
+        }
+        Some(length)
     }
 
     /// Returns true if Nagle's algorithm holds a small segment. Web servers and browsers set
@@ -218,7 +226,7 @@ impl Sender {
     fn send_burst(&mut self, length: u64, fin: bool) -> u32 {
         let mss = u64::from(self.mss);
         let segments = length.div_ceil(mss).max(1) as u32;
-        self.sends_unit(length);
+        self.note_first_skb(length);
         self.stamp(length, segments, false);
         let prior_packets = self.scoreboard.packets_out;
         let push = self.write_queue.take(length);
@@ -228,7 +236,7 @@ impl Sender {
             left -= u64::from(payload_bytes);
             let mut segment = Sent::new(self.snd_nxt, payload_bytes, fin && index == segments);
             segment.push = push && index == segments;
-            segment.joined = index > 1;
+            segment.continues_skb = index > 1;
             segment.sent_ns = self.pacer.departs_ns();
             if index == segments {
                 // An skb is freed as a whole (`tcp_trim_head` keeps its overhead).
@@ -258,7 +266,7 @@ impl Sender {
 
     /// Sets the departure time of an skb, and of the next skb if paced (`__tcp_transmit_skb`,
     /// `tcp_update_skb_after_send`).
-    fn stamp(&mut self, bytes: u64, segments: u32, same_unit: bool) {
+    fn stamp(&mut self, bytes: u64, segments: u32, same_skb: bool) {
         if self.in_flight() == 0 {
             self.cwnd_event(CaEvent::TxStart);
         }
@@ -267,7 +275,7 @@ impl Sender {
         let rate = self.window.pacing_rate;
         let unpaced = self.counters.data_packets < UNPACED_SEGMENTS;
         let paced = self.window.pacing && rate != u64::MAX && rate > 0 && !unpaced;
-        self.pacer.sent(self.now, same_unit, bytes, paced.then_some(rate));
+        self.pacer.sent(self.now, same_skb, bytes, paced.then_some(rate));
     }
 
     fn emit(&mut self, sent: &Sent, cause: Cause) {
@@ -307,9 +315,9 @@ impl Sender {
     /// Ends an skb of `segments` retransmitted segments before `next`. The last of several has PSH
     /// (`__tcp_transmit_skb`). The rest of the original skb becomes a separate skb
     /// (`tcp_fragment`).
-    fn end_unit(&mut self, next: SegmentId, segments: u32) {
+    fn end_skb(&mut self, next: SegmentId, segments: u32) {
         if segments > 0 && next < self.queue.end_id() {
-            self.queue.get_mut(next).joined = false;
+            self.queue.get_mut(next).continues_skb = false;
         }
         let queued = self.pacer.last_waiting();
         if let Some(last) = queued.or(self.out.last_mut()).filter(|_| segments > 1) {
@@ -374,92 +382,19 @@ impl Sender {
         self.check_space();
     }
 
-    /// Records whether the congestion window limited this round (`tcp_cwnd_validate`).
-    fn cwnd_validate(&mut self, limited: bool) {
-        if self.snd_una >= self.usage.cwnd_usage_seq
-            || limited
-            || (!self.usage.cwnd_limited
-                && self.scoreboard.packets_out > self.usage.max_packets_out)
-        {
-            self.usage.cwnd_limited = limited;
-            self.usage.max_packets_out = self.scoreboard.packets_out;
-            self.usage.cwnd_usage_seq = self.snd_nxt;
-        }
-        if self.is_cwnd_limited() {
-            self.usage.cwnd_used = 0;
-            self.usage.cwnd_stamp = self.jiffies();
-            return;
-        }
-        self.usage.cwnd_used = self.usage.cwnd_used.max(self.scoreboard.packets_out);
-        if self.options.tcp_slow_start_after_idle
-            && self.jiffies() - self.usage.cwnd_stamp >= self.rto_jiffies()
-            && !self.cc.controls_rate()
-        {
-            self.cwnd_application_limited();
-        }
-    }
-
-    /// `tcp_is_cwnd_limited`.
-    pub(crate) fn is_cwnd_limited(&self) -> bool {
-        self.usage.cwnd_limited
-            || (self.window.in_slow_start() && self.window.cwnd < 2 * self.usage.max_packets_out)
-    }
-
-    /// Decays the window of an application-limited sender (RFC 2861 §3.2,
-    /// `tcp_cwnd_application_limited`).
-    fn cwnd_application_limited(&mut self) {
-        if self.congestion.state == CaState::Open && !self.buffer.no_space {
-            let used = self.usage.cwnd_used.max(self.options.initcwnd);
-            if used < self.window.cwnd {
-                self.window.ssthresh = self.current_ssthresh();
-                self.window.cwnd = (self.window.cwnd + used) >> 1;
-            }
-            self.usage.cwnd_used = 0;
-        }
-        self.usage.cwnd_stamp = self.jiffies();
-    }
-
-    /// Restarts the window after an idle RTO (RFC 2861 §3.1, RFC 5681 §4.1;
-    /// `tcp_slow_start_after_idle_check`, `tcp_cwnd_restart`).
-    pub(crate) fn slow_start_after_idle_check(&mut self) {
-        if !self.options.tcp_slow_start_after_idle
-            || self.scoreboard.packets_out > 0
-            || self.cc.controls_rate()
-            || self.counters.data_packets == 0
-        {
-            return;
-        }
-        let rto = self.rto_jiffies();
-        let mut idle = self.jiffies() - self.last_send;
-        if idle <= rto {
-            return;
-        }
-        self.cwnd_event(CaEvent::CwndRestart);
-        self.window.ssthresh = self.current_ssthresh();
-        let restart = self.options.initcwnd.min(self.window.cwnd);
-        let mut cwnd = self.window.cwnd;
-        while idle > rto && cwnd > restart {
-            idle -= rto;
-            cwnd >>= 1;
-        }
-        self.window.cwnd = cwnd.max(restart);
-        self.usage.cwnd_stamp = self.jiffies();
-        self.usage.cwnd_used = 0;
-    }
-
     /// Retransmits a segment. Returns false if the receive window forbids it
     /// (`__tcp_retransmit_skb`).
     pub(crate) fn retransmit_raw(
         &mut self,
         id: SegmentId,
         why: Retransmission,
-        same_unit: bool,
+        same_skb: bool,
     ) -> bool {
         let segment = self.queue.get(id);
         if segment.seq >= self.snd_una + self.snd_wnd && segment.seq != self.snd_una {
             return false;
         }
-        if !same_unit {
+        if !same_skb {
             while self.collapses(id) {
                 self.collapse(id);
             }
@@ -471,11 +406,11 @@ impl Sender {
             Retransmission::Timeout => self.counters.timeout += 1,
             Retransmission::Probe => self.counters.probe += 1,
         }
-        self.stamp(u64::from(segment.payload_bytes), 1, same_unit);
+        self.stamp(u64::from(segment.payload_bytes), 1, same_skb);
         segment.sent_ns = self.pacer.departs_ns();
         self.rate_segment_sent(&mut segment);
         segment.ever_retransmitted = true;
-        segment.joined &= same_unit;
+        segment.continues_skb &= same_skb;
         self.queue.replace(id, segment);
         self.queue.list_newest(id);
         self.emit(&segment, why.cause());
@@ -492,10 +427,10 @@ impl Sender {
             return false;
         }
         let (segment, next) = (self.queue.get(id), self.queue.get(next_id));
-        let alone = after_id >= self.queue.end_id() || !self.queue.get(after_id).joined;
+        let alone = after_id >= self.queue.end_id() || !self.queue.get(after_id).continues_skb;
         let window_end = self.snd_una + self.snd_wnd;
         let most = window_end.saturating_sub(segment.seq).min(u64::from(self.mss)) as u32;
-        !(next.joined || segment.sacked || next.sacked)
+        !(next.continues_skb || segment.sacked || next.sacked)
             && alone
             && segment.payload_bytes < most
             && segment.payload_bytes + next.payload_bytes <= most
@@ -521,7 +456,7 @@ impl Sender {
     /// Splits an skb after a segment (`tcp_fragment`).
     pub(crate) fn split_after(&mut self, id: SegmentId) {
         if id + 1 < self.queue.end_id() {
-            self.queue.get_mut(id + 1).joined = false;
+            self.queue.get_mut(id + 1).continues_skb = false;
         }
     }
 
@@ -530,14 +465,14 @@ impl Sender {
         &mut self,
         id: SegmentId,
         why: Retransmission,
-        same_unit: bool,
+        same_skb: bool,
     ) -> bool {
-        let sent = self.retransmit_raw(id, why, same_unit);
+        let sent = self.retransmit_raw(id, why, same_skb);
         let snd_nxt = self.snd_nxt;
         let segment = self.queue.get_mut(id);
         if sent {
             segment.retransmitted = true;
-            segment.resent_below = snd_nxt;
+            segment.snd_nxt_at_retransmit = snd_nxt;
             self.scoreboard.retrans_out += 1;
         }
         let stamp_ms = (segment.sent_ns / 1_000_000) as u32;
@@ -561,12 +496,12 @@ impl Sender {
             Retransmission::Fast
         };
         let most = self.burst_segments();
-        let mut unit = 0;
+        let mut skb_segments = 0;
         while id < self.queue.end_id() {
             // Consecutive segments of one skb are retransmitted as one skb.
-            let same_unit = (1..most).contains(&unit) && self.queue.get(id).joined;
-            if !same_unit {
-                self.end_unit(id, std::mem::take(&mut unit));
+            let same_skb = (1..most).contains(&skb_segments) && self.queue.get(id).continues_skb;
+            if !same_skb {
+                self.end_skb(id, std::mem::take(&mut skb_segments));
                 if self.pacing_blocked() {
                     break;
                 }
@@ -582,12 +517,12 @@ impl Sender {
             let segment = *self.queue.get(id);
             if !segment.lost || segment.sacked || segment.retransmitted {
                 hole_seen |= !segment.lost && !segment.retransmitted && !segment.sacked;
-                self.end_unit(id, std::mem::take(&mut unit));
+                self.end_skb(id, std::mem::take(&mut skb_segments));
             } else {
-                if self.small_queue_blocked(1) || !self.retransmit(id, why, same_unit) {
+                if self.small_queue_blocked(1) || !self.retransmit(id, why, same_skb) {
                     break;
                 }
-                unit += 1;
+                skb_segments += 1;
                 if self.in_cwnd_reduction() {
                     self.congestion.prr_out += 1;
                 }
@@ -597,7 +532,7 @@ impl Sender {
             }
             id += 1;
         }
-        self.end_unit(id, unit);
+        self.end_skb(id, skb_segments);
         if self.options.forward_retransmit && self.options.tcp_sack {
             self.forward_retransmit();
         }

@@ -35,10 +35,10 @@ impl Pacer {
 
     /// Advances the departure times after sending `bytes`, in a new skb or in the same one
     /// (`tcp_update_skb_after_send`). `rate` is the pacing rate in bytes per second, if any.
-    pub(super) fn sent(&mut self, now: Time, same_unit: bool, bytes: u64, rate: Option<u64>) {
+    pub(super) fn sent(&mut self, now: Time, same_skb: bool, bytes: u64, rate: Option<u64>) {
         let prior_ns = self.wstamp_ns;
         self.wstamp_ns = self.wstamp_ns.max(now.as_ns());
-        if !same_unit {
+        if !same_skb {
             self.departs_ns = self.wstamp_ns;
         }
         if let Some(rate) = rate {

@@ -1,6 +1,6 @@
 //! Out-of-order data (Linux's `out_of_order_queue`), as disjoint ranges.
 
-use super::receive_buffer::Buffer;
+use super::receive_buffer::ReceivedSkb;
 use dumbbell_model::ReceiveBuffer;
 use dumbbell_packet::SackBlock;
 
@@ -8,7 +8,7 @@ use dumbbell_packet::SackBlock;
 #[derive(Clone, Copy, Debug)]
 struct Held {
     block: SackBlock,
-    buffer: Buffer,
+    skb: ReceivedSkb,
 }
 
 /// Out-of-order data: disjoint, non-adjacent ranges in ascending order.
@@ -17,7 +17,7 @@ pub(crate) struct Reassembly {
     ranges: Vec<SackBlock>,
     bytes: u64,
     /// The skbs that hold these bytes, in ascending order.
-    buffers: Vec<Held>,
+    skbs: Vec<Held>,
     memory_bytes: u64,
 }
 
@@ -43,32 +43,32 @@ impl Reassembly {
 
     /// Returns true if a segment needs a new skb, false if it coalesces with the skb that ends at
     /// its start (`tcp_ooo_try_coalesce`).
-    pub(crate) fn needs_buffer(&self, kind: ReceiveBuffer, new: SackBlock) -> bool {
-        let at = self.buffers.partition_point(|held| held.block.end < new.start);
-        let piece = Buffer::arriving(kind, new.start, new.end - new.start);
-        !self.buffers.get(at).is_some_and(|held| {
-            held.block.end == new.start && { held.buffer }.merge(&piece) // Into a copy.
+    pub(crate) fn needs_skb(&self, kind: ReceiveBuffer, new: SackBlock) -> bool {
+        let at = self.skbs.partition_point(|held| held.block.end < new.start);
+        let piece = ReceivedSkb::arriving(kind, new.start, new.end - new.start);
+        !self.skbs.get(at).is_some_and(|held| {
+            held.block.end == new.start && { held.skb }.merge(&piece) // Into a copy.
         })
     }
 
     /// Stores the new bytes of a segment in skbs.
-    fn fill_buffers(&mut self, kind: ReceiveBuffer, new: SackBlock) {
+    fn fill_skbs(&mut self, kind: ReceiveBuffer, new: SackBlock) {
         let mut start = new.start;
-        let mut at = self.buffers.partition_point(|held| held.block.end <= start);
+        let mut at = self.skbs.partition_point(|held| held.block.end <= start);
         while start < new.end {
-            let next = self.buffers.get(at).map(|held| held.block);
+            let next = self.skbs.get(at).map(|held| held.block);
             let end = next.map_or(new.end, |next| next.start.min(new.end));
             if start < end {
-                let mut buffer = Buffer::arriving(kind, start, end - start);
-                let before = at.checked_sub(1).and_then(|before| self.buffers.get_mut(before));
+                let mut skb = ReceivedSkb::arriving(kind, start, end - start);
+                let before = at.checked_sub(1).and_then(|before| self.skbs.get_mut(before));
                 let memory_bytes = &mut self.memory_bytes;
                 let fits = before
                     .filter(|held| held.block.end == start)
-                    .is_some_and(|held| merged(held, &buffer, memory_bytes));
+                    .is_some_and(|held| merged(held, &skb, memory_bytes));
                 if !fits {
-                    buffer.condense(kind);
-                    self.memory_bytes += buffer.memory_bytes;
-                    self.buffers.insert(at, Held { block: SackBlock { start, end }, buffer });
+                    skb.condense(kind);
+                    self.memory_bytes += skb.memory_bytes;
+                    self.skbs.insert(at, Held { block: SackBlock { start, end }, skb });
                     at += 1;
                 }
             }
@@ -79,17 +79,17 @@ impl Reassembly {
 
     /// Removes the first skb if it starts at or below `next`. Its byte count excludes bytes below
     /// `next`.
-    pub(crate) fn take_buffer(&mut self, next: u64) -> Option<Buffer> {
-        self.buffers.first().filter(|first| first.block.start <= next)?;
-        let Held { block, mut buffer } = self.buffers.remove(0);
-        self.memory_bytes -= buffer.memory_bytes;
-        buffer.bytes = block.end.saturating_sub(next);
-        Some(buffer)
+    pub(crate) fn take_skb(&mut self, next: u64) -> Option<ReceivedSkb> {
+        self.skbs.first().filter(|first| first.block.start <= next)?;
+        let Held { block, mut skb } = self.skbs.remove(0);
+        self.memory_bytes -= skb.memory_bytes;
+        skb.bytes = block.end.saturating_sub(next);
+        Some(skb)
     }
 
     /// Inserts a segment. Returns the part that was already present, if any (RFC 2883).
     pub(crate) fn insert(&mut self, kind: ReceiveBuffer, new: SackBlock) -> Option<SackBlock> {
-        self.fill_buffers(kind, new);
+        self.fill_skbs(kind, new);
         // The first range that ends at or after the segment's start, and all ranges it touches.
         let first = self.ranges.partition_point(|range| range.end < new.start);
         let mut end = first;
@@ -136,12 +136,12 @@ impl Reassembly {
 }
 
 /// Coalesces a segment with the skb before it. Returns true on success, and updates `memory_bytes`.
-fn merged(before: &mut Held, new: &Buffer, memory_bytes: &mut u64) -> bool {
-    let had = before.buffer.memory_bytes;
-    let fits = before.buffer.merge(new);
+fn merged(before: &mut Held, new: &ReceivedSkb, memory_bytes: &mut u64) -> bool {
+    let had = before.skb.memory_bytes;
+    let fits = before.skb.merge(new);
     if fits {
         before.block.end += new.bytes;
-        *memory_bytes += before.buffer.memory_bytes - had;
+        *memory_bytes += before.skb.memory_bytes - had;
     }
     fits
 }
@@ -163,8 +163,8 @@ mod tests {
                     next = next.max(new.end);
                     let (after, _) = reassembly.advance(next);
                     let mut taken = next;
-                    while let Some(buffer) = reassembly.take_buffer(taken) {
-                        taken += buffer.bytes;
+                    while let Some(skb) = reassembly.take_skb(taken) {
+                        taken += skb.bytes;
                     }
                     prop_assert_eq!(taken, after);
                     while held.contains(&next) { next += 1; }
@@ -177,12 +177,12 @@ mod tests {
                     held.extend(new.start..new.end);
                 }
                 prop_assert_eq!(reassembly.bytes(), held.len() as u64);
-                let held_in = &reassembly.buffers;
+                let held_in = &reassembly.skbs;
                 let buffered = held_in.iter().map(|b| b.block.end - b.block.start).sum::<u64>();
-                let memory = held_in.iter().map(|b| b.buffer.memory_bytes).sum::<u64>();
+                let memory = held_in.iter().map(|b| b.skb.memory_bytes).sum::<u64>();
                 prop_assert_eq!(reassembly.memory_bytes(), memory);
                 prop_assert_eq!(buffered, held.len() as u64);
-                prop_assert!(reassembly.buffers.windows(2).all(|w| w[0].block.end <= w[1].block.start));
+                prop_assert!(reassembly.skbs.windows(2).all(|w| w[0].block.end <= w[1].block.start));
                 prop_assert!(reassembly.ranges.windows(2).all(|w| w[0].end < w[1].start));
             }
         }

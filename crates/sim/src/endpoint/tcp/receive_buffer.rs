@@ -18,7 +18,7 @@ const PAGE_BYTES: u64 = 32_768;
 
 /// Space left in an skb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Room {
+enum FreeSpace {
     /// Number of fragments in use.
     Fragments(u64),
     /// Free bytes after the data (tailroom).
@@ -27,36 +27,40 @@ enum Room {
 
 /// An skb with payload that waits to be read or to become in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Buffer {
+pub(crate) struct ReceivedSkb {
     pub(crate) bytes: u64,
     /// Memory (`truesize`).
     pub(crate) memory_bytes: u64,
-    room: Room,
+    free: FreeSpace,
 }
 
-impl Buffer {
+impl ReceivedSkb {
     /// The skb of an arriving segment with payload from `seq`.
     pub(crate) fn arriving(kind: ReceiveBuffer, seq: u64, bytes: u64) -> Self {
         let memory_bytes = arriving_memory(kind, bytes);
-        let room = match kind {
+        let free = match kind {
             ReceiveBuffer::Pages => {
                 let last = seq + bytes.max(1) - 1;
-                Room::Fragments(1 + last / PAGE_BYTES - seq / PAGE_BYTES)
+                FreeSpace::Fragments(1 + last / PAGE_BYTES - seq / PAGE_BYTES)
             }
-            ReceiveBuffer::Copied => Room::Tail(head_bytes(bytes) - HEAD_USED_BYTES - bytes),
-            ReceiveBuffer::Own { .. } => Room::Tail(0),
+            ReceiveBuffer::Copied => FreeSpace::Tail(head_bytes(bytes) - HEAD_USED_BYTES - bytes),
+            ReceiveBuffer::Own { .. } => FreeSpace::Tail(0),
         };
-        Self { bytes, memory_bytes, room }
+        Self { bytes, memory_bytes, free }
     }
 
     /// Coalesces the following skb if there is space. Returns true on success (`skb_try_coalesce`).
     pub(crate) fn merge(&mut self, next: &Self) -> bool {
-        match (&mut self.room, next.room) {
-            (Room::Fragments(held), Room::Fragments(more)) if *held + more <= FRAGMENTS_MAX => {
+        match (&mut self.free, next.free) {
+            (FreeSpace::Fragments(held), FreeSpace::Fragments(more))
+                if *held + more <= FRAGMENTS_MAX =>
+            {
                 *held += more;
                 self.memory_bytes += next.memory_bytes - HEAD_BYTES;
             }
-            (Room::Tail(room), _) if next.bytes > 0 && next.bytes <= *room => *room -= next.bytes,
+            (FreeSpace::Tail(free), _) if next.bytes > 0 && next.bytes <= *free => {
+                *free -= next.bytes;
+            }
             _ => return false,
         }
         self.bytes += next.bytes;
@@ -102,7 +106,7 @@ pub(crate) fn judged_memory(kind: ReceiveBuffer, bytes: u64, in_order: bool) -> 
 /// Data that waits to be read (`sk_receive_queue`).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReceiveQueue {
-    buffers: VecDeque<Buffer>,
+    skbs: VecDeque<ReceivedSkb>,
     memory_bytes: u64,
 }
 
@@ -113,30 +117,30 @@ impl ReceiveQueue {
     }
 
     /// Appends an skb, or coalesces it with the last one (`tcp_queue_rcv`).
-    pub(crate) fn push(&mut self, buffer: Buffer) {
-        if buffer.bytes == 0 {
+    pub(crate) fn push(&mut self, skb: ReceivedSkb) {
+        if skb.bytes == 0 {
             return;
         }
-        if let Some(last) = self.buffers.back_mut() {
+        if let Some(last) = self.skbs.back_mut() {
             let before = last.memory_bytes;
-            if last.merge(&buffer) {
+            if last.merge(&skb) {
                 self.memory_bytes += last.memory_bytes - before;
                 return;
             }
         }
-        self.memory_bytes += buffer.memory_bytes;
-        self.buffers.push_back(buffer);
+        self.memory_bytes += skb.memory_bytes;
+        self.skbs.push_back(skb);
     }
 
     /// Reads up to `most` bytes from the first skb and frees an empty skb. Returns `None` if there
     /// is no data or `most` is 0.
     pub(crate) fn read(&mut self, most: u64) -> Option<u64> {
-        let front = self.buffers.front_mut().filter(|_| most > 0)?;
+        let front = self.skbs.front_mut().filter(|_| most > 0)?;
         let piece = most.min(front.bytes);
         front.bytes -= piece;
         if front.bytes == 0 {
             self.memory_bytes -= front.memory_bytes;
-            self.buffers.pop_front();
+            self.skbs.pop_front();
         }
         Some(piece)
     }
@@ -151,7 +155,7 @@ mod tests {
     fn filled(kind: ReceiveBuffer, segments: u64) -> ReceiveQueue {
         let mut queue = ReceiveQueue::default();
         for at in 0..segments {
-            queue.push(Buffer::arriving(kind, at * FULL, FULL));
+            queue.push(ReceivedSkb::arriving(kind, at * FULL, FULL));
         }
         queue
     }
@@ -160,12 +164,12 @@ mod tests {
     fn pages_merge_as_linux_does() {
         // Linux 6.1, 200 segments: new skbs started with these segments, counted from 1.
         let began = [1, 18, 34, 50, 67, 83, 99, 115, 132, 148, 164, 181];
-        let mut buffers = 0;
+        let mut skbs = 0;
         for segments in 1..=182 {
-            buffers += usize::from(began.contains(&segments));
+            skbs += usize::from(began.contains(&segments));
             let queue = filled(ReceiveBuffer::Pages, segments);
-            assert_eq!(queue.buffers.len(), buffers, "{segments}");
-            assert_eq!(queue.memory_bytes(), segments * FULL + buffers as u64 * 1280);
+            assert_eq!(queue.skbs.len(), skbs, "{segments}");
+            assert_eq!(queue.memory_bytes(), segments * FULL + skbs as u64 * 1280);
         }
     }
 
@@ -174,12 +178,12 @@ mod tests {
         // Linux 6.1: 5800 bytes for the first segment, none for the second.
         let memory = |segments| filled(ReceiveBuffer::Copied, segments).memory_bytes();
         assert_eq!([1, 2, 3, 4].map(memory), [5800, 5800, 11_600, 11_600]);
-        let mut early = Buffer::arriving(ReceiveBuffer::Copied, 0, FULL);
+        let mut early = ReceivedSkb::arriving(ReceiveBuffer::Copied, 0, FULL);
         early.condense(ReceiveBuffer::Copied);
         assert_eq!(early.memory_bytes, 4352);
         // Shorter segments, on arrival and condensed: 1144 and 304 bytes.
         for (bytes, arrived, condensed) in [(1144, 3448, 2304), (304, 1584, 1280)] {
-            let mut early = Buffer::arriving(ReceiveBuffer::Copied, 0, bytes);
+            let mut early = ReceivedSkb::arriving(ReceiveBuffer::Copied, 0, bytes);
             assert_eq!(early.memory_bytes, arrived);
             early.condense(ReceiveBuffer::Copied);
             assert_eq!(early.memory_bytes, condensed);

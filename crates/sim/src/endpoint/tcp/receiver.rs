@@ -3,7 +3,7 @@
 
 use super::ecn::ReceiverEcn;
 use super::reassembly::Reassembly;
-use super::receive_buffer::{Buffer, ReceiveQueue};
+use super::receive_buffer::{ReceiveQueue, ReceivedSkb};
 use super::rtt::RTO_MAX_US;
 use super::sender::Sender;
 use super::subflow::ReceivingSubflow;
@@ -60,7 +60,7 @@ pub(crate) struct Receiver {
     pub(crate) out: Vec<Segment>,
     /// Time of the first SYN-ACK (`snt_synack`).
     pub(super) syn_ack_at: Option<Time>,
-    pub(super) syn_ack_again: bool,
+    pub(super) syn_ack_retransmitted: bool,
     /// SYN-ACK retransmission timer (`rsk_timer`).
     pub(super) syn_ack_timer: Timer,
     pub(super) syn_ack_timeouts: u32,
@@ -134,7 +134,7 @@ impl Receiver {
             now: Time::ZERO,
             out: Vec::new(),
             syn_ack_at: None,
-            syn_ack_again: false,
+            syn_ack_retransmitted: false,
             syn_ack_timer: Timer::default(),
             syn_ack_timeouts: 0,
             established: false,
@@ -333,7 +333,7 @@ impl Receiver {
             self.acknowledge_at_once();
             return;
         }
-        self.unread.push(Buffer::arriving(
+        self.unread.push(ReceivedSkb::arriving(
             self.options.rx_segment,
             self.rcv_nxt,
             end - self.rcv_nxt,
@@ -342,7 +342,7 @@ impl Receiver {
         self.data_received(segment);
         if !self.reassembly.is_empty() {
             let (next, duplicate) = self.reassembly.advance(self.rcv_nxt);
-            while let Some(buffer) = self.reassembly.take_buffer(self.rcv_nxt) {
+            while let Some(buffer) = self.reassembly.take_skb(self.rcv_nxt) {
                 self.unread.push(buffer);
                 self.rcv_nxt += buffer.bytes;
             }
@@ -395,8 +395,8 @@ impl Receiver {
         let first = self.reassembly.is_empty();
         // A new skb is charged after the window grows, a coalesced one before.
         let kind = self.options.rx_segment;
-        let own_buffer = self.reassembly.needs_buffer(kind, block);
-        if own_buffer && self.options.tcp_sack {
+        let own_skb = self.reassembly.needs_skb(kind, block);
+        if own_skb && self.options.tcp_sack {
             self.grow_window(block.end - block.start, false);
         }
         if let Some(duplicate) = self.reassembly.insert(kind, block) {
@@ -414,7 +414,7 @@ impl Receiver {
         } else {
             self.new_sack(block);
         }
-        if !own_buffer {
+        if !own_skb {
             self.grow_window(block.end - block.start, false);
         }
     }

@@ -22,8 +22,8 @@ impl Receiver {
     /// Opens the advertised window by two segments per segment if skbs of this kind would fit
     /// (`tcp_grow_window`, `__tcp_grow_window`).
     pub(super) fn grow_window(&mut self, length: u64, in_order: bool) {
-        let room = self.window_clamp.min(self.space()).saturating_sub(self.rcv_ssthresh);
-        if room == 0 {
+        let space = self.window_clamp.min(self.space()).saturating_sub(self.rcv_ssthresh);
+        if space == 0 {
             return;
         }
         let memory = judged_memory(self.options.rx_segment, length, in_order);
@@ -41,7 +41,7 @@ impl Receiver {
             }
             increase = 2 * self.ack.rcv_mss;
         }
-        self.rcv_ssthresh += room.min(increase.max(2 * length));
+        self.rcv_ssthresh += space.min(increase.max(2 * length));
         if self.options.delayed_ack != DelayedAck::EverySecond {
             self.ack.quick |= 1;
         }

@@ -18,7 +18,7 @@ pub(crate) struct Sent {
     /// True with PSH, at the end of a write.
     pub(crate) push: bool,
     /// True if the segment is in the same skb as the previous one.
-    pub(crate) joined: bool,
+    pub(crate) continues_skb: bool,
     /// SACKed (`TCPCB_SACKED_ACKED`).
     pub(crate) sacked: bool,
     /// Marked lost (`TCPCB_LOST`).
@@ -28,7 +28,7 @@ pub(crate) struct Sent {
     /// Ever retransmitted (`TCPCB_EVER_RETRANS`).
     pub(crate) ever_retransmitted: bool,
     /// `snd_nxt` at the last retransmission (`ack_seq`): data above it was sent later.
-    pub(crate) resent_below: u64,
+    pub(crate) snd_nxt_at_retransmit: u64,
     /// True if sent while application-limited.
     pub(crate) app_limited: bool,
     /// Delivery state of the connection at transmission; `None` after use in a rate sample.
@@ -51,12 +51,12 @@ impl Sent {
             payload_bytes,
             fin,
             push: false,
-            joined: false,
+            continues_skb: false,
             sacked: false,
             lost: false,
             retransmitted: false,
             ever_retransmitted: false,
-            resent_below: 0,
+            snd_nxt_at_retransmit: 0,
             app_limited: false,
             delivered_us: None,
             delivered: 0,

@@ -1,36 +1,36 @@
-//! Scoreboard of the sender: which of the segments sent are SACKed, lost or retransmitted (RFC 6675;
-//! counters of `struct tcp_sock`, all in packets).
+//! Scoreboard of the sender: SACKed, lost and retransmitted segments (RFC 6675; counters of `struct
+//! tcp_sock`, all in packets).
 
 use super::rtx_queue::SegmentId;
 use dumbbell_model::TcpOptions;
 use dumbbell_packet::SackBlock;
 
 pub(crate) struct Scoreboard {
-    /// Sent and not acknowledged.
+    /// Unacknowledged packets.
     pub(crate) packets_out: u32,
-    /// Of these: SACKed, or duplicate ACKs without SACK.
+    /// SACKed packets, or duplicate ACKs without SACK.
     pub(crate) sacked_out: u32,
-    /// Of these: held to be lost.
+    /// Packets marked lost.
     pub(crate) lost_out: u32,
-    /// Retransmissions under way.
+    /// Retransmissions in flight.
     pub(crate) retrans_out: u32,
-    /// Start of the highest segment SACKed.
+    /// End of the highest SACKed byte.
     pub(super) highest_sack: u64,
-    /// SACK blocks of the ACK before (`recv_sack_cache`).
+    /// SACK blocks of the previous ACK (`recv_sack_cache`).
     pub(super) sack_cache: Vec<SackBlock>,
-    /// First segment to look at for a retransmission.
+    /// First candidate for retransmission.
     pub(super) retransmit_hint: Option<SegmentId>,
-    /// Segment up to which losses were counted, and how many.
+    /// Last segment examined for losses, and the number of SACKed packets up to it.
     pub(super) lost_hint: Option<(SegmentId, u32)>,
-    /// FACK is on: it was asked for, and no reordering was seen.
+    /// True if FACK is enabled and no reordering was seen.
     pub(super) fack: bool,
     /// Reordering degree, packets.
     pub(crate) reordering: u32,
-    /// Times that reordering was seen.
+    /// Number of reordering events.
     pub(crate) reord_seen: u32,
-    /// Duplicate SACKs seen.
+    /// Number of DSACKed segments.
     pub(super) dsack_dups: u64,
-    /// The receiver dropped data that it had SACKed.
+    /// True if the receiver dropped SACKed data.
     pub(super) sack_renege: bool,
 }
 

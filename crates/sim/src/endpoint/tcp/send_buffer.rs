@@ -1,4 +1,4 @@
-//! The application above the sender, and the send buffer between them.
+//! Application and send buffer of the sender.
 
 use super::sender::Sender;
 use dumbbell_model::writer::Writer;
@@ -6,17 +6,17 @@ use dumbbell_model::{TcpOptions, Time};
 
 pub(crate) struct SendBuffer {
     pub(super) writer: Writer,
-    /// Payload written so far.
+    /// Payload bytes written.
     pub(super) written_bytes: u64,
-    /// The application writes nothing more.
+    /// True if the application writes no more data.
     pub(super) stopped: bool,
-    /// A write waits for memory (`SOCK_NOSPACE`).
+    /// True while a write waits for memory (`SOCK_NOSPACE`).
     pub(super) no_space: bool,
-    /// Limit of the memory (`sk_sndbuf`), bytes.
+    /// Memory limit, bytes (`sk_sndbuf`).
     pub(crate) sndbuf: u64,
-    /// Memory around the payload of what is sent and neither acknowledged nor SACKed.
+    /// Overhead memory of data in flight that is neither acknowledged nor SACKed.
     pub(super) sent_overhead_bytes: u64,
-    /// When the application writes next.
+    /// Time of the application's next write.
     pub(super) source_at: Option<Time>,
     /// Bytes copied so far by the interrupted `sendmsg`.
     pub(super) copied_bytes: u64,
@@ -38,12 +38,12 @@ impl SendBuffer {
 }
 
 impl Sender {
-    /// The application waits for its time to write.
+    /// Returns true if the application waits for the time of its next write.
     pub(crate) fn waits_to_write(&self) -> bool {
         self.buffer.source_at.is_some()
     }
 
-    /// A write waits for memory, or no longer (`SOCK_NOSPACE`).
+    /// Sets whether a write waits for memory (`SOCK_NOSPACE`).
     pub(crate) fn set_no_space(&mut self, no_space: bool) {
         self.buffer.no_space = no_space;
     }

@@ -31,7 +31,7 @@ impl Sender {
     pub(super) fn queued_memory(&self) -> u64 {
         self.write_seq.saturating_sub(self.snd_una)
             + self.buffer.sent_overhead_bytes
-            + self.write_queue.buffers() as u64 * SEGMENT_OVERHEAD_BYTES
+            + self.write_queue.skbs() as u64 * SEGMENT_OVERHEAD_BYTES
     }
 
     /// Grows the send buffer to twice the window (three times for BBR) in the worst packing
@@ -120,10 +120,10 @@ impl Sender {
         let wanted = wanted.min(self.buffer.writer.source().write_bytes() - begun);
         let mut written = 0;
         while written < wanted {
-            let room = self.write_queue.tail_room_bytes(goal).min(wanted - written);
-            let bytes = if room > 0 {
-                self.write_queue.append(room, begun + written == 0);
-                room
+            let space = self.write_queue.tail_space_bytes(goal).min(wanted - written);
+            let bytes = if space > 0 {
+                self.write_queue.append(space, begun + written == 0);
+                space
             } else if self.queued_memory() < self.buffer.sndbuf {
                 // A new skb starts while the memory is below the limit, and is then filled.
                 let bytes = goal.min(wanted - written);
@@ -177,8 +177,8 @@ impl Sender {
     }
 
     /// Sends a segment of at most `bytes` bytes into a small window.
-    pub(crate) fn send_fitting(&mut self, room: u32) {
-        let mss = core::mem::replace(&mut self.mss, room);
+    pub(crate) fn send_fitting(&mut self, space: u32) {
+        let mss = core::mem::replace(&mut self.mss, space);
         self.write_xmit(Push::Probe);
         self.mss = mss;
     }

@@ -66,7 +66,7 @@ pub(crate) struct SendingSubflow {
     pub(crate) role: Role,
     pub(super) mappings: Mappings,
     /// Bytes of the first skb.
-    first_unit_bytes: u64,
+    first_skb_bytes: u64,
     /// True after the peer has shown that it knows the subflow (`fully_established`).
     pub(crate) confirmed: bool,
     /// True if the peer has no Multipath TCP: plain TCP (RFC 8684 §3.7).
@@ -120,7 +120,7 @@ impl Sender {
         self.subflow = Some(Box::new(SendingSubflow {
             role,
             mappings: Mappings::default(),
-            first_unit_bytes: 0,
+            first_skb_bytes: 0,
             confirmed: false,
             fell_back: plain,
             third_timer: Timer::default(),
@@ -164,10 +164,10 @@ impl Sender {
     }
 
     /// Records the length of the first skb.
-    pub(super) fn sends_unit(&mut self, bytes: u64) {
-        if let Some(subflow) = self.subflow.as_mut().filter(|subflow| subflow.first_unit_bytes == 0)
+    pub(super) fn note_first_skb(&mut self, bytes: u64) {
+        if let Some(subflow) = self.subflow.as_mut().filter(|subflow| subflow.first_skb_bytes == 0)
         {
-            subflow.first_unit_bytes = bytes;
+            subflow.first_skb_bytes = bytes;
         }
     }
 
@@ -175,9 +175,9 @@ impl Sender {
     pub(super) fn multipath_of_data(&self, seq: u64, bytes: u32) -> Option<Multipath> {
         let subflow = self.in_use()?;
         // All segments of the first skb contain the start of the stream, as in Linux.
-        let first = seq < subflow.first_unit_bytes && subflow.role == Role::Opens;
+        let first = seq < subflow.first_skb_bytes && subflow.role == Role::Opens;
         if first && !subflow.confirmed {
-            let mapped_bytes = subflow.first_unit_bytes.min(u64::from(u16::MAX)) as u16;
+            let mapped_bytes = subflow.first_skb_bytes.min(u64::from(u16::MAX)) as u16;
             return Some(Multipath::CapableAck { mapped_bytes });
         }
         let dsn = subflow.mappings.dsn(seq)?;
@@ -249,10 +249,11 @@ impl Sender {
         let write_seq = self.write_seq;
         let Some(subflow) = &self.subflow else { return 0 };
         // The mapping of a partly sent skb is final (`mptcp_skb_ext_copy`: `frozen`).
-        let continues = subflow.mappings.end() == Some(dsn) && !self.write_queue.tail_is_cut();
-        let room = if continues { self.write_queue.tail_room_bytes(goal) } else { 0 };
-        let bytes = most.min(if room > 0 { room } else { goal });
-        if room > 0 {
+        let continues =
+            subflow.mappings.end() == Some(dsn) && !self.write_queue.tail_is_partly_sent();
+        let space = if continues { self.write_queue.tail_space_bytes(goal) } else { 0 };
+        let bytes = most.min(if space > 0 { space } else { goal });
+        if space > 0 {
             self.write_queue.append(bytes, true);
         } else {
             self.slow_start_after_idle_check(); // tcp_skb_entail

@@ -193,8 +193,8 @@ impl Sender {
         let window_end = self.snd_una + self.snd_wnd;
         if self.snd_nxt < window_end {
             // The window is open but smaller than a segment: send the bytes that fit.
-            let room = (window_end - self.snd_nxt).min(u64::from(self.mss)) as u32;
-            self.send_fitting(room);
+            let bytes = (window_end - self.snd_nxt).min(u64::from(self.mss)) as u32;
+            self.send_fitting(bytes);
         } else {
             let header = self.segment_header();
             self.sent_since.any = true;

@@ -1,4 +1,4 @@
-//! The timer that all retransmission purposes share (`icsk_retransmit_timer`).
+//! Timer shared by all retransmission purposes (`icsk_retransmit_timer`).
 
 use super::sender::Sender;
 use super::wheel::Timer;
@@ -25,17 +25,17 @@ pub(crate) struct XmitTimer {
     pub(super) backoff: u32,
     /// Time-outs since the last acknowledgement of new data (`icsk_retransmits`).
     pub(super) retransmits: u32,
-    /// Zero-window probes without an answer (`icsk_probes_out`).
+    /// Zero-window probes without a response (`icsk_probes_out`).
     pub(super) probes_out: u32,
 }
 
 impl Sender {
-    /// Jiffy at which the timer is due, if it is set (`icsk_timeout`).
+    /// Jiffy at which the timer is due; `None` if not set (`icsk_timeout`).
     pub(crate) fn xmit_timeout(&self) -> Option<u64> {
         (self.xmit_timer.pending != Pending::None).then_some(self.xmit_timer.timeout)
     }
 
-    /// The retransmission timer expired and nothing new was acknowledged since.
+    /// Returns true after a retransmission time-out, until new data is acknowledged.
     pub(crate) fn is_timed_out(&self) -> bool {
         self.congestion.state == CaState::Loss && self.xmit_timer.retransmits > 0
     }

@@ -18,7 +18,7 @@ impl Schedule for Linux {
     fn pick(&mut self, stream: &Stream, subflows: &[View]) -> Option<Pick> {
         let pick = |subflow| Pick { subflow, from: stream.next, most_bytes: u64::MAX };
         if let Some((last, burst)) = self.last {
-            if burst > 0 && subflows[last].has_room && subflows[last].active {
+            if burst > 0 && subflows[last].has_memory && subflows[last].active {
                 return Some(pick(last));
             }
         }
@@ -43,7 +43,7 @@ impl Schedule for Linux {
         // A backup only if there is no other subflow.
         let (chosen, _) = best[usize::from(!regular)]?;
         let subflow = &subflows[chosen];
-        if !subflow.has_room {
+        if !subflow.has_memory {
             return None;
         }
         let burst = BURST_BYTES.min(stream.window_end.saturating_sub(stream.next));
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn no_room_on_the_best_means_to_wait() {
         let mut paths = [path(10, 10, 0), path(10, 10, 0)];
-        paths[0].has_room = false;
+        paths[0].has_memory = false;
         paths[1].queued_bytes = 1;
         assert_eq!(Linux::default().pick(&stream(9), &paths), None);
     }

@@ -28,7 +28,7 @@ pub(crate) struct View {
     pub(crate) rttvar_us: u32,
     /// Memory of unacknowledged data.
     pub(crate) queued_bytes: u64,
-    pub(crate) has_room: bool,
+    pub(crate) has_memory: bool,
     /// Pacing rate, bytes per second.
     pub(crate) pacing_rate: u64,
 }
@@ -36,7 +36,7 @@ pub(crate) struct View {
 impl View {
     /// Returns true if the congestion window allows one more segment.
     fn has_window(&self) -> bool {
-        self.active && !self.in_loss && self.has_room && self.in_flight + self.unsent < self.cwnd
+        self.active && !self.in_loss && self.has_memory && self.in_flight + self.unsent < self.cwnd
     }
 }
 
@@ -132,7 +132,7 @@ pub(crate) mod tests {
             in_flight,
             mss: 1000,
             srtt_us: srtt_ms * 1000,
-            has_room: true,
+            has_memory: true,
             pacing_rate: 1_000_000,
             ..View::default()
         }
