@@ -67,3 +67,14 @@ def congestion_controls() -> dict[str, CongestionControl]:
         linux = entry["linux"] and InLinux(**entry["linux"])
         found[entry["name"]] = CongestionControl(**{**entry, "linux": linux})
     return found
+
+
+@lru_cache(maxsize=1)
+def queue_parameters() -> dict[tuple[str, str], str]:
+    """(key of a discipline, field) in scenarios → the parameter's name: `CoDel target`."""
+    entries: list[dict[str, Any]] = json.loads(_core.catalogue())["disciplines"]
+    return {
+        (entry["key"], parameter["field"]): f"{entry['title']} {parameter['name']}"
+        for entry in reversed(entries)  # Of several with one key the first counts.
+        for parameter in entry["parameters"]
+    }

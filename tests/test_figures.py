@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import ValidationError
 
+import dumbbell
 from dumbbell.figures import Extras, Figure, plot
 from dumbbell.figures.figure import json_safe, page_scripts, script_safe
 from dumbbell.figures.theme import THEMES, ThemeName, config
@@ -194,3 +195,24 @@ def test_specifications_fit_vega_lites_schema(kind: str, single: Results, delay:
 def test_the_schema_is_strict() -> None:
     with pytest.raises(ValidationError):
         alt.Chart.from_dict({"mark": "wiggle", "encoding": {}})
+
+
+def test_an_axis_names_the_parameter_that_a_factor_of_queues_varies(tmp_path: Path) -> None:
+    text = """\
+dumbbell: 1
+name: targets
+template: {dumbbell: {rate: 10 Mbit/s, rtt: 20 ms, forward: {queue: $queue}}}
+flows: [{from: s1, to: d1, tcp: cubic}]
+factors:
+  queue:
+    - {label: 1 ms, value: {codel: {target: 1 ms, interval: 25 ms}}}
+    - {label: 5 ms, value: {codel: {target: 5 ms, interval: 100 ms}}}
+duration: 1 s
+"""
+    file = tmp_path / "targets.yaml"
+    file.write_text(text, encoding="utf-8")
+    figure = plot(dumbbell.run(file), "goodput")
+    assert "CoDel target (ms)" in json.dumps(figure.spec)
+    assert figure.title == "Goodput against CoDel target"
+    file.write_text(text.replace("label: 5 ms", "label: 6 ms"), encoding="utf-8")
+    assert "Queue (ms)" in json.dumps(plot(dumbbell.run(file), "goodput").spec)

@@ -12,6 +12,7 @@ import polars as pl
 
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.theme import NAMES, label_angle
+from dumbbell.figures.varied import varied
 from dumbbell.metrics import Metric, Tables, metric_named, summary
 from dumbbell.metrics.levels import Scale, scale_of
 
@@ -40,6 +41,8 @@ class Shown:
     x_levels: list[str]
     by_levels: list[str]
     scale: Scale | None
+    #: What x varies, in words.
+    x_name: str
 
 
 def metric_against_factor(
@@ -66,7 +69,7 @@ def metric_against_factor(
     extra = extras or Extras()
     layers = [*_measured(shown, measured, extra), *_published(shown, measured, extra)]
     layers += _lines(shown, measured, extra)
-    heading = title or f"{measured.label} against {words(shown.x)}"
+    heading = title or f"{measured.label} against {shown.x_name}"
     spec = as_spec(alt.layer(*layers))
     return Figure(heading, _description(shown, measured), spec)
 
@@ -114,7 +117,9 @@ def choose(
         raise ValueError(f"several values for each point: fix {', '.join(open_factors)} by where=")
     order = levels[x] if x in levels else _in_order(results, frame, x)
     series = _in_order(results, frame, by) if by else [metric.label]
-    return Shown(x, by, frame.to_dicts(), order, series, scale_of(order))
+    scale = scale_of(order)
+    name = varied(results, x, scale) or words(x)
+    return Shown(x, by, frame.to_dicts(), order, series, scale, name)
 
 
 def _in_order(results: Tables, frame: pl.DataFrame, column: str) -> list[str]:
@@ -167,7 +172,7 @@ def _rows(shown: Shown, metric: Metric) -> list[dict[str, Any]]:
 
 
 def _x(shown: Shown) -> alt.X:
-    title = words(shown.x)
+    title = shown.x_name
     if shown.scale is None:
         axis = alt.Axis(labelAngle=label_angle(shown.x_levels), labelOverlap=False)
         return alt.X("x:N", title=sentence(title), sort=shown.x_levels, axis=axis)
@@ -180,9 +185,9 @@ def _x(shown: Shown) -> alt.X:
 
 def _x_tooltip(shown: Shown) -> alt.Tooltip:
     if shown.scale is None:
-        return alt.Tooltip("x:N", title=words(shown.x))
+        return alt.Tooltip("x:N", title=shown.x_name)
     unit = f" ({shown.scale.unit})" if shown.scale.unit else ""
-    return alt.Tooltip("x:Q", title=words(shown.x) + unit)
+    return alt.Tooltip("x:Q", title=shown.x_name + unit)
 
 
 def _color(shown: Shown) -> alt.Color:
@@ -275,7 +280,7 @@ def _description(shown: Shown, metric: Metric) -> str:
     values = [row["mean"] for row in shown.rows]
     names = ", ".join(series_name(level) for level in shown.by_levels)
     return (
-        f"{metric.label} against {words(shown.x)} for {names}: from {min(values):.4g} to "
+        f"{metric.label} against {shown.x_name} for {names}: from {min(values):.4g} to "
         f"{max(values):.4g} {metric.unit}".strip()
         + "."
     )
