@@ -1,7 +1,7 @@
-"""How soon a page of an animation opens in headless Chromium, and how fast it plays.
+"""Time to open an animation page in headless Chromium, and its frame rate.
 
-Run from the project's root: `.venv/bin/python benchmarks/animation.py [PAGE]`. Without a page, one
-of 200 000 packets is made first, and the times of making it and of study 3's are told too.
+Run from the project's root: `.venv/bin/python benchmarks/animation.py [PAGE]`. Without a page, it
+first makes one of 200 000 packets, and also prints the times to make it and that of study 3.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ fetch("http://127.0.0.1:PORT/?found=" + text, { mode: "no-cors" });
 
 
 def measured(page: Path) -> dict[str, Any]:
-    """What the page measures of itself."""
+    """Measurements of the page by its own program."""
     found: list[dict[str, Any]] = []
 
     class Taker(BaseHTTPRequestHandler):
@@ -62,7 +62,7 @@ def measured(page: Path) -> dict[str, Any]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Prints nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Taker) as server, tempfile.TemporaryDirectory() as folder:
         server.timeout = 60
@@ -96,7 +96,7 @@ def measured(page: Path) -> dict[str, Any]:
 
 
 def made(arguments: list[str], page: Path) -> float:
-    """Makes a page; the seconds that took."""
+    """Makes a page and returns the seconds it took."""
     began = time.perf_counter()
     subprocess.run(
         [str(DUMBBELL), "animate", *arguments, "-o", str(page)], check=True, capture_output=True
@@ -105,7 +105,7 @@ def made(arguments: list[str], page: Path) -> float:
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measures and prints the results."""
     with tempfile.TemporaryDirectory() as folder:
         if len(sys.argv) > 1:
             page = Path(sys.argv[1])

@@ -1,7 +1,7 @@
-"""Speed and memory of `dumbbell capture`, beside tshark and tcptrace: `make bench-capture`.
+"""Speed and memory of `dumbbell capture`, compared with tshark and tcptrace: `make bench-capture`.
 
 The simulator writes the captures: 50 connections (full frames, and 96 bytes of each) and 10 000
-short ones. Every measurement is a process of its own, the best of three with the file in the page
+short ones. Every measurement is a separate process, the best of three with the file in the page
 cache. Prints a table and writes `capture.json`. See docs/performance.md.
 """
 
@@ -48,7 +48,7 @@ flows:
     name: "f{i}-GROUP"
 """
 
-#: One call of the analysis, timed inside, with what the process took above its imports.
+#: One timed call of the analysis, with the memory above that of the imports.
 OURS = """
 import json, re, sys, time
 from dumbbell import _core
@@ -68,10 +68,10 @@ class Entry:
     Attributes:
         capture: `full frames`, `96 bytes` or `10 000 connections`.
         tool: `dumbbell` (the analysis alone, without Python's start), `tshark`, `tcptrace`.
-        wall_s: The best of three.
-        bytes_per_s: Of the file.
-        packets_per_s: Of the capture.
-        peak_rss_bytes: Of the process; for `dumbbell` what it took above its imports.
+        wall_s: Best time of three.
+        bytes_per_s: Bytes of the file per second.
+        packets_per_s: Packets of the capture per second.
+        peak_rss_bytes: Peak memory of the process; for `dumbbell` without its imports.
     """
 
     capture: str
@@ -83,7 +83,7 @@ class Entry:
 
 
 def blocks(data: bytes) -> Iterator[bytes]:
-    """The packet blocks of one of our files."""
+    """Packet blocks of a pcapng file of the simulator."""
     at = 0
     while at < len(data):
         kind, length = struct.unpack_from("<II", data, at)
@@ -93,7 +93,7 @@ def blocks(data: bytes) -> Iterator[bytes]:
 
 
 def as_pcap(source: Path, target: Path) -> None:
-    """Writes a capture of ours in the older format, which all tools read alike."""
+    """Converts a capture to pcap, which all tools read."""
     with target.open("wb") as out:
         out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65_535, 1))
         for block in blocks(source.read_bytes()):
@@ -136,7 +136,7 @@ def peer(command: list[str]) -> tuple[float, int]:
 
 
 def measured(name: str, path: Path) -> list[Entry]:
-    """Each tool on a capture."""
+    """Measures each tool on a capture."""
     size = path.stat().st_size
     subprocess.run(["cat", str(path)], stdout=subprocess.DEVNULL, check=True)
     runs = [ours(path) for _ in range(REPEATS)]
@@ -157,7 +157,7 @@ def measured(name: str, path: Path) -> list[Entry]:
 
 
 def main() -> None:
-    """Measures, prints, writes."""
+    """Measures, prints and writes the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=HERE / "capture.json")
     parser.add_argument("--make", nargs=2, metavar=("TEXT", "FILE"), help=argparse.SUPPRESS)
@@ -177,7 +177,7 @@ def main() -> None:
     for name, text in texts.items():
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "capture.pcap"
-            # In a process of its own: a child's peak memory begins with its parent's.
+            # A separate process, because a child's peak memory starts at its parent's.
             subprocess.run([sys.executable, __file__, "--make", text, str(path)], check=True)
             found = measured(name, path)
         for one in found:

@@ -1,7 +1,7 @@
 """Memory of `dumbbell capture` for a flood of SYNs: `python benchmarks/capture_flood.py [SYNS]`.
 
-Writes a capture of that many SYNs (300 000 unless told otherwise), each from another host, half of
-them answered by a RST, and measures the most resident memory of a survey and of `--json -`.
+Writes a capture of that many SYNs (300 000 by default), each from another host, half of
+them answered by an RST, and measures the peak resident memory of a survey and of `--json -`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SURVEY = "import sys; from dumbbell import _core; _core.survey(sys.argv[1])"
 
 
 def packet(number: int, flags: int) -> bytes:
-    """A SYN of a host of its own, or the target's answer, as a record of a capture."""
+    """Capture record of a SYN from a new host, or of the target's response."""
     host = struct.pack("!I", 0x0B000000 + number)
     port = 1024 + number % 60000
     ends = (host, TARGET) if flags == SYN else (TARGET, host)
@@ -34,7 +34,7 @@ def packet(number: int, flags: int) -> bytes:
 
 
 def write(path: Path, syns: int) -> None:
-    """The flood."""
+    """Writes the flood."""
     with path.open("wb") as file:
         file.write(FILE_HEADER)
         for number in range(syns):
@@ -44,7 +44,7 @@ def write(path: Path, syns: int) -> None:
 
 
 def most_resident_bytes(command: list[str]) -> int:
-    """Of a process that has ended."""
+    """Peak resident memory of a finished process."""
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -54,7 +54,7 @@ def most_resident_bytes(command: list[str]) -> int:
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measures and prints the results."""
     syns = int(sys.argv[1]) if len(sys.argv) > 1 else 300_000
     with tempfile.TemporaryDirectory() as folder:
         capture = Path(folder) / "flood.pcap"

@@ -1,7 +1,7 @@
-"""What runs in a process of its own, so that its time and memory are its own.
+"""Child processes of the benchmarks, measured separately.
 
 `child.py imports`, `child.py run FILE` or `child.py grid` print one line of JSON; `child.py export
-FILE` prints the scenario that a file comes to, for profiling the simulator alone.
+FILE` prints the scenario of an experiment file, for profiling the simulator alone.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ WORKERS = 2
 BOTTLENECK = "bottleneck/forward"
 S_PER_NS = 1e-9
 BITS = 8
-# The 134 cells that the published study measured; its further parts and variants are ours.
+# The 134 cells of the published study, without our further parts and variants.
 GRID_PARTS = ["single-vs-multi", "delay", "loss", "fairness", "udp"]
 
 
 def run(path: Path) -> dict[str, float]:
-    """A benchmark scenario: the time of the simulation alone, and what passed the bottleneck."""
+    """Runs a benchmark scenario: time of the simulation alone, and packets of the bottleneck."""
     cell = load(path).cells[0]
     begin, cpu_begin = time.perf_counter(), time.process_time()
     output = _core.run(cell.scenario, SEED)
@@ -49,7 +49,7 @@ def run(path: Path) -> dict[str, float]:
 
 
 def grid() -> dict[str, float]:
-    """Every run of study 1's grid, and its evaluation, with a store made for it."""
+    """Runs and evaluates study 1's grid in a temporary store."""
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="dumbbell-bench-") as folder:
         store = Path(folder) / "store"
@@ -65,7 +65,7 @@ def grid() -> dict[str, float]:
 
 
 def main(arguments: list[str]) -> None:
-    """Does what the arguments say."""
+    """Runs the command of the arguments."""
     if arguments == ["imports"]:
         print(json.dumps({}))
     elif arguments == ["grid"]:

@@ -1,8 +1,8 @@
-"""What a packet costs by the discipline of its queue: `make bench-queues`.
+"""Cost of a packet per queue discipline: `make bench-queues`.
 
 A thousand flows of datagrams fill 98 % of 1 Gbit/s for two seconds of simulated time; the same
-packets pass in every run. Printed: processor time per packet, best of five, and its ratio to
-drop-tail's. Aim: CoDel and FQ-CoDel at most 1.5 times drop-tail.
+packets pass in every run. Prints processor time per packet, best of five, and its ratio to
+drop-tail. Target: CoDel and FQ-CoDel at most 1.5 times drop-tail.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dumbbell.experiment import load
 
 DISCIPLINES = ("pfifo", "pfifo_head_drop", "red", "codel", "fq_codel", "pie", "fq_pie", "sfq", "fq")
 TIMES = 5
-#: A token bucket for all, so that disciplines alone differ.
+#: All runs have a token bucket, so that only the disciplines differ.
 TEXT = """\
 dumbbell: 1
 name: queues
@@ -38,7 +38,7 @@ factors: {queue: QUEUES}
 
 
 def seconds_and_packets(scenario: str) -> tuple[float, int]:
-    """Processor time of the fastest of some runs, and packets that left the bottleneck."""
+    """Processor time of the fastest run, and packets that left the bottleneck."""
     best, packets = float("inf"), 0
     for _ in range(TIMES):
         begin = time.process_time()

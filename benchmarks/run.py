@@ -1,7 +1,7 @@
-"""Speed and memory of the simulator, beside ns-3: `make bench`.
+"""Speed and memory of the simulator, compared with ns-3: `make bench`.
 
-Prints a table and writes `results.json`. Every measurement is a process of its own; each of ours is
-made three times and the median counts. See docs/performance.md.
+Prints a table and writes `results.json`. Every measurement is a separate process; the simulator
+runs three times and the median counts. See docs/performance.md.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ GRID_AIM_S = 90
 
 @dataclass(frozen=True)
 class Scenario:
-    """A benchmark: its line rate, and the seconds it must take and should take."""
+    """A benchmark: line rate, and limit and target of its time in seconds."""
 
     name: str
     rate_bps: float
@@ -60,17 +60,17 @@ class Entry:
 
     Attributes:
         scenario: A to D, or `grid`.
-        engine: `sim` is ours.
-        wall_s: Time of the simulation, set-up of the process left out; of the grid: of everything.
-        packets: Packets that left the bottleneck towards the receivers; of the grid: that left a
+        engine: `sim` for the simulator.
+        wall_s: Time of the simulation without process start; for the grid, the total time.
+        packets: Packets that left the bottleneck towards the receivers; for the grid, that left a
             host.
-        packets_per_s: Of these per second of `wall_s`.
-        peak_rss_bytes: Of the whole process.
-        rss_above_imports_bytes: The same less what a process takes that only imports; ours alone.
-        cpu_s: Processor time of the simulation; of ns-3 and the grid: of the whole process. Where
-            it is far below `wall_s`, something else ran on the machine.
+        packets_per_s: Packets per second of `wall_s`.
+        peak_rss_bytes: Peak memory of the whole process.
+        rss_above_imports_bytes: Peak memory less that of the imports; for the simulator only.
+        cpu_s: Processor time of the simulation; for ns-3 and the grid, of the whole process. Far
+            below `wall_s`, another program ran on the machine.
         process_s: Time of the whole process, start and imports included.
-        longer_than_s: Where the run was given up: after so long. All else is 0 then.
+        longer_than_s: Time limit of an aborted run. All other values are 0 then.
     """
 
     scenario: str
@@ -87,7 +87,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a process printed, and what it took; `answer` is None if it ran out of time."""
+    """Output and cost of a process; `answer` is None after the time limit."""
 
     answer: dict[str, Any] | None
     process_s: float
@@ -111,11 +111,11 @@ COLUMNS = {
     "above": 7,
     "Mbit/s": 9,
 }
-"""Of the table printed: title and width. `above`: peak less imports. `Mbit/s`: goodput."""
+"""Titles and widths of the table. `above`: peak less imports. `Mbit/s`: goodput."""
 
 
 def print_row(cells: Mapping[str, str]) -> None:
-    """A row of the table; text to the left, numbers to the right."""
+    """Prints a row of the table: text left-aligned, numbers right-aligned."""
     texts = ("", "engine", "verdict")
     parts = [
         " " + f"{cells.get(name, ''):{'<' if name in texts else '>'}{width - 1}}"
@@ -125,7 +125,7 @@ def print_row(cells: Mapping[str, str]) -> None:
 
 
 def shown(entry: Entry, goodput_bps: float) -> dict[str, str]:
-    """An entry in the columns of the table."""
+    """Columns of an entry."""
     above = entry.rss_above_imports_bytes
     return {
         "": entry.scenario,
@@ -145,7 +145,7 @@ def shown(entry: Entry, goodput_bps: float) -> dict[str, str]:
 def measure(command: Sequence[str | Path], limit_s: float = PEER_LIMIT_S) -> Measured:
     """Runs a process that prints a line of JSON."""
     begin = time.perf_counter()
-    # wait4 gives what this one child took; getrusage would give the largest of all so far.
+    # wait4 measures this child; getrusage would give the maximum of all children so far.
     with subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         while True:
@@ -168,12 +168,12 @@ def measure(command: Sequence[str | Path], limit_s: float = PEER_LIMIT_S) -> Mea
 
 
 def child(*arguments: str | Path, limit_s: float = 3600) -> Measured:
-    """A measurement of ours."""
+    """Measures the simulator."""
     return measure([sys.executable, HERE / "child.py", *arguments], limit_s)
 
 
 def medians(count: int, once: Callable[[], Measured]) -> tuple[dict[str, Any], float, int]:
-    """Of so many measurements: the answer with median `wall_s`, median time and memory."""
+    """Answer with the median `wall_s` of some measurements, and median time and memory."""
     found = [once() for _ in range(count)]
     answers = sorted((one.answer or {} for one in found), key=lambda answer: answer["wall_s"])
     return (
@@ -184,7 +184,7 @@ def medians(count: int, once: Callable[[], Measured]) -> tuple[dict[str, Any], f
 
 
 def ours(scenario: Scenario, imports_bytes: int) -> Entry:
-    """A scenario on our simulator, printed as a line."""
+    """Runs a scenario on the simulator and prints a row."""
     file = HERE / "scenarios" / f"{scenario.name}.yaml"
     answer, process_s, peak = medians(REPEATS, lambda: child("run", file))
     wall_s, packets = answer["wall_s"], answer["packets"]
@@ -210,21 +210,21 @@ def ours(scenario: Scenario, imports_bytes: int) -> Entry:
 
 
 def verdict(value: float, must: float, aim: float) -> str:
-    """Where a value stands, in words."""
+    """Verdict on a value in words."""
     if value <= aim:
         return "aim met"
     return "must met" if value <= must else "MUST MISSED"
 
 
 def check_utilisation(name: str, utilisation: float) -> None:
-    """Says loudly if the line was not well used, or used more than it can be."""
+    """Warns if the link was underused or beyond its capacity."""
     if not LEAST_UTILISATION <= utilisation <= 1:
         print(f"!!! {name}: utilisation {utilisation:.3f}, not {LEAST_UTILISATION} to 1: !!!")
         print("!!! this run did not do the work that its time is quoted for             !!!")
 
 
 def ns3_built() -> bool:
-    """Builds our program against Debian's ns-3, if it is there."""
+    """Builds the ns-3 program against Debian's ns-3, if installed."""
     missing = [tool for tool in ("g++", "make") if shutil.which(tool) is None]
     if not NS3_HEADER.exists():
         missing.append("libns3-dev")
@@ -239,7 +239,7 @@ def ns3_built() -> bool:
 
 
 def ns3(scenario: Scenario) -> Entry:
-    """A scenario on ns-3, once, printed as a line."""
+    """Runs a scenario once on ns-3 and prints a row."""
     found = measure([NS3_PROGRAM, scenario.name])
     if found.answer is None:
         print(
@@ -265,7 +265,7 @@ def ns3(scenario: Scenario) -> Entry:
 
 
 def grid() -> Entry:
-    """All runs of the grid of the study `multipath` (five parts), on two workers."""
+    """Runs the grid of the study `multipath` (five parts) on two workers."""
     found = child(GRID)
     answer = found.answer or {}
     print(
@@ -288,7 +288,7 @@ def grid() -> Entry:
 
 
 def compare(entries: Sequence[Entry]) -> None:
-    """Ratios between scenarios and engines of this run."""
+    """Prints ratios between scenarios and engines."""
     by_key = {(one.scenario, one.engine): one for one in entries}
     a, d = by_key.get(("A", "sim")), by_key.get(("D", "sim"))
     print()
@@ -363,7 +363,7 @@ def main() -> None:
     compare(entries)
     if options.grid:
         entries.append(grid())
-    # What does not apply to an entry is left out of it.
+    # Fields that do not apply to an entry are omitted.
     rows = [{k: v for k, v in asdict(one).items() if v is not None} for one in entries]
     options.output.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     print(f"\nwritten: {options.output}")
