@@ -1,4 +1,4 @@
-//! Packets on their way, in one place; everything else holds handles.
+//! Storage of all packets under way. Everything else holds handles.
 
 use dumbbell_packet::Packet;
 use prefetch_index::prefetch_index;
@@ -6,8 +6,8 @@ use prefetch_index::prefetch_index;
 /// Number of a packet in the arena.
 pub(crate) type PacketId = u32;
 
-/// A packet in the arena, and what is asked of it at every hop: the packet itself is far away in
-/// memory, and is looked at only where its content counts.
+/// Handle of a packet, with the fields that every hop needs. The packet itself lies elsewhere in
+/// memory and is read only where its content counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handle {
     pub(crate) id: PacketId,
@@ -22,7 +22,7 @@ pub(crate) struct Handle {
 const CE: u8 = 3;
 
 impl Handle {
-    /// CE is set.
+    /// Returns true if CE is set.
     pub(crate) fn is_marked(&self) -> bool {
         self.tos & CE == CE
     }
@@ -37,7 +37,7 @@ impl Handle {
     }
 }
 
-/// A pool of packets. Freed places are used again, latest first.
+/// A pool of packets. Freed places are reused, the latest first.
 #[derive(Default)]
 pub(crate) struct Arena {
     packets: Vec<Packet>,
@@ -61,22 +61,22 @@ impl Arena {
         &self.packets[handle.id as usize]
     }
 
-    /// Has the packet brought near.
+    /// Prefetches the packet.
     pub(crate) fn fetch(&self, handle: Handle) {
         prefetch_index(&self.packets, handle.id as usize);
     }
 
-    /// Writes into the packet what queues have marked.
+    /// Copies the mark of the handle into the packet.
     pub(crate) fn mark(&mut self, handle: Handle) {
         self.packets[handle.id as usize].tos = handle.tos;
     }
 
-    /// The packet is no more.
+    /// Frees the packet's place.
     pub(crate) fn free(&mut self, handle: Handle) {
         self.free.push(handle.id);
     }
 
-    /// Packets that were put in and not taken out.
+    /// Number of packets inserted and not freed.
     pub(crate) fn alive(&self) -> usize {
         self.packets.len() - self.free.len()
     }

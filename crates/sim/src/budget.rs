@@ -146,7 +146,7 @@ impl<'a> Network<'a> {
                 let mut origin = routes.origin(number as u32, outward);
                 let mut path = Vec::new();
                 while here != last {
-                    let ways = routes.ways(here, destination);
+                    let ways = routes.pipes(here, destination);
                     let Some(pipe) = origin.take().or(ways.first().map(|&pipe| pipe as usize))
                     else {
                         break;

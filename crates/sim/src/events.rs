@@ -1,10 +1,12 @@
 //! The event queue: an indexed 4-ary heap with at most one pending event per source (a pipe's end,
 //! a sender's timers, an application), so its size does not grow with packets in flight.
 //!
-//! The order is total: by time; at one instant, by when the event was set, first set first, as
-//! Linux's timers of high resolution fire (and as two packets of one burst leave parallel shapers).
-//! Before them come timers of the wheel, which bring their own order; behind them arrivals over
-//! serial links.
+//! The order is total: by time, then by class, then within the class. Classes of one instant:
+//!
+//! 1. Timers of the wheel, in an order of their own ([`Turn`]).
+//! 2. Other events, in order of insertion: Linux's hrtimers fire so, and two packets of one burst
+//!    leave parallel shapers so.
+//! 3. Arrivals over serial links, in an order that a draw decides.
 
 use dumbbell_model::Time;
 
@@ -14,36 +16,36 @@ const ARITY: usize = 4;
 /// Number of an event source.
 pub(crate) type Source = u32;
 
-/// A pending event: when; the how-manieth that was set and, in the low bits, whose. Four of them
-/// fill a cache line.
+/// A pending event: its time; its place among events of that time and, in the low bits, its source.
+/// Four entries fill a cache line.
 type Entry = (Time, u64);
 
 const SOURCE_BITS: u32 = 24;
-/// Of turns that are not the wheel's.
+/// Marks events that are no timers of the wheel.
 const LATER: u64 = 1 << 63;
-/// Of turns that a draw decides.
+/// Marks events whose order a draw decides.
 const DRAWN: u64 = LATER | 1 << 62;
 
 fn owner(entry: Entry) -> usize {
     (entry.1 & ((1 << SOURCE_BITS) - 1)) as usize
 }
 
-/// The turn of a timer of the wheel among those that fire with it: the coarser level first
-/// (`__run_timers`), within a level the last set first (`enqueue_timer` puts it at the head).
+/// Order of a timer among the wheel's timers of one instant: the coarser level first
+/// (`__run_timers`), within a level the last set first (`enqueue_timer` inserts at the head).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Turn(u64);
 
 impl Turn {
     const SET_BITS: u32 = 35;
 
-    /// Of a timer on this level (0 to 15), the `set`th that was set.
+    /// Order of a timer on `level` (0 to 15) with insertion sequence number `set`.
     pub(crate) fn new(level: u32, set: u64) -> Self {
         let last = (1 << Self::SET_BITS) - 1;
         Self(u64::from(15 - level) << Self::SET_BITS | (last - set % last))
     }
 }
 
-/// Pending events, one per source at most.
+/// Pending events, at most one per source.
 pub(crate) struct EventQueue {
     heap: Vec<Entry>,
     position: Vec<u32>,
@@ -51,14 +53,13 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    /// An empty queue for sources `0..sources`.
+    /// Creates an empty queue for sources `0..sources`.
     pub(crate) fn new(sources: usize) -> Self {
         debug_assert!(sources < 1 << SOURCE_BITS, "validated: at most so many links and flows");
         Self { heap: Vec::with_capacity(sources), position: vec![ABSENT; sources], set: 0 }
     }
 
-    /// The source's event is at `at` from now on, wherever it was before. Setting it to where it
-    /// is keeps its turn.
+    /// Sets or moves the source's event. Setting it to the time it already has keeps its order.
     pub(crate) fn set(&mut self, source: Source, at: Time) {
         self.set += 1;
         if self.at(source) != Some(at) {
@@ -66,8 +67,8 @@ impl EventQueue {
         }
     }
 
-    /// The same for what a draw of four bits decides, behind all that is set without; of equal
-    /// draws the first set is first.
+    /// Sets an event of class 3. A draw of four bits decides the order; equal draws keep the order
+    /// of insertion.
     pub(crate) fn set_drawn(&mut self, source: Source, at: Time, draw: u8) {
         self.set += 1;
         if self.at(source) != Some(at) {
@@ -76,7 +77,7 @@ impl EventQueue {
         }
     }
 
-    /// The same for a timer of the wheel, with its turn among those of the same time.
+    /// Sets a timer of the wheel.
     pub(crate) fn set_wheel(&mut self, source: Source, at: Time, turn: Turn) {
         self.put(source, at, turn.0 << SOURCE_BITS);
     }
@@ -99,39 +100,39 @@ impl EventQueue {
         }
     }
 
-    /// The earliest event, which stays pending; `None` if there is none.
+    /// Returns the earliest event, which stays pending.
     pub(crate) fn peek(&self) -> Option<(Time, Source)> {
         self.heap.first().map(|&entry| (entry.0, owner(entry) as Source))
     }
 
-    /// Events that are pending.
+    /// Number of pending events.
     pub(crate) fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// Place of the event behind the earliest.
+    /// Heap index of the second-earliest event.
     pub(crate) fn next(&self) -> Option<usize> {
         (1..self.heap.len().min(1 + ARITY)).min_by_key(|&place| self.heap[place])
     }
 
-    /// Whose event is at this place.
+    /// Source of the event at this heap index.
     pub(crate) fn source(&self, place: usize) -> Source {
         owner(self.heap[place]) as Source
     }
 
-    /// Whose events are right below this place: one of them comes there.
+    /// Sources of the events below this heap index; one of them moves up next.
     pub(crate) fn below(&self, place: usize) -> impl Iterator<Item = Source> + '_ {
         let children = self.heap.iter().skip(place * ARITY + 1).take(ARITY);
         children.map(|&entry| owner(entry) as Source)
     }
 
-    /// When the source's event is.
+    /// Time of the source's event.
     pub(crate) fn at(&self, source: Source) -> Option<Time> {
         let index = self.position[source as usize];
         (index != ABSENT).then(|| self.heap[index as usize].0)
     }
 
-    /// Takes the source's event away.
+    /// Removes the source's event.
     pub(crate) fn clear(&mut self, source: Source) {
         let index = self.position[source as usize];
         if index == ABSENT {

@@ -1,4 +1,4 @@
-//! A flow at run time: whose it is, and what the network counts of it.
+//! A flow at run time: its endpoint, and the network's counters.
 
 use crate::endpoint::Place;
 use crate::record::arrived::Arrived;
@@ -10,9 +10,9 @@ pub(crate) struct FlowState {
     pub(crate) endpoint: u32,
     /// Index among the flows of the endpoint.
     pub(crate) lane: u32,
-    /// Codepoint of its packets.
+    /// DSCP of its packets.
     pub(crate) dscp: u8,
-    /// [`Time::NEVER`]: its endpoint has not opened it yet.
+    /// [`Time::NEVER`] until its endpoint opens it.
     pub(crate) start: Time,
     pub(crate) stop: Option<Time>,
     /// Packets sent outward and back.
@@ -22,9 +22,9 @@ pub(crate) struct FlowState {
     pub(crate) received_bytes: u64,
     pub(crate) dropped: u64,
     pub(crate) reorder: Reorder,
-    /// Packets of the source that have arrived, where the network makes copies.
+    /// Packets of the source that have arrived; kept only where a link duplicates.
     pub(crate) arrived: Option<Box<Arrived>>,
-    /// Packets whose payload was there already, because another copy of them had brought it.
+    /// Duplicates: packets of which another copy had arrived before.
     pub(crate) copies: u64,
 }
 

@@ -1,4 +1,4 @@
-//! From a scenario and a seed to a world ready to run.
+//! Builds a [`World`] from a scenario and a seed.
 
 use crate::arena::Arena;
 use crate::endpoint::{self, Outbox, FLOW_TIMERS};
@@ -94,10 +94,10 @@ fn reassembly(node: &scenario::Node) -> Reassembly {
     }
 }
 
-/// What is asked of nodes by name; all names were validated.
+/// Nodes by name (validated).
 pub(crate) struct Nodes<'a> {
     numbers: BTreeMap<&'a str, usize>,
-    /// Nodes that have a link with a queue and a rate of its own.
+    /// Nodes with a serial link.
     serial: BTreeSet<&'a str>,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Nodes<'a> {
         Self { numbers: numbers.collect(), serial: serial.collect() }
     }
 
-    /// A link of the node has a queue and a rate of its own.
+    /// Returns true if the node has a serial link.
     pub(crate) fn is_serial(&self, name: &str) -> bool {
         self.serial.contains(name)
     }
@@ -136,7 +136,7 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
     pipe
 }
 
-/// What both ends of a flow of TCP use.
+/// TCP options of both ends of a flow, after negotiation.
 pub(crate) fn options(
     scenario: &Scenario,
     nodes: &Nodes<'_>,
@@ -159,7 +159,7 @@ pub(crate) fn options(
     [sending, receiving]
 }
 
-/// What both sides must want (RFC 7323 §1.3, RFC 2018 §2), and the smaller MSS.
+/// Turns off options that one side does not want (RFC 7323 §1.3, RFC 2018 §2); takes the smaller MSS.
 fn negotiate(sender: &mut TcpOptions, receiver: &mut TcpOptions) {
     let both = sender.tcp_timestamps && receiver.tcp_timestamps;
     (sender.tcp_timestamps, receiver.tcp_timestamps) = (both, both);

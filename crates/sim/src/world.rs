@@ -1,4 +1,4 @@
-//! The running simulation: dispatches events, moves packets between nodes, lets endpoints act.
+//! The running simulation: dispatches events, moves packets between nodes, drives endpoints.
 
 use crate::arena::{Arena, Handle};
 use crate::endpoint::{Arrival, Endpoint, Ends, Io, Outbox, Outgoing, Run, Timer, FLOW_TIMERS};
@@ -20,17 +20,17 @@ use dumbbell_packet::frame::NO_FLOW;
 use dumbbell_packet::{Packet, Tap, TapPackets};
 use std::collections::VecDeque;
 
-/// Events of a pipe: source `PIPE_SOURCES · pipe + …`.
+/// Event sources per pipe: source `PIPE_SOURCES · pipe + …`.
 pub(crate) const PIPE_SOURCES: usize = 4;
 const QUEUE: usize = 0;
 const LINE: usize = 1;
 const AGGREGATION: usize = 2;
 const CHANGE: usize = 3;
 
-/// Draw that puts an event behind all others of its instant.
+/// Draw that places an event behind all others of its instant.
 const LAST: u8 = 15;
 
-/// Events between two looks at the monitor.
+/// Events between two calls of the monitor.
 const MONITOR_EVENTS: u64 = 1 << 14;
 
 pub(crate) struct World<'a> {
@@ -41,15 +41,15 @@ pub(crate) struct World<'a> {
     pub(crate) arena: Arena,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) routes: Routes,
-    /// Pipes to which packets may be handed on later than they come.
+    /// Pipes to which packets may be handed on after their arrival (`network/lookahead`).
     pub(crate) patient: Vec<bool>,
     pub(crate) flows: Vec<FlowState>,
-    /// TCP flows of whose windows samples are taken: those that have begun and neither stopped nor ended.
+    /// TCP flows whose windows are sampled: begun, neither stopped nor ended.
     pub(crate) active: Vec<u32>,
     pub(crate) endpoints: Vec<Ends>,
     /// Flows that have just begun.
     pub(crate) begun: Vec<u32>,
-    /// Nodes where a flow's packets go, outward and back.
+    /// Destination nodes of a flow's packets, outward and back.
     pub(crate) targets: Vec<[u32; 2]>,
     pub(crate) taps: Taps,
     pub(crate) tap_packets: TapPackets,
@@ -60,11 +60,11 @@ pub(crate) struct World<'a> {
     pub(crate) reassembly: Vec<Reassembly>,
     pub(crate) recorder: Recorder,
     pub(crate) outbox: Outbox,
-    /// Packets at a node, to be forwarded at this instant.
+    /// Packets at a node, to be forwarded or delivered at this instant.
     pub(crate) inbox: VecDeque<(Handle, usize)>,
     pub(crate) packets: u64,
     pub(crate) processed: u64,
-    /// Timers of the wheel that were set.
+    /// Number of wheel timers set so far.
     pub(crate) timers_set: u64,
 }
 
@@ -114,7 +114,7 @@ impl World<'_> {
         } else if source == self.neighbour_source() {
             self.neighbour_timeout();
         } else if source > self.neighbour_source() {
-            // Not cleared: it is set anew at the end, to when it is due then.
+            // Not cleared: `settle` sets it again.
             let endpoint = (source - self.neighbour_source() - 1) as usize;
             self.endpoints[endpoint].on_timer(self.now, Timer::Own);
             self.settle(endpoint);
@@ -132,7 +132,7 @@ impl World<'_> {
         (self.flow_base() + flow as usize * FLOW_TIMERS + kind) as Source
     }
 
-    /// What an endpoint acts on.
+    /// An endpoint, and all that it may act on.
     fn io(&mut self, endpoint: usize) -> (&mut Ends, Io<'_>) {
         let (flow_base, own) = (self.flow_base(), self.neighbour_source() + 1 + endpoint as Source);
         let io = Io {
@@ -146,7 +146,7 @@ impl World<'_> {
         (&mut self.endpoints[endpoint], io)
     }
 
-    /// Lets an endpoint do all that is to be done now.
+    /// Drains the endpoint's output and rearms its timers.
     fn settle(&mut self, endpoint: usize) {
         let now = self.now;
         let (ends, mut io) = self.io(endpoint);
@@ -190,7 +190,7 @@ impl World<'_> {
         }
     }
 
-    /// Lets go from a queue what may leave now.
+    /// Releases all packets that may leave the queue now.
     fn release(&mut self, pipe: usize) {
         loop {
             let release = self.pipes[pipe].release(self.now);
@@ -202,7 +202,7 @@ impl World<'_> {
         self.schedule_pipe(pipe);
     }
 
-    /// A packet that left the queue at `left_at` has come through.
+    /// Handles a packet that left the queue at `left_at`.
     fn emerged(&mut self, pipe: usize, left_at: Time, release: Release) {
         match release {
             Release::Arrived(packet) => {
@@ -221,8 +221,8 @@ impl World<'_> {
         }
     }
 
-    /// What a capture at the interface sees: the packet as it leaves the queue. It is told only
-    /// when the packet has arrived, since until then its departure may change.
+    /// Reports a packet that left the queue to the tap at the near end. Called when the packet has
+    /// arrived: until then a change of rate may move its departure.
     fn at_near_end(&mut self, pipe: usize, left_at: Time, packet: Handle) {
         if let Some(hops) = &mut self.hops {
             hops.left(left_at, packet);
@@ -251,7 +251,7 @@ impl World<'_> {
         }
     }
 
-    /// At the end: packets that have left a queue that is looked at and are still under way.
+    /// Reports to taps, at the end, the packets that left a queue and are still under way.
     fn finish_taps(&mut self) {
         for pipe in 0..self.pipes.len() {
             if self.pipes[pipe].taps.is_some() || self.hops.is_some() {
@@ -277,7 +277,7 @@ impl World<'_> {
         }
     }
 
-    /// Sets all events of a pipe.
+    /// Sets all events of a pipe, and drops what its discipline discarded.
     pub(crate) fn schedule_pipe(&mut self, pipe: usize) {
         let now = self.now;
         let queue = self.pipes[pipe].queue_event(now);
@@ -297,7 +297,7 @@ impl World<'_> {
         self.set(pipe * PIPE_SOURCES + CHANGE, change);
     }
 
-    /// Forwards and sends until nothing is left to do at this instant, first come, first served.
+    /// Forwards and sends until nothing is left to do at this instant, in order of arrival.
     fn drain(&mut self) {
         loop {
             if let Some((packet, node)) = self.inbox.pop_front() {
@@ -310,7 +310,7 @@ impl World<'_> {
         }
     }
 
-    /// Makes a packet and puts it on its first link.
+    /// Creates a packet and offers it to its first link.
     fn send(&mut self, packet: Outgoing) {
         let Outgoing { flow, outward, asks_departure, ecn_field, frame_bytes, body } = packet;
         let state = &mut self.flows[flow as usize];
@@ -332,7 +332,7 @@ impl World<'_> {
         }
     }
 
-    /// Small queues: the host's own link says when a packet will have left it.
+    /// Reports to TCP Small Queues when a packet leaves the host's own link.
     fn tell_departure(&mut self, flow: u32, outward: bool, leaves: Option<Time>) {
         let state = &self.flows[flow as usize];
         let (endpoint, lane) = (state.endpoint as usize, state.lane);
@@ -345,7 +345,7 @@ impl World<'_> {
         }
     }
 
-    /// A packet is at a node: its end, or a hop.
+    /// Delivers or forwards a packet at a node.
     fn at_node(&mut self, packet: Handle, node: usize) {
         if packet.flow == NO_FLOW {
             self.arp_at_node(packet, node);
@@ -360,16 +360,16 @@ impl World<'_> {
         self.targets[packet.flow as usize][usize::from(!packet.outward)] as usize
     }
 
-    /// Offers a packet to the next pipe. Returns when it will have left the node, if known.
+    /// Offers a packet to the next pipe. Returns when it leaves the node, if known.
     fn forward(&mut self, packet: Handle, node: usize) -> Option<Time> {
         let destination = self.routes.destination(packet.flow, packet.outward);
-        // Every flow's routes were checked before the run.
+        // Routes were checked before the run.
         let has_payload = || self.arena.get(packet).payload_bytes() > 0;
         let pipe = self.routes.next_pipe(node, destination, packet.flow, has_payload)?;
         self.take(packet, node, pipe)
     }
 
-    /// Offers a packet to a pipe, once the address of who is behind it is known.
+    /// Offers a packet to a pipe, once the neighbour's address is known.
     fn take(&mut self, packet: Handle, node: usize, pipe: usize) -> Option<Time> {
         let mut pipe = pipe;
         if self.neighbours.is_some() && self.scenario.nodes[node].kind != NodeKind::Switch {
@@ -379,7 +379,7 @@ impl World<'_> {
         self.enter(pipe, packet)
     }
 
-    /// Offers a packet to a pipe, twice if it is duplicated there.
+    /// Offers a packet to a pipe, twice if the pipe duplicates it.
     pub(crate) fn enter(&mut self, pipe: usize, packet: Handle) -> Option<Time> {
         if self.pipes[pipe].duplicates() {
             let copy = self.arena.insert(*self.arena.get(packet));
@@ -409,19 +409,19 @@ impl World<'_> {
         }
     }
 
-    /// A packet took no time to pass.
+    /// Handles a packet that passed the pipe without delay.
     fn passed(&mut self, pipe: usize, packet: Handle) {
         self.at_near_end(pipe, self.now, packet);
         self.at_far_end(pipe, packet);
     }
 
-    /// A packet was put into a pipe: set what events it changed.
+    /// Sets the events that a packet inside the pipe has changed.
     pub(crate) fn kept(&mut self, pipe: usize) {
         if self.pipes[pipe].follows() {
             return;
         }
         if self.pipes[pipe].is_line {
-            // It may have overtaken the head: by reordering, or because the delay fell.
+            // Reordering, or a shorter delay, may have placed it before the head.
             let source = (pipe * PIPE_SOURCES + LINE) as Source;
             let head = self.pipes[pipe].line_event();
             if self.events.at(source).is_none_or(|at| head < Some(at)) {
@@ -454,13 +454,13 @@ impl World<'_> {
         self.arena.free(handle);
     }
 
-    /// A packet arrives at its end, which takes it.
+    /// Hands a packet to its endpoint.
     fn deliver(&mut self, handle: Handle) {
         if let Some(hops) = &mut self.hops {
             hops.gone(handle);
         }
         let packet = self.arena.get(handle);
-        // What the handle knows is not asked of the packet, which comes from far away.
+        // The handle is in the cache, the packet may not be.
         let flow = &mut self.flows[handle.flow as usize];
         let mut copied = false;
         if handle.outward {
@@ -514,7 +514,7 @@ impl World<'_> {
 
     fn sample(&mut self) {
         let (flows, endpoints, now) = (&self.flows, &mut self.endpoints, self.now);
-        // What the buffer still holds at the flow's stop is no part of its means.
+        // A flow's means end at its stop: the send buffer may hold data beyond it.
         self.active.retain(|&flow| {
             let flow = &flows[flow as usize];
             flow.stop.is_none_or(|stop| now <= stop)
@@ -526,7 +526,7 @@ impl World<'_> {
         self.events.set(self.sample_source(), next);
     }
 
-    /// Contract: every packet was delivered, dropped, or is still inside.
+    /// Checks that every packet was delivered, dropped, or is still inside.
     pub(crate) fn check_conservation(&mut self) -> Result<(), RunError> {
         let mut inside = 0;
         for pipe in &mut self.pipes {

@@ -1,15 +1,16 @@
-//! Brings near what the next events will touch. With thousands of flows the state of all does not
-//! fit the nearer caches, and most of what a packet costs is waiting for memory. Nothing here
-//! changes what is simulated.
+//! Prefetches the memory that the next events will read. With thousands of flows their state does
+//! not fit the inner caches, and most of a packet's cost is waiting for memory. Nothing here changes
+//! what is simulated.
 
 use crate::world::{World, PIPE_SOURCES};
 use prefetch_index::prefetch_index;
 
-/// With fewer events pending, all they need is near.
+/// With fewer pending events, all state is in the cache.
 const FEW: usize = 64;
 
 impl World<'_> {
-    /// Of the events that come soon, each step one event after the one that it needs.
+    /// Prefetches for the events that come soon: each step for one event later than the step that it
+    /// needs.
     pub(crate) fn fetch_ahead(&self) {
         if self.events.len() < FEW {
             return;

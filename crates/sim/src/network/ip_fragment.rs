@@ -8,12 +8,12 @@ use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use dumbbell_packet::Body;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Memory of all incomplete datagrams beyond which every fragment is refused
+/// Memory limit of all incomplete datagrams; beyond it every fragment is refused
 /// (`net.ipv4.ipfrag_high_thresh`).
 const HIGH_THRESHOLD_BYTES: u64 = 4 << 20;
-/// An incomplete datagram is given up so long after its first fragment (`ipfrag_time`).
+/// Lifetime of an incomplete datagram from its first fragment on (`ipfrag_time`).
 const TIMEOUT: Span = Span::from_ms(30_000);
-/// Fragments of the same sender that may come between two of one datagram (`ipfrag_max_dist`).
+/// Most fragments of one sender between two of one datagram (`ipfrag_max_dist`).
 const MAX_DISTANCE: u64 = 64;
 /// `struct ipq`.
 const QUEUE_BYTES: u64 = 208;
@@ -31,9 +31,9 @@ pub(crate) struct Fragment {
 }
 
 impl Fragment {
-    /// What its buffer costs the receiver (`skb->truesize`): headroom of the link and 15 bytes of
+    /// Memory of its buffer at the receiver (`skb->truesize`): headroom of the link and 15 bytes of
     /// slack, rounded to cache lines, with `skb_shared_info`, in a power of two; and the `sk_buff`.
-    /// A router whose device wants more headroom, as TEQL's, has moved the data into the next power
+    /// A router whose device needs more headroom, as TEQL's, has moved the data into the next power
     /// of two (`skb_cow` in `ip_forward`).
     fn truesize_bytes(self, copied: bool) -> u64 {
         let data = u64::from(self.frame_bytes - ETHERNET_HEADER_BYTES) + 16 + 15;
@@ -42,7 +42,7 @@ impl Fragment {
     }
 }
 
-/// The datagram of which a fragment is the last to arrive. `hosts`: who receives it, who sent it.
+/// Returns the datagram that this fragment completes. `hosts`: receiver and sender.
 pub(crate) fn defragment(
     reassembly: &mut [Reassembly],
     now: Time,
@@ -61,30 +61,31 @@ pub(crate) fn defragment(
 /// An incomplete datagram.
 #[derive(Debug)]
 struct Queue {
-    /// Fragments that are there, one bit each.
+    /// Fragments that have arrived, one bit each.
     there: u64,
     payload_bytes: u64,
     memory_bytes: u64,
     expires: Time,
-    /// Fragments the sender had sent when the last one came.
+    /// Fragments of the sender counted when the last one of this datagram arrived.
     peer_count: u64,
 }
 
 /// Incomplete datagrams of one host.
 pub(crate) struct Reassembly {
-    /// Its packets were copied on their way.
+    /// A router on the path copied its packets.
     copied: bool,
     tick: Tick,
     queues: BTreeMap<(u32, u64), Queue>,
-    /// Deadlines in order; one that is not its queue's is void.
+    /// Deadlines in order; one that differs from its datagram's is void.
     deadlines: VecDeque<(Time, (u32, u64))>,
     memory_bytes: u64,
-    /// Fragments that came, by sending host.
+    /// Fragments that have arrived, by sending host.
     peers: BTreeMap<u32, u64>,
 }
 
 impl Reassembly {
-    /// Of a host with so many ticks a second; `copied`: its packets were copied on their way.
+    /// Creates the state of a host; `hz`: its ticks a second; `copied`: a router on the path copied its
+    /// packets.
     pub(crate) fn new(copied: bool, hz: u32) -> Self {
         Self {
             copied,
@@ -96,8 +97,8 @@ impl Reassembly {
         }
     }
 
-    /// A fragment from host `peer` arrives. Returns the payload of its datagram if that is complete
-    /// now (`ip_defrag`).
+    /// Handles a fragment from host `peer` (`ip_defrag`). Returns the payload of its datagram if that
+    /// is complete now.
     pub(crate) fn arrive(&mut self, now: Time, peer: u32, part: Fragment) -> Option<u64> {
         self.expire(now);
         // inet_frag_find: even a fragment that would complete a datagram is refused.
@@ -107,7 +108,7 @@ impl Reassembly {
         let key = (part.flow, part.datagram);
         let count = self.peers.entry(peer).or_default();
         *count += 1;
-        // A timer of the wheel: so far away, many datagrams share its bucket.
+        // A timer of the wheel: this far ahead, many datagrams share its bucket.
         let expires = self.tick.fires_after(now, TIMEOUT);
         let queue = self.queues.entry(key).or_insert_with(|| {
             self.deadlines.push_back((expires, key));
@@ -143,7 +144,7 @@ impl Reassembly {
         self.forget(key)
     }
 
-    /// Gives up what has waited too long (`ip_expire`).
+    /// Drops datagrams that have waited too long (`ip_expire`).
     fn expire(&mut self, now: Time) {
         while let Some(&(at, key)) = self.deadlines.front() {
             let live = self.queues.get(&key).is_some_and(|queue| queue.expires == at);
@@ -187,7 +188,7 @@ mod tests {
 
     #[test]
     fn beyond_4_mb_everything_is_refused_until_the_timers_fire() {
-        // What the buffer of a full fragment costs.
+        // Memory of a full fragment's buffer.
         for (copied, buffer_bytes) in [(false, 2304), (true, 4352)] {
             let mut host = Reassembly::new(copied, 1000);
             let full = HIGH_THRESHOLD_BYTES / (buffer_bytes + QUEUE_BYTES) + 1;

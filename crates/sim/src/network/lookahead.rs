@@ -1,8 +1,8 @@
-//! A pipe whose packets all go on over mere delays needs no event per packet: what arrives now
-//! comes out of the next pipe only after that one's delay. Until then arrivals may wait, and are
-//! handed on together, each with its own time (lookahead: K. M. Chandy, J. Misra, "Distributed
-//! Simulation", IEEE Trans. Software Eng. SE-5(5), 1979). What is handed on is set as an event earlier
-//! than it would be: only where two events meet in one picosecond could their order be another.
+//! Lookahead (K. M. Chandy, J. Misra, "Distributed Simulation", IEEE Trans. Software Eng. SE-5(5),
+//! 1979). A pipe whose packets all continue over mere delays needs no event per packet: a packet that
+//! arrives now leaves the next pipe only after that pipe's delay. Until then arrivals wait, and are
+//! handed on together, each with its own time. Their events are inserted earlier than they would be
+//! without lookahead: the order of two events of one picosecond may differ.
 
 use crate::arena::Handle;
 use crate::network::link::Pipe;
@@ -11,11 +11,11 @@ use crate::world::World;
 use dumbbell_model::Scenario;
 use prefetch_index::prefetch_index;
 
-/// Packets of a line whose next pipe is brought near before they are handed on.
+/// Distance of the prefetch in the line, packets.
 const FETCH_AHEAD: usize = 8;
 
-/// The patient pipes: mere delays that have all their packets from one pipe, in order. Tells each pipe
-/// before them how long what arrives at its end may wait.
+/// Returns the patient pipes: mere delays that receive all their packets from one pipe, in order. Sets
+/// in each pipe before them how long arrivals may wait.
 pub(crate) fn patient(
     scenario: &Scenario,
     pipes: &mut [Pipe],
@@ -23,7 +23,7 @@ pub(crate) fn patient(
     targets: &[[u32; 2]],
 ) -> Vec<bool> {
     let mut patient = vec![false; pipes.len()];
-    // Whoever looks on wants to see each packet in its turn; so do ARP and spraying.
+    // Observers need each packet at its own event; so do ARP and spraying.
     let observed = !scenario.taps.is_empty()
         || scenario.sampling.hops.is_some()
         || scenario.sampling.capture.is_some();
@@ -43,7 +43,7 @@ pub(crate) fn patient(
     patient
 }
 
-/// Whence a pipe's packets come.
+/// Origin of a pipe's packets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Feeders {
     None,
@@ -56,15 +56,15 @@ fn feeders(pipes: &[Pipe], routes: &Routes, targets: &[[u32; 2]]) -> Vec<Feeders
     let mut feeders = vec![Feeders::None; pipes.len()];
     for (flow, &[to, from]) in targets.iter().enumerate() {
         for (outward, from, to) in [(true, from, to), (false, to, from)] {
-            let way = |node| routes.sure_pipe(node as usize, flow as u32, outward);
+            let next_pipe = |node| routes.sure_pipe(node as usize, flow as u32, outward);
             let mut feeder = Feeders::Others;
-            let mut next = routes.origin(flow as u32, outward).or_else(|| way(from));
+            let mut next = routes.origin(flow as u32, outward).or_else(|| next_pipe(from));
             while let Some(pipe) = next {
                 let known = &mut feeders[pipe];
                 *known =
                     if [Feeders::None, feeder].contains(known) { feeder } else { Feeders::Others };
                 feeder = Feeders::One(pipe);
-                next = if pipes[pipe].to == to { None } else { way(pipes[pipe].to) };
+                next = if pipes[pipe].to == to { None } else { next_pipe(pipes[pipe].to) };
             }
         }
     }
@@ -72,8 +72,7 @@ fn feeders(pipes: &[Pipe], routes: &Routes, targets: &[[u32; 2]]) -> Vec<Feeders
 }
 
 impl World<'_> {
-    /// A packet was put on a line whose arrivals may wait: this one may not, unless it goes on to
-    /// a patient pipe.
+    /// Marks the packet just put on a line as urgent unless it continues to a patient pipe.
     pub(crate) fn put_on_line(&mut self, pipe: usize, packet: Handle) {
         if !self.pipes[pipe].lookahead.is_zero() && self.next_patient(pipe, packet).is_none() {
             self.pipes[pipe].last_is_urgent();
@@ -89,10 +88,10 @@ impl World<'_> {
         self.patient[next].then_some(next)
     }
 
-    /// What has arrived at the far end of a pipe by now goes onto the lines behind it.
+    /// Moves packets that have arrived at the far end by now onto the next lines.
     pub(crate) fn hand_on(&mut self, pipe: usize) {
         while let Some((at, packet)) = self.pipes[pipe].arrived(self.now) {
-            self.fetch_way(pipe);
+            self.prefetch_next_hop(pipe);
             if packet.is_marked() {
                 self.arena.mark(packet);
             }
@@ -109,7 +108,7 @@ impl World<'_> {
         self.schedule_line(pipe);
     }
 
-    /// At the end nothing waits to be handed on.
+    /// Hands on everything, at the end of the run.
     pub(crate) fn hand_on_all(&mut self) {
         for pipe in 0..self.pipes.len() {
             if !self.pipes[pipe].lookahead.is_zero() {
@@ -118,8 +117,8 @@ impl World<'_> {
         }
     }
 
-    /// Has the pipe brought near that a packet takes which arrives some packets later.
-    fn fetch_way(&self, pipe: usize) {
+    /// Prefetches the next-hop pipe of a packet that arrives some packets later.
+    fn prefetch_next_hop(&self, pipe: usize) {
         let pipe = &self.pipes[pipe];
         let Some(packet) = pipe.to_arrive(FETCH_AHEAD) else { return };
         let next = self.routes.sure_pipe(pipe.to as usize, packet.flow, packet.outward);

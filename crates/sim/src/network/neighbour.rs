@@ -1,10 +1,9 @@
 //! Address resolution between hosts and routers: ARP (RFC 826) with the states of RFC 4861 §7.3.2
-//! as Linux keeps them for IPv4 too (net/core/neighbour.c), by timers on the wheel, that of a
-//! kernel of 1000 ticks a second: what is asked again after five seconds goes out within the next
-//! half second, and several routers ask at the same instant.
+//! as Linux keeps them for IPv4 too (net/core/neighbour.c). Timers are the wheel's at 1000 Hz: a
+//! timer of five seconds fires up to half a second later, and several routers ask at one instant.
 //!
 //! An entry belongs to a node's pipe and the neighbour behind it, perhaps beyond switches. Only
-//! routers re-validate: a host's entries are confirmed by TCP's progress all the time.
+//! routers re-validate: TCP's progress confirms a host's entries.
 
 use crate::arena::Handle;
 use crate::endpoint::tcp::wheel::Tick;
@@ -12,15 +11,15 @@ use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::NeighbourDiscovery;
 use dumbbell_model::{Span, Time};
 
-/// Between unanswered questions (retrans_time).
+/// Time between unanswered requests (`retrans_time`).
 const RETRY: Span = Span::from_s(1);
-/// Packets that wait for an answer (unres_qlen); more push out the oldest.
+/// Most packets that wait for a reply (`unres_qlen`); one more drops the oldest.
 pub(crate) const WAITING_MAX: usize = 101;
 
-/// What is known of a neighbour's address.
+/// State of an entry (RFC 4861 §7.3.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing; packets wait, the question is repeated at this time.
+    /// Incomplete: packets wait; the request is repeated at this time.
     Incomplete {
         waiting: Vec<Handle>,
         retry: Time,
@@ -28,18 +27,18 @@ enum State {
     Reachable {
         until: Option<Time>,
     },
-    /// Known but old; in use it is asked for again.
+    /// Stale: known but old; use starts re-validation.
     Stale,
     Delay {
         until: Time,
     },
-    /// Asked again; still in use.
+    /// Probe: re-validation is under way; the address is still used.
     Probe {
         retry: Time,
     },
 }
 
-/// A kernel's of 1000 ticks a second.
+/// Ticks of a kernel at 1000 Hz.
 fn tick() -> Tick {
     Tick::new(1000)
 }
@@ -59,17 +58,17 @@ pub(crate) struct Neighbours {
     entries: Vec<Entry>,
     /// Entries by the node's pipe.
     of_pipe: Vec<Vec<u32>>,
-    /// Names of the pipes, for random streams that do not depend on numbers.
+    /// Names of the pipes: random streams are named by them, not by numbers.
     names: Vec<String>,
     seed: u64,
 }
 
-/// May a packet be sent?
+/// Decision about a packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// Yes. `timer`: the entry will have to be asked for again, at a new time.
+    /// The address is known. `timer`: the entry's timer has moved.
     Resolved { timer: bool },
-    /// Not yet; the number of the entry with which it may wait. `ask`: the question is to be sent.
+    /// The packet waits with this entry. `ask`: a request must be sent.
     Unresolved { entry: u32, ask: bool },
 }
 
@@ -78,7 +77,7 @@ impl Neighbours {
         Self { spec, entries: Vec::new(), of_pipe: vec![Vec::new(); names.len()], names, seed }
     }
 
-    /// The entry for the neighbour at the end of this path, made if it is not there.
+    /// Returns the entry of the neighbour at the end of a path; creates it if there is none.
     fn entry(&mut self, path: &[usize], revalidates: bool, state: State) -> u32 {
         if let Some(&known) =
             self.of_pipe[path[0]].iter().find(|&&entry| self.entries[entry as usize].path == path)
@@ -95,7 +94,7 @@ impl Neighbours {
         entry
     }
 
-    /// A packet is to be sent along this path (`neigh_event_send`).
+    /// Decides about a packet to be sent along a path (`neigh_event_send`).
     pub(crate) fn lookup(&mut self, now: Time, path: &[usize], revalidates: bool) -> Lookup {
         let before = self.entries.len();
         let retry = tick().fires_after(now, RETRY);
@@ -120,7 +119,7 @@ impl Neighbours {
         }
     }
 
-    /// A packet waits for the answer; the oldest if there are too many.
+    /// Queues a packet for the reply. Returns the oldest if there are too many.
     pub(crate) fn wait(&mut self, entry: u32, packet: Handle) -> Option<Handle> {
         let State::Incomplete { waiting, .. } = &mut self.entries[entry as usize].state else {
             return None;
@@ -134,8 +133,8 @@ impl Neighbours {
         &self.entries[entry as usize].path
     }
 
-    /// The question arrived: the neighbour learns the asker's address (`neigh_event_ns`), and what
-    /// waited for it may go.
+    /// Handles a request: the neighbour learns the asker's address (`neigh_event_ns`). Returns the
+    /// packets that waited for it.
     pub(crate) fn asked(&mut self, entry: u32, revalidates: bool) -> Vec<Handle> {
         let back: Vec<usize> = self.path(entry).iter().rev().map(|pipe| pipe ^ 1).collect();
         let mine = self.entry(&back, revalidates, State::Stale);
@@ -150,7 +149,7 @@ impl Neighbours {
         }
     }
 
-    /// The answer arrived; what waited for it may go.
+    /// Handles a reply. Returns the packets that waited for it.
     pub(crate) fn answered(&mut self, now: Time, entry: u32) -> Vec<Handle> {
         let entry = &mut self.entries[entry as usize];
         let until = entry.revalidates.then(|| tick().fires_after(now, entry.reachable));
@@ -160,13 +159,13 @@ impl Neighbours {
         }
     }
 
-    /// When the next entry is due.
+    /// Time of the next entry's timer.
     pub(crate) fn next_deadline(&self) -> Option<Time> {
         self.entries.iter().filter_map(|entry| entry.due()).min()
     }
 
-    /// Moves on what is due; returns the entries whose question is to be asked
-    /// (`neigh_timer_handler`).
+    /// Handles all timers that are due (`neigh_timer_handler`). Returns the entries that send a
+    /// request.
     pub(crate) fn on_timeout(&mut self, now: Time) -> Vec<u32> {
         let mut ask = Vec::new();
         for (number, entry) in self.entries.iter_mut().enumerate() {
@@ -189,7 +188,7 @@ impl Neighbours {
         ask
     }
 
-    /// Packets that wait in all entries.
+    /// Number of packets that wait in all entries.
     pub(crate) fn waiting(&self) -> usize {
         self.entries
             .iter()

@@ -1,4 +1,4 @@
-//! Address resolution in the running world: which pipe may be taken, and ARP's packets.
+//! Address resolution in the running world: the choice of a pipe, and ARP's packets.
 
 use crate::arena::Handle;
 use crate::network::link::drop_reason::DropReason;
@@ -9,8 +9,8 @@ use dumbbell_packet::frame::{ARP_FRAME_BYTES, NO_FLOW};
 use dumbbell_packet::{Body, Packet};
 
 impl World<'_> {
-    /// The pipe to take as far as addresses are known: the chosen one, else another one that leads
-    /// there, else the packet waits for the answer at the chosen one (`teql_master_xmit`).
+    /// Returns the pipe to take: the chosen one if its neighbour is known, else another next hop whose
+    /// neighbour is known. Otherwise the packet waits at the chosen one (`teql_master_xmit`).
     pub(crate) fn resolved(
         &mut self,
         packet: Handle,
@@ -18,7 +18,7 @@ impl World<'_> {
         destination: usize,
         chosen: usize,
     ) -> Option<usize> {
-        let ways = self.routes.ways(node, destination);
+        let ways = self.routes.pipes(node, destination);
         // A subflow leaves its host by one interface only.
         let order: Vec<usize> = match ways.iter().position(|&way| way as usize == chosen) {
             Some(start) => {
@@ -59,25 +59,25 @@ impl World<'_> {
         None
     }
 
-    /// Pipes from here to the next host or router on the way, switches passed through.
+    /// Pipes to the next host or router on the path; switches lie between.
     fn path_to_neighbour(&self, first: usize, destination: usize) -> Vec<usize> {
         let mut path = vec![first];
         let mut node = self.pipes[first].to as usize;
         while self.scenario.nodes[node].kind == NodeKind::Switch {
-            let Some(&pipe) = self.routes.ways(node, destination).first() else { break };
+            let Some(&pipe) = self.routes.pipes(node, destination).first() else { break };
             path.push(pipe as usize);
             node = self.pipes[pipe as usize].to as usize;
         }
         path
     }
 
-    /// Sends the question of an entry.
+    /// Sends the request of an entry.
     fn ask(&mut self, entry: u32) {
         self.send_arp(entry, 0, false);
         self.schedule_neighbours();
     }
 
-    /// Puts an ARP packet on the next pipe of its path; the answer takes the path back.
+    /// Offers an ARP packet to the next pipe of its path; a reply takes the path back.
     fn send_arp(&mut self, entry: u32, hops: u32, reply: bool) {
         let Some(neighbours) = &self.neighbours else { return };
         let path = neighbours.path(entry);

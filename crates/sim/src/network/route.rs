@@ -8,142 +8,200 @@ use std::collections::BTreeMap;
 
 const NONE: u32 = u32::MAX;
 
-/// Where packets go from a node to a destination: with one way, all that is to be looked at.
+/// Next hop from a node towards a destination.
 #[derive(Clone, Copy)]
-struct Way {
-    /// The first pipe; [`NONE`]: there is no way.
+struct NextHop {
+    /// The first pipe; [`NONE`]: there is no route.
     pipe: u32,
-    /// Where there are several pipes: their group, else [`NONE`].
+    /// Group of pipes, if there are several; else [`NONE`].
     group: u32,
 }
 
-const NO_WAY: Way = Way { pipe: NONE, group: NONE };
+const NO_ROUTE: NextHop = NextHop { pipe: NONE, group: NONE };
 
-/// A choice between the pipes of a group, shared by all destinations behind it: Linux's TEQL has
-/// one turn per master device.
+/// Pipes among which packets are sprayed. All destinations behind a group share its turn: Linux's
+/// TEQL has one turn per master device.
 struct Group {
     pipes: Vec<u32>,
     turn: usize,
 }
 
-/// How a node divides packets.
+/// Spraying at a node.
 struct Spraying {
     policy: SprayPolicy,
     what: SprayWhat,
     rng: Rng,
 }
 
-/// Where packets go, for every node and destination.
+/// Next hops of every node and destination.
 pub(crate) struct Routes {
     /// Destinations by number: every node, then the interfaces that subflows run to.
     interfaces: Vec<Address>,
     /// Source and destination of every flow, by number.
     ends_of: Vec<[u32; 2]>,
-    /// The pipe by which a flow leaves its source, and its destination, where that is fixed.
+    /// Pipe by which a flow leaves its source, and its destination, if that is fixed.
     origins: Vec<[Option<usize>; 2]>,
-    /// Ways by node and destination, for the hosts at the ends of flows. A row of one element holds
-    /// for all destinations: that of a node with one link.
-    way_of: Vec<Vec<Way>>,
+    /// By node and destination (hosts at the ends of flows). A row of one element holds for all
+    /// destinations: that of a node with one link.
+    next_hops: Vec<Vec<NextHop>>,
     groups: Vec<Group>,
     spraying: Vec<Option<Spraying>>,
 }
 
-impl Routes {
-    /// Pipe `2 l` is link `l` forward, `2 l + 1` backward.
-    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Result<Self, ScenarioError> {
-        let nodes = &scenario.nodes;
-        let numbers: BTreeMap<&str, usize> =
-            nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
+/// What next hops are computed from. Pipe `2 l` is link `l` forward, `2 l + 1` backward.
+struct Topology<'a> {
+    scenario: &'a Scenario,
+    /// Nodes at both ends of every link.
+    ends: Vec<(usize, usize)>,
+    /// Pipes that leave a node.
+    leaving: Vec<Vec<usize>>,
+    /// Both ends of every flow.
+    flows: Vec<[Address; 2]>,
+    interfaces: Vec<Address>,
+    /// Explicit routes: node, destination, route.
+    explicit: Vec<(usize, usize, &'a Route)>,
+}
+
+impl<'a> Topology<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        let nodes = scenario.nodes.iter().enumerate();
+        let numbers: BTreeMap<&str, usize> = nodes.map(|(i, n)| (n.name.as_str(), i)).collect();
         let index = |name: &str| numbers.get(name).copied().unwrap_or(0);
         let ends: Vec<(usize, usize)> =
             scenario.links.iter().map(|l| (index(&l.a), index(&l.b))).collect();
+        let mut leaving = vec![Vec::new(); scenario.nodes.len()];
+        for (link, &(a, b)) in ends.iter().enumerate() {
+            leaving[a].push(2 * link);
+            leaving[b].push(2 * link + 1);
+        }
         let flows = addresses(scenario);
         let mut interfaces: Vec<Address> =
             flows.iter().flatten().copied().filter(|to| to.link.is_some()).collect();
         interfaces.sort_unstable();
         interfaces.dedup();
-        let destinations = nodes.len() + interfaces.len();
-        let number = |to: Address| match interfaces.binary_search(&to) {
-            Ok(place) => nodes.len() + place,
+        let explicit = scenario.routes.iter().map(|r| (index(&r.at), index(&r.to), r)).collect();
+        Self { scenario, ends, leaving, flows, interfaces, explicit }
+    }
+
+    fn nodes(&self) -> usize {
+        self.scenario.nodes.len()
+    }
+
+    /// Number of a destination: of its node, or behind all nodes of its interface.
+    fn number(&self, to: Address) -> usize {
+        match self.interfaces.binary_search(&to) {
+            Ok(place) => self.nodes() + place,
             Err(_) => to.node,
-        };
-        let mut routes = Self {
-            ends_of: flows.iter().map(|ends| ends.map(|end| number(end) as u32)).collect(),
-            origins: flows.iter().map(|two| two.map(|at| at.pipe(&ends))).collect(),
-            interfaces: Vec::new(),
-            way_of: Vec::with_capacity(nodes.len()),
-            groups: Vec::new(),
-            spraying: Vec::new(),
-        };
-        for node in nodes {
-            routes.spraying.push(node.spray.map(|spray| Spraying {
-                policy: spray.policy,
-                what: spray.what,
-                rng: Rng::named(seed, &format!("node/{}/spray", node.name)),
-            }));
         }
-        let explicit: Vec<(usize, usize, &Route)> =
-            scenario.routes.iter().map(|r| (index(&r.at), index(&r.to), r)).collect();
-        let mut leaving_of = vec![Vec::new(); nodes.len()];
-        for (link, &(a, b)) in ends.iter().enumerate() {
-            leaving_of[a].push(2 * link);
-            leaving_of[b].push(2 * link + 1);
-        }
-        let mut known: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
-        let mut way = |from: usize, pipes: &[usize], groups: &mut Vec<Group>| {
-            let pipes: Vec<u32> = pipes.iter().map(|&pipe| pipe as u32).collect();
-            let pipe = pipes[0];
-            if pipes.len() == 1 {
-                return Way { pipe, group: NONE };
-            }
-            let group = *known.entry(pipes).or_insert_with_key(|pipes| {
-                let turn = first_turn(scenario, from, pipes, seed);
-                groups.push(Group { pipes: pipes.clone(), turn });
-                groups.len() as u32 - 1
-            });
-            Way { pipe, group }
-        };
-        let mut branching = Vec::new();
-        for (node, leaving) in leaving_of.iter().enumerate() {
-            let one_way = leaving.len() == 1 && explicit.iter().all(|(at, _, _)| *at != node);
-            routes.way_of.push(if one_way {
-                vec![way(node, leaving, &mut routes.groups)]
-            } else {
-                branching.push(node);
-                vec![NO_WAY; destinations]
-            });
-        }
-        let mut wanted: Vec<Address> = flows.iter().flatten().copied().collect();
+    }
+
+    /// Destinations of flows, each once.
+    fn destinations(&self) -> Vec<Address> {
+        let mut wanted: Vec<Address> = self.flows.iter().flatten().copied().collect();
         wanted.sort_unstable();
         wanted.dedup();
-        for to in wanted {
-            let distance = distances(scenario, &ends, &leaving_of, to);
+        wanted
+    }
+
+    /// Returns true if a node sends everything over its only link.
+    fn has_one_link(&self, node: usize) -> bool {
+        self.leaving[node].len() == 1 && self.explicit.iter().all(|(at, _, _)| *at != node)
+    }
+
+    /// Pipes from a node towards a destination: those of its explicit route, else all that lie on a
+    /// shortest path. `distance`: hops to the destination, by node.
+    fn pipes(&self, from: usize, to: Address, distance: &[u32]) -> Vec<usize> {
+        let route = self.explicit.iter().find(|(at, dest, _)| *at == from && *dest == to.node);
+        let named = route.into_iter().flat_map(|(_, _, route)| &route.via);
+        let pipes: Vec<usize> = named
+            .map(|name| leaving(self.scenario, name, from, &self.ends))
+            .filter(|&pipe| to.admits(pipe, &self.ends))
+            .collect();
+        if !pipes.is_empty() {
+            return pipes;
+        }
+        nearer(self.scenario, &self.ends, &self.leaving[from], distance, from, to)
+    }
+}
+
+/// Groups of pipes found so far.
+#[derive(Default)]
+struct Groups {
+    known: BTreeMap<Vec<u32>, u32>,
+    groups: Vec<Group>,
+}
+
+impl Groups {
+    /// The next hop over one of these pipes, of which there is at least one.
+    fn next_hop(
+        &mut self,
+        scenario: &Scenario,
+        seed: u64,
+        from: usize,
+        pipes: &[usize],
+    ) -> NextHop {
+        let pipes: Vec<u32> = pipes.iter().map(|&pipe| pipe as u32).collect();
+        let pipe = pipes[0];
+        if pipes.len() == 1 {
+            return NextHop { pipe, group: NONE };
+        }
+        let group = *self.known.entry(pipes).or_insert_with_key(|pipes| {
+            let turn = first_turn(scenario, from, pipes, seed);
+            self.groups.push(Group { pipes: pipes.clone(), turn });
+            self.groups.len() as u32 - 1
+        });
+        NextHop { pipe, group }
+    }
+}
+
+impl Routes {
+    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Result<Self, ScenarioError> {
+        let topology = Topology::new(scenario);
+        let destinations = topology.nodes() + topology.interfaces.len();
+        let mut groups = Groups::default();
+        let mut next_hops = Vec::with_capacity(topology.nodes());
+        let mut branching = Vec::new();
+        for node in 0..topology.nodes() {
+            next_hops.push(if topology.has_one_link(node) {
+                vec![groups.next_hop(scenario, seed, node, &topology.leaving[node])]
+            } else {
+                branching.push(node);
+                vec![NO_ROUTE; destinations]
+            });
+        }
+        for to in topology.destinations() {
+            let distance = distances(scenario, &topology.ends, &topology.leaving, to);
             for &from in branching.iter().filter(|&&from| from != to.node) {
-                let route = explicit.iter().find(|(at, dest, _)| *at == from && *dest == to.node);
-                let named = route.into_iter().flat_map(|(_, _, route)| &route.via);
-                let mut pipes: Vec<usize> = named
-                    .map(|name| leaving(scenario, name, from, &ends))
-                    .filter(|&pipe| to.admits(pipe, &ends))
-                    .collect();
-                if pipes.is_empty() {
-                    pipes = nearer(scenario, &ends, &leaving_of[from], &distance, from, to);
-                }
+                let pipes = topology.pipes(from, to, &distance);
                 if !pipes.is_empty() {
-                    routes.way_of[from][number(to)] = way(from, &pipes, &mut routes.groups);
+                    let next_hop = groups.next_hop(scenario, seed, from, &pipes);
+                    next_hops[from][topology.number(to)] = next_hop;
                 }
             }
         }
-        routes.interfaces = interfaces;
-        routes.check(scenario, &ends)?;
+        let spraying = scenario.nodes.iter().map(|node| {
+            let rng = || Rng::named(seed, &format!("node/{}/spray", node.name));
+            node.spray.map(|spray| Spraying { policy: spray.policy, what: spray.what, rng: rng() })
+        });
+        let numbers = |ends: &[Address; 2]| ends.map(|end| topology.number(end) as u32);
+        let routes = Self {
+            ends_of: topology.flows.iter().map(numbers).collect(),
+            origins: topology.flows.iter().map(|f| f.map(|at| at.pipe(&topology.ends))).collect(),
+            next_hops,
+            groups: groups.groups,
+            spraying: spraying.collect(),
+            interfaces: topology.interfaces,
+        };
+        routes.check(scenario, &topology.ends)?;
         Ok(routes)
     }
 
-    fn way(&self, node: usize, to: usize) -> &Way {
-        let row = &self.way_of[node];
+    fn next_hop(&self, node: usize, to: usize) -> &NextHop {
+        let row = &self.next_hops[node];
         &row[if row.len() == 1 { 0 } else { to }]
     }
 
-    /// Every flow must have a way there and back, without a loop.
+    /// Checks that every flow has a route there and back, without a loop.
     fn check(&self, scenario: &Scenario, ends: &[(usize, usize)]) -> Result<(), ScenarioError> {
         for (i, &[source, destination]) in self.ends_of.iter().enumerate() {
             let ways = [(source, destination, 0), (destination, source, 1)];
@@ -166,12 +224,12 @@ impl Routes {
         interface.and_then(|at| self.interfaces.get(at)).map_or(at, |to| to.node)
     }
 
-    /// Where packets of a flow go, out or back, by number of the destination.
+    /// Number of the destination of a flow's packets, outward or back.
     pub(crate) fn destination(&self, flow: u32, outward: bool) -> usize {
         self.ends_of[flow as usize][usize::from(outward)] as usize
     }
 
-    /// The pipe by which a packet of this flow leaves its host, where that is fixed.
+    /// Pipe by which a packet of this flow leaves its host, if that is fixed.
     pub(crate) fn origin(&self, flow: u32, outward: bool) -> Option<usize> {
         self.origins[flow as usize][usize::from(!outward)]
     }
@@ -198,16 +256,16 @@ impl Routes {
                 name(here)
             ));
         }
-        let ways = self.ways(here, to);
-        if ways.is_empty() {
+        let pipes = self.pipes(here, to);
+        if pipes.is_empty() {
             return Err(format!("no route from {} to {}", name(here), name(target)));
         }
-        for &pipe in ways {
+        for &pipe in pipes {
             let next = far_end(pipe as usize, ends);
             if trail.contains(&next) {
-                let mut way: Vec<_> = trail.iter().map(|&n| name(n)).collect();
-                way.push(name(next));
-                return Err(format!("the routes to {} loop: {}", name(target), way.join(" → ")));
+                let mut path: Vec<_> = trail.iter().map(|&n| name(n)).collect();
+                path.push(name(next));
+                return Err(format!("the routes to {} loop: {}", name(target), path.join(" → ")));
             }
             trail.push(next);
             self.walk(trail, to, scenario, ends)?;
@@ -216,36 +274,36 @@ impl Routes {
         Ok(())
     }
 
-    /// All pipes that may be taken at `node` towards host `to`.
-    pub(crate) fn ways(&self, node: usize, to: usize) -> &[u32] {
-        match self.way(node, to) {
-            Way { pipe: NONE, .. } => &[],
-            Way { pipe, group: NONE } => std::slice::from_ref(pipe),
-            Way { group, .. } => &self.groups[*group as usize].pipes,
+    /// All pipes from `node` towards destination `to`.
+    pub(crate) fn pipes(&self, node: usize, to: usize) -> &[u32] {
+        match self.next_hop(node, to) {
+            NextHop { pipe: NONE, .. } => &[],
+            NextHop { pipe, group: NONE } => std::slice::from_ref(pipe),
+            NextHop { group, .. } => &self.groups[*group as usize].pipes,
         }
     }
 
-    /// Somewhere there is more than one way.
+    /// Returns true if some node chooses among several pipes.
     pub(crate) fn branch(&self) -> bool {
         !self.groups.is_empty()
     }
 
-    /// The pipe of a flow's packet at `node`, if no turn or draw decides.
+    /// Pipe of a flow's packet at `node`, if neither turn nor draw decides.
     pub(crate) fn sure_pipe(&self, node: usize, flow: u32, outward: bool) -> Option<usize> {
-        let way = self.way(node, self.destination(flow, outward));
-        (way.group == NONE && way.pipe != NONE).then_some(way.pipe as usize)
+        let next = self.next_hop(node, self.destination(flow, outward));
+        (next.group == NONE && next.pipe != NONE).then_some(next.pipe as usize)
     }
 
-    /// Whether the node's interface at this pipe is one of a bundle, as a slave of TEQL is: it then
-    /// has an address of its own besides that of the bundle.
+    /// Returns true if the node's interface at this pipe belongs to a bundle, as a slave of TEQL
+    /// does: it has an address of its own besides that of the bundle.
     pub(crate) fn bundled(&self, node: usize, pipe: usize) -> bool {
         let turns = |spraying: &Spraying| spraying.policy == SprayPolicy::RoundRobin;
         self.spraying[node].as_ref().is_some_and(turns)
             && self.groups.iter().any(|group| group.pipes.contains(&(pipe as u32)))
     }
 
-    /// The node sent a packet of its own (ARP) through this pipe: in round-robin the next sprayed
-    /// packet follows it there, as in Linux (`teql_dequeue` makes that slave the first).
+    /// Records that the node sent a packet of its own (ARP) through this pipe: in round-robin the next
+    /// sprayed packet takes the same pipe (`teql_dequeue` makes that slave the first).
     pub(crate) fn own_packet(&mut self, pipe: usize) {
         for group in &mut self.groups {
             if let Some(index) = group.pipes.iter().position(|&member| member as usize == pipe) {
@@ -254,8 +312,8 @@ impl Routes {
         }
     }
 
-    /// The pipe this packet takes at `node` towards host `to`.
-    /// `has_payload` is asked only if the node sprays.
+    /// Chooses the pipe of a packet at `node` towards destination `to`. Calls `has_payload` only if the
+    /// node sprays.
     pub(crate) fn next_pipe(
         &mut self,
         node: usize,
@@ -263,13 +321,13 @@ impl Routes {
         flow: u32,
         has_payload: impl Fn() -> bool,
     ) -> Option<usize> {
-        let way = *self.way(node, to);
-        if way.group == NONE {
-            return (way.pipe != NONE).then_some(way.pipe as usize);
+        let next = *self.next_hop(node, to);
+        if next.group == NONE {
+            return (next.pipe != NONE).then_some(next.pipe as usize);
         }
-        let first = Some(way.pipe as usize);
-        let group = &mut self.groups[way.group as usize];
-        let ways = group.pipes.len();
+        let first = Some(next.pipe as usize);
+        let group = &mut self.groups[next.group as usize];
+        let pipes = group.pipes.len();
         let Some(spraying) = &mut self.spraying[node] else { return first };
         let sprayed = match spraying.what {
             SprayWhat::Both => true,
@@ -282,17 +340,17 @@ impl Routes {
         let choice = match spraying.policy {
             SprayPolicy::RoundRobin => {
                 let turn = group.turn;
-                group.turn = if turn + 1 == ways { 0 } else { turn + 1 };
+                group.turn = if turn + 1 == pipes { 0 } else { turn + 1 };
                 turn
             }
-            SprayPolicy::Random => spraying.rng.below(ways as u64) as usize,
-            SprayPolicy::PerFlow => flow_hash(flow) as usize % ways,
+            SprayPolicy::Random => spraying.rng.below(pipes as u64) as usize,
+            SprayPolicy::PerFlow => flow_hash(flow) as usize % pipes,
         };
         Some(group.pipes[choice] as usize)
     }
 }
 
-/// A hash that spreads consecutive numbers (the finaliser of MurmurHash3).
+/// Hash of a flow's number (the finaliser of MurmurHash3).
 fn flow_hash(flow: u32) -> u64 {
     let mut h = u64::from(flow).wrapping_add(0x9e37_79b9_7f4a_7c15);
     h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -300,8 +358,8 @@ fn flow_hash(flow: u32) -> u64 {
     h ^ (h >> 33)
 }
 
-/// Which of the pipes comes first: given, or drawn. The draw is named by the links, so that each
-/// direction of spraying has its own.
+/// First turn of a group: given, or drawn. The links name the draw, so that each direction has its
+/// own.
 fn first_turn(scenario: &Scenario, node: usize, pipes: &[u32], seed: u64) -> usize {
     let spec = &scenario.nodes[node];
     let Some(spray) = spec.spray else { return 0 };

@@ -1,15 +1,15 @@
-//! Which packets of a flow have arrived: where the network makes copies, one may arrive twice.
+//! Set of the packets of a flow that have arrived, to recognise duplicates of the network.
 
 use std::collections::BTreeMap;
 
-/// Numbers of packets, as runs without a gap: first → after the last.
+/// Packet numbers as runs without a gap: first → one past the last.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrived {
     runs: BTreeMap<u64, u64>,
 }
 
 impl Arrived {
-    /// A packet of this number arrives. False if one had before.
+    /// Adds a packet number. Returns false if it was there already.
     pub(crate) fn insert(&mut self, number: u64) -> bool {
         let before = self.runs.range(..=number).next_back().map(|(&first, &end)| (first, end));
         if before.is_some_and(|(_, end)| number < end) {

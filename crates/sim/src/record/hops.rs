@@ -1,5 +1,5 @@
-//! The way of every packet, hop by hop: when it came to a link, left its queue, was at the other end or
-//! was dropped.
+//! Path of every packet, hop by hop: its times of arrival at a link, of leaving the queue, of arrival at
+//! the far end, or of its drop.
 
 use crate::arena::Handle;
 use crate::network::link::drop_reason::DropReason;
@@ -14,7 +14,7 @@ use dumbbell_packet::{Body, Cause, Packet};
 /// No row.
 const NONE: u32 = u32::MAX;
 
-/// What stays the same on a packet's way.
+/// Fields of a packet that are the same at each hop.
 struct Sent {
     number: u64,
     flow: u32,
@@ -50,7 +50,7 @@ pub(crate) struct Hops {
     stretch: Stretch,
     packets: Vec<Sent>,
     hops: Vec<Hop>,
-    /// By place in the arena.
+    /// By index in the arena.
     under_way: Vec<Under>,
 }
 
@@ -59,7 +59,7 @@ impl Hops {
         Self { stretch, packets: Vec::new(), hops: Vec::new(), under_way: Vec::new() }
     }
 
-    /// A packet comes to a link.
+    /// Records the arrival of a packet at a link.
     pub(crate) fn offered(&mut self, at: Time, pipe: usize, handle: Handle, packet: &Packet) {
         let since = at.since(Time::ZERO);
         if handle.flow == NO_FLOW || since < self.stretch.from || since >= self.stretch.to {
@@ -91,7 +91,7 @@ impl Hops {
         self.hops.get_mut(under.hop as usize)
     }
 
-    /// It leaves the queue.
+    /// Records that the packet left the queue.
     pub(crate) fn left(&mut self, at: Time, handle: Handle) {
         if let Some(hop) = self.hop(handle) {
             hop.left = Some(at);
@@ -99,14 +99,14 @@ impl Hops {
         }
     }
 
-    /// It is at the other end.
+    /// Records that the packet arrived at the far end.
     pub(crate) fn arrived(&mut self, at: Time, handle: Handle) {
         if let Some(hop) = self.hop(handle) {
             hop.ended = Some(at);
         }
     }
 
-    /// It is dropped: in the link, or ahead of it, where nobody answers to an address.
+    /// Records that the packet was dropped: in the link, or before it where ARP got no reply.
     pub(crate) fn dropped(
         &mut self,
         at: Time,
@@ -124,14 +124,14 @@ impl Hops {
         self.gone(handle);
     }
 
-    /// Its place in the arena is free.
+    /// Forgets the packet: its index in the arena is free.
     pub(crate) fn gone(&mut self, handle: Handle) {
         if let Some(under) = self.under_way.get_mut(handle.id as usize) {
             *under = Under { packet: NONE, hop: NONE };
         }
     }
 
-    /// The rows, in the order in which packets came to links.
+    /// The rows, in order of arrival at links.
     pub(crate) fn rows(&self, scenario: &Scenario, pipe: impl Fn(usize) -> String) -> Vec<HopRow> {
         let row = |hop: &Hop| {
             let sent = &self.packets[hop.packet as usize];

@@ -1,4 +1,4 @@
-//! Result tables: what was recorded over time, and the totals at the end.
+//! Result tables: records over time, and totals at the end.
 
 pub(crate) mod arrived;
 pub(crate) mod capture;
@@ -18,7 +18,7 @@ use dumbbell_model::tables::{
 use dumbbell_model::{Rate, Time};
 use dumbbell_packet::{Body, Packet};
 
-/// What is kept over time.
+/// Rows recorded over time.
 pub(crate) struct Recorder {
     sampling: Sampling,
     samples: Vec<SampleRow>,
@@ -26,7 +26,7 @@ pub(crate) struct Recorder {
     drops: Vec<DropRow>,
 }
 
-/// Never is unknown.
+/// Nanoseconds; unknown for [`Time::NEVER`].
 pub(crate) fn ns(at: Time) -> Int {
     (at != Time::NEVER).then(|| at.as_ns()).into()
 }
@@ -89,7 +89,7 @@ fn queue_row(at: Time, pipe: &mut Pipe) -> QueueRow {
     let mut recent_ps = stats.recent_ps.take().unwrap_or_default();
     recent_ps.sort_unstable();
     let quantile_ns = |share: f64| -> Int {
-        // The least value that so many are not above (nearest rank).
+        // Nearest rank.
         let rank = (share * recent_ps.len() as f64).ceil() as usize;
         recent_ps.get(rank.saturating_sub(1)).map(|ps| ps / 1000).into()
     };
@@ -152,7 +152,7 @@ impl World<'_> {
             .map(|(pipe, spec)| pipe_row(pipe, spec.rate(), seconds))
             .collect();
         for drop in &mut self.recorder.drops {
-            // A packet of no flow is ARP's.
+            // Only ARP's packets have no flow.
             let flow = drop.flow.parse().ok().and_then(|i: usize| self.scenario.flows.get(i));
             drop.flow = flow.map_or_else(|| "arp".to_owned(), |flow| flow.name.clone());
         }

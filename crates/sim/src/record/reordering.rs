@@ -1,12 +1,12 @@
-//! Reordering of a flow at its receiver (RFC 4737), over the order of sending; a retransmission is
-//! a new packet.
+//! Reordering of a flow at its receiver (RFC 4737), relative to the order of sending. A retransmission
+//! is a new packet.
 
 use std::collections::VecDeque;
 
-/// Records kept for the search of the extent; extents beyond are counted as this many.
+/// Packets kept for the search of the extent; longer extents count as this many.
 const RECORDS_MAX: u64 = 4096;
 
-/// Packets that arrived one after the other as they were sent, each the latest sent so far.
+/// Packets that arrived in the order of sending, each the latest sent so far.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     /// Arrival number and send number of the first.
@@ -18,9 +18,9 @@ struct Run {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reorder {
     arrivals: u64,
-    /// The packets that were the latest sent so far when they arrived.
+    /// Packets that were the latest sent so far when they arrived.
     runs: VecDeque<Run>,
-    /// How many they are.
+    /// Number of these packets.
     records: u64,
     pub(crate) reordered: u64,
     pub(crate) extent_sum: u64,
@@ -34,7 +34,7 @@ impl Reorder {
         self.arrivals += 1;
         let next = self.runs.back().map_or(0, |run| run.sent + run.packets);
         if sent < next {
-            self.overtaken(arrival, sent);
+            self.late(arrival, sent);
             return;
         }
         if self.records == RECORDS_MAX {
@@ -60,7 +60,7 @@ impl Reorder {
     }
 
     /// RFC 4737 §4.2.1: the extent is the distance to the earliest arrival of a packet sent later.
-    fn overtaken(&mut self, arrival: u64, sent: u64) {
+    fn late(&mut self, arrival: u64, sent: u64) {
         let index = self.runs.partition_point(|run| run.sent + run.packets - 1 <= sent);
         // Of a duplicate of the latest: the arrival of the latest.
         let run = self.runs[index.min(self.runs.len() - 1)];

@@ -3,7 +3,7 @@
 use super::stage::Stage;
 use dumbbell_model::{Span, Time};
 
-/// Bytes that may leave at one delivery opportunity of a mahimahi trace.
+/// Bytes of one delivery opportunity of a mahimahi trace.
 pub(crate) const OPPORTUNITY_BYTES: u32 = 1504;
 
 /// A packet-delivery trace, repeated for ever.
@@ -12,7 +12,7 @@ pub(crate) struct DeliveryTrace {
     deliveries_ms: Vec<u64>,
     period: u64,
     index: usize,
-    /// Bytes of the head that earlier opportunities carried, and what is left of the current one.
+    /// Unused bytes: of earlier opportunities that the head waits on, and of the current one.
     credit: u32,
 }
 
@@ -58,7 +58,7 @@ impl DeliveryTrace {
         }
     }
 
-    /// An opportunity comes: its bytes are there to spend.
+    /// Starts an opportunity: adds its bytes.
     pub(crate) fn open(&mut self) {
         self.step();
         self.credit += OPPORTUNITY_BYTES;
@@ -74,7 +74,7 @@ impl DeliveryTrace {
         true
     }
 
-    /// Nothing waits: what is left of the opportunity is lost.
+    /// Drops the rest of the opportunity, when nothing waits.
     pub(crate) fn waste(&mut self) {
         self.credit = 0;
     }

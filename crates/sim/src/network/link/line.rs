@@ -23,7 +23,7 @@ fn mix(number: u64) -> u64 {
 }
 
 impl Pipe {
-    /// Onto the line: sent from `start` to `end`, arrives after the delay.
+    /// Puts a packet onto the line: sent from `start` to `end`, it arrives after the delay.
     pub(super) fn depart(&mut self, start: Time, end: Time, packet: Handle) {
         let mut arrival = end + self.delay;
         if self.row.egress_acts() {
@@ -44,17 +44,17 @@ impl Pipe {
         }
     }
 
-    /// Has the head of the line brought near.
+    /// Prefetches the head of the line.
     pub(crate) fn fetch_line(&self) {
         prefetch_index(self.line.as_slices().0, 0);
     }
 
-    /// The packet in propagation that arrives next but so many.
+    /// The packet that arrives `behind` packets after the next one.
     pub(crate) fn to_arrive(&self, behind: usize) -> Option<Handle> {
         self.line.get(behind).map(|entry| entry.packet)
     }
 
-    /// When the next packet in propagation arrives, or must be handed on.
+    /// Time at which the next packet arrives, or must be handed on.
     pub(crate) fn line_event(&self) -> Option<Time> {
         let head = self.line.front()?;
         if self.lookahead.is_zero() {
@@ -64,17 +64,17 @@ impl Pipe {
         Some(self.urgent.front().map_or(must, |urgent| must.min(*urgent)))
     }
 
-    /// The packet that was put on the line last is to be looked at when it arrives.
+    /// Marks the last packet of the line as urgent: it needs an event at its arrival.
     pub(crate) fn last_is_urgent(&mut self) {
         self.urgent.extend(self.line.back().map(|last| last.arrival));
     }
 
-    /// It is.
+    /// The next urgent packet has arrived.
     pub(crate) fn urgent_arrived(&mut self) {
         self.urgent.pop_front();
     }
 
-    /// Takes the next packet that has arrived by then; when it did.
+    /// Takes the next packet that has arrived by `until`, with its time of arrival.
     pub(crate) fn arrived(&mut self, until: Time) -> Option<(Time, Handle)> {
         let head = *self.line.front().filter(|head| head.arrival <= until)?;
         self.line.pop_front();
@@ -82,7 +82,7 @@ impl Pipe {
         Some((head.arrival, head.packet))
     }
 
-    /// Bytes that have arrived by now, also those of packets that wait to be handed on.
+    /// Bytes that have arrived by now, including packets that wait to be handed on.
     pub(crate) fn left_bytes(&self, now: Time) -> u64 {
         let mut bytes = self.stats.left_bytes;
         if !self.lookahead.is_zero() {
@@ -92,16 +92,16 @@ impl Pipe {
         bytes
     }
 
-    /// It is on the line, behind others that keep the line's event.
+    /// Returns true if the last packet stands behind others that hold the line's event.
     pub(crate) fn follows(&self) -> bool {
         self.mere_delay && self.lookahead.is_zero() && self.line.len() > 1
     }
 
-    /// Which of two packets that arrive at a node at the same instant over different serial links
-    /// is first. Links of one rate make trains that lock to each other, and one link would win
-    /// every time. Of real machines and of the kernel's engine the last nanoseconds decide, the
-    /// same way for as long as both trains last: a draw from when each began. Trains that began
-    /// together keep the order in which they were sent.
+    /// Draw that orders two packets which arrive at a node at one instant over different serial links.
+    /// Links of one rate make trains that lock to each other, and one link would win every time. On
+    /// real machines and on the kernel's engine the last nanoseconds decide, the same way while both
+    /// trains last: so the draw depends on when the train began. Trains that began together keep the
+    /// order in which they were sent.
     pub(crate) fn draw(&mut self) -> Option<u8> {
         if self.mere_delay {
             return None; // Its two cache lines are enough.
@@ -113,12 +113,12 @@ impl Pipe {
         Some((mix(self.trains.front()?.as_ps()) >> 60) as u8)
     }
 
-    /// When the packet that arrives next left the queue.
+    /// Time at which the packet that arrives next left the queue.
     pub(crate) fn head_left_at(&self) -> Option<Time> {
         self.line.front().map(|head| head.start)
     }
 
-    /// Packets that left the queue by `end` and have not arrived: when, which.
+    /// Packets that left the queue by `end` and have not arrived, with the time they left.
     pub(crate) fn under_way(&self, end: Time) -> Vec<(Time, Handle)> {
         let line = self.line.iter().filter(|entry| entry.start <= end);
         line.map(|entry| (entry.start, entry.packet)).collect()

@@ -20,13 +20,13 @@ impl Bucket {
         bucket
     }
 
-    /// Transmission time of so many bytes, nanoseconds rounded down (`psched_l2t_ns`).
+    /// Transmission time of `bytes`, nanoseconds rounded down (`psched_l2t_ns`).
     fn cost_ns(&self, bytes: u64) -> u64 {
         self.rate.serialise(bytes, 0).0.as_ns()
     }
 
-    /// Nanoseconds until there are enough tokens. The bucket holds enough for any packet that
-    /// [`TokenBucket::holds`]; what remains is rounding, and what framing adds to it.
+    /// Nanoseconds until there are enough tokens. A packet that [`TokenBucket::holds`] may cost more
+    /// than the depth only by rounding and framing; then the depth suffices.
     fn wait_ns(&self, bytes: u32) -> u64 {
         self.cost_ns(u64::from(bytes)).min(self.depth_ns).saturating_sub(self.tokens_ns)
     }
@@ -36,7 +36,7 @@ impl Bucket {
         self.tokens_ns = filled.min(self.depth_ns).saturating_sub(self.cost_ns(u64::from(bytes)));
     }
 
-    /// A new rate from now on; the bucket keeps its share of filling.
+    /// Changes the rate; the bucket keeps its tokens in bytes.
     fn set_rate(&mut self, rate: Rate) {
         let bytes_in = |ns: u64, rate: Rate| rate.bytes_in(Span::from_ns(ns));
         let depth = bytes_in(self.depth_ns + 1, self.rate);
@@ -54,7 +54,7 @@ pub(crate) struct TokenBucket {
     peak: Option<Bucket>,
     /// Longest frame that the buckets hold (`max_size`).
     frame_max_bytes: u64,
-    /// When their tokens were true (`t_c`).
+    /// Time at which the tokens were counted (`t_c`).
     at_ns: u64,
 }
 
@@ -68,7 +68,7 @@ impl Stage for TokenBucket {
 }
 
 impl TokenBucket {
-    /// Bursts are those of frames; Linux fills its buckets as it counts packets, with their framing.
+    /// Bursts are given in frames; Linux counts tokens with the framing of packets.
     pub(crate) fn new(
         rate: Rate,
         burst_bytes: u64,
@@ -91,18 +91,18 @@ impl TokenBucket {
         }
     }
 
-    /// A frame longer than a bucket would never leave: it is dropped as it arrives (`tbf_enqueue`).
+    /// Returns true if a frame can ever leave. A longer one is dropped on arrival (`tbf_enqueue`).
     pub(crate) fn holds(&self, frame_bytes: u32) -> bool {
         u64::from(frame_bytes) <= self.frame_max_bytes
     }
 
-    /// When a packet of this length may leave, not before `from`.
+    /// Earliest time, from `from` on, at which a packet of this length may leave.
     pub(crate) fn leaves_at(&self, from: Time, bytes: u32) -> Time {
         let peak_ns = self.peak.as_ref().map_or(0, |peak| peak.wait_ns(bytes));
         from.max(Time::from_ns(self.at_ns + self.rate.wait_ns(bytes).max(peak_ns)))
     }
 
-    /// The packet leaves now.
+    /// Takes the tokens of a packet that leaves now.
     pub(crate) fn take(&mut self, now: Time, bytes: u32) {
         let since_ns = now.as_ns() - self.at_ns;
         self.rate.take(since_ns, bytes);
@@ -112,7 +112,7 @@ impl TokenBucket {
         self.at_ns = now.as_ns();
     }
 
-    /// A new rate from now on.
+    /// Changes the rate from now on.
     pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
         self.take(now, 0);
         self.rate.set_rate(rate);
