@@ -8,13 +8,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dumbbell.catalogue import CongestionControl, congestion_controls
+from dumbbell.catalogue import CongestionControl, Discipline, congestion_controls, disciplines
 from dumbbell.engines import Monitor, Run, engine_named
 from dumbbell.engines.linux.kernel import carried
 from dumbbell.engines.linux.probe import PROBES
+from dumbbell.errors import ExperimentError
 from dumbbell.experiment import load_text
+from dumbbell.experiment.queues import DERIVED
+from dumbbell.experiment.schema import json_schema
 from tests.helpers import ROOT
-from tests.write_catalogue_page import PAGE, markdown
+from tests.trials.draw import Draw, queue
+from tests.write_catalogue_page import FILE_PAGE, PAGE, file_page, markdown
 
 TEXT = """\
 dumbbell: 1
@@ -33,16 +37,77 @@ LINES = [
 #: and 0.05 % in the median, 2.8 % and 1.1 % at the 95th percentile.
 GOODPUT, RTT = 0.03, 0.03
 ALL = list(congestion_controls().values())
+QUEUES = list(disciplines().values())
 IN_LINUX = [one for one in ALL if one.linux is not None]
 
 
-def name_of(one: CongestionControl) -> str:
+def name_of(one: CongestionControl | Discipline) -> str:
     return one.name
 
 
 def test_the_page_is_the_catalogues() -> None:
     found = PAGE.read_text(encoding="utf-8")
     assert found == markdown(), "write it anew: python -m tests.write_catalogue_page"
+
+
+def test_the_parameters_of_queues_are_the_catalogues() -> None:
+    found = FILE_PAGE.read_text(encoding="utf-8")
+    assert found == file_page(found), "write it anew: python -m tests.write_catalogue_page"
+
+
+@pytest.mark.parametrize("one", QUEUES, ids=name_of)
+def test_every_queue_discipline_is_documented_and_compared(one: Discipline) -> None:
+    assert f"`{one.name}`" in FILE_PAGE.read_text(encoding="utf-8")
+    assert all(parameter.rule is None or one.name in DERIVED for parameter in one.parameters)
+    definitions = json_schema()["$defs"]
+    fields = definitions[f"{one.variant}Spec"]["properties"]
+    assert not one.parameters or list(fields) == [each.name for each in one.parameters]
+    assert one.name in definitions["QueueSpec"]["properties"]
+    if one.linux is None:
+        assert one.not_in_linux
+        return
+    assert one.name in PROBES
+    assert f"CONFIG_{one.linux.option}=y" in carried().fragment.read_text()
+    compared = "".join(file.read_text() for file in (ROOT / "studies/disciplines").glob("*.yaml"))
+    assert f"label: {one.name}" in compared, "a line in studies/disciplines, or a reason"
+    assert f"| {one.name} | " in (ROOT / "docs" / "disciplines.md").read_text(encoding="utf-8")
+
+
+def test_trials_draw_every_queue_discipline() -> None:
+    drawn = [queue(Draw(number)) for number in range(400)]
+    assert {name for one in drawn for name in one} == set(disciplines())
+    for one in QUEUES:
+        fields = {field for found in drawn for field in found.get(one.name, {})}
+        assert fields >= {parameter.name for parameter in one.parameters}, one.name
+
+
+@pytest.mark.parametrize("one", [one for one in QUEUES if one.parameters], ids=name_of)
+def test_values_out_of_range_are_refused_by_name(one: Discipline) -> None:
+    for parameter in one.parameters:
+        if parameter.unit in ("flag", "share") or parameter.least == 0:
+            continue
+        unit = {"number": "", "packets": " packets", "time": " ns"}.get(parameter.unit, " bytes")
+        text = TEXT.replace("buffer: {buffer}", f"queue: {{{{{one.name}: {{{{FIELD}}}}}}}}")
+        text = text.format(rate="10 Mbit/s", rtt="20 ms", name="reno")
+        with pytest.raises(ExperimentError, match=f"{one.name}.{parameter.name}"):
+            _core_check(text.replace("FIELD", f"{parameter.name}: {parameter.least - 1}{unit}"))
+
+
+def _core_check(text: str) -> None:
+    """Reads an experiment as `dumbbell validate` does."""
+    for cell in load_text(text, Path("one.yaml")).cells:
+        assert cell.scenario
+
+
+@pytest.mark.parametrize("one", [one for one in QUEUES if one.parameters], ids=name_of)
+def test_a_queue_with_its_defaults_carries_a_flow(one: Discipline) -> None:
+    text = TEXT.replace("{buffer}", "100 packets").replace(
+        "rtt:", "forward: {{queue: {buffer}}}, rtt:"
+    )
+    text = text.replace("buffer: 100 packets}", "backward: {{buffer: 100 packets}}}")
+    text = text.format(rate="10 Mbit/s", rtt="20 ms", buffer=one.name, name="cubic")
+    (flow,) = flows("sim", text)
+    assert 8 < goodput_mbps(flow) < 10 * 1448 / 1514
 
 
 @pytest.mark.parametrize("one", ALL, ids=name_of)

@@ -1,12 +1,15 @@
-"""Writes `docs/catalogue.md` from the catalogue: `python -m tests.write_catalogue_page`."""
+"""Writes `docs/catalogue.md`, and the parameters of queue disciplines in `docs/experiment-file.md`,
+from the catalogue: `python -m tests.write_catalogue_page`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from dumbbell.catalogue import congestion_controls
+from dumbbell.catalogue import Discipline, InLinux, Parameter, congestion_controls, disciplines
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "catalogue.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE = DOCS / "catalogue.md"
+FILE_PAGE = DOCS / "experiment-file.md"
 _HEAD = """\
 # Catalogue
 
@@ -22,21 +25,92 @@ The last ones couple the subflows of a Multipath TCP connection; `tcp` does not 
 | name | | engines | kernel option, first release | source |
 | --- | --- | --- | --- | --- |
 """
+_DISCIPLINES = """
+## Queue disciplines
+
+Their fields in experiment files: [Queue disciplines](experiment-file.md#queue-disciplines).
+
+| name | | engines | kernel option, first release | source |
+| --- | --- | --- | --- | --- |
+"""
+_START, _END = "<!-- parameters -->", "<!-- end parameters -->"
+_PARAMETERS = """\
+| discipline | field | | values | if not written |
+| --- | --- | --- | --- | --- |
+"""
 
 
 def markdown() -> str:
     """The page."""
     rows = []
     for one in congestion_controls().values():
-        engines, kernel = "sim", "–"
-        if one.linux is not None:
-            engines = "sim, linux, netns"
-            option = f"`CONFIG_{one.linux.option}`" if one.linux.option else "always"
-            kernel = f"{option}, {one.linux.since}"
-        about = f"{one.title}. {one.about}"
-        rows.append(f"| `{one.name}` | {about} | {engines} | {kernel} | {one.source} |\n")
+        rows.append(_row(one.name, f"{one.title}. {one.about}", one.linux, one.source))
+    rows.append(_DISCIPLINES)
+    for queue in disciplines().values():
+        about = " ".join((f"{queue.title}. {queue.about}", queue.not_in_linux)).strip()
+        rows.append(_row(queue.name, about, queue.linux, queue.source))
     return _HEAD + "".join(rows)
 
 
-if __name__ == "__main__":
+def _row(name: str, about: str, linux: InLinux | None, source: str) -> str:
+    engines, kernel = "sim", "–"
+    if linux is not None:
+        engines = "sim, linux, netns"
+        option = f"`CONFIG_{linux.option}`" if linux.option else "always"
+        kernel = f"{option}, {linux.since}"
+    return f"| `{name}` | {about} | {engines} | {kernel} | {source} |\n"
+
+
+def file_page(page: str) -> str:
+    """The page on experiment files with its table of parameters written anew."""
+    before, rest = page.split(_START)
+    after = rest.split(_END)[1]
+    rows = [_parameter(entry, one) for entry in disciplines().values() for one in entry.parameters]
+    return f"{before}{_START}\n{_PARAMETERS}{''.join(rows)}{_END}{after}"
+
+
+def _parameter(entry: Discipline, one: Parameter) -> str:
+    first = f"`{entry.name}`" if one is entry.parameters[0] else ""
+    default = one.rule
+    if one.default is not None:
+        default = f"`{_shown(one, one.default)}`"
+    return f"| {first} | `{one.name}` | {one.about} | {_values(one)} | {default} |\n"
+
+
+def _shown(one: Parameter, value: float) -> str:
+    """A value as experiment files have it."""
+    if one.unit == "flag":
+        return str(bool(value)).lower()
+    if one.unit == "time":
+        return f"{value / 1e6:g} ms" if value < 1e9 else f"{value / 1e9:g} s"
+    if one.unit == "share":
+        return f"{100 * value:g} %"
+    unit = {"packets": " packets", "bytes": " bytes", "quantum": " bytes"}.get(one.unit, "")
+    return f"{value}{unit}"
+
+
+def _values(one: Parameter) -> str:
+    """The range in words."""
+    if one.unit == "flag":
+        return "true, false"
+    if one.unit == "share":
+        return "a share"
+    most = _shown(one, one.most)
+    if one.unit == "quantum":
+        return f"bytes, from the longest frame to {most}"
+    if one.most < 2**63:
+        if one.unit == "time" and one.least == 1:
+            return f"above 0, at most {most}"
+        least = one.least if one.unit == "packets" else _shown(one, one.least)
+        return f"{least} to {most}"
+    return f"{one.unit} above 0"
+
+
+def main() -> None:
+    """Writes both pages."""
     PAGE.write_text(markdown(), encoding="utf-8")
+    FILE_PAGE.write_text(file_page(FILE_PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,11 +1,16 @@
-"""Queues and queue disciplines in an experiment file: Linux's names, parameters, defaults."""
+"""Queues and queue disciplines in an experiment file: Linux's names, parameters, defaults.
+
+Fields of the disciplines without classes are the parameters of their entries in the catalogue.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
+from dumbbell.catalogue import Discipline, Parameter, disciplines
 from dumbbell.experiment.fields import (
     Checked,
     Flag,
@@ -25,15 +30,11 @@ from dumbbell.experiment.fields import (
 )
 from dumbbell.experiment.units import PACKETS
 
-#: Length of the queue of an interface (txqueuelen).
-TX_QUEUE_PACKETS = 1000
 FRAME_BYTES = 1514
-#: Shortest burst that `tc` gives HTB where none is written, and txqueuelen's frames.
+#: Shortest burst that `tc` gives HTB where none is written.
 HTB_BURST_BYTES = 1600
 
 Packets = Annotated[int, quantity(PACKETS, "1000 packets", positive=True)]
-Flows = Annotated[int, whole_number(1, 65_536)]
-Weight = Annotated[int, whole_number(0, 32)]
 
 #: RFC 2474 §4.2.2, RFC 2597 §6, RFC 3246 §2.7, RFC 5865 §3.4, RFC 8622 §2.
 CODEPOINTS = {
@@ -80,205 +81,93 @@ class Classless(Strict):
         raise NotImplementedError
 
 
-class PfifoSpec(Classless):
-    """First in, first out; room in packets."""
+def _red_rest(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Bounds and burst of RED as `tc red` derives them."""
+    limit, least, most = given["limit"], given["min"], given["max"]
+    if most is None:
+        most = limit // 4 if least is None else 3 * least
+    least = most // 3 if least is None else least
+    burst = (2 * least + most) // (3 * given["avpkt"])
+    return {"min": least, "max": most, "burst": burst}
 
-    limit: Packets = TX_QUEUE_PACKETS
+
+def _choke_rest(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Bounds and burst of CHOKe as `tc choke` derives them."""
+    most = given["limit"] // 4 if given["max"] is None else given["max"]
+    least = most // 3 if given["min"] is None else given["min"]
+    return {"min": least, "max": most, "burst": (2 * least + most) // 3}
+
+
+#: Values that follow from other parameters where they are not written, by discipline.
+DERIVED: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "red": _red_rest,
+    "choke": _choke_rest,
+}
+
+#: Type of a field by the unit of its parameter, and whether 0 is left out.
+_TYPES: Mapping[tuple[str, bool], Any] = {
+    ("packets", True): Packets,
+    ("bytes", True): PositiveSize,
+    ("quantum", True): PositiveSize,
+    ("time", True): PositiveTime,
+    ("time", False): Time,
+    ("share", False): Share,
+    ("flag", False): Flag,
+}
+
+
+def _field(parameter: Parameter) -> Any:
+    """Type and default of a parameter's field."""
+    if parameter.unit == "number":
+        kind: Any = Annotated[int, whole_number(parameter.least, parameter.most)]
+    else:
+        kind = _TYPES[parameter.unit, parameter.least > 0]
+    if parameter.rule is not None:
+        return (kind | None, Field(default=None, description=parameter.about))
+    return (kind, Field(default=parameter.default, description=parameter.about))
+
+
+class Listed(Classless):
+    """A discipline whose fields are the parameters of its entry in the catalogue."""
+
+    ENTRY: ClassVar[Discipline]
 
     def scenario(self) -> dict[str, Any]:
         """As the scenario has it."""
-        return {"drop_tail": {"limit_packets": self.limit, "limit_bytes": None}}
-
-
-class BfifoSpec(Classless):
-    """First in, first out; room in bytes."""
-
-    limit: PositiveSize = TX_QUEUE_PACKETS * FRAME_BYTES
-
-    def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
-        return {"drop_tail": {"limit_packets": None, "limit_bytes": self.limit}}
-
-
-class HeadDropSpec(Classless):
-    """First in, first out; where it is full, the head goes."""
-
-    limit: Packets = TX_QUEUE_PACKETS
-
-    def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
-        return {"head_drop": {"limit_packets": self.limit}}
-
-
-class RedSpec(Classless):
-    """RED (Floyd and Jacobson 1993); what is not written is as `tc red` derives it."""
-
-    limit: PositiveSize = 400_000
-    min: PositiveSize | None = None
-    max: PositiveSize | None = None
-    avpkt: PositiveSize = 1000
-    burst: Annotated[int, whole_number(1, 65_536)] | None = None
-    probability: Share = 0.02
-    ecn: Flag = False
-    harddrop: Flag = False
-    adaptive: Flag = False
-
-    def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
-        most = self.max
-        if most is None:
-            most = self.limit // 4 if self.min is None else 3 * self.min
-        least = most // 3 if self.min is None else self.min
-        burst = self.burst
-        if burst is None:
-            burst = (2 * least + most) // (3 * self.avpkt)
-        return {
-            "red": {
-                "limit_bytes": self.limit,
-                "min_bytes": least,
-                "max_bytes": most,
-                "average_packet_bytes": self.avpkt,
-                "burst_packets": burst,
-                "probability": self.probability,
-                "ecn": self.ecn,
-                "harddrop": self.harddrop,
-                "adaptive": self.adaptive,
+        entry = self.ENTRY
+        values = {one.name: getattr(self, one.name) for one in entry.parameters}
+        if entry.name in DERIVED:
+            rest = DERIVED[entry.name](values)
+            values = {
+                name: rest[name] if value is None else value for name, value in values.items()
             }
-        }
+        found: dict[str, Any] = {}
+        for one in entry.parameters:
+            *above, last = one.field.split(".")
+            held = found
+            for name in above:
+                held = held.setdefault(name, {})
+            held[last] = values[one.name]
+        if entry.key == "drop_tail":
+            found = {"limit_packets": None, "limit_bytes": None} | found
+        return {entry.key: found}
 
 
-class CodelSpec(Classless):
-    """CoDel (RFC 8289)."""
-
-    limit: Packets = 1000
-    target: Time = 5_000_000
-    interval: PositiveTime = 100_000_000
-    ecn: Flag = False
-
-    def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
-        return {
-            "codel": {
-                "limit_packets": self.limit,
-                "target_ns": self.target,
-                "interval_ns": self.interval,
-                "ecn": self.ecn,
-            }
-        }
+def _listed(entry: Discipline) -> type[Listed]:
+    """The model of an entry that has parameters."""
+    fields = {one.name: _field(one) for one in entry.parameters}
+    about = f"{entry.title}. {entry.about}"
+    model: type[Listed] = create_model(
+        f"{entry.variant}Spec", __base__=Listed, __doc__=about, __module__=__name__, **fields
+    )
+    model.ENTRY = entry
+    return model
 
 
-class FqCodelSpec(Classless):
-    """FlowQueue-CoDel (RFC 8290)."""
-
-    limit: Packets = 10_240
-    flows: Flows = 1024
-    quantum: PositiveSize = FRAME_BYTES
-    target: Time = 5_000_000
-    interval: PositiveTime = 100_000_000
-    ecn: Flag = True
-
-    def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
-        return {
-            "fq_codel": {
-                "limit_packets": self.limit,
-                "flows": self.flows,
-                "quantum_bytes": self.quantum,
-                "target_ns": self.target,
-                "interval_ns": self.interval,
-                "ecn": self.ecn,
-            }
-        }
-
-
-class PieSpec(Classless):
-    """PIE (RFC 8033)."""
-
-    limit: Packets = 1000
-    target: PositiveTime = 15_000_000
-    tupdate: PositiveTime = 15_000_000
-    alpha: Weight = 2
-    beta: Weight = 20
-    ecn: Flag = False
-    bytemode: Flag = False
-
-    def parameters(self) -> dict[str, Any]:
-        """Those of every PIE."""
-        return {
-            "limit_packets": self.limit,
-            "target_ns": self.target,
-            "tupdate_ns": self.tupdate,
-            "alpha": self.alpha,
-            "beta": self.beta,
-            "ecn": self.ecn,
-            "bytemode": self.bytemode,
-        }
-
-    def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
-        return {"pie": self.parameters()}
-
-
-class FqPieSpec(PieSpec):
-    """FlowQueue-PIE."""
-
-    limit: Packets = 10_240
-    flows: Flows = 1024
-    quantum: PositiveSize = FRAME_BYTES
-    ecn_prob: Annotated[int, whole_number(0, 100)] = 10
-
-    def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
-        return {
-            "fq_pie": {
-                "pie": self.parameters(),
-                "flows": self.flows,
-                "quantum_bytes": self.quantum,
-                "ecn_prob_percent": self.ecn_prob,
-            }
-        }
-
-
-class SfqSpec(Classless):
-    """Stochastic Fairness Queueing (McKenney 1990), without perturbation."""
-
-    limit: Packets = 127
-    flows: Flows = 128
-    depth: Annotated[int, whole_number(1, 127)] = 127
-    quantum: PositiveSize = FRAME_BYTES
-    headdrop: Flag = False
-
-    def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
-        return {
-            "sfq": {
-                "limit_packets": self.limit,
-                "flows": self.flows,
-                "depth_packets": self.depth,
-                "quantum_bytes": self.quantum,
-                "headdrop": self.headdrop,
-            }
-        }
-
-
-class FqSpec(Classless):
-    """Fair queue; of what is forwarded it paces nothing."""
-
-    limit: Packets = 10_000
-    flow_limit: Packets = 100
-    quantum: PositiveSize = 2 * FRAME_BYTES
-    initial_quantum: PositiveSize = 10 * FRAME_BYTES
-
-    def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
-        return {
-            "fq": {
-                "limit_packets": self.limit,
-                "flow_limit_packets": self.flow_limit,
-                "quantum_bytes": self.quantum,
-                "initial_quantum_bytes": self.initial_quantum,
-            }
-        }
+#: Models of the disciplines without classes, by name.
+LISTED: Mapping[str, type[Listed]] = {
+    entry.name: _listed(entry) for entry in disciplines().values() if entry.parameters
+}
 
 
 class BandSpec(Strict):
@@ -289,7 +178,7 @@ class BandSpec(Strict):
 
     def fields(self) -> dict[str, Any]:
         """What every class has."""
-        queue = (self.queue or QueueSpec(pfifo=PfifoSpec())).scenario()
+        queue = (self.queue or LISTED["pfifo"]()).scenario()
         return {"dscp": self.dscp or [], "queue": queue}
 
 
@@ -377,22 +266,11 @@ class HtbSpec(Strict):
         }
 
 
-class QueueSpec(Strict):
+class _Queue(Strict):
     """A queue or a queue discipline, by its name in `tc`."""
 
-    pfifo: PfifoSpec | None = None
-    bfifo: BfifoSpec | None = None
-    pfifo_head_drop: HeadDropSpec | None = None
-    red: RedSpec | None = None
-    codel: CodelSpec | None = None
-    fq_codel: FqCodelSpec | None = None
-    pie: PieSpec | None = None
-    fq_pie: FqPieSpec | None = None
-    sfq: SfqSpec | None = None
-    fq: FqSpec | None = None
-    prio: PrioSpec | None = None
-    drr: DrrSpec | None = None
-    htb: HtbSpec | None = None
+    if TYPE_CHECKING:
+        htb: HtbSpec | None
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -406,10 +284,23 @@ class QueueSpec(Strict):
         return done
 
 
+_WITH_CLASSES: Mapping[str, type[Strict]] = {"prio": PrioSpec, "drr": DrrSpec, "htb": HtbSpec}
+#: Models of all disciplines, by name, in the order of the catalogue.
+MODELS: Mapping[str, type[Strict]] = {
+    name: LISTED[name] if name in LISTED else _WITH_CLASSES[name] for name in disciplines()
+}
 #: All of them.
-NAMES = tuple(QueueSpec.model_fields)
+NAMES = tuple(MODELS)
 #: Those that need no parameter.
-PLAIN = tuple(name for name in NAMES if name not in ("prio", "drr", "htb"))
+PLAIN = tuple(LISTED)
+
+_FIELDS: dict[str, Any] = {name: (model | None, None) for name, model in MODELS.items()}
+if TYPE_CHECKING:
+    QueueSpec = _Queue
+else:
+    QueueSpec = create_model(
+        "QueueSpec", __base__=_Queue, __doc__=_Queue.__doc__, __module__=__name__, **_FIELDS
+    )
 
 
 def _named(value: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from dumbbell import _core
+from dumbbell.catalogue import disciplines
 from dumbbell.experiment import load_text
 from dumbbell.experiment.options import SCENARIO_NAMES, TcpOptionsSpec
 from tests.helpers import BASE, loaded, message, scenario
@@ -292,6 +293,10 @@ def test_disciplines_have_linux_defaults() -> None:
     assert (red["burst_packets"], red["probability"]) == (50, 0.02)  # tc-red(8)
     # A third of the maximum, which is a quarter of the limit.
     assert of("red")["red"]["min_bytes"] == 33_333
+    assert of("choke")["choke"] == {
+        "limit_packets": 1000, "min_packets": 83, "max_packets": 250, "burst_packets": 138,
+        "probability": 0.02, "ecn": False,
+    }  # fmt: skip
 
 
 def test_neighbour_discovery() -> None:
@@ -421,7 +426,9 @@ def test_everything_is_everything() -> None:
         known |= set(re.findall(r"`(\w+)`", raised.value.message.partition("expected ")[2]))
     assert len(known) > 100
     # Variants without fields stand as values.
-    assert known <= written | {"none", "session", "subflow"}
+    # Queue disciplines: tests/test_catalogue.py.
+    listed = {one.key for one in disciplines().values()}
+    assert known <= written | {"none", "session", "subflow"} | listed
 
 
 DEFAULTS = """

@@ -200,6 +200,8 @@ factors:
   queue:
     - {label: red, value: {red: {limit: 200000 bytes, min: 15000 bytes, max: 60000 bytes}}}
     - {label: red-ecn, value: {red: {limit: 200000 bytes, max: 60000 bytes, ecn: true}}}
+    - {label: choke, value: {choke: {limit: 200 packets, min: 15 packets, max: 60 packets}}}
+    - {label: choke-ecn, value: {choke: {limit: 200 packets, max: 60 packets, ecn: true}}}
     - {label: pie, value: pie}
     - {label: pie-ecn, value: {pie: {ecn: true}}}
     - {label: fq_pie, value: fq_pie}
@@ -229,8 +231,10 @@ def test_disciplines_of_chance_signal_as_often_and_queue_as_much(tmp_path: Path)
         )
         for name, marks, drops in by_queue.iter_rows():
             assert (marks > 500) == name.endswith("-ecn"), name
-            # PIE drops also what could be marked while its probability is above a tenth.
-            assert (drops == 0) == (name.endswith("-ecn") and not name.startswith("pie")), name
+            # PIE drops also what could be marked while its probability is above a tenth, CHOKe what
+            # matches a packet of the queue.
+            marks_all = name.endswith("-ecn") and not name.startswith(("pie", "choke"))
+            assert (drops == 0) == marks_all, name
     for name, ours, queued, theirs, their_queued in (
         found[0].join(found[1], "queue", suffix="_linux").sort("queue").iter_rows()
     ):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from dumbbell.catalogue import congestion_controls
+from dumbbell.catalogue import Parameter, congestion_controls, disciplines
 from dumbbell.experiment.schema import json_schema
 
 #: Fields that no experiment is drawn with, and why.
@@ -111,6 +111,10 @@ class Draw:
         for key in (f"{kind}.{name}", name):
             if key in VALUES:
                 return VALUES[key](self)
+        for entry in disciplines().values():
+            for one in entry.parameters:
+                if (f"{entry.variant}Spec", one.name) == (kind, name):
+                    return of_parameter(self, one)
         return self.plain(f"{kind}.{name}", schema()["$defs"][kind]["properties"][name])
 
     def plain(self, place: str, spec: Mapping[str, Any]) -> Any:
@@ -149,28 +153,31 @@ def classes(draw: Draw, kind: str) -> list[dict[str, Any]]:
 
 def leaf(draw: Draw) -> Any:
     """A discipline without classes."""
-    return draw.one("pfifo", "bfifo", "codel", "fq_codel", "pie", "fq_pie", "sfq", "fq", "red")
+    return draw.one(*(one.name for one in disciplines().values() if one.parameters))
+
+
+def of_parameter(draw: Draw, one: Parameter) -> Any:
+    """A value of a discipline's parameter, by its unit and around its default."""
+    usual = int(one.default or 0)
+    if one.unit == "flag":
+        return draw.chance(0.5)
+    if one.unit == "packets":
+        return f"{draw.whole(max(2, one.least), max(2, 2 * usual))} packets"
+    if one.unit == "bytes":
+        return draw.size(max(1, one.least), max(1, 2 * usual))
+    if one.unit == "quantum":
+        return draw.size(1514, 6000)
+    if one.unit == "time":
+        least_us = max(1, one.least // 1000, usual // 4000)
+        return draw.time(least_us, max(least_us, usual // 250))
+    if one.unit == "share":
+        return draw.share(20)
+    return draw.whole(one.least, min(one.most, max(one.least, 4 * usual)))
 
 
 def queue(draw: Draw) -> Any:
     """A queue discipline by its name in tc, with some of its fields."""
-    kinds = {
-        "pfifo": "PfifoSpec",
-        "bfifo": "BfifoSpec",
-        "pfifo_head_drop": "HeadDropSpec",
-        "red": "RedSpec",
-        "codel": "CodelSpec",
-        "fq_codel": "FqCodelSpec",
-        "pie": "PieSpec",
-        "fq_pie": "FqPieSpec",
-        "sfq": "SfqSpec",
-        "fq": "FqSpec",
-        "prio": "PrioSpec",
-        "drr": "DrrSpec",
-        "htb": "HtbSpec",
-    }
-    if missing := set(schema()["$defs"]["QueueSpec"]["properties"]) - set(kinds):
-        raise LookupError(f"queue disciplines that are not drawn: {missing}")
+    kinds = {one.name: f"{one.variant}Spec" for one in disciplines().values()}
     name = draw.one(*kinds)
     if name != "htb":
         return {name: draw.drawn(kinds[name], 0.3)}
@@ -333,6 +340,11 @@ VALUES: Mapping[str, Value] = {
     "RedSpec.limit": lambda d: d.size(30_000, 400_000),
     "RedSpec.min": lambda d: d.size(3000, 9000),
     "RedSpec.max": lambda d: d.size(10_000, 29_000),
+    "ChokeSpec.limit": lambda d: f"{d.whole(50, 600)} packets",
+    "ChokeSpec.min": lambda d: f"{d.whole(3, 10)} packets",
+    "ChokeSpec.max": lambda d: f"{d.whole(12, 40)} packets",
+    "ChokeSpec.burst": lambda d: d.whole(50, 150),
+    "ChokeSpec.probability": lambda d: f"{1 + d.random.random() * 20:.2f} %",
     "avpkt": lambda d: "1000 bytes",
     "BfifoSpec.limit": lambda d: d.size(2000, 300_000),
     "limit": lambda d: f"{d.whole(2, 1000)} packets",

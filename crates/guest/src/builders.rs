@@ -6,7 +6,7 @@ use crate::discipline::OnLinux;
 use crate::netlink::{known_word, long, word};
 use crate::qdisc::{micros, refuse};
 use crate::xstats::Own;
-use dumbbell_model::queue::{Codel, Fq, FqCodel, FqPie, HeadDrop, Pie, Red, Sfq};
+use dumbbell_model::queue::{Choke, Codel, Fq, FqCodel, FqPie, HeadDrop, Pie, Red, Sfq};
 use dumbbell_model::tables::Int;
 use dumbbell_model::{ScenarioError, Span};
 
@@ -58,6 +58,23 @@ impl OnLinux for Red {
             }
         }
         Ok(line)
+    }
+
+    fn own(bytes: &[u8], common: Own) -> Own {
+        Own { dropped_overflow: number(bytes, 1), marked: number(bytes, 3), ..common }
+    }
+}
+
+impl OnLinux for Choke {
+    /// Length of packets and bandwidth say how the average falls in idle times, as RED's.
+    fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
+        let Self { limit_packets, min_packets, max_packets, burst_packets, probability, ecn } =
+            self;
+        Ok(format!(
+            "limit {limit_packets} min {min_packets} max {max_packets} avpkt 1000 \
+             burst {burst_packets} bandwidth 10mbit probability {probability}{}",
+            if *ecn { " ecn" } else { "" }
+        ))
     }
 
     fn own(bytes: &[u8], common: Own) -> Own {

@@ -60,6 +60,12 @@ const PARTS: &[Part] = &[
         "NET_SCH_RED",
         "sch_red",
     ),
+    part(
+        "choke",
+        "qdisc add dev t0 root choke limit 1000 bandwidth 10mbit",
+        "NET_SCH_CHOKE",
+        "sch_choke",
+    ),
     part("codel", "qdisc add dev t0 root codel", "NET_SCH_CODEL", "sch_codel"),
     part("fq_codel", "qdisc add dev t0 root fq_codel", "NET_SCH_FQ_CODEL", "sch_fq_codel"),
     part("pie", "qdisc add dev t0 root pie", "NET_SCH_PIE", "sch_pie"),

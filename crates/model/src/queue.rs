@@ -8,7 +8,7 @@ use crate::units::{Rate, Span};
 use crate::validate::ScenarioError;
 use serde::{Deserialize, Serialize};
 
-pub use crate::catalogue::discipline::{Codel, Fq, FqCodel, HeadDrop, Pie, Red, Sfq};
+pub use crate::catalogue::discipline::{Choke, Codel, Fq, FqCodel, HeadDrop, Pie, Red, Sfq};
 
 macro_rules! queues {
     ($($variant:ident $module:ident $entry:tt $({ $($parameters:tt)+ })?;)+) => {

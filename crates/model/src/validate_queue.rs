@@ -1,7 +1,7 @@
 //! Checks of queues that ranges of single parameters (`catalogue::discipline`) cannot express.
 
 use crate::catalogue::parameter::quantum;
-use crate::queue::{Drr, Htb, Prio, Queue, Red};
+use crate::queue::{Choke, Drr, Htb, Prio, Queue, Red};
 use crate::scenario::{Pipe, Shaper};
 use crate::units::Span;
 use crate::validate::{above_zero, error, in_range, ScenarioError};
@@ -63,6 +63,7 @@ fn check(at: &str, queue: &Queue, depth: usize, frame_bytes: u64) -> Result<(), 
             above_zero(&here, "limit_bytes", limit_bytes.unwrap_or(1))
         }
         Queue::Red(red) => check_red(&here, red),
+        Queue::Choke(choke) => check_choke(&here, choke),
         Queue::Codel(codel) => check_codel(&here, codel.target, codel.interval),
         Queue::FqCodel(fq) => check_codel(&here, fq.target, fq.interval),
         Queue::Prio(Prio { bands }) => {
@@ -87,24 +88,56 @@ fn check(at: &str, queue: &Queue, depth: usize, frame_bytes: u64) -> Result<(), 
 }
 
 fn check_red(at: &str, red: &Red) -> Result<(), ScenarioError> {
-    if red.max_bytes <= red.min_bytes {
-        let message = format!("{}; it must be above min ({})", red.max_bytes, red.min_bytes);
-        return error(format!("{at}.max_bytes"), message);
-    }
-    if red.max_bytes > red.limit_bytes || red.limit_bytes >= 1 << 24 {
+    if red.limit_bytes >= 1 << 24 {
         let message =
             format!("{}; at least max ({}), below 16777216", red.limit_bytes, red.max_bytes);
         return error(format!("{at}.limit_bytes"), message);
     }
+    let bounds = [red.min_bytes, red.max_bytes, red.limit_bytes];
+    check_bounds(at, ["min_bytes", "max_bytes", "limit_bytes"], bounds)?;
     let least = red.min_bytes / red.average_packet_bytes;
-    if red.burst_packets < least {
-        let message = format!("{}; at least min over avpkt ({least})", red.burst_packets);
+    check_burst(at, red.burst_packets, least, "min over avpkt")?;
+    check_probability(at, red.probability, red.max_bytes - red.min_bytes)
+}
+
+fn check_choke(at: &str, choke: &Choke) -> Result<(), ScenarioError> {
+    let bounds = [choke.min_packets, choke.max_packets, choke.limit_packets];
+    check_bounds(at, ["min_packets", "max_packets", "limit_packets"], bounds)?;
+    check_burst(at, choke.burst_packets, choke.min_packets, "min")?;
+    // `tc` counts packets of 1000 bytes.
+    check_probability(at, choke.probability, 1000 * (choke.max_packets - choke.min_packets))
+}
+
+/// `min`, `max` and `limit` of an average and its queue.
+fn check_bounds(
+    at: &str,
+    fields: [&str; 3],
+    [min, max, limit]: [u64; 3],
+) -> Result<(), ScenarioError> {
+    if max <= min {
+        let message = format!("{max}; it must be above min ({min})");
+        return error(format!("{at}.{}", fields[1]), message);
+    }
+    if max > limit {
+        let message = format!("{limit}; at least max ({max})");
+        return error(format!("{at}.{}", fields[2]), message);
+    }
+    Ok(())
+}
+
+fn check_burst(at: &str, burst: u64, least: u64, rule: &str) -> Result<(), ScenarioError> {
+    if burst < least {
+        let message = format!("{burst}; at least {rule} ({least})");
         return error(format!("{at}.burst_packets"), message);
     }
-    // Linux counts it per byte between both bounds, in 31 bits (`tc_red_eval_P`).
-    let least = (red.max_bytes - red.min_bytes) as f64 / 2_147_483_648.0;
-    if red.probability <= least {
-        let message = format!("{}; above {least:.1e} with these bounds", red.probability);
+    Ok(())
+}
+
+/// Linux counts the probability per byte between both bounds, in 31 bits (`tc_red_eval_P`).
+fn check_probability(at: &str, probability: f64, range_bytes: u64) -> Result<(), ScenarioError> {
+    let least = range_bytes as f64 / 2_147_483_648.0;
+    if probability <= least {
+        let message = format!("{probability}; above {least:.1e} with these bounds");
         return error(format!("{at}.probability"), message);
     }
     Ok(())

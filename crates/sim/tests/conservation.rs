@@ -39,7 +39,7 @@ fn loss() -> impl Strategy<Value = Loss> {
 
 /// A discipline without classes.
 fn leaf() -> impl Strategy<Value = Queue> {
-    let parts = (1..200u64, 1..20_000u64, 1..200u64, 1..4u32, any::<bool>(), 0..8u32);
+    let parts = (1..200u64, 1..20_000u64, 1..200u64, 1..4u32, any::<bool>(), 0..9u32);
     parts.prop_map(|(limit_packets, target_us, more_ms, flows, ecn, kind)| {
         let target = Span::from_us(target_us);
         let interval = target + Span::from_ms(more_ms);
@@ -89,6 +89,14 @@ fn leaf() -> impl Strategy<Value = Queue> {
                 flow_limit_packets: 1 + limit_packets / 2,
                 quantum_bytes,
                 initial_quantum_bytes: 2 * quantum_bytes,
+            }),
+            7 => Queue::Choke(queue::Choke {
+                limit_packets: 2 + limit_packets,
+                min_packets: 1 + limit_packets / 4,
+                max_packets: 2 + limit_packets / 2,
+                burst_packets: 1 + limit_packets,
+                probability: 0.1,
+                ecn,
             }),
             _ => Queue::HeadDrop(queue::HeadDrop { limit_packets }),
         }
@@ -376,6 +384,7 @@ fn check_pipes(scenario: &Scenario, run: &Run) {
                 Queue::FqCodel(fq) => Some(fq.limit_packets),
                 Queue::Pie(pie) => Some(pie.limit_packets),
                 Queue::FqPie(fq) => Some(fq.pie.limit_packets),
+                Queue::Choke(choke) => Some(choke.limit_packets),
                 Queue::Sfq(sfq) => Some(sfq.limit_packets),
                 Queue::Fq(fq) => Some(fq.limit_packets),
                 Queue::Red(_) | Queue::Prio(_) | Queue::Drr(_) | Queue::Htb(_) => None,

@@ -54,6 +54,27 @@ macro_rules! for_disciplines {
                 /// engines: `tc` does not make the kernel adapt.
                 adaptive "adaptive": bool = flag("adaptive", false);
             };
+            Choke choke {
+                name: "choke",
+                title: "CHOKe",
+                linux: in_linux("choke", "NET_SCH_CHOKE", "2.6.39"),
+                source: "Pan, Prabhakar and Psounis 2000; Linux's sch_choke.c",
+                about: "RED that drops a packet and one drawn from the queue if both are of a flow.",
+            } {
+                /// Longest queue.
+                limit_packets "limit_packets": u64 = packets("limit", 1000).at_most(131_071);
+                /// Average queue from which on packets are compared and signalled.
+                min_packets "min_packets": u64 = packets("min", 0).derived("a third of `max`");
+                /// Average queue above which all packets are signalled.
+                max_packets "max_packets": u64 = packets("max", 0).derived("a quarter of `limit`");
+                /// Burst that does not raise the average from 0 to `min`; it sets the weight.
+                burst_packets "burst_packets": u64 =
+                    whole("burst", 1, 65_536, 0).derived("(2 `min` + `max`) / 3");
+                /// Probability of a signal where the average reaches `max`.
+                probability "probability": f64 = share("probability", 0.02);
+                /// Mark packets of ECN-capable flows (RFC 3168); two of a flow are dropped all the same.
+                ecn "ecn": bool = flag("ecn", false);
+            };
             Codel codel {
                 name: "codel",
                 title: "CoDel",

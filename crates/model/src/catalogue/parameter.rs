@@ -162,6 +162,11 @@ impl Parameter {
         Self { default: Default::Derived(rule), ..self }
     }
 
+    /// Returns the parameter with another upper end.
+    pub const fn at_most(self, most: u64) -> Self {
+        Self { most, ..self }
+    }
+
     /// Returns the parameter with its place in the scenario and its sentence.
     pub const fn at(self, field: &'static str, about: &'static str) -> Self {
         Self { field, about, ..self }

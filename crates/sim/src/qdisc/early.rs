@@ -64,6 +64,14 @@ impl Average {
         self.average < self.min << self.weight
     }
 
+    pub(super) fn is_above_min(&self) -> bool {
+        self.average > self.min << self.weight
+    }
+
+    pub(super) fn is_above_max(&self) -> bool {
+        self.average > self.max << self.weight
+    }
+
     pub(super) fn is_max_or_above(&self) -> bool {
         self.average >= self.max << self.weight
     }
@@ -89,6 +97,11 @@ impl Average {
         self.count = Some(0);
         self.random = self.draw();
         true
+    }
+
+    /// A random number below an end.
+    pub(super) fn below(&mut self, end: usize) -> usize {
+        self.rng.below(end as u64) as usize
     }
 
     /// Uniform from 0 to the distance of the bounds over the probability (`red_random`).
