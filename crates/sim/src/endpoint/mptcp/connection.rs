@@ -69,7 +69,7 @@ impl Connection {
         }
         let all: Vec<_> = (0..subflows.len())
             .map(|number| {
-                let gone = self.sender.known[number].gone;
+                let gone = self.sender.states[number].gone;
                 sibling(subflows.sender(number), gone)
             })
             .collect();
@@ -94,9 +94,9 @@ impl Connection {
         if acts {
             let sender = subflows.sender(me);
             let window = sender.snd_wnd;
-            let told = sender.take_data_ack(segment);
-            self.peer_closed |= told.is_some_and(|(_, fin)| fin);
-            let data_ack = told.map(|(ack, _)| ack).or_else(|| sender.plain_data_ack());
+            let data_ack_option = sender.take_data_ack(segment);
+            self.peer_closed |= data_ack_option.is_some_and(|(_, fin)| fin);
+            let data_ack = data_ack_option.map(|(ack, _)| ack).or_else(|| sender.plain_data_ack());
             let mut delegate =
                 data_ack.and_then(|ack| self.sender.acked(now, me, ack, window, subflows));
             subflows.sender(me).on_segment_then(segment);
@@ -168,16 +168,16 @@ impl Connection {
         let receiver = subflows.receiver(me);
         let before = receiver.duplicate_packets;
         let was_open = receiver.is_open();
-        self.receiver.lend(receiver);
+        self.receiver.export_state(receiver);
         let acts = receiver.on_segment_first(now, segment, ecn_field);
-        self.receiver.take_back(receiver);
+        self.receiver.import_window(receiver);
         if me == 0 && !was_open && receiver.is_open() {
             self.receiver.begin(now, receiver.offered());
         }
         match segment.multipath() {
             Some(Multipath::DataFin { dsn }) => {
                 self.receiver.ends_at(dsn);
-                self.tell_fin(now, me, subflows);
+                self.acknowledge_fin(now, me, subflows);
             }
             Some(Multipath::NoMapping { closed: true }) => self.receiver.close_seen = true,
             Some(Multipath::Mapping { dsn, fin: true }) => {
@@ -191,7 +191,7 @@ impl Connection {
             self.receiver.take_from(now, receiver);
             self.receiver.with(now, me, subflows, Receiver::ack_check);
             if self.receiver.closed && !was_closed {
-                self.tell_fin(now, me, subflows);
+                self.acknowledge_fin(now, me, subflows);
             }
             self.receiver.read_available(now, subflows);
         }
@@ -199,7 +199,7 @@ impl Connection {
     }
 
     /// Acknowledges the DATA_FIN on every subflow (`mptcp_check_data_fin`).
-    fn tell_fin(&mut self, now: Time, me: usize, subflows: &mut Subflows<'_>) {
+    fn acknowledge_fin(&mut self, now: Time, me: usize, subflows: &mut Subflows<'_>) {
         if !self.receiver.closed {
             return;
         }

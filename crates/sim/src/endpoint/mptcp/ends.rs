@@ -1,4 +1,4 @@
-//! A connection of Multipath TCP and its subflows.
+//! Endpoint of a Multipath TCP connection with its subflows.
 
 use crate::endpoint::build::Setup;
 use crate::endpoint::mptcp::connection::{role, subflow_of};
@@ -13,22 +13,22 @@ use dumbbell_model::writer::Writer;
 use dumbbell_model::Time;
 use dumbbell_packet::Body;
 
-/// The application of the connection stops: a timer of the first subflow, beside its own.
+/// Timer at which the connection's application stops, among the timers of the first subflow.
 const CONNECTION_STOP: usize = 3;
 
-/// What a subflow receives goes to its connection at once, however slowly that is read.
+/// Sink of a subflow: data goes to the connection at once, even if that is read slowly.
 const ALL_AT_ONCE: Sink = Sink { lowat_bytes: 1, rate_bps: None };
 
-/// What acts next: first what is noted here, then all subflows that the connection has touched.
+/// Lanes to drain next: first those recorded here, then all subflows touched by the connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Acted {
-    /// A subflow begins (`true`) or stops: it may stop later.
+    /// A subflow that started (`true`; it may stop later) or stopped.
     life: Option<(usize, bool)>,
-    /// The subflow on which a packet came.
+    /// Subflow of the last packet.
     first: Option<usize>,
-    /// Subflows from here on are looked at.
+    /// First subflow not drained yet.
     next: usize,
-    /// The connection's own timer.
+    /// True for the connection's own timers.
     own: bool,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Multipath {
     acted: Acted,
 }
 
-/// One of its subflows.
+/// Creates a subflow.
 fn subflow(setup: Setup<'_>, number: u32, flow: &Flow) -> Option<TcpEnds> {
     let Traffic::Tcp(tcp) = &flow.traffic else { return None };
     let mut ends = TcpEnds::new(setup, number, flow, &Tcp { sink: ALL_AT_ONCE, ..(**tcp).clone() });
@@ -73,7 +73,7 @@ impl Multipath {
         }
     }
 
-    /// A timer of a subflow's sender.
+    /// Processes the timers of a subflow's sender.
     fn on_sender_timer(&mut self, now: Time, me: usize) {
         let Self { connection, subflows, .. } = self;
         let mut subflows = Subflows { ends: subflows };
@@ -83,14 +83,14 @@ impl Multipath {
         let wakes = waiting && !sender.waits_to_write() && sender.is_open();
         connection.sender.touched[me] = true;
         if wakes && me == 0 {
-            // The application knows that it is connected.
+            // The connection is established, and the application may write.
             connection.sender.on_source(now, &mut subflows);
         }
         connection.sender.check_timeout(now, me, &mut subflows);
         connection.sender.write_space(now, &mut subflows);
     }
 
-    /// The time of a subflow has come, or is over.
+    /// Starts or stops a subflow.
     fn begin_or_stop(&mut self, now: Time, me: usize) {
         let Self { connection, subflows, .. } = self;
         let mut subflows = Subflows { ends: subflows };
@@ -115,7 +115,7 @@ impl Multipath {
         self.acted.life = Some((me, begins));
     }
 
-    /// Timers of the connection itself.
+    /// Processes the connection's own timers.
     fn on_own_timer(&mut self, now: Time) {
         let Self { connection, subflows, .. } = self;
         let mut subflows = Subflows { ends: subflows };
@@ -128,7 +128,7 @@ impl Multipath {
         }
     }
 
-    /// Hands over what a subflow has made.
+    /// Drains the output of a subflow and rearms its timers.
     fn drain(&mut self, lane: usize, out: &mut Outbox) -> Touched {
         let ends = &mut self.subflows[lane];
         ends.drain_sender(out);

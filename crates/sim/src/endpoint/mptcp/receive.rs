@@ -124,7 +124,7 @@ impl DataReceiver {
     }
 
     /// Copies the connection's state to a subflow's receiver, for its ACKs.
-    pub(crate) fn lend(&self, receiver: &mut Receiver) {
+    pub(crate) fn export_state(&self, receiver: &mut Receiver) {
         if let Some(subflow) = &mut receiver.subflow {
             subflow.shared = Shared {
                 data_ack: self.ack_seq,
@@ -138,7 +138,7 @@ impl DataReceiver {
     }
 
     /// Copies the offered window back from a subflow's receiver.
-    pub(crate) fn take_back(&mut self, receiver: &Receiver) {
+    pub(crate) fn import_window(&mut self, receiver: &Receiver) {
         if let Some(subflow) = &receiver.subflow {
             self.window_end = self.window_end.max(subflow.shared.window_end);
             self.last_window = subflow.shared.last_window;
@@ -283,11 +283,11 @@ impl DataReceiver {
         act: impl FnOnce(&mut Receiver),
     ) {
         let receiver = subflows.receiver(subflow);
-        self.lend(receiver);
+        self.export_state(receiver);
         receiver.set_now(now);
         act(receiver);
         self.touched[subflow] |= !receiver.out.is_empty();
-        self.take_back(receiver);
+        self.import_window(receiver);
     }
 
     /// Autotunes the buffer with the longest RTT of all subflows (dynamic right-sizing,

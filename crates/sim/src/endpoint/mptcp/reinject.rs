@@ -22,7 +22,7 @@ impl DataSender {
         let mut longest = 0;
         for subflow in 0..subflows.len() {
             let sender = subflows.sender(subflow);
-            if let (Some(timeout), 0) = (sender.xmit_timeout(), self.known[subflow].stale_count) {
+            if let (Some(timeout), 0) = (sender.xmit_timeout(), self.states[subflow].stale_count) {
                 longest = longest.max(timeout.saturating_sub(jiffies));
             }
         }
@@ -66,13 +66,13 @@ impl DataSender {
         let (mut pick, mut backup, mut least_stale) = (None, None, u32::MAX);
         for subflow in 0..subflows.len() {
             let sender = subflows.sender(subflow);
-            if !sender.carries_data() || self.known[subflow].gone {
+            if !sender.carries_data() || self.states[subflow].gone {
                 continue;
             }
             if !sender.is_idle() {
                 self.check_stale(now, subflow, subflows);
-                least_stale = least_stale.min(self.known[subflow].stale_count);
-            } else if self.known[subflow].backup {
+                least_stale = least_stale.min(self.states[subflow].stale_count);
+            } else if self.states[subflow].backup {
                 backup = backup.or(Some(subflow));
             } else {
                 pick = pick.or(Some(subflow));
@@ -84,27 +84,27 @@ impl DataSender {
     /// Counts the connection's time-outs in which a subflow with outstanding data is silent. Marks
     /// the subflow stale after some of them if there is another one (`mptcp_pm_subflow_chk_stale`).
     fn check_stale(&mut self, now: Time, subflow: usize, subflows: &mut Subflows<'_>) {
-        let known = &mut self.known[subflow];
-        if known.stale_count == 0 {
-            known.heard_before = known.heard;
-            known.stale_count = 1;
+        let state = &mut self.states[subflow];
+        if state.stale_count == 0 {
+            state.heard_at_count = state.heard;
+            state.stale_count = 1;
             return;
         }
-        if known.heard_before != known.heard {
-            known.stale_count = 0;
-            known.stale = false;
+        if state.heard_at_count != state.heard {
+            state.stale_count = 0;
+            state.stale = false;
             return;
         }
-        known.stale_count += 1;
-        if known.stale || known.stale_count <= STALE_LOSS_COUNT {
+        state.stale_count += 1;
+        if state.stale || state.stale_count <= STALE_LOSS_COUNT {
             return;
         }
         let other = (0..subflows.len()).any(|other| {
-            let alive = self.known[other].stale_count < STALE_LOSS_COUNT - 1;
-            other != subflow && alive && self.look(other, subflows).active
+            let alive = self.states[other].stale_count < STALE_LOSS_COUNT - 1;
+            other != subflow && alive && self.view(other, subflows).active
         });
         if other {
-            self.known[subflow].stale = true;
+            self.states[subflow].stale = true;
             self.resend_from_una();
             self.push(now, Context::Process, subflows);
         }
@@ -123,13 +123,13 @@ impl DataSender {
         let sender = subflows.sender(subflow);
         let timeouts = sender.counters.timeouts;
         let given_up = matches!(sender.phase, Phase::GivenUp(_));
-        if given_up && !self.known[subflow].gone {
+        if given_up && !self.states[subflow].gone {
             self.lose(now, subflow, subflows);
         }
-        if timeouts == self.known[subflow].timeouts {
+        if timeouts == self.states[subflow].timeouts {
             return;
         }
-        self.known[subflow].timeouts = timeouts;
+        self.states[subflow].timeouts = timeouts;
         if self.scheduler.fills_buffers() || subflows.len() == 1 || self.fell_back {
             return;
         }
@@ -165,7 +165,7 @@ impl DataSender {
             sender.push_mapped();
             self.touched[subflow] = true;
             self.counters.reinjected_bytes += bytes;
-            self.views[subflow] = self.look(subflow, subflows);
+            self.views[subflow] = self.view(subflow, subflows);
             if let Some(front) = self.reinject.front_mut() {
                 front.0 = from + bytes;
             }
@@ -176,7 +176,7 @@ impl DataSender {
 
     /// Reinjects the data of a removed subflow.
     pub(crate) fn lose(&mut self, now: Time, subflow: usize, subflows: &mut Subflows<'_>) {
-        self.known[subflow].gone = true;
+        self.states[subflow].gone = true;
         if !self.fell_back && !subflows.sender(subflow).is_idle() {
             self.resend_from_una();
             self.push(now, Context::Process, subflows);
@@ -196,7 +196,7 @@ impl DataSender {
             return;
         };
         if slow == fast || (0..subflows.len()).any(|s| s != slow && blocks(&s, subflows)) {
-            return; // It was sent there already.
+            return; // Already reinjected there.
         }
         let sender = subflows.sender(fast);
         let most = u64::from(sender.mss).min(self.snd_nxt - una);
@@ -204,9 +204,9 @@ impl DataSender {
         self.counters.reinjected_bytes += bytes;
         let sender = subflows.sender(slow);
         let rtt_us = u64::from(sender.rtt.srtt_us8 >> 3);
-        let since = self.known[slow].penalised.map(|at| now.since(at).as_us());
+        let since = self.states[slow].penalised.map(|at| now.since(at).as_us());
         if since.is_none_or(|since| since >= rtt_us) {
-            self.known[slow].penalised = Some(now);
+            self.states[slow].penalised = Some(now);
             self.counters.penalties += 1;
             sender.window.cwnd = (sender.window.cwnd >> 1).max(1);
             sender.window.ssthresh = sender.window.cwnd.max(2);

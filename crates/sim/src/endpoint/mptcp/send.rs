@@ -20,7 +20,7 @@ pub(super) const RTO_MIN_MS: u64 = 200;
 const AHEAD_SEGMENTS: u32 = 2;
 /// The connection's state of a subflow.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct SubflowState {
     pub(crate) backup: bool,
     /// Number of the connection's time-outs with outstanding data and without a segment
     /// (`stale_count`).
@@ -29,7 +29,7 @@ pub(crate) struct Known {
     pub(crate) stale: bool,
     /// Time of the last segment, ticks, and its value when the count began.
     pub(super) heard: u64,
-    pub(super) heard_before: u64,
+    pub(super) heard_at_count: u64,
     /// Number of its time-outs that were processed.
     pub(super) timeouts: u64,
     /// Time of the last halving of its window for blocking the others.
@@ -85,7 +85,7 @@ pub(crate) struct DataSender {
     pub(crate) timer: Timer,
     pub(super) timer_jiffies: u64,
     pub(super) timeouts_of_fin: u32,
-    pub(crate) known: Vec<Known>,
+    pub(crate) states: Vec<SubflowState>,
     /// Data to reinject after a subflow's time-out: start, end, and the subflow to avoid.
     pub(super) reinject: VecDeque<(u64, u64, usize)>,
     pub(super) views: Vec<View>,
@@ -100,9 +100,9 @@ pub(crate) struct DataSender {
 
 impl DataSender {
     pub(crate) fn new(spec: &Connection, options: &TcpOptions, writer: Writer) -> Self {
-        let known = |subflow: &dumbbell_model::scenario::Subflow| Known {
+        let state = |subflow: &dumbbell_model::scenario::Subflow| SubflowState {
             backup: subflow.backup,
-            ..Known::default()
+            ..SubflowState::default()
         };
         let tick = Tick::new(options.hz);
         Self {
@@ -124,7 +124,7 @@ impl DataSender {
             timer: Timer::default(),
             timer_jiffies: tick.ms(RTO_MIN_MS),
             timeouts_of_fin: 0,
-            known: spec.subflows.iter().map(known).collect(),
+            states: spec.subflows.iter().map(state).collect(),
             reinject: VecDeque::new(),
             views: Vec::with_capacity(spec.subflows.len()),
             touched: vec![false; spec.subflows.len()],
@@ -265,8 +265,8 @@ impl DataSender {
         }
     }
 
-    pub(super) fn look(&mut self, subflow: usize, subflows: &mut Subflows<'_>) -> View {
-        let Known { backup, stale, gone, .. } = self.known[subflow];
+    pub(super) fn view(&mut self, subflow: usize, subflows: &mut Subflows<'_>) -> View {
+        let SubflowState { backup, stale, gone, .. } = self.states[subflow];
         let sender = subflows.sender(subflow);
         let (queued_bytes, sndbuf) = sender.memory();
         let unsent = sender.write_seq.saturating_sub(sender.snd_nxt);
@@ -300,7 +300,7 @@ impl DataSender {
         let mut pushed = false;
         self.views.clear();
         for subflow in 0..subflows.len() {
-            let view = self.look(subflow, subflows);
+            let view = self.view(subflow, subflows);
             self.views.push(view);
         }
         if !self.reinject.is_empty() {
@@ -352,7 +352,7 @@ impl DataSender {
             }
             self.next = self.next.max(pick.from + bytes);
             self.snd_nxt = self.snd_nxt.max(self.next);
-            self.views[pick.subflow] = self.look(pick.subflow, subflows);
+            self.views[pick.subflow] = self.view(pick.subflow, subflows);
         }
         if let Some(last) = writing {
             self.release(now, last, subflows);
@@ -371,7 +371,7 @@ impl DataSender {
         let sender = subflows.sender(subflow);
         sender.now = now;
         sender.push_mapped();
-        self.views[subflow] = self.look(subflow, subflows);
+        self.views[subflow] = self.view(subflow, subflows);
     }
 
     /// Gives a subflow data that fits into one of its skbs and one chunk of the connection. Returns
@@ -452,8 +452,8 @@ impl DataSender {
     /// Records a segment on a subflow, which shows that it is alive (`mptcp_subflow_active`).
     pub(crate) fn heard(&mut self, now: Time, subflow: usize) {
         let jiffies = self.tick.jiffies(now);
-        let known = &mut self.known[subflow];
-        known.heard = jiffies;
-        known.stale = false;
+        let state = &mut self.states[subflow];
+        state.heard = jiffies;
+        state.stale = false;
     }
 }

@@ -18,7 +18,7 @@ impl Sender {
         let mut tagging = Tagging::default();
         self.tsecr_ms = ack.tsecr_ms;
         if ack.ack > self.snd_nxt {
-            return; // Acknowledges what was never sent (RFC 9293 §3.10.7.4).
+            return; // Acknowledges unsent data (RFC 9293 §3.10.7.4).
         }
         if ack.ack < prior_una {
             self.on_old_ack(ack, prior_una, flags, tagging);
@@ -161,7 +161,7 @@ impl Sender {
                 && tagging.building.sample.prior_delivered + 1 == self.delivered
                 && !flags.alert()
             {
-                flags.maybe_delayed = true; // A lone runt's ACK is probably delayed.
+                flags.maybe_delayed = true; // The ACK of a single short segment is probably delayed.
             }
         }
         let mut sack_rtt_us = None;

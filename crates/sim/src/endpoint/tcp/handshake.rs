@@ -84,7 +84,7 @@ impl Sender {
         self.usage.cwnd_stamp = self.jiffies();
         self.expand_sndbuf();
         if !self.cc.controls_rate() {
-            self.update_pacing_rate(); // Of the SYN's RTT (`tcp_ack`): it bounds the first units.
+            self.update_pacing_rate(); // From the SYN's RTT (`tcp_ack`); limits the first skbs.
         }
         let conn = self.conn();
         self.cc.init(&conn, &mut self.window);

@@ -28,7 +28,7 @@ impl Mappings {
             Some(known) if known.seq + known.bytes == seq => {
                 self.0.insert(at + 1, Mapping { seq, dsn, bytes });
             }
-            Some(known) if known.seq <= seq => {} // Known already.
+            Some(known) if known.seq <= seq => {} // Already mapped.
             _ => self.0.insert(at, Mapping { seq, dsn, bytes }),
         }
     }

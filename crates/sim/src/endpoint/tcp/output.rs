@@ -188,7 +188,7 @@ impl Sender {
         }
         let now_ns = self.now.as_ns();
         if now_ns > self.pacer.earliest_ns() + NS_PER_MS {
-            return Defer::No; // The last write is long ago.
+            return Defer::No; // The last write was more than 1 ms ago.
         }
         let mss = u64::from(self.mss);
         let send_window = self.snd_una + self.snd_wnd - self.snd_nxt;
@@ -209,7 +209,7 @@ impl Sender {
         let srtt_ns = u64::from(self.rtt.srtt_us8) * (1000 >> 3);
         let expected_ack = oldest.sent_ns + srtt_ns;
         if expected_ack > now_ns + (srtt_ns >> 1).min(NS_PER_MS) {
-            return Defer::No; // The next ACK is too far.
+            return Defer::No; // The next ACK is too late.
         }
         if cong_window < send_window && cong_window <= head {
             return Defer::CongestionWindow;
@@ -293,7 +293,7 @@ impl Sender {
             segment = segment.with_multipath(self.multipath_of_data(seq, payload_bytes));
         }
         if segment.frame_bytes() > ETHERNET_HEADER_BYTES + self.options.mtu_bytes {
-            segment.sack_count = 0; // There is no room beside so much data.
+            segment.sack_count = 0; // The header has no space for SACK blocks.
         }
         self.sent_since.any = true;
         self.sent_since.data |= payload_bytes > 0;

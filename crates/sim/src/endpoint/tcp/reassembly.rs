@@ -47,7 +47,7 @@ impl Reassembly {
         let at = self.skbs.partition_point(|held| held.block.end < new.start);
         let piece = ReceivedSkb::arriving(kind, new.start, new.end - new.start);
         !self.skbs.get(at).is_some_and(|held| {
-            held.block.end == new.start && { held.skb }.merge(&piece) // Into a copy.
+            held.block.end == new.start && { held.skb }.merge(&piece) // Merges into a copy.
         })
     }
 

@@ -207,7 +207,7 @@ impl Receiver {
         if let Some(fin_at) = self.fin_at {
             if self.finished && segment.ack > 0 && segment.payload_bytes == 0 && !segment.flags.fin
             {
-                self.fin_timer = Timer::default(); // Our FIN is acknowledged.
+                self.fin_timer = Timer::default(); // This side's FIN is acknowledged.
                 return false;
             }
             debug_assert!(fin_at >= self.copied_seq || self.finished);
@@ -368,7 +368,7 @@ impl Receiver {
         self.ack.scheduled = true;
         self.ack.interactive = true;
         if self.snd_nxt.is_some() {
-            self.finished = true; // The other half closes when the application does.
+            self.finished = true; // The sender closes when the application does.
             return;
         }
         if !self.finished {
@@ -389,7 +389,7 @@ impl Receiver {
     pub(super) fn queue_out_of_order(&mut self, block: SackBlock) {
         self.ecn_check_ce();
         if self.memory() > self.rcvbuf && !self.clamp_window() {
-            return; // No room: as if lost (tcp_try_rmem_schedule); Linux would copy buffers first.
+            return; // Dropped without memory (tcp_try_rmem_schedule). Linux would collapse skbs first.
         }
         self.ack.scheduled = true;
         let first = self.reassembly.is_empty();

@@ -212,6 +212,6 @@ impl Receiver {
         self.ack.scheduled = false;
         self.ack.now = false;
         self.ack.pushed = 0;
-        self.ack.timer = None; // It stays on the wheel (INET_CSK_CLEAR_TIMERS is not defined).
+        self.ack.timer = None; // The timer stays on the wheel (INET_CSK_CLEAR_TIMERS is not defined).
     }
 }

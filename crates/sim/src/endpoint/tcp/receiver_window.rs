@@ -189,7 +189,7 @@ impl Receiver {
         while let Some(piece) = self.unread.read(left) {
             left -= piece;
             self.copied_seq += piece;
-            self.adjust_space(); // After each buffer (`tcp_recvmsg_locked`).
+            self.adjust_space(); // After each skb (`tcp_recvmsg_locked`).
         }
         self.clean_up(bytes);
     }

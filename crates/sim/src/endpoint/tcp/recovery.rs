@@ -438,7 +438,7 @@ impl Sender {
                 && id != head
                 && self.rack_remaining_us(self.queue.get(id).sent_us(), 0) > 0
             {
-                continue; // Sent too recently to be called lost.
+                continue; // Sent too recently to count as lost.
             }
             self.mark_lost(id);
         }

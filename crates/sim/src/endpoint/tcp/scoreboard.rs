@@ -76,7 +76,7 @@ mod tests {
         (scoreboard.packets_out, scoreboard.sacked_out) = (10, 3);
         (scoreboard.lost_out, scoreboard.retrans_out) = (2, 1);
         assert_eq!(scoreboard.in_flight(), 10 - 3 - 2 + 1);
-        // Duplicate ACKs without SACK may be more than what is out.
+        // Without SACK, there may be more duplicate ACKs than packets in flight.
         scoreboard.sacked_out = 12;
         assert_eq!(scoreboard.in_flight(), 1);
     }

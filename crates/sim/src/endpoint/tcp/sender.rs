@@ -237,7 +237,7 @@ impl Sender {
     fn on_established(&mut self, segment: &Segment) {
         if segment.flags.is_syn() {
             self.challenge();
-            return; // The SYN-ACK once more: our ACK of it was lost.
+            return; // A repeated SYN-ACK: its ACK was lost.
         }
         self.on_ack(segment);
         self.on_acked(segment);

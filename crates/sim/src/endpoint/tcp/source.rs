@@ -57,7 +57,7 @@ impl Sender {
             self.usage.cwnd_stamp = self.jiffies();
         }
         if self.subflow.is_some() {
-            return; // The connection's buffer counts.
+            return; // The connection's buffer applies.
         }
         let queued = self.queued_memory();
         if self.buffer.sndbuf.saturating_sub(queued) >= queued >> 1 {

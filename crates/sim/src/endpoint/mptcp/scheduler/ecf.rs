@@ -16,8 +16,9 @@ impl Ecf {
     fn waits(&mut self, fast: &View, slow: &View, packets: u64) -> bool {
         let (rtt_f, rtt_s) = (u64::from(fast.srtt_us), u64::from(slow.srtt_us));
         let (cwnd_f, cwnd_s) = (u64::from(fast.cwnd.max(1)), u64::from(slow.cwnd.max(1)));
-        let margin = u64::from(fast.rttvar_us.max(slow.rttvar_us)); // δ
-                                                                    // n = 1 + k / CWND_f; n RTT_f < (1 + waiting β)(RTT_s + δ), times 4 CWND_f.
+        // δ
+        let margin = u64::from(fast.rttvar_us.max(slow.rttvar_us));
+        // n = 1 + k / CWND_f; n RTT_f < (1 + waiting β)(RTT_s + δ), times 4 CWND_f.
         let by_fast = 4 * (cwnd_f + packets) * rtt_f;
         let beta = if self.waiting { 5 } else { 4 };
         if by_fast >= beta * (rtt_s + margin) * cwnd_f {
