@@ -27,7 +27,7 @@ def capture(
         typer.Option(help="Tables as CSV into a folder; without one, connections are printed."),
     ] = None,
     parquet: Annotated[Path | None, typer.Option(help="Tables as Parquet into a folder.")] = None,
-    html: Annotated[Path | None, typer.Option(help="A page to look at, one file.")] = None,
+    html: Annotated[Path | None, typer.Option(help="A page (HTML), one file.")] = None,
     classes: Annotated[
         list[str] | None,
         typer.Option(
@@ -40,7 +40,7 @@ def capture(
     ] = None,
     packets: Annotated[
         str | None,
-        typer.Option(help="Each TCP packet and what it was, as CSV; without a file, printed."),
+        typer.Option(help="Each TCP packet with its label, as CSV; without a file, printed."),
     ] = None,
     host: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Only conversations of this host.")
@@ -56,7 +56,7 @@ def capture(
         str | None, typer.Option("--to", metavar="TIME", help="Only frames before then.")
     ] = None,
 ) -> None:
-    """Say what captures hold: totals, conversations, and what happened in connections."""
+    """Analyse captures: totals, conversations, retransmissions and RTT of connections."""
     with guarded():
         from dumbbell.capture.command import Wanted, tell
 

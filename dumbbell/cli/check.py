@@ -31,7 +31,7 @@ def check(
     store: StoreDir = DEFAULT_STORE,
     allow: Allow = None,
 ) -> None:
-    """Run an experiment and see whether what it expects holds; exit code 1 if not."""
+    """Run an experiment and check what it expects; exit code 1 if that does not hold."""
     with guarded():
         import dumbbell
         from dumbbell.compare.expectations import check, refuse_impossible

@@ -20,7 +20,7 @@ def kernel_build(
         typer.Option(metavar="TREE", help="A kernel tree [default: Debian's source]."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="What to call it [default: its version, as 6.1].")
+        str | None, typer.Option(help="Name of the kernel [default: its version, as 6.1].")
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Compilers at once [default: all cores].")

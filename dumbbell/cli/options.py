@@ -17,13 +17,14 @@ Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first repeat.
 Workers = Annotated[int | None, typer.Option(min=1, help="Runs at once [default: all cores].")]
 StoreDir = Annotated[Path, typer.Option(help="Folder in which runs are kept and found again.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the numbers here.")]
-EngineName = Annotated[str, typer.Option(help="What executes the runs.")]
+EngineName = Annotated[
+    str, typer.Option(help="Engine that executes the runs: sim, linux, linux:NAME, netns.")
+]
 Allow = Annotated[
     list[str] | None,
     typer.Option(
         metavar="LIMIT=NUMBER",
-        help="Raise a limit of what a run may take: events=5e9, rows=1e8, memory=16GB, "
-        "captures=8GB, all.",
+        help="Raise a limit of a run: events=5e9, rows=1e8, memory=16GB, captures=8GB, all.",
     ),
 ]
 DEFAULT_STORE = Path("store")

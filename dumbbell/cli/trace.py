@@ -12,7 +12,8 @@ from dumbbell.cli.guard import guarded, levels
 from dumbbell.console import err, out, say
 
 Names = Annotated[
-    Path | None, typer.Option(help="What a trace's numbers mean [default: FILE.json].")
+    Path | None,
+    typer.Option(help="Names of the trace's nodes, links and flows [default: FILE.json]."),
 ]
 
 
@@ -46,10 +47,10 @@ def trace(
         str | None, typer.Option("--json", help="Everything as JSON to a file; - prints it.")
     ] = None,
     parquet: Annotated[Path | None, typer.Option(help="Tables as Parquet into a folder.")] = None,
-    html: Annotated[Path | None, typer.Option(help="A page to look at, one file.")] = None,
+    html: Annotated[Path | None, typer.Option(help="A page (HTML), one file.")] = None,
     names: Names = None,
 ) -> None:
-    """Say what an event trace holds: throughput, loss and delay of flows and links."""
+    """Analyse an event trace: throughput, loss and delay of flows and links."""
     with guarded():
         from dumbbell.trace.command import Wanted, tell
 
@@ -69,7 +70,7 @@ def animate(
         typer.Option("--set", metavar="FACTOR=LEVEL", help="Take this level; may be repeated."),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the run.")] = None,
-    engine: Annotated[str, typer.Option(help="What executes the run.")] = "sim",
+    engine: Annotated[str, typer.Option(help="Engine that executes the run.")] = "sim",
     from_: Annotated[str | None, typer.Option("--from", help="Begin there: 10 s.")] = None,
     to: Annotated[str | None, typer.Option(help="End there.")] = None,
     names: Names = None,
@@ -81,7 +82,8 @@ def animate(
     frames: Annotated[Path | None, typer.Option(help="Folder for PNG frames.")] = None,
     film: Annotated[Path | None, typer.Option(help="An MP4 or GIF (needs ffmpeg).")] = None,
     speed: Annotated[
-        float | None, typer.Option(min=1e-6, help="Of the film, × real time [default: 20 s long].")
+        float | None,
+        typer.Option(min=1e-6, help="Speed of the film, × real time [default: 20 s long]."),
     ] = None,
     fps: Annotated[int, typer.Option(min=1, max=120, help="Frames per second of the film.")] = 30,
 ) -> None:

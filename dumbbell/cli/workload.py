@@ -58,7 +58,9 @@ def from_capture(
     ] = None,
     size: Annotated[
         Size | None,
-        typer.Option(help="Of each connection of a class [default: its own, of many the mean]"),
+        typer.Option(
+            help="Size of each connection of a class [default: its own, of many the mean]"
+        ),
     ] = None,
     classes: Annotated[
         list[str] | None,
@@ -66,15 +68,20 @@ def from_capture(
     ] = None,
     rate: Annotated[
         str | None,
-        typer.Option(help="Of the bottleneck, '4 Mbit/s' [default: the capture's busiest time]"),
+        typer.Option(
+            help="Rate of the bottleneck, '4 Mbit/s' [default: the capture's busiest time]"
+        ),
     ] = None,
     rtt: Annotated[
         str | None,
-        typer.Option(help="Without queues, '50 ms' [default: the median of the handshakes]"),
+        typer.Option(help="RTT without queues, '50 ms' [default: the median of the handshakes]"),
     ] = None,
-    buffer: Annotated[str, typer.Option(help="Room at the bottleneck.")] = "50 packets",
+    buffer: Annotated[str, typer.Option(help="Queue limit at the bottleneck.")] = "50 packets",
     congestion_control: Annotated[
-        str, typer.Option("--congestion-control", metavar="NAME", help="Of all connections.")
+        str,
+        typer.Option(
+            "--congestion-control", metavar="NAME", help="Congestion control of all connections."
+        ),
     ] = "cubic",
 ) -> None:
     """Make an experiment of connections in the numbers and sizes of a capture's."""
@@ -137,13 +144,16 @@ def from_har(
         str | None,
         typer.Option(metavar="N|ID", help="Which page, if there are several [default: the first]"),
     ] = None,
-    rate: Annotated[str, typer.Option(help="Of the browser's line.")] = "20 Mbit/s",
-    rtt: Annotated[str, typer.Option(help="To every server, without queues.")] = "40 ms",
-    buffer: Annotated[str, typer.Option(help="Room at the line.")] = "1 BDP",
-    protocol: Annotated[Protocol, typer.Option(help="Of all servers.")] = Protocol.HTTP2,
-    tls: Annotated[Tls, typer.Option(help="Of all servers.")] = Tls.TLS13,
+    rate: Annotated[str, typer.Option(help="Rate of the browser's line.")] = "20 Mbit/s",
+    rtt: Annotated[str, typer.Option(help="RTT to every server, without queues.")] = "40 ms",
+    buffer: Annotated[str, typer.Option(help="Queue limit at the line.")] = "1 BDP",
+    protocol: Annotated[Protocol, typer.Option(help="Protocol of all servers.")] = Protocol.HTTP2,
+    tls: Annotated[Tls, typer.Option(help="TLS of all servers.")] = Tls.TLS13,
     congestion_control: Annotated[
-        str, typer.Option("--congestion-control", metavar="NAME", help="Of all connections.")
+        str,
+        typer.Option(
+            "--congestion-control", metavar="NAME", help="Congestion control of all connections."
+        ),
     ] = "cubic",
 ) -> None:
     """Make an experiment of the page in a HAR file: its objects, and what waits for what."""

@@ -175,7 +175,9 @@ def _topologies(parts: Mapping[str, Tables]) -> list[Markup]:
     if not scenarios:
         return []
     chosen = max(map(read_scenario, scenarios), key=_richness)
-    note = "Rates, delays and room of a link stand beside it or in its tooltip; taps are marked."
+    note = (
+        "Rate, delay and queue limit of a link stand beside it or in its tooltip; taps are marked."
+    )
     return [topology(chosen), tag("p", note, class_="caption")]
 
 
