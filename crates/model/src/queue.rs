@@ -2,16 +2,47 @@
 //! Linux's parameters. A discipline with classes holds a queue per class.
 
 use crate::catalogue::discipline::{self, Parameters};
-use crate::catalogue::parameter::{packets, quantum, whole, Parameter, Value};
+use crate::catalogue::parameter::{
+    bytes, flag, packets, quantum, share, time, whole, Parameter, Value,
+};
 use crate::for_disciplines;
 use crate::units::{Rate, Span};
 use crate::validate::ScenarioError;
 use serde::{Deserialize, Serialize};
 
-pub use crate::catalogue::discipline::{Choke, Codel, Fq, FqCodel, HeadDrop, Pie, Red, Sfq};
+/// Parameters of a discipline, made from its entry.
+macro_rules! parameters {
+    ($variant:ident $module:ident
+     $($(#[doc = $about:literal])+ $name:ident $field:literal: $type:ty = $value:expr;)+) => {
+        #[doc = concat!("Parameters of `", stringify!($module), "`; see [`discipline::Entry`].")]
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $variant {
+            $(
+                $(#[doc = $about])+
+                #[serde(rename = $field)]
+                pub $name: $type,
+            )+
+        }
+
+        impl Parameters for $variant {
+            const PARAMETERS: &'static [Parameter] = &[$(Parameter {
+                field: $field,
+                about: concat!($($about),+).trim_ascii(),
+                ..$value
+            },)+];
+
+            fn values(&self) -> Vec<Value> {
+                vec![$(Value::from(self.$name),)+]
+            }
+        }
+    };
+}
 
 macro_rules! queues {
     ($($variant:ident $module:ident $entry:tt $({ $($parameters:tt)+ })?;)+) => {
+        $($(parameters! { $variant $module $($parameters)+ })?)+
+
         /// A queue in front of a link.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case", deny_unknown_fields)]

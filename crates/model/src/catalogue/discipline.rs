@@ -1,10 +1,9 @@
 //! Queue disciplines. A new one is an entry here, a file of the same name in `crates/sim/src/qdisc`
 //! and a builder in `crates/guest/src/discipline.rs`.
 
-use super::parameter::{bytes, flag, packets, quantum, share, time, whole, Parameter, Value};
+use super::parameter::{bytes, packets, Parameter, Value};
 use super::InLinux;
-use crate::units::Span;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Calls a macro with `Variant module { entry };` or `Variant module { entry } { parameters };` for
 /// every discipline with a file of its own in `crates/sim/src/qdisc`. The order is that of pages and
@@ -289,8 +288,6 @@ const FIFOS: [Entry; 2] = [
 
 macro_rules! define {
     ($($variant:ident $module:ident { $($entry:tt)+ } $({ $($parameters:tt)+ })?;)+) => {
-        $($(parameters! { $variant $module $($parameters)+ })?)+
-
         /// Those with a file of their own, in the order of [`for_disciplines`].
         const OWN: &[Entry] = &[$(Entry {
             key: stringify!($module),
@@ -316,33 +313,6 @@ macro_rules! define {
     };
 }
 
-macro_rules! parameters {
-    ($variant:ident $module:ident
-     $($(#[doc = $about:literal])+ $name:ident $field:literal: $type:ty = $value:expr;)+) => {
-        #[doc = concat!("Parameters of `", stringify!($module), "`; see [`Entry`].")]
-        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-        #[serde(deny_unknown_fields)]
-        pub struct $variant {
-            $(
-                $(#[doc = $about])+
-                #[serde(rename = $field)]
-                pub $name: $type,
-            )+
-        }
-
-        impl Parameters for $variant {
-            const PARAMETERS: &'static [Parameter] = &[$(Parameter {
-                field: $field,
-                about: concat!($($about),+).trim_ascii(),
-                ..$value
-            },)+];
-
-            fn values(&self) -> Vec<Value> {
-                vec![$(Value::from(self.$name),)+]
-            }
-        }
-    };
-}
 for_disciplines!(define);
 
 #[cfg(test)]
