@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn one_counter_is_told_from_many() {
+    fn one_counter_is_distinguished_from_many() {
         assert!(!shared(&[(0, 7), (0, 8), (0, 12)]));
         assert!(shared(&[(0, 65_535), (1, 1), (0, 2)]));
         assert!(!shared(&[(0, 7), (1, 40_000), (0, 8), (1, 40_001)]));

@@ -257,7 +257,7 @@ fn holes_that_sack_reported_are_filled_by_fast_retransmissions() {
 }
 
 #[test]
-fn without_sack_three_duplicates_tell_and_there_are_no_probes() {
+fn without_sack_three_duplicates_signal_a_loss_and_there_are_no_probes() {
     let mut wire = Wire::open(false);
     for number in 0..5 {
         wire.data(60 + number, 100 * number);
@@ -346,7 +346,7 @@ fn a_segment_larger_than_a_packet_makes_gaps_in_identifications() {
 }
 
 #[test]
-fn identifications_that_jump_without_a_pause_tell_nothing() {
+fn identifications_that_jump_without_a_pause_mean_nothing() {
     // Segments joined by offload count as one step each, and each flight begins after a pause.
     let mut wire = Wire::open(true);
     for number in 0..20 {

@@ -157,7 +157,7 @@ fn packets_without_stamps_have_no_times() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_anywhere_gives_what_is_whole_and_says_so() {
+fn a_truncated_file_gives_its_complete_records_and_a_problem() {
     for whole in [pcapng(), pcap(MICROSECONDS, false, 1, &[(1, 2, &[0; 60]), (2, 3, &[1; 70])])] {
         let (all, _) = read(&whole).unwrap_or_default();
         let mut full = 0;

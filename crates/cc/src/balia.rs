@@ -154,7 +154,7 @@ mod tests {
         let closed = Subflow { active: false, ..subflow(1000, 10) };
         assert_eq!([2, 5, 100].map(|cwnd| threshold(&[subflow(cwnd, 10), closed], 0)), [2, 2, 50]);
         assert_eq!(Balia::default().min_cwnd(&Window { ssthresh: 1, ..Window::new(1) }), 1);
-        assert_eq!(Balia::default().ssthresh(&conn(0), &mut Window::new(9)), 4, "nothing told yet");
+        assert_eq!(Balia::default().ssthresh(&conn(0), &mut Window::new(9)), 4, "no snapshot yet");
     }
 
     proptest! {

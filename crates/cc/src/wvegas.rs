@@ -2,7 +2,7 @@
 //! 2012; draft-xu-mptcp-congestion-control-05. Details that these leave open follow Linux's
 //! mptcp_wvegas.c.
 //!
-//! Each subflow is a Vegas flow. It keeps a share of [`TOTAL_ALPHA`] packets queued that equals its
+//! Each subflow is a Vegas flow. It keeps a share of `TOTAL_ALPHA` packets queued that equals its
 //! share of the connection's rate. Traffic therefore moves to paths with less queueing delay until
 //! the delays are equal.
 

@@ -155,7 +155,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_segment_says_what_it_was_given() {
+    fn a_segment_returns_its_option() {
         assert_eq!(Segment::default().multipath(), None);
         for option in ALL {
             let segment = Segment::default().with_multipath(Some(option));

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_stand_in_order_of_time_and_blocks_can_be_walked_both_ways() {
+    fn frames_are_in_order_of_time_and_blocks_can_be_read_in_both_directions() {
         let mut recording = Recording::new(5);
         recording.frame(Time::from_ns(7_000_000_000), 1, 60, &[1; 60]);
         recording.frame(Time::from_ns(3), 0, 3, &[2; 3]);

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn problems_are_reported() {
         for (line, kind, part) in [
             ("+ 1 0 2 cbr 210 ------- 0", ProblemKind::FewFields, "8 fields instead of 12: source"),
             ("+ 1 0 2 cbr x ------- 0 0.0 3.1 7 16", ProblemKind::Field, "field 6 (size) is 'x'"),

@@ -57,8 +57,8 @@ impl Problems {
 
     /// Problems in order of their first lines.
     pub(crate) fn sorted(&self) -> Vec<Problem> {
-        let mut told: Vec<_> = self.found.values().cloned().collect();
-        told.sort_by_key(|problem| problem.line);
-        told
+        let mut problems: Vec<_> = self.found.values().cloned().collect();
+        problems.sort_by_key(|problem| problem.line);
+        problems
     }
 }

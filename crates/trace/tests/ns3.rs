@@ -143,7 +143,7 @@ fn frames_of_wifi_count_once_and_where_they_are_addressed_to() {
 }
 
 #[test]
-fn a_trace_without_ip_says_so() {
+fn a_trace_without_ip_is_reported() {
     let line = wifi("t", "1", 1, "new", [9, 2], "ns3::ArpHeader (request)");
     let found = read(line.as_bytes(), &mut Summary::default(), |_| true);
     let Err(OpenError::Nothing(Some(problem))) = found else { panic!("read") };

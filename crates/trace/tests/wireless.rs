@@ -132,7 +132,7 @@ fn a_broadcast_counts_at_its_first_receiver() {
 }
 
 #[test]
-fn without_lines_of_agents_it_is_said() {
+fn missing_agent_lines_are_reported() {
     let line = old("s", 0.5, ["0", "RTR", "---"], 90, "AODV", ["0:255", "-1:255"]);
     let found = read(line.as_bytes(), &mut Summary::default(), |_| true);
     let Err(OpenError::Nothing(Some(problem))) = found else { panic!("read") };

@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_waited_for_goes_over_the_free_connection_and_over_new_ones() {
+    fn waiting_objects_use_the_free_connection_and_new_ones() {
         let mut visit = Visit::new(&session(2, Protocol::Http1, &PAGE), at(0));
         visit.wake(at(0));
         visit.wake(at(20));

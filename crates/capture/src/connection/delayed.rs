@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn policies_are_told_apart() {
+    fn policies_are_distinguished() {
         assert_eq!(policy(&[1, 1, 1]), None);
         assert_eq!(policy(&[1; 10]), Some(Policy::Each));
         assert_eq!(policy(&[2; 10]), Some(Policy::EverySecond));

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn counting_is_told_from_zero_and_from_chance() {
+    fn counting_is_distinguished_from_zero_and_chance() {
         assert!(after(&[65_534, 65_535, 1, 0, 2]).counted());
         assert!(!after(&[0, 0, 0, 0]).counted());
         assert!(!after(&[7, 30_000, 41, 9_000, 52_000]).counted());

@@ -1,5 +1,5 @@
 //! Headers of a frame, from the link layer to the innermost IP packet: link layers
-//! ([`link`](self::link)), IP, and tunnels between them ([`Outer`]).
+//! (`link`), IP, and tunnels between them ([`Outer`]).
 //!
 //! Only this module reads headers of captured frames. Every loop over headers is bounded.
 

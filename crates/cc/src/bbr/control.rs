@@ -298,14 +298,14 @@ mod tests {
     }
 
     #[test]
-    fn room_for_hosts_is_even_and_larger_when_probing() {
+    fn the_addition_for_hosts_is_even_and_larger_when_probing() {
         let (mut bbr, window) = known_path();
-        let room = |bbr: &Bbr, packets| bbr.with_quantization(&conn(0), &window, packets);
-        assert_eq!([10, 11, 12].map(|n| room(&bbr, n)), [14, 14, 16]);
+        let quantized = |bbr: &Bbr, packets| bbr.with_quantization(&conn(0), &window, packets);
+        assert_eq!([10, 11, 12].map(|n| quantized(&bbr, n)), [14, 14, 16]);
         bbr.mode = Mode::ProbeBw { phase: 0, since_us: 0 };
-        assert_eq!(room(&bbr, 10), 16);
+        assert_eq!(quantized(&bbr, 10), 16);
         bbr.mode = Mode::ProbeBw { phase: 1, since_us: 0 };
-        assert_eq!(room(&bbr, 10), 14);
+        assert_eq!(quantized(&bbr, 10), 14);
     }
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_goes_to_the_target_and_stays() {
+    fn the_window_grows_to_the_target_and_stays() {
         let (mut bbr, mut window) = known_path();
         let conn = Conn { delivered: 100, ..conn(0) };
         // STARTUP grows by the ACKed packets, beyond the target by one ACK at most, and never

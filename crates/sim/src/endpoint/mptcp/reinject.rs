@@ -153,8 +153,8 @@ impl DataSender {
             }
             let open = (0..self.views.len()).filter(|&subflow| {
                 let view = &self.views[subflow];
-                let room = view.in_flight + view.unsent < view.cwnd && view.has_memory;
-                subflow != not_over && view.active && !view.in_loss && room
+                let has_space = view.in_flight + view.unsent < view.cwnd && view.has_memory;
+                subflow != not_over && view.active && !view.in_loss && has_space
             });
             let Some(subflow) = open.min_by_key(|&subflow| self.views[subflow].srtt_us) else {
                 break;

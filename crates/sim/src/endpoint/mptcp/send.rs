@@ -182,9 +182,9 @@ impl DataSender {
             let piece = left.min(self.writer.source().write_bytes());
             let mut copied = 0;
             while copied < piece {
-                let room = self.tail_space();
-                let room = if room > 0 {
-                    room
+                let space = self.tail_space();
+                let space = if space > 0 {
+                    space
                 } else if self.memory < self.sndbuf {
                     self.chunks.push_back(self.written);
                     self.memory += CHUNK_OVERHEAD_BYTES;
@@ -193,7 +193,7 @@ impl DataSender {
                     self.set_no_space(true, subflows);
                     break;
                 };
-                let bytes = room.min(piece - copied);
+                let bytes = space.min(piece - copied);
                 self.written += bytes;
                 self.memory += bytes;
                 if let Some(end) = self.chunks.back_mut() {

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn tcp_is_woken_when_the_first_leaves_also_if_that_is_said_later() {
+    fn tcp_is_woken_when_the_first_leaves_even_if_its_time_is_known_later() {
         let mut queue = HostQueue::default();
         queue.count(100);
         queue.throttle();

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_set_again_for_the_same_tick_keeps_its_coarse_bucket() {
+    fn a_timer_reset_to_the_same_tick_keeps_its_coarse_bucket() {
         let tick = Tick::new(1000);
         let ms = |ms: u64| Time::from_ps(ms * 1_000_000_000);
         let mut timer = Timer::default();

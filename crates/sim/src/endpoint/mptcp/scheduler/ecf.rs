@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_goes_on_waiting_a_quarter_longer() {
+    fn a_waiting_scheduler_waits_a_quarter_longer() {
         let mut scheduler = Ecf::default();
         assert!(!uses_slow(&mut scheduler, 29));
         assert!(!uses_slow(&mut scheduler, 39));

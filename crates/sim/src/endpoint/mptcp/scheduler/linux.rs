@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn no_room_on_the_best_means_to_wait() {
+    fn no_memory_on_the_best_means_to_wait() {
         let mut paths = [path(10, 10, 0), path(10, 10, 0)];
         paths[0].has_memory = false;
         paths[1].queued_bytes = 1;
