@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -50,18 +51,18 @@ class CongestionControl:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a queue discipline.
+    """A parameter of an entry.
 
     Attributes:
-        name: In experiment files and in `tc`.
-        field: In the scenario, below the entry's name.
-        unit: `packets`, `bytes`, `quantum` (bytes, at least the longest frame), `time` (ns),
-            `share` (of 1), `number` or `flag`.
-        least: Least value, in the base unit.
-        most: Greatest value.
-        default: Value where it is not written; None: it follows from others.
-        rule: The rule by which it does, in Markdown.
-        about: One sentence.
+        name: In experiment files.
+        field: In the scenario, with its unit.
+        unit: What it counts (`Unit` in `crates/model/src/catalogue/parameter.rs`).
+        least: Smallest value, in the base unit (bytes, nanoseconds).
+        most: Largest value.
+        choices: Names that a choice takes.
+        default: In the base unit; None: it must be written, or `rule` says what it follows from.
+        rule: What the default follows from, in Markdown; None: from nothing.
+        about: One phrase.
     """
 
     name: str
@@ -69,9 +70,18 @@ class Parameter:
     unit: str
     least: int
     most: int
-    default: int | float | bool | None
+    choices: tuple[str, ...]
+    default: int | float | bool | str | None
     rule: str | None
     about: str
+
+    @classmethod
+    def read(cls, entry: Mapping[str, Any]) -> Parameter:
+        """A parameter as the catalogue has it."""
+        default = entry["default"]
+        rule = default["rule"] if isinstance(default, dict) else None
+        read = {"default": None if rule else default, "rule": rule}
+        return cls(**{**entry, **read, "choices": tuple(entry["choices"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +109,79 @@ class Discipline:
     source: str
     about: str
     parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TcpOption:
+    """A TCP option of a host.
+
+    Attributes:
+        parameter: Names, unit and range.
+        place: Where Linux takes it from: `sysctl`, `route`, `device`, `module`, `build`; `absent`:
+            from nowhere.
+        setting: Its name there.
+        since: First release of Linux that has it; empty: none, or all.
+        source: RFC or paper; empty: only Linux describes it.
+    """
+
+    parameter: Parameter
+    place: str
+    setting: str
+    since: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """A kind of traffic.
+
+    Attributes:
+        name: In experiment files and in the scenario.
+        title: On pages.
+        linux: Its socket on the kernel's engines.
+        source: RFC or paper.
+        about: One sentence.
+        short: The parameter that a bare value stands for.
+        parameters: In the order of the pages; none: a model of its own in
+            `dumbbell.experiment.traffic`.
+    """
+
+    name: str
+    title: str
+    linux: str
+    source: str
+    about: str
+    short: str
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def written(self) -> tuple[Parameter, ...]:
+        """The parameters that a file may write."""
+        return tuple(one for one in self.parameters if one.unit != "unwritten")
+
+
+@lru_cache(maxsize=1)
+def tcp_options() -> dict[str, TcpOption]:
+    """All TCP options by the name that experiment files have, in the order of the scenario."""
+    entries: list[dict[str, Any]] = json.loads(_core.catalogue())["tcp_options"]
+    found = {}
+    for entry in entries:
+        parameter, setting = Parameter.read(entry["parameter"]), entry["setting"]
+        ((place, name),) = [(setting, "")] if isinstance(setting, str) else setting.items()
+        known = {"since": entry["since"], "source": entry["source"]}
+        found[parameter.name] = TcpOption(parameter, place, name, **known)
+    return found
+
+
+@lru_cache(maxsize=1)
+def traffic_kinds() -> dict[str, Traffic]:
+    """All kinds of traffic by name."""
+    entries: list[dict[str, Any]] = json.loads(_core.catalogue())["traffic"]
+    found = {}
+    for entry in entries:
+        parameters = tuple(map(Parameter.read, entry["parameters"]))
+        found[entry["name"]] = Traffic(**{**entry, "parameters": parameters})
+    return found
 
 
 @lru_cache(maxsize=1)
@@ -140,12 +223,6 @@ def disciplines() -> dict[str, Discipline]:
     found = {}
     for entry in entries:
         linux = entry["linux"] and InLinux(**entry["linux"])
-        parameters = tuple(map(_parameter, entry["parameters"]))
+        parameters = tuple(map(Parameter.read, entry["parameters"]))
         found[entry["name"]] = Discipline(**{**entry, "linux": linux, "parameters": parameters})
     return found
-
-
-def _parameter(entry: dict[str, Any]) -> Parameter:
-    given: Any = entry["default"]
-    rule: str | None = given["rule"] if isinstance(given, dict) else None
-    return Parameter(**{**entry, "default": None if rule else given, "rule": rule})

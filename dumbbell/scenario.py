@@ -22,6 +22,15 @@ def shaper_of(pipe: Pipe) -> ShaperOf:
     return {} if shaper == "none" else shaper
 
 
+class Traffic(TypedDict, total=False):
+    """What a flow carries. One of these keys."""
+
+    tcp: Tcp
+    udp: Udp
+    ping: Ping
+    video: Video
+
+
 #: What a node does.
 NodeKind = Literal["host", "router", "switch"]
 
@@ -96,21 +105,6 @@ class ShaperOf(TypedDict, total=False):
 
 #: What lets packets go.
 Shaper = Literal["none"] | ShaperOf
-
-
-class Traffic(TypedDict, total=False):
-    """What a flow carries. One of these keys."""
-
-    tcp: Tcp
-    udp: Udp
-    ping: Ping
-
-
-#: Codecs of speech.
-Codec = Literal["g711"]
-
-#: What carries echo requests.
-EchoProtocol = Literal["icmp", "udp"]
 
 
 class SizeFixed(TypedDict):
@@ -218,6 +212,15 @@ class SourceOf(TypedDict, total=False):
 
 #: The sending application.
 Source = Literal["session", "subflow"] | SourceOf
+
+#: Codecs of speech.
+Codec = Literal["g711"]
+
+#: Protocol of echo requests.
+EchoProtocol = Literal["icmp", "udp"]
+
+#: Distribution of the times on and off.
+Lengths = Literal["fixed", "exponential"]
 
 
 class Scenario(TypedDict):
@@ -357,43 +360,6 @@ Flow = TypedDict(
         "traffic": "Traffic",
     },
 )
-
-
-class Tcp(TypedDict):
-    """A TCP connection and the application above it."""
-
-    congestion_control: str
-    fq: bool
-    source: Source
-    sink: Sink
-    sender: TcpOptions | None
-    receiver: TcpOptions | None
-
-
-class Sink(TypedDict):
-    """The receiving application."""
-
-    lowat_bytes: int
-    rate_bps: int | None
-
-
-class Udp(TypedDict):
-    """UDP at a constant bit rate."""
-
-    rate_bps: int
-    datagram_bytes: int
-    interval_ns: int
-    mtu_bytes: int
-    sleeps: NotRequired[bool]
-    codec: NotRequired[Codec | None]
-
-
-class Ping(TypedDict):
-    """Echo requests and their answers."""
-
-    interval_ns: int
-    payload_bytes: int
-    protocol: NotRequired[EchoProtocol]
 
 
 class Tap(TypedDict):
@@ -556,3 +522,51 @@ class TcpOptions(TypedDict):
     cubic_fast_convergence: bool
     cubic_tcp_friendliness: bool
     hystart_plus_plus: NotRequired[bool]
+
+
+class Tcp(TypedDict):
+    """A TCP connection and the applications at its ends."""
+
+    congestion_control: str
+    fq: bool
+    source: Source
+    sink: Sink
+    sender: TcpOptions | None
+    receiver: TcpOptions | None
+
+
+class Sink(TypedDict):
+    """The receiving application."""
+
+    lowat_bytes: int
+    rate_bps: int | None
+
+
+class Udp(TypedDict):
+    """UDP at a constant bit rate."""
+
+    rate_bps: int
+    datagram_bytes: int
+    interval_ns: int
+    mtu_bytes: int
+    sleeps: NotRequired[bool]
+    codec: NotRequired[Codec | None]
+
+
+class Ping(TypedDict):
+    """Echo requests and their replies."""
+
+    interval_ns: int
+    payload_bytes: int
+    protocol: NotRequired[EchoProtocol]
+
+
+class Video(TypedDict):
+    """Video over UDP."""
+
+    rate_bps: int
+    frame_ns: int
+    datagram_bytes: int
+    on_ns: int
+    off_ns: int
+    lengths: Lengths

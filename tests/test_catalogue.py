@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from dumbbell.catalogue import CongestionControl, Discipline, congestion_controls, disciplines
+from dumbbell.catalogue import (
+    CongestionControl,
+    Discipline,
+    congestion_controls,
+    disciplines,
+    traffic_kinds,
+)
 from dumbbell.engines import Monitor, Run, engine_named
 from dumbbell.engines.linux.kernel import carried
 from dumbbell.engines.linux.probe import PROBES
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment import load_text
+from dumbbell.experiment.kinds import KINDS
 from dumbbell.experiment.queues import DERIVED
 from dumbbell.experiment.schema import json_schema
 from tests.helpers import ROOT
@@ -36,6 +44,8 @@ LINES = [
 #: How far goodput and mean RTT of a single flow may lie from the kernel's. Seen over a grid: 0.03 %
 #: and 0.05 % in the median, 2.8 % and 1.1 % at the 95th percentile.
 GOODPUT, RTT = 0.03, 0.03
+#: Kinds of traffic that are protocols as well: packets, captures and metrics name them.
+PROTOCOLS = {"tcp", "udp", "ping"}
 ALL = list(congestion_controls().values())
 QUEUES = list(disciplines().values())
 IN_LINUX = [one for one in ALL if one.linux is not None]
@@ -148,6 +158,33 @@ def test_a_single_flow_does_what_the_kernels_does(one: CongestionControl) -> Non
             if abs(found - measure) > least * measure:
                 apart.append(f"{rate}, {rtt}, {buffer}: {what} {found:.4g}, kernel {measure:.4g}")
     assert not apart, "\n".join(apart)
+
+
+@pytest.mark.parametrize("name", sorted(set(traffic_kinds()) - PROTOCOLS))
+def test_a_kind_of_traffic_is_known_to_four_files(name: str) -> None:
+    word = re.compile(
+        rf"\b({name.title().replace('_', '')}|mod {name}|{name}::)\b|[\"']{name}[\"']"
+    )
+    sources = [*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("dumbbell/**/*.py")]
+    found = {path for path in sources if word.search(path.read_text(encoding="utf-8"))}
+    found.discard(ROOT / "dumbbell" / "scenario.py")  # written from the model
+    assert {path.relative_to(ROOT).as_posix() for path in found} <= {
+        "crates/model/src/catalogue/traffic.rs",
+        f"crates/model/src/traffic/{name}.rs",
+        f"crates/sim/src/endpoint/{name}.rs",
+        f"crates/guest/src/traffic/{name}.rs",
+    }
+
+
+@pytest.mark.parametrize("name", traffic_kinds())
+def test_a_kind_of_traffic_is_documented_drawn_and_compared(name: str) -> None:
+    page = (ROOT / "docs" / "experiment-file.md").read_text(encoding="utf-8")
+    assert f"### `{name}`" in page
+    assert name in ("tcp", *KINDS)
+    compared = [
+        path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "linux").glob("*.py")
+    ]
+    assert any(re.search(rf"\b{name}: ", text) for text in compared)
 
 
 def flows(engine: str, text: str) -> list[dict[str, float]]:

@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "dumbbell" / "scenario.py"
 MODEL = ROOT / "crates" / "model" / "src"
 FILES = ("scenario", "arrivals", "multipath", "session", "tcp_options", "writer")
+#: Kinds of traffic: a file and a variant for each entry of the catalogue.
+TRAFFIC = re.compile(r"^ {12}(\w+) (\w+) [\w<>]+ \{$", re.MULTILINE)
 #: Types of Rust that are plain in JSON.
 PLAIN = {"String": "str", "bool": "bool", "f64": "float", "Span": "int", "Rate": "int"}
 PLAIN |= {f"{sign}{bits}": "int" for sign in "ui" for bits in (8, 16, 32, 64)}
@@ -67,8 +69,10 @@ class Item:
 
 
 def items() -> list[Item]:
-    found = []
-    for file in FILES:
+    listed = TRAFFIC.findall((MODEL / "catalogue" / "traffic.rs").read_text(encoding="utf-8"))
+    variants = "".join(f"    {variant}({variant}),\n" for variant, _ in listed)
+    found = [Item("Traffic", "enum", "What a flow carries.", variants)]
+    for file in (*FILES, *(f"traffic/{module}" for _, module in listed)):
         source = (MODEL / f"{file}.rs").read_text(encoding="utf-8")
         for match in ITEM.finditer(source):
             about = " ".join(line.removeprefix("///").strip() for line in match[1].splitlines())

@@ -12,6 +12,7 @@ from dumbbell.experiment.arrivals import ArrivalsSpec
 from dumbbell.experiment.build_network import NetworkBuilder, Parts
 from dumbbell.experiment.document import ExperimentFile
 from dumbbell.experiment.fields import Jitter
+from dumbbell.experiment.kinds import scenario_traffic
 from dumbbell.experiment.multipath import Between, Ends, subflows
 from dumbbell.experiment.options import DEFAULT_PROFILE, PROFILES
 from dumbbell.experiment.pages import PageSpec
@@ -99,29 +100,10 @@ class FlowBuilder(NetworkBuilder):
             return
         if spec.tcp is not None:
             flow["traffic"] = {"tcp": self.tcp(spec.tcp, flow)}
-        elif spec.udp is not None:
-            udp = spec.udp
-            flow["traffic"] = {
-                "udp": {
-                    "rate_bps": udp.rate,
-                    "datagram_bytes": udp.datagram,
-                    "interval_ns": udp.interval,
-                    "mtu_bytes": udp.mtu,
-                    "sleeps": udp.sleeps,
-                    "codec": None,
-                }
-            }
         elif spec.voice is not None:
             flow["traffic"] = {"udp": voice(spec.voice.codec)}
-        elif spec.ping is not None:
-            ping = spec.ping
-            flow["traffic"] = {
-                "ping": {
-                    "interval_ns": ping.interval,
-                    "payload_bytes": ping.payload,
-                    "protocol": ping.protocol,
-                }
-            }
+        else:
+            flow["traffic"] = scenario_traffic(spec)
         self.flows.append(flow)
 
     def add_connection(self, spec: MptcpSpec, flow: dict[str, Any]) -> None:

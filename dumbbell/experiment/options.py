@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import create_model
 
 from dumbbell import _core
+from dumbbell.catalogue import Parameter, tcp_options
 from dumbbell.errors import shortened
 from dumbbell.experiment import units
 from dumbbell.experiment.fields import (
@@ -26,7 +29,6 @@ PROFILES: dict[str, dict[str, Any]] = {
     name: json.loads(text) for name, text in _core.profiles().items()
 }
 DEFAULT_PROFILE = "linux-6.1"
-U32 = 2**32 - 1
 
 
 def _memory(value: object) -> list[int]:
@@ -71,64 +73,50 @@ DelayedAck = Annotated[
     str, choice("adaptive", "every_second", "never", what="policy of delayed ACKs")
 ]
 ReceiveBuffer = Annotated[Any, Checked(_receive_buffer, _BUFFERS)]
-Whole = Annotated[int, whole_number(0, U32)]
-Hz = Annotated[int, whole_number(100, 1000)]
-WindowScale = Annotated[int, whole_number(-31, 31)]
 
 
-class TcpOptionsSpec(Strict):
+def _type(one: Parameter) -> Any:
+    """The field of an option. A sysctl whose unit its name ends in takes a bare number as well."""
+    bare = one.name == one.field
+    if one.unit == "number":
+        return Annotated[int, whole_number(one.least, one.most)]
+    if one.unit == "signed":
+        return Annotated[int, whole_number(-one.most, one.most)]
+    if one.unit == "choice":
+        return DelayedAck
+    if one.unit in ("bytes", "time"):
+        units = {"bytes": (PositiveSize, BytesNumber), "time": (PositiveTime, NsNumber)}
+        return units[one.unit][bare]
+    return {"flag": Flag, "sizes": Memory, "buffer": ReceiveBuffer}[one.unit]
+
+
+#: All options by name, in the order of the scenario.
+OPTIONS = {name: one.parameter for name, one in tcp_options().items()}
+
+if TYPE_CHECKING:
+
+    class OptionFields(Strict):
+        """The fields that this program looks at."""
+
+        profile: Profile | None = None
+        rx_segment: Any = None
+
+else:
+    #: Base of the options' model: the profile, and a field for each of `OPTIONS`.
+    OptionFields = create_model(
+        "OptionFields",
+        __base__=Strict,
+        profile=(Profile | None, None),
+        **{name: (_type(one) | None, None) for name, one in OPTIONS.items()},
+    )
+
+
+class TcpOptionsSpec(OptionFields):
     """TCP options under their Linux sysctl names (without `net.ipv4.`), over a profile.
 
     Sysctls whose unit Linux fixes (`tcp_rmem`, `tcp_limit_output_bytes`, `…_ns`) take a bare
     number in that unit, or a quantity.
     """
-
-    profile: Profile | None = None
-    hz: Hz | None = None
-    mtu: PositiveSize | None = None
-    gso: Flag | None = None
-    initcwnd: Whole | None = None
-    initrwnd: Whole | None = None
-    ssthresh: Whole | None = None
-    rto_min: PositiveTime | None = None
-    rto_initial: PositiveTime | None = None
-    delayed_ack: DelayedAck | None = None
-    tcp_sack: Flag | None = None
-    tcp_dsack: Flag | None = None
-    tcp_timestamps: Flag | None = None
-    tcp_window_scaling: Flag | None = None
-    tcp_ecn: Annotated[int, whole_number(0, 2)] | None = None
-    tcp_reordering: Whole | None = None
-    tcp_max_reordering: Whole | None = None
-    tcp_recovery: Whole | None = None
-    tcp_fack: Flag | None = None
-    forward_retransmit: Flag | None = None
-    rate_halving: Flag | None = None
-    tcp_abc: Annotated[int, whole_number(0, 2)] | None = None
-    tcp_early_retrans: Whole | None = None
-    tcp_frto: Whole | None = None
-    tcp_comp_sack_nr: Whole | None = None
-    tcp_comp_sack_delay_ns: NsNumber | None = None
-    tcp_comp_sack_slack_ns: NsNumber | None = None
-    rx_segment: ReceiveBuffer | None = None
-    tcp_rmem: Memory | None = None
-    tcp_wmem: Memory | None = None
-    tcp_moderate_rcvbuf: Flag | None = None
-    tcp_adv_win_scale: WindowScale | None = None
-    tcp_limit_output_bytes: BytesNumber | None = None
-    queue_at_interface: Flag | None = None
-    tcp_slow_start_after_idle: Flag | None = None
-    tcp_pacing_ss_ratio: Whole | None = None
-    tcp_pacing_ca_ratio: Whole | None = None
-    tcp_min_rtt_wlen: Whole | None = None
-    tcp_min_tso_segs: Whole | None = None
-    tcp_retries2: Whole | None = None
-    tcp_syn_retries: Whole | None = None
-    mptcp_enabled: Flag | None = None
-    cubic_hystart: Flag | None = None
-    cubic_fast_convergence: Flag | None = None
-    cubic_tcp_friendliness: Flag | None = None
-    hystart_plus_plus: Flag | None = None
 
     def over(self, base: dict[str, Any]) -> dict[str, Any]:
         """A complete set, as the scenario names it, with these options in place of its own.
@@ -139,8 +127,8 @@ class TcpOptionsSpec(Strict):
         given = self.given()
         options = dict(base if self.profile is None else PROFILES[self.profile])
         for name, value in given.items():
-            if name in TcpOptionsSpec.model_fields and name != "profile":
-                options[SCENARIO_NAMES.get(name, name)] = value
+            if name in OPTIONS:
+                options[OPTIONS[name].field] = value
         if given.get("tcp_sack") is False:
             options.update({name: False for name in _NEED_SACK if name not in given})
         return options
@@ -148,12 +136,6 @@ class TcpOptionsSpec(Strict):
 
 #: What Linux does only with SACK.
 _NEED_SACK = ("tcp_dsack", "tcp_fack")
-
-SCENARIO_NAMES = {
-    "mtu": "mtu_bytes",
-    "rto_initial": "rto_initial_ns",
-    "rto_min": "rto_min_ns",
-}
 
 
 class HostSpec(TcpOptionsSpec):

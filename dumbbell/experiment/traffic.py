@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -15,7 +15,6 @@ from dumbbell.experiment.fields import (
     PositiveTime,
     Rate,
     Short,
-    Size,
     StartJitter,
     Strict,
     Time,
@@ -25,6 +24,7 @@ from dumbbell.experiment.fields import (
     short_text,
     whole_number,
 )
+from dumbbell.experiment.kinds import KINDS, with_kinds
 from dumbbell.experiment.options import TcpOptionsSpec
 from dumbbell.experiment.queues import Codepoint
 
@@ -158,24 +158,6 @@ class MptcpSpec(StreamSpec):
     opportunistic: Flag = False
 
 
-class UdpSpec(Strict):
-    """UDP at a constant bit rate of payload."""
-
-    rate: Rate
-    datagram: PositiveSize = 1448
-    interval: Time = 0
-    mtu: PositiveSize = 1500
-    sleeps: bool = False
-
-
-class PingSpec(Strict):
-    """Echo requests, by ICMP or UDP."""
-
-    interval: PositiveTime = 1_000_000_000
-    payload: Size = 56
-    protocol: Annotated[str, choice("icmp", "udp", what="protocol")] = "icmp"
-
-
 #: Codec → bytes of speech in a packet, and for how long they last.
 CODECS = {"g711": (160, 20_000_000)}
 RTP_HEADER_BYTES = 12
@@ -187,11 +169,8 @@ class VoiceSpec(Strict):
     codec: Annotated[str, choice(*CODECS, what="codec")] = "g711"
 
 
-class FlowSpec(Strict):
-    """Traffic from one host to another; with `count`, that many flows.
-
-    In a counted flow, `{i}` in name, from and to stands for 1, 2, … count.
-    """
+class FlowFields(Strict):
+    """What every flow has, and TCP."""
 
     name: Name | None = None
     group: Name | None = None
@@ -206,11 +185,23 @@ class FlowSpec(Strict):
     mptcp: (
         Annotated[MptcpSpec, short_text("congestion_control", enum=[*ALGORITHMS, *COUPLED])] | None
     ) = None
-    udp: Annotated[UdpSpec, short_text("rate", examples=["10 Mbit/s"])] | None = None
-    ping: Annotated[PingSpec, short_text("interval", examples=["1 s"])] | None = None
+
+
+if TYPE_CHECKING:
+    FlowKinds = FlowFields
+else:
+    FlowKinds = with_kinds(FlowFields)
+
+
+class FlowSpec(FlowKinds):
+    """Traffic from one host to another; with `count`, that many flows.
+
+    In a counted flow, `{i}` in name, from and to stands for 1, 2, … count.
+    """
+
     voice: Annotated[VoiceSpec, short_text("codec", enum=list(CODECS))] | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        exactly_one(self, ("tcp", "mptcp", "udp", "ping", "voice"))
+        exactly_one(self, ("tcp", "mptcp", *KINDS, "voice"))
         return self

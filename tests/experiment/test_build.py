@@ -14,7 +14,7 @@ import pytest
 from dumbbell import _core
 from dumbbell.catalogue import disciplines
 from dumbbell.experiment import load_text
-from dumbbell.experiment.options import SCENARIO_NAMES, TcpOptionsSpec
+from dumbbell.experiment.options import OPTIONS, TcpOptionsSpec
 from tests.helpers import BASE, loaded, message, scenario
 
 EVERYTHING = """
@@ -164,6 +164,7 @@ flows:
   - {name: p, from: a, to: b, dscp: AF41,
      ping: {interval: 2 s, payload: 100 bytes, protocol: udp}}
   - {name: v, from: a, to: b, voice: g711}
+  - {name: w, from: a, to: b, video: {rate: 3 Mbit/s, off: 3 s, lengths: exponential}}
 taps: [{name: here, at: r, link: ar}, {at: s, link: sb}]
 sampling: {interval: 5 ms, keep: [samples, queues, drops, probes], packets: {from: 1 s, to: 2 s},
            hops: {from: 1 s, to: 2 s}}
@@ -338,6 +339,10 @@ def check_flows(found: dict[str, Any]) -> None:
     }  # fmt: skip
     ping = {"interval_ns": 2 * 10**9, "payload_bytes": 100, "protocol": "udp"}
     assert flows["p"]["traffic"]["ping"] == ping
+    assert flows["w"]["traffic"]["video"] == {
+        "rate_bps": 3_000_000, "frame_ns": 40_000_000, "datagram_bytes": 1200, "on_ns": 2 * 10**9,
+        "off_ns": 3 * 10**9, "lengths": "exponential",
+    }  # fmt: skip
     assert (flows["p"]["dscp"], flows["t"]["dscp"]) == (34, 0)
     # 160 bytes of speech and RTP's header, 50 times a second.
     assert flows["v"]["traffic"]["udp"] == {
@@ -398,10 +403,9 @@ def test_a_page_is_a_session_over_its_connections() -> None:
 
 
 def test_every_option_of_a_profile_can_be_written() -> None:
-    renamed = {new: old for old, new in SCENARIO_NAMES.items()}
     for text in _core.profiles().values():
-        names = {renamed.get(name, name) for name in json.loads(text)}
-        assert names == set(TcpOptionsSpec.model_fields) - {"profile"}
+        assert set(json.loads(text)) == {one.field for one in OPTIONS.values()}
+    assert set(OPTIONS) == set(TcpOptionsSpec.model_fields) - {"profile"}
 
 
 def fields(value: Any) -> Iterator[str]:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from dumbbell.catalogue import Parameter, congestion_controls, disciplines
+from dumbbell.experiment.kinds import KINDS, spec_name
 from dumbbell.experiment.schema import json_schema
 
 #: Fields that no experiment is drawn with, and why.
@@ -115,7 +116,19 @@ class Draw:
             for one in entry.parameters:
                 if (f"{entry.variant}Spec", one.name) == (kind, name):
                     return of_parameter(self, one)
+        if f"{kind}.{name}" in PARAMETERS:
+            return self.parameter(PARAMETERS[f"{kind}.{name}"])
         return self.plain(f"{kind}.{name}", schema()["$defs"][kind]["properties"][name])
+
+    def parameter(self, one: Parameter) -> Any:
+        """A value that the catalogue alone decides, where no better one is known."""
+        if one.unit == "time":
+            return self.time(10_000, 300_000)
+        if one.unit == "rate":
+            return self.rate(10_000, 20_000_000)
+        if one.unit == "bytes":
+            return self.size(max(one.least, 1), min(one.most, 9000))
+        return self.one(*(one.choices or (True, False)))
 
     def plain(self, place: str, spec: Mapping[str, Any]) -> Any:
         """A value that its schema alone decides: a choice, a number in a range, a truth value."""
@@ -329,6 +342,7 @@ VALUES: Mapping[str, Value] = {
     "rate": lambda d: d.rate(),
     "ceil": lambda d: d.rate(20_000_000, 50_000_000),
     "UdpSpec.rate": lambda d: d.rate(10_000, 20_000_000),
+    "VideoSpec.datagram": lambda d: d.size(16, 1472),
     "SinkSpec.rate": lambda d: d.rate(100_000, 50_000_000),
     "TbfSpec.burst": lambda d: d.size(1600, 100_000),
     "PeakSpec.burst": lambda d: d.size(1600, 10_000),
@@ -454,6 +468,11 @@ VALUES: Mapping[str, Value] = {
     "bands": lambda d: classes(d, "BandSpec"),
     "DrrSpec.classes": lambda d: classes(d, "TurnSpec"),
     "deliveries": lambda d: sorted(d.random.randint(1, 400) for _ in range(d.whole(5, 200))),
+}
+
+#: Parameters of kinds of traffic, by the model that has them.
+PARAMETERS = {
+    f"{spec_name(kind)}.{one.name}": one for kind in KINDS.values() for one in kind.written
 }
 
 TCP_ALGORITHMS = tuple(one.name for one in congestion_controls().values() if not one.coupled)

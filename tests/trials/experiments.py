@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from dumbbell.experiment.kinds import KINDS
 from tests.trials.draw import Draw, options, pipe
 
 
@@ -93,12 +94,12 @@ def _ends(draw: Draw, sources: list[str], destinations: list[str]) -> dict[str, 
 
 
 def _flow(draw: Draw, number: int, sources: list[str], destinations: list[str]) -> dict[str, Any]:
-    kind = draw.one("tcp", "tcp", "tcp", "mptcp", "udp", "ping", "voice")
+    kind = draw.one("tcp", "tcp", "tcp", "mptcp", *KINDS, "voice")
     found = {"name": f"flow{number + 1}", **_ends(draw, sources, destinations)}
     for name in ("start", "start_jitter", "dscp", "group"):
         if draw.chance(0.15):
             found[name] = draw.value("FlowSpec", name)
-    specs = {"tcp": "TcpSpec", "mptcp": "MptcpSpec", "udp": "UdpSpec", "ping": "PingSpec"}
+    specs = {one: f"{one.title().replace('_', '')}Spec" for one in ("tcp", "mptcp", *KINDS)}
     found[kind] = (
         draw.one("g711", {"codec": "g711"}) if kind == "voice" else draw.drawn(specs[kind], 0.2)
     )

@@ -1,11 +1,10 @@
 //! A captured frame as one of our packets: whose flow it is, by its ports, and what it says.
 
-use crate::plan::address;
-use crate::udp::fragments;
-use dumbbell_model::scenario::{EchoProtocol, Scenario, Traffic};
+use dumbbell_model::scenario::Scenario;
+use dumbbell_model::traffic::{Carrier, TrafficKind};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, UDP_HEADER_BYTES};
 use dumbbell_packet::tcp::{Flags, Syn};
-pub(crate) use dumbbell_packet::wire::{CLIENT_PORT, SERVER_PORT};
+use dumbbell_packet::wire::{address, CLIENT_PORT, SERVER_PORT};
 use dumbbell_packet::{Body, Packet, SackBlock, Segment};
 use std::collections::BTreeMap;
 
@@ -53,13 +52,12 @@ pub(crate) fn streams(scenario: &Scenario) -> Vec<Stream> {
     let flows = scenario.flows.iter().enumerate().map(|(number, flow)| {
         let server = first.get(flow.name.as_str()).copied().unwrap_or(number) as u16;
         let ends = ends(&flow.from, &flow.to);
-        match &flow.traffic {
-            Traffic::Tcp(_) => Stream { server, ..stream(TCP, 1, ends) },
-            Traffic::Udp(spec) => stream(UDP, fragments(spec) as u32, ends),
-            Traffic::Ping(spec) => match spec.protocol {
-                EchoProtocol::Icmp => stream(ICMP, 1, ends),
-                EchoProtocol::Udp => Stream { echo: true, ..stream(UDP, 1, ends) },
-            },
+        let carrier = flow.traffic.carrier();
+        match carrier {
+            Carrier::Tcp => Stream { server, ..stream(TCP, 1, ends) },
+            Carrier::Udp { .. } => stream(UDP, carrier.fragments() as u32, ends),
+            Carrier::IcmpEcho => stream(ICMP, 1, ends),
+            Carrier::UdpEcho => Stream { echo: true, ..stream(UDP, 1, ends) },
         }
     });
     flows.collect()

@@ -6,7 +6,7 @@
 
 use crate::plan::Plan;
 use crate::{realise, sys};
-use dumbbell_model::scenario::{Scenario, Traffic};
+use dumbbell_model::scenario::Scenario;
 use nix::mount::{mount, MsFlags};
 use nix::sched::{unshare, CloneFlags};
 use std::collections::BTreeSet;
@@ -127,8 +127,8 @@ pub(crate) fn needs(scenario: &Scenario, plan: &Plan) -> BTreeSet<String> {
         found.insert("bpf".to_owned());
     }
     for flow in &scenario.flows {
-        if let Traffic::Tcp(tcp) = &flow.traffic {
-            found.insert(format!("tcp:{}", crate::tcp::name_of(tcp.congestion_control)));
+        if let Some(tcp) = flow.traffic.tcp() {
+            found.insert(format!("tcp:{}", tcp.congestion_control.linux_name()));
         }
     }
     if !scenario.connections.is_empty() {

@@ -5,30 +5,28 @@
 //! The run's folder is the working directory of the kernel's process, mounted at [`OUT`]. It holds
 //! `scenario.json` and `seed`; `<table>.arrow` and last `done.json` are written, or `error.json`.
 
+mod application;
 mod builders;
 mod clock;
 mod discipline;
+mod flow_rows;
 mod frame;
 mod host;
 mod info;
-mod mptcp;
 mod netlink;
-mod ping;
 mod plan;
 mod pm;
 mod qdisc;
 mod realise;
 mod record;
-mod record_mptcp;
 mod run;
 mod scripted;
 mod sessions;
 mod supervise;
 mod sys;
 mod taps;
-mod tcp;
-mod udp;
-mod web;
+mod traffic;
+mod watch;
 mod writer;
 mod xstats;
 
@@ -157,9 +155,9 @@ fn realise(kernel: Kernel) -> Result<(), Failure> {
     let scenario = Scenario::from_json(&text).map_err(Failure::Scenario)?;
     let scenario = scenario.drawn(seed).into_owned();
     let plan = plan::plan(&scenario, seed).map_err(Failure::Scenario)?;
-    let world = realise::World::build(&plan, kernel)?;
+    let namespaces = realise::Namespaces::build(&plan, kernel)?;
     let progress = |now_ns| say(&format!("@{now_ns}"));
-    let output = run::run(&scenario, &plan, &world, seed, kernel, progress)?;
+    let output = run::run(&scenario, &plan, &namespaces, seed, kernel, progress)?;
     let tables = &output.tables;
     if let Some(capture) = &output.capture {
         fs::write(format!("{OUT}/{CAPTURE}"), capture)?;

@@ -24,7 +24,7 @@ pub(crate) enum Kernel {
 }
 
 /// The namespaces of a run.
-pub(crate) struct World {
+pub(crate) struct Namespaces {
     home: File,
     /// In the order of the plan.
     namespaces: Vec<File>,
@@ -36,12 +36,12 @@ fn because(what: &str, error: &dyn std::fmt::Display) -> Error {
     Error::other(format!("{what}: {error}"))
 }
 
-impl World {
+impl Namespaces {
     /// Everything up to the first packet.
     pub(crate) fn build(plan: &Plan, kernel: Kernel) -> Result<Self> {
         fs::create_dir_all(NAMES)?;
         let home = File::open("/proc/self/ns/net")?;
-        let mut world = Self { home, namespaces: Vec::new(), counters: Vec::new() };
+        let mut built = Self { home, namespaces: Vec::new(), counters: Vec::new() };
         if kernel == Kernel::Host {
             host::refuse_globals(plan)?;
         }
@@ -53,12 +53,12 @@ impl World {
         }
         for namespace in &plan.namespaces {
             let file = create(namespace)?;
-            world.namespaces.push(file);
-            world.leave()?;
+            built.namespaces.push(file);
+            built.leave()?;
         }
         batch("ip", &plan.joins)?;
         for (index, namespace) in plan.namespaces.iter().enumerate() {
-            world.enter(index)?;
+            built.enter(index)?;
             for device in &namespace.devices {
                 sys::offload_off(device).map_err(|error| because(device, &error))?;
             }
@@ -66,12 +66,12 @@ impl World {
             batch("tc", &namespace.tc)?;
         }
         for (index, namespace) in plan.namespaces.iter().enumerate() {
-            world.enter(index)?;
+            built.enter(index)?;
             batch("ip", &namespace.routes)?;
         }
-        world.leave()?;
-        world.script(plan)?;
-        Ok(world)
+        built.leave()?;
+        built.script(plan)?;
+        Ok(built)
     }
 
     /// Attaches what drops certain segments.

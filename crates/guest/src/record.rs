@@ -1,49 +1,32 @@
 //! Result tables from what the kernel tells. What it does not tell is unknown.
 
-use crate::info::TcpInfo;
+use crate::application::{Application, Probe};
+use crate::flow_rows::{FlowReport, FlowSampler};
 use crate::netlink::{Interface, Qdisc};
 use crate::plan::Plan;
-use crate::run::{App, Watch};
-use crate::tcp::{name_of, Phase, TcpFlow};
-use crate::udp::{fragments, UdpFlow};
-use crate::web::{self, WebFlow};
+use crate::watch::Watch;
 use crate::xstats::Own;
 use dumbbell_capture::Taps;
-use dumbbell_model::scenario::{self, Algorithm, Codec, Loss, Scenario, Shaper, Traffic};
+use dumbbell_model::scenario::{self, Loss, Scenario, Shaper};
 use dumbbell_model::tables::{
-    ConnectionRow, DropRow, Float, FlowRow, HopRow, Int, PacketRow, PipeRow, ProbeRow, QueueRow,
+    ConnectionRow, DropRow, FlowRow, HopRow, Int, PacketRow, PipeRow, ProbeRow, QueueRow,
     SampleRow, Table, TransferRow,
 };
 use dumbbell_model::Queue;
-use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use std::collections::BTreeMap;
 use std::io::Result;
-use std::os::fd::AsFd;
 
-/// Frame of a segment without its payload: Ethernet, IPv4, TCP with timestamps.
-const HEADERS_BYTES: u64 = 66;
-/// Frame of a datagram's packet without its payload.
-const UDP_HEADERS_BYTES: u64 = ETHERNET_HEADER_BYTES as u64 + 28;
 /// Handles that a plan gives.
 const HANDLES_MAX: u32 = 0x7fff;
 
-/// Sums of what is sampled, of one flow.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sums {
-    samples: u64,
-    cwnd: u64,
-    cwnd_max: u32,
-    in_flight: u64,
-    srtt_us: u64,
-    rtt_min_us: Option<u32>,
-}
+/// The applications of all flows.
+type Applications = [Box<dyn Application>];
 
 /// Samples while the run goes on.
 pub(crate) struct Recorder<'a> {
-    pub(crate) scenario: &'a Scenario,
+    scenario: &'a Scenario,
     plan: &'a Plan,
-    pub(crate) sums: Vec<Sums>,
-    pub(crate) samples: Vec<SampleRow>,
+    sampler: FlowSampler<'a>,
     queues: Vec<QueueRow>,
 }
 
@@ -86,10 +69,6 @@ impl Rows {
     }
 }
 
-fn mean(sum: u64, count: u64, scale: f64) -> Float {
-    Float::mean(sum as f64 * scale, count)
-}
-
 /// Counters of all pipes at a moment.
 struct Counters {
     qdiscs: BTreeMap<(usize, i32), Vec<Qdisc>>,
@@ -125,47 +104,19 @@ fn chain(found: &Counters, key: (usize, i32), count: usize) -> Option<&[Qdisc]> 
 
 impl<'a> Recorder<'a> {
     pub(crate) fn new(scenario: &'a Scenario, plan: &'a Plan) -> Self {
-        let sums = vec![Sums::default(); scenario.flows.len()];
-        Self { scenario, plan, sums, samples: Vec::new(), queues: Vec::new() }
+        let sampler = FlowSampler::new(scenario, |node| plan.fq_hosts.contains(&node));
+        Self { scenario, plan, sampler, queues: Vec::new() }
     }
 
     /// Takes a sample of every flow and queue.
-    pub(crate) fn sample(&mut self, now: i64, apps: &[App], watch: &Watch) -> Result<()> {
-        for (number, app) in apps.iter().enumerate() {
-            let name = &self.scenario.flows[number].name;
-            let (sender, received) = match app {
-                App::Udp(flow) => {
-                    if self.scenario.sampling.samples {
-                        self.samples.push(udp_sample(now, name, flow));
-                    }
-                    continue;
-                }
-                App::Tcp(flow) if matches!(flow.phase, Phase::Writing | Phase::Closing) => {
-                    let received = match (&flow.receiver, &flow.received) {
-                        (Some(receiver), _) => TcpInfo::of(receiver.as_fd())?.bytes_received(),
-                        (None, Some(last)) => last.bytes_received(),
-                        (None, None) => 0,
-                    };
-                    (flow.sender.as_fd(), received)
-                }
-                App::Web(flow) => match (flow.phase, &flow.server.socket) {
-                    (web::Phase::Open | web::Phase::Closing, Some(server)) => {
-                        (server.as_fd(), flow.client.read_bytes)
-                    }
-                    _ => continue,
-                },
-                App::Mptcp(flow) => {
-                    self.sample_connection(now, flow);
-                    continue;
-                }
-                App::Tcp(_) | App::Ping(_) | App::Subflow => continue,
-            };
-            let info = TcpInfo::of(sender)?;
-            self.add(number, now, &info);
-            if self.scenario.sampling.samples {
-                let paced = self.paced(number);
-                self.samples.push(sample_row(now, name, paced, &info, received));
-            }
+    pub(crate) fn sample(
+        &mut self,
+        now: i64,
+        apps: &mut Applications,
+        watch: &Watch,
+    ) -> Result<()> {
+        for app in apps {
+            app.sample(now, &mut self.sampler)?;
         }
         if self.scenario.sampling.queues {
             let found = counters(watch, false)?;
@@ -179,23 +130,6 @@ impl<'a> Recorder<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Adds to a flow's means, which end with its `stop`.
-    pub(crate) fn add(&mut self, flow: usize, now: i64, info: &TcpInfo) {
-        let stop = self.scenario.flows[flow].stop;
-        if stop.is_none_or(|stop| now <= stop.as_ns() as i64) {
-            self.sums[flow].add(info);
-        }
-    }
-
-    /// Is the flow paced, by fq at its host or by TCP because its algorithm asks for it?
-    pub(crate) fn paced(&self, flow: usize) -> bool {
-        let spec = &self.scenario.flows[flow];
-        let Traffic::Tcp(tcp) = &spec.traffic else { return false };
-        let node = self.scenario.nodes.iter().position(|node| node.name == spec.from);
-        tcp.congestion_control == Algorithm::Bbr
-            || node.is_some_and(|node| self.plan.fq_hosts.contains(&node))
     }
 
     fn pipe(&self, pipe: usize) -> &'a scenario::Pipe {
@@ -212,58 +146,21 @@ impl<'a> Recorder<'a> {
         format!("{}/{direction}", self.scenario.links[pipe / 2].name)
     }
 
-    /// The totals at the end.
-    /// `objects`: what sessions have loaded.
+    /// The totals at the end. `objects`: what sessions have loaded.
     pub(crate) fn finish(
         self,
         end: i64,
-        apps: &[App],
+        apps: &Applications,
         watch: &Watch,
         objects: Vec<TransferRow>,
     ) -> Result<Rows> {
-        let mut flows = Vec::with_capacity(apps.len());
-        let mut transfers = Vec::new();
-        for (number, app) in apps.iter().enumerate() {
-            let spec = &self.scenario.flows[number];
-            let mut row = bare(spec);
-            match app {
-                App::Tcp(flow) => {
-                    fill_tcp(&mut row, flow, &self.sums[number], end)?;
-                    if let (Phase::Finished { .. }, Some(last)) = (flow.phase, flow.last_delivery) {
-                        transfers.push(TransferRow {
-                            flow: spec.name.clone(),
-                            group: spec.group.clone(),
-                            session: String::new(),
-                            object: String::new(),
-                            request_ns: Int::UNKNOWN,
-                            first_byte_ns: Int::UNKNOWN,
-                            start_ns: flow.start.into(),
-                            end_ns: last.into(),
-                            transfer_bytes: row.delivered_bytes,
-                        });
-                    }
-                }
-                App::Web(flow) => fill_web(&mut row, flow, &self.sums[number], end)?,
-                App::Mptcp(_) | App::Subflow => {} // Below, all of a connection at once.
-                App::Udp(flow) => fill_udp(&mut row, flow),
-                App::Ping(flow) => {
-                    row.kind = "ping".to_owned();
-                    (row.start_ns, row.established_ns) = (flow.start.into(), flow.start.into());
-                    row.delivered_bytes = 0_u64.into();
-                    row.sent_packets = flow.sent().into();
-                    row.sent_bytes = flow.sent_bytes().into();
-                    row.data_packets = flow.sent().into();
-                    row.rtt_min_ns = flow.rtt_min_ns.into();
-                    row.rtt_mean_ns = mean(flow.rtt_sum_ns.max(0) as u64, flow.answered, 1.0);
-                    row.last_delivery_ns = flow.last_delivery.into();
-                }
-            }
-            if row.end_ns == Int::UNKNOWN {
-                row.end_ns = spec.stop.map_or(end, |stop| (stop.as_ns() as i64).min(end)).into();
-            }
-            flows.push(row);
+        let mut report = FlowReport::new(&self.sampler, end);
+        for app in apps {
+            app.report(&mut report)?;
         }
-        let connections = self.connections(apps, end, &mut flows, &mut transfers);
+        report.complete();
+        let FlowReport { mut flows, mut transfers, connections, .. } = report;
+        transfers.extend(connections.transfers);
         transfers.extend(objects);
         let found = counters(watch, true)?;
         if let [only] = flows.as_mut_slice() {
@@ -279,27 +176,26 @@ impl<'a> Recorder<'a> {
             pipes.push(self.pipe_row(pipe, &found, watch)?);
         }
         let probes = self.probes(apps);
-        let (samples, queues) = (self.samples, self.queues);
+        let connections = (connections.flows, connections.rows);
+        let (samples, queues) = (self.sampler.rows, self.queues);
         Ok(Rows { flows, pipes, transfers, samples, queues, probes, connections })
     }
 
-    fn probes(&self, apps: &[App]) -> Vec<ProbeRow> {
+    fn probes(&self, apps: &Applications) -> Vec<ProbeRow> {
         if !self.scenario.sampling.probes {
             return Vec::new();
         }
         let mut rows = Vec::new();
         for (app, spec) in apps.iter().zip(&self.scenario.flows) {
-            let (kind, probes) = match (app, &spec.traffic) {
-                (App::Udp(flow), _) => ("one_way", &flow.probes),
-                (App::Ping(flow), Traffic::Ping(ping)) => (ping.protocol.name(), &flow.probes),
-                _ => continue,
-            };
-            rows.extend(probes.iter().enumerate().map(|(number, probe)| ProbeRow {
-                time_ns: probe.sent.into(),
-                flow: spec.name.clone(),
-                kind: kind.to_owned(),
-                probe_number: number.into(),
-                delay_ns: probe.delay.into(),
+            let Some((kind, probes)) = app.probes() else { continue };
+            rows.extend(probes.iter().enumerate().map(|(number, probe): (usize, &Probe)| {
+                ProbeRow {
+                    time_ns: probe.sent.into(),
+                    flow: spec.name.clone(),
+                    kind: kind.to_owned(),
+                    probe_number: number.into(),
+                    delay_ns: probe.delay.into(),
+                }
             }));
         }
         rows
@@ -400,157 +296,6 @@ impl Causes {
             aqm: own.dropped_aqm(queue),
             marked: own.marked,
         }
-    }
-}
-
-impl Sums {
-    pub(crate) fn add(&mut self, info: &TcpInfo) {
-        self.samples += 1;
-        self.cwnd += u64::from(info.cwnd());
-        self.cwnd_max = self.cwnd_max.max(info.cwnd());
-        self.in_flight += u64::from(info.in_flight());
-        self.srtt_us += u64::from(info.rtt_us());
-        if info.min_rtt_us() != u32::MAX && info.min_rtt_us() > 0 {
-            let least = self.rtt_min_us.unwrap_or(u32::MAX);
-            self.rtt_min_us = Some(least.min(info.min_rtt_us()));
-        }
-    }
-}
-
-pub(crate) fn bare(spec: &scenario::Flow) -> FlowRow {
-    FlowRow {
-        flow: spec.name.clone(),
-        group: spec.group.clone(),
-        from_host: spec.from.clone(),
-        to_host: spec.to.clone(),
-        ..FlowRow::default()
-    }
-}
-
-fn fill_tcp(row: &mut FlowRow, flow: &TcpFlow, sums: &Sums, end: i64) -> Result<()> {
-    let info = TcpInfo::of(flow.sender.as_fd())?;
-    row.kind = "tcp".to_owned();
-    row.congestion_control = name_of(flow.spec.congestion_control).to_owned();
-    row.start_ns = flow.start.into();
-    row.established_ns = flow.established.into();
-    row.last_delivery_ns = flow.last_delivery.into();
-    row.end_ns = match flow.phase {
-        Phase::Finished { at } => at,
-        Phase::Waiting | Phase::Connecting | Phase::Writing | Phase::Closing => end,
-    }
-    .into();
-    row.delivered_bytes = 0_u64.into();
-    if let Some(received) = &flow.received {
-        // The FIN counts as a byte that was received.
-        let fin = u64::from(flow.receiver.is_none());
-        row.delivered_bytes = received.bytes_received().saturating_sub(fin).into();
-        row.received_packets = received.segments_in().into();
-    }
-    fill_sender(row, &info, sums);
-    Ok(())
-}
-
-fn fill_web(row: &mut FlowRow, flow: &WebFlow, sums: &Sums, end: i64) -> Result<()> {
-    row.kind = "tcp".to_owned();
-    row.congestion_control = name_of(flow.spec.congestion_control).to_owned();
-    row.start_ns = flow.start.into();
-    row.established_ns = flow.established.into();
-    row.last_delivery_ns = flow.last_delivery.into();
-    row.end_ns = match flow.phase {
-        web::Phase::Finished { at } => at,
-        _ => end,
-    }
-    .into();
-    row.delivered_bytes = flow.client.read_bytes.into();
-    if let (Some(client), Some(_)) = (&flow.client.socket, flow.start) {
-        row.received_packets = TcpInfo::of(client.as_fd())?.segments_in().into();
-    }
-    if let Some(server) = &flow.server.socket {
-        fill_sender(row, &TcpInfo::of(server.as_fd())?, sums);
-    }
-    Ok(())
-}
-
-/// What the kernel says of the socket that sends.
-pub(crate) fn fill_sender(row: &mut FlowRow, info: &TcpInfo, sums: &Sums) {
-    let segments = u64::from(info.segments_out());
-    row.sent_packets = segments.into();
-    row.sent_bytes = info.bytes_sent().map(|sent| sent + segments * HEADERS_BYTES).into();
-    row.data_packets = info.data_segments_out().into();
-    row.retransmitted_packets = info.total_retrans().into();
-    row.reordering_packets = info.reordering().into();
-    row.rtt_min_ns = sums.rtt_min_us.map(|us| u64::from(us) * 1000).into();
-    row.cwnd_max_packets = (sums.samples > 0).then_some(sums.cwnd_max).into();
-    row.cwnd_mean_packets = mean(sums.cwnd, sums.samples, 1.0);
-    row.in_flight_mean_packets = mean(sums.in_flight, sums.samples, 1.0);
-    row.srtt_mean_ns = mean(sums.srtt_us, sums.samples, 1000.0);
-}
-
-fn fill_udp(row: &mut FlowRow, flow: &UdpFlow) {
-    row.kind = "udp".to_owned();
-    row.codec = flow.spec().codec.map_or("", Codec::name).to_owned();
-    (row.start_ns, row.established_ns) = (flow.start.into(), flow.start.into());
-    row.last_delivery_ns = flow.last_delivery.into();
-    row.delivered_bytes = (flow.received * flow.spec().datagram_bytes).into();
-    let packets = flow.sent() * fragments(flow.spec());
-    row.sent_packets = packets.into();
-    row.data_packets = packets.into();
-    // Every fragment has an IP header, one of them the UDP header.
-    let fragments = packets - flow.sent();
-    let headers = flow.sent() * UDP_HEADERS_BYTES + fragments * (UDP_HEADERS_BYTES - 8);
-    row.sent_bytes = (flow.sent() * flow.spec().datagram_bytes + headers).into();
-}
-
-fn udp_sample(now: i64, name: &str, flow: &UdpFlow) -> SampleRow {
-    SampleRow {
-        time_ns: now.into(),
-        flow: name.to_owned(),
-        delivered_bytes: (flow.received * flow.spec().datagram_bytes).into(),
-        ..SampleRow::default()
-    }
-}
-
-pub(crate) fn sample_row(
-    now: i64,
-    name: &str,
-    paced: bool,
-    info: &TcpInfo,
-    received: u64,
-) -> SampleRow {
-    let (least, rtt_us) = (info.min_rtt_us(), info.rtt_us());
-    let ns = |us: u32| u64::from(us) * 1000;
-    let rate = Some(info.delivery_rate()).filter(|&rate| rate > 0);
-    SampleRow {
-        time_ns: now.into(),
-        flow: name.to_owned(),
-        state: info.ca_state_name().to_owned(),
-        cwnd_packets: info.cwnd().into(),
-        ssthresh_packets: info.ssthresh().min(i32::MAX as u32).into(),
-        in_flight_packets: info.in_flight().into(),
-        sacked_packets: info.sacked().into(),
-        lost_packets: info.lost().into(),
-        reordering_packets: info.reordering().into(),
-        srtt_ns: (rtt_us > 0).then(|| ns(rtt_us)).into(),
-        rttvar_ns: (rtt_us > 0).then(|| ns(info.rttvar_us())).into(),
-        rtt_min_ns: (least != u32::MAX).then(|| ns(least)).into(),
-        rto_ns: ns(info.rto_us()).into(),
-        pacing_bps: Some(info.pacing_rate())
-            .filter(|&rate| paced && rate != u64::MAX)
-            .map(|rate| rate * 8)
-            .into(),
-        rwnd_bytes: info.send_window_bytes().into(),
-        unsent_bytes: info.not_sent_bytes().into(),
-        acked_bytes: info.bytes_acked().into(),
-        delivered_bytes: received.into(),
-        retransmitted_packets: info.total_retrans().into(),
-        delivered_packets: info.delivered().into(),
-        delivery_rate_bps: rate.map(|rate| rate * 8).into(),
-        app_limited: rate.map(|_| info.bits() & 1).into(),
-        spurious_packets: info.dsack_duplicates().into(),
-        delivered_ce_packets: info.delivered_ce().into(),
-        busy_ns: (info.busy_us() * 1000).into(),
-        rwnd_limited_ns: (info.rwnd_limited_us() * 1000).into(),
-        sndbuf_limited_ns: (info.sndbuf_limited_us() * 1000).into(),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Scripted drops: an eBPF classifier that counts the segments of a flow that pass an interface and
 //! drops those it was told to (bpf(2), tc-bpf(8)).
 
-use crate::frame::{CLIENT_PORT, SERVER_PORT};
 use crate::sys;
+use dumbbell_packet::wire::{CLIENT_PORT, SERVER_PORT};
 use std::collections::BTreeSet;
 use std::io::Result;
 use std::os::fd::{AsRawFd, OwnedFd};

@@ -1,8 +1,8 @@
 //! Sessions on the kernel: what happens on their connections is told to the visit, and what it asks
 //! for is done.
 
-use crate::run::App;
-use crate::web::WebFlow;
+use crate::application::Application;
+use crate::traffic::web::WebFlow;
 use dumbbell_model::scenario::Scenario;
 use dumbbell_model::Time;
 use dumbbell_web::{Command, Running, Visit};
@@ -28,11 +28,11 @@ impl Session {
     }
 
     /// Tells the visit what has happened, and does what it asks for, until nothing is left.
-    pub(crate) fn turn(&mut self, now: i64, apps: &mut [App]) -> Result<()> {
+    pub(crate) fn turn(&mut self, now: i64, apps: &mut [Box<dyn Application>]) -> Result<()> {
         let at = Time::from_ns(now.max(0) as u64);
         let mut commands = VecDeque::from(self.visit.wake(at));
         for (connection, &flow) in self.flows.iter().enumerate() {
-            let App::Web(web) = &mut apps[flow] else { continue };
+            let Some(web) = connection_of(apps, flow) else { continue };
             if web.take_connected() {
                 commands.extend(self.visit.connected(at, connection));
             }
@@ -43,19 +43,19 @@ impl Session {
             self.obey(now, command, apps)?;
         }
         for (connection, &flow) in self.flows.iter().enumerate() {
-            if let App::Web(web) = &mut apps[flow] {
+            if let Some(web) = connection_of(apps, flow) {
                 write_answers(&mut self.visit, connection, web)?;
             }
         }
         Ok(())
     }
 
-    fn obey(&self, now: i64, command: Command, apps: &mut [App]) -> Result<()> {
+    fn obey(&self, now: i64, command: Command, apps: &mut [Box<dyn Application>]) -> Result<()> {
         let (Command::Open { connection }
         | Command::Ask { connection, .. }
         | Command::Answer { connection }
         | Command::Close { connection }) = command;
-        let App::Web(web) = &mut apps[self.flows[connection]] else { return Ok(()) };
+        let Some(web) = connection_of(apps, self.flows[connection]) else { return Ok(()) };
         match command {
             Command::Open { .. } => web.open(now),
             Command::Ask { bytes, .. } => web.ask(bytes),
@@ -63,6 +63,11 @@ impl Session {
             Command::Close { .. } => web.close(),
         }
     }
+}
+
+/// The connection of a page that a flow is.
+fn connection_of(apps: &mut [Box<dyn Application>], flow: usize) -> Option<&mut WebFlow> {
+    apps[flow].page_connection()?.downcast_mut()
 }
 
 /// The server writes while there is room, and something to write.

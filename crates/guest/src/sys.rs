@@ -146,6 +146,18 @@ pub(crate) fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize> {
     Ok(got as usize)
 }
 
+/// Receives the beginning of a datagram without blocking; returns the length of the whole.
+pub(crate) fn receive_beginning(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize> {
+    let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+    // SAFETY: the kernel writes at most the slice's length.
+    let got =
+        unsafe { libc::recv(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), flags) };
+    if got < 0 {
+        return Err(Error::last_os_error());
+    }
+    Ok(got as usize)
+}
+
 /// Room that is never looked at.
 static SCRATCH: [AtomicU8; 1 << 20] = [const { AtomicU8::new(0) }; 1 << 20];
 

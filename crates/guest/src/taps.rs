@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::frame::{self, Stream};
 use crate::plan::{device, Plan};
 use crate::qdisc::serialised_by_netem;
-use crate::realise::World;
+use crate::realise::Namespaces;
 use crate::sys::Ring;
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::{Pipe, Scenario, Shaper};
@@ -47,7 +47,11 @@ pub(crate) struct Rings<'a> {
 
 impl<'a> Rings<'a> {
     /// Opens them.
-    pub(crate) fn open(scenario: &'a Scenario, plan: &Plan, world: &World) -> Result<Self> {
+    pub(crate) fn open(
+        scenario: &'a Scenario,
+        plan: &Plan,
+        namespaces: &Namespaces,
+    ) -> Result<Self> {
         let mut taps = Vec::with_capacity(scenario.taps.len());
         let wanted = scenario.sampling.capture;
         let snap_bytes = wanted.map_or(0, |capture| capture.snap_bytes);
@@ -58,7 +62,7 @@ impl<'a> Rings<'a> {
             let pipe = 2 * link + usize::from(!forward);
             let place = &plan.places[pipe];
             let opened = |namespace: usize, device: &str| {
-                world.enter(namespace)?;
+                namespaces.enter(namespace)?;
                 Ring::open(device, RING_BLOCKS, snap_bytes.max(HEADERS_BYTES))
                     .map_err(|error| Error::other(format!("tap {}: {error}", spec.name)))
             };
@@ -75,7 +79,7 @@ impl<'a> Rings<'a> {
             let leaving = if forward { &link.forward } else { &link.backward };
             taps.push(Tapped { rings, tap, leaving, shaped: place.chain > 0 });
         }
-        world.leave()?;
+        namespaces.leave()?;
         let capture = wanted.map(|capture| Recording::new(capture.snap_bytes));
         Ok(Self { scenario, taps, streams: frame::streams(scenario), capture })
     }

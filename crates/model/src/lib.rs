@@ -14,6 +14,7 @@ pub mod scenario;
 pub mod session;
 pub mod tables;
 pub mod tcp_options;
+pub mod traffic;
 pub mod units;
 pub mod validate;
 mod validate_arrivals;

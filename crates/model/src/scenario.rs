@@ -9,6 +9,7 @@ pub use crate::multipath::{Connection, Scheduler, Subflow};
 use crate::queue::{Framing, Queue};
 pub use crate::session::{Exchange, Object, Origin, Protocol, Session};
 use crate::tcp_options::TcpOptions;
+pub use crate::traffic::{Codec, EchoProtocol, Ping, Sink, Tcp, Traffic, Udp};
 use crate::units::{Rate, Span};
 pub use crate::writer::{Source, TIMER_SLACK};
 use serde::{Deserialize, Serialize};
@@ -362,121 +363,6 @@ pub struct Flow {
     pub dscp: u8,
     /// What it carries.
     pub traffic: Traffic,
-}
-
-/// What a flow carries.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Traffic {
-    /// A TCP connection.
-    Tcp(Box<Tcp>),
-    /// UDP at a constant bit rate.
-    Udp(Udp),
-    /// Echo request and reply.
-    Ping(Ping),
-}
-
-/// A TCP connection and the application above it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tcp {
-    /// The sender's algorithm.
-    pub congestion_control: Algorithm,
-    /// Paced by the fq qdisc of the sending host (`true`) or, where the algorithm asks for
-    /// pacing, by TCP itself (`false`).
-    pub fq: bool,
-    /// What the sending application writes.
-    pub source: Source,
-    /// What the receiving application reads.
-    pub sink: Sink,
-    /// The sending host's options, where this flow has its own.
-    pub sender: Option<TcpOptions>,
-    /// The receiving host's options, where this flow has its own.
-    pub receiver: Option<TcpOptions>,
-}
-
-/// The receiving application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sink {
-    /// SO_RCVLOWAT: reads when this much waits. 1: at once.
-    pub lowat_bytes: u64,
-    /// Reads at most this much per second; `null`: all there is.
-    pub rate_bps: Option<Rate>,
-}
-
-/// UDP at a constant bit rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Udp {
-    /// Payload rate.
-    pub rate_bps: Rate,
-    /// Payload of a datagram; one larger than the path's MTU travels in IP fragments.
-    pub datagram_bytes: u64,
-    /// Datagrams due are sent together this often; 0: each when it is due.
-    #[serde(rename = "interval_ns")]
-    pub interval: Span,
-    /// IP packet size above which datagrams are fragmented.
-    pub mtu_bytes: u64,
-    /// Sent by an ordinary program that sleeps in between, and wakes late by the [`TIMER_SLACK`] at
-    /// most; where `probes` are kept, the kernel's engines send on time.
-    #[serde(default)]
-    pub sleeps: bool,
-    /// What the datagrams carry, if that is speech.
-    #[serde(default)]
-    pub codec: Option<Codec>,
-}
-
-/// Codecs of speech.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Codec {
-    /// ITU-T G.711, 64 kbit/s.
-    G711,
-}
-
-impl Codec {
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::G711 => "g711",
-        }
-    }
-}
-
-/// Echo requests and their answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Ping {
-    /// Between requests.
-    #[serde(rename = "interval_ns")]
-    pub interval: Span,
-    /// Payload of ICMP or UDP.
-    pub payload_bytes: u64,
-    /// What carries them.
-    #[serde(default)]
-    pub protocol: EchoProtocol,
-}
-
-/// What carries echo requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EchoProtocol {
-    /// ICMP (RFC 792).
-    #[default]
-    Icmp,
-    /// UDP (RFC 862).
-    Udp,
-}
-
-impl EchoProtocol {
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Icmp => "icmp",
-            Self::Udp => "udp",
-        }
-    }
 }
 
 /// Where packets are looked at: the interface of a node on a link.

@@ -1,7 +1,10 @@
 //! TCP of a host, each option under its Linux sysctl name (without `net.ipv4.`), with what other
 //! kernels fix at build time or per route beside them.
 
+use crate::catalogue::tcp_options::ENTRIES;
 use crate::units::Span;
+use crate::validate::{error, in_range};
+use crate::ScenarioError;
 use serde::{Deserialize, Serialize};
 
 /// Options of one host or one side of a flow.
@@ -169,6 +172,69 @@ fn accept_ecn() -> u32 {
 }
 
 impl TcpOptions {
+    /// Options whose range the catalogue gives, by name.
+    fn numbers(&self) -> [(&'static str, u64); 15] {
+        [
+            ("hz", self.hz.into()),
+            ("mtu", self.mtu_bytes.into()),
+            ("initcwnd", self.initcwnd.into()),
+            ("initrwnd", self.initrwnd.into()),
+            ("rto_min", self.rto_min.as_ns()),
+            ("tcp_ecn", self.tcp_ecn.into()),
+            ("tcp_reordering", self.tcp_reordering.into()),
+            ("tcp_max_reordering", self.tcp_max_reordering.into()),
+            ("tcp_abc", self.tcp_abc.unwrap_or(0).into()),
+            ("tcp_adv_win_scale", self.tcp_adv_win_scale.unsigned_abs().into()),
+            ("tcp_pacing_ss_ratio", self.tcp_pacing_ss_ratio.into()),
+            ("tcp_pacing_ca_ratio", self.tcp_pacing_ca_ratio.into()),
+            ("tcp_min_rtt_wlen", self.tcp_min_rtt_wlen.into()),
+            ("tcp_min_tso_segs", self.tcp_min_tso_segs.into()),
+            ("tcp_syn_retries", self.tcp_syn_retries.into()),
+        ]
+    }
+
+    /// Checks the options at `at`.
+    ///
+    /// # Errors
+    /// The first option out of range.
+    pub(crate) fn check(&self, at: &str) -> Result<(), ScenarioError> {
+        for (name, number) in self.numbers() {
+            let entry = ENTRIES.iter().find(|entry| entry.parameter.name == name);
+            entry.map_or(Ok(()), |entry| entry.parameter.check(at, number.into(), 0))?;
+        }
+        if let ReceiveBuffer::Own { bytes } = self.rx_segment {
+            in_range(at, "rx_segment.own.bytes", u64::from(bytes), 1, 65_536)?;
+        }
+        for (field, [min, default, max]) in
+            [("tcp_rmem", self.tcp_rmem), ("tcp_wmem", self.tcp_wmem)]
+        {
+            if min == 0 || min > default || default > max || max > 1 << 31 {
+                return error(
+                    format!("{at}.{field}"),
+                    format!(
+                        "[{min}, {default}, {max}]: needs 0 < min ≤ default ≤ max ≤ 2147483648"
+                    ),
+                );
+            }
+        }
+        if self.tcp_dsack && !self.tcp_sack {
+            return error(format!("{at}.tcp_dsack"), "DSACK needs tcp_sack");
+        }
+        if self.tcp_fack && !self.tcp_sack {
+            return error(format!("{at}.tcp_fack"), "FACK needs tcp_sack");
+        }
+        if self.tcp_fack && self.tcp_recovery & 1 != 0 {
+            return error(
+                format!("{at}.tcp_fack"),
+                "RACK (tcp_recovery 1) takes the place of FACK; set tcp_recovery to 0",
+            );
+        }
+        if self.rto_initial.is_zero() || self.rto_initial > Span::from_ms(120_000) {
+            return error(format!("{at}.rto_initial_ns"), "above 0 and at most 120 s is needed");
+        }
+        Ok(())
+    }
+
     /// The shift of advertised windows that lets the largest buffer be offered
     /// (`tcp_select_initial_window`, with net.core.rmem_max of 212 992).
     pub fn window_scale(&self) -> u8 {

@@ -1,11 +1,9 @@
 //! Reading a scenario, and the checks that a type cannot express. Every error names the field.
 
-use crate::scenario::{
-    EchoProtocol, Flow, Loss, NodeKind, Pipe, Scenario, Shaper, Traffic, SCENARIO_VERSION,
-};
+use crate::scenario::{Flow, Loss, NodeKind, Pipe, Scenario, Shaper, SCENARIO_VERSION};
+use crate::traffic::TrafficKind;
 use crate::units::Span;
 use crate::validate_queue::check_queue;
-use crate::{ReceiveBuffer, TcpOptions};
 use thiserror::Error;
 
 /// What is wrong with a scenario, and where.
@@ -51,6 +49,26 @@ impl Scenario {
     /// # Errors
     /// The first thing wrong, with its field.
     pub fn validate(&self) -> Result<(), ScenarioError> {
+        self.check_extent()?;
+        self.check_sampling()?;
+        unique("nodes", self.nodes.iter().map(|n| n.name.as_str()))?;
+        unique("links", self.links.iter().map(|l| l.name.as_str()))?;
+        unique("flows", self.flows.iter().map(|f| f.name.as_str()))?;
+        unique("taps", self.taps.iter().map(|t| t.name.as_str()))?;
+        self.check_nodes()?;
+        self.check_links()?;
+        self.check_routes()?;
+        for (i, flow) in self.flows.iter().enumerate() {
+            self.check_flow(&format!("flows[{i}]"), flow)?;
+        }
+        self.check_arrivals()?;
+        self.check_sessions()?;
+        self.check_connections()?;
+        self.check_taps()
+    }
+
+    /// Checks version, duration, numbers of parts.
+    fn check_extent(&self) -> Result<(), ScenarioError> {
         if self.version != SCENARIO_VERSION {
             return error(
                 "version",
@@ -60,9 +78,6 @@ impl Scenario {
         if self.duration.is_zero() {
             return error("duration_ns", "a run of no time; it must be above 0");
         }
-        if self.sampling.interval.is_zero() {
-            return error("sampling.interval_ns", "must be above 0");
-        }
         if self.neighbour_discovery.is_some_and(|n| n.reachable.is_zero()) {
             return error("neighbour_discovery.reachable_ns", "must be above 0");
         }
@@ -70,6 +85,13 @@ impl Scenario {
             if count > PARTS_MAX {
                 return error(what, format!("found {count}; at most {PARTS_MAX}"));
             }
+        }
+        Ok(())
+    }
+
+    fn check_sampling(&self) -> Result<(), ScenarioError> {
+        if self.sampling.interval.is_zero() {
+            return error("sampling.interval_ns", "must be above 0");
         }
         if self.sampling.capture.is_some() && self.taps.is_empty() {
             return error("sampling.capture", "packets are captured at taps; there is none");
@@ -85,35 +107,43 @@ impl Scenario {
         if self.sampling.hops.is_some_and(|stretch| stretch.from >= stretch.to) {
             return error("sampling.hops.to_ns", "must be later than where it begins");
         }
-        unique("nodes", self.nodes.iter().map(|n| n.name.as_str()))?;
-        unique("links", self.links.iter().map(|l| l.name.as_str()))?;
-        unique("flows", self.flows.iter().map(|f| f.name.as_str()))?;
-        unique("taps", self.taps.iter().map(|t| t.name.as_str()))?;
+        Ok(())
+    }
+
+    fn check_nodes(&self) -> Result<(), ScenarioError> {
         for (i, node) in self.nodes.iter().enumerate() {
             let at = format!("nodes[{i}]");
             match (&node.tcp, node.kind) {
                 (None, NodeKind::Host) => return error(at, "a host needs tcp options"),
-                (Some(options), _) => check_tcp(&format!("{at}.tcp"), options)?,
+                (Some(options), _) => options.check(&format!("{at}.tcp"))?,
                 (None, _) => {}
             }
             if node.spray.is_some() && node.kind == NodeKind::Host {
                 return error(format!("{at}.spray"), "only routers and switches spray");
             }
         }
+        Ok(())
+    }
+
+    fn check_links(&self) -> Result<(), ScenarioError> {
         for (i, link) in self.links.iter().enumerate() {
             let at = format!("links[{i}]");
-            self.node(&link.a).ok_or(()).or_else(|()| self.unknown_node(&at, "a", &link.a))?;
-            self.node(&link.b).ok_or(()).or_else(|()| self.unknown_node(&at, "b", &link.b))?;
+            self.check_node(&at, "a", &link.a)?;
+            self.check_node(&at, "b", &link.b)?;
             if link.a == link.b {
                 return error(format!("{at}.b"), format!("{} is joined to itself", link.a));
             }
             self.check_pipe(&format!("{at}.forward"), &link.forward)?;
             self.check_pipe(&format!("{at}.backward"), &link.backward)?;
         }
+        Ok(())
+    }
+
+    fn check_routes(&self) -> Result<(), ScenarioError> {
         for (i, route) in self.routes.iter().enumerate() {
             let at = format!("routes[{i}]");
-            self.node(&route.at).ok_or(()).or_else(|()| self.unknown_node(&at, "at", &route.at))?;
-            self.node(&route.to).ok_or(()).or_else(|()| self.unknown_node(&at, "to", &route.to))?;
+            self.check_node(&at, "at", &route.at)?;
+            self.check_node(&at, "to", &route.to)?;
             if route.via.is_empty() {
                 return error(format!("{at}.via"), "names no link");
             }
@@ -132,17 +162,13 @@ impl Scenario {
                 }
             }
         }
-        for (i, flow) in self.flows.iter().enumerate() {
-            self.check_flow(&format!("flows[{i}]"), flow)?;
-        }
-        self.check_arrivals()?;
-        self.check_sessions()?;
-        self.check_connections()?;
+        Ok(())
+    }
+
+    fn check_taps(&self) -> Result<(), ScenarioError> {
         for (i, tap) in self.taps.iter().enumerate() {
             let at = format!("taps[{i}]");
-            self.node(&tap.node)
-                .ok_or(())
-                .or_else(|()| self.unknown_node(&at, "node", &tap.node))?;
+            self.check_node(&at, "node", &tap.node)?;
             let link = self.links.iter().find(|l| l.name == tap.link);
             if !link.is_some_and(|l| l.a == tap.node || l.b == tap.node) {
                 return error(
@@ -164,7 +190,11 @@ impl Scenario {
         self.nodes.iter().find(|n| n.name == name).map(|n| n.kind)
     }
 
-    fn unknown_node(&self, at: &str, field: &str, name: &str) -> Result<NodeKind, ScenarioError> {
+    /// Role of the node that a field names.
+    fn check_node(&self, at: &str, field: &str, name: &str) -> Result<NodeKind, ScenarioError> {
+        if let Some(kind) = self.node(name) {
+            return Ok(kind);
+        }
         let known: Vec<_> = self.nodes.iter().map(|n| n.name.as_str()).collect();
         error(format!("{at}.{field}"), format!("no node {name}; there are {}", known.join(", ")))
     }
@@ -286,12 +316,8 @@ impl Scenario {
 
     fn check_flow(&self, at: &str, flow: &Flow) -> Result<(), ScenarioError> {
         for (field, name) in [("from", &flow.from), ("to", &flow.to)] {
-            match self.node(name) {
-                Some(NodeKind::Host) => {}
-                Some(_) => return error(format!("{at}.{field}"), format!("{name} is not a host")),
-                None => {
-                    self.unknown_node(at, field, name)?;
-                }
+            if self.check_node(at, field, name)? != NodeKind::Host {
+                return error(format!("{at}.{field}"), format!("{name} is not a host"));
             }
         }
         if flow.from == flow.to {
@@ -304,89 +330,8 @@ impl Scenario {
             return error(format!("{at}.stop_ns"), "not after the start");
         }
         in_range(at, "dscp", u64::from(flow.dscp), 0, 63)?;
-        let at = format!("{at}.traffic");
-        match &flow.traffic {
-            Traffic::Tcp(tcp) => {
-                for (field, options) in [("sender", &tcp.sender), ("receiver", &tcp.receiver)] {
-                    if let Some(options) = options {
-                        check_tcp(&format!("{at}.tcp.{field}"), options)?;
-                    }
-                }
-                above_zero(&at, "tcp.sink.lowat_bytes", tcp.sink.lowat_bytes)?;
-                if let Some(rate) = tcp.sink.rate_bps {
-                    above_zero(&at, "tcp.sink.rate_bps", rate.as_bps())?;
-                }
-                tcp.source.check(&format!("{at}.tcp.source"))
-            }
-            Traffic::Udp(udp) => {
-                above_zero(&at, "udp.rate_bps", udp.rate_bps.as_bps())?;
-                above_zero(&at, "udp.datagram_bytes", udp.datagram_bytes)?;
-                if udp.datagram_bytes > 65_507 {
-                    return error(
-                        format!("{at}.udp.datagram_bytes"),
-                        format!(
-                            "{} bytes; UDP over IPv4 carries at most 65507",
-                            udp.datagram_bytes
-                        ),
-                    );
-                }
-                in_range(&at, "udp.mtu_bytes", udp.mtu_bytes, 68, 65_535)
-            }
-            Traffic::Ping(ping) => {
-                above_zero(&at, "ping.interval_ns", ping.interval.as_ns())?;
-                // By UDP the payload says which request it is.
-                let least = if ping.protocol == EchoProtocol::Udp { 8 } else { 0 };
-                in_range(&at, "ping.payload_bytes", ping.payload_bytes, least, 65_507)
-            }
-        }
+        flow.traffic.check(&format!("{at}.traffic"))
     }
-}
-
-fn check_tcp(at: &str, o: &TcpOptions) -> Result<(), ScenarioError> {
-    in_range(at, "hz", u64::from(o.hz), 100, 1000)?;
-    in_range(at, "mtu_bytes", u64::from(o.mtu_bytes), 88, 65_535)?;
-    in_range(at, "initcwnd", u64::from(o.initcwnd), 1, 1000)?;
-    in_range(at, "tcp_reordering", u64::from(o.tcp_reordering), 1, 1000)?;
-    in_range(at, "tcp_max_reordering", u64::from(o.tcp_max_reordering), 1, 10_000)?;
-    in_range(at, "tcp_adv_win_scale", o.tcp_adv_win_scale.unsigned_abs().into(), 0, 31)?;
-    if let ReceiveBuffer::Own { bytes } = o.rx_segment {
-        in_range(at, "rx_segment.own.bytes", u64::from(bytes), 1, 65_536)?;
-    }
-    in_range(at, "tcp_min_tso_segs", u64::from(o.tcp_min_tso_segs), 1, 64)?;
-    in_range(at, "tcp_pacing_ss_ratio", u64::from(o.tcp_pacing_ss_ratio), 1, 1000)?;
-    in_range(at, "tcp_pacing_ca_ratio", u64::from(o.tcp_pacing_ca_ratio), 1, 1000)?;
-    in_range(at, "tcp_ecn", u64::from(o.tcp_ecn), 0, 2)?;
-    in_range(at, "tcp_min_rtt_wlen", u64::from(o.tcp_min_rtt_wlen), 1, 86_400)?;
-    for (field, [min, default, max]) in [("tcp_rmem", o.tcp_rmem), ("tcp_wmem", o.tcp_wmem)] {
-        if min == 0 || min > default || default > max || max > 1 << 31 {
-            return error(
-                format!("{at}.{field}"),
-                format!("[{min}, {default}, {max}]: needs 0 < min ≤ default ≤ max ≤ 2147483648"),
-            );
-        }
-    }
-    if o.tcp_dsack && !o.tcp_sack {
-        return error(format!("{at}.tcp_dsack"), "DSACK needs tcp_sack");
-    }
-    if o.tcp_fack && !o.tcp_sack {
-        return error(format!("{at}.tcp_fack"), "FACK needs tcp_sack");
-    }
-    if o.tcp_fack && o.tcp_recovery & 1 != 0 {
-        return error(
-            format!("{at}.tcp_fack"),
-            "RACK (tcp_recovery 1) takes the place of FACK; set tcp_recovery to 0",
-        );
-    }
-    if o.tcp_abc.is_some_and(|limit| limit > 2) {
-        return error(format!("{at}.tcp_abc"), "0, 1 or 2 is needed");
-    }
-    if o.rto_initial.is_zero() || o.rto_initial > Span::from_ms(120_000) {
-        return error(format!("{at}.rto_initial_ns"), "above 0 and at most 120 s is needed");
-    }
-    if o.rto_min.is_zero() {
-        return error(format!("{at}.rto_min_ns"), "must be above 0");
-    }
-    Ok(())
 }
 
 fn unique<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), ScenarioError> {

@@ -1,6 +1,7 @@
 //! Checks of arrivals.
 
 use crate::scenario::{Arrivals, NodeKind, Scenario, Size};
+use crate::traffic::TrafficKind;
 use crate::validate::{above_zero, error, in_range, ScenarioError};
 
 /// Flows that may be expected of one process.
@@ -52,6 +53,7 @@ impl Scenario {
             );
             return error(format!("{at}.per_second"), message);
         }
+        arrivals.tcp.check(&format!("{at}.tcp"))?;
         check_size(&format!("{at}.size"), &arrivals.size)
     }
 }

@@ -1,25 +1,18 @@
 //! Checks of Multipath TCP: connections, their subflows, and what only subflows may have.
 
-use crate::scenario::{Connection, Flow, Scenario, Source, Subflow, Tcp, Traffic};
-use crate::validate::{above_zero, error, ScenarioError};
+use crate::scenario::{Connection, Scenario, Source, Subflow};
+use crate::validate::{error, ScenarioError};
 use std::collections::BTreeMap;
 
 /// Subflows of a connection; address identifiers have eight bits (RFC 8684 §3.2).
 const SUBFLOWS_MAX: usize = 64;
-
-fn tcp_of(flow: &Flow) -> Option<&Tcp> {
-    match &flow.traffic {
-        Traffic::Tcp(tcp) => Some(tcp),
-        Traffic::Udp(_) | Traffic::Ping(_) => None,
-    }
-}
 
 impl Scenario {
     /// Connections over several subflows, and flows that are none.
     pub(crate) fn check_connections(&self) -> Result<(), ScenarioError> {
         let mut waiting: BTreeMap<&str, usize> = BTreeMap::new();
         for (i, flow) in self.flows.iter().enumerate() {
-            let Some(tcp) = tcp_of(flow) else { continue };
+            let Some(tcp) = flow.traffic.tcp() else { continue };
             if tcp.source == Source::Subflow {
                 waiting.insert(&flow.name, i);
             } else if tcp.congestion_control.is_coupled() {
@@ -58,10 +51,7 @@ impl Scenario {
             return error(format!("{at}.source"), "bulk, periodic or on_off is needed");
         }
         connection.source.check(&format!("{at}.source"))?;
-        above_zero(at, "sink.lowat_bytes", connection.sink.lowat_bytes)?;
-        if let Some(rate) = connection.sink.rate_bps {
-            above_zero(at, "sink.rate_bps", rate.as_bps())?;
-        }
+        connection.sink.check(at)?;
         let count = connection.subflows.len();
         if count == 0 || count > SUBFLOWS_MAX {
             let message = format!("{count} subflows; 1 to {SUBFLOWS_MAX} are possible");

@@ -7,6 +7,7 @@ use crate::network::route::Routes;
 use dumbbell_model::paths::far_end;
 use dumbbell_model::scenario::{Flow, Pipe, Scenario, Shaper, Stretch, Tcp, Traffic};
 use dumbbell_model::tables::{Kind, HOPS, PACKETS, PROBES, QUEUES, SAMPLES};
+use dumbbell_model::traffic::{Demand, TrafficKind};
 use dumbbell_model::{Queue, ScenarioError, Span};
 use std::collections::BTreeMap;
 
@@ -157,7 +158,7 @@ impl<'a> Network<'a> {
                 path
             };
             let [out, back] = [trace(true), trace(false)];
-            if matches!(flow.traffic, Traffic::Tcp(_)) {
+            if flow.traffic.tcp().is_some() {
                 for &(pipe, ways) in &out {
                     // Sprayed over several pipes, it shares each with a part of its packets.
                     network.sharing[pipe] += 1.0 / ways as f64;
@@ -184,38 +185,41 @@ impl<'a> Network<'a> {
         let [out, back] = self.paths[number].clone();
         let end = flow.stop.unwrap_or(self.scenario.duration).min(self.scenario.duration);
         let seconds = end.as_ns().saturating_sub(flow.start.as_ns()) as f64 / 1e9;
-        let mut boundless = false;
-        let (mut packets, frame_bytes, answers) = match &flow.traffic {
-            Traffic::Tcp(tcp) => {
-                let (mtu_bytes, window) = self.limits(flow, tcp);
-                let packets = if let Some(bytes) = arriving_bytes {
-                    bytes / (mtu_bytes - 52.0)
-                } else {
-                    let rate = self.share_bps(&out) / 8.0 / (mtu_bytes + 14.0);
-                    let rtt = self.delay(&out) + self.delay(&back);
-                    boundless = rate.is_infinite() && rtt.is_zero();
-                    let windows = window / rtt.max(LEAST_RTT).as_ns() as f64 * 1e9;
-                    let most = rate.min(windows / (mtu_bytes - 52.0)) * seconds;
-                    most.min(tcp.source.packets_in(seconds, mtu_bytes - 52.0))
-                };
-                (packets, mtu_bytes + 14.0, ACKS_PER_SEGMENT)
-            }
-            Traffic::Udp(udp) => {
-                let datagrams = udp.rate_bps.as_bps() as f64 / 8.0 / udp.datagram_bytes as f64;
-                let fragments =
-                    udp.datagram_bytes.div_ceil(udp.mtu_bytes.saturating_sub(28).max(1));
-                let frame = (udp.datagram_bytes + 42).min(udp.mtu_bytes + 14);
-                (datagrams * seconds * fragments as f64, frame as f64, 0.0)
-            }
-            Traffic::Ping(ping) => {
-                let requests = seconds * 1e9 / ping.interval.as_ns() as f64;
-                (requests, ping.payload_bytes as f64 + 42.0, 1.0)
-            }
+        let (demand, boundless) = match flow.traffic.demand(seconds) {
+            Some(demand) => (demand, false),
+            None => self.elastic(flow, [&out, &back], seconds, arriving_bytes),
         };
+        let Demand { mut packets, frame_bytes, answers } = demand;
         for &pipe in &out {
             packets *= 1.0 + self.pipe(pipe).duplication;
         }
         (Load { packets, frame_bytes, out, back, answers, stretch: [flow.start, end] }, boundless)
+    }
+
+    /// What a flow of TCP sends as its path and its windows let it, and whether nothing limits it.
+    fn elastic(
+        &self,
+        flow: &Flow,
+        [out, back]: [&[usize]; 2],
+        seconds: f64,
+        arriving_bytes: Option<f64>,
+    ) -> (Demand, bool) {
+        let tcp = flow.traffic.tcp();
+        let (mtu_bytes, window) = self.limits(flow, tcp);
+        let payload_bytes = mtu_bytes - 52.0;
+        let (mut packets, mut boundless) = (0.0, false);
+        if let Some(bytes) = arriving_bytes {
+            packets = bytes / payload_bytes;
+        } else if let Some(tcp) = tcp {
+            let rate = self.share_bps(out) / 8.0 / (mtu_bytes + 14.0);
+            let rtt = self.delay(out) + self.delay(back);
+            boundless = rate.is_infinite() && rtt.is_zero();
+            let windows = window / rtt.max(LEAST_RTT).as_ns() as f64 * 1e9;
+            let most = rate.min(windows / payload_bytes) * seconds;
+            packets = most.min(tcp.source.packets_in(seconds, payload_bytes));
+        }
+        let frame_bytes = mtu_bytes + 14.0;
+        (Demand { packets, frame_bytes, answers: ACKS_PER_SEGMENT }, boundless)
     }
 
     /// A fair share of the narrowest pipe.
@@ -236,10 +240,10 @@ impl<'a> Network<'a> {
     }
 
     /// MTU and window of a flow, in bytes: the smaller of both ends.
-    fn limits(&self, flow: &Flow, tcp: &Tcp) -> (f64, f64) {
+    fn limits(&self, flow: &Flow, tcp: Option<&Tcp>) -> (f64, f64) {
         let node = |host: &str| self.scenario.nodes[self.numbers[host]].tcp.as_ref();
-        let sender = tcp.sender.as_ref().or_else(|| node(&flow.from));
-        let receiver = tcp.receiver.as_ref().or_else(|| node(&flow.to));
+        let sender = tcp.and_then(|tcp| tcp.sender.as_ref()).or_else(|| node(&flow.from));
+        let receiver = tcp.and_then(|tcp| tcp.receiver.as_ref()).or_else(|| node(&flow.to));
         let mtus = [sender, receiver].map(|one| one.map_or(1500, |options| options.mtu_bytes));
         let written = sender.map_or(u64::MAX, |options| options.tcp_wmem[2]);
         let offered = receiver.map_or(u64::MAX, |options| options.tcp_rmem[2]);
@@ -275,7 +279,7 @@ fn ticks(scenario: &Scenario) -> f64 {
 
 /// Looks at a sender or a queue: windows are sampled for their means, whatever is kept.
 fn samples_taken(scenario: &Scenario) -> f64 {
-    let senders = scenario.flows.iter().filter(|f| matches!(f.traffic, Traffic::Tcp(_))).count();
+    let senders = scenario.flows.iter().filter(|f| f.traffic.tcp().is_some()).count();
     let queues = if scenario.sampling.queues { queues(scenario) } else { 0.0 };
     ticks(scenario) * (1.0 + senders as f64 + queues)
 }

@@ -18,10 +18,10 @@ mod policer;
 
 use crate::{CaEvent, CaState, CongestionControl, Conn, RateSample, Window, INFINITE_SSTHRESH};
 use aggregation::Aggregation;
+use dumbbell_model::TcpOptions;
 use mode::Mode;
 use model::{FullPipe, Path};
 use policer::Policer;
-use dumbbell_model::TcpOptions;
 
 /// Fractional bits of a bandwidth.
 const BW_SCALE: u32 = 24;

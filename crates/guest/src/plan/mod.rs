@@ -15,7 +15,7 @@ mod tests;
 
 use crate::qdisc::{qdiscs, Qdiscs};
 use dumbbell_model::paths::near_end;
-use dumbbell_model::scenario::{NeighbourDiscovery, NodeKind, Scenario, Traffic};
+use dumbbell_model::scenario::{Flow, NeighbourDiscovery, NodeKind, Scenario};
 use dumbbell_model::{ScenarioError, Span};
 use dumbbell_packet::wire;
 pub(crate) use dumbbell_packet::wire::address;
@@ -210,10 +210,7 @@ impl Planner<'_> {
 
     /// The pipes that leave a host on which a flow is paced by fq.
     fn fq_devices(&self) -> BTreeSet<usize> {
-        let paced = |flow: &&dumbbell_model::scenario::Flow| match &flow.traffic {
-            Traffic::Tcp(tcp) => tcp.fq,
-            Traffic::Udp(_) | Traffic::Ping(_) => false,
-        };
+        let paced = |flow: &&Flow| flow.traffic.tcp().is_some_and(|tcp| tcp.fq);
         let senders: BTreeSet<&str> =
             self.scenario.flows.iter().filter(paced).map(|f| f.from.as_str()).collect();
         let nodes = self.scenario.nodes.iter().enumerate();
@@ -345,7 +342,7 @@ impl Planner<'_> {
             let Some(flow) = self.scenario.flows.iter().position(|flow| flow.name == *name) else {
                 continue;
             };
-            if !matches!(self.scenario.flows[flow].traffic, Traffic::Tcp(_)) {
+            if self.scenario.flows[flow].traffic.tcp().is_none() {
                 return refuse(field, "scripted loss of other than TCP");
             }
             attach(&mut self.plan.namespaces[namespace].tc, device);

@@ -1,7 +1,7 @@
 //! Multipath TCP: what the kernel has of it, and what its hosts need.
 
 use super::{refuse, Planner};
-use dumbbell_model::scenario::{Scenario, Scheduler, Traffic};
+use dumbbell_model::scenario::{Scenario, Scheduler};
 use dumbbell_model::{ScenarioError, TcpOptions};
 
 /// Refuses what only the simulator has.
@@ -20,7 +20,7 @@ pub(super) fn check_connections(scenario: &Scenario) -> Result<(), ScenarioError
         }
     }
     for (i, flow) in scenario.flows.iter().enumerate() {
-        if let Traffic::Tcp(tcp) = &flow.traffic {
+        if let Some(tcp) = flow.traffic.tcp() {
             if tcp.congestion_control.is_coupled() {
                 return refuse(
                     format!("flows[{i}].traffic.tcp.congestion_control"),

@@ -1,12 +1,15 @@
 //! TCP options of a host as sysctls, attributes of routes, and options of the kernel's modules.
 
 use super::{refuse, Planner};
-use dumbbell_model::scenario::{Scenario, Traffic};
-use dumbbell_model::{DelayedAck, ScenarioError, Span, TcpOptions};
+use dumbbell_model::catalogue::tcp_options::{Entry, Setting, ENTRIES};
+use dumbbell_model::scenario::Scenario;
+use dumbbell_model::{DelayedAck, ScenarioError, TcpOptions};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Ticks per second of the kernel that is built (kernel/patches).
 const HZ: u32 = 1000;
+const ABSENT: &str = "current kernels do not have it";
 
 /// The scenario with what flows say of their ends as options of the hosts: a namespace has one set
 /// of sysctls, so all flows that end at a host must agree.
@@ -16,7 +19,7 @@ pub(super) fn options_to_hosts(scenario: &Scenario) -> Result<Scenario, Scenario
     let hosts: BTreeMap<_, _> = hosts.collect();
     let mut wanted: BTreeMap<&String, &TcpOptions> = BTreeMap::new();
     for (i, flow) in scenario.flows.iter().enumerate() {
-        let Traffic::Tcp(tcp) = &flow.traffic else { continue };
+        let Some(tcp) = flow.traffic.tcp() else { continue };
         let ends = [("sender", &flow.from, &tcp.sender), ("receiver", &flow.to, &tcp.receiver)];
         for (end, host, own) in ends {
             let Some(options) = own.as_ref().or_else(|| hosts.get(host).copied()) else { continue };
@@ -84,6 +87,7 @@ pub(super) fn route_options(tcp: &TcpOptions) -> String {
     extra
 }
 
+/// Sysctls of a host, as the catalogue names them: path and value.
 pub(super) fn tcp_sysctls(
     tcp: &TcpOptions,
     field: &str,
@@ -91,53 +95,49 @@ pub(super) fn tcp_sysctls(
     if tcp.hz != HZ {
         return refuse(format!("{field}.hz"), "the kernel is built with 1000 ticks per second");
     }
-    for (name, asked) in [
-        ("tcp_fack", tcp.tcp_fack),
-        ("forward_retransmit", tcp.forward_retransmit),
-        ("rate_halving", tcp.rate_halving),
-        ("tcp_abc", tcp.tcp_abc.is_some()),
-        ("hystart_plus_plus", tcp.hystart_plus_plus),
-        ("rto_initial_ns", tcp.rto_initial != Span::from_ms(1000)),
-        ("delayed_ack", tcp.delayed_ack == DelayedAck::EverySecond),
-    ] {
-        if asked {
-            return refuse(format!("{field}.{name}"), "current kernels do not have it");
-        }
-    }
     if tcp.queue_at_interface {
         let why = "queues of links lie behind the interface here, where TCP does not feel them";
         return refuse(format!("{field}.queue_at_interface"), why);
     }
-    let flag = |on: bool| u8::from(on).to_string();
-    let triple = |sizes: [u64; 3]| format!("{} {} {}", sizes[0], sizes[1], sizes[2]);
-    let values = [
-        ("sack", flag(tcp.tcp_sack)),
-        ("dsack", flag(tcp.tcp_dsack)),
-        ("timestamps", flag(tcp.tcp_timestamps)),
-        ("window_scaling", flag(tcp.tcp_window_scaling)),
-        ("ecn", tcp.tcp_ecn.to_string()),
-        ("reordering", tcp.tcp_reordering.to_string()),
-        ("max_reordering", tcp.tcp_max_reordering.to_string()),
-        ("recovery", tcp.tcp_recovery.to_string()),
-        ("early_retrans", tcp.tcp_early_retrans.to_string()),
-        ("frto", tcp.tcp_frto.to_string()),
-        ("comp_sack_nr", tcp.tcp_comp_sack_nr.to_string()),
-        ("comp_sack_delay_ns", tcp.tcp_comp_sack_delay.as_ns().to_string()),
-        ("comp_sack_slack_ns", tcp.tcp_comp_sack_slack.as_ns().to_string()),
-        ("rmem", triple(tcp.tcp_rmem)),
-        ("wmem", triple(tcp.tcp_wmem)),
-        ("moderate_rcvbuf", flag(tcp.tcp_moderate_rcvbuf)),
-        ("adv_win_scale", tcp.tcp_adv_win_scale.to_string()),
-        ("limit_output_bytes", tcp.tcp_limit_output_bytes.to_string()),
-        ("slow_start_after_idle", flag(tcp.tcp_slow_start_after_idle)),
-        ("pacing_ss_ratio", tcp.tcp_pacing_ss_ratio.to_string()),
-        ("pacing_ca_ratio", tcp.tcp_pacing_ca_ratio.to_string()),
-        ("min_rtt_wlen", tcp.tcp_min_rtt_wlen.to_string()),
-        ("min_tso_segs", tcp.tcp_min_tso_segs.to_string()),
-        ("retries2", tcp.tcp_retries2.to_string()),
-        ("syn_retries", tcp.tcp_syn_retries.to_string()),
-        // Every run begins without memory of earlier ones.
-        ("no_metrics_save", "1".to_owned()),
-    ];
-    Ok(values.map(|(name, value)| (format!("net/ipv4/tcp_{name}"), value)).to_vec())
+    if tcp.delayed_ack == DelayedAck::EverySecond {
+        return refuse(format!("{field}.delayed_ack"), ABSENT);
+    }
+    let (asked, current) = (fields(tcp), TcpOptions::profile("linux-6.1"));
+    let current = current.as_ref().map(fields).unwrap_or_default();
+    let mut sysctls = Vec::new();
+    for Entry { parameter, setting, .. } in ENTRIES {
+        let value = asked.get(parameter.field);
+        match setting {
+            Setting::Absent if value != current.get(parameter.field) => {
+                return refuse(format!("{field}.{}", parameter.field), ABSENT);
+            }
+            // Multipath TCP is set where connections end.
+            Setting::Sysctl(path) if path.starts_with("net.ipv4.") => {
+                let text = value.map(sysctl_text).unwrap_or_default();
+                sysctls.push((path.replace('.', "/"), text));
+            }
+            _ => {}
+        }
+    }
+    // Every run begins without memory of earlier ones.
+    sysctls.push(("net/ipv4/tcp_no_metrics_save".to_owned(), "1".to_owned()));
+    Ok(sysctls)
+}
+
+/// The options by their names in the scenario.
+fn fields(tcp: &TcpOptions) -> Map<String, Value> {
+    let fields = serde_json::to_value(tcp).ok();
+    fields.and_then(|value| value.as_object().cloned()).unwrap_or_default()
+}
+
+/// A value as a sysctl takes it.
+fn sysctl_text(value: &Value) -> String {
+    match value {
+        Value::Bool(on) => u8::from(*on).to_string(),
+        Value::Array(sizes) => {
+            let sizes: Vec<_> = sizes.iter().map(ToString::to_string).collect();
+            sizes.join(" ")
+        }
+        other => other.to_string(),
+    }
 }

@@ -133,6 +133,12 @@ impl Algorithm {
         &ENTRIES[self as usize]
     }
 
+    /// Name by which Linux knows it; where no kernel has it, its own.
+    pub fn linux_name(self) -> &'static str {
+        let entry = self.entry();
+        entry.linux.map_or(entry.name, |linux| linux.name)
+    }
+
     /// Looks at all subflows of a connection.
     pub fn is_coupled(self) -> bool {
         self.entry().coupled

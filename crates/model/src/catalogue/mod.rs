@@ -6,6 +6,8 @@ pub mod congestion_control;
 pub mod discipline;
 pub mod known;
 pub mod parameter;
+pub mod tcp_options;
+pub mod traffic;
 
 use serde::Serialize;
 
@@ -27,6 +29,10 @@ pub struct Catalogue {
     pub congestion_controls: &'static [congestion_control::Entry],
     /// Queue disciplines.
     pub disciplines: &'static [discipline::Entry],
+    /// TCP options of a host.
+    pub tcp_options: &'static [tcp_options::Entry],
+    /// Kinds of traffic.
+    pub traffic: &'static [traffic::Entry],
     /// By engine (or `trace`) and table, the columns that are known.
     pub known_columns: known::KnownColumns,
 }
@@ -35,5 +41,7 @@ pub struct Catalogue {
 pub const CATALOGUE: Catalogue = Catalogue {
     congestion_controls: congestion_control::ENTRIES,
     disciplines: &discipline::ENTRIES,
+    tcp_options: tcp_options::ENTRIES,
+    traffic: traffic::ENTRIES,
     known_columns: known::KnownColumns,
 };

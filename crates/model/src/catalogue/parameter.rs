@@ -23,6 +23,18 @@ pub enum Unit {
     Number,
     /// True or false.
     Flag,
+    /// Bits per second.
+    Rate,
+    /// One of a few names.
+    Choice,
+    /// A whole number of either sign; the range is that of its magnitude.
+    Signed,
+    /// Minimum, default and maximum in bytes, above 0 and ascending.
+    Sizes,
+    /// Buffer of a received segment: `pages`, `copied` or a size.
+    Buffer,
+    /// Never written: `null` in the scenario, unless a kind that is short for this one sets it.
+    Unwritten,
 }
 
 /// Value of a parameter, in the base unit.
@@ -35,6 +47,8 @@ pub enum Value {
     Share(f64),
     /// True or false.
     Flag(bool),
+    /// Name of a choice.
+    Name(&'static str),
 }
 
 impl From<u64> for Value {
@@ -74,14 +88,17 @@ pub enum Default {
     Given(Value),
     /// It follows from others, by this rule (in Markdown).
     Derived(&'static str),
+    /// None: the parameter must be written.
+    Required,
 }
 
 impl Serialize for Default {
-    /// A value, or `null`; [`Parameter`] has the rule beside it.
+    /// A value, a mapping with the rule, or `null` if the parameter is required.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Given(value) => value.serialize(serializer),
             Self::Derived(rule) => serializer.collect_map([("rule", rule)]),
+            Self::Required => serializer.serialize_none(),
         }
     }
 }
@@ -99,6 +116,8 @@ pub struct Parameter {
     pub least: u64,
     /// Greatest value.
     pub most: u64,
+    /// Names that a choice takes.
+    pub choices: &'static [&'static str],
     /// Where it is not written.
     pub default: Default,
     /// One sentence.
@@ -118,7 +137,7 @@ const fn parameter(
     default: Value,
 ) -> Parameter {
     let default = Default::Given(default);
-    Parameter { name, field: "", unit, least, most, default, about: "" }
+    Parameter { name, field: "", unit, least, most, choices: &[], default, about: "" }
 }
 
 /// Packets, at least one.
@@ -156,7 +175,32 @@ pub const fn flag(name: &'static str, default: bool) -> Parameter {
     parameter(name, Unit::Flag, (0, 1), Value::Flag(default))
 }
 
+/// A rate above 0.
+pub const fn rate(name: &'static str) -> Parameter {
+    parameter(name, Unit::Rate, (1, ANY), Value::Whole(0)).required()
+}
+
+/// One of a few names; the first is the default.
+pub const fn choice(name: &'static str, choices: &'static [&'static str]) -> Parameter {
+    Parameter { choices, ..parameter(name, Unit::Choice, (0, 0), Value::Name(choices[0])) }
+}
+
+/// A parameter of a unit without a default of its own.
+pub const fn of_unit(name: &'static str, unit: Unit) -> Parameter {
+    parameter(name, unit, (0, ANY), Value::Whole(0)).required()
+}
+
 impl Parameter {
+    /// Returns the parameter without a default.
+    pub const fn required(self) -> Self {
+        Self { default: Default::Required, ..self }
+    }
+
+    /// Returns the parameter with another range.
+    pub const fn within(self, least: u64, most: u64) -> Self {
+        Self { least, most, ..self }
+    }
+
     /// Returns the parameter with a default that follows from other parameters.
     pub const fn derived(self, rule: &'static str) -> Self {
         Self { default: Default::Derived(rule), ..self }
@@ -181,7 +225,7 @@ impl Parameter {
     pub fn check(&self, at: &str, value: Value, frame_bytes: u64) -> Result<(), ScenarioError> {
         let path = || format!("{at}.{}", self.field);
         match value {
-            Value::Flag(_) => Ok(()),
+            Value::Flag(_) | Value::Name(_) => Ok(()),
             Value::Share(share) if (0.0..=1.0).contains(&share) => Ok(()),
             Value::Share(share) => error(path(), format!("{share}; it must be 0 to 1")),
             Value::Whole(bytes) if self.unit == Unit::Quantum && bytes < frame_bytes => {

@@ -2,19 +2,16 @@
 
 use super::mptcp::ends::Multipath;
 use super::page::Page;
-use super::ping::PingEnds;
-use super::tcp::ends::Tcp;
-use super::udp::UdpEnds;
-use super::{Ends, Life};
+use super::{Endpoint, Ends, Life};
 use crate::setup::{options, Nodes};
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{Flow, Scenario, Traffic};
+use dumbbell_model::scenario::{Flow, Scenario};
 use dumbbell_model::{Span, TcpOptions, Time};
 use std::collections::BTreeSet;
 
 /// What endpoints are made from.
 #[derive(Clone, Copy)]
-pub(super) struct Setup<'a> {
+pub(crate) struct Setup<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) nodes: &'a Nodes<'a>,
     pub(super) seed: u64,
@@ -43,6 +40,15 @@ impl Setup<'_> {
     pub(super) fn until(&self, flow: &Flow) -> Time {
         Time::ZERO + flow.stop.unwrap_or(self.scenario.duration)
     }
+}
+
+/// A kind of traffic that has an endpoint.
+pub(crate) trait TrafficEndpoint {
+    /// Its endpoint.
+    type Ends: Endpoint;
+
+    /// Makes the endpoint of a flow.
+    fn open(&self, setup: Setup<'_>, number: u32, flow: &Flow) -> Self::Ends;
 }
 
 /// A flow's place among the endpoints.
@@ -85,12 +91,7 @@ pub(crate) fn build(scenario: &Scenario, nodes: &Nodes<'_>, seed: u64) -> (Vec<E
             continue;
         }
         places[number].endpoint = endpoints.len() as u32;
-        let number = number as u32;
-        endpoints.push(match &flow.traffic {
-            Traffic::Tcp(tcp) => Ends::Tcp(Box::new(Tcp::new(setup, number, flow, tcp))),
-            Traffic::Udp(udp) => Ends::Udp(Box::new(UdpEnds::new(setup, number, flow, udp))),
-            Traffic::Ping(ping) => Ends::Ping(Box::new(PingEnds::new(setup, number, flow, ping))),
-        });
+        endpoints.push(Ends::open(setup, number as u32, flow));
     }
     for (ends, flows) in groups {
         for (lane, flow) in flows.into_iter().enumerate() {

@@ -1,18 +1,19 @@
 //! Endpoints: what is at the ends of flows, one kind of traffic per file. The world brings packets and
 //! time to an endpoint, takes what it has to send, and wakes it when it wants to be woken
-//! ([`Endpoint`]). No other module knows which kinds there are.
+//! ([`Endpoint`]). The kinds are those of the model's catalogue (`catalogue/traffic.rs`).
 
 mod build;
 pub(crate) mod mptcp;
 mod page;
-mod ping;
-pub(crate) mod tcp;
-mod udp;
 
 use crate::events::{EventQueue, Source, Turn};
 use crate::flow::FlowState;
 pub(crate) use build::{build, Place};
+use build::{Setup, TrafficEndpoint};
+use dumbbell_model::for_traffic;
+use dumbbell_model::scenario::Flow;
 use dumbbell_model::tables::{ConnectionRow, FlowRow, ProbeRow, SampleRow, TransferRow};
+use dumbbell_model::traffic::{self, Traffic};
 use dumbbell_model::{Scenario, Span, Time};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES};
 use dumbbell_packet::Body;
@@ -229,65 +230,79 @@ pub(crate) trait Endpoint {
     }
 }
 
-/// All kinds of endpoints.
-pub(crate) enum Ends {
-    Tcp(Box<tcp::ends::Tcp>),
-    Page(Box<page::Page>),
-    Multipath(Box<mptcp::ends::Multipath>),
-    Udp(Box<udp::UdpEnds>),
-    Ping(Box<ping::PingEnds>),
-}
-
-/// The one place that asks which kind it is.
+/// Calls an expression with the endpoint of whichever kind it is.
 macro_rules! each {
-    ($ends:expr, $endpoint:ident => $act:expr) => {
+    ($ends:expr, [$($variant:ident)+], $endpoint:ident => $act:expr) => {
         match $ends {
-            Ends::Tcp($endpoint) => $act,
+            $(Ends::$variant($endpoint) => $act,)+
             Ends::Page($endpoint) => $act,
             Ends::Multipath($endpoint) => $act,
-            Ends::Udp($endpoint) => $act,
-            Ends::Ping($endpoint) => $act,
         }
     };
 }
 
-impl Endpoint for Ends {
-    fn on_packet(&mut self, now: Time, arrival: &Arrival<'_>) -> bool {
-        each!(self, endpoint => endpoint.on_packet(now, arrival))
-    }
+macro_rules! define {
+    ($($variant:ident $module:ident $held:ty { $($entry:tt)+ };)+) => {
+        $(pub(crate) mod $module;)+
 
-    fn on_timer(&mut self, now: Time, timer: Timer) {
-        each!(self, endpoint => endpoint.on_timer(now, timer));
-    }
+        /// All endpoints: one per kind of traffic, and two that several flows belong to.
+        pub(crate) enum Ends {
+            $($variant(Box<<traffic::$variant as TrafficEndpoint>::Ends>),)+
+            Page(Box<page::Page>),
+            Multipath(Box<mptcp::ends::Multipath>),
+        }
 
-    fn poll_transmit(&mut self, now: Time, out: &mut Outbox) -> Option<Touched> {
-        each!(self, endpoint => endpoint.poll_transmit(now, out))
-    }
+        impl Ends {
+            /// The endpoint of a flow of its own.
+            fn open(setup: Setup<'_>, number: u32, flow: &Flow) -> Self {
+                match &flow.traffic {
+                    $(Traffic::$variant(spec) => {
+                        Self::$variant(Box::new(spec.open(setup, number, flow)))
+                    })+
+                }
+            }
+        }
 
-    fn settle(&mut self, now: Time, io: &mut Io<'_>) {
-        each!(self, endpoint => endpoint.settle(now, io));
-    }
+        impl Endpoint for Ends {
+            fn on_packet(&mut self, now: Time, arrival: &Arrival<'_>) -> bool {
+                each!(self, [$($variant)+], endpoint => endpoint.on_packet(now, arrival))
+            }
 
-    fn next_deadline(&mut self, timer: Timer, set: &mut u64) -> Deadline {
-        each!(self, endpoint => endpoint.next_deadline(timer, set))
-    }
+            fn on_timer(&mut self, now: Time, timer: Timer) {
+                each!(self, [$($variant)+], endpoint => endpoint.on_timer(now, timer));
+            }
 
-    fn report(&self, run: &Run<'_>, report: Report<'_>) {
-        each!(self, endpoint => endpoint.report(run, report));
-    }
+            fn poll_transmit(&mut self, now: Time, out: &mut Outbox) -> Option<Touched> {
+                each!(self, [$($variant)+], endpoint => endpoint.poll_transmit(now, out))
+            }
 
-    fn on_queued(&mut self, lane: u32, outward: bool, leaves: Option<Time>) -> Option<usize> {
-        each!(self, endpoint => endpoint.on_queued(lane, outward, leaves))
-    }
+            fn settle(&mut self, now: Time, io: &mut Io<'_>) {
+                each!(self, [$($variant)+], endpoint => endpoint.settle(now, io));
+            }
 
-    fn sample_window(&mut self, lane: u32) -> bool {
-        each!(self, endpoint => endpoint.sample_window(lane))
-    }
+            fn next_deadline(&mut self, timer: Timer, set: &mut u64) -> Deadline {
+                each!(self, [$($variant)+], endpoint => endpoint.next_deadline(timer, set))
+            }
 
-    fn check(&self, run: &Run<'_>) -> Result<(), String> {
-        each!(self, endpoint => endpoint.check(run))
-    }
+            fn report(&self, run: &Run<'_>, report: Report<'_>) {
+                each!(self, [$($variant)+], endpoint => endpoint.report(run, report));
+            }
+
+            fn on_queued(&mut self, lane: u32, outward: bool, leaves: Option<Time>) -> Option<usize> {
+                each!(self, [$($variant)+], endpoint => endpoint.on_queued(lane, outward, leaves))
+            }
+
+            fn sample_window(&mut self, lane: u32) -> bool {
+                each!(self, [$($variant)+], endpoint => endpoint.sample_window(lane))
+            }
+
+            fn check(&self, run: &Run<'_>) -> Result<(), String> {
+                each!(self, [$($variant)+], endpoint => endpoint.check(run))
+            }
+        }
+    };
 }
+for_traffic!(define);
 
 #[cfg(test)]
 impl Ends {
@@ -295,7 +310,7 @@ impl Ends {
     pub(crate) fn multipath(&self) -> Option<&mptcp::ends::Multipath> {
         match self {
             Self::Multipath(multipath) => Some(multipath),
-            Self::Tcp(_) | Self::Page(_) | Self::Udp(_) | Self::Ping(_) => None,
+            _ => None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Echo request and reply.
 
-use super::build::Setup;
+use super::build::{Setup, TrafficEndpoint};
 use super::{
     frame_bytes, probe_rows, Arrival, Deadline, Endpoint, Outbox, Outgoing, Probe, Report, Run,
     Timer, Touched,
@@ -29,6 +29,14 @@ pub(crate) struct PingEnds {
     last_delivery: Option<Time>,
     /// Requests (`true`) and replies made and not yet handed over, by number.
     made: Vec<(bool, u64)>,
+}
+
+impl TrafficEndpoint for Ping {
+    type Ends = PingEnds;
+
+    fn open(&self, setup: Setup<'_>, number: u32, flow: &Flow) -> PingEnds {
+        PingEnds::new(setup, number, flow, self)
+    }
 }
 
 impl PingEnds {

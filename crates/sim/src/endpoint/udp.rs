@@ -1,6 +1,6 @@
 //! UDP at a constant bit rate.
 
-use super::build::Setup;
+use super::build::{Setup, TrafficEndpoint};
 use super::{
     frame_bytes, probe_rows, Arrival, Deadline, Endpoint, Outbox, Outgoing, Probe, Report, Run,
     Timer, Touched,
@@ -24,6 +24,14 @@ pub(crate) struct UdpEnds {
     made: Vec<(u32, Body)>,
     /// The source has acted, even if nothing was due.
     acted: bool,
+}
+
+impl TrafficEndpoint for Udp {
+    type Ends = UdpEnds;
+
+    fn open(&self, setup: Setup<'_>, number: u32, flow: &Flow) -> UdpEnds {
+        UdpEnds::new(setup, number, flow, self)
+    }
 }
 
 impl UdpEnds {
@@ -185,19 +193,19 @@ impl UdpSource {
 
 /// Counts datagrams that are whole.
 #[derive(Default)]
-struct UdpSink {
+pub(super) struct UdpSink {
     /// Numbers of the last ones, so that a duplicate does not count again.
     complete: VecDeque<u64>,
-    delivered_bytes: u64,
-    last_delivery: Option<Time>,
+    pub(super) delivered_bytes: u64,
+    pub(super) last_delivery: Option<Time>,
 }
 
 /// Datagrams remembered against duplicates.
 const REMEMBERED: usize = 64;
 
 impl UdpSink {
-    /// True if it was not there before.
-    fn deliver(&mut self, now: Time, datagram: u64, payload_bytes: u64) -> bool {
+    /// Counts a datagram. Returns true if it was not there before.
+    pub(super) fn deliver(&mut self, now: Time, datagram: u64, payload_bytes: u64) -> bool {
         if self.complete.contains(&datagram) {
             return false;
         }

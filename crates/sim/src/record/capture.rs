@@ -6,7 +6,8 @@ use crate::endpoint::mptcp::connection::subflow_of;
 use crate::endpoint::mptcp::SubflowOf;
 use dumbbell_model::paths::addresses;
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{EchoProtocol, Flow, Scenario, Traffic};
+use dumbbell_model::scenario::{Flow, Scenario};
+use dumbbell_model::traffic::{Carrier, TrafficKind};
 use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::frame::IPV4_HEADER_BYTES;
 use dumbbell_packet::pcapng::Recording;
@@ -78,8 +79,8 @@ impl Capture {
                 initial: [initial.next_u64() as u32, initial.next_u64() as u32],
                 ..FlowHeaders::default()
             };
-            match &flow.traffic {
-                Traffic::Tcp(_) => {
+            match flow.traffic.carrier() {
+                Carrier::Tcp => {
                     let ends = options(flow);
                     FlowHeaders {
                         mss: [ends[0].mtu_bytes as u16 - 40, ends[1].mtu_bytes as u16 - 40],
@@ -90,14 +91,13 @@ impl Capture {
                         ..headers
                     }
                 }
-                Traffic::Udp(udp) => FlowHeaders {
-                    datagram_bytes: udp.datagram_bytes as u32,
-                    fragment_bytes: (udp.mtu_bytes as u32 - IPV4_HEADER_BYTES) / 8 * 8,
+                Carrier::Udp { datagram_bytes, mtu_bytes } => FlowHeaders {
+                    datagram_bytes: datagram_bytes as u32,
+                    fragment_bytes: (mtu_bytes as u32 - IPV4_HEADER_BYTES) / 8 * 8,
                     ..headers
                 },
-                Traffic::Ping(ping) => {
-                    FlowHeaders { udp_echo: ping.protocol == EchoProtocol::Udp, ..headers }
-                }
+                Carrier::IcmpEcho => headers,
+                Carrier::UdpEcho => FlowHeaders { udp_echo: true, ..headers },
             }
         });
         Self {

@@ -1,6 +1,6 @@
 //! A TCP connection whose data goes one way: who sends it, who gets it.
 
-use crate::endpoint::build::Setup;
+use crate::endpoint::build::{Setup, TrafficEndpoint};
 use crate::endpoint::tcp::receiver::Receiver;
 use crate::endpoint::tcp::sender::{Phase, Sender};
 use crate::endpoint::{
@@ -229,7 +229,7 @@ impl TcpEnds {
 }
 
 /// A connection of its own.
-pub(crate) struct Tcp {
+pub(crate) struct TcpEndpoint {
     ends: TcpEnds,
     life: Life,
     /// Ends that have acted, by their timers.
@@ -237,19 +237,22 @@ pub(crate) struct Tcp {
     begins: bool,
 }
 
-impl Tcp {
-    pub(in crate::endpoint) fn new(
-        setup: Setup<'_>,
-        number: u32,
-        flow: &Flow,
-        tcp: &scenario::Tcp,
-    ) -> Self {
+impl TrafficEndpoint for scenario::Tcp {
+    type Ends = TcpEndpoint;
+
+    fn open(&self, setup: Setup<'_>, number: u32, flow: &Flow) -> TcpEndpoint {
+        TcpEndpoint::new(setup, number, flow, self)
+    }
+}
+
+impl TcpEndpoint {
+    fn new(setup: Setup<'_>, number: u32, flow: &Flow, tcp: &scenario::Tcp) -> Self {
         let (ends, life) = (TcpEnds::new(setup, number, flow, tcp), setup.life(flow));
         Self { ends, life, touched: 0, begins: false }
     }
 }
 
-impl Endpoint for Tcp {
+impl Endpoint for TcpEndpoint {
     fn on_packet(&mut self, now: Time, arrival: &Arrival<'_>) -> bool {
         let Body::Tcp(segment) = arrival.body else { return false };
         let TcpEnds { sender, receiver, .. } = &mut self.ends;

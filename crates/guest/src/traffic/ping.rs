@@ -1,23 +1,23 @@
 //! Echo requests: by ICMP (RFC 792), answered by the other host's kernel, or by UDP (RFC 862), answered
 //! by a socket there.
 
-use crate::frame::{CLIENT_PORT, SERVER_PORT};
+use super::datagrams::{numbered, numbered_datagram, receive, send, MOST_BYTES};
+use crate::application::{Application, Ends, Opening, Probe, Side, TrafficApplication, Wait};
+use crate::flow_rows::FlowReport;
 use crate::sys;
-use crate::tcp::{Ends, Side};
-use crate::udp::{numbered, Probe};
 use dumbbell_model::scenario::{EchoProtocol, Ping};
+use dumbbell_model::tables::Float;
 use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
-use std::io::{ErrorKind, Result};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::io::Result;
+use std::os::fd::{AsFd, OwnedFd};
 
-/// Of ICMP, and of UDP.
+/// Header of ICMP, and of UDP.
 const HEADER_BYTES: usize = 8;
 const IP_HEADER_BYTES: u64 = 20;
 /// A packet that no link of an experiment splits.
 const UNFRAGMENTED_BYTES: u64 = 576;
 const ECHO_REQUEST: u8 = 8;
 const ECHO_REPLY: u8 = 0;
-const MOST_BYTES: usize = 65_535;
 
 /// How requests travel.
 enum Way {
@@ -26,47 +26,45 @@ enum Way {
 }
 
 /// A flow of requests.
-pub(crate) struct PingFlow {
+struct PingFlow {
+    flow: usize,
     spec: Ping,
-    pub(crate) start: i64,
+    start: i64,
     stop: i64,
     socket: OwnedFd,
     way: Way,
-    pub(crate) probes: Vec<Probe>,
-    pub(crate) answered: u64,
-    pub(crate) rtt_sum_ns: i64,
-    pub(crate) rtt_min_ns: Option<i64>,
-    pub(crate) last_delivery: Option<i64>,
+    probes: Vec<Probe>,
+    answered: u64,
+    rtt_sum_ns: i64,
+    rtt_min_ns: Option<i64>,
+    last_delivery: Option<i64>,
 }
 
-/// The socket that answers, if no kernel does; to be called in the other host's namespace.
-pub(crate) fn answer(ends: Ends, spec: Ping) -> Result<Option<OwnedFd>> {
+/// The socket that answers, if no kernel does; called in the namespace of the other host.
+fn answer(ends: Ends, spec: Ping) -> Result<Option<OwnedFd>> {
     if spec.protocol == EchoProtocol::Icmp {
         return Ok(None);
     }
     let echo = sys::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0)?;
-    sys::bind(echo.as_fd(), &sys::inet(ends.to, SERVER_PORT + ends.flow as u16))?;
-    sys::connect(echo.as_fd(), &sys::inet(ends.from, CLIENT_PORT + ends.flow as u16))?;
+    sys::bind(echo.as_fd(), &sys::inet(ends.to, ends.server_port()))?;
+    sys::connect(echo.as_fd(), &sys::inet(ends.from, ends.client_port()))?;
     sys::set_dscp(echo.as_fd(), ends.dscp)?;
     Ok(Some(echo))
 }
 
-impl PingFlow {
-    /// A flow; to be called in the sender's namespace.
-    pub(crate) fn new(
-        ends: Ends,
-        spec: Ping,
-        answer: Option<OwnedFd>,
-        start: i64,
-        stop: i64,
-    ) -> Result<Self> {
+impl TrafficApplication for Ping {
+    fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Application>> {
+        let ends = opening.ends;
+        opening.at_destination()?;
+        let answer = answer(ends, *self)?;
+        opening.at_source()?;
         let (way, kind, protocol, ports) = match answer {
             None => {
                 let identity = ends.flow as u16 + 1;
                 (Way::Icmp { identity }, libc::SOCK_RAW, libc::IPPROTO_ICMP, [0, 0])
             }
             Some(echo) => {
-                let ports = [CLIENT_PORT + ends.flow as u16, SERVER_PORT + ends.flow as u16];
+                let ports = [ends.client_port(), ends.server_port()];
                 (Way::Udp { echo }, libc::SOCK_DGRAM, 0, ports)
             }
         };
@@ -74,10 +72,11 @@ impl PingFlow {
         sys::bind(socket.as_fd(), &sys::inet(ends.from, ports[0]))?;
         sys::connect(socket.as_fd(), &sys::inet(ends.to, ports[1]))?;
         sys::set_dscp(socket.as_fd(), ends.dscp)?;
-        Ok(Self {
-            spec,
-            start,
-            stop,
+        Ok(Box::new(PingFlow {
+            flow: ends.flow,
+            spec: *self,
+            start: opening.start,
+            stop: opening.stop,
             socket,
             way,
             probes: Vec::new(),
@@ -85,51 +84,26 @@ impl PingFlow {
             rtt_sum_ns: 0,
             rtt_min_ns: None,
             last_delivery: None,
-        })
+        }))
     }
+}
 
-    pub(crate) fn sent(&self) -> u64 {
+impl PingFlow {
+    fn sent(&self) -> u64 {
         self.probes.len() as u64
     }
 
     /// Frames of all requests; unknown where they travel in fragments.
-    pub(crate) fn sent_bytes(&self) -> Option<u64> {
+    fn sent_bytes(&self) -> Option<u64> {
         let packet_bytes = IP_HEADER_BYTES + HEADER_BYTES as u64 + self.spec.payload_bytes;
         let whole = packet_bytes <= UNFRAGMENTED_BYTES;
         whole.then(|| self.sent() * (u64::from(ETHERNET_HEADER_BYTES) + packet_bytes))
     }
 
-    pub(crate) fn next(&self) -> Option<i64> {
-        let due = self.start + self.probes.len() as i64 * self.spec.interval.as_ns() as i64;
-        (due < self.stop).then_some(due)
-    }
-
-    pub(crate) fn waits(&self) -> Vec<(Side, BorrowedFd<'_>, i16)> {
-        let mut all = vec![(Side::Sender, self.socket.as_fd(), libc::POLLIN)];
-        if let Way::Udp { echo } = &self.way {
-            all.push((Side::Receiver, echo.as_fd(), libc::POLLIN));
-        }
-        all
-    }
-
-    /// Does what is due.
-    pub(crate) fn turn(&mut self, now: i64) -> Result<()> {
-        self.answer()?;
-        self.read(now)?;
-        while self.next().is_some_and(|due| due <= now) {
-            let request = self.request(self.probes.len() as u64);
-            self.probes.push(Probe { sent: now, delay: None });
-            send(&self.socket, &request)?;
-        }
-        Ok(())
-    }
-
     fn request(&self, number: u64) -> Vec<u8> {
         let payload_bytes = self.spec.payload_bytes as usize;
         let Way::Icmp { identity } = self.way else {
-            let mut bytes = number.to_le_bytes().to_vec();
-            bytes.resize(payload_bytes, 0);
-            return bytes;
+            return numbered_datagram(number, payload_bytes);
         };
         let number = number as u16;
         let mut bytes = vec![0; HEADER_BYTES + payload_bytes];
@@ -148,15 +122,15 @@ impl PingFlow {
     fn answer(&mut self) -> Result<()> {
         let Way::Udp { echo } = &self.way else { return Ok(()) };
         let mut datagram = vec![0; MOST_BYTES];
-        while let Some(length) = receive(echo, &mut datagram)? {
-            send(echo, &datagram[..length])?;
+        while let Some(length) = receive(echo.as_fd(), &mut datagram)? {
+            send(echo.as_fd(), &datagram[..length])?;
         }
         Ok(())
     }
 
     fn read(&mut self, now: i64) -> Result<()> {
         let mut packet = [0; 128];
-        while let Some(length) = receive(&self.socket, &mut packet)? {
+        while let Some(length) = receive(self.socket.as_fd(), &mut packet)? {
             let Some((low, bits)) = self.number_of(&packet[..length.min(128)]) else { continue };
             let Some(probe) = numbered(&mut self.probes, low, bits) else { continue };
             if probe.delay.is_some() {
@@ -186,23 +160,47 @@ impl PingFlow {
     }
 }
 
-/// Receives if there is something.
-fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> Result<Option<usize>> {
-    match sys::receive(socket.as_fd(), buffer) {
-        Ok(length) => Ok(Some(length)),
-        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(None),
-        Err(error) => Err(error),
+impl Application for PingFlow {
+    fn next(&self) -> Option<i64> {
+        let due = self.start + self.probes.len() as i64 * self.spec.interval.as_ns() as i64;
+        (due < self.stop).then_some(due)
     }
-}
 
-/// Sends; what finds no room is lost.
-fn send(socket: &OwnedFd, bytes: &[u8]) -> Result<()> {
-    match sys::send(socket.as_fd(), bytes) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(()),
-        Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => Ok(()),
-        Err(error) => Err(error),
+    fn waits(&self) -> Vec<Wait<'_>> {
+        let mut all = vec![(Side::Sender, self.socket.as_fd(), libc::POLLIN)];
+        if let Way::Udp { echo } = &self.way {
+            all.push((Side::Receiver, echo.as_fd(), libc::POLLIN));
+        }
+        all
+    }
+
+    /// Does what is due.
+    fn turn(&mut self, now: i64) -> Result<()> {
+        self.answer()?;
+        self.read(now)?;
+        while self.next().is_some_and(|due| due <= now) {
+            let request = self.request(self.probes.len() as u64);
+            self.probes.push(Probe { sent: now, delay: None });
+            send(self.socket.as_fd(), &request)?;
+        }
+        Ok(())
+    }
+
+    fn report(&self, report: &mut FlowReport<'_>) -> Result<()> {
+        let row = &mut report.flows[self.flow];
+        row.kind = "ping".to_owned();
+        (row.start_ns, row.established_ns) = (self.start.into(), self.start.into());
+        row.delivered_bytes = 0_u64.into();
+        row.sent_packets = self.sent().into();
+        row.sent_bytes = self.sent_bytes().into();
+        row.data_packets = self.sent().into();
+        row.rtt_min_ns = self.rtt_min_ns.into();
+        row.rtt_mean_ns = Float::mean(self.rtt_sum_ns.max(0) as f64, self.answered);
+        row.last_delivery_ns = self.last_delivery.into();
+        Ok(())
+    }
+
+    fn probes(&self) -> Option<(&'static str, &[Probe])> {
+        Some((self.spec.protocol.name(), &self.probes))
     }
 }

@@ -1,21 +1,22 @@
 //! A session's connection: the socket of its server, and that of its client, which opens it.
 
-use crate::frame::{CLIENT_PORT, SERVER_PORT};
+use super::stream::{set_congestion_control, ESTABLISHED, READ_BYTES};
+use crate::application::{Application, Ends, Opening, Side, Wait};
+use crate::flow_rows::{FlowReport, FlowSampler};
 use crate::info::TcpInfo;
 use crate::sys;
-use crate::tcp::{name_of, Ends};
 use dumbbell_model::scenario::Tcp;
+use std::any::Any;
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 static ZEROS: [u8; 65536] = [0; 65536];
-const READ_BYTES: usize = 1 << 20;
 /// How often a closing connection is looked at.
 const CLOSING_LOOK_NS: i64 = 200_000;
 
 /// How far a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+enum Phase {
     /// Not needed yet.
     Waiting,
     Connecting,
@@ -29,7 +30,7 @@ pub(crate) enum Phase {
 }
 
 /// One socket, and what its application does with it.
-pub(crate) struct Side {
+pub(crate) struct Socket {
     pub(crate) socket: Option<OwnedFd>,
     unwritten: u64,
     pub(crate) read_bytes: u64,
@@ -37,7 +38,7 @@ pub(crate) struct Side {
     closes: bool,
 }
 
-impl Side {
+impl Socket {
     fn new(socket: Option<OwnedFd>) -> Self {
         Self { socket, unwritten: 0, read_bytes: 0, ended: false, closes: false }
     }
@@ -97,16 +98,17 @@ fn gone(error: &Error) -> bool {
 
 /// A connection between a client and a server.
 pub(crate) struct WebFlow {
-    pub(crate) spec: Tcp,
-    pub(crate) phase: Phase,
-    pub(crate) start: Option<i64>,
-    pub(crate) established: Option<i64>,
-    pub(crate) last_delivery: Option<i64>,
+    flow: usize,
+    spec: Tcp,
+    phase: Phase,
+    start: Option<i64>,
+    established: Option<i64>,
+    last_delivery: Option<i64>,
     listener: OwnedFd,
     target: libc::sockaddr_in,
     dscp: u8,
-    pub(crate) server: Side,
-    pub(crate) client: Side,
+    pub(crate) server: Socket,
+    pub(crate) client: Socket,
     /// Something may be read, written, accepted.
     ready: bool,
     look_again: Option<i64>,
@@ -114,106 +116,54 @@ pub(crate) struct WebFlow {
     connected: bool,
 }
 
+/// The connection of a page's flow.
+pub(super) fn open(spec: &Tcp, opening: &Opening<'_>) -> Result<Box<dyn Application>> {
+    opening.at_source()?;
+    let listener = listen(opening.ends, spec)?;
+    opening.at_destination()?;
+    Ok(Box::new(WebFlow::new(opening.ends, spec.clone(), listener)?))
+}
+
 /// A socket that asks for the algorithm and sends at once.
 fn socket(spec: &Tcp) -> Result<OwnedFd> {
     let socket = sys::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
-    let name = name_of(spec.congestion_control);
-    let level = libc::IPPROTO_TCP;
-    sys::set_option_bytes(socket.as_fd(), level, libc::TCP_CONGESTION, name.as_bytes())
-        .map_err(|error| Error::other(format!("congestion control {name}: {error}")))?;
-    sys::set_option(socket.as_fd(), level, libc::TCP_NODELAY, 1)?;
+    set_congestion_control(socket.as_fd(), spec.congestion_control)?;
+    sys::set_option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
     Ok(socket)
 }
 
-/// The server's listening socket; to be called in its namespace. Its ports are those of its side.
-pub(crate) fn listen(ends: Ends, spec: &Tcp) -> Result<OwnedFd> {
+/// The server's listening socket; called in its namespace. Its ports are those of its side.
+fn listen(ends: Ends, spec: &Tcp) -> Result<OwnedFd> {
     let listener = socket(spec)?;
     sys::set_option(listener.as_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
-    sys::bind(listener.as_fd(), &sys::inet(ends.from, CLIENT_PORT + ends.flow as u16))?;
+    sys::bind(listener.as_fd(), &sys::inet(ends.from, ends.client_port()))?;
     sys::set_dscp(listener.as_fd(), ends.dscp)?;
     sys::listen(listener.as_fd())?;
     Ok(listener)
 }
 
 impl WebFlow {
-    /// A connection; to be called in the client's namespace.
-    pub(crate) fn new(ends: Ends, spec: Tcp, listener: OwnedFd) -> Result<Self> {
+    /// A connection; called in the client's namespace.
+    fn new(ends: Ends, spec: Tcp, listener: OwnedFd) -> Result<Self> {
         let client = socket(&spec)?;
-        sys::bind(client.as_fd(), &sys::inet(ends.to, SERVER_PORT + ends.flow as u16))?;
+        sys::bind(client.as_fd(), &sys::inet(ends.to, ends.server_port()))?;
         sys::set_dscp(client.as_fd(), ends.dscp)?;
         Ok(Self {
+            flow: ends.flow,
             spec,
             phase: Phase::Waiting,
             start: None,
             established: None,
             last_delivery: None,
             listener,
-            target: sys::inet(ends.from, CLIENT_PORT + ends.flow as u16),
+            target: sys::inet(ends.from, ends.client_port()),
             dscp: ends.dscp,
-            server: Side::new(None),
-            client: Side::new(Some(client)),
+            server: Socket::new(None),
+            client: Socket::new(Some(client)),
             ready: false,
             look_again: None,
             connected: false,
         })
-    }
-
-    pub(crate) fn waits(&self) -> Vec<(BorrowedFd<'_>, i16)> {
-        let mut found = Vec::with_capacity(3);
-        if matches!(self.phase, Phase::Waiting | Phase::Finished { .. }) {
-            return found;
-        }
-        if self.server.socket.is_none() {
-            found.push((self.listener.as_fd(), libc::POLLIN));
-        }
-        match (self.phase, &self.client.socket) {
-            (Phase::Connecting, Some(client)) => found.push((client.as_fd(), libc::POLLOUT)),
-            _ => found.extend(self.client.waits()),
-        }
-        found.extend(self.server.waits());
-        found
-    }
-
-    /// When this connection wants to be looked at without an event. Nothing tells when the server's
-    /// last ACK has come: a socket that is closed both ways hangs up at once.
-    pub(crate) fn next(&self) -> Option<i64> {
-        self.look_again
-    }
-
-    pub(crate) fn happened(&mut self) {
-        self.ready = true;
-    }
-
-    /// Does what can be done.
-    pub(crate) fn turn(&mut self, now: i64) -> Result<()> {
-        let due = self.look_again.is_some_and(|at| at <= now);
-        if !std::mem::take(&mut self.ready) && !due {
-            return Ok(());
-        }
-        self.accept(now)?;
-        if self.phase == Phase::Connecting {
-            self.connect(now)?;
-        }
-        self.server.read()?;
-        if self.phase != Phase::Connecting && self.client.read()? {
-            self.last_delivery = Some(now);
-        }
-        self.server.write()?;
-        self.client.write()?;
-        if self.server.ended && self.phase == Phase::Open {
-            self.phase = Phase::Closing;
-            self.server.closes = true;
-            self.server.write()?;
-        }
-        if let (Phase::Closing, Some(server)) = (self.phase, &self.server.socket) {
-            // 7: TCP_CLOSE, 6: TCP_TIME_WAIT, 5: TCP_FIN_WAIT2.
-            if matches!(TcpInfo::of(server.as_fd())?.state(), 5..=7) {
-                self.phase = Phase::Finished { at: now };
-            }
-        }
-        let closing = self.phase == Phase::Closing;
-        self.look_again = closing.then_some(now + CLOSING_LOOK_NS);
-        Ok(())
     }
 
     fn accept(&mut self, now: i64) -> Result<()> {
@@ -239,7 +189,7 @@ impl WebFlow {
         sys::get_option(client.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR, &mut pending)?;
         if i32::from_ne_bytes(pending) != 0 {
             self.phase = Phase::Finished { at: now }; // Given up: nobody answers.
-        } else if TcpInfo::of(client.as_fd())?.state() == 1 {
+        } else if TcpInfo::of(client.as_fd())?.state() == ESTABLISHED {
             self.phase = Phase::Open;
             self.connected = true;
         }
@@ -280,5 +230,98 @@ impl WebFlow {
     pub(crate) fn close(&mut self) -> Result<()> {
         self.client.closes = true;
         self.client.write()
+    }
+}
+
+impl Application for WebFlow {
+    /// Nothing tells when the server's last ACK has come: a socket that is closed both ways hangs up at
+    /// once.
+    fn next(&self) -> Option<i64> {
+        self.look_again
+    }
+
+    fn turn(&mut self, now: i64) -> Result<()> {
+        let due = self.look_again.is_some_and(|at| at <= now);
+        if !std::mem::take(&mut self.ready) && !due {
+            return Ok(());
+        }
+        self.accept(now)?;
+        if self.phase == Phase::Connecting {
+            self.connect(now)?;
+        }
+        self.server.read()?;
+        if self.phase != Phase::Connecting && self.client.read()? {
+            self.last_delivery = Some(now);
+        }
+        self.server.write()?;
+        self.client.write()?;
+        if self.server.ended && self.phase == Phase::Open {
+            self.phase = Phase::Closing;
+            self.server.closes = true;
+            self.server.write()?;
+        }
+        if let (Phase::Closing, Some(server)) = (self.phase, &self.server.socket) {
+            // 7: TCP_CLOSE, 6: TCP_TIME_WAIT, 5: TCP_FIN_WAIT2.
+            if matches!(TcpInfo::of(server.as_fd())?.state(), 5..=7) {
+                self.phase = Phase::Finished { at: now };
+            }
+        }
+        let closing = self.phase == Phase::Closing;
+        self.look_again = closing.then_some(now + CLOSING_LOOK_NS);
+        Ok(())
+    }
+
+    fn waits(&self) -> Vec<Wait<'_>> {
+        let mut found: Vec<(BorrowedFd<'_>, i16)> = Vec::with_capacity(3);
+        if matches!(self.phase, Phase::Waiting | Phase::Finished { .. }) {
+            return Vec::new();
+        }
+        if self.server.socket.is_none() {
+            found.push((self.listener.as_fd(), libc::POLLIN));
+        }
+        match (self.phase, &self.client.socket) {
+            (Phase::Connecting, Some(client)) => found.push((client.as_fd(), libc::POLLOUT)),
+            _ => found.extend(self.client.waits()),
+        }
+        found.extend(self.server.waits());
+        found.into_iter().map(|(fd, wanted)| (Side::Sender, fd, wanted)).collect()
+    }
+
+    fn happened(&mut self, _side: Side) {
+        self.ready = true;
+    }
+
+    fn sample(&mut self, now: i64, sampler: &mut FlowSampler<'_>) -> Result<()> {
+        match (self.phase, &self.server.socket) {
+            (Phase::Open | Phase::Closing, Some(server)) => {
+                sampler.socket(self.flow, now, server.as_fd(), self.client.read_bytes)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn report(&self, report: &mut FlowReport<'_>) -> Result<()> {
+        let end = match self.phase {
+            Phase::Finished { at } => at,
+            _ => report.end,
+        };
+        let row = &mut report.flows[self.flow];
+        row.kind = "tcp".to_owned();
+        row.congestion_control = self.spec.congestion_control.linux_name().to_owned();
+        row.start_ns = self.start.into();
+        row.established_ns = self.established.into();
+        row.end_ns = end.into();
+        if let (Some(client), Some(_)) = (&self.client.socket, self.start) {
+            row.received_packets = TcpInfo::of(client.as_fd())?.segments_in().into();
+        }
+        report.delivered(self.flow, self.client.read_bytes, self.last_delivery);
+        if let Some(server) = &self.server.socket {
+            report.sender(self.flow, &TcpInfo::of(server.as_fd())?);
+        }
+        Ok(())
+    }
+
+    fn page_connection(&mut self) -> Option<&mut dyn Any> {
+        Some(self)
     }
 }

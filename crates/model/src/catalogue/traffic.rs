@@ -1,0 +1,129 @@
+//! Kinds of traffic. A new one is an entry here and a file of the same name in `crates/model/src/traffic`
+//! (fields, checks), `crates/sim/src/endpoint` and `crates/guest/src/traffic`.
+
+use super::parameter::{bytes, choice, flag, of_unit, rate, time, Parameter, Unit};
+use serde::Serialize;
+
+/// Calls a macro with `Variant module HeldType { entry };` for every kind of traffic.
+#[macro_export]
+macro_rules! for_traffic {
+    ($call:ident) => {
+        $call! {
+            Tcp tcp Box<Tcp> {
+                title: "TCP connection",
+                linux: "socket(AF_INET, SOCK_STREAM), or IPPROTO_MPTCP for subflows",
+                source: "RFC 9293, RFC 8684",
+                about: "A TCP connection and the applications at its ends.",
+                short: "congestion_control",
+                parameters: &[],
+            };
+            Udp udp Udp {
+                title: "UDP at a constant bit rate",
+                linux: "socket(AF_INET, SOCK_DGRAM)",
+                source: "RFC 768",
+                about: "Datagrams at a constant bit rate of payload.",
+                short: "rate",
+                parameters: UDP,
+            };
+            Ping ping Ping {
+                title: "Echo requests",
+                linux: "socket(AF_INET, SOCK_RAW, IPPROTO_ICMP), or SOCK_DGRAM",
+                source: "RFC 792, RFC 862",
+                about: "Echo requests at an interval and their replies, by ICMP or UDP.",
+                short: "interval",
+                parameters: PING,
+            };
+            Video video Video {
+                title: "Video over UDP",
+                linux: "socket(AF_INET, SOCK_DGRAM)",
+                source: "RFC 768; on/off periods as of ns-3's OnOffApplication",
+                about: "Frames of video in datagrams while it is on, nothing while it is off.",
+                short: "rate",
+                parameters: VIDEO,
+            };
+        }
+    };
+}
+
+/// Times have no upper bound here.
+const ANY: u64 = u64::MAX;
+
+const UDP: &[Parameter] = &[
+    rate("rate").at("rate_bps", "payload per second"),
+    bytes("datagram", 1448).within(1, 65_507).at("datagram_bytes", "payload of a datagram"),
+    time("interval", 0, 0)
+        .within(0, ANY)
+        .at("interval_ns", "datagrams due are sent together this often; 0: each when it is due"),
+    bytes("mtu", 1500)
+        .within(68, 65_535)
+        .at("mtu_bytes", "IP packet size above which datagrams are fragmented"),
+    flag("sleeps", false)
+        .at("sleeps", "sent by an ordinary program that wakes late by the timer slack"),
+    of_unit("codec", Unit::Unwritten).at("codec", "set by `voice`"),
+];
+
+const PING: &[Parameter] = &[
+    time("interval", 1, 1_000_000_000).within(1, ANY).at("interval_ns", "between requests"),
+    bytes("payload", 56)
+        .within(0, 65_507)
+        .at("payload_bytes", "payload of ICMP or UDP; by UDP at least 8 bytes"),
+    choice("protocol", &["icmp", "udp"]).at("protocol", "protocol of the requests"),
+];
+
+const VIDEO: &[Parameter] = &[
+    rate("rate").at("rate_bps", "payload per second while it is on"),
+    time("frame", 1, 40_000_000)
+        .within(1, ANY)
+        .at("frame_ns", "interval between frames; a frame is what the rate carries in it"),
+    bytes("datagram", 1200).within(1, 1472).at(
+        "datagram_bytes",
+        "largest payload of a datagram; the datagrams of a frame are sent together",
+    ),
+    time("on", 1, 2_000_000_000).within(1, ANY).at("on_ns", "time on, or its mean"),
+    time("off", 1, 1_000_000_000).within(1, ANY).at("off_ns", "time off, or its mean"),
+    choice("lengths", &["fixed", "exponential"])
+        .at("lengths", "times on and off are alike, or drawn from exponential distributions"),
+];
+
+/// A kind of traffic, described.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// Name in experiment files and in the scenario.
+    pub name: &'static str,
+    /// Name on pages.
+    pub title: &'static str,
+    /// Socket on the kernel's engines.
+    pub linux: &'static str,
+    /// RFC or paper.
+    pub source: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+    /// Parameter that a bare value stands for.
+    pub short: &'static str,
+    /// Parameters in the order of the pages. None: `dumbbell/experiment/traffic.py` has a model of its own.
+    pub parameters: &'static [Parameter],
+}
+
+macro_rules! entries {
+    ($($variant:ident $module:ident $held:ty { $($field:ident: $value:expr,)+ };)+) => {
+        /// All kinds of traffic.
+        pub const ENTRIES: &[Entry] =
+            &[$(Entry { name: stringify!($module), $($field: $value,)+ },)+];
+    };
+}
+for_traffic!(entries);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_complete() {
+        for entry in ENTRIES {
+            assert!(!entry.title.is_empty() && !entry.linux.is_empty(), "{}", entry.name);
+            assert!(!entry.source.is_empty() && entry.about.ends_with('.'), "{}", entry.name);
+            let short = entry.parameters.iter().any(|parameter| parameter.name == entry.short);
+            assert!(short || entry.parameters.is_empty(), "{}: {}", entry.name, entry.short);
+        }
+    }
+}

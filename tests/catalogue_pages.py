@@ -1,0 +1,73 @@
+"""Kinds of traffic and TCP options on `docs/catalogue.md`."""
+
+from __future__ import annotations
+
+from dumbbell.catalogue import Parameter, TcpOption, Traffic, tcp_options, traffic_kinds
+
+_TRAFFIC = """
+## Kinds of traffic
+
+All engines have them. Each is a field of a flow, as `udp: {rate: 1 Mbit/s}`.
+"""
+
+
+_OPTIONS = """
+## TCP options
+
+Of a host, or of one end of a flow. The simulator has all of them; the kernel's engines those that
+Linux has. Defaults are those of the profile ([profiles.md](profiles.md)).
+
+| option | | unit and range | Linux, first release | source |
+| --- | --- | --- | --- | --- |
+"""
+
+
+def _kind(one: Traffic) -> str:
+    text = f"\n### `{one.name}`\n\n{one.title}: {one.source}; in Linux `{one.linux}`. {one.about}\n"
+    if not one.parameters:
+        return f"{text}Its fields: [experiment-file.md](experiment-file.md#{one.name}).\n"
+    text += f"`{one.name}: VALUE` means `{{{one.short}: VALUE}}`.\n\n"
+    text += "| parameter | | unit and range | default |\n| --- | --- | --- | --- |\n"
+    return text + "".join(map(_parameter, one.written))
+
+
+def _parameter(one: Parameter) -> str:
+    default = "required" if one.default is None else _shown(one)
+    return f"| `{one.name}` | {one.about} | {_range(one)} | {default} |\n"
+
+
+def _shown(one: Parameter) -> str:
+    if one.unit == "time":
+        return f"`{int(one.default or 0) / 1e6:g} ms`"
+    return f"`{one.default} bytes`" if one.unit == "bytes" else f"`{one.default}`".lower()
+
+
+def _range(one: Parameter) -> str:
+    unit = {"bytes": " bytes", "time": " ns"}.get(one.unit, "")
+    if one.unit == "choice":
+        return ", ".join(f"`{name}`" for name in one.choices)
+    if one.unit in ("number", "signed", "bytes") and one.most < 2**32 - 1:
+        least = -one.most if one.unit == "signed" else one.least
+        return f"{least} to {one.most}{unit}"
+    words = {
+        "flag": "true or false",
+        "sizes": "three sizes, ascending",
+        "buffer": "`pages`, `copied`, a size",
+        "number": "a whole number",
+        "bytes": "a size",
+    }
+    return words.get(one.unit, f"a {one.unit}") + (" above 0" if one.least else "")
+
+
+def _option(one: TcpOption) -> str:
+    parameter = one.parameter
+    linux = "–" if one.place == "absent" else f"{one.place} `{one.setting}`"
+    linux += f", {one.since}" if one.since and one.place != "absent" else ""
+    cells = (parameter.about, _range(parameter), linux, one.source)
+    return f"| `{parameter.name}` | {' | '.join(cells)} |\n"
+
+
+def kinds_and_options() -> str:
+    """Both sections."""
+    kinds, options = map(_kind, traffic_kinds().values()), map(_option, tcp_options().values())
+    return "".join([_TRAFFIC, *kinds, _OPTIONS, *options])
