@@ -11,8 +11,8 @@ from dumbbell.experiment.build_flows import FlowBuilder, suggested
 from dumbbell.experiment.build_network import Parts
 from dumbbell.experiment.document import ExperimentFile
 from dumbbell.experiment.pipes import BuildError, fill
-from dumbbell.experiment.routing import Pipe, RoutingError
 from dumbbell.experiment.source import Loc
+from dumbbell.routing import Pipe, RoutingError
 
 __all__ = ["SCENARIO_VERSION", "Built", "Parts", "build"]
 

@@ -11,9 +11,9 @@ from dumbbell.experiment.document import DEFAULTS, ExperimentFile
 from dumbbell.experiment.network import LinkSpec, RouterSpec, SpraySpec
 from dumbbell.experiment.options import HostSpec
 from dumbbell.experiment.pipes import BuildError, Pending, fixed_delay_ns, pipe
-from dumbbell.experiment.routing import Network, Pipe
 from dumbbell.experiment.source import Loc
 from dumbbell.experiment.templates import TemplateSpec, Topology
+from dumbbell.routing import Network, Pipe
 
 _WAYS = ("forward", "backward")
 _PLAIN_HOST, _PLAIN_ROUTER = HostSpec(), RouterSpec()

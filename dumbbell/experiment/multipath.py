@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dumbbell.experiment.pipes import BuildError
-from dumbbell.experiment.routing import Network, RoutingError
 from dumbbell.experiment.source import Loc
 from dumbbell.experiment.traffic import MptcpSpec, SubflowSpec
+from dumbbell.routing import Network, RoutingError
 
 
 @dataclass(frozen=True, slots=True)

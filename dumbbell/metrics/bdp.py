@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dumbbell.metrics.capacity import OPPORTUNITY_BYTES, least_time_s, rate_of
+from dumbbell.routing import Network
 from dumbbell.scenario import Arrivals, Flow, Pipe, Scenario, Subflow, read_scenario, shaper_of
 
 ETHERNET_HEADER_BYTES = 14
@@ -110,57 +111,41 @@ def _between_interfaces(spec: Scenario, flow: Flow, subflow: Subflow) -> Scenari
 
 
 def paths_between(spec: Scenario, start: str, end: str) -> list[list[Pipe]]:
-    """All loop-free ways that packets from `start` to `end` may take, as pipes in order."""
-    nodes = {node["name"]: node for node in spec["nodes"]}
-    hops = _hops(spec, end)
-    routes = {(route["at"], route["to"]): route["via"] for route in spec["routes"]}
+    """All loop-free paths that packets from `start` to `end` may take, as pipes in order."""
+    network = _network(spec)
     complete: list[list[Pipe]] = []
 
     def walk(here: str, seen: frozenset[str], path: list[Pipe]) -> None:
         if here == end:
             complete.append(path)
             return
-        ways = _ways(spec, here)
-        names = routes.get((here, end))
-        if names is None:
-            nearest = hops.get(here, 0) - 1
-            names = [name for name, (to, _) in ways.items() if hops.get(to, -2) == nearest]
-        if not nodes[here].get("spray"):
-            names = names[:1]
-        for name in names:
-            to, pipe = ways[name]
+        hops = network.next_hops(here, end)
+        for link, direction in hops if here in network.sprays else hops[:1]:
+            to, ends = network.leads_to((link, direction)), spec["links"][link]
             if to not in seen:
+                pipe = ends["backward"] if direction else ends["forward"]
                 walk(to, seen | {to}, [*path, pipe])
 
     walk(start, frozenset({start}), [])
     return complete
 
 
-def _ways(spec: Scenario, here: str) -> dict[str, tuple[str, Pipe]]:
-    """The links of a node: name → (other end, pipe in that direction)."""
-    ways: dict[str, tuple[str, Pipe]] = {}
-    for link in spec["links"]:
-        if link["a"] == here:
-            ways[link["name"]] = (link["b"], link["forward"])
-        elif link["b"] == here:
-            ways[link["name"]] = (link["a"], link["backward"])
-    return ways
-
-
-def _hops(spec: Scenario, end: str) -> dict[str, int]:
-    """Distance of each node to `end`, in links; hosts do not forward."""
-    forwards = {node["name"]: node["kind"] != "host" for node in spec["nodes"]}
-    distance = {end: 0}
-    edge = [end]
-    while edge:
-        here = edge.pop(0)
-        if here != end and not forwards[here]:
-            continue
-        for to, _ in _ways(spec, here).values():
-            if to not in distance:
-                distance[to] = distance[here] + 1
-                edge.append(to)
-    return distance
+def _network(spec: Scenario) -> Network:
+    """The graph of a scenario."""
+    numbers = {link["name"]: number for number, link in enumerate(spec["links"])}
+    return Network(
+        hosts=frozenset(node["name"] for node in spec["nodes"] if node["kind"] == "host"),
+        sprays=frozenset(node["name"] for node in spec["nodes"] if node["spray"] is not None),
+        links=[(link["a"], link["b"]) for link in spec["links"]],
+        delays=[(0, 0)] * len(spec["links"]),
+        routes={
+            (route["at"], route["to"]): (
+                i,
+                [numbers[one] for one in route["via"] if one in numbers],
+            )
+            for i, route in enumerate(spec["routes"])
+        },
+    )
 
 
 def _rate(pipe: Pipe) -> float:

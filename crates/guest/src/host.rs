@@ -4,8 +4,9 @@
 //! of network namespaces, and classifiers) lie in a mount namespace of its own. The kernel removes
 //! them when the process ends, however it ends.
 
+use crate::batch::batch;
 use crate::plan::Plan;
-use crate::{realise, sys};
+use crate::sys;
 use dumbbell_model::scenario::Scenario;
 use nix::mount::{mount, MsFlags};
 use nix::sched::{unshare, CloneFlags};
@@ -157,7 +158,7 @@ pub(crate) fn lacks(needs: &[String]) -> Result<Vec<String>> {
     let mut miss = |name: &str, option: &str, module: &str| {
         missing.push(format!("{name} (CONFIG_{option}, module {module})"));
     };
-    let veth = realise::batch("ip", &["link add t0 type veth peer name t1".to_owned()]).is_ok();
+    let veth = batch("ip", &["link add t0 type veth peer name t1".to_owned()]).is_ok();
     if !veth {
         miss("veth", "VETH", "veth");
         return Ok(missing);
@@ -177,13 +178,13 @@ pub(crate) fn lacks(needs: &[String]) -> Result<Vec<String>> {
             }
         } else if need == "bridge" {
             let line = "link add b0 type bridge".to_owned();
-            if realise::batch("ip", &[line]).is_err() {
+            if batch("ip", &[line]).is_err() {
                 miss("bridges", "BRIDGE", "bridge");
             }
         }
     }
     // Filters hang on clsact.
-    let _ = realise::batch("tc", &[PARTS[0].trial.to_owned()]);
+    let _ = batch("tc", &[PARTS[0].trial.to_owned()]);
     for part in PARTS.iter().filter(|part| needs.iter().any(|need| need == part.name)) {
         let there = match part.name {
             "teql" => teql,
@@ -193,9 +194,9 @@ pub(crate) fn lacks(needs: &[String]) -> Result<Vec<String>> {
                 String::from_utf8_lossy(&shown.stdout).contains("clsact")
             }
             _ => {
-                let done = realise::batch("tc", &[part.trial.to_owned()]).is_ok();
+                let done = batch("tc", &[part.trial.to_owned()]).is_ok();
                 if part.trial.contains(" root ") {
-                    let _ = realise::batch("tc", &["qdisc del dev t0 root".to_owned()]);
+                    let _ = batch("tc", &["qdisc del dev t0 root".to_owned()]);
                 }
                 done
             }

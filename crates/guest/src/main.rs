@@ -6,6 +6,7 @@
 //! `scenario.json` and `seed`; `<table>.arrow` and last `done.json` are written, or `error.json`.
 
 mod application;
+mod batch;
 mod builders;
 mod clock;
 mod discipline;

@@ -1,5 +1,6 @@
 //! Does what a plan says: namespaces, links, addresses, queueing disciplines, options.
 
+use crate::batch::{batch, because};
 use crate::plan::{Namespace, Plan};
 use crate::{host, scripted, sys};
 use nix::mount::{mount, MsFlags};
@@ -8,7 +9,6 @@ use std::fs::{self, File};
 use std::io::{Error, Result};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 const NAMES: &str = "/run/netns";
 /// Where classifiers are pinned for tc to find.
@@ -30,10 +30,6 @@ pub(crate) struct Namespaces {
     namespaces: Vec<File>,
     /// Of scripted drops; they live as long as this.
     counters: Vec<OwnedFd>,
-}
-
-fn because(what: &str, error: &dyn std::fmt::Display) -> Error {
-    Error::other(format!("{what}: {error}"))
 }
 
 impl Namespaces {
@@ -130,24 +126,4 @@ fn create(namespace: &Namespace) -> Result<File> {
         fs::write(&file, value).map_err(|error| because(&format!("{name} = {value}"), &error))?;
     }
     File::open(path)
-}
-
-/// Runs lines by `ip -batch` or `tc -batch`, without a shell.
-pub(crate) fn batch(program: &str, lines: &[String]) -> Result<()> {
-    if lines.is_empty() {
-        return Ok(());
-    }
-    let file = "/run/batch";
-    fs::write(file, lines.join("\n") + "\n")?;
-    let output = Command::new(program)
-        .args(["-batch", file])
-        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| because(program, &error))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(Error::other(format!("{program}: {}\n{}", said.trim(), lines.join("\n"))))
 }

@@ -1,0 +1,30 @@
+//! Lines for `ip` and `tc`.
+
+use std::fs;
+use std::io::{Error, Result};
+use std::process::{Command, Stdio};
+
+/// An error with what it concerns.
+pub(crate) fn because(what: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::other(format!("{what}: {error}"))
+}
+
+/// Runs lines by `ip -batch` or `tc -batch`, without a shell.
+pub(crate) fn batch(program: &str, lines: &[String]) -> Result<()> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let file = "/run/batch";
+    fs::write(file, lines.join("\n") + "\n")?;
+    let output = Command::new(program)
+        .args(["-batch", file])
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| because(program, &error))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(Error::other(format!("{program}: {}\n{}", said.trim(), lines.join("\n"))))
+}
