@@ -243,7 +243,7 @@ def score(file: Path, comments: list[str], scores: Scores) -> None:
         if again and said:
             for kind in ("fast", "time-out", "tail loss probe"):
                 scores[kind].add(kind in comment, found["kind"][row] == kind)
-        scores["needless"].add("needless" in comment and again, said and found["needless"][row])
+        scores["needless"].add("needless" in comment and again, said and found["spurious"][row])
 
 
 def score_tshark(file: Path, comments: list[str], scores: Scores) -> None:
