@@ -213,45 +213,7 @@ impl Scenario {
         if let Some(aggregation) = pipe.ack_aggregation {
             above_zero(at, "ack_aggregation.max_acks", u64::from(aggregation.max_acks))?;
         }
-        match &pipe.shaper {
-            Shaper::None => {}
-            Shaper::Serial { rate_bps } => {
-                above_zero(at, "shaper.serial.rate_bps", rate_bps.as_bps())?;
-            }
-            Shaper::Tbf { rate_bps, burst_bytes, initial_bytes, peak } => {
-                above_zero(at, "shaper.tbf.rate_bps", rate_bps.as_bps())?;
-                above_zero(at, "shaper.tbf.burst_bytes", *burst_bytes)?;
-                if let Some(peak) = peak {
-                    above_zero(at, "shaper.tbf.peak.burst_bytes", peak.burst_bytes)?;
-                    if peak.rate_bps <= *rate_bps {
-                        let message = format!("{}; above the rate ({rate_bps})", peak.rate_bps);
-                        return error(format!("{at}.shaper.tbf.peak.rate_bps"), message);
-                    }
-                }
-                if initial_bytes.is_some_and(|level| level > *burst_bytes) {
-                    return error(
-                        format!("{at}.shaper.tbf.initial_bytes"),
-                        format!("more than the burst of {burst_bytes} bytes"),
-                    );
-                }
-            }
-            Shaper::Trace { deliveries_ms } => {
-                if deliveries_ms.last().is_none_or(|&last| last == 0) {
-                    let message = "a trace needs a delivery after 0 ms";
-                    return error(format!("{at}.shaper.trace.deliveries_ms"), message);
-                }
-                if let Some(i) = deliveries_ms.windows(2).position(|w| w[0] > w[1]) {
-                    return error(
-                        format!("{at}.shaper.trace.deliveries_ms[{}]", i + 1),
-                        format!(
-                            "{} after {}: times must ascend",
-                            deliveries_ms[i + 1],
-                            deliveries_ms[i]
-                        ),
-                    );
-                }
-            }
-        }
+        check_shaper(at, &pipe.shaper)?;
         check_queue(at, pipe, self.longest_frame_bytes())?;
         in_range(at, "framing.mpu_bytes", pipe.framing.mpu_bytes.into(), 0, 65_535)?;
         if !OVERHEAD_BYTES.contains(&pipe.framing.overhead_bytes) {
@@ -264,6 +226,10 @@ impl Scenario {
                 ),
             );
         }
+        self.check_changes(at, pipe)
+    }
+
+    fn check_changes(&self, at: &str, pipe: &Pipe) -> Result<(), ScenarioError> {
         let mut last = Span::ZERO;
         for (i, change) in pipe.changes.iter().enumerate() {
             let at = format!("{at}.changes[{i}]");
@@ -332,6 +298,49 @@ impl Scenario {
         in_range(at, "dscp", u64::from(flow.dscp), 0, 63)?;
         flow.traffic.check(&format!("{at}.traffic"))
     }
+}
+
+fn check_shaper(at: &str, shaper: &Shaper) -> Result<(), ScenarioError> {
+    match shaper {
+        Shaper::None => {}
+        Shaper::Serial { rate_bps } => {
+            above_zero(at, "shaper.serial.rate_bps", rate_bps.as_bps())?;
+        }
+        Shaper::Tbf { rate_bps, burst_bytes, initial_bytes, peak } => {
+            above_zero(at, "shaper.tbf.rate_bps", rate_bps.as_bps())?;
+            above_zero(at, "shaper.tbf.burst_bytes", *burst_bytes)?;
+            if let Some(peak) = peak {
+                above_zero(at, "shaper.tbf.peak.burst_bytes", peak.burst_bytes)?;
+                if peak.rate_bps <= *rate_bps {
+                    let message = format!("{}; above the rate ({rate_bps})", peak.rate_bps);
+                    return error(format!("{at}.shaper.tbf.peak.rate_bps"), message);
+                }
+            }
+            if initial_bytes.is_some_and(|level| level > *burst_bytes) {
+                return error(
+                    format!("{at}.shaper.tbf.initial_bytes"),
+                    format!("more than the burst of {burst_bytes} bytes"),
+                );
+            }
+        }
+        Shaper::Trace { deliveries_ms } => {
+            if deliveries_ms.last().is_none_or(|&last| last == 0) {
+                let message = "a trace needs a delivery after 0 ms";
+                return error(format!("{at}.shaper.trace.deliveries_ms"), message);
+            }
+            if let Some(i) = deliveries_ms.windows(2).position(|w| w[0] > w[1]) {
+                return error(
+                    format!("{at}.shaper.trace.deliveries_ms[{}]", i + 1),
+                    format!(
+                        "{} after {}: times must ascend",
+                        deliveries_ms[i + 1],
+                        deliveries_ms[i]
+                    ),
+                );
+            }
+        }
+    }
+    Ok(())
 }
 
 fn unique<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), ScenarioError> {

@@ -181,23 +181,29 @@ impl Planner<'_> {
                 ),
             };
             self.plan.namespaces[at].routes.push(line);
-            if self.scenario.neighbour_discovery.is_none() {
-                for &pipe in pipes {
-                    let Some((next, last)) = self.next(ways, pipe, to) else { continue };
-                    let line = format!(
-                        "neigh replace {} lladdr {} dev {} nud permanent",
-                        dotted(next),
-                        mac(last ^ 1),
-                        device(pipe)
-                    );
-                    let lines = &mut self.plan.namespaces[at].routes;
-                    if !lines.contains(&line) {
-                        lines.push(line);
-                    }
-                }
-            }
+            self.neighbours(ways, at, to, pipes);
         }
         Ok(())
+    }
+
+    /// Adds the link addresses of the next nodes, where hosts do not resolve them.
+    fn neighbours(&mut self, ways: &Ways, at: usize, to: Address, pipes: &[usize]) {
+        if self.scenario.neighbour_discovery.is_some() {
+            return;
+        }
+        for &pipe in pipes {
+            let Some((next, last)) = self.next(ways, pipe, to) else { continue };
+            let line = format!(
+                "neigh replace {} lladdr {} dev {} nud permanent",
+                dotted(next),
+                mac(last ^ 1),
+                device(pipe)
+            );
+            let lines = &mut self.plan.namespaces[at].routes;
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
     }
 
     /// A host's interfaces that subflows run from: their addresses, and by which of them packets from
