@@ -55,14 +55,14 @@ pub(crate) struct Stamped {
 }
 
 /// Minimum timestamp ticks per RTT with which a timestamp identifies a retransmission.
-const TICKS_PER_ROUND_TRIP: i64 = 2;
+const TICKS_PER_RTT: i64 = 2;
 
 /// Classifies a segment in a hole of the stream: was it sent before or after `later`? `later` is
 /// the first segment behind the hole that was a first transmission.
 pub(crate) fn in_hole(
     segment: &Stamped,
     later: Option<&Seen>,
-    round_trip_ns: i64,
+    rtt_ns: i64,
     tick_ns: i64,
 ) -> Judgement {
     let Some(later) = later else { return Judgement::Retransmitted(Evidence::Time) };
@@ -79,14 +79,14 @@ pub(crate) fn in_hole(
         Some(tsval) if tsval != later.tsval => {
             return Judgement::Retransmitted(Evidence::Timestamp);
         }
-        Some(_) if timestamps_decide(round_trip_ns, tick_ns) => {
+        Some(_) if timestamps_decide(rtt_ns, tick_ns) => {
             return Judgement::Reordered(Evidence::Timestamp);
         }
         _ => {}
     }
-    let round_trip_ns = if round_trip_ns > 0 { round_trip_ns } else { UNKNOWN_RTT_NS };
+    let rtt_ns = if rtt_ns > 0 { rtt_ns } else { UNKNOWN_RTT_NS };
     // A retransmission for the hole comes one RTT after the hole appeared.
-    if segment.now_ns - later.first_ns >= round_trip_ns - round_trip_ns / 10 {
+    if segment.now_ns - later.first_ns >= rtt_ns - rtt_ns / 10 {
         Judgement::Retransmitted(Evidence::Time)
     } else {
         Judgement::Reordered(Evidence::Time)
@@ -94,8 +94,8 @@ pub(crate) fn in_hole(
 }
 
 /// Returns true if retransmissions for a loss always have a later timestamp.
-pub(crate) fn timestamps_decide(round_trip_ns: i64, tick_ns: i64) -> bool {
-    round_trip_ns / TICKS_PER_ROUND_TRIP >= tick_ns
+pub(crate) fn timestamps_decide(rtt_ns: i64, tick_ns: i64) -> bool {
+    rtt_ns / TICKS_PER_RTT >= tick_ns
 }
 
 #[cfg(test)]

@@ -197,7 +197,7 @@ impl Connection {
     }
 
     /// RTT between the tap and a side, minimum and smoothed; 0 if unknown.
-    fn near_ns(&self, side: usize) -> (i64, i64) {
+    fn near_rtt_ns(&self, side: usize) -> (i64, i64) {
         let near = &self.sides[side].near.rtt;
         let other = self.sides[1 - side].stream.as_deref().map(|stream| &stream.rtt);
         let of_handshake = match (self.opener, self.handshake_ns) {
@@ -225,11 +225,11 @@ impl Connection {
         let now_ns = info.now_ns;
         let (first, last) = self.times_ns.unwrap_or((now_ns, now_ns));
         self.times_ns = Some((first.min(now_ns), last.max(now_ns)));
-        let copy = self.duplicate_evidence(side, info, segment);
-        self.count(side, info, segment, copy.is_some());
-        if copy.is_some() {
+        let duplicate = self.duplicate_evidence(side, info, segment);
+        self.count(side, info, segment, duplicate.is_some());
+        if duplicate.is_some() {
             if segment.payload_bytes > 0 || flags.fin() {
-                return self.data(side, info, segment, copy);
+                return self.data(side, info, segment, duplicate);
             }
             self.sides[side].duplicates += 1;
             return None;
@@ -310,30 +310,30 @@ impl Connection {
             return Some(Evidence::Identification);
         }
         let flags = segment.flags;
-        let copy = if flags.syn() {
+        let duplicate = if flags.syn() {
             true
         } else if segment.payload_bytes > 0 || flags.fin() {
             let stream = self.sides[side].stream.as_deref();
-            let (near_ns, _) = self.near_ns(side);
+            let (near_rtt_ns, _) = self.near_rtt_ns(side);
             !stream.is_some_and(|one| {
-                one.expects_retransmission(segment.sequence, near_ns, earlier.after_ns)
+                one.expects_retransmission(segment.sequence, near_rtt_ns, earlier.after_ns)
             })
         } else {
             // Without SACK, duplicate ACKs are identical, and so are RSTs.
             segment.sack_count > 0 || info.duplicated && earlier.odd
         };
-        copy.then_some(Evidence::Content)
+        duplicate.then_some(Evidence::Content)
     }
 
-    fn count(&mut self, side: usize, info: &PacketInfo, segment: &TcpHeader, copy: bool) {
+    fn count(&mut self, side: usize, info: &PacketInfo, segment: &TcpHeader, duplicate: bool) {
         let window = self.window_bytes(side, segment);
         let flags = segment.flags;
         let one = &mut self.sides[side];
         one.packets += 1;
         one.bytes += u64::from(info.wire_bytes);
-        one.syns += u64::from(flags.syn() && !copy);
-        one.fins += u64::from(flags.fin() && !copy);
-        one.resets += u64::from(flags.rst() && !copy);
+        one.syns += u64::from(flags.syn() && !duplicate);
+        one.fins += u64::from(flags.fin() && !duplicate);
+        one.resets += u64::from(flags.rst() && !duplicate);
         one.timestamps |= segment.timestamps.is_some();
         one.malformed += u64::from(segment.malformed);
         one.congested += u64::from(info.congestion);
@@ -436,9 +436,9 @@ impl Connection {
         side: usize,
         info: &PacketInfo,
         segment: &TcpHeader,
-        copy: Option<Evidence>,
+        duplicate: Option<Evidence>,
     ) -> Option<Verdict> {
-        let (near_ns, near_smoothed_ns) = self.near_ns(side);
+        let (near_rtt_ns, near_srtt_ns) = self.near_rtt_ns(side);
         let handshake = self.sides.iter().all(|side| side.initial.is_some());
         let sack = !handshake || self.sides.iter().all(|side| side.sack_permitted);
         let turned = self.last_data == Some(1 - side);
@@ -455,12 +455,12 @@ impl Connection {
             identification: info.identification,
             shared_counter: info.shared_counter,
             coalesced: segment.payload_bytes > whole_bytes,
-            near_ns,
-            near_smoothed_ns,
+            near_rtt_ns,
+            near_srtt_ns,
             closed: self.sides[1 - side].window_last_bytes == Some(0),
             sack,
             turned,
-            copy,
+            duplicate,
             duplicated: info.duplicated,
         };
         let first_ack = self.sides[1 - side].first_ack;

@@ -71,7 +71,7 @@ impl Proofs {
     /// Returns evidence that a segment is a reordered first transmission: its retransmission passed
     /// before it. It must have been sent before the retransmission and before the bytes that follow
     /// it.
-    pub(crate) fn overtaken(&self, start: i64, segment: &Stamped) -> Option<Evidence> {
+    pub(crate) fn reordering_evidence(&self, start: i64, segment: &Stamped) -> Option<Evidence> {
         let of_it =
             self.retransmissions.iter().rev().find(|one| one.start <= start && start < one.end)?;
         match (segment.identification, of_it.identification, segment.tsval, of_it.tsval) {
@@ -91,8 +91,9 @@ impl Proofs {
 
     /// Processes a DSACK block. Appends the number of the frame that it proves spurious.
     pub(crate) fn dsack(&mut self, start: i64, end: i64, proved: &mut Vec<u64>) {
-        if let Some(copy) = self.duplicates.iter().position(|one| one.0 < end && start < one.1) {
-            self.duplicates.remove(copy);
+        if let Some(duplicate) = self.duplicates.iter().position(|one| one.0 < end && start < one.1)
+        {
+            self.duplicates.remove(duplicate);
             self.unexplained += 1;
             return;
         }

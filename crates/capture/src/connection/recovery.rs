@@ -75,7 +75,7 @@ pub(crate) struct RetransmittedSegment {
     /// Time of the last capture of its bytes, or of the appearance of their hole.
     pub before_ns: Option<i64>,
     /// RTT between tap and sender.
-    pub near_ns: i64,
+    pub near_rtt_ns: i64,
     /// True with SACK, which tail loss probes need (RFC 8985 §7).
     pub sack: bool,
 }
@@ -114,7 +114,7 @@ impl Recovery {
     /// Classifies a retransmission and updates the state.
     pub(crate) fn kind(&mut self, resent: &RetransmittedSegment, rtt: &Rtt) -> RetransmissionKind {
         if let Some((before, left_ns)) = self.left.filter(|_| self.state == State::Open) {
-            if resent.now_ns.saturating_sub(left_ns) < resent.near_ns {
+            if resent.now_ns.saturating_sub(left_ns) < resent.near_rtt_ns {
                 self.repeated = true;
                 return if matches!(before, State::Loss { .. }) {
                     RetransmissionKind::Timeout
@@ -192,12 +192,12 @@ impl Recovery {
     fn is_late(&self, resent: &RetransmittedSegment, rtt: &Rtt) -> bool {
         let since = self.progress_ns.max(resent.before_ns.unwrap_or(i64::MIN));
         let far_ns = rtt.smoothed_ns().unwrap_or(UNKNOWN_RTT_NS);
-        let round_trip = far_ns.saturating_add(resent.near_ns);
-        let late =
-            resent.now_ns.saturating_sub(since) >= round_trip.saturating_add(TIMEOUT_BEYOND_RTT_NS);
+        let whole_rtt_ns = far_ns.saturating_add(resent.near_rtt_ns);
+        let late = resent.now_ns.saturating_sub(since)
+            >= whole_rtt_ns.saturating_add(TIMEOUT_BEYOND_RTT_NS);
         // A response to an ACK follows as soon as the ACK reaches the sender.
         let called_for = resent.now_ns.saturating_sub(self.acknowledged_ns)
-            <= resent.near_ns.saturating_add(ANSWER_NS);
+            <= resent.near_rtt_ns.saturating_add(ANSWER_NS);
         late && !called_for
     }
 }

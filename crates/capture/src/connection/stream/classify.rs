@@ -19,7 +19,7 @@ const TIMEOUT_MAX_NS: i64 = 1_000_000_000;
 
 impl Stream {
     pub(super) fn judge(&mut self, data: &Data, start: i64, end: i64, missing: u32) -> Judgement {
-        if let Some(evidence) = data.copy {
+        if let Some(evidence) = data.duplicate {
             return Judgement::Duplicate(evidence);
         }
         if start == self.next && data.closed && data.payload_bytes == 1 && !data.fin {
@@ -39,11 +39,11 @@ impl Stream {
             tsval: data.tsval,
             identification: data.identification.filter(|_| self.identifications.counted()),
         };
-        if let Some(evidence) = self.proofs.overtaken(start, &stamped) {
+        if let Some(evidence) = self.proofs.reordering_evidence(start, &stamped) {
             return Judgement::Reordered(evidence);
         }
         // Captured just after its ACK: two queues of a device or of the capture.
-        let glitch_ns = (self.round_trip_ns(data.near_ns) / 2).max(GLITCH_NS);
+        let glitch_ns = (self.rtt_ns(data.near_rtt_ns) / 2).max(GLITCH_NS);
         if self.unseen.since(start).is_some_and(|at_ns| data.now_ns - at_ns < glitch_ns) {
             return Judgement::New;
         }
@@ -56,7 +56,7 @@ impl Stream {
         judge::in_hole(
             &stamped,
             self.later(start).as_ref(),
-            self.round_trip_ns(data.near_ns),
+            self.rtt_ns(data.near_rtt_ns),
             self.clock.tick_ns(),
         )
     }
@@ -64,19 +64,19 @@ impl Stream {
     /// Classifies a segment beyond all captured data: new, unless it retransmits data lost before
     /// the tap.
     pub(super) fn judge_next(&mut self, data: &Data, start: i64, missing: u32) -> Judgement {
-        let round_trip_ns = self.round_trip_ns(data.near_ns);
-        let round_trip_ns = if round_trip_ns > 0 { round_trip_ns } else { PAUSE_NS };
+        let rtt_ns = self.rtt_ns(data.near_rtt_ns);
+        let rtt_ns = if rtt_ns > 0 { rtt_ns } else { PAUSE_NS };
         let silent_ns = match self.heard_ns {
             i64::MIN => 0,
             heard_ns => data.now_ns.saturating_sub(heard_ns),
         };
         // Retransmissions in order are clocked by ACKs.
-        let continues = missing == 0 && start == self.next && silent_ns <= 2 * round_trip_ns;
+        let continues = missing == 0 && start == self.next && silent_ns <= 2 * rtt_ns;
         if self.tail > 0 && continues {
             self.tail -= 1;
             return Judgement::Retransmitted(Evidence::Missing);
         }
-        let lost = self.lost_before(data, start, round_trip_ns, silent_ns);
+        let lost = self.lost_before(data, start, rtt_ns, silent_ns);
         if lost > 0 {
             // Retransmissions of the other missing packets may follow in order.
             self.tail = if start == self.next { lost - 1 } else { 0 };
@@ -84,7 +84,7 @@ impl Stream {
         }
         self.tail = 0;
         if start == self.next && self.recovery.is_open() && data.identification.is_some() {
-            self.identifications.contiguous(missing, silent_ns >= round_trip_ns / 2);
+            self.identifications.contiguous(missing, silent_ns >= rtt_ns / 2);
         }
         self.explained = self.identifications.missing();
         Judgement::New
@@ -96,13 +96,7 @@ impl Stream {
     /// are therefore retransmitted by an earlier recovery, a probe (RFC 8985 §7.2) or a time-out,
     /// within the time limits of these. Nothing else causes a packet here: all captured data is
     /// acknowledged, and the packet is no response to data.
-    pub(super) fn lost_before(
-        &self,
-        data: &Data,
-        start: i64,
-        round_trip_ns: i64,
-        silent_ns: i64,
-    ) -> i64 {
+    pub(super) fn lost_before(&self, data: &Data, start: i64, rtt_ns: i64, silent_ns: i64) -> i64 {
         let segment = i64::from(self.counters.segment_max_bytes.max(1));
         let hole = (start - self.next + segment - 1) / segment;
         let unexplained = self.identifications.missing().saturating_sub(self.explained);
@@ -117,11 +111,11 @@ impl Stream {
         // after two RTTs. A single segment waits for a delayed ACK as long as a time-out takes.
         let pause_min_ns = match start > self.next {
             _ if self.retransmitted_last => 0,
-            true => round_trip_ns,
+            true => rtt_ns,
             false => PAUSE_NS,
         };
-        let soonest_ns = round_trip_ns.saturating_add(pause_min_ns);
-        let latest_ns = TIMEOUT_MAX_NS.saturating_add(round_trip_ns.saturating_mul(2));
+        let soonest_ns = rtt_ns.saturating_add(pause_min_ns);
+        let latest_ns = TIMEOUT_MAX_NS.saturating_add(rtt_ns.saturating_mul(2));
         let timed = pause_ns >= soonest_ns - soonest_ns / 10 && silent_ns <= latest_ns;
         let quiet = self.acknowledged && self.acked == self.next && !data.turned;
         // Without SACK a time-out retransmits all data, and many of these packets are lost again.
@@ -147,7 +141,7 @@ impl Stream {
     pub(super) fn duplicate_evidence(&self, data: &Data) -> Option<Evidence> {
         let counted = self.identifications.counted();
         let later_stamp =
-            judge::timestamps_decide(self.round_trip_ns(data.near_ns), self.clock.tick_ns());
+            judge::timestamps_decide(self.rtt_ns(data.near_rtt_ns), self.clock.tick_ns());
         self.passed.iter().rev().find_map(|one| {
             let same = one.sequence == data.sequence && one.payload_bytes == data.payload_bytes;
             match (data.identification, data.tsval) {
@@ -169,19 +163,19 @@ impl Stream {
     pub(crate) fn expects_retransmission(
         &self,
         sequence: u32,
-        near_ns: i64,
+        near_rtt_ns: i64,
         after_ns: i64,
     ) -> bool {
-        let round_trip_ns = self.round_trip_ns(near_ns);
+        let rtt_ns = self.rtt_ns(near_rtt_ns);
         let start = self.position(sequence);
         start >= self.acked
-            && after_ns >= round_trip_ns - round_trip_ns / 10
+            && after_ns >= rtt_ns - rtt_ns / 10
             && self.recovery.hole_reported(start)
     }
 
-    pub(super) fn round_trip_ns(&self, near_ns: i64) -> i64 {
+    pub(super) fn rtt_ns(&self, near_rtt_ns: i64) -> i64 {
         // One of the two is close to 0 if the tap is at an end.
-        self.rtt.min_ns.saturating_add(near_ns)
+        self.rtt.min_ns.saturating_add(near_rtt_ns)
     }
 
     /// First segment behind a position that was a first transmission.

@@ -24,8 +24,8 @@ pub(crate) struct Data {
     /// True if the payload exceeds a packet: offload joined segments or has not split them yet.
     pub coalesced: bool,
     /// RTT between tap and sender: minimum and smoothed; 0 if unknown.
-    pub near_ns: i64,
-    pub near_smoothed_ns: i64,
+    pub near_rtt_ns: i64,
+    pub near_srtt_ns: i64,
     /// True if the receiver's window is closed.
     pub closed: bool,
     /// True if SACK is in use.
@@ -33,7 +33,7 @@ pub(crate) struct Data {
     /// True if the other side has sent data since this side last did.
     pub turned: bool,
     /// Evidence that the frame was captured before.
-    pub copy: Option<Evidence>,
+    pub duplicate: Option<Evidence>,
     /// True if this capture contains frames twice.
     pub duplicated: bool,
 }
@@ -139,7 +139,7 @@ impl Stream {
             acked: self.acked,
             next: self.next,
             before_ns,
-            near_ns: data.near_smoothed_ns,
+            near_rtt_ns: data.near_srtt_ns,
             sack: data.sack,
         };
         let kind = self.recovery.kind(&resent, &self.rtt);
