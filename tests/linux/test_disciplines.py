@@ -201,7 +201,7 @@ factors:
     - {label: red, value: {red: {limit: 200000 bytes, min: 15000 bytes, max: 60000 bytes}}}
     - {label: red-ecn, value: {red: {limit: 200000 bytes, max: 60000 bytes, ecn: true}}}
     - {label: choke, value: {choke: {limit: 200 packets, min: 15 packets, max: 60 packets}}}
-    - {label: choke-ecn, value: {choke: {limit: 200 packets, max: 60 packets, ecn: true}}}
+    - {label: choke-ecn, value: {choke: {min: 15 packets, max: 17 packets, ecn: true}}}
     - {label: pie, value: pie}
     - {label: pie-ecn, value: {pie: {ecn: true}}}
     - {label: fq_pie, value: fq_pie}
@@ -230,7 +230,9 @@ def test_disciplines_of_chance_signal_as_often_and_queue_as_much(tmp_path: Path)
             .agg(pl.col("marked_packets").sum(), pl.col("dropped_aqm_packets").sum())
         )
         for name, marks, drops in by_queue.iter_rows():
-            assert (marks > 500) == name.endswith("-ecn"), name
+            # CHOKe drops most packets in pairs.
+            least = 100 if name.startswith("choke") else 500
+            assert (marks > least) == name.endswith("-ecn"), name
             # PIE drops also what could be marked while its probability is above a tenth, CHOKe what
             # matches a packet of the queue.
             marks_all = name.endswith("-ecn") and not name.startswith(("pie", "choke"))
