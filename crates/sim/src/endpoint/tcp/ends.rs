@@ -1,4 +1,4 @@
-//! A TCP connection whose data goes one way: who sends it, who gets it.
+//! Endpoint of a TCP connection with data in one direction: sender and receiver.
 
 use crate::endpoint::build::{Setup, TrafficEndpoint};
 use crate::endpoint::tcp::receiver::Receiver;
@@ -15,13 +15,13 @@ use dumbbell_model::writer::Writer;
 use dumbbell_model::Time;
 use dumbbell_packet::{Body, Segment};
 
-/// The application begins or stops. It comes before the timers of what that makes.
+/// Timer at which the application starts or stops. It precedes the timers that this sets.
 pub(in crate::endpoint) const BEGIN_STOP: usize = 0;
-/// Timers of the sending end, and of the receiving one.
+/// Timers of sender and receiver.
 pub(in crate::endpoint) const SENDER: usize = 1;
 pub(in crate::endpoint) const RECEIVER: usize = 2;
 
-/// Both ends of a connection, as far as the flow's own data goes.
+/// Sender and receiver of a flow's data.
 pub(crate) struct TcpEnds {
     pub(crate) flow: u32,
     pub(crate) sender: Sender,
@@ -47,7 +47,7 @@ pub(in crate::endpoint) fn outgoing(
     }
 }
 
-/// Hands over what a sender has made.
+/// Drains the output of a sender.
 pub(in crate::endpoint) fn drain_sender(
     flow: u32,
     outward: bool,
@@ -67,7 +67,7 @@ pub(in crate::endpoint) fn receiver_deadline(receiver: &mut Receiver, set: &mut 
     Deadline { at: receiver.next_deadline(), wheel: receiver.wheel_turn(set), exact: false }
 }
 
-/// Sums over samples of a sender's state.
+/// Sums over samples of a sender's window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WindowSums {
     pub(crate) samples: u64,
@@ -108,24 +108,25 @@ impl TcpEnds {
         (&run.scenario.flows[self.flow as usize], &run.flows[self.flow as usize])
     }
 
-    /// Hands over what the sending end has made.
+    /// Drains the output of the sender.
     pub(in crate::endpoint) fn drain_sender(&mut self, out: &mut Outbox) {
         drain_sender(self.flow, true, &mut self.sender, out);
     }
 
-    /// Hands over what the receiving end has made.
+    /// Drains the output of the receiver.
     pub(in crate::endpoint) fn drain_receiver(&mut self, out: &mut Outbox) {
         let flow = self.flow;
         out.extend(self.receiver.out.drain(..).map(|made| outgoing(flow, None, false, made)));
     }
 
-    /// Payload that arrived in order.
+    /// Payload bytes that arrived in order.
     pub(in crate::endpoint) fn delivered_bytes(&self) -> u64 {
         let fin = u64::from(self.sender.fin && self.receiver.rcv_nxt > self.sender.write_seq);
         self.receiver.rcv_nxt - fin
     }
 
-    /// A sample of the sender's window for the flow's means. False if there will be no other.
+    /// Adds a sample of the sender's window to the flow's means. Returns false if no further sample
+    /// will follow.
     pub(in crate::endpoint) fn sample_window(&mut self) -> bool {
         let sender = &self.sender;
         if matches!(sender.phase, Phase::Finished(_) | Phase::GivenUp(_)) {
@@ -142,7 +143,7 @@ impl TcpEnds {
         true
     }
 
-    /// The sender's state now.
+    /// Fills the sender's columns of a sample.
     pub(in crate::endpoint) fn sample(&self, row: &mut SampleRow) {
         let sender = &self.sender;
         let paced = sender.window.pacing && sender.window.pacing_rate != u64::MAX;
@@ -173,7 +174,7 @@ impl TcpEnds {
         row.delivered_ce_packets = sender.ecn.delivered_ce.into();
     }
 
-    /// What the flow came to.
+    /// Fills the flow's totals.
     pub(in crate::endpoint) fn totals(&self, run: &Run<'_>, row: &mut FlowRow) {
         let (spec, flow) = self.spec(run);
         if let Traffic::Tcp(traffic) = &spec.traffic {
@@ -193,10 +194,10 @@ impl TcpEnds {
         row.fast_retransmitted_packets = counters.fast.into();
         row.timeout_retransmitted_packets = counters.timeout.into();
         row.probe_retransmitted_packets = counters.probe.into();
-        // Linux may put several segments into one when it sends them again; each of them that comes late
-        // is a duplicate, and one retransmission was needless.
-        let needless = self.receiver.duplicate_packets - flow.copies;
-        row.spurious_retransmitted_packets = needless.min(counters.retransmitted).into();
+        // Linux may merge several segments into one retransmission. Each late original is then a
+        // duplicate, while only one retransmission was spurious.
+        let spurious = self.receiver.duplicate_packets - flow.copies;
+        row.spurious_retransmitted_packets = spurious.min(counters.retransmitted).into();
         row.paws_rejected_packets = self.receiver.paws_rejected_packets.into();
         row.timeouts = counters.timeouts.into();
         row.recoveries = counters.recoveries.into();
@@ -210,7 +211,7 @@ impl TcpEnds {
         row.srtt_mean_ns = Float::mean(sums.srtt_us8 as f64 / 8.0 * 1000.0, sums.samples);
     }
 
-    /// Everything was written, acknowledged and closed.
+    /// Row of the table `transfers`, if all data was acknowledged and the connection closed.
     fn transfer(&self, run: &Run<'_>) -> Option<TransferRow> {
         let Phase::Finished(_) = self.sender.phase else { return None };
         let (spec, flow) = self.spec(run);
@@ -228,11 +229,11 @@ impl TcpEnds {
     }
 }
 
-/// A connection of its own.
+/// Endpoint of a TCP flow with its own connection.
 pub(crate) struct TcpEndpoint {
     ends: TcpEnds,
     life: Life,
-    /// Ends that have acted, by their timers.
+    /// Timers of the sides that have acted.
     touched: u8,
     begins: bool,
 }
