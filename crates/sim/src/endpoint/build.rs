@@ -1,4 +1,4 @@
-//! The endpoints of a scenario, and which flows are theirs.
+//! Construction of a scenario's endpoints and of the map from flows to endpoints.
 
 use super::mptcp::ends::Multipath;
 use super::page::Page;
@@ -9,7 +9,7 @@ use dumbbell_model::scenario::{Flow, Scenario};
 use dumbbell_model::{Span, TcpOptions, Time};
 use std::collections::BTreeSet;
 
-/// What endpoints are made from.
+/// Inputs for the construction of endpoints.
 #[derive(Clone, Copy)]
 pub(crate) struct Setup<'a> {
     pub(super) scenario: &'a Scenario,
@@ -18,7 +18,7 @@ pub(crate) struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    /// Options of a flow's source and of its destination.
+    /// TCP options of a flow's source and destination.
     pub(super) fn options(&self, flow: &Flow) -> [TcpOptions; 2] {
         options(self.scenario, self.nodes, flow)
     }
@@ -27,7 +27,7 @@ impl Setup<'_> {
         Rng::named(self.seed, &format!("flow/{}/{purpose}", flow.name))
     }
 
-    /// Start, and the stop where that is within the run.
+    /// Start time, and the stop time if it is within the run.
     pub(super) fn life(&self, flow: &Flow) -> Life {
         let jitter = self.rng(flow, "start").below(flow.start_jitter.as_ps());
         let start = Time::ZERO + flow.start + Span::from_ps(jitter);
@@ -36,33 +36,33 @@ impl Setup<'_> {
         Life::new(start, stop.filter(|stop| *stop > start && *stop < end))
     }
 
-    /// When a source that knows all its times ends.
+    /// End time of a source with a known end.
     pub(super) fn until(&self, flow: &Flow) -> Time {
         Time::ZERO + flow.stop.unwrap_or(self.scenario.duration)
     }
 }
 
-/// A kind of traffic that has an endpoint.
+/// Kind of traffic with an endpoint.
 pub(crate) trait TrafficEndpoint {
-    /// Its endpoint.
+    /// Endpoint type.
     type Ends: Endpoint;
 
-    /// Makes the endpoint of a flow.
+    /// Creates the endpoint of a flow.
     fn open(&self, setup: Setup<'_>, number: u32, flow: &Flow) -> Self::Ends;
 }
 
-/// A flow's place among the endpoints.
+/// Position of a flow among the endpoints.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place {
     pub(crate) endpoint: u32,
     pub(crate) lane: u32,
-    /// When the flow begins; [`Time::NEVER`]: when its endpoint opens it.
+    /// Start time of the flow; [`Time::NEVER`] if its endpoint opens it.
     pub(crate) start: Time,
     pub(crate) stop: Option<Time>,
 }
 
-/// All endpoints: those of one flow first, in the order of the flows, then pages, then connections of
-/// Multipath TCP; and the place of each flow.
+/// All endpoints, and the position of each flow. Endpoints of single flows come first, in the order
+/// of the flows, then pages, then Multipath TCP connections.
 pub(crate) fn build(scenario: &Scenario, nodes: &Nodes<'_>, seed: u64) -> (Vec<Ends>, Vec<Place>) {
     let setup = Setup { scenario, nodes, seed };
     let place = |flow: &Flow| {

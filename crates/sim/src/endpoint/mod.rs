@@ -1,6 +1,6 @@
-//! Endpoints: what is at the ends of flows, one kind of traffic per file. The world brings packets and
-//! time to an endpoint, takes what it has to send, and wakes it when it wants to be woken
-//! ([`Endpoint`]). The kinds are those of the model's catalogue (`catalogue/traffic.rs`).
+//! Endpoints of flows, one kind of traffic per file. The world delivers packets and time to an
+//! endpoint, takes its packets, and wakes it at its deadlines ([`Endpoint`]). The model's catalogue
+//! defines the kinds (`catalogue/traffic.rs`).
 
 mod build;
 pub(crate) mod mptcp;
@@ -19,55 +19,56 @@ use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES};
 use dumbbell_packet::Body;
 use std::collections::VecDeque;
 
-/// Timers that a flow may have: `kind` in [`Timer::Flow`] is below.
+/// Maximum number of timers per flow: `kind` in [`Timer::Flow`] is smaller.
 pub(crate) const FLOW_TIMERS: usize = 4;
 
-/// A packet at its destination.
+/// Packet that arrived at its destination.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival<'a> {
-    /// Index of the flow among those of the endpoint.
+    /// Index of the flow within the endpoint.
     pub(crate) lane: u32,
-    /// Direction: from the flow's source to its destination.
+    /// True from the flow's source to its destination.
     pub(crate) outward: bool,
     /// ECN field of the IP header.
     pub(crate) ecn_field: u8,
-    /// A datagram is whole: IP has put its fragments together.
+    /// True if IP has reassembled the whole datagram.
     pub(crate) body: &'a Body,
 }
 
-/// A packet to be sent.
+/// Outgoing packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
     pub(crate) flow: u32,
     pub(crate) outward: bool,
-    /// The endpoint asks when it will have left the host's own link ([`Endpoint::on_queued`]).
+    /// True if the endpoint needs the departure time from the host's own link
+    /// ([`Endpoint::on_queued`]).
     pub(crate) asks_departure: bool,
     pub(crate) ecn_field: u8,
     pub(crate) frame_bytes: u32,
     pub(crate) body: Body,
 }
 
-/// Packets made at this instant and not yet on their way.
+/// Packets created at this instant and not yet sent.
 pub(crate) type Outbox = VecDeque<Outgoing>;
 
-/// A timer of an endpoint. Each kind of traffic names its own.
+/// Timer of an endpoint. Each kind of traffic defines its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
-    /// Of one of its flows.
+    /// Timer of a flow.
     Flow { lane: u32, kind: usize },
-    /// Of the endpoint as a whole.
+    /// Timer of the whole endpoint.
     Own,
 }
 
-/// When a timer is due.
+/// Deadline of a timer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
-    /// The earliest of all; [`Time::NEVER`]: none.
+    /// Earliest deadline; [`Time::NEVER`] if there is none.
     pub(crate) at: Time,
-    /// The earliest on the timer wheel, and its place in the order there.
+    /// Earliest deadline on the timer wheel, with its insertion order.
     pub(crate) wheel: Option<(Time, Turn)>,
-    /// Moved later, an event set before stays where it is and wakes the endpoint once in vain; this
-    /// one is moved.
+    /// False: an event set earlier stays when the deadline moves later, and wakes the endpoint once
+    /// without effect. True: the event moves.
     pub(crate) exact: bool,
 }
 
@@ -77,28 +78,28 @@ impl Deadline {
     }
 }
 
-/// Timers whose deadlines may have changed, and how far a flow is.
+/// Timers with changed deadlines, and the start of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Touched {
     pub(crate) flow: u32,
     pub(crate) lane: u32,
-    /// A bit for each kind of timer of the flow, set in this order.
+    /// One bit per timer kind of the flow, set in this order.
     pub(crate) timers: u8,
-    /// The endpoint's own timer.
+    /// True for the endpoint's own timer.
     pub(crate) own: bool,
-    /// The flow begins: from now on its window is sampled.
+    /// True if the flow starts, so that its window is sampled from now on.
     pub(crate) begins: bool,
-    /// Another step may be left to do.
+    /// True if another step may follow.
     pub(crate) more: bool,
 }
 
-/// What an endpoint acts on: packets made, timers, flows that begin.
+/// Output of an endpoint: packets, timers, started flows.
 pub(crate) struct Io<'a> {
     pub(crate) out: &'a mut Outbox,
     pub(crate) events: &'a mut EventQueue,
-    /// Timers of the wheel that were set.
+    /// Number of insertions into the timer wheel.
     pub(crate) timers_set: &'a mut u64,
-    /// Event source of the first timer of the first flow.
+    /// Event source of the first flow's first timer.
     pub(crate) flow_base: usize,
     /// Event source of the endpoint's own timer.
     pub(crate) own: Source,
@@ -121,32 +122,32 @@ impl Io<'_> {
     }
 }
 
-/// A run, for those who fill its tables.
+/// State of a run for the result tables.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) flows: &'a [FlowState],
-    /// Now, or the end.
+    /// Current time, or the end of the run.
     pub(crate) now: Time,
 }
 
-/// Rows of the result tables. An endpoint fills those that it has.
+/// Rows of the result tables. An endpoint fills the rows that it has.
 pub(crate) enum Report<'a> {
-    /// The state of a flow now.
+    /// Fills the sample of a flow.
     Sample {
         lane: u32,
         row: &'a mut SampleRow,
     },
-    /// The state of the endpoint as a whole.
+    /// Fills the samples of the whole endpoint.
     OwnSample {
         rows: &'a mut Vec<SampleRow>,
     },
-    /// Totals of a flow.
+    /// Fills the totals of a flow.
     Flow {
         lane: u32,
         row: &'a mut FlowRow,
     },
-    /// Totals of the endpoint as a whole; `flows` has the rows of all flows.
+    /// Fills the totals of the whole endpoint; `flows` contains the rows of all flows.
     OwnFlow {
         flows: &'a [FlowRow],
         rows: &'a mut Vec<FlowRow>,
@@ -162,19 +163,19 @@ pub(crate) enum Report<'a> {
     },
 }
 
-/// The five verbs of an endpoint, and two that only TCP has something to say to.
+/// Endpoint of traffic: five methods for every kind, and two for TCP.
 pub(crate) trait Endpoint {
-    /// A packet of a flow is at its end. Returns true if its payload was there already.
+    /// Processes an arrived packet. Returns true if its payload was a duplicate.
     fn on_packet(&mut self, now: Time, arrival: &Arrival<'_>) -> bool;
 
-    /// A timer is due, or was.
+    /// Processes a timer. Calls before its deadline have no effect.
     fn on_timer(&mut self, now: Time, timer: Timer);
 
-    /// Takes the next step of what is to be done now, and hands over the packets made. Returns the
-    /// timers to be set anew; `None`: nothing was left to do.
+    /// Performs the next step and drains its packets. Returns the timers to rearm; `None` if no
+    /// step was left.
     fn poll_transmit(&mut self, now: Time, out: &mut Outbox) -> Option<Touched>;
 
-    /// Does all that is to be done now: packets go into the outbox, timers are set.
+    /// Performs all steps: drains packets into the outbox and rearms timers.
     fn settle(&mut self, now: Time, io: &mut Io<'_>) {
         while let Some(touched) = self.poll_transmit(now, io.out) {
             if touched.begins {
@@ -207,30 +208,30 @@ pub(crate) trait Endpoint {
         io.set(io.own, deadline);
     }
 
-    /// When a timer wants to be woken. `set` counts timers as they are set.
+    /// Deadline of a timer. `set` counts insertions into the timer wheel.
     fn next_deadline(&mut self, timer: Timer, set: &mut u64) -> Deadline;
 
     /// Fills rows of the tables.
     fn report(&self, run: &Run<'_>, report: Report<'_>);
 
-    /// The host's own link lets a packet go at `leaves`; `None`: it has. Returns the timer that may
-    /// be due sooner for that.
+    /// Sets the departure time of a packet from the host's own link; `None` if it has left. Returns
+    /// the timer whose deadline may be earlier now.
     fn on_queued(&mut self, _lane: u32, _outward: bool, _leaves: Option<Time>) -> Option<usize> {
         None
     }
 
-    /// Samples a flow's window for its means. Returns false if there will be no other.
+    /// Samples a flow's window for its means. Returns false if no further sample will follow.
     fn sample_window(&mut self, _lane: u32) -> bool {
         false
     }
 
-    /// Contract: what arrived is what was delivered, waits or was thrown away.
+    /// Checks conservation: arrived data is delivered, waiting or dropped.
     fn check(&self, _run: &Run<'_>) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// Calls an expression with the endpoint of whichever kind it is.
+/// Calls an expression with the endpoint of any kind.
 macro_rules! each {
     ($ends:expr, [$($variant:ident)+], $endpoint:ident => $act:expr) => {
         match $ends {
@@ -245,7 +246,7 @@ macro_rules! define {
     ($($variant:ident $module:ident $held:ty { $($entry:tt)+ };)+) => {
         $(pub(crate) mod $module;)+
 
-        /// All endpoints: one per kind of traffic, and two that several flows belong to.
+        /// Endpoint of any kind: one per kind of traffic, and two with several flows.
         pub(crate) enum Ends {
             $($variant(Box<<traffic::$variant as TrafficEndpoint>::Ends>),)+
             Page(Box<page::Page>),
@@ -253,7 +254,7 @@ macro_rules! define {
         }
 
         impl Ends {
-            /// The endpoint of a flow of its own.
+            /// Creates the endpoint of a single flow.
             fn open(setup: Setup<'_>, number: u32, flow: &Flow) -> Self {
                 match &flow.traffic {
                     $(Traffic::$variant(spec) => {
@@ -306,7 +307,7 @@ for_traffic!(define);
 
 #[cfg(test)]
 impl Ends {
-    /// The connection of Multipath TCP that it is, if it is one.
+    /// Multipath TCP connection of this endpoint, if it is one.
     pub(crate) fn multipath(&self) -> Option<&mptcp::ends::Multipath> {
         match self {
             Self::Multipath(multipath) => Some(multipath),
@@ -315,7 +316,7 @@ impl Ends {
     }
 }
 
-/// When the application of a flow begins and stops.
+/// Start and stop times of a flow's application.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Life {
     start: Time,
@@ -328,7 +329,7 @@ impl Life {
         Self { start, stop, begun: false }
     }
 
-    /// When it begins, or stops after that.
+    /// Next start or stop time.
     pub(crate) fn next(&self) -> Option<Time> {
         if self.begun {
             self.stop
@@ -337,7 +338,7 @@ impl Life {
         }
     }
 
-    /// Its time has come. Returns true if it begins.
+    /// Advances to the next time. Returns true for a start.
     pub(crate) fn turn(&mut self) -> bool {
         let begins = !self.begun;
         if self.begun {
@@ -348,15 +349,15 @@ impl Life {
     }
 }
 
-/// A packet that measures its path's delay.
+/// Probe of a path's delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Probe {
     pub(crate) sent: Time,
-    /// Until its answer, or itself, was there.
+    /// Time until the reply arrived, or the packet itself.
     pub(crate) delay: Option<Span>,
 }
 
-/// Rows of a flow's probes, in the order in which they were sent.
+/// Rows of a flow's probes, in sending order.
 fn probe_rows<'a>(
     flow: &'a str,
     kind: &'a str,
@@ -371,7 +372,7 @@ fn probe_rows<'a>(
     })
 }
 
-/// Frame of an IP packet with so many bytes above IP.
+/// Frame length of an IP packet with this IP payload.
 fn frame_bytes(ip_payload: u64) -> u32 {
     ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES + ip_payload as u32
 }

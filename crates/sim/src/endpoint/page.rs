@@ -1,5 +1,5 @@
-//! A page: connections on which a client asks and servers answer. What happens on them is told to the
-//! visit (`crates/web`), and what it asks for is done.
+//! Endpoint of a page load: connections with requests of the client and responses of servers. The
+//! endpoint reports events to the visit (`crates/web`) and executes its commands.
 
 use super::build::Setup;
 use super::tcp::ends::{drain_sender, receiver_deadline, sender_deadline, TcpEnds};
@@ -14,7 +14,7 @@ use dumbbell_packet::Body;
 use dumbbell_web::{Command, Visit};
 use std::collections::VecDeque;
 
-/// Timers of a connection: both halves of the server's end and of the client's.
+/// Timers of a connection: sender and receiver of the server and of the client.
 const SERVER_SENDER: usize = 0;
 const CLIENT_RECEIVER: usize = 1;
 const CLIENT_SENDER: usize = 2;
@@ -22,16 +22,16 @@ const SERVER_RECEIVER: usize = 3;
 const ALL: u8 =
     1 << SERVER_SENDER | 1 << CLIENT_RECEIVER | 1 << CLIENT_SENDER | 1 << SERVER_RECEIVER;
 
-/// How servers read requests.
+/// Sink of servers for requests.
 const ALL_AT_ONCE: Sink = Sink { lowat_bytes: 1, rate_bps: None };
 
-/// A connection of the page. The flow goes from the server to the client.
+/// Connection of the page. The flow's direction is from the server to the client.
 struct Connection {
     answers: TcpEnds,
-    /// Halves of the other direction: the client's sender, the server's receiver.
+    /// Reverse direction: the client's sender and the server's receiver.
     sender: Sender,
     receiver: Receiver,
-    /// The client was told that it is connected.
+    /// True after the visit was notified of the established connection.
     connected: bool,
 }
 
@@ -66,15 +66,15 @@ impl Connection {
     }
 }
 
-/// A visit to a page, and its connections.
+/// Endpoint of a visit with its connections.
 pub(crate) struct Page {
     visit: Visit,
     connections: Vec<Connection>,
-    /// What the visit asked for and was not done yet.
+    /// Commands of the visit not executed yet.
     commands: VecDeque<Command>,
-    /// The visit acted: its next time may be another.
+    /// True if the visit's next deadline may have changed.
     visited: bool,
-    /// The connection that acted itself.
+    /// Connection that acted itself.
     acted: Option<usize>,
 }
 
@@ -87,7 +87,7 @@ impl Page {
         Self { visit, connections, commands: VecDeque::new(), visited: false, acted: None }
     }
 
-    /// Something happened on a connection: both ends look, and act.
+    /// Processes an event on a connection: both sides report to the visit.
     fn turn(&mut self, now: Time, lane: usize) {
         let Self { visit, connections, commands, .. } = self;
         let connection = &mut connections[lane];
@@ -108,7 +108,7 @@ impl Page {
         (self.visited, self.acted) = (true, Some(lane));
     }
 
-    /// Does what the visit asked for, on one connection. Returns it, and whether it was opened.
+    /// Executes one command of the visit. Returns the connection, and whether it was opened.
     fn obey(&mut self, now: Time, command: &Command) -> (usize, bool) {
         let (Command::Open { connection: lane }
         | Command::Ask { connection: lane, .. }
@@ -124,7 +124,7 @@ impl Page {
         (lane, matches!(command, Command::Open { .. }))
     }
 
-    /// The server writes while there is room, and something to write.
+    /// Lets the server write while there is space and data.
     fn write_answers(&mut self, now: Time, lane: usize) {
         let mut server = self.connections[lane].server();
         while server.sender.wrote_all() {

@@ -1,4 +1,4 @@
-//! Echo request and reply.
+//! Endpoint of a ping: echo requests and replies.
 
 use super::build::{Setup, TrafficEndpoint};
 use super::{
@@ -12,10 +12,10 @@ use dumbbell_model::{Span, Time};
 use dumbbell_packet::frame::UDP_HEADER_BYTES;
 use dumbbell_packet::Body;
 
-/// The next request is due.
+/// Timer of the next request.
 const SEND: usize = 0;
 
-/// Echo requests at an interval, and what came back.
+/// Echo requests at an interval, and their replies.
 pub(crate) struct PingEnds {
     flow: u32,
     spec: Ping,
@@ -27,7 +27,7 @@ pub(crate) struct PingEnds {
     rtt_ps: u128,
     rtt_min_ps: u64,
     last_delivery: Option<Time>,
-    /// Requests (`true`) and replies made and not yet handed over, by number.
+    /// Requests (`true`) and replies to be drained, by number.
     made: Vec<(bool, u64)>,
 }
 

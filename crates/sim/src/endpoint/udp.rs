@@ -1,4 +1,4 @@
-//! UDP at a constant bit rate.
+//! Endpoint of UDP at a constant bit rate.
 
 use super::build::{Setup, TrafficEndpoint};
 use super::{
@@ -12,17 +12,17 @@ use dumbbell_packet::frame::{IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
 use dumbbell_packet::Body;
 use std::collections::VecDeque;
 
-/// The next datagrams are due.
+/// Timer of the next datagrams.
 const SEND: usize = 0;
 
-/// Both ends of a flow of datagrams.
+/// Source and receiver of a flow of datagrams.
 pub(crate) struct UdpEnds {
     flow: u32,
     source: UdpSource,
     sink: UdpSink,
-    /// Made and not yet handed over: frame and body.
+    /// Packets to be drained: frame length and body.
     made: Vec<(u32, Body)>,
-    /// The source has acted, even if nothing was due.
+    /// True after the source's timer, even if no datagram was due.
     acted: bool,
 }
 
@@ -101,16 +101,16 @@ impl Endpoint for UdpEnds {
     }
 }
 
-/// Sends datagrams at a constant bit rate.
+/// Source of datagrams at a constant bit rate.
 struct UdpSource {
     spec: Udp,
     start: Time,
     stop: Time,
     /// Datagrams sent.
     sent: u64,
-    /// Wake-ups so far, where datagrams are sent in bursts.
+    /// Number of wake-ups of a source with bursts.
     wakes: u64,
-    /// Of each datagram, where probes are kept.
+    /// Probe of each datagram, if probes are recorded.
     probes: Option<Vec<Probe>>,
 }
 
@@ -119,7 +119,7 @@ impl UdpSource {
         Self { spec, start, stop, sent: 0, wakes: 0, probes: keep_probes.then(Vec::new) }
     }
 
-    /// A datagram is whole at the receiver.
+    /// Records the arrival of a complete datagram.
     fn arrived(&mut self, now: Time, datagram: u64) {
         let probes = self.probes.as_mut();
         if let Some(probe) = probes.and_then(|probes| probes.get_mut(datagram as usize)) {
@@ -127,33 +127,33 @@ impl UdpSource {
         }
     }
 
-    /// When datagram `n` is due: the n-th multiple of its length at the rate, exact.
+    /// Time of datagram `n`: the exact n-th multiple of its duration at the rate.
     fn due(&self, n: u64) -> Time {
         let bits = u128::from(n) * u128::from(self.spec.datagram_bytes) * 8;
         let ps = bits * 1_000_000_000_000 / u128::from(self.spec.rate_bps.as_bps());
         self.start + Span::from_ps(ps as u64)
     }
 
-    /// When the next burst is due.
+    /// Time of the next burst.
     fn tick(&self) -> Time {
         self.start + Span::from_ps(self.wakes * self.spec.interval.as_ps())
     }
 
-    /// When it next sends; `None`: no more.
+    /// Time of the next transmission; `None` after the last.
     fn next_at(&self) -> Option<Time> {
         let at = if self.spec.interval.is_zero() { self.due(self.sent) } else { self.tick() };
-        // It does not sleep before the first.
+        // The source does not sleep before the first burst.
         let late = self.spec.sleeps && at > self.start;
         (at < self.stop).then_some(if late { at + TIMER_SLACK } else { at })
     }
 
-    /// The packets due now, with the lengths of their frames.
+    /// Packets due now, with their frame lengths.
     fn send(&mut self, now: Time, out: &mut Vec<(u32, Body)>) {
         if self.spec.interval.is_zero() {
             self.datagram(now, out);
             return;
         }
-        // As iperf3 does: at each tick, send until the average since the start is met.
+        // As in iperf3: each tick sends until the mean rate since the start is reached.
         let tick = self.tick();
         self.wakes += 1;
         while self.due(self.sent) <= tick {
@@ -161,8 +161,8 @@ impl UdpSource {
         }
     }
 
-    /// One datagram, in IP fragments where it does not fit (RFC 791 §3.2: all but the last carry
-    /// a multiple of eight bytes).
+    /// Sends one datagram, in IP fragments if it exceeds the MTU (RFC 791 §3.2: all but the last
+    /// carry a multiple of eight bytes).
     fn datagram(&mut self, now: Time, out: &mut Vec<(u32, Body)>) {
         if let Some(probes) = &mut self.probes {
             probes.push(Probe { sent: now, delay: None });
@@ -191,20 +191,20 @@ impl UdpSource {
     }
 }
 
-/// Counts datagrams that are whole.
+/// Counter of complete datagrams.
 #[derive(Default)]
 pub(super) struct UdpSink {
-    /// Numbers of the last ones, so that a duplicate does not count again.
+    /// Numbers of the last datagrams, to detect duplicates.
     complete: VecDeque<u64>,
     pub(super) delivered_bytes: u64,
     pub(super) last_delivery: Option<Time>,
 }
 
-/// Datagrams remembered against duplicates.
+/// Number of datagrams kept for duplicate detection.
 const REMEMBERED: usize = 64;
 
 impl UdpSink {
-    /// Counts a datagram. Returns true if it was not there before.
+    /// Counts a datagram. Returns true unless it is a duplicate.
     pub(super) fn deliver(&mut self, now: Time, datagram: u64, payload_bytes: u64) -> bool {
         if self.complete.contains(&datagram) {
             return false;

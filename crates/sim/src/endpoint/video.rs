@@ -1,4 +1,4 @@
-//! Video over UDP: frames while it is on, nothing while it is off.
+//! Endpoint of on/off video over UDP: frames in on periods, no packets in off periods.
 
 use super::build::{Setup, TrafficEndpoint};
 use super::udp::UdpSink;
@@ -14,24 +14,24 @@ use dumbbell_model::Time;
 use dumbbell_packet::frame::UDP_HEADER_BYTES;
 use dumbbell_packet::Body;
 
-/// The next frame is due.
+/// Timer of the next frame.
 const SEND: usize = 0;
 
-/// Both ends of a flow of video.
+/// Source and receiver of a video flow.
 pub(crate) struct VideoEnds {
     flow: u32,
     spec: Video,
     writer: Writer,
     next: Time,
     stop: Time,
-    /// Payload of all frames so far.
+    /// Payload bytes of all frames so far.
     made_bytes: u64,
     /// Datagrams sent.
     sent: u64,
     keeps_probes: bool,
     probes: Vec<Probe>,
     sink: UdpSink,
-    /// Payloads of the datagrams that were made and not yet handed over.
+    /// Payload lengths of the datagrams to be drained.
     made: Vec<u64>,
 }
 
