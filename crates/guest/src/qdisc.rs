@@ -7,23 +7,23 @@ use dumbbell_model::scenario::{Change, Loss, Pipe, Shaper};
 use dumbbell_model::{Framing, Queue, ScenarioError, Span};
 use std::collections::BTreeMap;
 
-/// Room of a queue that is never full.
+/// Limit of a queue that is never full.
 pub(crate) const ENDLESS_PACKETS: u64 = 1_000_000;
-/// Room in bytes that tbf demands and does not use, since it has a child.
+/// Limit in bytes that tbf demands and does not use, since it has a child.
 const UNUSED_BYTES: u64 = 1 << 20;
-/// A bucket for a wire that lets one packet of this length at a time pass.
+/// Burst of a bucket that stands for a wire: one frame at a time.
 const FULL_FRAME_BYTES: u64 = 1514;
 
-/// What a pipe becomes: commands without the device, and where its parts are.
+/// Commands of a pipe, without the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Qdiscs {
-    /// What is added, outermost first.
+    /// Commands that add disciplines, outermost first.
     pub(crate) lines: Vec<Line>,
-    /// Disciplines from the outermost to the one whose queue the pipe's is: handles 1:, 2:, …
+    /// Number of disciplines from the outermost to the pipe's queue: handles 1:, 2:, …
     pub(crate) chain: usize,
     /// The policer's action, if there is one.
     pub(crate) police: Option<String>,
-    /// Flows of which certain segments are dropped, by name, and which.
+    /// Numbers of the segments to be dropped, by name of the flow.
     pub(crate) scripted: BTreeMap<String, Vec<u64>>,
     /// Lines of `tc qdisc change` by time.
     pub(crate) changes: Vec<(Span, String)>,
@@ -35,7 +35,7 @@ impl Qdiscs {
     }
 }
 
-/// The netem options of one stage.
+/// Options of one netem.
 #[derive(Clone, Debug, Default)]
 struct Netem {
     delay: Span,
@@ -101,7 +101,7 @@ fn loss(loss: &Loss, field: &str) -> Result<String, ScenarioError> {
     }
 }
 
-/// The shaper of a pipe as a line, and whether it holds packets itself.
+/// The shaper of a pipe as `tc` takes it.
 fn shaper(
     pipe: &Pipe,
     rate_bps: u64,
@@ -118,8 +118,8 @@ fn shaper(
     Ok(format!("tbf rate {rate_bps}bit burst {burst_bytes}b limit {UNUSED_BYTES}b{peak}{framing}"))
 }
 
-/// Does a netem with a rate stand for a serial link? Its packets keep their time when its rate
-/// changes, one that duplicates may not stand above another, and it knows no least length.
+/// Returns true if a netem with a rate stands for a serial link. Its packets keep their time when its
+/// rate changes, a netem that duplicates may not stand above another, and netem has no least length.
 pub(crate) fn serialised_by_netem(pipe: &Pipe) -> bool {
     matches!(pipe.shaper, Shaper::Serial { .. })
         && match pipe.queue {
@@ -134,7 +134,7 @@ pub(crate) fn serialised_by_netem(pipe: &Pipe) -> bool {
         }
 }
 
-/// The commands of a pipe. `frame_bytes`: of the longest packet; `field`: its path in the scenario.
+/// Commands of a pipe. `frame_bytes`: of the longest packet; `field`: its path in the scenario.
 ///
 /// # Errors
 /// What Linux's queueing disciplines cannot do, with the field that asks for it.
@@ -146,123 +146,11 @@ pub(crate) fn qdiscs(pipe: &Pipe, frame_bytes: u64, field: &str) -> Result<Qdisc
     if pipe.reordering.is_some() {
         return refuse(&at("reordering"), "holding packets back by a fixed time");
     }
-    let mut other = Vec::new();
-    if pipe.duplication > 0.0 {
-        other.push(format!("duplicate {}", percent(pipe.duplication)));
-    }
-    if pipe.corruption > 0.0 {
-        other.push(format!("corrupt {}", percent(pipe.corruption)));
-    }
-    let mut wire = Netem {
-        delay: pipe.delay,
-        jitter: pipe.jitter,
-        limit: ENDLESS_PACKETS,
-        other: other.join(" "),
-        ..Netem::default()
-    };
-    let mut scripted: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-    let lost = match &pipe.loss {
-        Loss::Scripted { drops } => {
-            for drop in drops {
-                scripted.entry(drop.flow.clone()).or_default().push(drop.nth);
-            }
-            String::new()
-        }
-        other => loss(other, &at("loss"))?,
-    };
-    let burst_bytes = match pipe.shaper {
-        Shaper::Tbf { burst_bytes, .. } => burst_bytes,
-        _ => FULL_FRAME_BYTES.max(frame_bytes), // Of a wire.
-    };
-    // What waits, and what lets go, outermost first.
-    let mut stages: Vec<String> = Vec::new();
-    let mut held: Option<Netem> = None;
-    let mut tree = None;
-    let limits = |queue: &Queue| match *queue {
-        Queue::DropTail { limit_packets, limit_bytes } => (limit_packets, limit_bytes),
-        _ => (None, None),
-    };
-    match (&pipe.shaper, &pipe.queue) {
-        (Shaper::Trace { .. }, _) => return refuse(&at("shaper"), "packet-delivery traces"),
-        (shaped, Queue::Netem { delay, jitter, limit_packets }) => {
-            let mut inner = Netem {
-                delay: *delay,
-                jitter: *jitter,
-                limit: *limit_packets,
-                loss: lost,
-                ..Netem::default()
-            };
-            match shaped {
-                Shaper::Tbf { rate_bps, burst_bytes, .. } => {
-                    stages.push(shaper(pipe, rate_bps.as_bps(), *burst_bytes, field)?);
-                }
-                Shaper::Serial { rate_bps } => inner.rate = rate(pipe, rate_bps.as_bps()),
-                Shaper::None | Shaper::Trace { .. } => {}
-            }
-            if pipe.delay == Span::ZERO && pipe.jitter == Span::ZERO {
-                inner.other = std::mem::take(&mut wire.other);
-            }
-            stages.push(inner.line());
-            held = Some(inner);
-        }
-        (Shaper::None, queue) => {
-            wire.loss = lost;
-            tree = queue.own_rate().map(|_| queue);
-        }
-        (Shaper::Serial { rate_bps }, queue) if serialised_by_netem(pipe) => {
-            wire.loss = lost;
-            // The packet on the wire does not count in ours, it does in netem's.
-            let limit = limits(queue).0.map_or(ENDLESS_PACKETS, |packets| packets + 1);
-            let rate = rate(pipe, rate_bps.as_bps());
-            stages.push(Netem { limit, rate, ..Netem::default() }.line());
-        }
-        (Shaper::Serial { rate_bps } | Shaper::Tbf { rate_bps, .. }, queue) => {
-            wire.loss = lost;
-            stages.push(shaper(pipe, rate_bps.as_bps(), burst_bytes, field)?);
-            if queue.is_discipline() {
-                tree = Some(queue);
-            } else {
-                let (mut limit_packets, mut limit_bytes) = limits(queue);
-                if matches!(pipe.shaper, Shaper::Serial { .. }) {
-                    // The frame that waits for its tokens is the one on the wire.
-                    limit_packets = limit_packets.map(|packets| packets + 1);
-                    limit_bytes = limit_bytes.map(|bytes| bytes + burst_bytes);
-                }
-                stages.push(fifo(limit_packets, limit_bytes, &at("queue"))?);
-            }
-        }
-    }
-    let passive = wire.delay == Span::ZERO
-        && wire.jitter == Span::ZERO
-        && wire.loss.is_empty()
-        && wire.other.is_empty();
-    let first_changes_loss = held.is_none() && pipe.changes.iter().any(|c| c.loss.is_some());
-    let first_changes_delay = held.is_none() && pipe.changes.iter().any(|c| c.delay.is_some());
-    if !passive || first_changes_loss || first_changes_delay {
-        stages.insert(0, wire.line());
-    }
-    if pipe.duplication > 0.0 && stages.iter().filter(|s| s.starts_with("netem")).count() > 1 {
-        return refuse(&at("duplication"), "duplication above another netem");
-    }
-    let placed = |(depth, stage): (usize, &String)| format!("{} {stage}", place(depth));
-    let mut lines: Vec<Line> = stages.iter().enumerate().map(placed).map(Line::qdisc).collect();
-    let mut chain = stages.len();
-    if let Some(queue) = tree {
-        let field = at("queue");
-        let here = match chain {
-            0 => "root".to_owned(),
-            depth => format!("parent {depth}:1"),
-        };
-        let (framing, handle) = (pipe.framing, chain + 1);
-        let mut builder = Builder { framing, field: &field, handle, lines: Vec::new() };
-        builder.queue(&here, queue)?;
-        lines.append(&mut builder.lines);
-        // The queue of HTB's only class is the pipe's.
-        chain += match queue {
-            Queue::Htb(htb) if htb.classes.len() == 1 => 2,
-            _ => 1,
-        };
-    }
+    let (lost, scripted) = losses(&pipe.loss, &at("loss"))?;
+    let mut stages = Stages::new(pipe, frame_bytes, field);
+    stages.hold(lost)?;
+    stages.delay()?;
+    let (lines, chain) = stages.commands()?;
     let police = pipe.policer.map(|policer| {
         format!(
             "matchall action police rate {}bit burst {}b conform-exceed drop",
@@ -270,8 +158,226 @@ pub(crate) fn qdiscs(pipe: &Pipe, frame_bytes: u64, field: &str) -> Result<Qdisc
             policer.burst_bytes
         )
     });
-    let changes = changes(pipe, burst_bytes, &stages, wire, held, field)?;
+    let changes = stages.changes()?;
     Ok(Qdiscs { lines, chain, police, scripted, changes })
+}
+
+/// Loss as netem's options, and segments to be dropped by flow.
+fn losses(spec: &Loss, field: &str) -> Result<(String, BTreeMap<String, Vec<u64>>), ScenarioError> {
+    let mut scripted: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    let Loss::Scripted { drops } = spec else { return Ok((loss(spec, field)?, scripted)) };
+    for drop in drops {
+        scripted.entry(drop.flow.clone()).or_default().push(drop.nth);
+    }
+    Ok((String::new(), scripted))
+}
+
+/// Duplication and corruption as netem's options.
+fn damage(pipe: &Pipe) -> String {
+    let mut parts = Vec::new();
+    if pipe.duplication > 0.0 {
+        parts.push(format!("duplicate {}", percent(pipe.duplication)));
+    }
+    if pipe.corruption > 0.0 {
+        parts.push(format!("corrupt {}", percent(pipe.corruption)));
+    }
+    parts.join(" ")
+}
+
+/// A drop-tail queue's limits in packets and bytes.
+fn limits(queue: &Queue) -> (Option<u64>, Option<u64>) {
+    match *queue {
+        Queue::DropTail { limit_packets, limit_bytes } => (limit_packets, limit_bytes),
+        _ => (None, None),
+    }
+}
+
+/// Queueing disciplines of a pipe, one above the other.
+struct Stages<'a> {
+    pipe: &'a Pipe,
+    field: &'a str,
+    /// Of the token bucket.
+    burst_bytes: u64,
+    /// Disciplines without classes as `tc` takes them, outermost first.
+    lines: Vec<String>,
+    /// netem that delays.
+    wire: Netem,
+    /// netem that is the queue.
+    held: Option<Netem>,
+    /// Discipline below all others.
+    tree: Option<&'a Queue>,
+}
+
+impl<'a> Stages<'a> {
+    fn new(pipe: &'a Pipe, frame_bytes: u64, field: &'a str) -> Self {
+        let wire = Netem {
+            delay: pipe.delay,
+            jitter: pipe.jitter,
+            limit: ENDLESS_PACKETS,
+            other: damage(pipe),
+            ..Netem::default()
+        };
+        let burst_bytes = match pipe.shaper {
+            Shaper::Tbf { burst_bytes, .. } => burst_bytes,
+            _ => FULL_FRAME_BYTES.max(frame_bytes), // Of a wire.
+        };
+        Self { pipe, field, burst_bytes, lines: Vec::new(), wire, held: None, tree: None }
+    }
+
+    fn at(&self, name: &str) -> String {
+        format!("{}.{name}", self.field)
+    }
+
+    /// Adds queue and shaper. `lost`: netem's options of loss.
+    fn hold(&mut self, lost: String) -> Result<(), ScenarioError> {
+        let pipe = self.pipe;
+        match (&pipe.shaper, &pipe.queue) {
+            (Shaper::Trace { .. }, _) => refuse(&self.at("shaper"), "packet-delivery traces"),
+            (_, Queue::Netem { delay, jitter, limit_packets }) => {
+                let (delay, jitter, limit) = (*delay, *jitter, *limit_packets);
+                self.netem(Netem { delay, jitter, limit, loss: lost, ..Netem::default() })
+            }
+            (Shaper::None, queue) => {
+                self.wire.loss = lost;
+                self.tree = queue.own_rate().map(|_| queue);
+                Ok(())
+            }
+            (Shaper::Serial { rate_bps }, queue) if serialised_by_netem(pipe) => {
+                self.wire.loss = lost;
+                // The packet on the wire does not count in ours, it does in netem's.
+                let limit = limits(queue).0.map_or(ENDLESS_PACKETS, |packets| packets + 1);
+                let rate = rate(pipe, rate_bps.as_bps());
+                self.lines.push(Netem { limit, rate, ..Netem::default() }.line());
+                Ok(())
+            }
+            (Shaper::Serial { rate_bps } | Shaper::Tbf { rate_bps, .. }, queue) => {
+                self.wire.loss = lost;
+                self.lines.push(shaper(pipe, rate_bps.as_bps(), self.burst_bytes, self.field)?);
+                if queue.is_discipline() {
+                    self.tree = Some(queue);
+                    return Ok(());
+                }
+                let (mut limit_packets, mut limit_bytes) = limits(queue);
+                if matches!(pipe.shaper, Shaper::Serial { .. }) {
+                    // The frame that waits for its tokens is the one on the wire.
+                    limit_packets = limit_packets.map(|packets| packets + 1);
+                    limit_bytes = limit_bytes.map(|bytes| bytes + self.burst_bytes);
+                }
+                self.lines.push(fifo(limit_packets, limit_bytes, &self.at("queue"))?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds netem as the queue, below a token bucket or with a rate of its own.
+    fn netem(&mut self, mut inner: Netem) -> Result<(), ScenarioError> {
+        let pipe = self.pipe;
+        match &pipe.shaper {
+            Shaper::Tbf { rate_bps, burst_bytes, .. } => {
+                self.lines.push(shaper(pipe, rate_bps.as_bps(), *burst_bytes, self.field)?);
+            }
+            Shaper::Serial { rate_bps } => inner.rate = rate(pipe, rate_bps.as_bps()),
+            Shaper::None | Shaper::Trace { .. } => {}
+        }
+        if pipe.delay == Span::ZERO && pipe.jitter == Span::ZERO {
+            inner.other = std::mem::take(&mut self.wire.other);
+        }
+        self.lines.push(inner.line());
+        self.held = Some(inner);
+        Ok(())
+    }
+
+    /// Adds the netem that delays above all others, if it has something to do.
+    fn delay(&mut self) -> Result<(), ScenarioError> {
+        let (pipe, wire) = (self.pipe, &self.wire);
+        let passive = wire.delay == Span::ZERO
+            && wire.jitter == Span::ZERO
+            && wire.loss.is_empty()
+            && wire.other.is_empty();
+        let changes = |change: &Change| change.loss.is_some() || change.delay.is_some();
+        let changed = self.held.is_none() && pipe.changes.iter().any(changes);
+        if !passive || changed {
+            self.lines.insert(0, wire.line());
+        }
+        let netems = self.lines.iter().filter(|line| line.starts_with("netem")).count();
+        if pipe.duplication > 0.0 && netems > 1 {
+            return refuse(&self.at("duplication"), "duplication above another netem");
+        }
+        Ok(())
+    }
+
+    /// All commands, outermost first, and the length of the chain down to the pipe's queue.
+    fn commands(&self) -> Result<(Vec<Line>, usize), ScenarioError> {
+        let placed = |(depth, line): (usize, &String)| format!("{} {line}", place(depth));
+        let mut lines: Vec<Line> =
+            self.lines.iter().enumerate().map(placed).map(Line::qdisc).collect();
+        let mut chain = self.lines.len();
+        if let Some(queue) = self.tree {
+            let field = self.at("queue");
+            let here = match chain {
+                0 => "root".to_owned(),
+                depth => format!("parent {depth}:1"),
+            };
+            let (framing, handle) = (self.pipe.framing, chain + 1);
+            let mut builder = Builder { framing, field: &field, handle, lines: Vec::new() };
+            builder.queue(&here, queue)?;
+            lines.append(&mut builder.lines);
+            // The queue of HTB's only class is the pipe's.
+            chain += match queue {
+                Queue::Htb(htb) if htb.classes.len() == 1 => 2,
+                _ => 1,
+            };
+        }
+        Ok((lines, chain))
+    }
+
+    /// Timed changes as `tc qdisc change` lines; every line carries all options of its stage.
+    fn changes(mut self) -> Result<Vec<(Span, String)>, ScenarioError> {
+        let mut lines = Vec::new();
+        for (i, change) in self.pipe.changes.iter().enumerate() {
+            let field = format!("{}.changes[{i}]", self.field);
+            if let Some(rate_bps) = change.rate_bps {
+                lines.extend(self.new_rate(change.at, rate_bps.as_bps(), &field)?);
+            }
+            if change.delay.is_some() || change.loss.is_some() {
+                let depth = if self.held.is_some() { self.lines.len() - 1 } else { 0 };
+                let stage = self.held.as_mut().unwrap_or(&mut self.wire);
+                stage.delay = change.delay.unwrap_or(stage.delay);
+                if let Some(new) = &change.loss {
+                    let line = loss(new, &format!("{field}.loss"))?;
+                    // Only a loss of 0 takes an earlier one away.
+                    stage.loss = if line.is_empty() { "loss random 0%".to_owned() } else { line };
+                }
+                lines.push((change.at, format!("{} {}", place(depth), stage.line())));
+            }
+        }
+        Ok(lines)
+    }
+
+    /// A change of the rate.
+    fn new_rate(
+        &self,
+        at: Span,
+        bps: u64,
+        field: &str,
+    ) -> Result<Vec<(Span, String)>, ScenarioError> {
+        let depth = self.lines.iter().position(|line| line.starts_with("tbf"));
+        match (&self.pipe.shaper, depth) {
+            (Shaper::Tbf { .. } | Shaper::Serial { .. }, Some(depth)) => {
+                let line = shaper(self.pipe, bps, self.burst_bytes, self.field)?;
+                let mut lines = vec![(at, format!("{} {line}", place(depth)))];
+                // tbf gives a fifo below it a limit of its own.
+                if let Some(child) = self.lines.get(depth + 1).filter(|s| s.contains("fifo")) {
+                    lines.push((at, format!("{} {child}", place(depth + 1))));
+                }
+                Ok(lines)
+            }
+            (Shaper::Serial { .. }, None) => {
+                refuse(&format!("{field}.rate_bps"), "a new rate for a netem that serialises")
+            }
+            _ => refuse(&format!("{field}.rate_bps"), "a new rate where there is no shaper"),
+        }
+    }
 }
 
 fn place(depth: usize) -> String {
@@ -289,58 +395,6 @@ fn rate(pipe: &Pipe, rate_bps: u64) -> String {
         (bytes, false) => format!("rate {rate_bps}bit {bytes}"),
         (bytes, true) => format!("rate {rate_bps}bit {bytes} 48 5"),
     }
-}
-
-/// The timed changes as `tc qdisc change` lines; every line carries all options of its stage.
-fn changes(
-    pipe: &Pipe,
-    burst_bytes: u64,
-    stages: &[String],
-    mut wire: Netem,
-    mut held: Option<Netem>,
-    field: &str,
-) -> Result<Vec<(Span, String)>, ScenarioError> {
-    let depth_of = |kind: &str| stages.iter().position(|stage| stage.starts_with(kind));
-    let mut lines = Vec::new();
-    for (i, change) in pipe.changes.iter().enumerate() {
-        let Change { at, rate_bps, delay, loss: new_loss } = change;
-        if let Some(bps) = rate_bps.map(dumbbell_model::Rate::as_bps) {
-            match (&pipe.shaper, depth_of("tbf")) {
-                (Shaper::Tbf { .. } | Shaper::Serial { .. }, Some(depth)) => {
-                    let line = shaper(pipe, bps, burst_bytes, field)?;
-                    lines.push((*at, format!("{} {line}", place(depth))));
-                    // tbf gives a fifo below it a limit of its own.
-                    if let Some(child) = stages.get(depth + 1).filter(|s| s.contains("fifo")) {
-                        lines.push((*at, format!("{} {child}", place(depth + 1))));
-                    }
-                }
-                (Shaper::Serial { .. }, None) => {
-                    let field = format!("{field}.changes[{i}].rate_bps");
-                    return refuse(&field, "a new rate for a netem that serialises");
-                }
-                _ => {
-                    let field = format!("{field}.changes[{i}].rate_bps");
-                    return refuse(&field, "a new rate where there is no shaper");
-                }
-            }
-        }
-        if delay.is_some() || new_loss.is_some() {
-            let in_queue = matches!(pipe.queue, Queue::Netem { .. });
-            let depth = if in_queue { stages.len() - 1 } else { 0 };
-            let stage = match &mut held {
-                Some(inner) if in_queue => inner,
-                _ => &mut wire,
-            };
-            stage.delay = delay.unwrap_or(stage.delay);
-            if let Some(new) = new_loss {
-                let line = loss(new, &format!("{field}.changes[{i}].loss"))?;
-                // Only a loss of 0 takes an earlier one away.
-                stage.loss = if line.is_empty() { "loss random 0%".to_owned() } else { line };
-            }
-            lines.push((*at, format!("{} {}", place(depth), stage.line())));
-        }
-    }
-    Ok(lines)
 }
 
 #[cfg(test)]
