@@ -160,6 +160,38 @@ class Traffic:
         return tuple(one for one in self.parameters if one.unit != "unwritten")
 
 
+@dataclass(frozen=True, slots=True)
+class Impairment:
+    """An impairment of links.
+
+    Attributes:
+        name: Field of a link; below it, after a dot, one of several models.
+        title: On pages.
+        linux: How the kernel's engines realise it; empty: they refuse it.
+        source: RFC or paper; may be empty.
+        about: One sentence.
+        parameters: None: the field is a value.
+    """
+
+    name: str
+    title: str
+    linux: str
+    source: str
+    about: str
+    parameters: tuple[Parameter, ...]
+
+
+@lru_cache(maxsize=1)
+def impairments() -> dict[str, Impairment]:
+    """All impairments by name, in the order in which a packet meets them."""
+    entries: list[dict[str, Any]] = json.loads(_core.catalogue())["impairments"]
+    found = {}
+    for entry in entries:
+        parameters = tuple(map(Parameter.read, entry["parameters"]))
+        found[entry["name"]] = Impairment(**{**entry, "parameters": parameters})
+    return found
+
+
 @lru_cache(maxsize=1)
 def tcp_options() -> dict[str, TcpOption]:
     """All TCP options by the name that experiment files have, in the order of the scenario."""

@@ -1,9 +1,26 @@
-"""Kinds of traffic and TCP options on `docs/catalogue.md`."""
+"""Impairments, kinds of traffic and TCP options on `docs/catalogue.md`."""
 
 from __future__ import annotations
 
-from dumbbell.catalogue import Parameter, TcpOption, Traffic, tcp_options, traffic_kinds
+from dumbbell.catalogue import (
+    Impairment,
+    Parameter,
+    TcpOption,
+    Traffic,
+    impairments,
+    tcp_options,
+    traffic_kinds,
+)
 
+_IMPAIRMENTS = """
+## Impairments of links
+
+In the order in which a packet meets them; queue and shaper stand between `ack_aggregation` and
+`reordering`. All are fields of a link. The kernel's engines have those that Linux has.
+
+| field | | parameters | Linux | source |
+| --- | --- | --- | --- | --- |
+"""
 _TRAFFIC = """
 ## Kinds of traffic
 
@@ -20,6 +37,17 @@ Linux has. Defaults are those of the profile ([profiles.md](profiles.md)).
 | option | | unit and range | Linux, first release | source |
 | --- | --- | --- | --- | --- |
 """
+
+
+def _impairment(one: Impairment) -> str:
+    parameters = "; ".join(
+        f"`{each.name}`: {each.about}, {_range(each)}"
+        + ("" if each.default is None else f", `{each.default}`")
+        for each in one.parameters
+    )
+    linux = one.linux or "refused"
+    about = f"{one.title}. {one.about}"
+    return f"| `{one.name}` | {about} | {parameters} | {linux} | {one.source} |\n"
 
 
 def _kind(one: Traffic) -> str:
@@ -67,7 +95,8 @@ def _option(one: TcpOption) -> str:
     return f"| `{parameter.name}` | {' | '.join(cells)} |\n"
 
 
-def kinds_and_options() -> str:
-    """Both sections."""
+def further_sections() -> str:
+    """All sections but those of congestion controls and queue disciplines."""
+    links = map(_impairment, impairments().values())
     kinds, options = map(_kind, traffic_kinds().values()), map(_option, tcp_options().values())
-    return "".join([_TRAFFIC, *kinds, _OPTIONS, *options])
+    return "".join([_IMPAIRMENTS, *links, _TRAFFIC, *kinds, _OPTIONS, *options])

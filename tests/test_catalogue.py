@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from dumbbell._core import ScenarioError
 from dumbbell.catalogue import (
     CongestionControl,
     Discipline,
+    Impairment,
     congestion_controls,
     disciplines,
+    impairments,
     traffic_kinds,
 )
 from dumbbell.engines import Monitor, Run, engine_named
@@ -25,7 +29,7 @@ from dumbbell.experiment.kinds import KINDS
 from dumbbell.experiment.queues import DERIVED
 from dumbbell.experiment.schema import json_schema
 from tests.helpers import ROOT
-from tests.trials.draw import Draw, queue
+from tests.trials.draw import VALUES, Draw, queue
 from tests.write_catalogue_page import FILE_PAGE, PAGE, file_page, markdown
 
 TEXT = """\
@@ -81,6 +85,42 @@ def test_every_queue_discipline_is_documented_and_compared(one: Discipline) -> N
     compared = "".join(file.read_text() for file in (ROOT / "studies/disciplines").glob("*.yaml"))
     assert f"label: {one.name}" in compared, "a line in studies/disciplines, or a reason"
     assert f"| {one.name} | " in (ROOT / "docs" / "disciplines.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("one", impairments().values(), ids=lambda one: one.name)
+def test_every_impairment_is_documented_drawn_and_realised_or_refused(one: Impairment) -> None:
+    field, _, model = one.name.partition(".")
+    assert f"`{field}`" in FILE_PAGE.read_text(encoding="utf-8")
+    assert field in VALUES, "tests/trials/draw.py draws it"
+    definitions = json_schema()["$defs"]
+    fields = definitions["LossSpec" if model else "PipeSpec"]["properties"]
+    spec = re.search(r"#/\$defs/(\w+Spec)", json.dumps(fields[model or field]))
+    written = definitions[spec[1]]["properties"] if spec and one.parameters else {}
+    assert list(written) == [each.name for each in one.parameters]
+    text = TEXT.replace("{buffer}}", f"{{buffer}}, forward: {{{{{ONE_OF[one.name]}}}}}}}")
+    text = text.format(rate="10 Mbit/s", rtt="20 ms", buffer="50 packets", name="reno")
+    (flow,) = flows("sim", text)
+    assert 0 < goodput_mbps(flow) < 10 * 1448 / 1514
+    (cell,) = load_text(text, Path("one.yaml")).cells
+    if one.linux:
+        engine_named("linux").check(cell.scenario)
+    else:
+        with pytest.raises(ScenarioError, match=f"{field}.*cannot do this"):
+            engine_named("linux").check(cell.scenario)
+
+
+#: An example of each impairment.
+ONE_OF = {
+    "duplication": "duplication: 1 %",
+    "policer": "policer: {{rate: 8 Mbit/s, burst: 20 KiB}}",
+    "loss.independent": "loss: {{independent: {{probability: 1 %}}}}",
+    "loss.gilbert_elliott": "loss: {{gilbert_elliott: {{good_to_bad: 1 %, bad_to_good: 30 %}}}}",
+    "loss.scripted": "loss: {{scripted: [{{flow: f, nth: 3}}]}}",
+    "ack_aggregation": "ack_aggregation: {{max_wait: 5 ms, max_acks: 4}}",
+    "corruption": "corruption: 1 %",
+    "reordering": "reordering: {{probability: 1 %, extra_delay: 3 ms}}",
+    "jitter": "jitter: 2 ms",
+}
 
 
 def test_trials_draw_every_queue_discipline() -> None:

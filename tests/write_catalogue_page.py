@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dumbbell.catalogue import Discipline, InLinux, Parameter, congestion_controls, disciplines
-from tests.catalogue_pages import kinds_and_options
+from tests.catalogue_pages import further_sections
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "catalogue.md"
@@ -50,7 +50,7 @@ def markdown() -> str:
     for queue in disciplines().values():
         about = " ".join((f"{queue.title}. {queue.about}", queue.not_in_linux)).strip()
         rows.append(_row(queue.name, about, queue.linux, queue.source))
-    return "".join([_HEAD, *rows, kinds_and_options()])
+    return "".join([_HEAD, *rows, further_sections()])
 
 
 def _row(name: str, about: str, linux: InLinux | None, source: str) -> str:

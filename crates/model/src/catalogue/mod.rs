@@ -4,6 +4,7 @@
 
 pub mod congestion_control;
 pub mod discipline;
+pub mod impairment;
 pub mod known;
 pub mod parameter;
 pub mod tcp_options;
@@ -29,6 +30,8 @@ pub struct Catalogue {
     pub congestion_controls: &'static [congestion_control::Entry],
     /// Queue disciplines.
     pub disciplines: &'static [discipline::Entry],
+    /// Impairments of links.
+    pub impairments: &'static [impairment::Entry],
     /// TCP options of a host.
     pub tcp_options: &'static [tcp_options::Entry],
     /// Kinds of traffic.
@@ -41,6 +44,7 @@ pub struct Catalogue {
 pub const CATALOGUE: Catalogue = Catalogue {
     congestion_controls: congestion_control::ENTRIES,
     disciplines: &discipline::ENTRIES,
+    impairments: impairment::ENTRIES,
     tcp_options: tcp_options::ENTRIES,
     traffic: traffic::ENTRIES,
     known_columns: known::KnownColumns,

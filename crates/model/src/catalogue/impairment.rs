@@ -1,0 +1,126 @@
+//! Impairments of a link. A new one is an entry here and a stage in `crates/sim/src/network/link`.
+
+use super::parameter::{bytes, rate, share, time, whole, Parameter};
+use serde::Serialize;
+
+/// Times have no upper bound here.
+const ANY: u64 = u64::MAX;
+
+/// An impairment, described.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// Field of a link in experiment files; below it, after a dot, one of several models.
+    pub name: &'static str,
+    /// Name on pages.
+    pub title: &'static str,
+    /// Realisation on the kernel's engines; empty: they refuse it.
+    pub linux: &'static str,
+    /// Paper or RFC.
+    pub source: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+    /// In the order of the pages; none: the field is a value.
+    pub parameters: &'static [Parameter],
+}
+
+/// All of them, in the order in which a packet meets them.
+pub const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "duplication",
+        title: "Duplication",
+        linux: "netem duplicate",
+        source: "",
+        about: "A share of packets enters the link twice.",
+        parameters: &[],
+    },
+    Entry {
+        name: "policer",
+        title: "Policer",
+        linux: "tc police",
+        source: "RFC 2697",
+        about: "Packets beyond a token bucket are dropped at once.",
+        parameters: &[
+            rate("rate").at("rate_bps", "fill rate"),
+            bytes("burst", 0).required().at("burst_bytes", "depth of the bucket"),
+        ],
+    },
+    Entry {
+        name: "loss.independent",
+        title: "Independent loss",
+        linux: "netem loss random",
+        source: "",
+        about: "Each packet is lost with the same probability.",
+        parameters: &[share("probability", 0.0)
+            .required()
+            .at("probability", "of a loss, per packet")],
+    },
+    Entry {
+        name: "loss.gilbert_elliott",
+        title: "Loss in bursts",
+        linux: "netem loss gemodel",
+        source: "Gilbert 1960, Elliott 1963",
+        about: "Two states, one draw per packet for the state and one for the loss.",
+        parameters: &[
+            share("good_to_bad", 0.0)
+                .required()
+                .at("good_to_bad", "change to the bad state, per packet"),
+            share("bad_to_good", 0.0)
+                .required()
+                .at("bad_to_good", "change to the good state, per packet"),
+            share("loss_good", 0.0).at("loss_good", "loss in the good state"),
+            share("loss_bad", 1.0).at("loss_bad", "loss in the bad state"),
+        ],
+    },
+    Entry {
+        name: "loss.scripted",
+        title: "Scripted loss",
+        linux: "the filter of `crates/guest/src/scripted.rs`",
+        source: "",
+        about: "Named data segments of named flows are lost.",
+        parameters: &[],
+    },
+    Entry {
+        name: "ack_aggregation",
+        title: "ACK aggregation",
+        linux: "",
+        source: "RFC 3449 §4",
+        about: "Bare ACKs are collected and enter the queue in batches.",
+        parameters: &[
+            time("max_wait", 1, 0)
+                .within(1, ANY)
+                .required()
+                .at("max_wait_ns", "longest wait of an ACK"),
+            whole("max_acks", 1, u32::MAX as u64, 0).required().at("max_acks", "ACKs of a batch"),
+        ],
+    },
+    Entry {
+        name: "corruption",
+        title: "Corruption",
+        linux: "netem corrupt",
+        source: "",
+        about: "A share of packets crosses the link damaged; the far end drops them.",
+        parameters: &[],
+    },
+    Entry {
+        name: "reordering",
+        title: "Reordering",
+        linux: "",
+        source: "RFC 4737",
+        about: "A share of packets is held back on the line and arrives behind later ones.",
+        parameters: &[
+            share("probability", 0.0).required().at("probability", "of holding a packet back"),
+            time("extra_delay", 1, 0)
+                .within(1, ANY)
+                .required()
+                .at("extra_delay_ns", "how long it is held"),
+        ],
+    },
+    Entry {
+        name: "jitter",
+        title: "Jitter",
+        linux: "netem delay",
+        source: "",
+        about: "A uniform random addition to the delay; packets stay in order.",
+        parameters: &[],
+    },
+];
