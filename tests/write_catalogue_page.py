@@ -36,7 +36,7 @@ Their fields in experiment files: [Queue disciplines](experiment-file.md#queue-d
 """
 _START, _END = "<!-- parameters -->", "<!-- end parameters -->"
 _PARAMETERS = """\
-| discipline | field | | values | if not written |
+| discipline | field | | values | default |
 | --- | --- | --- | --- | --- |
 """
 
