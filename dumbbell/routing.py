@@ -1,7 +1,7 @@
-"""Ways through a network, as the engines take them: explicit routes, else fewest hops.
+"""Paths through a network, as the engines take them: explicit routes, else fewest hops.
 
-Hosts never forward. Used for base RTTs, and to refuse loops and unconnected hosts before
-anything runs.
+Hosts never forward. Paths give the base RTTs, and show loops and unconnected hosts before
+a run.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ Direction = int
 Pipe = tuple[int, Direction]
 """A link's index and its direction: 0 forward, 1 backward."""
 Interface = tuple[str, int | None]
-"""A host and the index of the link by which it is reached; None: any."""
+"""A host and the index of the link by which packets arrive there; None: any link."""
 
 
 class RoutingError(Exception):
-    """No way, or one that never ends.
+    """Missing path, or a routing loop.
 
     Attributes:
         message: What is wrong.
-        route: Index of the explicit route at fault, or None.
-        node: The node where it was noticed.
+        route: Index of the explicit route at fault; None: no explicit route is.
+        node: Node at which the path ends or repeats.
     """
 
     def __init__(self, message: str, node: str, route: int | None = None) -> None:
@@ -34,8 +34,13 @@ class RoutingError(Exception):
 
 
 @dataclass(slots=True)
-class Way:
-    """All a packet may pass between two hosts: the pipes, and the longest delay."""
+class Path:
+    """All pipes that packets between two hosts may pass, and the longest delay.
+
+    Attributes:
+        pipes: The pipes of all next hops in use.
+        delay_ns: Largest sum of fixed delays.
+    """
 
     pipes: list[Pipe]
     delay_ns: int
@@ -43,13 +48,13 @@ class Way:
 
 @dataclass(slots=True)
 class Network:
-    """The graph.
+    """Graph of nodes and links.
 
     Attributes:
         hosts: Names of nodes that do not forward.
         sprays: Names of nodes that use all next hops; the others use the first.
-        links: The two ends of each link.
-        delays: The fixed delay of each link, forward and backward, in nanoseconds.
+        links: Both endpoints of each link.
+        delays: Fixed delays of each link in ns, forward and backward.
         routes: Explicit next hops: (node, destination) → (index of the route, links).
     """
 
@@ -71,18 +76,18 @@ class Network:
                 self._core.setdefault(b, []).append(a)
 
     def leads_to(self, pipe: Pipe) -> str:
-        """The node a pipe leads to."""
+        """Node at the far end of a pipe."""
         a, b = self.links[pipe[0]]
         return b if pipe[1] == 0 else a
 
     def links_of(self, node: str) -> list[int]:
-        """Indices of the links that touch a node, in order."""
+        """Indices of the links at a node, in ascending order."""
         return [pipe[0] for pipe in self._at.get(node, [])]
 
     def next_hops(self, node: str, to: str, last: int | None = None) -> list[Pipe]:
-        """The pipes a packet for host `to` may take from `node`, in order of the links.
+        """Pipes that a packet for host `to` may take from `node`, in link order.
 
-        `last`: the link by which it is to arrive there, where that matters.
+        `last`: the link by which the packet must arrive at `to`; None: any link.
         """
         explicit = self.routes.get((node, to))
         here = [
@@ -103,7 +108,7 @@ class Network:
         return [pipe for distance, pipe in ahead if distance == min(known)]
 
     def _to(self, to: str, last: int | None) -> dict[str, int]:
-        """Hops to `to` from itself and from every node that forwards."""
+        """Hops to `to` from itself and from every forwarding node that reaches it."""
         known = self._distances.get((to, last))
         if known is not None:
             return known
@@ -125,56 +130,58 @@ class Network:
         self._distances[to, last] = distances
         return distances
 
-    def way(self, source: str, to: str, first: int | None = None, last: int | None = None) -> Way:
-        """The pipes from one host to another and the longest delay over them.
+    def path(self, source: str, to: str, first: int | None = None, last: int | None = None) -> Path:
+        """Path from one host to another.
 
         Args:
-            source: Name of the one.
-            to: Name of the other.
-            first: The link by which it leaves, where that is fixed.
-            last: The link by which it arrives, where that is fixed.
+            source: Name of the sending host.
+            to: Name of the receiving host.
+            first: Link by which packets leave `source`; None: any link.
+            last: Link by which packets arrive at `to`; None: any link.
 
         Raises:
-            RoutingError: There is no way, or it leads in a circle.
+            RoutingError: There is no path, or it has a loop.
         """
         longest: dict[str, int] = {to: 0}
         pipes: list[Pipe] = []
-        path: list[str] = []
+        visited: list[str] = []
         stack: list[tuple[str, list[Pipe] | None]] = [(source, None)]
         while stack:
             node, hops = stack.pop()
             if hops is None:
                 if node in longest:
                     continue
-                if node in path:
-                    raise self._loop(path, node, to)
+                if node in visited:
+                    raise self._loop(visited, node, to)
                 hops = self._used(node, source, to, last)
                 if node == source and first is not None:
                     hops = [pipe for pipe in self._at.get(node, []) if pipe[0] == first]
-                path.append(node)
+                visited.append(node)
                 stack.append((node, hops))
                 stack.extend((self.leads_to(pipe), None) for pipe in reversed(hops))
                 continue
-            path.pop()
+            visited.pop()
             pipes += hops
             longest[node] = max(
-                self.delays[i][way] + longest[self.leads_to((i, way))] for i, way in hops
+                self.delays[i][side] + longest[self.leads_to((i, side))] for i, side in hops
             )
-        return Way(pipes, longest[source])
+        return Path(pipes, longest[source])
 
     def _used(self, node: str, source: str, to: str, last: int | None) -> list[Pipe]:
         route = self.routes.get((node, to))
         at_fault = None if route is None else route[0]
         if node in self.hosts and node != source:
-            message = f"the way from {source} to {to} leads to {node}, a host, which never forwards"
+            message = (
+                f"the path from {source} to {to} leads through {node}, a host; hosts never forward"
+            )
             raise RoutingError(message, node)
         hops = self.next_hops(node, to, last)
         if not hops:
-            raise RoutingError(f"there is no way from {source} to {to}", node, at_fault)
+            raise RoutingError(f"there is no path from {source} to {to}", node, at_fault)
         return hops if node in self.sprays else hops[:1]
 
-    def _loop(self, path: list[str], node: str, to: str) -> RoutingError:
-        circle = [*path[path.index(node) :], node]
-        routes = [self.routes[at, to][0] for at in circle if (at, to) in self.routes]
-        message = f"a loop on the way to {to}: {' → '.join(circle[:20])}"
+    def _loop(self, visited: list[str], node: str, to: str) -> RoutingError:
+        loop = [*visited[visited.index(node) :], node]
+        routes = [self.routes[at, to][0] for at in loop if (at, to) in self.routes]
+        message = f"a loop on the path to {to}: {' → '.join(loop[:20])}"
         return RoutingError(message, node, routes[0] if routes else None)

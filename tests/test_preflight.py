@@ -1,4 +1,4 @@
-"""What is told and refused before a kernel runs anything."""
+"""Warnings and refusals of the kernel's engines before a run."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_bottleneck_at_the_senders_interface() -> None:
     assert concerns(own(first="{rate: 10 Mbit/s, buffer: 50 packets}", second=slower)) == []
 
 
-def test_netem_with_less_room_than_the_bandwidth_delay_product() -> None:
+def test_netem_with_a_limit_below_the_bandwidth_delay_product() -> None:
     def tbf(limit: int) -> str:
         shaper = "tbf: {rate: 10 Mbit/s, burst: 5120 bytes}"
         return f"{{shaper: {{{shaper}}}, netem: {{limit: {limit} packets}}, delay: 20 ms}}"
@@ -93,3 +93,24 @@ def test_more_packets_than_one_core_carries() -> None:
     fast = refused_in_real_time(scenario(PLAIN.replace("10 Mbit/s", "10 Gbit/s")))
     assert fast is not None
     assert fast.path == "flows[0]"
+
+
+@pytest.mark.parametrize(
+    ("traffic", "refused"),
+    [
+        # Two hops at a rate of 100 kpkt/s are the limit.
+        ("udp: {rate: 79.9 Mbit/s, datagram: 100 bytes}", False),
+        ("udp: {rate: 80.1 Mbit/s, datagram: 100 bytes}", True),
+        # A video frame of 1 kB at 1 kfps is 10 datagrams: 10 kpkt/s.
+        ("video: {rate: 8 Mbit/s, frame: 1 ms, datagram: 100 bytes}", False),
+        ("video: {rate: 80.1 Mbit/s, frame: 1 ms, datagram: 100 bytes}", True),
+        # A frame of 10 bytes still takes a datagram.
+        ("video: {rate: 8.8 Mbit/s, frame: 9 us, datagram: 1200 bytes}", True),
+        ("video: {rate: 8.8 Mbit/s, frame: 11 us, datagram: 1200 bytes}", False),
+        ("ping: 1 s", False),
+    ],
+)
+def test_every_kind_that_sends_at_a_rate_counts(traffic: str, refused: bool) -> None:
+    text = OWN.replace("FIRST", "{delay: 10 ms}").replace("SECOND", "{delay: 10 ms}")
+    found = refused_in_real_time(scenario(text.replace("tcp: cubic", traffic)))
+    assert (found is not None) == refused

@@ -1,10 +1,13 @@
-"""Warnings before a run: scenarios that an engine would run and a study seldom means."""
+"""Warnings before a run, and scenarios that an engine of the kernel refuses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import ceil
+from typing import Any, cast
 
+from dumbbell.catalogue import traffic_kinds
 from dumbbell.metrics.bdp import (
     FRAME_BYTES,
     flow_limits,
@@ -14,24 +17,30 @@ from dumbbell.metrics.bdp import (
 from dumbbell.metrics.capacity import rate_of
 from dumbbell.scenario import Flow, Pipe, Scenario, read_scenario, shaper_of
 
-#: Hops of packets a second that the engine netns attempts in real time. A choice on the safe side,
-#: 5 us for a hop; not measured on any host.
+#: Maximum packet hops per second of the engine netns, in real time: 5 us per hop. A conservative
+#: choice, not measured.
 HOPS_PER_SECOND = 200_000
-#: Sampling at a shorter interval reads the clock's steps (`linux`), or the scheduler (`netns`).
+#: Minimum sampling intervals. Shorter ones show the steps of the clock (`linux`), or the host's
+#: scheduler (`netns`).
 LINUX_INTERVAL_NS = 1_000
 NETNS_INTERVAL_NS = 1_000_000
 
 
 @dataclass(frozen=True)
 class Concern:
-    """A field of a scenario, and why it may not be what was meant."""
+    """Warning about a field of a scenario.
+
+    Attributes:
+        path: Path of the field.
+        message: Why its value may not be intended.
+    """
 
     path: str
     message: str
 
 
 def concerns_everywhere(scenario: str) -> list[Concern]:
-    """Buckets that no full frame fits into: they drop all of them, on every engine."""
+    """Warnings for every engine: token buckets smaller than a full frame drop all full frames."""
     spec = read_scenario(scenario)
     longest = longest_frame_bytes(spec)
     found = []
@@ -40,8 +49,8 @@ def concerns_everywhere(scenario: str) -> list[Concern]:
             for field, burst_bytes in _bursts(link[side]):
                 if burst_bytes < longest:
                     message = (
-                        f"a burst of {burst_bytes} bytes holds no full frame ({longest} bytes): "
-                        "all of them are dropped here, as on Linux"
+                        f"a burst of {burst_bytes} bytes is smaller than a full frame ({longest} "
+                        "bytes): all full frames are dropped here, as on Linux"
                     )
                     found.append(Concern(f"links[{number}].{side}.{field}", message))
     return found
@@ -59,7 +68,7 @@ def _bursts(pipe: Pipe) -> Iterator[tuple[str, int]]:
 
 
 def concerns(scenario: str) -> list[Concern]:
-    """Warnings about a scenario on a kernel, each with its reason."""
+    """Warnings about a scenario for the engines of the kernel."""
     spec = read_scenario(scenario)
     places = _places(spec)
     found = {(one.path, one.message): one for one in concerns_everywhere(scenario)}
@@ -70,7 +79,7 @@ def concerns(scenario: str) -> list[Concern]:
 
 
 def _places(spec: Scenario) -> dict[int, str]:
-    """Path of each pipe in the scenario, by its id."""
+    """Path of each pipe in the scenario, by `id` of the pipe."""
     return {
         id(link[side]): f"links[{number}].{side}"
         for number, link in enumerate(spec["links"])
@@ -88,17 +97,17 @@ def _of_flow(spec: Scenario, flow: Flow, places: Mapping[int, str]) -> Iterator[
     if own["loss"] != "none":
         yield Concern(
             f"{place}.loss",
-            "loss at the sender's own interface: on a host of your own, a queueing discipline "
-            f"that drops there tells the TCP of {flow['from']} so at once (local congestion); "
-            "here the loss happens behind the interface, as on a link",
+            "loss at the sender's own interface: on a real host, a queue discipline that drops "
+            f"there reports each drop to the TCP of {flow['from']} at once (local congestion); "
+            "here packets are lost behind the interface, as on a link",
         )
     rate = rate_of(own)
     if rate is not None and rate <= limits.rate_bps and _limit(own) is not None:
         yield Concern(
             f"{place}.queue",
-            f"the bottleneck is the sender's own interface: on a host of your own, small queues "
-            f"(TSQ) hold the TCP of {flow['from']} back before this queue of {_limit(own)} packets "
-            "fills; here it lies behind the interface, as in a router",
+            f"the bottleneck is the sender's own interface: on a real host, TCP small queues (TSQ) "
+            f"limit the TCP of {flow['from']} before this queue of {_limit(own)} packets fills; "
+            "here the queue lies behind the interface, as in a router",
         )
     for pipe in {id(pipe): pipe for path in out for pipe in path}.values():
         netem, rate = pipe["queue"].get("netem"), rate_of(pipe)
@@ -116,33 +125,47 @@ def _of_flow(spec: Scenario, flow: Flow, places: Mapping[int, str]) -> Iterator[
 
 
 def refused_in_real_time(scenario: str) -> Concern | None:
-    """Reason why a host cannot run a scenario in real time; None if it can."""
+    """Reason why the engine netns refuses a scenario; None: it accepts the scenario."""
     spec = read_scenario(scenario)
     if spec["sampling"]["interval_ns"] < NETNS_INTERVAL_NS:
-        message = "a sampling interval below 1 ms reads the host's scheduler, not the flow"
+        message = "a sampling interval below 1 ms shows the host's scheduler, not the flow"
         return Concern("sampling.interval_ns", message)
     hops = 0.0
     for number, flow in enumerate(spec["flows"]):
         out = paths_between(spec, flow["from"], flow["to"])
-        if "udp" in flow["traffic"]:
-            udp = flow["traffic"]["udp"]
-            sent = udp["rate_bps"] / 8 / min(udp["datagram_bytes"], FRAME_BYTES)
-        elif "tcp" in flow["traffic"]:
+        if "tcp" in flow["traffic"]:
+            # A pure ACK for every second segment.
             sent = 1.5 * flow_limits(spec, flow["name"]).rate_bps / 8 / FRAME_BYTES
         else:
-            continue
+            sent = _datagrams_per_s(flow)
         hops += sent * max(map(len, out), default=0)
         if hops > HOPS_PER_SECOND:
             return Concern(
                 f"flows[{number}]",
-                f"more than {HOPS_PER_SECOND:,} hops of packets a second: one core does not carry "
-                "that in real time; the engine linux has no such limit",
+                f"more than {HOPS_PER_SECOND:,} packet hops per second: one core cannot do that in "
+                "real time; the engine linux has no such limit",
             )
     return None
 
 
+def _datagrams_per_s(flow: Flow) -> float:
+    """Packets per second while the flow sends, of a kind with a rate; 0 for other kinds."""
+    traffic = cast(Mapping[str, Mapping[str, Any]], flow["traffic"])
+    for kind in traffic_kinds().values():
+        if kind.name in traffic and any(one.field == "rate_bps" for one in kind.parameters):
+            settings = traffic[kind.name]
+            bytes_per_s = settings["rate_bps"] / 8
+            packet_bytes = min(settings["datagram_bytes"], FRAME_BYTES)
+            if "frame_ns" not in settings:
+                return float(bytes_per_s / packet_bytes)
+            # Datagrams never span two video frames.
+            frames_per_s = 1e9 / settings["frame_ns"]
+            return float(frames_per_s * ceil(bytes_per_s / frames_per_s / packet_bytes))
+    return 0.0
+
+
 def refused_in_virtual_time(scenario: str) -> Concern | None:
-    """Reason why results of the engine linux would be wrong; None if there is none."""
+    """Reason why the engine linux refuses a scenario; None: it accepts the scenario."""
     if read_scenario(scenario)["sampling"]["interval_ns"] < LINUX_INTERVAL_NS:
         message = "a sampling interval below 1 us: the kernel's clock has steps of 256 ns"
         return Concern("sampling.interval_ns", message)

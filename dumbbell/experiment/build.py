@@ -1,4 +1,4 @@
-"""A checked experiment file, without factors → one scenario, and where each part came from."""
+"""Translation of a checked experiment file without factors to a scenario."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ KEPT = ("samples", "queues", "drops", "probes")
 
 @dataclass(slots=True)
 class Built:
-    """A scenario.
+    """Scenario and the origin of its parts.
 
     Attributes:
-        scenario: As its JSON.
-        origins: Path of a part of the scenario → where it stands in the file. The longest
-            matching prefix counts.
-        rtt_ns: Base RTT of each flow: fixed delays there and back.
+        scenario: JSON value of the scenario.
+        origins: Path in the scenario → path in the file. The longest matching prefix counts.
+        rtt_ns: Base RTT of each flow: sum of the fixed delays in both directions.
     """
 
     scenario: dict[str, Any]
@@ -84,8 +83,8 @@ class _Builder(FlowBuilder):
             try:
                 between = self.interfaces.get(flow["name"])
                 local, remote = (between.local, between.remote) if between else (None, None)
-                there = network.way(flow["from"], flow["to"], local, remote)
-                back = network.way(flow["to"], flow["from"], remote, local)
+                there = network.path(flow["from"], flow["to"], local, remote)
+                back = network.path(flow["to"], flow["from"], remote, local)
             except RoutingError as error:
                 at = self.origins[key]
                 if error.route is not None:
@@ -105,14 +104,14 @@ class _Builder(FlowBuilder):
         return rtt_ns
 
     def with_ends(self) -> Iterator[tuple[Loc, dict[str, Any]]]:
-        """Flows and arrivals, with their places in the scenario."""
+        """Flows and arrivals, with their paths in the scenario."""
         for i, flow in enumerate(self.flows):
             yield ("flows", i), flow
         for i, process in enumerate(self.processes):
             yield ("arrivals", i), process
 
     def check_ends(self) -> None:
-        """Names that the ways are found by; the scenario's reader checks all others."""
+        """Checks the names that routing needs. The reader of the scenario checks all others."""
         known = {node["name"] for node in self.nodes}
         joined = {end for link in self.links for end in (link["a"], link["b"])}
         for i, link in enumerate(self.links):
@@ -128,14 +127,14 @@ class _Builder(FlowBuilder):
 
 
 def build(file: ExperimentFile, folder: Path, parts: Parts | None = None) -> Built:
-    """The scenario of an experiment file.
+    """Scenario of an experiment file.
 
     Args:
-        file: The file, its factors replaced by levels.
-        folder: Where trace files named in it are looked for.
-        parts: What earlier cells of the experiment were made of; grows.
+        file: Contents of the file, with levels in place of factors.
+        folder: Folder of the trace files that the file names.
+        parts: Parts of earlier cells, for reuse; new parts are added.
 
     Raises:
-        BuildError: What fits no field alone: names, ways, rooms without a rate.
+        BuildError: A name is unknown, a path is missing, a limit needs a rate, or the like.
     """
     return _Builder(file, folder, parts or Parts()).build()

@@ -13,7 +13,7 @@ from dumbbell.experiment.build_network import NetworkBuilder, Parts
 from dumbbell.experiment.document import ExperimentFile
 from dumbbell.experiment.fields import Jitter
 from dumbbell.experiment.kinds import scenario_traffic
-from dumbbell.experiment.multipath import Between, Ends, subflows
+from dumbbell.experiment.multipath import Between, Hosts, subflows
 from dumbbell.experiment.options import DEFAULT_PROFILE, PROFILES
 from dumbbell.experiment.pages import PageSpec
 from dumbbell.experiment.pipes import BuildError
@@ -32,7 +32,7 @@ ETHERNET_MTU_BYTES = 1500
 
 
 def voice(codec: str) -> dict[str, Any]:
-    """A codec's datagrams."""
+    """UDP traffic of the scenario for a codec."""
     speech_bytes, every_ns = CODECS[codec]
     datagram_bytes = speech_bytes + RTP_HEADER_BYTES
     return {
@@ -46,7 +46,7 @@ def voice(codec: str) -> dict[str, Any]:
 
 
 class FlowBuilder(NetworkBuilder):
-    """Everything that sends, on the nodes of the network."""
+    """Flows, multipath connections, arrivals and pages of a scenario."""
 
     def __init__(self, file: ExperimentFile, folder: Path, parts: Parts) -> None:
         super().__init__(file, folder, parts)
@@ -107,13 +107,13 @@ class FlowBuilder(NetworkBuilder):
         self.flows.append(flow)
 
     def add_connection(self, spec: MptcpSpec, flow: dict[str, Any]) -> None:
-        """A multipath connection: a flow per subflow."""
+        """Adds a multipath connection, with a flow per subflow."""
         here = self.origins["flows", len(self.flows)]
         at = (*here, "mptcp")
         names = [str(link["name"]) for link in self.links]
-        ends = Ends(flow["from"], flow["to"])
+        hosts = Hosts(flow["from"], flow["to"])
         self.check_hosts(flow, here)
-        found = subflows(spec, ends, self.network(), names, at)
+        found = subflows(spec, hosts, self.network(), names, at)
         tcp = self.transport(spec, spec.congestion_control, "subflow", flow)
         parts = []
         self.origins["connections", len(self.connections)] = at
@@ -136,7 +136,7 @@ class FlowBuilder(NetworkBuilder):
                 }
             )
             if self.jitters and self.jitters[-1][0] is flow:
-                # Only the first begins at random: the others follow it.
+                # Only the first subflow has jitter: the others start relative to it.
                 self.jitters[-1] = (self.flows[-1], self.jitters[-1][1])
         self.connections.append(
             {
@@ -152,7 +152,7 @@ class FlowBuilder(NetworkBuilder):
         )
 
     def arrivals(self, i: int, spec: ArrivalsSpec) -> dict[str, Any]:
-        """Process of arrivals `i` of the file."""
+        """Arrival process `i` of the file, in the form of the scenario."""
         self.origins["arrivals", i] = ("arrivals", i)
         tcp = TcpSpec(
             congestion_control=spec.tcp.congestion_control,
@@ -174,7 +174,7 @@ class FlowBuilder(NetworkBuilder):
         }
 
     def add_pages(self) -> None:
-        """Adds pages: a session each, and a flow per connection."""
+        """Adds a session per page, and a flow per connection."""
         for i, page in enumerate(self.file.pages):
             at: Loc = ("pages", i)
             self.origins["sessions", i] = at
@@ -191,7 +191,7 @@ class FlowBuilder(NetworkBuilder):
 
     @staticmethod
     def connection(page: PageSpec, name: str, server: str) -> dict[str, Any]:
-        """A flow that carries a page's answers."""
+        """Flow that carries the responses of a page."""
         algorithm = page.congestion_control
         tcp = {
             "congestion_control": algorithm,
@@ -219,7 +219,7 @@ class FlowBuilder(NetworkBuilder):
 
     @staticmethod
     def source(spec: StreamSpec) -> dict[str, Any]:
-        """What the sending application writes."""
+        """Writes of the sending application, in the form of the scenario."""
         source: dict[str, Any] = {"bulk": {"bytes": spec.bytes, "refill_ns": 0}}
         if spec.source is not None and spec.source.bulk is not None:
             bulk = spec.source.bulk
@@ -243,7 +243,7 @@ class FlowBuilder(NetworkBuilder):
         source: dict[str, Any] | str,
         flow: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """A connection's transport."""
+        """TCP settings of a connection, in the form of the scenario."""
         default = PROFILES[DEFAULT_PROFILE]
         sender, receiver = spec.sender, spec.receiver
         return {
@@ -256,7 +256,7 @@ class FlowBuilder(NetworkBuilder):
         }
 
     def check_hosts(self, flow: Mapping[str, Any], at: Loc) -> None:
-        """The ends of a flow are hosts. `at`: where it stands in the file."""
+        """Raises `BuildError` unless both endpoints are hosts. `at`: the flow in the file."""
         hosts = {node["name"] for node in self.nodes if node["kind"] == "host"}
         for end in ("from", "to"):
             if flow[end] not in hosts:
@@ -266,7 +266,7 @@ class FlowBuilder(NetworkBuilder):
 
 
 def suggested(name: str, known: set[str]) -> tuple[str, ...]:
-    """Names that were perhaps meant: the nearest first, then the others, short ones first."""
+    """Known names for a message: the nearest one, then the others, short ones first."""
     near = nearest_name(name, known)
     rest = sorted(known - {near or ""}, key=lambda n: (len(n), n))
     return tuple(([near] if near is not None else []) + rest)

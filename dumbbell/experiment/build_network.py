@@ -1,4 +1,4 @@
-"""The network of a scenario: nodes, links, routes, taps, and where each part came from."""
+"""Network of a scenario: nodes, links, routes, taps, and the origin of each part."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from dumbbell.experiment.source import Loc
 from dumbbell.experiment.templates import TemplateSpec, Topology
 from dumbbell.routing import Network, Pipe
 
-_WAYS = ("forward", "backward")
+_DIRECTIONS = ("forward", "backward")
 _PLAIN_HOST, _PLAIN_ROUTER = HostSpec(), RouterSpec()
-#: Parts of a kind held at a time.
-_MOST_PARTS = 4096
+#: Maximum number of parts of a kind in memory.
+_MAX_PARTS = 4096
 
 
 @dataclass(slots=True)
 class Parts:
-    """Parts of scenarios, made of models that cells share; a part keeps its models alive."""
+    """Parts of scenarios, by `id` of the models that cells share.
+
+    Each entry holds its models, so that their ids stay unique.
+    """
 
     topologies: dict[int, tuple[TemplateSpec, Topology]] = field(default_factory=dict)
     pipes: dict[tuple[int, Loc], tuple[LinkSpec, list[Pending]]] = field(default_factory=dict)
@@ -32,26 +35,26 @@ class Parts:
     )
 
     def topology(self, template: TemplateSpec) -> Topology:
-        """What a template expands to."""
+        """Network of a template."""
         if id(template) not in self.topologies:
             self._bound()
             self.topologies[id(template)] = (template, template.expand())
         return self.topologies[id(template)][1]
 
     def directions(self, spec: LinkSpec, folder: Path, at: Loc) -> list[Pending]:
-        """The pipes of a link, their limits still open."""
+        """Both pipes of a link, without the limits that need the base RTT."""
         key = (id(spec), at)
         if key not in self.pipes:
             self._bound()
             made = [
-                pipe(one, folder, (*at, way))[1]
-                for way, one in zip(_WAYS, spec.directions(), strict=True)
+                pipe(one, folder, (*at, direction))[1]
+                for direction, one in zip(_DIRECTIONS, spec.directions(), strict=True)
             ]
             self.pipes[key] = (spec, made)
         return [one.copy() for one in self.pipes[key][1]]
 
     def tcp(self, own: HostSpec, defaults: HostSpec) -> dict[str, Any]:
-        """The TCP options of a host."""
+        """All TCP options of a host."""
         key = (id(own), id(defaults))
         if key not in self.options:
             self._bound()
@@ -60,12 +63,12 @@ class Parts:
 
     def _bound(self) -> None:
         for held in (self.topologies, self.pipes, self.options):
-            if len(held) >= _MOST_PARTS:
+            if len(held) >= _MAX_PARTS:
                 held.clear()
 
 
 class NetworkBuilder:
-    """Nodes, links, routes and taps of a scenario, made of an experiment file without factors."""
+    """Nodes, links, routes and taps of a scenario."""
 
     def __init__(self, file: ExperimentFile, folder: Path, parts: Parts) -> None:
         self.file = file
@@ -83,7 +86,7 @@ class NetworkBuilder:
     # Nodes
 
     def add_nodes(self) -> None:
-        """Adds the nodes of the template, then those written in the file."""
+        """Adds the nodes of the template, then those of the file."""
         hosts = {name: spec for name, spec in self.file.hosts.items() if name != DEFAULTS}
         defaults = self.file.hosts.get(DEFAULTS) or _PLAIN_HOST
         named: list[tuple[str, str]] = [(name, "host") for name in self.topology.hosts]
@@ -145,7 +148,7 @@ class NetworkBuilder:
         }
 
     def copy_segments(self, hosts: Mapping[str, HostSpec | None], defaults: HostSpec) -> None:
-        """Received segments were copied on their way, unless the file says in what they wait."""
+        """Sets `rx_segment: copied` where the file sets none: a router linearises the segments."""
         for node in self.nodes:
             own = hosts.get(node["name"]) or _PLAIN_HOST
             written = defaults.rx_segment or own.rx_segment
@@ -155,7 +158,7 @@ class NetworkBuilder:
     # Links
 
     def add_links(self) -> None:
-        """Adds the template's links, changed by the file's of the same name, then further ones."""
+        """Adds the template's links with the changes of the file, then the file's own links."""
         placed: dict[str, tuple[LinkSpec, Loc]] = {}
         for spec, at in self.topology.links:
             placed[str(spec.name)] = (spec, at)
@@ -178,30 +181,30 @@ class NetworkBuilder:
 
     @staticmethod
     def changed(link: LinkSpec, over: LinkSpec) -> LinkSpec:
-        """A template's link with the fields of `over` in their place."""
+        """Link of a template, overridden by the fields of `over`."""
         forward, backward = link.directions()
-        ways = {
+        pipes = {
             "forward": forward.override(over).override(over.forward),
             "backward": backward.override(over).override(over.backward),
         }
-        return link.model_copy(update=ways)
+        return link.model_copy(update=pipes)
 
     def add_link(self, name: str, spec: LinkSpec, at: Loc) -> None:
-        """Adds a link; the limits of its queues stay open."""
+        """Adds a link, and notes its pipes as pending."""
         index = len(self.links)
         ends = spec.between or ["", ""]
         link: dict[str, Any] = {"name": name, "a": ends[0], "b": ends[1]}
         self.origins["links", index] = at
         made = self.parts.directions(spec, self.folder, at)
-        for way, (direction, pending) in enumerate(zip(_WAYS, made, strict=True)):
+        for side, (direction, pending) in enumerate(zip(_DIRECTIONS, made, strict=True)):
             self.origins["links", index, direction] = (*at, direction)
-            link[direction], self.pending[index, way] = pending.pipe, pending
+            link[direction], self.pending[index, side] = pending.pipe, pending
         self.links.append(link)
 
     # Routes, taps
 
     def add_routes(self) -> None:
-        """Adds routes; the file's replace the template's to the same destination."""
+        """Adds routes. A route of the file replaces the template's to the same destination."""
         by_name = {link["name"]: link for link in self.links}
         written = [(spec, ("routes", i)) for i, spec in enumerate(self.file.routes)]
         seen: dict[tuple[str, str], int] = {}
@@ -219,7 +222,7 @@ class NetworkBuilder:
                     self.routes.append(route)
 
     def resolve(self, node: str, via: str, by_name: Mapping[str, Any], at: Loc) -> str:
-        """A link named, or the only link to a neighbour named."""
+        """Name of the link `via`, or of the only link to a neighbour `via`."""
         if via in by_name:
             return via
         here = [link for link in self.links if node in (link["a"], link["b"])]
@@ -233,7 +236,7 @@ class NetworkBuilder:
         return str(found[0])
 
     def taps(self) -> list[dict[str, Any]]:
-        """Taps of the scenario, named `node:link` unless the file names them."""
+        """Taps in the form of the scenario. Default name: `node:link`."""
         taps = []
         for i, tap in enumerate(self.file.taps):
             self.origins["taps", i] = ("taps", i)
@@ -244,7 +247,7 @@ class NetworkBuilder:
     # As a graph
 
     def network(self) -> Network:
-        """The graph."""
+        """Graph of the network."""
         return Network(
             hosts=frozenset(n["name"] for n in self.nodes if n["kind"] == "host"),
             sprays=frozenset(n["name"] for n in self.nodes if n["spray"] is not None),
@@ -257,7 +260,7 @@ class NetworkBuilder:
         )
 
     def explicit(self) -> dict[tuple[str, str], tuple[int, list[int]]]:
-        """(node, destination) → number of the route, and its links."""
+        """Explicit routes: (node, destination) → index of the route, indices of its links."""
         numbers = {link["name"]: i for i, link in enumerate(self.links)}
         return {
             (route["at"], route["to"]): (i, [numbers[v] for v in route["via"] if v in numbers])
@@ -270,5 +273,5 @@ def _plural(kind: str) -> str:
 
 
 def _copies(spray: Mapping[str, Any] | None) -> bool:
-    """Whether a router copies the segments it sprays: TEQL's device cannot scatter-gather."""
+    """Returns true if a router linearises segments: TEQL's device has no scatter-gather."""
     return spray is not None and spray["policy"] == "round_robin" and spray["what"] != "acks"

@@ -31,14 +31,14 @@ def problem(
     nearest: str | None = None,
     field: str | int | None = None,
 ) -> PydanticCustomError:
-    """An error for a pydantic validator to raise, with all that `ExperimentError` carries.
+    """Error for a pydantic validator to raise, with the fields of `ExperimentError`.
 
     Args:
         message: What is wrong.
-        found: What stands there.
-        allowed: What may stand there.
-        nearest: The likeliest correction.
-        field: The field below the one being validated that is at fault.
+        found: Value in the file.
+        allowed: Values that are allowed.
+        nearest: Likeliest correction.
+        field: Field at fault, below the one being validated.
     """
     context = {
         "message": message,
@@ -51,7 +51,7 @@ def problem(
 
 
 class Strict(BaseModel):
-    """A mapping whose fields are all known."""
+    """Mapping that refuses unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
 
@@ -60,7 +60,7 @@ class Strict(BaseModel):
     def _known_fields(cls, data: Any) -> Any:
         if data is None:
             return {}
-        if isinstance(data, cls):  # of another cell of the same experiment
+        if isinstance(data, cls):  # read for another cell of the same experiment
             return data
         if not isinstance(data, dict):
             raise problem("should be a mapping", found=data, allowed=cls.names())
@@ -74,33 +74,33 @@ class Strict(BaseModel):
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """The fields as written in the file."""
+        """Names of the fields as written in the file."""
         return tuple(info.alias or name for name, info in cls.model_fields.items())
 
     @classmethod
     def made(cls, fields: Mapping[str, Any]) -> Self:
-        """A model of fields that were checked: a copy of the empty one costs least."""
+        """Model of fields that are already checked. Copying the empty model is the fastest way."""
         return cast("Self", _empty(cls).model_copy(update=fields))
 
     def given(self) -> dict[str, Any]:
-        """The fields that were written, by attribute, `null` counting as not written."""
+        """Fields that the file writes, by attribute; `null` counts as not written."""
         values = {name: getattr(self, name) for name in self.model_fields_set}
         return {name: value for name, value in values.items() if value is not None}
 
 
 @cache
 def _empty(kind: type[Strict]) -> Strict:
-    """The model without any field."""
+    """Model without any field."""
     return kind.model_construct()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checked:
-    """Reads the value of a field by a function, before anything else.
+    """Function that reads the value of a field before pydantic does.
 
     Attributes:
-        read: Returns the value or raises what :func:`problem` gives.
-        schema: JSON Schema of what may be written.
+        read: Returns the value, or raises the error of :func:`problem`.
+        schema: JSON Schema of allowed values.
     """
 
     read: Callable[[Any], Any]
@@ -118,7 +118,7 @@ class Checked:
 
 
 def choice(*names: str, what: str) -> Checked:
-    """A field that takes one of a few names."""
+    """Field that takes one of some names. `what`: what a name stands for, for messages."""
 
     def read(value: object) -> str:
         if isinstance(value, str) and value in names:
@@ -130,7 +130,7 @@ def choice(*names: str, what: str) -> Checked:
 
 
 def whole_number(low: int, high: int) -> Checked:
-    """A field that takes a whole number within bounds, both included."""
+    """Field that takes a whole number from `low` to `high`, both included."""
 
     def read(value: object) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
@@ -158,7 +158,7 @@ def _text(title: str, *examples: str) -> dict[str, Any]:
 
 
 def quantity(family: Family, *examples: str, positive: bool = False) -> Checked:
-    """A field that takes a whole number of a family's base unit, written with any of its units."""
+    """Field that takes a quantity in any unit of a family; the value is in its base unit."""
 
     def read(value: object) -> int:
         number = units.whole(value, family)
@@ -170,7 +170,7 @@ def quantity(family: Family, *examples: str, positive: bool = False) -> Checked:
 
 
 def sysctl_quantity(family: Family) -> Checked:
-    """A sysctl whose unit Linux fixes: a bare number is in that unit."""
+    """Field for a sysctl. A bare number is in the unit that Linux fixes."""
 
     def read(value: object) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= units.MAX:
@@ -189,15 +189,16 @@ Share = Annotated[float, _quantity(units.share, _text("Share", "1 %", "0.1 %", "
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """Room of a queue before base RTTs are known. One of the three is set.
+class QueueLimit:
+    """Limit of a queue as written, before base RTTs are known. One of the first four is set.
 
     Attributes:
-        packets: Packets.
-        size: Bytes.
-        time_ns: Bytes that the pipe's rate carries in this time.
-        bdp: Bytes: this many bandwidth-delay products.
-        flow: The flow whose base RTT counts for `bdp`; None: the largest through the pipe.
+        packets: Limit in packets.
+        size: Limit in bytes.
+        time_ns: Limit as the bytes that the pipe's rate carries in this time, ns.
+        bdp: Limit in bandwidth-delay products.
+        flow: Flow that gives the base RTT for `bdp`; None: the one with the largest RTT through
+            the pipe.
     """
 
     packets: int | None = None
@@ -207,7 +208,7 @@ class Room:
     flow: str | None = None
 
 
-def _room(value: object) -> Room:
+def _queue_limit(value: object) -> QueueLimit:
     flow = None
     if isinstance(value, str) and " of " in value:
         head, _, name = value.partition(" of ")
@@ -215,50 +216,50 @@ def _room(value: object) -> Room:
             value, flow = head, name.strip()
     family, exact = units.parse(value, units.PACKETS, units.SIZE, units.BDP, units.TIME)
     if exact == 0:
-        raise QuantityError("room above 0 is needed", shortened(value))
+        raise QuantityError("a limit above 0 is needed", shortened(value))
     if family is units.BDP:
         if exact > 10**6:
             raise QuantityError("more than a million BDP", shortened(value))
-        return Room(bdp=exact, flow=flow)
+        return QueueLimit(bdp=exact, flow=flow)
     number = units.integer(exact, family, value)
     if family is units.PACKETS:
-        return Room(packets=number)
-    return Room(time_ns=number) if family is units.TIME else Room(size=number)
+        return QueueLimit(packets=number)
+    return QueueLimit(time_ns=number) if family is units.TIME else QueueLimit(size=number)
 
 
-def _rooms(value: object) -> tuple[Room, ...]:
+def _queue_limits(value: object) -> tuple[QueueLimit, ...]:
     values = value if isinstance(value, list) else [value]
-    rooms = tuple(_room(one) for one in values)
-    counted = sum(room.packets is not None for room in rooms)
-    if not rooms or len(rooms) > 2 or (len(rooms) == 2 and counted != 1):
+    limits = tuple(_queue_limit(one) for one in values)
+    counted = sum(limit.packets is not None for limit in limits)
+    if not limits or len(limits) > 2 or (len(limits) == 2 and counted != 1):
         raise QuantityError(
             "one limit, or one in packets and one in bytes, BDP or time", shortened(value)
         )
-    return rooms
+    return limits
 
 
-_ROOM = {
+_LIMIT = {
     "type": "string",
-    "title": "Room",
+    "title": "Queue limit",
     "examples": ["100 packets", "64 KiB", "1 BDP", "1 BDP of flow1", "50 ms"],
 }
-_ROOMS = {"anyOf": [_ROOM, {"type": "array", "items": _ROOM, "minItems": 1, "maxItems": 2}]}
-Buffer = Annotated[tuple[Room, ...], _quantity(_rooms, _ROOMS)]
+_LIMITS = {"anyOf": [_LIMIT, {"type": "array", "items": _LIMIT, "minItems": 1, "maxItems": 2}]}
+Buffer = Annotated[tuple[QueueLimit, ...], _quantity(_queue_limits, _LIMITS)]
 
 
-def _limit(value: object) -> Room:
-    room = _room(value)
-    if room.size is not None or room.time_ns is not None:
+def _packet_limit(value: object) -> QueueLimit:
+    limit = _queue_limit(value)
+    if limit.size is not None or limit.time_ns is not None:
         raise QuantityError("netem counts packets", shortened(value), ("100 packets", "1 BDP"))
-    return room
+    return limit
 
 
-Limit = Annotated[Room, _quantity(_limit, _ROOM)]
+PacketLimit = Annotated[QueueLimit, _quantity(_packet_limit, _LIMIT)]
 
 
 @dataclass(frozen=True, slots=True)
 class Jitter:
-    """Start jitter: a time, or a multiple of the flow's base RTT."""
+    """Start jitter: a time in ns, or a multiple of the flow's base RTT."""
 
     time_ns: int = 0
     rtt: Fraction | None = None
@@ -299,10 +300,10 @@ Flag = Annotated[bool, Checked(_flag, {"enum": [True, False, 0, 1]})]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Short:
-    """Marks a model that may also be written in a shorter form.
+    """Annotation of a model that has a short form.
 
     Attributes:
-        expand: Turns the short form into the long one; leaves mappings alone.
+        expand: Turns the short form into the long one, and returns mappings unchanged.
         schema: JSON Schema of the short form.
     """
 
@@ -321,7 +322,7 @@ class Short:
 
 
 def short_text(field: str, **schema: Any) -> Short:
-    """A model whose short form is the value of one of its fields."""
+    """Annotation of a model with the value of `field` as short form."""
 
     def expand(value: Any) -> Any:
         return value if isinstance(value, dict) else {field: value}
@@ -330,12 +331,12 @@ def short_text(field: str, **schema: Any) -> Short:
 
 
 def as_list(item: Mapping[str, Any]) -> Short:
-    """A list that may be written as its only item."""
+    """Annotation of a list: a single item needs no brackets."""
     return Short(lambda value: value if isinstance(value, list) else [value], item)
 
 
 def exactly_one(model: BaseModel, fields: tuple[str, ...]) -> None:
-    """Checks that one of the fields is given, and only one."""
+    """Raises an error unless exactly one of the fields is given."""
     given = [name for name in fields if getattr(model, name) is not None]
     if len(given) != 1:
         found = " and ".join(given) if given else "none"

@@ -1,4 +1,4 @@
-"""The subflows of a multipath connection: between which interfaces, in which order."""
+"""Subflows of a multipath connection: their interfaces and their order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from dumbbell.routing import Network, RoutingError
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A subflow: indices of the links by which it leaves its hosts, and what is said of it."""
+    """Subflow between two interfaces.
+
+    Attributes:
+        local: Index of the link at the opening host.
+        remote: Index of the link at the other host.
+        spec: Subflow as written in the file.
+    """
 
     local: int
     remote: int
@@ -20,31 +26,32 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
-    """The hosts of a connection."""
+class Hosts:
+    """Names of the hosts of a connection."""
 
     source: str
     to: str
 
 
 def subflows(
-    spec: MptcpSpec, ends: Ends, network: Network, names: list[str], at: Loc
+    spec: MptcpSpec, hosts: Hosts, network: Network, names: list[str], at: Loc
 ) -> list[Between]:
-    """The subflows of a connection, the first of which opens it.
+    """Subflows of a connection. The first one opens it.
 
     Args:
-        spec: What the file says.
-        ends: Names of the hosts.
-        network: The graph.
+        spec: Connection as written in the file.
+        hosts: Names of its hosts.
+        network: Graph of the network.
         names: Name of each link.
-        at: Where `mptcp` stands in the file.
+        at: Path of `mptcp` in the file.
 
     Raises:
-        BuildError: They cannot be told, or two are alike without `ndiffports`.
+        BuildError: No subflow is possible, a name is ambiguous, or two subflows have the same
+            interfaces without `ndiffports`.
     """
     if isinstance(spec.subflows, list):
         found = [
-            _named(one, ends, network, names, (*at, "subflows", i))
+            _named(one, hosts, network, names, (*at, "subflows", i))
             for i, one in enumerate(spec.subflows)
         ]
         if not found:
@@ -56,45 +63,45 @@ def subflows(
             message = "the first subflow opens the connection, and is never a backup"
             raise BuildError(message, (*at, "subflows", 0, "backup"))
         if spec.path_manager != "ndiffports":
-            _refuse_alike(found, ends, names, at)
+            _refuse_alike(found, hosts, names, at)
         return found
-    meshed = _reachable(ends, network)
+    meshed = _reachable(hosts, network)
     if not meshed:
-        raise BuildError(f"there is no way from {ends.source} to {ends.to}", at)
+        raise BuildError(f"there is no path from {hosts.source} to {hosts.to}", at)
     if spec.path_manager == "ndiffports":
         return [meshed[0]] * (spec.subflows or 2)
     wanted = len(meshed) if spec.subflows is None else spec.subflows
     if wanted > len(meshed):
-        ways = "way" if len(meshed) == 1 else "ways"
+        paths = "path" if len(meshed) == 1 else "paths"
         message = (
-            f"{wanted} subflows, but {ends.source} and {ends.to} have {len(meshed)} {ways} between "
-            "their interfaces; several subflows over the same interfaces need "
+            f"{wanted} subflows, but {hosts.source} and {hosts.to} have {len(meshed)} {paths} "
+            "between their interfaces; several subflows over the same interfaces need "
             "path_manager: ndiffports"
         )
         raise BuildError(message, (*at, "subflows"), str(wanted))
     return meshed[:wanted]
 
 
-def _reachable(ends: Ends, network: Network) -> list[Between]:
-    """Every pair of interfaces with a way there and back; pairs of equal rank come first."""
+def _reachable(hosts: Hosts, network: Network) -> list[Between]:
+    """All pairs of interfaces with a path in both directions, pairs of equal rank first."""
     found = []
-    for i, local in enumerate(network.links_of(ends.source)):
-        for j, remote in enumerate(network.links_of(ends.to)):
+    for i, local in enumerate(network.links_of(hosts.source)):
+        for j, remote in enumerate(network.links_of(hosts.to)):
             try:
-                network.way(ends.source, ends.to, local, remote)
-                network.way(ends.to, ends.source, remote, local)
+                network.path(hosts.source, hosts.to, local, remote)
+                network.path(hosts.to, hosts.source, remote, local)
             except RoutingError:
                 continue
             found.append((i != j, Between(local, remote, SubflowSpec())))
     return [between for _, between in sorted(found, key=lambda one: one[0])]
 
 
-def _named(one: SubflowSpec, ends: Ends, network: Network, names: list[str], at: Loc) -> Between:
-    local = _link(one.local, ends.source, "local", network, names, at)
-    remote = _link(one.remote, ends.to, "remote", network, names, at)
+def _named(one: SubflowSpec, hosts: Hosts, network: Network, names: list[str], at: Loc) -> Between:
+    local = _link(one.local, hosts.source, "local", network, names, at)
+    remote = _link(one.remote, hosts.to, "remote", network, names, at)
     try:
-        network.way(ends.source, ends.to, local, remote)
-        network.way(ends.to, ends.source, remote, local)
+        network.path(hosts.source, hosts.to, local, remote)
+        network.path(hosts.to, hosts.source, remote, local)
     except RoutingError as error:
         message = f"{error.message}, leaving by {names[local]} and arriving by {names[remote]}"
         raise BuildError(message, at) from None
@@ -104,7 +111,7 @@ def _named(one: SubflowSpec, ends: Ends, network: Network, names: list[str], at:
 def _link(
     written: str | None, host: str, field: str, network: Network, names: list[str], at: Loc
 ) -> int:
-    """A link of a host by its name or the neighbour it leads to; without one, the only link."""
+    """Index of a host's link, by the name of the link or neighbour; None: the only link."""
     here = network.links_of(host)
     known = tuple(names[link] for link in here)
     if written is None:
@@ -120,14 +127,14 @@ def _link(
     return found[0]
 
 
-def _refuse_alike(found: list[Between], ends: Ends, names: list[str], at: Loc) -> None:
+def _refuse_alike(found: list[Between], hosts: Hosts, names: list[str], at: Loc) -> None:
     seen: dict[tuple[int, int], int] = {}
     for i, one in enumerate(found):
         earlier = seen.setdefault((one.local, one.remote), i)
         if earlier != i:
             message = (
-                f"subflows {earlier + 1} and {i + 1} both leave {ends.source} by "
-                f"{names[one.local]} and arrive at {ends.to} by {names[one.remote]}; if that is "
-                "meant, say path_manager: ndiffports"
+                f"subflows {earlier + 1} and {i + 1} both leave {hosts.source} by "
+                f"{names[one.local]} and arrive at {hosts.to} by {names[one.remote]}; to "
+                "allow this, write path_manager: ndiffports"
             )
             raise BuildError(message, (*at, "subflows", i))

@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 from dumbbell.experiment.fields import (
     Buffer,
     Checked,
-    Limit,
     Name,
+    PacketLimit,
     PositiveSize,
     PositiveTime,
     Rate,
@@ -112,7 +112,7 @@ class NetemSpec(Strict):
 
     delay: Time | None = None
     jitter: Time | None = None
-    limit: Limit
+    limit: PacketLimit
 
 
 class GilbertElliottSpec(Strict):

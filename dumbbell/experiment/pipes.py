@@ -1,4 +1,4 @@
-"""A pipe of the file → a pipe of the scenario."""
+"""Translation of a pipe of the file to a pipe of the scenario."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import shortened
-from dumbbell.experiment.fields import Room
+from dumbbell.experiment.fields import QueueLimit
 from dumbbell.experiment.network import (
     LossSpec,
     NetemSpec,
@@ -25,13 +25,13 @@ MAX_TRACE_BYTES = 8 << 20
 
 
 class BuildError(Exception):
-    """Something that fits no field alone.
+    """Error that the check of a single field cannot find.
 
     Attributes:
         message: What is wrong.
-        at: Where in the file.
-        found: What was found.
-        allowed: What is allowed.
+        at: Path of the field in the file.
+        found: Value found.
+        allowed: Values that are allowed.
     """
 
     def __init__(
@@ -46,31 +46,31 @@ class BuildError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Limits of a queue that wait for the base RTT.
+    """Limits of a queue that need the base RTT.
 
     Attributes:
-        pipe: The scenario's pipe, completed later.
-        rooms: The limits written.
-        rate_bps: What the pipe carries; None if it has no rate.
-        at: Where in the file.
+        pipe: The scenario's pipe; :func:`fill` completes it.
+        limits: Limits as written.
+        rate_bps: Rate of the pipe; None: it has no rate.
+        at: Path of the pipe in the file.
     """
 
     pipe: dict[str, Any]
-    rooms: tuple[Room, ...]
+    limits: tuple[QueueLimit, ...]
     rate_bps: Fraction | None
     at: Loc
 
     def copy(self) -> Pending:
-        """One whose pipe can be completed by itself."""
+        """Copy with a pipe of its own, to be completed independently."""
         queue = {
             kind: dict(one) if isinstance(one, dict) else one
             for kind, one in self.pipe["queue"].items()
         }
-        return Pending({**self.pipe, "queue": queue}, self.rooms, self.rate_bps, self.at)
+        return Pending({**self.pipe, "queue": queue}, self.limits, self.rate_bps, self.at)
 
 
 def loss(spec: LossSpec | None) -> Any:
-    """The scenario's loss."""
+    """Loss in the form of the scenario."""
     if spec is None or spec.none is not None:
         return "none"
     if spec.independent is not None:
@@ -82,7 +82,7 @@ def loss(spec: LossSpec | None) -> Any:
 
 
 def trace(spec: TraceSpec, folder: Path, at: Loc) -> list[int]:
-    """The times of a packet-delivery trace, in milliseconds."""
+    """Times of a packet-delivery trace in ms. Raises `BuildError` if it cannot be read."""
     if spec.deliveries is not None:
         return spec.deliveries
     path = folder / str(spec.file)
@@ -101,14 +101,14 @@ def trace(spec: TraceSpec, folder: Path, at: Loc) -> list[int]:
             continue
         if not text.isdigit() or len(text) > 12:
             found = shortened(text.decode("ascii", "replace"))
-            message = f"line {number} of {spec.file} is no time in milliseconds"
+            message = f"line {number} of {spec.file} is not a time in milliseconds"
             raise BuildError(message, at, found)
         times.append(int(text))
     return times
 
 
 def shaper(spec: PipeSpec, folder: Path, at: Loc) -> tuple[Any, Fraction | None]:
-    """The scenario's shaper, and the rate that counts for a BDP."""
+    """Shaper in the form of the scenario, and its rate in bit/s for the BDP (None: no rate)."""
     if spec.rate is not None:
         return {"serial": {"rate_bps": spec.rate}}, Fraction(spec.rate)
     if spec.queue is not None and spec.queue.htb is not None:
@@ -138,26 +138,26 @@ def shaper(spec: PipeSpec, folder: Path, at: Loc) -> tuple[Any, Fraction | None]
 
 
 def framing(spec: PipeSpec) -> dict[str, Any]:
-    """How long frames are on this link."""
+    """Framing in the form of the scenario."""
     if spec.framing is not None:
         return spec.framing.scenario()
     return {"overhead_bytes": spec.overhead or 0, "mpu_bytes": 0, "atm": False}
 
 
 def pipe(spec: PipeSpec, folder: Path, at: Loc) -> tuple[dict[str, Any], Pending]:
-    """The scenario's pipe, its limits still open."""
+    """Pipe in the form of the scenario, and its limits, which :func:`fill` sets."""
     how, rate = shaper(spec, folder, at)
     netem: NetemSpec | None = spec.netem
     if netem is not None:
-        rooms: tuple[Room, ...] = (netem.limit,)
+        limits: tuple[QueueLimit, ...] = (netem.limit,)
         fields = {"delay_ns": netem.delay or 0, "jitter_ns": netem.jitter or 0}
         queue: dict[str, Any] = {"netem": {**fields, "limit_packets": None}}
     elif spec.queue is not None:
-        rooms, queue = (), spec.queue.scenario()
+        limits, queue = (), spec.queue.scenario()
     else:
-        rooms = spec.buffer or ()
+        limits = spec.buffer or ()
         queue = {"drop_tail": {"limit_packets": None, "limit_bytes": None}}
-        if how != "none" and not rooms:
+        if how != "none" and not limits:
             allowed = ("100 packets", "64 KiB", "1 BDP", "50 ms")
             raise BuildError("a pipe with a rate needs a buffer", at, None, allowed)
     aggregation, policer, held = spec.ack_aggregation, spec.policer, spec.reordering
@@ -185,38 +185,41 @@ def pipe(spec: PipeSpec, folder: Path, at: Loc) -> tuple[dict[str, Any], Pending
             for change in spec.changes or ()
         ],
     }
-    return done, Pending(done, rooms, rate, at)
+    return done, Pending(done, limits, rate, at)
 
 
 def fixed_delay_ns(done: dict[str, Any]) -> int:
-    """The delay every packet has in a scenario's pipe."""
+    """Fixed delay of a scenario's pipe in ns, netem's included."""
     netem = done["queue"].get("netem")
     return int(done["delay_ns"]) + (0 if netem is None else int(netem["delay_ns"]))
 
 
 def fill(pending: Pending, rtt_ns: dict[str, int], through: int | None) -> None:
-    """Completes the limits of a queue.
+    """Sets the limits of a queue.
 
     Args:
-        pending: The pipe and what was written.
-        rtt_ns: Base RTT of each flow.
-        through: The largest base RTT of the flows through this pipe; None if there is none.
+        pending: The pipe and its limits as written.
+        rtt_ns: Base RTT of each flow, ns.
+        through: Largest base RTT of the flows through this pipe, ns; None: no flow passes it.
+
+    Raises:
+        BuildError: A limit needs a rate, or names an unknown flow.
     """
-    for room in pending.rooms:
-        size, packets = room.size, room.packets
-        if room.time_ns is not None or room.bdp is not None:
+    for limit in pending.limits:
+        size, packets = limit.size, limit.packets
+        if limit.time_ns is not None or limit.bdp is not None:
             if pending.rate_bps is None:
                 raise BuildError("a BDP or a time needs a pipe with a rate", pending.at)
-            if room.time_ns is not None:
-                bits = pending.rate_bps * room.time_ns / 10**9
+            if limit.time_ns is not None:
+                bits = pending.rate_bps * limit.time_ns / 10**9
             else:
                 rtt = through
-                if room.flow is not None:
-                    rtt = rtt_ns.get(room.flow)
+                if limit.flow is not None:
+                    rtt = rtt_ns.get(limit.flow)
                 if rtt is None:
                     known = tuple(rtt_ns)
-                    raise BuildError("a BDP of an unknown flow", pending.at, room.flow, known)
-                bits = pending.rate_bps * rtt / 10**9 * (room.bdp or 0)
+                    raise BuildError("a BDP of an unknown flow", pending.at, limit.flow, known)
+                bits = pending.rate_bps * rtt / 10**9 * (limit.bdp or 0)
             size = max(int(bits / 8), FRAME_BYTES)
         netem = pending.pipe["queue"].get("netem")
         if netem is not None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from dumbbell.experiment.fields import (
-    Room,
+    QueueLimit,
     Short,
     Strict,
     Time,
@@ -34,7 +34,7 @@ from dumbbell.experiment.source import Loc
 
 Count = Annotated[int, whole_number(1, 10_000)]
 Hops = Annotated[int, whole_number(1, 1_000)]
-ONE_BDP = (Room(bdp=Fraction(1)),)
+ONE_BDP = (QueueLimit(bdp=Fraction(1)),)
 
 
 @dataclass(slots=True)

@@ -538,7 +538,7 @@ def test_traces_are_files_beside_the_experiment(tmp_path: Path) -> None:
     found = json.loads(load_text(text, tmp_path / "e.yaml").cells[0].scenario)
     assert found["links"][0]["forward"]["shaper"] == {"trace": {"deliveries_ms": [1, 5, 5]}}
     trace.write_text("1\nfive\n")
-    with pytest.raises(Exception, match="line 2 of t is no time in milliseconds; found five"):
+    with pytest.raises(Exception, match="line 2 of t is not a time in milliseconds; found five"):
         load_text(text, tmp_path / "e.yaml")
     trace.write_text("5\n1\n")
     with pytest.raises(Exception, match="1 after 5: times must ascend"):

@@ -163,22 +163,22 @@ MISTAKES = {
     ),
     "unconnected hosts": (
         BASE.replace("to: d2", "to: b") + "hosts: {a: {}, b: {}}\nlinks:\n  - {between: [a, b]}\n",
-        "e.yaml:6: flows[1]: there is no way from s2 to b",
+        "e.yaml:6: flows[1]: there is no path from s2 to b",
     ),
     "loop in routes": (
         BASE
         + "routers: {r3: {}}\nlinks: [{between: [r1, r3]}, {between: [r3, r2]}]\n"
         + "routes:\n  - {at: r1, to: d1, via: r3}\n  - {at: r3, to: d1, via: r1}\n",
-        "e.yaml:11: routes[0]: a loop on the way to d1: r1 → r3 → r1",
+        "e.yaml:11: routes[0]: a loop on the path to d1: r1 → r3 → r1",
     ),
     "route by an unknown link": (
         BASE + "routes: [{at: r1, to: d1, via: bottlenek}]\n",
         "e.yaml:8: routes[0].via: no link or neighbour of r1; found bottlenek; did you mean "
         "bottleneck?; allowed: s1-r1, s2-r1, bottleneck",
     ),
-    "way through a host": (
+    "path through a host": (
         BASE + "routes: [{at: r1, to: d1, via: s2-r1}]\n",
-        "e.yaml:5: flows[0]: the way from s1 to d1 leads to s2, a host, which never forwards",
+        "e.yaml:5: flows[0]: the path from s1 to d1 leads through s2, a host; hosts never forward",
     ),
     "empty factor": (
         BASE + "factors: {cc: []}\n",

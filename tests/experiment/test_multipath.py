@@ -76,14 +76,14 @@ def test_subflows_by_name_of_link_or_neighbour(tmp_path: Path) -> None:
             "[{local: a1, remote: b1}, {local: a1, remote: b1}]}",
             "b",
             "flows[0].mptcp.subflows[1]",
-            "both leave a by a1 and arrive at b by b1; if that is meant, say path_manager: "
+            "both leave a by a1 and arrive at b by b1; to allow this, write path_manager: "
             "ndiffports",
         ),
         (
             "mptcp: {congestion_control: reno, subflows: 2}",
             "c",
             "flows[0].mptcp.subflows",
-            "2 subflows, but a and c have 1 way between their interfaces; several subflows over "
+            "2 subflows, but a and c have 1 path between their interfaces; several subflows over "
             "the same interfaces need path_manager: ndiffports",
         ),
         (
