@@ -40,7 +40,7 @@ def test_labels_are_what_the_simulator_knows(scenario: Any, tmp_path: Path) -> N
     for tap, scores in found.items():
         again = scores["retransmission"]
         assert again.right >= 10
-        for label in ("retransmission", "reordering", "copy"):
+        for label in ("retransmission", "reordering", "duplicate"):
             one = scores.get(label, truth.Score())
             assert one.recall >= LEAST, (tap, label, one)
             assert one.precision >= LEAST, (tap, label, one)
@@ -48,7 +48,7 @@ def test_labels_are_what_the_simulator_knows(scenario: Any, tmp_path: Path) -> N
             # Equal paths without loss swap segments in some stretches only, seed by seed.
             assert scores["reordering"].right > (100 if scenario.name == "spraying" else 1000)
         if scenario.name.startswith("duplication") and tap != "sender":
-            assert scores["copy"].right > 100
+            assert scores["duplicate"].right > 100
         if "SACK" not in scenario.name:
             # Why it was sent is inferred; here most are right.
             said = sum(scores[kind].right for kind in ("fast", "time-out", "tail loss probe"))
@@ -61,7 +61,7 @@ def test_labels_are_what_the_simulator_knows(scenario: Any, tmp_path: Path) -> N
 def test_labels_hold_in_captures_as_they_are_met(name: str, tmp_path: Path) -> None:
     found = truth.run_variant(*truth.VARIANTS[name], tmp_path)
     for tap, scores in found.items():
-        again, copied = scores["retransmission"], scores["copy"]
+        again, copied = scores["retransmission"], scores["duplicate"]
         # A gap in identifications, or a frame that stands there twice, makes no retransmission.
         assert again.wrong == 0 or again.precision >= LEAST, (tap, again)
         assert again.right >= 10

@@ -27,7 +27,7 @@ STAMPED_WORDS = 8
 #: Comment of a FIN that comes late, once.
 LATE = "late close"
 #: Comment of a frame that is no transmission of its own.
-COPIED = "copied"
+DUPLICATED = "duplicated"
 
 #: Who sends, to whom, by which ports.
 Flow = bytes
@@ -79,7 +79,7 @@ def doubled(frames: list[Frame]) -> list[Frame]:
     def again(frame: Frame) -> Frame:
         hops = bytes([frame.data[IP + 8] - 1])
         routed = frame.with_bytes(0, b"\x02\0\0\0\0\x77").with_bytes(IP + 8, hops)
-        return replace(routed, time_ns=frame.time_ns + MIRRORED_NS, comment=COPIED)
+        return replace(routed, time_ns=frame.time_ns + MIRRORED_NS, comment=DUPLICATED)
 
     return in_order([*frames, *map(again, frames)])
 

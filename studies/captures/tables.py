@@ -233,17 +233,17 @@ def score(file: Path, comments: list[str], scores: Scores) -> None:
         comment, what = comments[frame - 1], found["what"][row]
         if found["payload_bytes"][row] == 0 and comment != variants.LATE:
             continue
-        copied = "copied" in comment
-        again = "retransmission" in comment and not copied
+        duplicated = "duplicated" in comment
+        again = "retransmission" in comment and not duplicated
         said = what == "retransmitted"
         scores["retransmission"].add(again, said)
-        overtaken = "overtaken" in comment and not again
-        scores["reordering"].add(overtaken, what == "reordered")
-        scores["copy"].add(copied, what == "copy")
+        reordered = "reordered" in comment and not again
+        scores["reordering"].add(reordered, what == "reordered")
+        scores["duplicate"].add(duplicated, what == "duplicate")
         if again and said:
             for kind in ("fast", "time-out", "tail loss probe"):
                 scores[kind].add(kind in comment, found["kind"][row] == kind)
-        scores["needless"].add("needless" in comment and again, said and found["spurious"][row])
+        scores["needless"].add("spurious" in comment and again, said and found["spurious"][row])
 
 
 def score_tshark(file: Path, comments: list[str], scores: Scores) -> None:
@@ -256,11 +256,11 @@ def score_tshark(file: Path, comments: list[str], scores: Scores) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     for number, *again, disordered in csv.reader(io.StringIO(done.stdout)):
         comment = comments[int(number) - 1]
-        copied = "copied" in comment
-        truth = "retransmission" in comment and not copied
+        duplicated = "duplicated" in comment
+        truth = "retransmission" in comment and not duplicated
         scores["tshark: retransmission"].add(truth, any(again))
-        overtaken = "overtaken" in comment and not truth
-        scores["tshark: reordering"].add(overtaken, bool(disordered))
+        reordered = "reordered" in comment and not truth
+        scores["tshark: reordering"].add(reordered, bool(disordered))
 
 
 def captured(scenario: Scenario, folder: Path) -> Path:
@@ -340,7 +340,7 @@ def field_tables() -> list[str]:
         "tshark: retransmission": "tshark",
         "reordering": "reordered",
         "tshark: reordering": "tshark",
-        "copy": "duplicate frames",
+        "duplicate": "duplicate frames",
     }
     about = "**As met in the field**: the same captures, changed as a file can be."
     return [about, "", *table(labels, rows, "retransmissions")]

@@ -102,7 +102,7 @@ impl Columns {
             Some(Judgement::New) => ("new", None),
             Some(Judgement::Reordered(by)) => ("reordered", Some(by)),
             Some(Judgement::Retransmitted(by)) => ("retransmitted", Some(by)),
-            Some(Judgement::Duplicate(by)) => ("copy", Some(by)),
+            Some(Judgement::Duplicate(by)) => ("duplicate", Some(by)),
             Some(Judgement::KeepAlive) => ("keep-alive", None),
         };
         self.what.push(what);

@@ -1,6 +1,6 @@
-//! A capture of all taps, with what only the simulator knows in comments: why a segment was sent,
-//! whether it was overtaken or copied on the way, whether that was needless, and where and
-//! why a packet was dropped later.
+//! Capture of all taps. Comments hold what only the simulator knows: why a segment was sent, whether it
+//! was reordered or duplicated on the path, whether the retransmission was spurious, and where and why
+//! the packet was dropped later.
 
 use crate::endpoint::mptcp::connection::subflow_of;
 use crate::endpoint::mptcp::SubflowOf;
@@ -19,35 +19,35 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Flow, outward, number.
 type Identity = (u32, bool, u64);
 
-/// Frames of a run, and what is known of them.
+/// Frames of a run, and the truth about them.
 pub(crate) struct Capture {
     snap_bytes: u32,
     recording: Recording,
     headers: Vec<FlowHeaders>,
-    /// Link addresses of each tap's interface and of the one opposite.
+    /// Link addresses of each tap's interface and of its neighbour.
     macs: Vec<[[u8; 6]; 2]>,
     packets: Vec<(usize, Identity, Cause)>,
     dropped: BTreeMap<Identity, String>,
-    /// Retransmissions that have arrived, and whether an earlier transmission has, then or later.
+    /// Retransmissions that have arrived, and whether an earlier transmission arrived too.
     arrived: BTreeMap<Identity, bool>,
-    /// These by flow and first byte.
+    /// Retransmissions that have arrived, by flow and first byte.
     repeated: BTreeMap<(u32, u64), Vec<Identity>>,
-    /// Somewhere packets are duplicated.
+    /// Some link duplicates packets.
     copies: bool,
 }
 
-/// What went through a tap before.
+/// Packets that passed a tap before.
 #[derive(Default)]
 struct Passed {
-    /// The highest number, by tap, flow and direction.
+    /// Highest packet number, by tap, flow and direction.
     highest: BTreeMap<(usize, u32, bool), u64>,
-    /// Packets that may come again.
+    /// Packets of which a duplicate may follow.
     packets: BTreeSet<(usize, Identity)>,
 }
 
 impl Capture {
-    /// For a scenario whose flows' ends have these options. `leaving`: the pipe that leaves at each
-    /// tap.
+    /// Creates an empty capture. `leaving`: the pipe that leaves at each tap; `options`: TCP options of
+    /// both ends of a flow.
     pub(crate) fn new(
         scenario: &Scenario,
         snap_bytes: u32,
@@ -116,7 +116,7 @@ impl Capture {
         }
     }
 
-    /// A packet passes a tap, leaving or arriving. ARP is left out.
+    /// Records a packet that passes a tap, leaving or arriving. ARP is skipped.
     pub(crate) fn frame(&mut self, at: Time, tap: usize, leaves: bool, packet: &Packet) {
         let Some(headers) = self.headers.get(packet.flow as usize) else { return };
         let [own, other] = self.macs[tap];
@@ -130,8 +130,8 @@ impl Capture {
         self.packets.push((tap, identity(packet), cause));
     }
 
-    /// A segment arrives at its receiver, which has its bytes already or not. A retransmission was
-    /// needless if what it repeats was not lost, whichever came first.
+    /// Records the arrival of a segment at its receiver; `had`: its bytes were there already. A
+    /// retransmission is spurious if the transmission that it repeats was not lost, whichever came first.
     pub(crate) fn arrived(&mut self, packet: &Packet, had: bool) {
         let Body::Tcp(segment) = &packet.body else { return };
         let (identity, bytes) = (identity(packet), (packet.flow, segment.seq));
@@ -147,7 +147,7 @@ impl Capture {
         }
     }
 
-    /// A packet is dropped.
+    /// Records the drop of a packet.
     pub(crate) fn dropped(&mut self, pipe: &str, reason: &str, packet: &Packet) {
         self.dropped.insert(identity(packet), format!("dropped at {pipe}: {reason}"));
     }
@@ -165,32 +165,32 @@ impl Capture {
                 Cause::Probe => Some("retransmission: tail loss probe".to_owned()),
             };
             let had = self.arrived.get(&identity).is_some_and(|had| *had);
-            let told = [
+            let comments = [
                 why,
-                had.then(|| "needless".to_owned()),
-                self.on_the_way(&mut passed, tap, identity).map(str::to_owned),
+                had.then(|| "spurious".to_owned()),
+                self.on_the_path(&mut passed, tap, identity).map(str::to_owned),
                 self.dropped.get(&identity).cloned(),
             ];
-            let told: Vec<_> = told.into_iter().flatten().collect();
-            (!told.is_empty()).then(|| told.join("; "))
+            let comments: Vec<_> = comments.into_iter().flatten().collect();
+            (!comments.is_empty()).then(|| comments.join("; "))
         })
     }
 
-    /// What happened to a packet before it came to a tap.
-    fn on_the_way(
+    /// Reordering or duplication of a packet before it came to a tap.
+    fn on_the_path(
         &self,
         passed: &mut Passed,
         tap: usize,
         identity: Identity,
     ) -> Option<&'static str> {
         if self.copies && !passed.packets.insert((tap, identity)) {
-            return Some("copied on the way");
+            return Some("duplicated on the path");
         }
         let (flow, outward, number) = identity;
         let highest = passed.highest.entry((tap, flow, outward)).or_insert(number);
-        let overtaken = number < *highest;
+        let reordered = number < *highest;
         *highest = number.max(*highest);
-        overtaken.then_some("overtaken")
+        reordered.then_some("reordered")
     }
 }
 
