@@ -31,13 +31,13 @@ class Traffic(TypedDict, total=False):
     video: Video
 
 
-#: What a node does.
+#: Role of a node.
 NodeKind = Literal["host", "router", "switch"]
 
-#: How a spraying router chooses.
+#: Policy by which a spraying router chooses the next hop.
 SprayPolicy = Literal["round_robin", "random", "per_flow"]
 
-#: Which packets are sprayed.
+#: Packets that are sprayed.
 SprayWhat = Literal["data", "acks", "both"]
 
 
@@ -96,14 +96,14 @@ class ShaperTrace(TypedDict):
 
 
 class ShaperOf(TypedDict, total=False):
-    """What lets packets go. One of these keys."""
+    """Shaper. One of these keys."""
 
     serial: ShaperSerial
     tbf: ShaperTbf
     trace: ShaperTrace
 
 
-#: What lets packets go.
+#: Shaper.
 Shaper = Literal["none"] | ShaperOf
 
 
@@ -141,7 +141,7 @@ class SizeEmpirical(TypedDict):
 
 
 class Size(TypedDict, total=False):
-    """Distributions of sizes. One of these keys."""
+    """Distribution of flow sizes. One of these keys."""
 
     fixed: SizeFixed
     exponential: SizeExponential
@@ -153,7 +153,7 @@ class Size(TypedDict, total=False):
 #: Schedulers of Multipath TCP.
 Scheduler = Literal["default", "lowest_rtt", "round_robin", "redundant", "blest", "ecf"]
 
-#: How requests share a connection.
+#: HTTP version: how requests share a connection.
 Protocol = Literal["http1", "http2"]
 
 
@@ -164,15 +164,15 @@ class ReceiveBufferOwn(TypedDict):
 
 
 class ReceiveBufferOf(TypedDict, total=False):
-    """Memory of a received segment (`skb->truesize`), and whether it merges with its neighbours (`skb_try_coalesce`). One of these keys."""
+    """Memory of a received segment (`skb->truesize`), and its coalescing with neighbours (`skb_try_coalesce`). One of these keys."""
 
     own: ReceiveBufferOwn
 
 
-#: Memory of a received segment (`skb->truesize`), and whether it merges with its neighbours (`skb_try_coalesce`).
+#: Memory of a received segment (`skb->truesize`), and its coalescing with neighbours (`skb_try_coalesce`).
 ReceiveBuffer = Literal["pages", "copied"] | ReceiveBufferOf
 
-#: When the receiver acknowledges data in order (RFC 1122 §4.2.3.2).
+#: Acknowledgement of in-order data (RFC 1122 §4.2.3.2).
 DelayedAck = Literal["adaptive", "every_second", "never"]
 
 
@@ -242,7 +242,7 @@ class Scenario(TypedDict):
 
 
 class NeighbourDiscovery(TypedDict):
-    """Address resolution (RFC 826) with Linux's states (RFC 4861 §7.3.2)."""
+    """Address resolution (RFC 826) with Linux's neighbour states (RFC 4861 §7.3.2)."""
 
     reachable_ns: int
     probe_delay_ns: int
@@ -294,42 +294,42 @@ class Pipe(TypedDict):
 
 
 class Policer(TypedDict):
-    """A token-bucket policer: what exceeds it is dropped at once."""
+    """A token-bucket policer."""
 
     rate_bps: int
     burst_bytes: int
 
 
 class ScriptedDrop(TypedDict):
-    """Drop the n-th passing segment of a flow."""
+    """A scripted loss: the n-th segment of a flow."""
 
     flow: str
     nth: int
 
 
 class Peak(TypedDict):
-    """The second bucket of a token-bucket filter: what the first lets go at once leaves at this rate."""
+    """Second bucket of a token-bucket filter: it limits the rate of a burst."""
 
     rate_bps: int
     burst_bytes: int
 
 
 class Reordering(TypedDict):
-    """Hold some packets back by a fixed time, so that later ones overtake them."""
+    """Random reordering: some packets get an extra delay, so that later packets arrive before them."""
 
     probability: float
     extra_delay_ns: int
 
 
 class AckAggregation(TypedDict):
-    """Release pure ACKs in batches, as Wi-Fi and cable modems do."""
+    """Aggregation of pure ACKs into batches, as in Wi-Fi and cable modems."""
 
     max_wait_ns: int
     max_acks: int
 
 
 class Change(TypedDict):
-    """New values of a pipe from a moment on; `null` leaves a value as it was."""
+    """A timed change of a pipe; `null` keeps a value."""
 
     at_ns: int
     rate_bps: int | None
@@ -345,7 +345,7 @@ class Route(TypedDict):
     via: list[str]
 
 
-#: Traffic between two hosts.
+#: A flow: traffic between two hosts.
 Flow = TypedDict(
     "Flow",
     {
@@ -363,7 +363,7 @@ Flow = TypedDict(
 
 
 class Tap(TypedDict):
-    """Where packets are looked at: the interface of a node on a link."""
+    """A tap: records packets at the interface of a node on a link."""
 
     name: str
     node: str
@@ -371,7 +371,7 @@ class Tap(TypedDict):
 
 
 class Sampling(TypedDict):
-    """What is recorded over time."""
+    """Recording of tables over time."""
 
     interval_ns: int
     samples: bool
@@ -384,13 +384,13 @@ class Sampling(TypedDict):
 
 
 class Capture(TypedDict):
-    """A capture of all taps."""
+    """Capture at all taps."""
 
     snap_bytes: int
 
 
 class Stretch(TypedDict):
-    """A stretch of time: `from` belongs to it, `to` does not."""
+    """A time interval with its start, without its end."""
 
     from_ns: int
     to_ns: int
@@ -415,7 +415,7 @@ Arrivals = TypedDict(
 
 
 class Connection(TypedDict):
-    """A Multipath TCP connection, and the applications at its ends."""
+    """A Multipath TCP connection and the applications at its ends."""
 
     name: str
     group: NotRequired[str]
@@ -428,7 +428,7 @@ class Connection(TypedDict):
 
 
 class Subflow(TypedDict):
-    """A subflow: a flow, and the interfaces it runs between."""
+    """A subflow: a flow, and an interface at each end."""
 
     flow: str
     local: str
@@ -437,7 +437,7 @@ class Subflow(TypedDict):
 
 
 class Session(TypedDict):
-    """A client loads a page."""
+    """A session: a client loads a page."""
 
     name: str
     start_ns: int
@@ -447,7 +447,7 @@ class Session(TypedDict):
 
 
 class Origin(TypedDict):
-    """A server, and how it is spoken to."""
+    """An origin: a server and the protocol towards it."""
 
     connections: list[str]
     protocol: Protocol
@@ -456,14 +456,14 @@ class Origin(TypedDict):
 
 
 class Exchange(TypedDict):
-    """The client sends, the server answers."""
+    """A request and its response."""
 
     request_bytes: int
     response_bytes: int
 
 
 class Object(TypedDict):
-    """One of a page's objects."""
+    """An object of a page."""
 
     name: str
     group: NotRequired[str]

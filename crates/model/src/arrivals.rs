@@ -1,5 +1,5 @@
-//! Arrivals: short flows that come at random, with sizes drawn from a distribution. A run draws them
-//! from its seed before it begins, the same for every engine.
+//! Arrivals: short flows that start at random times, with sizes drawn from a distribution. They are
+//! drawn from the seed before the run begins, so every engine runs the same flows.
 
 use crate::rng::Rng;
 use crate::scenario::{Flow, Scenario, Source, Tcp, Traffic};
@@ -11,76 +11,76 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arrivals {
-    /// Its flows are named after it: `web.1`, `web.2`, …
+    /// Name of the process; its flows are `web.1`, `web.2`, …
     pub name: String,
-    /// What they belong to; empty: to nothing.
+    /// Group of its flows; empty: none.
     #[serde(default)]
     pub group: String,
     /// Name of the sending host.
     pub from: String,
     /// Name of the receiving host.
     pub to: String,
-    /// None comes before.
+    /// Earliest start of a flow.
     #[serde(rename = "start_ns")]
     pub start: Span,
-    /// None comes later; `null`: until the end.
+    /// End of the arrivals; `null`: end of the run.
     #[serde(rename = "stop_ns")]
     pub stop: Option<Span>,
-    /// Codepoint of their packets.
+    /// DSCP of their packets.
     #[serde(default)]
     pub dscp: u8,
-    /// Mean number per second.
+    /// Mean number of flows per second.
     pub per_second: f64,
-    /// What each carries.
+    /// Size of each flow.
     pub size: Size,
-    /// The connection; its source is replaced by the size that is drawn.
+    /// TCP connection of each flow. The drawn size replaces its source.
     pub tcp: Box<Tcp>,
 }
 
-/// Distributions of sizes.
+/// Distribution of flow sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Size {
-    /// All alike.
+    /// Constant.
     Fixed {
-        /// Of each.
+        /// Size of each flow.
         bytes: u64,
     },
-    /// Memoryless.
+    /// Exponential.
     Exponential {
-        /// Its mean.
+        /// Mean.
         mean_bytes: u64,
     },
-    /// Many small, few large.
+    /// Lognormal.
     Lognormal {
-        /// Half are smaller.
+        /// Median.
         median_bytes: u64,
         /// Standard deviation of the natural logarithm.
         sigma: f64,
     },
-    /// A heavy tail, cut off.
+    /// Pareto, bounded on both sides.
     Pareto {
-        /// The tail's exponent.
+        /// Exponent of the tail.
         shape: f64,
-        /// The least.
+        /// Minimum.
         min_bytes: u64,
-        /// What is larger is drawn again.
+        /// Maximum.
         max_bytes: u64,
     },
-    /// As measured: sizes and the shares that are not larger, straight lines between them.
+    /// Measured: points of a CDF, interpolated linearly.
     Empirical {
-        /// Ascending; the last share is 1.
+        /// Size in bytes and share of flows that are not larger; ascending, the last share is 1.
         points: Vec<(u64, f64)>,
     },
 }
 
-/// A number in (0, 1].
+/// Uniform random number in (0, 1].
 pub(crate) fn unit(rng: &mut Rng) -> f64 {
     ((rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
 }
 
 impl Size {
-    /// Draws a size: at least a byte.
+    /// Draws a size of at least 1 byte.
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         let bytes = match self {
             Self::Fixed { bytes } => *bytes as f64,
@@ -92,7 +92,7 @@ impl Size {
                 libm::exp(sigma * normal) * *median_bytes as f64
             }
             Self::Pareto { shape, min_bytes, max_bytes } => {
-                // By inversion, between the share 1 at the least and that of the largest.
+                // Inversion of the complementary CDF, which is 1 at the minimum.
                 let (least, most) = (*min_bytes as f64, *max_bytes as f64);
                 let beyond = libm::pow(least / most, *shape);
                 let share = beyond + (1.0 - beyond) * unit(rng);
@@ -103,7 +103,7 @@ impl Size {
         (bytes as u64).max(1)
     }
 
-    /// Its mean in bytes, as far as it has a closed form.
+    /// Mean in bytes, before the draw is rounded down to whole bytes.
     pub fn mean_bytes(&self) -> f64 {
         match self {
             Self::Fixed { bytes } => *bytes as f64,
@@ -143,7 +143,7 @@ fn empirical(points: &[(u64, f64)], share: f64) -> f64 {
 }
 
 impl Scenario {
-    /// The scenario with the flows that this seed makes arrive.
+    /// Adds the flows that the arrivals draw from this seed.
     pub fn drawn(&self, seed: u64) -> Cow<'_, Self> {
         if self.arrivals.is_empty() {
             return Cow::Borrowed(self);
@@ -156,7 +156,7 @@ impl Scenario {
     }
 }
 
-/// The flows of one process, in order.
+/// Flows of one process, in order of start.
 fn flows(arrivals: &Arrivals, duration: Span, seed: u64) -> Vec<Flow> {
     let mut times = Rng::named(seed, &format!("arrivals/{}/times", arrivals.name));
     let mut sizes = Rng::named(seed, &format!("arrivals/{}/sizes", arrivals.name));
@@ -189,7 +189,7 @@ fn flows(arrivals: &Arrivals, duration: Span, seed: u64) -> Vec<Flow> {
 mod tests {
     use super::*;
 
-    /// The mean of many draws, and the mean by formula.
+    /// Mean of many draws, and mean by formula.
     fn means(size: &Size) -> (f64, f64) {
         const DRAWS: u32 = 200_000;
         let mut rng = Rng::named(3, "sizes");

@@ -1,5 +1,5 @@
-//! The digest of a run: SHA-256 over its result tables, column by column. Wall time, host and
-//! order of completion are in no table and so in no digest.
+//! The digest of a run: SHA-256 over its result tables, column by column. No table holds wall time,
+//! host or order of completion, so the digest does not depend on them.
 
 use crate::tables::{Column, Table};
 use sha2::{Digest, Sha256};

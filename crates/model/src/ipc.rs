@@ -6,7 +6,7 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::sync::Arc;
 
-/// The table as one Arrow IPC stream with one batch.
+/// Encodes the table as one Arrow IPC stream with one batch.
 ///
 /// # Errors
 /// If the columns differ in length or type from the specification.

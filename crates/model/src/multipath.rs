@@ -1,50 +1,51 @@
 //! Multipath TCP (RFC 8684): connections over several subflows.
 //!
-//! A subflow is a flow whose source is `subflow`: its ends, congestion control and options are those
-//! of the flow. What is sent over which of them, a scheduler decides.
+//! A subflow is a flow with the source `subflow`. The flow gives its hosts, congestion control and
+//! options. A scheduler decides which subflow carries which data.
 
 use crate::scenario::{Sink, Source};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
-/// A Multipath TCP connection, and the applications at its ends.
+/// A Multipath TCP connection and the applications at its ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Connection {
-    /// Unique among connections and flows.
+    /// Name, unique among connections and flows.
     pub name: String,
-    /// What it belongs to, for whom results are added up; empty: to nothing. Part of no decision.
+    /// Group in which results are summed; empty: none. Does not affect the run.
     #[serde(default)]
     pub group: String,
-    /// Who decides which subflow carries what.
+    /// Multipath TCP scheduler.
     pub scheduler: Scheduler,
-    /// The first opens the connection, the others join it.
+    /// Subflows. The first opens the connection (MP_CAPABLE), the others join it (MP_JOIN).
     pub subflows: Vec<Subflow>,
-    /// What the sending application writes.
+    /// Sending application.
     pub source: Source,
-    /// What the receiving application reads.
+    /// Receiving application.
     pub sink: Sink,
-    /// No new data from here on; `null`: until the end.
+    /// Time after which no new data is written; `null`: end of the run.
     #[serde(rename = "stop_ns")]
     pub stop: Option<Span>,
-    /// What does not arrive in order and holds up others that are faster is sent again over them, and
-    /// the window of the one that held them up is halved (Raiciu et al. 2012, §4.2).
+    /// Opportunistic retransmission and penalisation (Raiciu et al. 2012, §4.2). Data that blocks
+    /// the receive window is retransmitted on a faster subflow, and the slower subflow halves its
+    /// congestion window.
     #[serde(default)]
     pub opportunistic: bool,
 }
 
-/// A subflow: a flow, and the interfaces it runs between. Its flow begins it when it starts, but not
-/// before the connection is established, and ends it when it stops.
+/// A subflow: a flow, and an interface at each end. It is opened at the flow's start, or once the
+/// connection is established if that is later. It is closed at the flow's stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Subflow {
-    /// Name of the flow that carries it.
+    /// Name of the flow.
     pub flow: String,
-    /// Name of the link it leaves its source by.
+    /// Name of the link at the source's interface.
     pub local: String,
-    /// Name of the link it arrives at its destination by.
+    /// Name of the link at the destination's interface.
     pub remote: String,
-    /// Used only where no other can be (RFC 8684 §3.3.8).
+    /// Backup: used only if no other subflow is usable (RFC 8684 §3.3.8).
     pub backup: bool,
 }
 
@@ -52,14 +53,15 @@ pub struct Subflow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheduler {
-    /// Linux's (`mptcp_subflow_get_send`): the subflow that will have sent what waits on it first.
+    /// Linux's default (`mptcp_subflow_get_send`): the subflow with the least time to drain its
+    /// queued data.
     Default,
-    /// The lowest RTT first until its window is full, then the next (Raiciu et al. 2012; the default
-    /// of the kernels of multipath-tcp.org).
+    /// Lowest RTT first, until its congestion window is full, then the next (Raiciu et al. 2012;
+    /// default of the multipath-tcp.org kernels).
     LowestRtt,
-    /// By turns, segment by segment.
+    /// Round-robin, segment by segment.
     RoundRobin,
-    /// All of it on every subflow.
+    /// All data on every subflow.
     Redundant,
     /// Blocking estimation (Ferlin et al. 2016).
     Blest,
@@ -68,7 +70,7 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    /// Its name in tables.
+    /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -82,7 +84,7 @@ impl Scheduler {
 }
 
 impl Connection {
-    /// Name of the flow that opens the connection; empty if there is none, which validation refuses.
+    /// Name of the flow that opens the connection; empty if there is none (refused by validation).
     pub fn first(&self) -> &str {
         self.subflows.first().map_or("", |subflow| subflow.flow.as_str())
     }

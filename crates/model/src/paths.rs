@@ -1,34 +1,34 @@
-//! Ways through the network by number of hops, the same for every engine. Nodes and links go by
-//! their index in the scenario; pipe `2 l` is link `l` forward, `2 l + 1` backward.
+//! Shortest paths by number of hops, for every engine. Nodes and links are identified by their index in
+//! the scenario; pipe `2 l` is link `l` forward, `2 l + 1` backward.
 
 use crate::scenario::{NodeKind, Scenario};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Where packets go: to a host, or to one of its interfaces. Subflows of Multipath TCP run between
+/// Destination of packets: a host, or one of its interfaces. Subflows of Multipath TCP run between
 /// interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Address {
-    /// The host.
+    /// Index of the host.
     pub node: usize,
-    /// The link of the interface; `None`: any.
+    /// Link of the interface; `None`: any.
     pub link: Option<usize>,
 }
 
 impl Address {
-    /// A packet to this address may take this pipe, as far as the last hop is concerned.
+    /// Returns false if the pipe enters the host by another interface than the address names.
     pub fn admits(&self, pipe: usize, ends: &[(usize, usize)]) -> bool {
         far_end(pipe, ends) != self.node || self.link.is_none_or(|link| pipe / 2 == link)
     }
 }
 
 impl Address {
-    /// The pipe that leaves its interface, if it is one.
+    /// Pipe that leaves the interface; `None` if the address is a host.
     pub fn pipe(&self, ends: &[(usize, usize)]) -> Option<usize> {
         self.link.map(|link| 2 * link + usize::from(ends[link].0 != self.node))
     }
 }
 
-/// Addresses of every flow: where it comes from, and where it goes to. All names were validated.
+/// Source and destination address of every flow. All names were validated.
 pub fn addresses(scenario: &Scenario) -> Vec<[Address; 2]> {
     let nodes: BTreeMap<&str, usize> =
         scenario.nodes.iter().enumerate().map(|(i, node)| (node.name.as_str(), i)).collect();
@@ -52,7 +52,7 @@ pub fn addresses(scenario: &Scenario) -> Vec<[Address; 2]> {
     flows.collect()
 }
 
-/// The node where a pipe begins; `ends` are the nodes of each link, `a` first.
+/// Node where a pipe begins; `ends` holds the nodes of each link, `a` first.
 pub fn near_end(pipe: usize, ends: &[(usize, usize)]) -> usize {
     let (a, b) = ends[pipe / 2];
     if pipe % 2 == 0 {
@@ -62,18 +62,18 @@ pub fn near_end(pipe: usize, ends: &[(usize, usize)]) -> usize {
     }
 }
 
-/// The node where a pipe ends.
+/// Node where a pipe ends.
 pub fn far_end(pipe: usize, ends: &[(usize, usize)]) -> usize {
     near_end(pipe ^ 1, ends)
 }
 
-/// The pipe of a link that leaves a node; the link was validated to touch it.
+/// Pipe of a link that leaves a node; validated to exist.
 pub fn leaving(scenario: &Scenario, link: &str, node: usize, ends: &[(usize, usize)]) -> usize {
     let index = scenario.links.iter().position(|l| l.name == link).unwrap_or(0);
     2 * index + usize::from(ends[index].0 != node)
 }
 
-/// Hops from every node to `to`; `u32::MAX`: no way. Hosts do not forward.
+/// Hops from every node to `to`; `u32::MAX`: unreachable. Hosts do not forward.
 pub fn distances(
     scenario: &Scenario,
     ends: &[(usize, usize)],
@@ -101,7 +101,7 @@ pub fn distances(
     distance
 }
 
-/// The pipes of a node that lead one hop nearer.
+/// Pipes from a node to its next hops on shortest paths to `to`.
 pub fn nearer(
     scenario: &Scenario,
     ends: &[(usize, usize)],

@@ -55,13 +55,13 @@ macro_rules! queues {
                 /// Limit in bytes of frames.
                 limit_bytes: Option<u64>,
             },
-            /// Linux's netem: each packet becomes eligible after the delay; packets in delay and packets
-            /// waiting for tokens count alike against the limit.
+            /// netem: each packet becomes eligible after the delay. Delayed packets and packets that
+            /// wait for tokens both count against the limit.
             Netem {
                 /// Fixed delay.
                 #[serde(rename = "delay_ns")]
                 delay: Span,
-                /// Uniform random addition to the delay, below this; may reorder, as in Linux.
+                /// Upper bound of a uniform random addition to the delay. It may reorder packets, as in Linux.
                 #[serde(rename = "jitter_ns")]
                 jitter: Span,
                 /// Limit in packets.
@@ -101,13 +101,12 @@ macro_rules! queues {
 for_disciplines!(queues);
 
 impl Queue {
-    /// Returns true if a discipline decides what leaves; others keep the order of arrival and drop at
-    /// the tail.
+    /// Returns true for a discipline of the catalogue. The others are FIFO and drop at the tail.
     pub fn is_discipline(&self) -> bool {
         !matches!(self, Self::DropTail { .. } | Self::Netem { .. })
     }
 
-    /// Rate of a queue that shapes by itself.
+    /// Rate of a discipline that shapes (HTB).
     pub fn own_rate(&self) -> Option<Rate> {
         match self {
             Self::Htb(htb) => Some(htb.rate_bps),
@@ -115,7 +114,7 @@ impl Queue {
         }
     }
 
-    /// Its name in Linux's `tc`, or where Linux has it not, in experiment files.
+    /// Name in `tc`; name in experiment files if Linux does not have the discipline.
     pub fn name(&self) -> &'static str {
         match self {
             Self::DropTail { limit_bytes: Some(_), .. } => "bfifo",
@@ -126,17 +125,17 @@ impl Queue {
     }
 }
 
-/// Parameters of FQ-PIE. Its PIE holds for every flow, and the limit of that for all flows together.
+/// Parameters of FQ-PIE. Every flow has a PIE of these parameters. The limit holds for all flows together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FqPie {
-    /// PIE of every flow.
+    /// Parameters of PIE.
     pub pie: Pie,
     /// Number of queues.
     pub flows: u32,
-    /// Bytes that a flow may send in its turn.
+    /// Quantum of a flow per round, bytes.
     pub quantum_bytes: u32,
-    /// Probability in percent up to which packets are marked rather than dropped.
+    /// Drop probability up to which packets are marked instead of dropped, percent.
     pub ecn_prob_percent: u32,
 }
 
@@ -162,22 +161,22 @@ impl Parameters for FqPie {
     }
 }
 
-/// Bands by priority: a later one is served when all before it are empty.
+/// Parameters of prio. A band is served if all earlier bands are empty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prio {
-    /// From the first served to the last.
+    /// Bands, highest priority first.
     pub bands: Vec<Band>,
 }
 
 impl Parameters for Prio {}
 
-/// Deficit Round Robin over classes.
+/// Parameters of Deficit Round Robin over classes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Drr {
-    /// In the order of the file.
-    pub classes: Vec<Turn>,
+    /// Classes, in the order of the file.
+    pub classes: Vec<DrrClass>,
 }
 
 impl Parameters for Drr {}
@@ -188,33 +187,33 @@ impl Parameters for Htb {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Band {
-    /// Codepoints of its packets (RFC 2474); none: it takes the rest.
+    /// DSCPs of its packets (RFC 2474); none: the default class.
     pub dscp: Vec<u8>,
-    /// Its queue.
+    /// Queue.
     pub queue: Queue,
 }
 
 /// A class of DRR.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Turn {
-    /// Codepoints of its packets; none: it takes the rest.
+pub struct DrrClass {
+    /// DSCPs of its packets; none: the default class.
     pub dscp: Vec<u8>,
-    /// Bytes that it may send in its turn.
+    /// Quantum per round, bytes.
     pub quantum_bytes: u32,
-    /// Its queue.
+    /// Queue.
     pub queue: Queue,
 }
 
-/// A token bucket whose classes share its rate.
+/// Parameters of Hierarchy Token Bucket: classes that share a rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Htb {
     /// Rate of all classes together.
     pub rate_bps: Rate,
-    /// Depth of its bucket.
+    /// Depth of the token bucket.
     pub burst_bytes: u64,
-    /// At least one.
+    /// Classes, at least one.
     pub classes: Vec<HtbClass>,
 }
 
@@ -222,31 +221,31 @@ pub struct Htb {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HtbClass {
-    /// Codepoints of its packets; none: it takes the rest.
+    /// DSCPs of its packets; none: the default class.
     pub dscp: Vec<u8>,
     /// Guaranteed rate.
     pub rate_bps: Rate,
-    /// Most rate, with what it borrows.
+    /// Maximum rate, borrowed tokens included.
     pub ceil_bps: Rate,
-    /// Depth of the bucket of its rate.
+    /// Depth of the bucket of `rate_bps`.
     pub burst_bytes: u64,
-    /// Depth of the bucket of its ceiling.
+    /// Depth of the bucket of `ceil_bps`.
     pub cburst_bytes: u64,
-    /// 0 is offered spare rate first; at most 7.
+    /// Priority for spare rate: 0 (first) to 7.
     pub priority: u32,
-    /// Bytes that it may send in its turn among classes of its priority.
+    /// Quantum per round among classes of its priority, bytes.
     pub quantum_bytes: u32,
-    /// Its queue.
+    /// Queue.
     pub queue: Queue,
 }
 
-/// Framing of a link: the length of a frame on its wire.
+/// Framing of a link: the overhead of a frame on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Framing {
-    /// Bytes beyond the Ethernet frame without FCS; below 0 where that header is not sent.
+    /// Bytes added to the Ethernet frame without FCS; negative if the Ethernet header is not sent.
     pub overhead_bytes: i32,
-    /// Least length; shorter frames are padded.
+    /// Minimum length; shorter frames are padded.
     pub mpu_bytes: u32,
     /// Cells of 53 bytes that carry 48 (ATM, ITU-T I.361), the last one padded (AAL5).
     pub atm: bool,
@@ -258,7 +257,7 @@ const CELL_PAYLOAD_BYTES: u32 = 48;
 const CELL_BYTES: u32 = 53;
 
 impl Framing {
-    /// Bytes that a frame takes on the wire.
+    /// Bytes of a frame on the wire.
     pub fn wire_bytes(&self, frame_bytes: u32) -> u32 {
         let framed = frame_bytes.saturating_add_signed(self.overhead_bytes).max(self.mpu_bytes);
         if self.atm {

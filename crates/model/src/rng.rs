@@ -4,14 +4,14 @@
 
 use sha2::{Digest, Sha256};
 
-/// A stream of random numbers that belongs to one named part of one run.
+/// Random stream of one named part of one run.
 #[derive(Clone, Debug)]
 pub struct Rng {
     state: [u64; 4],
 }
 
 impl Rng {
-    /// The stream `name` (for example `link/p1/forward/loss`) of the run with this seed.
+    /// Stream `name` (for example `link/p1/forward/loss`) of the run with this seed.
     pub fn named(seed: u64, name: &str) -> Self {
         let mut hasher = Sha256::new();
         hasher.update(seed.to_le_bytes());
@@ -21,13 +21,12 @@ impl Rng {
         for (word, bytes) in state.iter_mut().zip(hash.chunks_exact(8)) {
             *word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
         }
-        // SHA-256 never gives 32 zero bytes for any input anyone has found; the generator needs
-        // one bit set.
+        // The generator needs a state other than zero. No input with a SHA-256 of zeros is known.
         state[0] |= u64::from(state == [0; 4]);
         Self { state }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         let s = &mut self.state;
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
@@ -41,13 +40,13 @@ impl Rng {
         result
     }
 
-    /// Uniform in `0..bound` by multiplication (Lemire 2019, bias below 2^-64·bound); 0 if the
-    /// bound is 0.
+    /// Returns a uniform number in `0..bound` by multiplication (Lemire 2019, bias below 2^-64·bound);
+    /// 0 if the bound is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// True with this probability (0–1), to 2^-53.
+    /// Returns true with this probability (0–1, resolution 2^-53).
     pub fn chance(&mut self, probability: f64) -> bool {
         ((self.next_u64() >> 11) as f64) < probability * (1u64 << 53) as f64
     }

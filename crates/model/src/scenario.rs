@@ -1,7 +1,7 @@
-//! The scenario: one fully resolved experiment, the same for every engine. No choice is left, all
-//! units are converted, every field stands in the file. `serde` is its only reader.
+//! The scenario: one fully resolved experiment, the same for every engine. All choices are made, all
+//! units are converted, every field is written. Only `serde` reads it.
 //!
-//! Enumerations are written `"name"` or `{"name": {…}}`. Field names end in their unit.
+//! Enumerations are written `"name"` or `{"name": {…}}`. Names of fields end in their unit.
 
 pub use crate::arrivals::{Arrivals, Size};
 pub use crate::catalogue::congestion_control::Algorithm;
@@ -14,71 +14,71 @@ use crate::units::{Rate, Span};
 pub use crate::writer::{Source, TIMER_SLACK};
 use serde::{Deserialize, Serialize};
 
-/// The version of this schema, written into every scenario.
+/// Version of this schema, written into every scenario.
 pub const SCENARIO_VERSION: u32 = 1;
 
 /// One fully resolved combination of levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// [`SCENARIO_VERSION`].
+    /// Version of the schema ([`SCENARIO_VERSION`]).
     pub version: u32,
-    /// For people; part of no decision.
+    /// Name for readers; does not affect the run.
     pub name: String,
-    /// Virtual time simulated.
+    /// Duration in virtual time.
     #[serde(rename = "duration_ns")]
     pub duration: Span,
     /// Hosts, routers, switches.
     pub nodes: Vec<Node>,
-    /// What joins them.
+    /// Links between nodes.
     pub links: Vec<Link>,
-    /// Explicit routes; where none is given, all shortest paths by number of hops.
+    /// Explicit routes. Default: all shortest paths by number of hops.
     pub routes: Vec<Route>,
-    /// Traffic.
+    /// Flows.
     pub flows: Vec<Flow>,
     /// Flows that arrive at random.
     #[serde(default)]
     pub arrivals: Vec<Arrivals>,
-    /// Pages that are loaded over flows whose source is `session`.
+    /// Page loads over flows with the source `session`.
     #[serde(default)]
     pub sessions: Vec<Session>,
-    /// Multipath TCP over flows whose source is `subflow`.
+    /// Multipath TCP connections over flows with the source `subflow`.
     #[serde(default)]
     pub connections: Vec<Connection>,
-    /// Where packets are looked at.
+    /// Taps.
     pub taps: Vec<Tap>,
-    /// What is recorded over time.
+    /// Recording of tables over time.
     pub sampling: Sampling,
-    /// Hosts and routers find out and re-validate each other's link addresses with ARP packets.
-    /// `null`: they know them.
+    /// Address resolution between hosts and routers by ARP. `null`: link addresses are known.
     #[serde(default)]
     pub neighbour_discovery: Option<NeighbourDiscovery>,
 }
 
-/// Address resolution (RFC 826) with Linux's states (RFC 4861 §7.3.2). Its packets are small, but
-/// they shift the token phase of parallel shapers against each other, and so decide whether
+/// Address resolution (RFC 826) with Linux's neighbour states (RFC 4861 §7.3.2). ARP packets are small,
+/// but they shift the token phase of parallel shapers against each other. This decides whether
 /// sprayed packets arrive in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NeighbourDiscovery {
-    /// An address counts as valid for a time drawn uniformly from half to one and a half of this
-    /// (base_reachable_time; Linux: 30 s).
+    /// Base of the time for which an address is reachable (`base_reachable_time`; Linux: 30 s). The
+    /// time is uniform from 0.5 to 1.5 of it.
     #[serde(rename = "reachable_ns")]
     pub reachable: Span,
-    /// Then it is asked for again, this long after its next use (delay_first_probe_time; 5 s).
+    /// Delay from the first use of a stale address to the first probe (`delay_first_probe_time`;
+    /// Linux: 5 s).
     #[serde(rename = "probe_delay_ns")]
     pub probe_delay: Span,
 }
 
-/// What a node does.
+/// Role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
-    /// Sends and receives; never forwards.
+    /// Sends and receives, does not forward.
     Host,
-    /// Forwards by route.
+    /// Forwards IP packets by route.
     Router,
-    /// Forwards like a router; a bridge in the linux engine.
+    /// Forwards as a router does; a bridge on the kernel's engines.
     Switch,
 }
 
@@ -88,14 +88,14 @@ pub enum NodeKind {
 pub struct Node {
     /// Unique name.
     pub name: String,
-    /// Its role.
+    /// Role.
     pub kind: NodeKind,
-    /// How a router divides packets over equal paths. `null`: the first path takes all.
+    /// Packet spraying over equal paths. `null`: all packets take the first path.
     pub spray: Option<Spray>,
-    /// Each packet handled here waits a uniform random time below this, in order. 0: none.
+    /// Upper bound of a uniform random processing delay per packet, in order. 0: none.
     #[serde(rename = "processing_jitter_ns")]
     pub processing_jitter: Span,
-    /// TCP of a host, named as Linux's sysctls. `null` for routers and switches.
+    /// TCP options of a host, named after Linux's sysctls. `null` for routers and switches.
     pub tcp: Option<TcpOptions>,
 }
 
@@ -103,19 +103,19 @@ pub struct Node {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spray {
-    /// How the next hop is chosen.
+    /// Choice of the next hop.
     pub policy: SprayPolicy,
-    /// Which packets are sprayed; the others take the first next hop.
+    /// Packets that are sprayed. The others take the first next hop.
     pub what: SprayWhat,
-    /// Which next hop comes first in round-robin; `null`: drawn from the seed.
+    /// Index of the first next hop in round-robin; `null`: drawn from the seed.
     pub first: Option<u32>,
 }
 
-/// How a spraying router chooses.
+/// Policy by which a spraying router chooses the next hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SprayPolicy {
-    /// Strictly in turn, packet by packet (Linux TEQL).
+    /// Round-robin, packet by packet (Linux TEQL).
     RoundRobin,
     /// Uniformly at random per packet.
     Random,
@@ -123,7 +123,7 @@ pub enum SprayPolicy {
     PerFlow,
 }
 
-/// Which packets are sprayed.
+/// Packets that are sprayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SprayWhat {
@@ -131,7 +131,7 @@ pub enum SprayWhat {
     Data,
     /// Packets without payload.
     Acks,
-    /// All.
+    /// All packets.
     Both,
 }
 
@@ -141,13 +141,13 @@ pub enum SprayWhat {
 pub struct Link {
     /// Unique name.
     pub name: String,
-    /// Name of one end.
+    /// Name of the first node.
     pub a: String,
-    /// Name of the other end.
+    /// Name of the second node.
     pub b: String,
-    /// From `a` to `b`.
+    /// Pipe from `a` to `b`.
     pub forward: Pipe,
-    /// From `b` to `a`.
+    /// Pipe from `b` to `a`.
     pub backward: Pipe,
 }
 
@@ -156,36 +156,36 @@ pub struct Link {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pipe {
-    /// Drops what exceeds a token bucket.
+    /// Token-bucket policer.
     pub policer: Option<Policer>,
     /// Loss on arrival.
     pub loss: Loss,
-    /// Probability (0–1) that a packet arrives damaged and is dropped by its receiver.
+    /// Probability (0–1) that a packet is damaged on the link. The receiver drops it.
     pub corruption: f64,
     /// Probability (0–1) that a packet is queued twice.
     pub duplication: f64,
-    /// What waits for the shaper.
+    /// Queue before the shaper.
     pub queue: Queue,
-    /// What lets packets go.
+    /// Shaper.
     pub shaper: Shaper,
-    /// How long frames are on the wire, as shaper and serialisation count.
+    /// Length of frames on the wire, for shaper and serialisation.
     pub framing: Framing,
-    /// Propagation.
+    /// Propagation delay.
     #[serde(rename = "delay_ns")]
     pub delay: Span,
-    /// Uniform random addition to the delay, below this; packets stay in order.
+    /// Upper bound of a uniform random addition to the delay. Packets stay in order.
     #[serde(rename = "jitter_ns")]
     pub jitter: Span,
-    /// Packets that are held back and overtaken.
+    /// Random reordering.
     pub reordering: Option<Reordering>,
-    /// Pure ACKs are collected and released together.
+    /// Aggregation of pure ACKs.
     pub ack_aggregation: Option<AckAggregation>,
-    /// What changes during the run, by time.
+    /// Timed changes, in order of time.
     pub changes: Vec<Change>,
 }
 
 impl Pipe {
-    /// What its shaper, or its queue, lets through at the beginning.
+    /// Rate of the shaper or of a shaping discipline, at the start of the run.
     pub fn rate(&self) -> Option<Rate> {
         match self.shaper {
             Shaper::Serial { rate_bps } | Shaper::Tbf { rate_bps, .. } => Some(rate_bps),
@@ -194,13 +194,13 @@ impl Pipe {
     }
 }
 
-/// A token-bucket policer: what exceeds it is dropped at once.
+/// A token-bucket policer. Packets that exceed the bucket are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policer {
     /// Fill rate.
     pub rate_bps: Rate,
-    /// Depth.
+    /// Depth of the bucket.
     pub burst_bytes: u64,
 }
 
@@ -208,116 +208,116 @@ pub struct Policer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Loss {
-    /// None.
+    /// No loss.
     None,
-    /// Each packet independently.
+    /// Independent loss of each packet.
     Independent {
-        /// 0–1.
+        /// Probability, 0–1.
         probability: f64,
     },
-    /// Two states, one draw per packet for the state and one for the loss (Gilbert 1960,
-    /// Elliott 1963).
+    /// Gilbert–Elliott model (1960, 1963): two states; one draw per packet for the state, one for the
+    /// loss.
     GilbertElliott {
-        /// Good → bad, per packet, 0–1.
+        /// Probability of the transition from good to bad per packet, 0–1.
         good_to_bad: f64,
-        /// Bad → good, per packet, 0–1.
+        /// Probability of the transition from bad to good per packet, 0–1.
         bad_to_good: f64,
-        /// Loss in the good state, 0–1.
+        /// Loss probability in the good state, 0–1.
         loss_good: f64,
-        /// Loss in the bad state, 0–1.
+        /// Loss probability in the bad state, 0–1.
         loss_bad: f64,
     },
-    /// Exactly these.
+    /// Loss of given segments.
     Scripted {
-        /// The packets to drop.
+        /// Segments to drop.
         drops: Vec<ScriptedDrop>,
     },
 }
 
-/// Drop the n-th passing segment of a flow.
+/// A scripted loss: the n-th segment of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedDrop {
     /// Name of the flow.
     pub flow: String,
-    /// 1 is the first packet with payload of that flow (either direction) offered to this pipe,
-    /// retransmissions counted.
+    /// Number of the segment. 1 is the first packet with payload of the flow (either direction) that is
+    /// offered to this pipe. Retransmissions count.
     pub nth: u64,
 }
 
-/// What lets packets go.
+/// Shaper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Shaper {
     /// Every eligible packet leaves at once.
     None,
-    /// One packet at a time, each for its serialisation time.
+    /// Serial link: one packet at a time, each for its serialisation time.
     Serial {
-        /// Of the wire.
+        /// Rate of the wire.
         rate_bps: Rate,
     },
-    /// Linux's token-bucket filter: a packet leaves at once when the bucket holds its length.
+    /// Linux's token-bucket filter: a packet leaves as soon as the bucket holds its length.
     Tbf {
         /// Fill rate.
         rate_bps: Rate,
-        /// Depth.
+        /// Depth of the bucket.
         burst_bytes: u64,
-        /// Level at the start; `null`: drawn from the seed between empty and full.
+        /// Initial level; `null`: uniform between empty and full, drawn from the seed.
         initial_bytes: Option<u64>,
-        /// How fast a burst may leave; `null`: at once.
+        /// Peak rate of a burst; `null`: unlimited.
         #[serde(default)]
         peak: Option<Peak>,
     },
-    /// A packet-delivery trace as of mahimahi: at each time up to 1504 bytes may leave; repeated
-    /// after its last time.
+    /// Packet-delivery trace in mahimahi's format: up to 1504 bytes leave at each time. The trace
+    /// repeats after its last time.
     Trace {
-        /// Milliseconds from the start of a period, ascending.
+        /// Delivery times from the start of a period, ms, ascending.
         deliveries_ms: Vec<u64>,
     },
 }
 
-/// The second bucket of a token-bucket filter: what the first lets go at once leaves at this rate.
+/// Second bucket of a token-bucket filter: it limits the rate of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peak {
     /// Fill rate.
     pub rate_bps: Rate,
-    /// Depth (`mtu` or `minburst` of tc): at least a packet.
+    /// Depth of the bucket (`mtu` or `minburst` of tc); at least a packet.
     pub burst_bytes: u64,
 }
 
-/// Hold some packets back by a fixed time, so that later ones overtake them.
+/// Random reordering: some packets get an extra delay, so that later packets arrive before them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reordering {
-    /// 0–1, per packet.
+    /// Probability per packet, 0–1.
     pub probability: f64,
-    /// Added to the delay of those.
+    /// Extra delay of these packets.
     #[serde(rename = "extra_delay_ns")]
     pub extra_delay: Span,
 }
 
-/// Release pure ACKs in batches, as Wi-Fi and cable modems do.
+/// Aggregation of pure ACKs into batches, as in Wi-Fi and cable modems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AckAggregation {
-    /// The first ACK of a batch waits at most this long.
+    /// Maximum wait of the first ACK of a batch.
     #[serde(rename = "max_wait_ns")]
     pub max_wait: Span,
-    /// A batch of this many leaves at once.
+    /// Maximum ACKs per batch. A full batch leaves at once.
     pub max_acks: u32,
 }
 
-/// New values of a pipe from a moment on; `null` leaves a value as it was.
+/// A timed change of a pipe; `null` keeps a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// When.
+    /// Time of the change.
     #[serde(rename = "at_ns")]
     pub at: Span,
-    /// Shaper's rate.
+    /// Rate of the shaper.
     pub rate_bps: Option<Rate>,
-    /// Propagation delay, or netem's where the queue is netem.
+    /// Propagation delay; the delay of netem if the queue is netem.
     #[serde(rename = "delay_ns")]
     pub delay: Option<Span>,
     /// Loss.
@@ -328,44 +328,44 @@ pub struct Change {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
-    /// Name of the node where it holds.
+    /// Name of the node.
     pub at: String,
     /// Name of the destination host.
     pub to: String,
-    /// Names of the links out, one or (for spraying) several, in order.
+    /// Names of the outgoing links in order; several for spraying.
     pub via: Vec<String>,
 }
 
-/// Traffic between two hosts.
+/// A flow: traffic between two hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Unique name.
     pub name: String,
-    /// What it belongs to, for whom results are added up; empty: to nothing. Part of no decision.
+    /// Group in which results are summed; empty: none. Does not affect the run.
     #[serde(default)]
     pub group: String,
     /// Name of the sending host.
     pub from: String,
     /// Name of the receiving host.
     pub to: String,
-    /// First packet.
+    /// Time of the first packet, before `start_jitter`.
     #[serde(rename = "start_ns")]
     pub start: Span,
-    /// No new data from here on; `null`: until the end.
+    /// Time after which no new data is sent; `null`: end of the run.
     #[serde(rename = "stop_ns")]
     pub stop: Option<Span>,
-    /// The start is moved by a uniform random time below this.
+    /// Upper bound of a uniform random addition to the start.
     #[serde(rename = "start_jitter_ns")]
     pub start_jitter: Span,
-    /// Codepoint of its packets, both ways (RFC 2474), 0 to 63.
+    /// DSCP of its packets in both directions (RFC 2474), 0 to 63.
     #[serde(default)]
     pub dscp: u8,
-    /// What it carries.
+    /// Kind of traffic.
     pub traffic: Traffic,
 }
 
-/// Where packets are looked at: the interface of a node on a link.
+/// A tap: records packets at the interface of a node on a link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tap {
@@ -377,34 +377,34 @@ pub struct Tap {
     pub link: String,
 }
 
-/// What is recorded over time.
+/// Recording of tables over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sampling {
-    /// Between samples of window statistics (`flows`), and of the tables that are kept.
+    /// Interval between samples, of the recorded tables and of the window statistics in `flows`.
     #[serde(rename = "interval_ns")]
     pub interval: Span,
-    /// Keep the `samples` table.
+    /// Records the table `samples`.
     pub samples: bool,
-    /// Keep the `queues` table.
+    /// Records the table `queues`.
     pub queues: bool,
-    /// Keep the `drops` table.
+    /// Records the table `drops`.
     pub drops: bool,
-    /// Keep the `probes` table.
+    /// Records the table `probes`.
     #[serde(default)]
     pub probes: bool,
-    /// Keep every packet that passes a tap in this stretch of time (the `packets` table).
+    /// Interval in which every packet at a tap is recorded (table `packets`).
     #[serde(default)]
     pub packets: Option<Stretch>,
-    /// Capture what passes the taps.
+    /// Capture at all taps.
     #[serde(default)]
     pub capture: Option<Capture>,
-    /// Keep the way of every packet that comes to a link in this stretch of time (the `hops` table).
+    /// Interval in which every packet at a link is recorded (table `hops`).
     #[serde(default)]
     pub hops: Option<Stretch>,
 }
 
-/// A capture of all taps.
+/// Capture at all taps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capture {
@@ -412,14 +412,14 @@ pub struct Capture {
     pub snap_bytes: u32,
 }
 
-/// A stretch of time: `from` belongs to it, `to` does not.
+/// A time interval with its start, without its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stretch {
-    /// Its beginning.
+    /// Start.
     #[serde(rename = "from_ns")]
     pub from: Span,
-    /// Its end.
+    /// End.
     #[serde(rename = "to_ns")]
     pub to: Span,
 }

@@ -1,84 +1,84 @@
-//! Sessions: a client loads a page, object by object, over connections of its own.
+//! Sessions: a client loads a page, object by object, over its own connections.
 //!
-//! Connections are flows whose source is `session`: from the server to the client, opened by the
-//! client. What is asked when, over which of them, is decided while the run happens.
+//! Connections are flows with the source `session`, from the server to the client. The client opens
+//! them. Time and connection of each request are decided during the run.
 
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
-/// A client loads a page.
+/// A session: a client loads a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
-    /// Unique among sessions.
+    /// Name, unique among sessions.
     pub name: String,
-    /// When the first objects are wanted.
+    /// Start of the page load, before `start_jitter`.
     #[serde(rename = "start_ns")]
     pub start: Span,
-    /// The start is moved by a uniform random time below this.
+    /// Upper bound of a uniform random addition to the start.
     #[serde(rename = "start_jitter_ns")]
     pub start_jitter: Span,
-    /// Where objects come from.
+    /// Origins of the objects.
     pub origins: Vec<Origin>,
-    /// What is loaded.
+    /// Objects of the page.
     pub objects: Vec<Object>,
 }
 
-/// A server, and how it is spoken to.
+/// An origin: a server and the protocol towards it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
-    /// Names of the flows that carry it: so many connections are opened at most.
+    /// Names of its flows. Their number is the maximum number of connections.
     pub connections: Vec<String>,
-    /// How requests share a connection.
+    /// HTTP version: how requests share a connection.
     pub protocol: Protocol,
-    /// Time until its name is found, before the first connection is opened.
+    /// Time of the name lookup before the first connection is opened.
     #[serde(rename = "lookup_ns")]
     pub lookup: Span,
-    /// What each connection exchanges before its first request, such as a TLS handshake.
+    /// Exchanges of each connection before its first request, such as a TLS handshake.
     pub setup: Vec<Exchange>,
 }
 
-/// How requests share a connection.
+/// HTTP version: how requests share a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
-    /// One at a time, over persistent connections (RFC 9112 §9.3).
+    /// HTTP/1.1: one request at a time over persistent connections (RFC 9112 §9.3).
     Http1,
-    /// All at once, their answers in frames by turns (RFC 9113 §4.1).
+    /// HTTP/2: concurrent requests, responses interleaved in frames (RFC 9113 §4.1).
     Http2,
 }
 
-/// The client sends, the server answers.
+/// A request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exchange {
-    /// From the client.
+    /// Bytes from the client.
     pub request_bytes: u64,
-    /// From the server, once it has all of the request.
+    /// Bytes from the server, sent after the whole request has arrived.
     pub response_bytes: u64,
 }
 
-/// One of a page's objects.
+/// An object of a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Object {
-    /// For people; in `transfers`.
+    /// Name in `transfers`.
     pub name: String,
-    /// What it belongs to in `transfers`; empty: to the session.
+    /// Group in `transfers`; empty: the session's.
     #[serde(default)]
     pub group: String,
-    /// Number of its origin.
+    /// Index of its origin.
     pub origin: u32,
-    /// Numbers of the objects that must have arrived before it is wanted, all lower than its own.
+    /// Indices of the objects that must arrive before the request, all below its own.
     pub after: Vec<u32>,
-    /// From then (from the session's start, if there are none) until it is wanted: a parser's time,
-    /// or a person's.
+    /// Time from their arrival (from the session's start if there are none) to the request, such as a
+    /// parser's or a user's.
     #[serde(rename = "delay_ns")]
     pub delay: Span,
-    /// Its request and answer, headers included.
+    /// Request and response, headers included.
     pub exchange: Exchange,
-    /// The server takes this long to answer.
+    /// Service time of the server before the response.
     #[serde(rename = "service_ns")]
     pub service: Span,
 }

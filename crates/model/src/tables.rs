@@ -8,7 +8,7 @@ mod value;
 
 pub use value::{Float, Int};
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// 64-bit signed integer.
@@ -22,26 +22,26 @@ pub enum Kind {
 /// One column of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnSpec {
-    /// Its name, unit last.
+    /// Name; it ends in the unit.
     pub name: &'static str,
-    /// Its type.
+    /// Type.
     pub kind: Kind,
-    /// What it means.
+    /// Meaning.
     pub meaning: &'static str,
 }
 
-/// One table.
+/// Specification of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct TableSpec {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// What a row is.
+    /// Meaning of a row.
     pub meaning: &'static str,
-    /// Its columns.
+    /// Columns.
     pub columns: &'static [ColumnSpec],
 }
 
-/// The values of a column.
+/// Values of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// Integers.
@@ -52,10 +52,10 @@ pub enum Column {
     Text(Vec<String>),
 }
 
-/// A filled table; columns in the order of the specification.
+/// A filled table, with columns in the order of the specification.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// What it holds.
+    /// Specification.
     pub spec: &'static TableSpec,
     /// One entry per column of the specification, all of equal length.
     pub columns: Vec<Column>,
@@ -100,7 +100,7 @@ macro_rules! table {
             },)+],
         };
         impl $row {
-            /// The rows as a table.
+            /// Makes a table of the rows.
             pub fn table(rows: &[Self]) -> Table {
                 Table { spec: &$spec, columns: vec![$(column_values!($kind, rows, $field),)+] }
             }

@@ -1,5 +1,5 @@
-//! TCP of a host, each option under its Linux sysctl name (without `net.ipv4.`), with what other
-//! kernels fix at build time or per route beside them.
+//! TCP options of a host. Options that Linux has as sysctls bear the sysctl's name (without `net.ipv4.`).
+//! The others are attributes of routes, parameters of modules, build options, or constants of a release.
 
 use crate::catalogue::tcp_options::ENTRIES;
 use crate::units::Span;
@@ -13,18 +13,18 @@ use serde::{Deserialize, Serialize};
 pub struct TcpOptions {
     /// Ticks per second of the kernel's timers (CONFIG_HZ).
     pub hz: u32,
-    /// IP MTU of the host's interface; the MSS is this less 40, less 12 with timestamps.
+    /// IP MTU of the host's interface. The MSS is 40 less, with timestamps 52 less.
     pub mtu_bytes: u32,
-    /// TCP builds units of several segments (since Linux 4.17 on every device) that leave the host
-    /// together, about a millisecond's worth; on links they are packets. `false`: each segment on
-    /// its own.
+    /// Generic segmentation offload: TCP builds skbs of several segments, about a millisecond of data at
+    /// the pacing rate, which leave the host together (since Linux 4.17 on every device). On links
+    /// each segment is a packet. `false`: each skb holds one segment.
     pub gso: bool,
     /// Initial congestion window in segments (RFC 6928; route attribute initcwnd).
     pub initcwnd: u32,
-    /// Initial receive window in segments (route attribute initrwnd); 0: Linux's rule.
+    /// Initial receive window in segments (route attribute initrwnd); 0: Linux's default.
     pub initrwnd: u32,
-    /// Slow-start threshold in segments that the host remembers of the destination
-    /// (`tcp_metrics`, route attribute ssthresh), as after an earlier connection; 0: none.
+    /// Initial slow-start threshold in segments, as cached from an earlier connection (`tcp_metrics`,
+    /// route attribute ssthresh); 0: none.
     #[serde(default)]
     pub ssthresh: u32,
     /// Lower bound of the RTO (route attribute rto_min).
@@ -33,41 +33,41 @@ pub struct TcpOptions {
     /// RTO before the first sample (RFC 6298 §2.1): 1 s; 3 s before Linux 3.1 (TCP_TIMEOUT_INIT).
     #[serde(rename = "rto_initial_ns", default = "one_second")]
     pub rto_initial: Span,
-    /// When data in order is acknowledged.
+    /// Delayed ACKs.
     #[serde(default)]
     pub delayed_ack: DelayedAck,
-    /// RFC 2018.
+    /// Selective acknowledgements (RFC 2018).
     pub tcp_sack: bool,
-    /// RFC 2883.
+    /// Duplicate SACK (RFC 2883).
     pub tcp_dsack: bool,
-    /// RFC 7323 §3.
+    /// Timestamps (RFC 7323 §3).
     pub tcp_timestamps: bool,
-    /// RFC 7323 §2.
+    /// Window scaling (RFC 7323 §2).
     pub tcp_window_scaling: bool,
-    /// ECN (RFC 3168): 0 off, 1 asked for and accepted, 2 accepted.
+    /// ECN (RFC 3168): 0 off, 1 requested and accepted, 2 accepted.
     #[serde(default = "accept_ecn")]
     pub tcp_ecn: u32,
     /// Initial reordering degree in packets.
     pub tcp_reordering: u32,
-    /// Its upper bound.
+    /// Maximum reordering degree in packets.
     pub tcp_max_reordering: u32,
     /// Bits of RACK: 1 on, 2 static window, 4 no duplicate-ACK threshold. 0: RFC 6675.
     pub tcp_recovery: u32,
-    /// FACK (Mathis & Mahdavi 1996), as Linux had it before 4.15: all below the highest SACK is
-    /// taken to have left the network.
+    /// FACK (Mathis & Mahdavi 1996; Linux before 4.15): all segments below the highest SACK count
+    /// as having left the network.
     #[serde(default)]
     pub tcp_fack: bool,
-    /// In Recovery, where no new data may be sent, holes that are not marked lost are sent again
-    /// (RFC 6675 §4, NextSeg rule 3; Linux before 4.15).
+    /// Retransmits holes that are not marked lost, in Recovery if no new data may be sent (RFC 6675 §4,
+    /// NextSeg rule 3; Linux before 4.15).
     #[serde(default)]
     pub forward_retransmit: bool,
-    /// The window falls by one packet with every second ACK (Linux before 3.2) in place of
+    /// Rate halving (Linux before 3.2): cwnd falls by one packet with every second ACK. `false`:
     /// proportional rate reduction (RFC 6937).
     #[serde(default)]
     pub rate_halving: bool,
-    /// What an ACK counts for when the window grows. `None`: the packets it acknowledges. 0: one,
-    /// 1 and 2: the bytes, at most so many segments in slow start (RFC 3465), as the sysctl of
-    /// Linux before 3.9.
+    /// Appropriate byte counting (RFC 3465; sysctl of Linux before 3.9): contribution of an ACK to
+    /// window growth. 0: one segment. 1 and 2: the acknowledged bytes, in slow start at most 1 or 2
+    /// segments. `None`: the acknowledged packets.
     #[serde(default)]
     pub tcp_abc: Option<u32>,
     /// 3: tail loss probes; 0: none.
@@ -76,29 +76,30 @@ pub struct TcpOptions {
     pub tcp_frto: u32,
     /// Duplicate ACKs with SACK that may be compressed; 0: off (kernels before 4.18).
     pub tcp_comp_sack_nr: u32,
-    /// Upper bound of their delay.
+    /// Maximum delay of compressed SACKs.
     #[serde(rename = "tcp_comp_sack_delay_ns")]
     pub tcp_comp_sack_delay: Span,
-    /// Timer slack of their delay.
+    /// Timer slack of that delay.
     #[serde(rename = "tcp_comp_sack_slack_ns")]
     pub tcp_comp_sack_slack: Span,
     /// Receive buffer: minimum, default, maximum of autotuning, bytes.
     pub tcp_rmem: [u64; 3],
     /// Send buffer: minimum, default, maximum of autotuning, bytes.
     pub tcp_wmem: [u64; 3],
-    /// Autotune the receive buffer.
+    /// Autotuning of the receive buffer.
     pub tcp_moderate_rcvbuf: bool,
     /// Share of the receive buffer that is window: 1/2 for 1, 3/4 for 2, and so on.
     pub tcp_adv_win_scale: i32,
-    /// In what a received segment waits to be read: it decides how far the window opens.
+    /// Receive-side skb overhead (truesize model). It limits the receive window.
     pub rx_segment: ReceiveBuffer,
-    /// Bytes of one socket below TCP (TCP small queues).
+    /// Maximum bytes of a socket below TCP (TCP small queues).
     pub tcp_limit_output_bytes: u64,
-    /// What waits at the host's own links counts as below TCP, as where a host shapes its interface.
-    /// `false`: these queues lie behind the interface, as in a router, and TCP does not feel them.
+    /// Packets queued at the host's own links count as below TCP, as on a host that shapes its own
+    /// interface. `false`: these queues are behind the interface, as in a router, and TCP does not
+    /// count them.
     #[serde(default)]
     pub queue_at_interface: bool,
-    /// Shrink the window after an idle RTO (RFC 2861).
+    /// Reduces cwnd after an idle period of an RTO (RFC 2861).
     pub tcp_slow_start_after_idle: bool,
     /// Pacing rate over cwnd/srtt in slow start, percent.
     pub tcp_pacing_ss_ratio: u32,
@@ -106,14 +107,14 @@ pub struct TcpOptions {
     pub tcp_pacing_ca_ratio: u32,
     /// Window of the minimum-RTT filter of RACK and TLP, seconds.
     pub tcp_min_rtt_wlen: u32,
-    /// Least segments per pacing burst.
+    /// Minimum segments per TSO burst.
     pub tcp_min_tso_segs: u32,
-    /// Unanswered retransmissions before a connection is given up, as a time: that of so many, the
-    /// first after 200 ms and each after twice as long (`tcp_model_timeout`).
+    /// Retransmissions before a connection is aborted. It is applied as a time: n retransmissions with
+    /// exponential backoff from an RTO of 200 ms (`tcp_model_timeout`).
     pub tcp_retries2: u32,
-    /// Unanswered SYNs before a connection is given up.
+    /// SYN retransmissions before a connection attempt is aborted.
     pub tcp_syn_retries: u32,
-    /// Multipath TCP (net.mptcp.enabled; since Linux 5.6). A host without falls back to TCP.
+    /// Multipath TCP (net.mptcp.enabled; since Linux 5.6). `false`: connections fall back to TCP.
     #[serde(default = "yes")]
     pub mptcp_enabled: bool,
     /// CUBIC: HyStart (Ha & Rhee 2011).
@@ -127,32 +128,32 @@ pub struct TcpOptions {
     pub hystart_plus_plus: bool,
 }
 
-/// Memory of a received segment (`skb->truesize`), and whether it merges with its neighbours
+/// Memory of a received segment (`skb->truesize`), and its coalescing with neighbours
 /// (`skb_try_coalesce`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReceiveBuffer {
-    /// In page fragments, 17 to a buffer: virtual Ethernet, most drivers.
+    /// Page fragments, 17 per skb: virtual Ethernet, most drivers.
     Pages,
-    /// Copied into 4 KiB that hold two full segments: behind a device that cannot scatter-gather,
-    /// such as TEQL's.
+    /// Copied into 4 KiB for two full segments: behind a device without scatter-gather, such as
+    /// TEQL's.
     Copied,
-    /// Each in a buffer of its own.
+    /// One buffer per segment.
     Own {
-        /// Its memory.
+        /// Memory of the buffer (`skb->truesize`).
         bytes: u32,
     },
 }
 
-/// When the receiver acknowledges data in order (RFC 1122 §4.2.3.2).
+/// Acknowledgement of in-order data (RFC 1122 §4.2.3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DelayedAck {
-    /// As Linux: at once in the sender's slow start (quick ACKs), else every second segment, or
-    /// after a time between 40 and 200 ms that adapts to the arrivals.
+    /// Linux's: quick ACKs during the sender's slow start; then every second segment, or after a
+    /// timeout of 40 to 200 ms that adapts to the arrivals.
     #[default]
     Adaptive,
-    /// Every second segment, or after that time, without quick ACKs.
+    /// Every second segment, or after that timeout, without quick ACKs.
     EverySecond,
     /// Every segment (route attribute quickack).
     Never,
@@ -166,7 +167,7 @@ fn one_second() -> Span {
     Span::from_ms(1000)
 }
 
-/// What Linux does by itself.
+/// Linux's default of `tcp_ecn`.
 fn accept_ecn() -> u32 {
     2
 }
@@ -235,14 +236,14 @@ impl TcpOptions {
         Ok(())
     }
 
-    /// The shift of advertised windows that lets the largest buffer be offered
+    /// Window scale: the smallest shift that can advertise the largest buffer
     /// (`tcp_select_initial_window`, with net.core.rmem_max of 212 992).
     pub fn window_scale(&self) -> u8 {
         let most = self.tcp_rmem[2].max(212_992).max(self.tcp_rmem[1]);
         most.ilog2().saturating_sub(15).min(14) as u8
     }
 
-    /// Share of so many bytes of receive buffer that is window (`tcp_win_from_space`).
+    /// Window for a receive buffer of `bytes` (`tcp_win_from_space`).
     pub fn window_share(&self, bytes: u64) -> u64 {
         let scale = self.tcp_adv_win_scale;
         if scale <= 0 {
@@ -252,8 +253,8 @@ impl TcpOptions {
         }
     }
 
-    /// What a SYN or its answer offers, in bytes (`tcp_select_initial_window`). `buffer_bytes`: the
-    /// receive buffer; `mss_bytes`: as far as it is known.
+    /// Window in a SYN or SYN-ACK, bytes (`tcp_select_initial_window`). `buffer_bytes`: receive buffer;
+    /// `mss_bytes`: MSS as far as it is known.
     pub fn first_window(&self, buffer_bytes: u64, mss_bytes: u64) -> u64 {
         let share = self.window_share(buffer_bytes);
         let whole = if share > mss_bytes { share / mss_bytes * mss_bytes } else { share };
@@ -264,10 +265,10 @@ impl TcpOptions {
         whole.min(65_535).min(most)
     }
 
-    /// The profile of this name, or `None`. Profiles are data: `profiles/*.json`.
+    /// Returns the profile of this name, from `profiles/*.json`.
     ///
     /// # Panics
-    /// Never: the profiles are part of the program and a test reads each.
+    /// Never: the profiles are part of the program, and a test reads each of them.
     pub fn profile(name: &str) -> Option<Self> {
         let (_, text) = PROFILES.iter().find(|(known, _)| *known == name)?;
         Some(serde_json::from_str(text).expect("shipped profiles parse"))
@@ -275,9 +276,9 @@ impl TcpOptions {
 }
 
 /// Name and JSON of every profile; `docs/profiles.md` has the source of each value of linux-2.6.26.
-/// The others have a 1000 Hz tick; buffers are those of a machine with
-/// ample memory. 4.15 had no SACK compression (added in 4.18), a smaller default receive buffer
-/// (`tcp_rmem[1]` grew in 4.20) and a smaller `tcp_limit_output_bytes` (1 MB since 5.0).
+/// The others have a 1000 Hz tick and the buffers of a machine with ample memory. Linux 4.15 had no
+/// SACK compression (added in 4.18), a smaller default receive buffer (`tcp_rmem[1]` grew in 4.20) and
+/// a smaller `tcp_limit_output_bytes` (1 MB since 5.0).
 pub const PROFILES: &[(&str, &str)] = &[
     ("linux-2.6.26", include_str!("../profiles/linux-2.6.26.json")),
     ("linux-4.15", include_str!("../profiles/linux-4.15.json")),

@@ -28,7 +28,7 @@ pub struct Rate(u64);
 impl Time {
     /// The start of a run.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that happens.
+    /// A moment later than every event.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// The moment `ps` picoseconds after the start.
@@ -58,7 +58,7 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// An empty span.
     pub const ZERO: Self = Self(0);
 
     /// A span of `ps` picoseconds.
@@ -97,7 +97,7 @@ impl Span {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
     }
-    /// True if the span is empty.
+    /// Returns true if the span is empty.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -112,13 +112,13 @@ impl Rate {
     pub const fn as_bps(self) -> u64 {
         self.0
     }
-    /// Time to put `bytes` on the wire, rounded down, and what was lost by rounding, in units of
-    /// 1/rate picoseconds. Feeding the remainder into the next call keeps a long train exact.
+    /// Serialisation time of `bytes`, rounded down, and the remainder of the division in units of
+    /// 1/rate picoseconds. The remainder goes into the next call, so a long train stays exact.
     ///
     /// # Panics
     /// If the rate is zero: scenarios are validated before they run.
     pub fn serialise(self, bytes: u64, remainder: u64) -> (Span, u64) {
-        // 8 · 10^12 ps·bit/s per byte: 2 MB at once still fits 64 bits, larger ones take 128.
+        // 8 · 10^12 ps·bit/s per byte: up to 2 MB fit 64 bits, larger lengths need 128.
         match (bytes * 8).checked_mul(PS_PER_S).and_then(|n| n.checked_add(remainder)) {
             Some(numerator) => (Span(numerator / self.0), numerator % self.0),
             None => {
@@ -165,7 +165,7 @@ impl Serialize for Span {
     }
 }
 impl<'de> Deserialize<'de> for Span {
-    /// Reads nanoseconds; more than half the range (106 days) is refused so that sums stay exact.
+    /// Reads nanoseconds. Refuses more than half the range (106 days), so that sums stay exact.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let ns = u64::deserialize(deserializer)?;
         if ns > u64::MAX / PS_PER_NS / 2 {

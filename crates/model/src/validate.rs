@@ -1,4 +1,4 @@
-//! Reading a scenario, and the checks that a type cannot express. Every error names the field.
+//! Reads a scenario and checks what types cannot express. Every error names the field.
 
 use crate::scenario::{Flow, Loss, NodeKind, Pipe, Scenario, Shaper, SCENARIO_VERSION};
 use crate::traffic::TrafficKind;
@@ -6,13 +6,13 @@ use crate::units::Span;
 use crate::validate_queue::check_queue;
 use thiserror::Error;
 
-/// What is wrong with a scenario, and where.
+/// An error in a scenario: the field and the message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{path}: {message}")]
 pub struct ScenarioError {
     /// The field, as `links[2].forward.queue`.
     pub path: String,
-    /// What was found and what is allowed.
+    /// Value found, and values allowed.
     pub message: String,
 }
 
@@ -23,17 +23,17 @@ pub(crate) fn error<T>(
     Err(ScenarioError { path: path.into(), message: message.into() })
 }
 
-/// What a wire may add to an Ethernet frame or, without its header, take from it.
+/// Range of framing overhead. It is negative if the Ethernet header is not sent.
 const OVERHEAD_BYTES: core::ops::RangeInclusive<i32> = -14..=65_535;
 
-/// Most links, and most flows: engines number their events in 24 bits.
+/// Maximum number of links, and of flows: engines number their events in 24 bits.
 const PARTS_MAX: usize = 1_000_000;
 
 impl Scenario {
     /// Reads a scenario from JSON and checks it.
     ///
     /// # Errors
-    /// The first thing wrong, with its field.
+    /// Returns the first error with its field.
     pub fn from_json(json: &str) -> Result<Self, ScenarioError> {
         let mut reader = serde_json::Deserializer::from_str(json);
         let scenario: Self = serde_path_to_error::deserialize(&mut reader).map_err(|e| {
@@ -43,11 +43,11 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Checks names, ranges and references. Whether a route exists is checked by the engine that
-    /// builds the network.
+    /// Checks names, ranges and references. The engine that builds the network checks that routes
+    /// exist.
     ///
     /// # Errors
-    /// The first thing wrong, with its field.
+    /// Returns the first error with its field.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         self.check_extent()?;
         self.check_sampling()?;
@@ -67,7 +67,7 @@ impl Scenario {
         self.check_taps()
     }
 
-    /// Checks version, duration, numbers of parts.
+    /// Checks version, duration, numbers of links and flows.
     fn check_extent(&self) -> Result<(), ScenarioError> {
         if self.version != SCENARIO_VERSION {
             return error(
@@ -180,7 +180,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Ethernet frame of the largest MTU of all hosts.
+    /// Length of an Ethernet frame of the largest MTU of all hosts.
     pub fn longest_frame_bytes(&self) -> u64 {
         let mtus = self.nodes.iter().filter_map(|node| node.tcp.as_ref()).map(|tcp| tcp.mtu_bytes);
         u64::from(mtus.max().unwrap_or(1500)) + 14
@@ -190,7 +190,7 @@ impl Scenario {
         self.nodes.iter().find(|n| n.name == name).map(|n| n.kind)
     }
 
-    /// Role of the node that a field names.
+    /// Returns the role of the node that a field names.
     fn check_node(&self, at: &str, field: &str, name: &str) -> Result<NodeKind, ScenarioError> {
         if let Some(kind) = self.node(name) {
             return Ok(kind);

@@ -4,12 +4,12 @@ use crate::scenario::{Arrivals, NodeKind, Scenario, Size};
 use crate::traffic::TrafficKind;
 use crate::validate::{above_zero, error, in_range, ScenarioError};
 
-/// Flows that may be expected of one process.
+/// Maximum expected number of flows of one process.
 const FLOWS_MAX: f64 = 1e6;
 const BYTES_MAX: u64 = 1 << 40;
 
 impl Scenario {
-    /// Each process: its ends, its rate, its sizes.
+    /// Checks hosts, rate and sizes of each process.
     pub(crate) fn check_arrivals(&self) -> Result<(), ScenarioError> {
         for (i, arrivals) in self.arrivals.iter().enumerate() {
             let at = format!("arrivals[{i}]");

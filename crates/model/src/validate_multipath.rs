@@ -1,14 +1,14 @@
-//! Checks of Multipath TCP: connections, their subflows, and what only subflows may have.
+//! Checks of Multipath TCP: connections, their subflows, and fields that only subflows may set.
 
 use crate::scenario::{Connection, Scenario, Source, Subflow};
 use crate::validate::{error, ScenarioError};
 use std::collections::BTreeMap;
 
-/// Subflows of a connection; address identifiers have eight bits (RFC 8684 §3.2).
+/// Maximum subflows of a connection; address identifiers have eight bits (RFC 8684 §3.2).
 const SUBFLOWS_MAX: usize = 64;
 
 impl Scenario {
-    /// Connections over several subflows, and flows that are none.
+    /// Checks connections and their subflows, and flows that are no subflows.
     pub(crate) fn check_connections(&self) -> Result<(), ScenarioError> {
         let mut waiting: BTreeMap<&str, usize> = BTreeMap::new();
         for (i, flow) in self.flows.iter().enumerate() {

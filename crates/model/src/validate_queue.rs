@@ -1,4 +1,4 @@
-//! Checks of queues that ranges of single parameters (`catalogue::discipline`) cannot express.
+//! Checks of queues beyond the ranges of single parameters (`catalogue::discipline`).
 
 use crate::catalogue::parameter::quantum;
 use crate::queue::{Choke, Drr, Htb, Prio, Queue, Red};
@@ -6,14 +6,14 @@ use crate::scenario::{Pipe, Shaper};
 use crate::units::Span;
 use crate::validate::{above_zero, error, in_range, ScenarioError};
 
-/// Classes of one discipline.
+/// Maximum classes of one discipline.
 const CLASSES_MAX: usize = 16;
-/// A discipline in a class of a discipline in a class.
+/// Maximum depth of disciplines nested in classes.
 const DEPTH_MAX: usize = 3;
 
-/// The queue of a pipe, with its shaper.
+/// Checks the queue of a pipe together with its shaper.
 ///
-/// `frame_bytes`: of the longest packet.
+/// `frame_bytes`: frame of the longest packet.
 pub(crate) fn check_queue(at: &str, pipe: &Pipe, frame_bytes: u64) -> Result<(), ScenarioError> {
     let at = format!("{at}.queue");
     match (&pipe.queue, &pipe.shaper) {
@@ -104,11 +104,11 @@ fn check_choke(at: &str, choke: &Choke) -> Result<(), ScenarioError> {
     let bounds = [choke.min_packets, choke.max_packets, choke.limit_packets];
     check_bounds(at, ["min_packets", "max_packets", "limit_packets"], bounds)?;
     check_burst(at, choke.burst_packets, choke.min_packets, "min")?;
-    // `tc` counts packets of 1000 bytes.
+    // `tc` assumes packets of 1000 bytes.
     check_probability(at, choke.probability, 1000 * (choke.max_packets - choke.min_packets))
 }
 
-/// `min`, `max` and `limit` of an average and its queue.
+/// Checks `min`, `max` and `limit` of a RED average.
 fn check_bounds(
     at: &str,
     fields: [&str; 3],
@@ -133,7 +133,8 @@ fn check_burst(at: &str, burst: u64, least: u64, rule: &str) -> Result<(), Scena
     Ok(())
 }
 
-/// Linux counts the probability per byte between both bounds, in 31 bits (`tc_red_eval_P`).
+/// Checks that Linux can represent the probability per byte between both bounds, in 31 bits
+/// (`tc_red_eval_P`).
 fn check_probability(at: &str, probability: f64, range_bytes: u64) -> Result<(), ScenarioError> {
     let least = range_bytes as f64 / 2_147_483_648.0;
     if probability <= least {
@@ -152,12 +153,12 @@ fn check_codel(at: &str, target: Span, interval: Span) -> Result<(), ScenarioErr
     Ok(())
 }
 
-/// The quantum of a class.
+/// Checks the quantum of a class.
 fn check_quantum(at: &str, bytes: u32, frame_bytes: u64) -> Result<(), ScenarioError> {
     quantum("quantum", 0).at("quantum_bytes", "").check(at, bytes.into(), frame_bytes)
 }
 
-/// One class takes what no other does, and no codepoint belongs to two.
+/// Checks that there is exactly one default class, and that no DSCP belongs to two classes.
 fn check_classes<'a>(
     at: &str,
     field: &str,

@@ -4,15 +4,15 @@ use crate::scenario::{Flow, Origin, Scenario, Session, Source, Traffic};
 use crate::validate::{above_zero, error, ScenarioError};
 use std::collections::BTreeMap;
 
-/// Objects of one session.
+/// Maximum objects of one session.
 const OBJECTS_MAX: usize = 100_000;
-/// Exchanges before a connection's first request.
+/// Maximum exchanges before a connection's first request.
 const SETUP_MAX: usize = 16;
-/// An answer may be this large.
+/// Maximum size of a request or response.
 const BYTES_MAX: u64 = 1 << 40;
 
 impl Scenario {
-    /// Sessions, their connections and objects.
+    /// Checks sessions, their connections and objects.
     pub(crate) fn check_sessions(&self) -> Result<(), ScenarioError> {
         let mut of_sessions: BTreeMap<&str, &Flow> = self
             .flows

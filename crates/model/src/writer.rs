@@ -1,5 +1,5 @@
-//! The application that writes on a connection: when it acts, and how much it may have written by then.
-//! Without sockets or a clock; an engine has it act and writes what fits into the send buffer.
+//! The application that writes on a connection: the times of its writes and the bytes due by then. It has
+//! no sockets and no clock. An engine drives it and writes what fits into the send buffer.
 
 use crate::arrivals::unit;
 use crate::rng::Rng;
@@ -7,41 +7,40 @@ use crate::validate::above_zero;
 use crate::{ScenarioError, Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// So much longer Linux may let a program sleep than it asked for, unless another timer's interrupt
-/// comes first (PR_SET_TIMERSLACK in prctl(2)).
+/// Maximum delay of a program's wake-up after its sleep, unless another timer's interrupt comes first
+/// (PR_SET_TIMERSLACK in prctl(2)).
 pub const TIMER_SLACK: Span = Span::from_us(50);
 
 /// The sending application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Source {
-    /// Writes whenever the send buffer has room.
+    /// Bulk transfer: writes whenever the send buffer has space.
     Bulk {
-        /// Total; `null`: until the flow stops.
+        /// Total bytes; `null`: until the flow stops.
         bytes: Option<u64>,
-        /// Fills the buffer in rounds and sleeps this long, and the [`TIMER_SLACK`], after each; 0:
-        /// fills it as soon as there is room.
+        /// Sleep after each fill of the send buffer; the [`TIMER_SLACK`] is added. 0: writes as soon
+        /// as there is space.
         #[serde(rename = "refill_ns")]
         refill: Span,
     },
-    /// Writes a chunk at a fixed interval: application-limited. What does not fit into the send
-    /// buffer is written with the next.
+    /// Application-limited: writes a chunk at a fixed interval. Bytes that do not fit into the send
+    /// buffer are written with the next chunk.
     Periodic {
-        /// Per write.
+        /// Bytes per write.
         chunk_bytes: u64,
-        /// Between writes.
+        /// Interval between writes.
         #[serde(rename = "interval_ns")]
         interval: Span,
-        /// Total; `null`: until the flow stops.
+        /// Total bytes; `null`: until the flow stops.
         bytes: Option<u64>,
     },
-    /// Writes a chunk at an interval while it is on, and nothing while it is off, as players of video
-    /// do: bursts at the rate of chunk by interval. Each time on begins with a chunk, and the next
-    /// comes an interval after the last chunk at the earliest.
+    /// On/off, as video players: writes a chunk at an interval while it is on, nothing while it is
+    /// off. Each on period begins with a chunk, at least one interval after the last chunk.
     OnOff {
-        /// Per write.
+        /// Bytes per write.
         chunk_bytes: u64,
-        /// Between writes of a burst.
+        /// Interval between writes of a burst.
         #[serde(rename = "interval_ns")]
         interval: Span,
         /// Time on, or its mean.
@@ -50,19 +49,19 @@ pub enum Source {
         /// Time off, or its mean.
         #[serde(rename = "off_ns")]
         off: Span,
-        /// Both are drawn anew each time, from exponential distributions.
+        /// Both times are exponential, drawn anew each time.
         exponential: bool,
-        /// Total; `null`: until the flow stops.
+        /// Total bytes; `null`: until the flow stops.
         bytes: Option<u64>,
     },
-    /// Answers what a session asks, which opens the connection from the other side.
+    /// Server of a session, which opens the connection from the other end.
     Session,
-    /// Carries what the scheduler of a Multipath TCP connection gives it.
+    /// Subflow: carries the data that the scheduler of a Multipath TCP connection assigns.
     Subflow,
 }
 
 impl Source {
-    /// How long it sleeps after each round of writing, if it writes in rounds.
+    /// Sleep after each fill of the send buffer; `None`: it does not sleep.
     pub fn rests(self) -> Option<Span> {
         match self {
             Self::Bulk { refill, .. } if !refill.is_zero() => Some(refill),
@@ -70,7 +69,7 @@ impl Source {
         }
     }
 
-    /// So much the application writes per call: one that comes seldom writes large blocks.
+    /// Bytes per write call. An application that sleeps writes larger blocks.
     pub fn write_bytes(self) -> u64 {
         match self.rests() {
             Some(_) => 1 << 18,
@@ -78,7 +77,7 @@ impl Source {
         }
     }
 
-    /// Bytes in all, where that is known.
+    /// Total bytes, if they are limited.
     fn total(self) -> Option<u64> {
         match self {
             Self::Bulk { bytes, .. } | Self::Periodic { bytes, .. } | Self::OnOff { bytes, .. } => {
@@ -88,7 +87,7 @@ impl Source {
         }
     }
 
-    /// The fields of the source at `at` are in range.
+    /// Checks the fields of the source at `at`.
     pub(crate) fn check(self, at: &str) -> Result<(), ScenarioError> {
         let kind = match self {
             Self::Bulk { .. } => "bulk",
@@ -104,13 +103,13 @@ impl Source {
                 above_zero(at, "on_off.off_ns", off.as_ns())?;
                 "on_off"
             }
-            // Checked with what they belong to.
+            // Checked with their session or connection.
             Self::Session | Self::Subflow => return Ok(()),
         };
         above_zero(at, &format!("{kind}.bytes"), self.total().unwrap_or(1))
     }
 
-    /// Packets of so much payload that it writes in this time at most, where nothing holds it up.
+    /// Upper bound of the packets of `payload_bytes` that it writes in this time.
     pub fn packets_in(self, seconds: f64, payload_bytes: f64) -> f64 {
         let most = match self {
             Self::Periodic { chunk_bytes, interval, .. }
@@ -124,31 +123,32 @@ impl Source {
     }
 }
 
-/// What a [`Source`] has to write.
+/// Progress of a [`Source`].
 #[derive(Clone, Debug)]
 pub struct Writer {
     source: Source,
     rng: Rng,
-    /// Bytes that it may have written by now.
+    /// Bytes due since the start.
     allowed: u64,
-    /// When it acts again.
+    /// Time of the next call of [`Self::act`].
     next: Option<Time>,
-    /// End of its time on.
+    /// End of the on period.
     on_until: Option<Time>,
 }
 
 impl Writer {
-    /// A writer that has not acted yet. `rng` is its own.
+    /// Makes a writer before its first call of [`Self::act`]. `rng`: its random stream.
     pub fn new(source: Source, rng: Rng) -> Self {
         Self { source, rng, allowed: 0, next: None, on_until: None }
     }
 
-    /// What it writes.
+    /// Source of its data.
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// Its time has come, at first when the connection is established: what is due may be written.
+    /// Makes the bytes of this moment due. The first call comes when the connection is established,
+    /// the later ones at [`Self::next`].
     pub fn act(&mut self, now: Time) {
         self.next = match self.source {
             Source::Bulk { .. } => {
@@ -178,7 +178,7 @@ impl Writer {
         self.allowed = self.allowed.min(self.source.total().unwrap_or(u64::MAX));
     }
 
-    /// A time on or off.
+    /// Length of an on or off period.
     fn lasts(&mut self, mean: Span, exponential: bool) -> Span {
         if exponential {
             Span::from_ps((-libm::log(unit(&mut self.rng)) * mean.as_ps() as f64) as u64)
@@ -187,22 +187,22 @@ impl Writer {
         }
     }
 
-    /// When it acts again; `None`: it does not by itself.
+    /// Time of the next call of [`Self::act`]; `None`: there is none.
     pub fn next(&self) -> Option<Time> {
         self.next
     }
 
-    /// Others decide: so many bytes more may be written.
+    /// Makes further bytes due, for sources that others drive.
     pub fn allow(&mut self, bytes: u64) {
         self.allowed += bytes;
     }
 
-    /// Bytes that it may write now.
+    /// Bytes due that are not yet written.
     pub fn left(&self, written: u64) -> u64 {
         self.allowed.saturating_sub(written)
     }
 
-    /// Returns true if it writes as soon as there is room, without acting again.
+    /// Returns true if it writes as soon as the send buffer has space.
     pub fn fills_room(&self) -> bool {
         match self.source {
             Source::Bulk { .. } => self.source.rests().is_none(),
@@ -211,7 +211,7 @@ impl Writer {
         }
     }
 
-    /// Returns true if everything is written: the connection is to be closed.
+    /// Returns true if all bytes are written; the connection must then be closed.
     pub fn is_complete(&self, written: u64) -> bool {
         self.source.total() == Some(written)
     }
@@ -225,7 +225,7 @@ mod tests {
         Writer::new(source, Rng::named(1, "test"))
     }
 
-    /// Times, in µs, and bytes of so many rounds, where all fits.
+    /// Times in µs and bytes of at most `most` rounds, if all bytes fit into the buffer.
     fn rounds(source: Source, most: usize) -> Vec<(u64, u64)> {
         let mut writer = writer(source);
         let (mut at, mut written, mut rounds) = (Some(Time::ZERO), 0, Vec::new());

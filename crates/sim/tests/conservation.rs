@@ -3,7 +3,7 @@
 
 mod lab;
 
-use dumbbell_model::queue::{self, Band, Framing, Htb, HtbClass, Queue, Turn};
+use dumbbell_model::queue::{self, Band, DrrClass, Framing, Htb, HtbClass, Queue};
 use dumbbell_model::scenario::{
     AckAggregation, Algorithm, Change, Loss, NeighbourDiscovery, Pipe, Policer, Reordering,
     Scenario, Shaper, Source, SprayPolicy, SprayWhat, Stretch, Traffic,
@@ -112,8 +112,8 @@ fn in_classes((one, other, kind, rate): (Queue, Queue, u32, Rate)) -> Queue {
         }),
         1 => Queue::Drr(queue::Drr {
             classes: vec![
-                Turn { dscp: dscp(), quantum_bytes: 1514, queue: one },
-                Turn { dscp: vec![], quantum_bytes: 4000, queue: other },
+                DrrClass { dscp: dscp(), quantum_bytes: 1514, queue: one },
+                DrrClass { dscp: vec![], quantum_bytes: 4000, queue: other },
             ],
         }),
         2 => {

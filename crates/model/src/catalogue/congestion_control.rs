@@ -1,11 +1,11 @@
-//! Congestion controls. A new one is an entry here and a file of the same name in `crates/cc`, which
-//! has a function `new`.
+//! Congestion controls. To add one, write an entry here and a file of the same name in `crates/cc` with
+//! a function `new`.
 
 use super::InLinux;
 use serde::{Deserialize, Serialize};
 
-/// Calls a macro with `Variant module { entry };` for every congestion control. The order is part of
-/// no result.
+/// Calls a macro with `Variant module { entry };` for every congestion control. The order affects no
+/// result.
 #[macro_export]
 macro_rules! for_congestion_controls {
     ($call:ident) => {
@@ -73,26 +73,26 @@ macro_rules! for_congestion_controls {
     };
 }
 
-/// A congestion control, described.
+/// Description of a congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
     /// Name in experiment files and in results.
     pub name: &'static str,
     /// Name on pages.
     pub title: &'static str,
-    /// How Linux knows it; `None`: no kernel has it.
+    /// Name and release in Linux; `None`: no kernel has it.
     pub linux: Option<InLinux>,
-    /// Looks at all subflows of a Multipath TCP connection; no single path takes it.
+    /// Couples all subflows of a Multipath TCP connection. A TCP connection cannot use it.
     pub coupled: bool,
-    /// The sending host's fq paces it unless the file says otherwise.
+    /// The fq qdisc of the sending host paces it by default.
     pub paced_by_fq: bool,
-    /// RFC, paper, file of the Linux kernel.
+    /// RFC, paper, or file of the Linux kernel.
     pub source: &'static str,
-    /// One sentence.
+    /// Description in one sentence.
     pub about: &'static str,
 }
 
-/// What an entry that does not say otherwise has.
+/// Defaults of an entry.
 const PLAIN: Entry = Entry {
     name: "",
     title: "",
@@ -115,12 +115,12 @@ macro_rules! define {
             )+
         }
 
-        /// All of them.
+        /// All congestion controls.
         pub const ENTRIES: &[Entry] =
             &[$(Entry { name: stringify!($module), $($field: $value,)+ ..PLAIN },)+];
 
         impl Algorithm {
-            /// All of them, in the order of [`ENTRIES`].
+            /// All congestion controls, in the order of [`ENTRIES`].
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
         }
     };
@@ -128,18 +128,18 @@ macro_rules! define {
 for_congestion_controls!(define);
 
 impl Algorithm {
-    /// Its entry.
+    /// Returns its entry.
     pub fn entry(self) -> &'static Entry {
         &ENTRIES[self as usize]
     }
 
-    /// Name by which Linux knows it; where no kernel has it, its own.
+    /// Name in Linux; its own name if no kernel has it.
     pub fn linux_name(self) -> &'static str {
         let entry = self.entry();
         entry.linux.map_or(entry.name, |linux| linux.name)
     }
 
-    /// Looks at all subflows of a connection.
+    /// Returns true if it couples all subflows of a connection.
     pub fn is_coupled(self) -> bool {
         self.entry().coupled
     }

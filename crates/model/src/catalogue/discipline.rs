@@ -1,16 +1,16 @@
-//! Queue disciplines. A new one is an entry here, a file of the same name in `crates/sim/src/qdisc`
-//! and a builder in `crates/guest/src/discipline.rs`.
+//! Queue disciplines. To add one, write an entry here, a file of the same name in
+//! `crates/sim/src/qdisc`, and a builder in `crates/guest/src/builders.rs`.
 
 use super::parameter::{bytes, packets, Parameter, Value};
 use super::InLinux;
 use serde::Serialize;
 
 /// Calls a macro with `Variant module { entry };` or `Variant module { entry } { parameters };` for
-/// every discipline with a file of its own in `crates/sim/src/qdisc`. The order is that of pages and
-/// messages, and part of no result.
+/// every discipline with its own file in `crates/sim/src/qdisc`. Pages and messages list them in this
+/// order; it affects no result.
 ///
-/// A parameter is `field "field of the scenario": Type = how it is written, its default`. The struct
-/// of the parameters is made from this list. Where there is none, `queue.rs` has the struct.
+/// A parameter is `field "field of the scenario": Type = unit, range and default`. The struct of the
+/// parameters is made from this list. Without a list, the struct is in `queue.rs`.
 #[macro_export]
 macro_rules! for_disciplines {
     ($call:ident) => {
@@ -198,32 +198,32 @@ macro_rules! for_disciplines {
     };
 }
 
-/// A queue discipline, described.
+/// Description of a queue discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// Name in experiment files; in results that of [`InLinux`] if there is one.
+    /// Name in experiment files. Results show the name of [`InLinux`] if there is one.
     pub name: &'static str,
     /// Name in the scenario.
     pub key: &'static str,
-    /// Name of its type, and with `Spec` that of its definition in the schema.
+    /// Name of its type. Its definition in the schema has this name with `Spec`.
     pub variant: &'static str,
     /// Name on pages.
     pub title: &'static str,
-    /// How Linux knows it; `None`: no kernel has it, for the reason in `not_in_linux`.
+    /// Name and release in Linux; `None`: no kernel has it, for the reason in `not_in_linux`.
     pub linux: Option<InLinux>,
-    /// Why no kernel has it; empty where one has.
+    /// Reason why no kernel has it; empty if a kernel has it.
     pub not_in_linux: &'static str,
-    /// RFC, paper, file of the Linux kernel.
+    /// RFC, paper, or file of the Linux kernel.
     pub source: &'static str,
-    /// One sentence.
+    /// Description in one sentence.
     pub about: &'static str,
-    /// In the order of pages. Of disciplines with classes: none; their fields are written by hand.
+    /// Parameters in the order of pages. Empty for disciplines with classes, whose fields are written by hand.
     pub parameters: &'static [Parameter],
 }
 
-/// A discipline's parameters and their values.
+/// Parameters of a discipline and their values.
 pub trait Parameters {
-    /// In the order of pages.
+    /// Parameters in the order of pages.
     const PARAMETERS: &'static [Parameter] = &[];
 
     /// Values in the order of [`Self::PARAMETERS`].
@@ -252,7 +252,7 @@ const fn in_linux(
     Some(InLinux { name, option, since })
 }
 
-/// The queues that have no file of their own: both are `drop_tail` in a scenario.
+/// Queues without their own file: both are `drop_tail` in a scenario.
 const FIFOS: [Entry; 2] = [
     Entry {
         name: "pfifo",
@@ -288,7 +288,7 @@ const FIFOS: [Entry; 2] = [
 
 macro_rules! define {
     ($($variant:ident $module:ident { $($entry:tt)+ } $({ $($parameters:tt)+ })?;)+) => {
-        /// Those with a file of their own, in the order of [`for_disciplines`].
+        /// Disciplines with their own file, in the order of [`for_disciplines`].
         const OWN: &[Entry] = &[$(Entry {
             key: stringify!($module),
             variant: stringify!($variant),
@@ -297,10 +297,10 @@ macro_rules! define {
             ..PLAIN
         },)+];
 
-        /// How many have no file of their own.
+        /// Number of queues without their own file.
         const FIRST: usize = FIFOS.len();
 
-        /// All of them.
+        /// All queues and disciplines.
         pub const ENTRIES: [Entry; FIRST + OWN.len()] = {
             let mut all = [PLAIN; FIRST + OWN.len()];
             let mut i = 0;

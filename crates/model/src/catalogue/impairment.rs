@@ -1,12 +1,12 @@
-//! Impairments of a link. A new one is an entry here and a stage in `crates/sim/src/network/link`.
+//! Impairments of a link. To add one, write an entry here and a stage in `crates/sim/src/network/link`.
 
 use super::parameter::{bytes, rate, share, time, whole, Parameter};
 use serde::Serialize;
 
-/// Times have no upper bound here.
+/// Upper bound of times without one.
 const ANY: u64 = u64::MAX;
 
-/// An impairment, described.
+/// Description of an impairment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Entry {
     /// Field of a link in experiment files; below it, after a dot, one of several models.
@@ -17,13 +17,13 @@ pub struct Entry {
     pub linux: &'static str,
     /// Paper or RFC.
     pub source: &'static str,
-    /// One sentence.
+    /// Description in one sentence.
     pub about: &'static str,
-    /// In the order of the pages; none: the field is a value.
+    /// Parameters in the order of pages; empty: the field is a value.
     pub parameters: &'static [Parameter],
 }
 
-/// All of them, in the order in which a packet meets them.
+/// All impairments, in the order in which a packet passes them.
 pub const ENTRIES: &[Entry] = &[
     Entry {
         name: "duplication",

@@ -1,19 +1,19 @@
-//! Which columns of the result tables are known, by where a table comes from. `docs/tables.md` shows it;
-//! a test runs every engine and compares.
+//! Known columns of the result tables, by origin of a table. `docs/tables.md` shows them; a test compares
+//! them with a run of every engine.
 
 use crate::tables::{TableSpec, ALL};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// What fills result tables.
+/// Origin of result tables: an engine or a reader of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Name on pages: of an engine, or `trace`.
+    /// Name on pages: that of an engine, or `trace`.
     pub name: &'static str,
     /// Tables and columns that are never known. No columns: the whole table is empty.
     pub unknown: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// All of them. The engine netns fills what linux does.
+/// All origins. The engine netns fills the same columns as linux.
 pub const ORIGINS: &[Origin] = &[
     Origin {
         name: "sim",
@@ -154,7 +154,7 @@ pub const ORIGINS: &[Origin] = &[
 ];
 
 impl Origin {
-    /// Is a column of a table ever known?
+    /// Returns true if a column of a table is ever known.
     pub fn knows(&self, table: &str, column: &str) -> bool {
         let found = self.unknown.iter().find(|(name, _)| *name == table);
         found.is_none_or(|(_, columns)| !columns.is_empty() && !columns.contains(&column))
@@ -167,7 +167,7 @@ impl Origin {
 }
 
 impl Serialize for Origin {
-    /// By table, the columns that are known.
+    /// Writes the known columns by table.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut tables = serializer.serialize_map(Some(ALL.len()))?;
         for table in ALL {
@@ -177,7 +177,7 @@ impl Serialize for Origin {
     }
 }
 
-/// [`ORIGINS`] as Python reads them: by name, by table, the columns that are known.
+/// [`ORIGINS`] for Python: known columns by name and table.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownColumns;
 

@@ -1,6 +1,6 @@
-//! The catalogue: everything that an experiment can name, described once. The fields' names and
-//! defaults in experiment files, messages, documentation, the guest, `dumbbell kernel test` and the
-//! generators of tests are made from it. It also says which columns of the result tables are known.
+//! The catalogue: everything that an experiment can name, described once. It defines names and defaults
+//! for experiment files, messages, documentation, the guest, `dumbbell kernel test` and the generators of
+//! tests. It also lists the known columns of the result tables.
 
 pub mod congestion_control;
 pub mod discipline;
@@ -12,18 +12,18 @@ pub mod traffic;
 
 use serde::Serialize;
 
-/// How a Linux kernel knows an entry.
+/// Name and release of an entry in Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct InLinux {
     /// Name in `sysctl` or `tc`.
     pub name: &'static str,
-    /// Option of the kernel's configuration; empty where it is always built in.
+    /// Option of the kernel's configuration; empty if it is always built in.
     pub option: &'static str,
     /// First release that has it.
     pub since: &'static str,
 }
 
-/// All entries, as Python reads them.
+/// All entries, for Python.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Catalogue {
     /// Congestion controls.
@@ -36,7 +36,7 @@ pub struct Catalogue {
     pub tcp_options: &'static [tcp_options::Entry],
     /// Kinds of traffic.
     pub traffic: &'static [traffic::Entry],
-    /// By engine (or `trace`) and table, the columns that are known.
+    /// Known columns by engine (or `trace`) and table.
     pub known_columns: known::KnownColumns,
 }
 

@@ -1,10 +1,10 @@
-//! Parameters of what the catalogue describes: name, unit, range, default.
+//! Parameters of the catalogue's entries: name, unit, range, default.
 
 use crate::units::Span;
 use crate::validate::{error, ScenarioError};
 use serde::{Serialize, Serializer};
 
-/// Unit of a parameter, which also says how it is written in experiment files.
+/// Unit of a parameter. It also determines the notation in experiment files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -12,14 +12,14 @@ pub enum Unit {
     Packets,
     /// Bytes.
     Bytes,
-    /// Bytes that a flow may send in its turn: at least the longest frame, or most turns send nothing
-    /// and rounds cost more than packets (Shreedhar and Varghese 1995 §3).
+    /// Quantum of a flow per round, bytes: at least the longest frame. With less, most rounds send
+    /// nothing and cost more than the packets (Shreedhar and Varghese 1995 §3).
     Quantum,
     /// Nanoseconds.
     Time,
     /// A share of 1.
     Share,
-    /// A plain whole number.
+    /// A whole number.
     Number,
     /// True or false.
     Flag,
@@ -33,7 +33,8 @@ pub enum Unit {
     Sizes,
     /// Buffer of a received segment: `pages`, `copied` or a size.
     Buffer,
-    /// Never written: `null` in the scenario, unless a kind that is short for this one sets it.
+    /// Never written in experiment files. It is `null` in the scenario, unless a shorthand of this kind
+    /// sets it.
     Unwritten,
 }
 
@@ -41,7 +42,7 @@ pub enum Unit {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// Packets, bytes, nanoseconds or a plain number.
+    /// Packets, bytes, nanoseconds or a number.
     Whole(u64),
     /// A share of 1.
     Share(f64),
@@ -81,19 +82,19 @@ impl From<bool> for Value {
     }
 }
 
-/// Value of a parameter that is not written.
+/// Default of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Default {
-    /// This one.
+    /// A value.
     Given(Value),
-    /// It follows from others, by this rule (in Markdown).
+    /// Derived from other parameters by this rule (Markdown).
     Derived(&'static str),
-    /// None: the parameter must be written.
+    /// No default: the parameter must be written.
     Required,
 }
 
 impl Serialize for Default {
-    /// A value, a mapping with the rule, or `null` if the parameter is required.
+    /// Writes a value, a mapping with the rule, or `null` if the parameter is required.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Given(value) => value.serialize(serializer),
@@ -103,31 +104,31 @@ impl Serialize for Default {
     }
 }
 
-/// A parameter, described.
+/// Description of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Parameter {
     /// Name in experiment files and in `tc`.
     pub name: &'static str,
     /// Name in the scenario, below that of the entry: `limit_packets`, `pie.limit_packets`.
     pub field: &'static str,
-    /// What it counts.
+    /// Unit.
     pub unit: Unit,
-    /// Least value, in the base unit.
+    /// Minimum, in the base unit.
     pub least: u64,
-    /// Greatest value.
+    /// Maximum, in the base unit.
     pub most: u64,
-    /// Names that a choice takes.
+    /// Names of a choice.
     pub choices: &'static [&'static str],
-    /// Where it is not written.
+    /// Default.
     pub default: Default,
-    /// One sentence.
+    /// Description in one sentence.
     pub about: &'static str,
 }
 
-/// Times of disciplines, at most: some of them are compared modulo 2^32 ticks.
+/// Maximum of a discipline's times. Some of them are compared modulo 2^32 ticks.
 const TIME_MAX_NS: u64 = 60_000_000_000;
 const QUANTUM_MAX_BYTES: u64 = 1 << 20;
-/// No upper end.
+/// Maximum of parameters without an upper bound.
 const ANY: u64 = u64::MAX;
 
 const fn parameter(
@@ -150,7 +151,7 @@ pub const fn bytes(name: &'static str, default: u64) -> Parameter {
     parameter(name, Unit::Bytes, (1, ANY), Value::Whole(default))
 }
 
-/// Bytes that a flow may send in its turn.
+/// Quantum of a flow per round, bytes.
 pub const fn quantum(name: &'static str, default: u64) -> Parameter {
     parameter(name, Unit::Quantum, (1, QUANTUM_MAX_BYTES), Value::Whole(default))
 }
@@ -185,7 +186,7 @@ pub const fn choice(name: &'static str, choices: &'static [&'static str]) -> Par
     Parameter { choices, ..parameter(name, Unit::Choice, (0, 0), Value::Name(choices[0])) }
 }
 
-/// A parameter of a unit without a default of its own.
+/// A parameter of a unit, with that unit's full range and without a default.
 pub const fn of_unit(name: &'static str, unit: Unit) -> Parameter {
     parameter(name, unit, (0, ANY), Value::Whole(0)).required()
 }
@@ -201,24 +202,24 @@ impl Parameter {
         Self { least, most, ..self }
     }
 
-    /// Returns the parameter with a default that follows from other parameters.
+    /// Returns the parameter with a default derived from other parameters.
     pub const fn derived(self, rule: &'static str) -> Self {
         Self { default: Default::Derived(rule), ..self }
     }
 
-    /// Returns the parameter with another upper end.
+    /// Returns the parameter with another maximum.
     pub const fn at_most(self, most: u64) -> Self {
         Self { most, ..self }
     }
 
-    /// Returns the parameter with its place in the scenario and its sentence.
+    /// Returns the parameter with its field in the scenario and its description.
     pub const fn at(self, field: &'static str, about: &'static str) -> Self {
         Self { field, about, ..self }
     }
 
     /// Checks that a value lies in the range.
     ///
-    /// `frame_bytes`: of the longest packet.
+    /// `frame_bytes`: frame of the longest packet.
     ///
     /// # Errors
     /// Names the field below `at`, the value and what is allowed.

@@ -1,23 +1,23 @@
-//! TCP options of a host, in the order of the scenario. The fields themselves are
-//! [`TcpOptions`](crate::TcpOptions).
+//! TCP options of a host, in the order of the scenario. [`TcpOptions`](crate::TcpOptions) holds the
+//! fields.
 
 use super::parameter::{choice, of_unit, Parameter, Unit};
 use serde::Serialize;
 
-/// A TCP option, described.
+/// Description of a TCP option.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// Names, unit and range. In experiment files it has the name of the sysctl, where there is one.
+    /// Names, unit and range. The name in experiment files is that of the sysctl, if there is one.
     pub parameter: Parameter,
-    /// Where Linux takes it from.
+    /// Setting of Linux.
     pub setting: Setting,
-    /// First release of Linux that has it; empty: none, or all.
+    /// First release of Linux that has it; empty: none or all.
     pub since: &'static str,
     /// RFC or paper; empty: only Linux describes it.
     pub source: &'static str,
 }
 
-/// Where Linux takes an option from. Its default is that of the profile.
+/// Setting of Linux that an option sets. The profile gives its default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting {
@@ -31,7 +31,7 @@ pub enum Setting {
     Module(&'static str),
     /// Option of the kernel's build.
     Build(&'static str),
-    /// Current kernels do not have it: the simulator alone does.
+    /// Not in current kernels: only the simulator has it.
     Absent,
 }
 

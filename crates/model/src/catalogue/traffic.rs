@@ -1,5 +1,5 @@
-//! Kinds of traffic. A new one is an entry here and a file of the same name in `crates/model/src/traffic`
-//! (fields, checks), `crates/sim/src/endpoint` and `crates/guest/src/traffic`.
+//! Kinds of traffic. To add one, write an entry here and a file of the same name in
+//! `crates/model/src/traffic` (fields, checks), `crates/sim/src/endpoint` and `crates/guest/src/traffic`.
 
 use super::parameter::{bytes, choice, flag, of_unit, rate, time, Parameter, Unit};
 use serde::Serialize;
@@ -45,7 +45,7 @@ macro_rules! for_traffic {
     };
 }
 
-/// Times have no upper bound here.
+/// Upper bound of times without one.
 const ANY: u64 = u64::MAX;
 
 const UDP: &[Parameter] = &[
@@ -85,7 +85,7 @@ const VIDEO: &[Parameter] = &[
         .at("lengths", "times on and off are alike, or drawn from exponential distributions"),
 ];
 
-/// A kind of traffic, described.
+/// Description of a kind of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Entry {
     /// Name in experiment files and in the scenario.
@@ -96,11 +96,11 @@ pub struct Entry {
     pub linux: &'static str,
     /// RFC or paper.
     pub source: &'static str,
-    /// One sentence.
+    /// Description in one sentence.
     pub about: &'static str,
     /// Parameter that a bare value stands for.
     pub short: &'static str,
-    /// Parameters in the order of the pages. None: `dumbbell/experiment/traffic.py` has a model of its own.
+    /// Parameters in the order of pages. Empty: `dumbbell/experiment/traffic.py` has its own model.
     pub parameters: &'static [Parameter],
 }
 

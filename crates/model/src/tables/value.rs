@@ -1,5 +1,5 @@
-//! Numbers in rows of the result tables. Each is unknown until it is set; a stored table has -1 or NaN
-//! for unknown.
+//! Numbers in rows of the result tables. A number is unknown until it is set. A stored table holds -1 or
+//! NaN for unknown.
 
 use std::iter::Sum;
 
@@ -20,22 +20,22 @@ impl Int {
         (self != Self::UNKNOWN).then_some(self.0)
     }
 
-    /// As in a stored table: -1 if unknown.
+    /// Value in a stored table: -1 if unknown.
     pub fn stored(self) -> i64 {
         self.0
     }
 
-    /// Sum of the known ones; unknown if there are none.
+    /// Sum of the known numbers; unknown if there are none.
     pub fn sum_known(values: impl Iterator<Item = Self>) -> Self {
         values.filter_map(Self::get).reduce(|a, b| a + b).into()
     }
 
-    /// Largest of the known ones.
+    /// Largest known number.
     pub fn max_known(values: impl Iterator<Item = Self>) -> Self {
         values.filter_map(Self::get).max().into()
     }
 
-    /// Smallest of the known ones.
+    /// Smallest known number.
     pub fn min_known(values: impl Iterator<Item = Self>) -> Self {
         values.filter_map(Self::get).min().into()
     }
@@ -50,7 +50,7 @@ impl Float {
         (!self.0.is_nan()).then_some(self.0)
     }
 
-    /// As in a stored table: NaN if unknown.
+    /// Value in a stored table: NaN if unknown.
     pub fn stored(self) -> f64 {
         self.0
     }
@@ -60,7 +60,7 @@ impl Float {
         (count > 0).then(|| sum / count as f64).into()
     }
 
-    /// Sum of the known ones; unknown if there are none.
+    /// Sum of the known numbers; unknown if there are none.
     pub fn sum_known(values: impl Iterator<Item = Self>) -> Self {
         values.filter_map(Self::get).reduce(|a, b| a + b).into()
     }
@@ -79,7 +79,7 @@ impl Default for Float {
 }
 
 impl PartialEq for Float {
-    /// Two unknown numbers are equal.
+    /// Compares numbers; two unknown numbers are equal.
     fn eq(&self, other: &Self) -> bool {
         self.get() == other.get()
     }
@@ -115,7 +115,7 @@ impl From<Option<f64>> for Float {
 }
 
 impl Sum for Int {
-    /// Unknown if one of the numbers is.
+    /// Sums numbers; unknown if one of them is unknown.
     fn sum<I: Iterator<Item = Self>>(values: I) -> Self {
         values.map(Self::get).sum::<Option<i64>>().into()
     }

@@ -1,5 +1,5 @@
-//! Traffic: what a flow carries, one kind per file, listed in `catalogue/traffic.rs`. Other modules ask a
-//! kind through [`TrafficKind`] and do not know which kinds there are.
+//! Kinds of traffic, one per file, listed in `catalogue/traffic.rs`. Other modules use them through
+//! [`TrafficKind`] and do not match on the kind.
 
 use crate::units::Span;
 use crate::{for_traffic, ScenarioError};
@@ -24,7 +24,7 @@ const DATAGRAM_HEADERS_BYTES: u64 = 42;
 const IP_HEADER_BYTES: u64 = 20;
 const UDP_HEADER_BYTES: u64 = 8;
 
-/// Questions that every kind of traffic answers.
+/// Properties that every kind of traffic has.
 pub trait TrafficKind {
     /// Checks the fields; `at` is the path of the kind in the scenario.
     ///
@@ -35,7 +35,7 @@ pub trait TrafficKind {
     /// Protocol of its packets.
     fn carrier(&self) -> Carrier;
 
-    /// Upper bound of what it sends in this time. `None`: path and windows decide.
+    /// Upper bound of what it sends in this time. `None`: path and congestion window decide.
     fn demand(&self, seconds: f64) -> Option<Demand>;
 }
 
@@ -73,7 +73,7 @@ impl Carrier {
     }
 }
 
-/// What a flow sends at most.
+/// Upper bound of what a flow sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
     /// IP packets from the source.
@@ -86,7 +86,7 @@ pub struct Demand {
 
 macro_rules! define {
     ($($variant:ident $module:ident $held:ty { $($entry:tt)+ };)+) => {
-        /// What a flow carries.
+        /// Traffic of a flow.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case", deny_unknown_fields)]
         pub enum Traffic {
@@ -122,7 +122,7 @@ macro_rules! define {
 for_traffic!(define);
 
 impl Traffic {
-    /// The TCP connection, if it is one.
+    /// Returns the TCP connection, if it is one.
     pub fn tcp(&self) -> Option<&Tcp> {
         match self {
             Self::Tcp(tcp) => Some(tcp),
@@ -131,7 +131,7 @@ impl Traffic {
     }
 }
 
-/// Packets at an interval.
+/// Number of packets in this time at an interval.
 fn per_interval(seconds: f64, interval: Span) -> f64 {
     seconds * 1e9 / interval.as_ns() as f64
 }

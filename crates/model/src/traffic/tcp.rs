@@ -18,9 +18,9 @@ pub struct Tcp {
     /// `true`: the fq qdisc of the sending host paces the flow. `false`: TCP paces it itself where the
     /// congestion control asks for pacing.
     pub fq: bool,
-    /// What the sending application writes.
+    /// Sending application.
     pub source: Source,
-    /// What the receiving application reads.
+    /// Receiving application.
     pub sink: Sink,
     /// TCP options of the sending host, where this flow has its own.
     pub sender: Option<TcpOptions>,

@@ -19,8 +19,8 @@ pub struct Udp {
     pub interval: Span,
     /// IP packet size above which datagrams are fragmented.
     pub mtu_bytes: u64,
-    /// Sent by an ordinary program that sleeps in between and wakes up to the
-    /// [`TIMER_SLACK`](crate::writer::TIMER_SLACK) late. Where `probes` are kept, the kernel's engines
+    /// The sender is an ordinary program: it sleeps between datagrams and wakes late by up to the
+    /// [`TIMER_SLACK`](crate::writer::TIMER_SLACK). If `probes` are recorded, the kernel's engines
     /// send on time.
     #[serde(default)]
     pub sleeps: bool,

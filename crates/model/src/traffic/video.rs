@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct Video {
     /// Payload rate while it is on.
     pub rate_bps: Rate,
-    /// Interval between frames. A frame is the payload that the rate carries in it.
+    /// Interval between frames. A frame is the payload of one interval at the rate.
     #[serde(rename = "frame_ns")]
     pub frame: Span,
     /// Largest payload of a datagram. The datagrams of a frame are sent together.
@@ -32,9 +32,9 @@ pub struct Video {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lengths {
-    /// All alike.
+    /// Constant.
     Fixed,
-    /// Drawn anew each time.
+    /// Exponential, drawn anew each time.
     Exponential,
 }
 
@@ -42,13 +42,13 @@ pub enum Lengths {
 const MOST_BYTES: u64 = 1472;
 
 impl Video {
-    /// Payload of a frame of video, at least a byte.
+    /// Payload of a frame of video, at least 1 byte.
     pub fn frame_bytes(&self) -> u64 {
         let bits = u128::from(self.rate_bps.as_bps()) * u128::from(self.frame.as_ns());
         ((bits / 8_000_000_000) as u64).max(1)
     }
 
-    /// The application that makes the frames: each is a chunk.
+    /// Application that writes the frames. Each frame is a chunk.
     pub fn source(&self) -> Source {
         Source::OnOff {
             chunk_bytes: self.frame_bytes(),
@@ -60,7 +60,7 @@ impl Video {
         }
     }
 
-    /// Payloads of the datagrams that carry so many bytes.
+    /// Payloads of the datagrams that carry `bytes`.
     pub fn datagrams(&self, bytes: u64) -> impl Iterator<Item = u64> {
         let most = self.datagram_bytes;
         (0..bytes.div_ceil(most)).map(move |number| most.min(bytes - number * most))

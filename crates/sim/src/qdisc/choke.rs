@@ -6,7 +6,7 @@
 //! keeps packets in a table of limited size. Here the table never fills.
 
 use super::early::{Average, Bounds};
-use super::{Discipline, Head, Inside, Place, Queued, Verdicts};
+use super::{Discipline, Head, Inside, Context, Queued, Verdicts};
 use crate::arena::Handle;
 use dumbbell_model::{queue, Time};
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ pub(super) struct Choke {
 }
 
 impl Choke {
-    pub(super) fn new(spec: &queue::Choke, place: &Place<'_>) -> Self {
+    pub(super) fn new(spec: &queue::Choke, context: &Context<'_>) -> Self {
         let bounds = Bounds {
             min: spec.min_packets,
             max: spec.max_packets,
@@ -35,7 +35,7 @@ impl Choke {
             burst_packets: spec.burst_packets,
             probability: spec.probability,
         };
-        let average = Average::new(&bounds, place.rng());
+        let average = Average::new(&bounds, context.rng());
         Self { spec: *spec, table: VecDeque::new(), packets: 0, bytes: 0, average }
     }
 
@@ -137,7 +137,7 @@ impl Discipline for Choke {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::{capable, place, queued};
+    use super::super::test_packets::{capable, context, queued};
     use super::*;
 
     fn spec() -> queue::Choke {
@@ -158,13 +158,13 @@ mod tests {
         const TRIALS: u32 = 40_000;
         for (holes, flow, packets) in [(0, 0, 30), (0, 1, 10), (40, 0, 30), (40, 1, 10), (0, 2, 0)]
         {
-            let mut choke = Choke::new(&spec(), &place());
+            let mut choke = Choke::new(&spec(), &context());
             let mut verdicts = Verdicts::default();
             for number in 0..TRIALS {
                 choke.table.clear();
                 // The head is of flow 0, then a hole behind each packet, or none.
-                for place in 0..40 {
-                    let one = queued(u32::from(place >= 30), place, 1000, Time::ZERO);
+                for slot in 0..40 {
+                    let one = queued(u32::from(slot >= 30), slot, 1000, Time::ZERO);
                     choke.table.push_back(Some(one));
                     if holes > 0 {
                         choke.table.push_back(None);
@@ -190,7 +190,7 @@ mod tests {
     fn marks_do_not_save_a_pair() {
         let spec = queue::Choke { min_packets: 2, max_packets: 10, burst_packets: 5, ..spec() };
         for ecn in [false, true] {
-            let mut choke = Choke::new(&queue::Choke { ecn, ..spec }, &place());
+            let mut choke = Choke::new(&queue::Choke { ecn, ..spec }, &context());
             let mut verdicts = Verdicts::default();
             // Each packet of another flow: the average comes to the length of the queue.
             for number in 0..60 {
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_hole_is_neither_served_nor_counted() {
-        let mut choke = Choke::new(&spec(), &place());
+        let mut choke = Choke::new(&spec(), &context());
         let mut verdicts = Verdicts::default();
         for number in 0..5 {
             let one = queued(number, number, 1000, Time::ZERO);

@@ -2,7 +2,7 @@
 //! 1024 ns, the square root by one Newton step per drop, and after a pause the drop rate goes on from
 //! how many drops the last episode took (where RFC 8289 §5.4 goes on from two less).
 
-use super::{CodelInside, Discipline, Head, Inside, Line, Place, Queued, Verdicts};
+use super::{CodelInside, Discipline, Head, Inside, Line, Context, Queued, Verdicts};
 use dumbbell_model::queue;
 use dumbbell_model::{Span, Time};
 
@@ -56,7 +56,7 @@ pub(super) struct Codel {
 }
 
 impl Codel {
-    pub(super) fn new(spec: &queue::Codel, _: &Place<'_>) -> Self {
+    pub(super) fn new(spec: &queue::Codel, _: &Context<'_>) -> Self {
         Self {
             queue: Line::default(),
             limit: spec.limit_packets as usize,
@@ -236,7 +236,7 @@ fn signalled(parameters: &Parameters, head: &mut Option<Queued>, verdicts: &mut 
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::{capable, place, queued as packet};
+    use super::super::test_packets::{capable, context, queued as packet};
     use super::*;
 
     fn at(us: u64) -> Time {
@@ -246,7 +246,7 @@ mod tests {
     fn codel() -> Codel {
         let (target, interval) = (Span::from_ms(5), Span::from_ms(100));
         let spec = queue::Codel { limit_packets: 1000, target, interval, ecn: true };
-        Codel::new(&spec, &place())
+        Codel::new(&spec, &context())
     }
 
     fn queued(number: u32, arrived: Time) -> Queued {

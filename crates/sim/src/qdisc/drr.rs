@@ -2,7 +2,7 @@
 //! class sends while its deficit holds the next packet.
 
 use super::classes::{together, Classifier};
-use super::{Discipline, Head, Place, Qdisc, Queued, Verdicts};
+use super::{Discipline, Head, Context, Qdisc, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 use std::collections::VecDeque;
 
@@ -23,11 +23,11 @@ pub(super) struct Drr {
 }
 
 impl Drr {
-    pub(super) fn new(spec: &queue::Drr, place: &Place<'_>) -> Self {
+    pub(super) fn new(spec: &queue::Drr, context: &Context<'_>) -> Self {
         let classes = &spec.classes;
         let classifier = Classifier::new(classes.iter().map(|class| class.dscp.as_slice()));
         let classes = classes.iter().enumerate().map(|(i, class)| Class {
-            queue: place.child(i, &class.queue),
+            queue: context.child(i, &class.queue),
             quantum: u64::from(class.quantum_bytes),
             deficit: 0,
         });
@@ -83,7 +83,7 @@ impl Discipline for Drr {
 mod tests {
     use super::super::test_packets::{queued, with_dscp};
     use super::*;
-    use dumbbell_model::queue::Turn;
+    use dumbbell_model::queue::DrrClass;
     use dumbbell_model::{Framing, Queue};
 
     /// Shreedhar and Varghese 1995, Theorem 2: over any time in which two classes always have
@@ -93,8 +93,8 @@ mod tests {
     fn classes_share_by_their_quanta_whatever_their_packets() {
         let room = Queue::DropTail { limit_packets: Some(1000), limit_bytes: None };
         let classes = vec![
-            Turn { dscp: vec![], quantum_bytes: 1514, queue: room.clone() },
-            Turn { dscp: vec![46], quantum_bytes: 3028, queue: room },
+            DrrClass { dscp: vec![], quantum_bytes: 1514, queue: room.clone() },
+            DrrClass { dscp: vec![46], quantum_bytes: 3028, queue: room },
         ];
         let mut drr =
             Qdisc::new(&Queue::Drr(queue::Drr { classes }), Framing::default(), "test", 1);

@@ -2,7 +2,7 @@
 //! rate, so it serves flows in turn. New flows come first, with a larger share.
 
 use super::rounds::{Rounds, Share};
-use super::{flow_queue, Discipline, Head, Inside, Line, Place, Queued, Verdicts};
+use super::{flow_queue, Discipline, Head, Inside, Line, Context, Queued, Verdicts};
 use dumbbell_model::{queue, Span, Time};
 
 /// Buckets that orphaned packets are hashed to (`orphan_mask`).
@@ -28,7 +28,7 @@ pub(super) struct Fq {
 }
 
 impl Fq {
-    pub(super) fn new(spec: &queue::Fq, _: &Place<'_>) -> Self {
+    pub(super) fn new(spec: &queue::Fq, _: &Context<'_>) -> Self {
         let flow = || Flow {
             queue: Line::default(),
             share: Share { deficit: i64::from(spec.initial_quantum_bytes), listed: false },
@@ -105,7 +105,7 @@ impl Discipline for Fq {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::{place, queued};
+    use super::super::test_packets::{context, queued};
     use super::*;
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
             quantum_bytes: 3028,
             initial_quantum_bytes: 15_140,
         };
-        let mut fq = Fq::new(&spec, &place());
+        let mut fq = Fq::new(&spec, &context());
         let mut verdicts = Verdicts::default();
         for number in 0..120 {
             fq.enqueue(Time::ZERO, queued(0, number, 1514, Time::ZERO), None, &mut verdicts);

@@ -4,7 +4,7 @@
 
 use super::codel::{Parameters, State};
 use super::rounds::{Rounds, Share};
-use super::{flow_queue, Discipline, Head, Inside, Line, Place, Queued, Verdicts};
+use super::{flow_queue, Discipline, Head, Inside, Line, Context, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 
 /// Packets dropped at once where all is full (`drop_batch_size`).
@@ -31,7 +31,7 @@ pub(super) struct FqCodel {
 }
 
 impl FqCodel {
-    pub(super) fn new(spec: &queue::FqCodel, _: &Place<'_>) -> Self {
+    pub(super) fn new(spec: &queue::FqCodel, _: &Context<'_>) -> Self {
         let mut flows = Vec::new();
         flows.resize_with(spec.flows as usize, Flow::default);
         Self {
@@ -136,7 +136,7 @@ impl Discipline for FqCodel {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::{place, queued as packet};
+    use super::super::test_packets::{context, queued as packet};
     use super::*;
     use dumbbell_model::Span;
 
@@ -149,7 +149,7 @@ mod tests {
         let (flows, quantum_bytes) = (1024, 1514);
         let spec =
             queue::FqCodel { limit_packets, flows, quantum_bytes, target, interval, ecn: false };
-        FqCodel::new(&spec, &place())
+        FqCodel::new(&spec, &context())
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::pie::{Updates, Vars};
 use super::rounds::{Rounds, Share};
-use super::{flow_queue, Discipline, Head, Inside, Line, Place, Queued, Verdicts};
+use super::{flow_queue, Discipline, Head, Inside, Line, Context, Queued, Verdicts};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::{queue, Time};
 
@@ -27,7 +27,7 @@ pub(super) struct FqPie {
 }
 
 impl FqPie {
-    pub(super) fn new(spec: &queue::FqPie, place: &Place<'_>) -> Self {
+    pub(super) fn new(spec: &queue::FqPie, context: &Context<'_>) -> Self {
         let mut flows = Vec::new();
         flows.resize_with(spec.flows as usize, Flow::default);
         Self {
@@ -35,7 +35,7 @@ impl FqPie {
             flows,
             rounds: Rounds::default(),
             updates: Updates::new(spec.pie.tupdate),
-            rng: place.rng(),
+            rng: context.rng(),
             packets: 0,
             bytes: 0,
         }
@@ -126,7 +126,7 @@ impl Discipline for FqPie {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::{place, queued};
+    use super::super::test_packets::{context, queued};
     use super::*;
     use dumbbell_model::Span;
 
@@ -143,7 +143,7 @@ mod tests {
             bytemode: false,
         };
         let spec = queue::FqPie { pie, flows: 1024, quantum_bytes: 1514, ecn_prob_percent: 10 };
-        let mut fq = FqPie::new(&spec, &place());
+        let mut fq = FqPie::new(&spec, &context());
         let mut verdicts = Verdicts::default();
         let mut longest_ms = 0;
         for ms in 0..20_000_u64 {

@@ -1,6 +1,6 @@
 //! First in, first out (Linux's sch_fifo.c): a full pfifo_head_drop drops its head.
 
-use super::{Discipline, Head, Line, Place, Queued, Verdicts};
+use super::{Discipline, Head, Line, Context, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 
 /// A queue with its limit.
@@ -11,7 +11,7 @@ pub(super) struct HeadDrop {
 }
 
 impl HeadDrop {
-    pub(super) fn new(spec: &queue::HeadDrop, _: &Place<'_>) -> Self {
+    pub(super) fn new(spec: &queue::HeadDrop, _: &Context<'_>) -> Self {
         Self { line: Line::default(), limit_packets: spec.limit_packets }
     }
 }
@@ -41,12 +41,12 @@ impl Discipline for HeadDrop {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::{five, place};
+    use super::super::test_packets::{five, context};
     use super::*;
 
     #[test]
     fn the_head_makes_way() {
-        let queue = HeadDrop::new(&queue::HeadDrop { limit_packets: 3 }, &place());
+        let queue = HeadDrop::new(&queue::HeadDrop { limit_packets: 3 }, &context());
         assert_eq!(five(queue), (vec![2, 3, 4], vec![0, 1]));
     }
 }

@@ -3,7 +3,7 @@
 //! Spare rate goes to the highest priority, among equals by turns of a quantum.
 
 use super::classes::{together, Classifier};
-use super::{Discipline, Head, Inside, Place, Qdisc, Queued, Verdicts};
+use super::{Discipline, Head, Inside, Context, Qdisc, Queued, Verdicts};
 use dumbbell_model::{queue, Framing, Rate, Time};
 
 /// A bucket's debt is forgotten beyond a minute (`mbuffer`).
@@ -87,10 +87,10 @@ pub(super) struct Htb {
 }
 
 impl Htb {
-    pub(super) fn new(spec: &queue::Htb, place: &Place<'_>) -> Self {
+    pub(super) fn new(spec: &queue::Htb, context: &Context<'_>) -> Self {
         let bucket = Bucket::new(spec.rate_bps, spec.burst_bytes);
         let classes = spec.classes.iter().enumerate().map(|(i, class)| Class {
-            queue: place.child(i, &class.queue),
+            queue: context.child(i, &class.queue),
             buckets: Buckets {
                 rate: Bucket::new(class.rate_bps, class.burst_bytes),
                 ceil: Bucket::new(class.ceil_bps, class.cburst_bytes),
@@ -101,7 +101,7 @@ impl Htb {
             deficits: [0; 2],
         });
         Self {
-            framing: place.framing,
+            framing: context.framing,
             classifier: Classifier::new(spec.classes.iter().map(|class| class.dscp.as_slice())),
             root: Buckets { rate: bucket, ceil: bucket, at_ns: 0 },
             classes: classes.collect(),

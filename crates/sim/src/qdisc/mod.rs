@@ -18,7 +18,7 @@ use dumbbell_model::{for_disciplines, Framing, Queue, Time};
 use std::collections::VecDeque;
 
 /// A queue discipline. Each is a file of the name that the catalogue has, with a type of the name of
-/// its parameters and a function `new(&parameters, &Place)`.
+/// its parameters and a function `new(&parameters, &Context)`.
 trait Discipline {
     /// A packet arrives. `beside`: the packet that was taken out by a peek and has not left; it counts
     /// against every limit.
@@ -52,13 +52,13 @@ trait Discipline {
 }
 
 /// Surroundings of a new discipline.
-struct Place<'a> {
+struct Context<'a> {
     name: &'a str,
     seed: u64,
     framing: Framing,
 }
 
-impl Place<'_> {
+impl Context<'_> {
     /// Random stream of the discipline.
     fn rng(&self) -> Rng {
         Rng::named(self.seed, &format!("{}/queue", self.name))
@@ -191,7 +191,7 @@ macro_rules! disciplines {
         }
 
         impl Any {
-            fn new(queue: &Queue, place: &Place<'_>) -> Self {
+            fn new(queue: &Queue, context: &Context<'_>) -> Self {
                 match queue {
                     Queue::DropTail { limit_packets, limit_bytes } => {
                         Self::DropTail(DropTail::new(*limit_packets, *limit_bytes))
@@ -201,7 +201,7 @@ macro_rules! disciplines {
                         Self::DropTail(DropTail::new(Some(*limit_packets), None))
                     }
                     $(Queue::$variant(parameters) => {
-                        Self::$variant(Box::new($module::$variant::new(parameters, place)))
+                        Self::$variant(Box::new($module::$variant::new(parameters, context)))
                     })+
                 }
             }
@@ -264,8 +264,8 @@ pub(crate) struct Qdisc {
 impl Qdisc {
     /// `name` and `seed` say which random stream it has.
     pub(crate) fn new(queue: &Queue, framing: Framing, name: &str, seed: u64) -> Self {
-        let place = Place { name, seed, framing };
-        Self { discipline: Any::new(queue, &place), peeked: None }
+        let context = Context { name, seed, framing };
+        Self { discipline: Any::new(queue, &context), peeked: None }
     }
 
     /// A packet arrives.
@@ -318,8 +318,8 @@ mod test_packets {
     use super::*;
 
     /// Surroundings of a discipline under test.
-    pub(super) fn place() -> Place<'static> {
-        Place { name: "test", seed: 1, framing: Framing::default() }
+    pub(super) fn context() -> Context<'static> {
+        Context { name: "test", seed: 1, framing: Framing::default() }
     }
 
     /// Numbers of the packets that leave, of five that arrive, and of those that are dropped.

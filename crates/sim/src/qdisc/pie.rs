@@ -2,7 +2,7 @@
 //! of 64 ns, probabilities in 56 bits, packets are dropped at random but neither too close nor too far
 //! apart (RFC 8033 §5.4, de-randomisation).
 
-use super::{Discipline, Head, Inside, Line, Place, Queued, Verdicts};
+use super::{Discipline, Head, Inside, Line, Context, Queued, Verdicts};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::{queue, Span, Time};
 
@@ -192,9 +192,9 @@ pub(super) struct Pie {
 }
 
 impl Pie {
-    pub(super) fn new(spec: &queue::Pie, place: &Place<'_>) -> Self {
+    pub(super) fn new(spec: &queue::Pie, context: &Context<'_>) -> Self {
         let (queue, vars) = (Line::default(), Vars::default());
-        Self { spec: *spec, queue, vars, updates: Updates::new(spec.tupdate), rng: place.rng() }
+        Self { spec: *spec, queue, vars, updates: Updates::new(spec.tupdate), rng: context.rng() }
     }
 
     /// Updates that were due by now. `beside` was taken out and has not left: it counts as waiting,
@@ -261,7 +261,7 @@ impl Discipline for Pie {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::{place, queued};
+    use super::super::test_packets::{context, queued};
     use super::super::{Any, Qdisc};
     use super::*;
 
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_burst_of_150_ms_passes_and_a_standing_queue_comes_to_the_target() {
-        let mut pie = Pie::new(&spec(), &place());
+        let mut pie = Pie::new(&spec(), &context());
         let mut verdicts = Verdicts::default();
         let mut arrivals = 0_u32;
         let (mut waited_ms, mut first_drop_ms) = (0.0, None);
@@ -361,7 +361,7 @@ mod tests {
     #[test]
     fn what_is_looked_at_has_waited_until_then() {
         let mut verdicts = Verdicts::default();
-        let pie = Any::Pie(Box::new(Pie::new(&spec(), &place())));
+        let pie = Any::Pie(Box::new(Pie::new(&spec(), &context())));
         let mut qdisc = Qdisc { discipline: pie, peeked: None };
         let at = |ms: u64| Time::from_ns(ms * 1_000_000);
         for number in 0..2 {

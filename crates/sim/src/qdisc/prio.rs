@@ -1,7 +1,7 @@
 //! Bands by priority (Linux's sch_prio.c): the first that is not empty is served.
 
 use super::classes::{together, Classifier};
-use super::{Discipline, Head, Place, Qdisc, Queued, Verdicts};
+use super::{Discipline, Head, Context, Qdisc, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 
 /// Its bands.
@@ -12,10 +12,10 @@ pub(super) struct Prio {
 }
 
 impl Prio {
-    pub(super) fn new(spec: &queue::Prio, place: &Place<'_>) -> Self {
+    pub(super) fn new(spec: &queue::Prio, context: &Context<'_>) -> Self {
         let bands = &spec.bands;
         let classifier = Classifier::new(bands.iter().map(|band| band.dscp.as_slice()));
-        let queues = bands.iter().enumerate().map(|(i, band)| place.child(i, &band.queue));
+        let queues = bands.iter().enumerate().map(|(i, band)| context.child(i, &band.queue));
         Self { classifier, bands: queues.collect() }
     }
 

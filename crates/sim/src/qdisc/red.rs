@@ -1,7 +1,7 @@
 //! Random Early Detection (Floyd and Jacobson 1993) as Linux has it (sch_red.c).
 
 use super::early::{Average, Bounds};
-use super::{Discipline, Head, Inside, Line, Place, Queued, Verdicts};
+use super::{Discipline, Head, Inside, Line, Context, Queued, Verdicts};
 use dumbbell_model::{queue, Span, Time};
 
 /// Time between two steps of the adaptive probability (`HZ/2`).
@@ -30,8 +30,8 @@ enum Action {
 }
 
 impl Red {
-    pub(super) fn new(spec: &queue::Red, place: &Place<'_>) -> Self {
-        let average = Average::new(&bounds(spec), place.rng());
+    pub(super) fn new(spec: &queue::Red, context: &Context<'_>) -> Self {
+        let average = Average::new(&bounds(spec), context.rng());
         let adapt_at = Time::ZERO + ADAPT_EVERY;
         Self { queue: Line::default(), average, adapt_at, spec: *spec }
     }
@@ -127,7 +127,7 @@ fn bounds(spec: &queue::Red) -> Bounds {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::{capable, place, queued};
+    use super::super::test_packets::{capable, context, queued};
     use super::*;
 
     fn spec() -> queue::Red {
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn drops_follow_the_average() {
         for (length, per_drop) in [(20_u64, 0.0), (60, 50.5), (89, 25.9)] {
-            let mut red = Red::new(&spec(), &place());
+            let mut red = Red::new(&spec(), &context());
             let mut verdicts = Verdicts::default();
             let (mut offered, mut number) = (0_u32, 0);
             for _ in 0..100_000 {
@@ -179,7 +179,7 @@ mod tests {
     fn above_the_maximum_all_is_dropped_or_marked() {
         for ecn in [false, true] {
             let spec = queue::Red { ecn, burst_packets: 31, ..spec() };
-            let mut red = Red::new(&spec, &place());
+            let mut red = Red::new(&spec, &context());
             let mut verdicts = Verdicts::default();
             for number in 0..300 {
                 red.enqueue(

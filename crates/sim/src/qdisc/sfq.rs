@@ -1,7 +1,7 @@
 //! Stochastic Fairness Queueing (McKenney 1990) as Linux has it (sch_sfq.c), without perturbation:
 //! flows in turn by deficit, and where all is full the tail of the longest goes.
 
-use super::{flow_queue, Discipline, Head, Inside, Line, Place, Queued, Verdicts};
+use super::{flow_queue, Discipline, Head, Inside, Line, Context, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ pub(super) struct Sfq {
 }
 
 impl Sfq {
-    pub(super) fn new(spec: &queue::Sfq, _: &Place<'_>) -> Self {
+    pub(super) fn new(spec: &queue::Sfq, _: &Context<'_>) -> Self {
         let mut slots = Vec::new();
         slots.resize_with(DIVISOR, Slot::default);
         Self { spec: *spec, slots, turns: VecDeque::new(), changes: 0, packets: 0, bytes: 0 }
@@ -140,14 +140,14 @@ impl Discipline for Sfq {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::{place, queued};
+    use super::super::test_packets::{context, queued};
     use super::*;
 
     fn sfq(limit_packets: u64, depth_packets: u32) -> Sfq {
         let (flows, quantum_bytes) = (128, 1514);
         let headdrop = false;
         let spec = queue::Sfq { limit_packets, flows, depth_packets, quantum_bytes, headdrop };
-        Sfq::new(&spec, &place())
+        Sfq::new(&spec, &context())
     }
 
     #[test]
