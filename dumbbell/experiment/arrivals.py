@@ -1,4 +1,4 @@
-"""Short flows that arrive at random, with sizes drawn from a distribution."""
+"""Flows that arrive at random, with sizes drawn from a distribution."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ Positive = Annotated[float, Checked(_positive, {"type": "number", "exclusiveMini
 
 
 class ExponentialSpec(Strict):
-    """Memoryless."""
+    """Exponential distribution."""
 
     mean: PositiveSize
 
 
 class LognormalSpec(Strict):
-    """Many small, few large; `sigma` is that of the natural logarithm."""
+    """Lognormal distribution. `sigma`: standard deviation of the natural logarithm."""
 
     median: PositiveSize
     sigma: Positive
 
 
 class ParetoSpec(Strict):
-    """A heavy tail, cut off at `max`."""
+    """Bounded Pareto distribution."""
 
     shape: Positive
     min: PositiveSize
@@ -58,7 +58,7 @@ class ParetoSpec(Strict):
 
 
 class PointSpec(Strict):
-    """So large a share of the flows is not larger than this."""
+    """Point of a CDF: the share `upto` of the flows has at most `size`."""
 
     size: PositiveSize
     upto: Share
@@ -69,7 +69,7 @@ def _fixed(value: Any) -> Any:
 
 
 class SizeSpec(Strict):
-    """How large flows are."""
+    """Distribution of flow sizes."""
 
     fixed: PositiveSize | None = None
     exponential: Annotated[ExponentialSpec, short_text("mean")] | None = None
@@ -83,7 +83,7 @@ class SizeSpec(Strict):
         return self
 
     def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
+        """Value in the form of the scenario."""
         if self.exponential is not None:
             return {"exponential": {"mean_bytes": self.exponential.mean}}
         if self.lognormal is not None:
@@ -99,7 +99,7 @@ class SizeSpec(Strict):
         return {"fixed": {"bytes": self.fixed}}
 
     def mean_bytes(self) -> float:
-        """Its mean, to turn a load into a number of flows."""
+        """Mean of the distribution, in bytes."""
         if self.exponential is not None:
             return float(self.exponential.mean)
         if self.lognormal is not None:
@@ -121,7 +121,7 @@ class SizeSpec(Strict):
 
 
 class ConnectionSpec(Strict):
-    """The TCP of the flows."""
+    """TCP settings of the flows."""
 
     congestion_control: Algorithm
     fq: Flag | None = None
@@ -133,7 +133,7 @@ _SIZE = Short(_fixed, {"type": "string", "examples": ["20 KiB"]})
 
 
 class ArrivalsSpec(Strict):
-    """Flows of TCP that arrive as a Poisson process: so many a second, or so much load."""
+    """Poisson process of TCP flows, given by flows per second or by load."""
 
     name: Name
     group: Name | None = None
@@ -153,7 +153,7 @@ class ArrivalsSpec(Strict):
         return self
 
     def flows_per_second(self) -> float:
-        """As written, or as many as carry the load: payload bits over the mean size."""
+        """Mean arrival rate. From a load: payload bits per second over the mean size."""
         if self.load is not None:
             return self.load / (8 * self.size.mean_bytes())
         return self.per_second or 0.0

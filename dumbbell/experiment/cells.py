@@ -1,4 +1,4 @@
-"""From the tree of a file and the levels of a cell to the tree of that cell."""
+"""Substitution of levels: the tree of a file → the tree of a cell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIXED = ("dumbbell", "name", "description", "factors", "repeats", "seed")
 
 
 class PathError(Exception):
-    """A factor's path that leads nowhere."""
+    """Path of a factor without a field."""
 
     def __init__(self, factor: str, path: str, message: str) -> None:
         super().__init__(message)
@@ -24,7 +24,7 @@ class PathError(Exception):
 
 
 def references(node: Node) -> Iterator[tuple[str, Node]]:
-    """Every `${name}` and `$name` below a node."""
+    """All references `${name}` and `$name` below a node."""
     if isinstance(node.value, dict):
         for child in node.value.values():
             yield from references(child)
@@ -37,7 +37,7 @@ def references(node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def check_references(root: Node, factors: Factors, file: str) -> None:
-    """Every reference names a factor, and every factor changes something."""
+    """Raises an error unless every reference names a factor and every factor has an effect."""
     used = set(factors.paths)
     sections = root.value if isinstance(root.value, dict) else {}
     known = tuple(factors.levels)
@@ -68,7 +68,7 @@ def check_references(root: Node, factors: Factors, file: str) -> None:
 
 
 def substitute(root: Node, cell: Mapping[str, Level], paths: Mapping[str, Sequence[str]]) -> Node:
-    """The tree of one cell: references replaced, then paths set. The original is left alone."""
+    """Tree of one cell: references replaced, then paths set. The argument stays unchanged."""
     labels = {name: level.node for name, level in cell.items()}
     tree = _replace(root, labels) if cell else root
     for name, targets in paths.items():
@@ -110,7 +110,7 @@ def steps(path: str) -> list[str | int]:
     """`flows[*].tcp` → `["flows", "*", "tcp"]`; a list index is an int, `[*]` the text `*`.
 
     Raises:
-        ValueError: It is no path.
+        ValueError: The text is not a path.
     """
     found: list[str | int] = []
     position = 0
@@ -131,10 +131,10 @@ def steps(path: str) -> list[str | int]:
 
 
 def assign(node: Node, path: Sequence[str | int], value: Node, above: Loc = ()) -> Node:
-    """A copy of the tree in which the field at `path` is `value`.
+    """Copy of the tree with `value` as the field at `path`.
 
     Raises:
-        LookupError: Some part but the last is not there; the argument says which.
+        LookupError: A part of the path before the last is missing. The argument names it.
     """
     if not path:
         return value

@@ -1,4 +1,4 @@
-"""Checks every cell of an experiment file, on all processors where there are many."""
+"""Check of all cells of an experiment file; many cells are checked on all processors."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from pathlib import Path
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment.load import Opened
 
-#: Fewer cells are not worth another process.
+#: Minimum number of cells for several processes.
 LEAST = 2000
-#: Parts for each process: more tell sooner how far it is, and read more often what cells share.
+#: Parts per process. More parts report progress more often, and read shared sections more often.
 PARTS = 4
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What cells have in common.
+    """Summary of checked cells.
 
     Attributes:
-        cells: How many were checked.
-        duration_ns: Virtual time of one repeat of each, added up.
-        flows: Names of all their flows.
+        cells: Number of cells.
+        duration_ns: Sum of their virtual times, one repeat of each.
+        flows: Names of all flows.
     """
 
     cells: int
@@ -36,7 +36,7 @@ class Checked:
 
 
 def check_cells(experiment: Opened) -> Iterator[Checked]:
-    """Checks cells in order, some at a time. Raises `ExperimentError` for the first bad one."""
+    """Checks cells in order, part by part. Raises `ExperimentError` for the first bad one."""
     processors = len(os.sched_getaffinity(0))
     each = max(LEAST, -(-experiment.count // (PARTS * processors)))
     parts = [
@@ -47,14 +47,14 @@ def check_cells(experiment: Opened) -> Iterator[Checked]:
         for begin, end in parts:
             yield _part(experiment, begin, end)
         return
-    # A new interpreter each: this one may have threads.
+    # Spawned, not forked: this process may have threads.
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         text, file = experiment.info.yaml, experiment.file
         futures = [pool.submit(_elsewhere, text, file, begin, end) for begin, end in parts]
         try:
             for future, (begin, end) in zip(futures, parts, strict=True):
                 found = future.result()
-                # Read here, it is refused again, with the place.
+                # Read in this process, the cell is refused again, with line and field.
                 yield _part(experiment, begin, end) if found is None else found
         finally:
             pool.shutdown(cancel_futures=True)
@@ -62,8 +62,8 @@ def check_cells(experiment: Opened) -> Iterator[Checked]:
 
 def _part(experiment: Opened, begin: int, end: int) -> Checked:
     duration_ns, flows = 0, set[str]()
-    # What cells share is kept, and the collector would walk through it again and again: a third of
-    # the time. Cells leave no cycles behind.
+    # Shared parts stay alive, and the collector would traverse them repeatedly: a third of the
+    # time. Cells leave no cycles.
     collected = gc.isenabled()
     gc.disable()
     try:
@@ -82,7 +82,7 @@ def _opened(text: str, file: str) -> Opened:
 
 
 def _elsewhere(text: str, file: str, begin: int, end: int) -> Checked | None:
-    """Cells checked in another process; None if one is refused."""
+    """Summary of cells, computed in another process; None: a cell is refused."""
     try:
         return _part(_opened(text, file), begin, end)
     except ExperimentError:

@@ -1,4 +1,4 @@
-"""What an experiment is expected to give: bounds of metrics, for `dumbbell check`."""
+"""Expectations of an experiment: bounds of metrics, for `dumbbell check`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MetricName = Annotated[str, choice(*sorted(METRICS), what="metric")]
 
 
 class ExpectSpec(Strict):
-    """A metric whose mean over repeats lies within bounds, in every cell and flow that is meant.
+    """Bounds of a metric's mean over repeats, for all selected cells and flows.
 
-    `where` fixes levels of factors; bounds are numbers in the metric's unit.
+    `where` selects levels of factors. Bounds are in the metric's unit.
     """
 
     metric: MetricName

@@ -1,7 +1,7 @@
-"""Factors: what an experiment varies, and the trees that result.
+"""Factors of an experiment and their combinations.
 
-A factor is referenced as `${name}` or `$name` in any value, or names the path of the field it
-sets. Levels keep their spelling as labels.
+A value refers to a factor as `${name}` or `$name`, or the factor names the path of a field to
+set. The label of a level is its spelling in the file.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _NAME = re.compile(r"[^\W\d][\w.-]{0,99}\Z")
 
 
 def referred(match: re.Match[str]) -> str:
-    """The name in a match of `REFERENCE`."""
+    """Name of the factor in a match of `REFERENCE`."""
     return str(match[2] if match[1] is None else match[1]).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A value of a factor: its label and what it stands for."""
+    """Level of a factor: its label and its value."""
 
     label: str
     node: Node
@@ -38,10 +38,10 @@ class Factors:
     """All factors of a file.
 
     Attributes:
-        levels: Factor → its levels in order.
-        rows: Groups of combined levels; the cells are the product of the groups.
-        paths: Factor → the paths it sets, with the line where they are written.
-        lines: Factor → line.
+        levels: Factor → levels in order.
+        rows: Groups of combined levels. The cells are the product of the groups.
+        paths: Factor → paths that it sets, with their lines in the file.
+        lines: Factor → line in the file.
     """
 
     levels: dict[str, list[Level]]
@@ -57,7 +57,7 @@ class Factors:
         return total
 
     def cells(self) -> Iterator[dict[str, Level]]:
-        """Every combination, the last factor fastest, factors in the order of the file."""
+        """All combinations. Factors are in the order of the file; the last one varies fastest."""
         for parts in itertools.product(*self.rows):
             merged: dict[str, Level] = {}
             for part in parts:
@@ -222,15 +222,15 @@ class _Reader:
 
 
 def read(node: Node | None, file: str, reserved: frozenset[str]) -> Factors:
-    """The factors of a file.
+    """Reads the factors of a file.
 
     Args:
-        node: The value of `factors`, or None.
-        file: For messages.
-        reserved: Names that are columns of results.
+        node: Value of `factors`, or None.
+        file: Name of the file, for messages.
+        reserved: Names that factors cannot have: columns of result tables.
 
     Raises:
-        ExperimentError: What is wrong, with its line.
+        ExperimentError: First error, with its line.
     """
     factors = _Reader(file, reserved).read(node) if node is not None else Factors({}, [], {}, {})
     if factors.count() > MAX_CELLS:
@@ -241,10 +241,10 @@ def read(node: Node | None, file: str, reserved: frozenset[str]) -> Factors:
 
 
 def restrict(factors: Factors, name: str, levels: Sequence[Level]) -> None:
-    """Puts other levels in the place of a factor's (`--set`).
+    """Replaces the levels of a factor (`--set`).
 
     Raises:
-        ExperimentError: For a factor of zip or points, a level that it does not have.
+        ExperimentError: A factor of zip or points has no such level.
     """
     for g, group in enumerate(factors.rows):
         if name not in group[0]:

@@ -1,5 +1,4 @@
-"""Framing of a link in an experiment file: how long a frame is on the wire, by the names that
-tc-cake(8) gives to usual access lines."""
+"""Framing of a link in an experiment file, with tc-cake(8)'s names for common access lines."""
 
 from __future__ import annotations
 
@@ -35,19 +34,23 @@ Overhead = Annotated[
 
 
 class FramingSpec(Strict):
-    """Bytes beyond the Ethernet frame without FCS, its least length, and whether in ATM cells."""
+    """Size of frames on the wire.
+
+    `overhead`: bytes beyond the Ethernet frame without FCS. `mpu`: minimum length. `atm`: carried
+    in ATM cells.
+    """
 
     overhead: Overhead = 0
     mpu: Size = 0
     atm: Flag = False
 
     def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
+        """Value in the form of the scenario."""
         return {"overhead_bytes": self.overhead, "mpu_bytes": self.mpu, "atm": self.atm}
 
 
-#: Name → bytes around the IP packet, least length, whether in cells (tc-cake(8), `overhead`
-#: keywords; `pppoe`: Ethernet with the 8 bytes of RFC 2516).
+#: Name → bytes around the IP packet, minimum length in bytes, carried in ATM cells (tc-cake(8),
+#: `overhead` keywords; `pppoe`: Ethernet with the 8 bytes of RFC 2516).
 KNOWN: dict[str, tuple[int, int, bool]] = {
     "ethernet": (38, 84, False),
     "ether-vlan": (42, 84, False),

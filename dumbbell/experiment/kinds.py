@@ -1,4 +1,4 @@
-"""Kinds of traffic whose fields are parameters of the catalogue: their models and translation."""
+"""Models and translation of the traffic kinds with parameters in the catalogue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dumbbell.experiment.fields import (
     short_text,
 )
 
-#: Kinds by name, without those that have a model of their own.
+#: Kinds with parameters in the catalogue, by name. The others have models in `traffic`.
 KINDS = {name: one for name, one in traffic_kinds().items() if one.parameters}
 _EXAMPLES = {"rate": "10 Mbit/s", "bytes": "1500 bytes", "time": "1 s"}
 
@@ -35,7 +35,7 @@ def _type(one: Parameter) -> Any:
 
 
 def spec_name(kind: Traffic) -> str:
-    """Name of the model of a kind's fields."""
+    """Name of the model of a traffic kind."""
     return f"{kind.name.title().replace('_', '')}Spec"
 
 
@@ -54,13 +54,13 @@ def _field(kind: Traffic) -> tuple[Any, None]:
 
 
 def with_kinds(base: type[Strict]) -> type[Strict]:
-    """A model with a field more for each of `KINDS`, None where it is not written."""
+    """Model with an additional optional field for each of `KINDS`."""
     fields: Any = {name: _field(kind) for name, kind in KINDS.items()}
     return create_model(f"{base.__name__}OfAKind", __base__=base, **fields)
 
 
 def scenario_traffic(flow: Strict) -> dict[str, Any] | None:
-    """What a flow carries, as the scenario has it; None: none of `KINDS`."""
+    """Traffic of a flow in the form of the scenario; None: the flow has none of `KINDS`."""
     for name, kind in KINDS.items():
         spec = getattr(flow, name)
         if spec is not None:

@@ -1,4 +1,4 @@
-"""An experiment file → all its scenarios, checked before anything runs."""
+"""Translation of an experiment file to its scenarios, all checked before a run."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ class Cell:
     Attributes:
         levels: Factor → level as written.
         scenario: Canonical JSON.
-        unsampled: The same without tables over time, for later repeats; None: all keep them.
-        sampled: Repeats that keep tables over time, where `unsampled` is given.
-        rtt_ns: Base RTT of each flow: fixed delays there and back.
+        unsampled: Scenario without tables over time, for later repeats; None: all repeats keep
+            them.
+        sampled: Number of first repeats with tables over time; unused without `unsampled`.
+        rtt_ns: Base RTT of each flow: sum of the fixed delays in both directions.
         duration_ns: Virtual time of a run.
     """
 
@@ -52,7 +53,7 @@ class Cell:
     duration_ns: int
 
     def scenario_of(self, repeat: int) -> str:
-        """The scenario of a repeat, counted from 0."""
+        """Scenario of a repeat, counted from 0."""
         return self.scenario if self.unsampled is None or repeat < self.sampled else self.unsampled
 
 
@@ -62,10 +63,10 @@ class Experiment:
 
     Attributes:
         info: Name, text, factors, repeats, seed.
-        file: Where it was read from.
-        overrides: What `set` replaced, as written.
-        cells: Every combination of levels.
-        expect: What it is expected to give.
+        file: Path of the file, as the user named it.
+        overrides: Levels and values of `set`, as written.
+        cells: All combinations of levels.
+        expect: Expectations on its results.
     """
 
     info: ExperimentInfo
@@ -76,7 +77,7 @@ class Experiment:
 
 
 def reserved_names() -> frozenset[str]:
-    """Names that factors cannot have: columns of the result tables."""
+    """Names that factors cannot have: the columns of result tables."""
     tables = json.loads(_core.tables())
     columns = {column["name"] for table in tables for column in table["columns"]}
     own = {"run", "repeat", "seed", "engine", "engine_version", "digest", "wall_s", "packets"}
@@ -91,16 +92,16 @@ def load(
     repeats: int | None = None,
     seed: int | None = None,
 ) -> Experiment:
-    """Reads an experiment file and checks every scenario of it.
+    """Reads an experiment file and checks all its scenarios.
 
     Args:
-        path: The file.
+        path: Path of the file.
         set: Factor → level or levels that replace its own; or path of a field → value.
-        repeats: Replaces the file's.
-        seed: Replaces the file's.
+        repeats: Number of repeats; None: as in the file.
+        seed: Seed of the first repeat; None: as in the file.
 
     Raises:
-        ExperimentError: The first thing wrong, with file, line and field.
+        ExperimentError: First error, with file, line and field.
     """
     path = Path(path)
     text = read(path)
@@ -108,7 +109,7 @@ def load(
 
 
 def open_file(path: str | Path) -> Opened:
-    """Opens an experiment file, to read its cells one by one. Raises `ExperimentError`."""
+    """Opens an experiment file for reading its cells one by one. Raises `ExperimentError`."""
     path = Path(path)
     return Opened(read(path), path)
 
@@ -121,7 +122,7 @@ def load_text(
     repeats: int | None = None,
     seed: int | None = None,
 ) -> Experiment:
-    """As :func:`load`, for a text already read; `path` serves messages and trace files."""
+    """Reads an experiment from text, see :func:`load`. `path`: for messages and trace files."""
     opened = Opened(text, path, set=set, repeats=repeats, seed=seed)
     done: list[Cell] = []
     for cell in opened.cells():
@@ -134,14 +135,14 @@ def load_text(
 
 
 class Opened:
-    """An experiment file whose first cell is read and checked, the others are on demand.
+    """An experiment file. The first cell is checked at once, the others on demand.
 
     Attributes:
         info: Name, text, factors, repeats, seed.
-        file: Where it was read from.
-        overrides: What `set` replaced, as written.
+        file: Path of the file, as the user named it.
+        overrides: Levels and values of `set`, as written.
         count: Number of cells.
-        expect: What it is expected to give.
+        expect: Expectations on its results.
     """
 
     def __init__(
@@ -153,7 +154,7 @@ class Opened:
         repeats: int | None = None,
         seed: int | None = None,
     ) -> None:
-        """As :func:`load_text`."""
+        """See :func:`load_text`."""
         self.file = str(path)
         self._plan = _Plan(text, path, set or {})
         self._folder = path.parent
@@ -180,7 +181,7 @@ class Opened:
             raise ExperimentError(message, file=self.file, line=line)
 
     def cells(self, begin: int = 0, end: int | None = None) -> Iterator[Cell]:
-        """Every cell, or those of some numbers, checked; what they have in common is read once."""
+        """Checked cells from number `begin` to before `end`. Shared sections are read once."""
         sections, parts = Sections(self._plan.root, self._plan.varied), Parts()
         for levels in islice(self._plan.varied.cells(), begin, end):
             try:
@@ -189,7 +190,7 @@ class Opened:
                 scenario = canonical(built.scenario)
                 _core.validate(scenario)
             except (ValidationError, BuildError, _core.ScenarioError, cells.PathError):
-                # Read alone, it is refused again, with the place.
+                # Read alone, the cell is refused again, with line and field.
                 document, built = _scenario(self._plan.tree(levels), self.file, self._folder)
                 scenario = canonical(built.scenario)
             sections.keep(levels, document)
@@ -197,12 +198,12 @@ class Opened:
 
 
 def explain(experiment: Experiment, cell: int, error: _core.ScenarioError) -> ExperimentError:
-    """What an engine refused, placed in the experiment file.
+    """Error of an engine, with line and field of the experiment file.
 
     Args:
-        experiment: As loaded.
-        cell: Index of the cell that was refused.
-        error: What the engine said.
+        experiment: Experiment as loaded.
+        cell: Index of the refused cell.
+        error: Error of the engine.
     """
     path = Path(experiment.file)
     plan = _Plan(experiment.info.yaml, path, experiment.overrides)
@@ -215,7 +216,7 @@ def explain(experiment: Experiment, cell: int, error: _core.ScenarioError) -> Ex
 
 
 class _Plan:
-    """A file read, its factors known: the tree of each cell."""
+    """Tree and factors of a file."""
 
     def __init__(self, text: str, path: Path, chosen: Overrides) -> None:
         self.file = str(path)
@@ -233,16 +234,16 @@ class _Plan:
         self.paths = {name: [target for target, _ in targets] for name, targets in found.items()}
 
     def trees(self) -> Iterator[tuple[dict[str, Level], Node]]:
-        """Each combination of levels with its tree."""
+        """All combinations of levels with their trees."""
         for levels in self.varied.cells():
             yield levels, self.tree(levels)
 
     def tree(self, levels: Mapping[str, Level]) -> Node:
-        """The tree of a cell."""
+        """Tree of a cell."""
         return _tree(self.root, levels, self.paths, self.varied, self.file)
 
     def line(self, field: str) -> int | None:
-        """Where a field of the file stands."""
+        """Line of a top-level field; None: the file does not write it."""
         return self.root.key_lines.get(field) or None
 
 
@@ -254,7 +255,7 @@ def _cell(
     unsampled = None
     recorded = sampling.keep or sampling.packets or sampling.hops or sampling.capture
     if sampling.repeats is not None and recorded:
-        # Probes are no table over time: metrics come from them.
+        # Metrics need probes in every repeat.
         bare = dict.fromkeys(("samples", "queues", "drops"), False)
         bare["probes"] = "probes" in sampling.keep
         none = dict.fromkeys(("packets", "hops", "capture"))
@@ -271,7 +272,7 @@ def _cell(
 
 
 def canonical(scenario: Mapping[str, Any]) -> str:
-    """The one JSON text of a scenario: sorted keys, no spaces."""
+    """Canonical JSON text of a scenario: sorted keys, no spaces."""
     return orjson.dumps(scenario, option=orjson.OPT_SORT_KEYS).decode()
 
 
@@ -309,7 +310,7 @@ def _text(value: object) -> str:
 
 
 def _outside(node: Node) -> Node:
-    """A node that stands in no file: line 0 throughout."""
+    """Copy of a node from outside a file: every line is 0."""
     if isinstance(node.value, dict):
         inner = {key: _outside(child) for key, child in node.value.items()}
         return Node(inner, node.text, 0, dict.fromkeys(inner, 0))
@@ -356,7 +357,7 @@ def _tree(
 
 
 def _scenario(tree: Node, file: str, folder: Path) -> tuple[ExperimentFile, Built]:
-    """One cell's document and scenario."""
+    """Document and scenario of one cell."""
     locator = Locator(file, tree)
     plain = tree.plain()
     plain.pop("factors", None)

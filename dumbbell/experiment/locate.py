@@ -1,4 +1,4 @@
-"""Errors of pydantic, of the builder and of the scenario's reader → file, line, field."""
+"""Location of errors: pydantic, builder or scenario reader → file, line, field."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ _RENAMED = {"drop_tail": "buffer", "a": "between", "b": "between"}
 
 
 class Locator:
-    """Places errors in a file.
+    """Locates errors in a file.
 
     Attributes:
-        file: Its name.
-        root: Its tree, factors replaced.
+        file: Name of the file.
+        root: Tree of the file, with levels in place of factors.
     """
 
     def __init__(self, file: str, root: Node) -> None:
@@ -66,7 +66,7 @@ class Locator:
         nearest: str | None = None,
         field: str | None = None,
     ) -> ExperimentError:
-        """An error at the deepest place of `loc` that the file has."""
+        """Error at the deepest part of `loc` that the file has."""
         node, line, there = descend(self.root, loc)
         if line == node.line or not isinstance(node.value, dict | list):
             line = node.line
@@ -82,7 +82,7 @@ class Locator:
         )
 
     def invalid(self, error: ValidationError) -> ExperimentError:
-        """The first thing pydantic found wrong, in order of the lines."""
+        """First error of pydantic, in line order."""
         placed = [self._one(dict(one)) for one in error.errors(include_url=False)]
         return min(placed, key=lambda one: one.line or 0)
 
@@ -115,7 +115,7 @@ class Locator:
         return dotted((*there, loc[-1]))
 
     def misbuilt(self, error: BuildError) -> ExperimentError:
-        """An error of the builder."""
+        """Located error of the builder."""
         near = None
         if error.found is not None:
             near = nearest_name(error.found, error.allowed)
@@ -124,12 +124,12 @@ class Locator:
         )
 
     def refused(self, path: str, message: str, origins: Mapping[Loc, Loc]) -> ExperimentError:
-        """An error of the scenario's reader.
+        """Located error of the scenario reader.
 
         Args:
-            path: Of the field in the scenario.
-            message: What the reader says.
-            origins: Parts of the scenario → parts of the file.
+            path: Path of the field in the scenario.
+            message: Message of the reader.
+            origins: Path in the scenario → path in the file.
         """
         message, found = plainly(_SERDE.sub("", message))
         loc: Loc = tuple(
@@ -144,7 +144,7 @@ class Locator:
 
 
 def plainly(message: str) -> tuple[str, str | None]:
-    """The reader's words on a value that does not fit, for people, and the value."""
+    """Message of the reader about a wrong type, rephrased, and the value found."""
     match = _UNFIT.fullmatch(message)
     if match is None:
         return message, None
@@ -158,7 +158,7 @@ def plainly(message: str) -> tuple[str, str | None]:
 
 
 def _plain(part: str | int) -> str | int:
-    """A part of a scenario's path as the file names it."""
+    """Name in the file of a part of a scenario's path."""
     if isinstance(part, int):
         return part
     part = _RENAMED.get(part, part)

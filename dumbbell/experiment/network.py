@@ -33,7 +33,7 @@ Nth = Annotated[int, whole_number(1, 2**53)]
 
 
 class Empty(Strict):
-    """Takes no field."""
+    """Mapping without fields."""
 
 
 def _initial(value: object) -> int | str:
@@ -53,13 +53,13 @@ InitialLevel = Annotated[
 
 
 class SerialSpec(Strict):
-    """A wire: one packet at a time."""
+    """Serialisation: one packet at a time, at the rate of the link."""
 
     rate: Rate
 
 
 class PeakSpec(Strict):
-    """How fast a token bucket's burst may leave."""
+    """Peak rate of a token bucket, and the burst at that rate."""
 
     rate: Rate
     burst: PositiveSize = FRAME_BYTES
@@ -75,7 +75,7 @@ class TbfSpec(Strict):
 
 
 class TraceSpec(Strict):
-    """A packet-delivery trace as of mahimahi; from a file, or written out in milliseconds."""
+    """Packet-delivery trace in mahimahi's format: a file, or times in ms."""
 
     file: Name | None = None
     deliveries: list[Annotated[int, whole_number(0, 2**40)]] | None = None
@@ -87,7 +87,7 @@ class TraceSpec(Strict):
 
 
 class ShaperSpec(Strict):
-    """What lets packets go."""
+    """Shaper of a pipe."""
 
     none: Empty | None = None
     serial: SerialSpec | None = None
@@ -108,7 +108,7 @@ Shaper = Annotated[ShaperSpec, Short(_none_or_mapping, {"const": "none"})]
 
 
 class NetemSpec(Strict):
-    """Linux's netem as the queue: packets in delay and packets waiting count alike."""
+    """Linux's netem as the queue. `limit` counts delayed packets as well as queued ones."""
 
     delay: Time | None = None
     jitter: Time | None = None
@@ -125,20 +125,20 @@ class GilbertElliottSpec(Strict):
 
 
 class ScriptedDropSpec(Strict):
-    """Drop the n-th segments of a flow."""
+    """Drops of the n-th segments of a flow, counted from 1."""
 
     flow: Name
     nth: Annotated[list[Nth], as_list({"type": "integer"}), Field(min_length=1)]
 
 
 class IndependentSpec(Strict):
-    """Each packet is lost independently."""
+    """Independent loss of each packet."""
 
     probability: Share
 
 
 class LossSpec(Strict):
-    """Loss on arrival."""
+    """Loss model, applied before the queue."""
 
     none: Empty | None = None
     independent: IndependentSpec | None = None
@@ -168,7 +168,7 @@ class PolicerSpec(Strict):
 
 
 class ReorderingSpec(Strict):
-    """Packets held back, so that later ones overtake them."""
+    """Reordering: an extra delay for some packets."""
 
     probability: Share
     extra_delay: PositiveTime
@@ -182,7 +182,7 @@ class AckAggregationSpec(Strict):
 
 
 class ChangeSpec(Strict):
-    """New values of a pipe from a moment on."""
+    """Change of a pipe at a time: new rate, delay or loss."""
 
     at: Time
     rate: Rate | None = None
@@ -191,7 +191,7 @@ class ChangeSpec(Strict):
 
 
 class PipeSpec(Strict):
-    """One direction of a link, or what both directions share."""
+    """One direction of a link, or the fields that both directions share."""
 
     rate: Rate | None = None
     shaper: Shaper | None = None
@@ -222,11 +222,11 @@ class PipeSpec(Strict):
         return self
 
     def pipe(self) -> dict[str, Any]:
-        """The fields of a pipe that are given."""
+        """Fields of a pipe that the file writes."""
         return {name: v for name, v in self.given().items() if name in PipeSpec.model_fields}
 
     def override(self, over: PipeSpec | None) -> PipeSpec:
-        """These fields with those of `over` in their place."""
+        """Copy with the fields of `over` in place of its own."""
         if over is None and type(self) is PipeSpec:
             return self
         merged = self.pipe()
@@ -246,7 +246,7 @@ class PipeSpec(Strict):
 
 
 def _shapes(given: dict[str, Any]) -> bool:
-    """Whether the queue among these fields has a rate of its own."""
+    """Returns true if the queue among these fields has a rate of its own (htb)."""
     return given.get("queue") is not None and given["queue"].htb is not None
 
 
@@ -259,8 +259,8 @@ RIVALS = (
 )
 
 
-class BothWays(PipeSpec):
-    """A pipe in each direction: shared fields, and what differs."""
+class BothDirections(PipeSpec):
+    """A pipe in each direction: shared fields, and fields of one direction."""
 
     forward: PipeSpec | None = None
     backward: PipeSpec | None = None
@@ -270,15 +270,15 @@ class BothWays(PipeSpec):
         return self.override(self.forward), self.override(self.backward)
 
 
-class LinkSpec(BothWays):
-    """A link; forward is from the first to the second of `between`."""
+class LinkSpec(BothDirections):
+    """A link. Forward is from the first node of `between` to the second."""
 
     name: Name | None = None
     between: Annotated[list[Name], Field(min_length=2, max_length=2)] | None = None
 
 
 class SpraySpec(Strict):
-    """Packet spraying over equal paths."""
+    """Packet spraying over equal-cost paths."""
 
     policy: Annotated[str, choice("round_robin", "random", "per_flow", what="spraying policy")]
     what: Annotated[str, choice("data", "acks", "both", what="kind of packets")] = "both"
@@ -314,7 +314,7 @@ class RouteSpec(Strict):
 
 
 class TapSpec(Strict):
-    """Where packets are looked at: the interface of a node on a link."""
+    """Tap: the interface of a node at which packets are observed."""
 
     name: Name | None = None
     at: Name
@@ -324,15 +324,15 @@ class TapSpec(Strict):
 Kept = Annotated[str, choice("samples", "queues", "drops", "probes", what="table")]
 
 
-class StretchSpec(Strict):
-    """A stretch of time, in which packets are kept."""
+class TimeRangeSpec(Strict):
+    """Time range in which packets are recorded."""
 
     from_: Annotated[Time, Field(alias="from")] = 0
     to: PositiveTime
 
 
 class CaptureSpec(Strict):
-    """A capture of all taps, of which so much of each frame is kept."""
+    """Capture at all taps. `snap`: maximum bytes kept of each frame."""
 
     snap: Annotated[PositiveSize, Field(le=65_535)] = 96
 
@@ -347,12 +347,12 @@ CaptureField = Annotated[CaptureSpec | None, Short(_capture, {"type": "boolean"}
 
 
 class SamplingSpec(Strict):
-    """What is recorded over time; `repeats`: it is kept for that many first repeats."""
+    """Tables over time. `repeats`: number of first repeats that keep them."""
 
     interval: PositiveTime = 20_000_000
     keep: list[Kept] = Field(default=[])
-    packets: StretchSpec | None = None
-    hops: StretchSpec | None = None
+    packets: TimeRangeSpec | None = None
+    hops: TimeRangeSpec | None = None
     capture: CaptureField = None
     repeats: Annotated[int, whole_number(1, 100_000)] | None = None
 
@@ -365,7 +365,7 @@ Sampling = Annotated[SamplingSpec, Short(_sampling, {"type": "string", "examples
 
 
 class NeighbourDiscoverySpec(Strict):
-    """Hosts and routers ask for each other's link addresses (ARP), with Linux's times."""
+    """Address resolution (ARP) by hosts and routers, with Linux's times."""
 
     reachable: PositiveTime = 30_000_000_000
     probe_delay: Time = 5_000_000_000

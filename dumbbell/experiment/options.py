@@ -1,4 +1,4 @@
-"""TCP of a host: profiles and options under their Linux names."""
+"""TCP options of a host: profiles, and options by their Linux names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DEFAULT_PROFILE = "linux-6.1"
 
 
 def _memory(value: object) -> list[int]:
-    """`[min, default, max]` or `min default max`, bytes unless a unit is given."""
+    """Sizes `[min, default, max]` or `min default max`; a bare number is in bytes."""
     parts = value.split() if isinstance(value, str) else value
     if not isinstance(parts, list) or len(parts) != 3:
         raise problem("three sizes are needed: minimum, default, maximum", found=value)
@@ -50,7 +50,7 @@ def _memory(value: object) -> list[int]:
 
 
 def _receive_buffer(value: object) -> str | dict[str, Any]:
-    """`pages`, `copied`, or the size of a buffer of its own."""
+    """`pages`, `copied`, or the size of a separate buffer per segment."""
     if value in ("pages", "copied"):
         return str(value)
     try:
@@ -76,7 +76,7 @@ ReceiveBuffer = Annotated[Any, Checked(_receive_buffer, _BUFFERS)]
 
 
 def _type(one: Parameter) -> Any:
-    """The field of an option. A sysctl whose unit its name ends in takes a bare number as well."""
+    """Type of an option's field. A sysctl with the unit in its name also takes a bare number."""
     bare = one.name == one.field
     if one.unit == "number":
         return Annotated[int, whole_number(one.least, one.most)]
@@ -96,7 +96,7 @@ OPTIONS = {name: one.parameter for name, one in tcp_options().items()}
 if TYPE_CHECKING:
 
     class OptionFields(Strict):
-        """The fields that this program looks at."""
+        """Fields that the code uses by name."""
 
         profile: Profile | None = None
         rx_segment: Any = None
@@ -112,17 +112,17 @@ else:
 
 
 class TcpOptionsSpec(OptionFields):
-    """TCP options under their Linux sysctl names (without `net.ipv4.`), over a profile.
+    """TCP options by their Linux sysctl names (without `net.ipv4.`), over a profile.
 
-    Sysctls whose unit Linux fixes (`tcp_rmem`, `tcp_limit_output_bytes`, `…_ns`) take a bare
+    Sysctls with a unit that Linux fixes (`tcp_rmem`, `tcp_limit_output_bytes`, `…_ns`) take a bare
     number in that unit, or a quantity.
     """
 
     def over(self, base: dict[str, Any]) -> dict[str, Any]:
-        """A complete set, as the scenario names it, with these options in place of its own.
+        """All options in the form of the scenario: `base`, overridden by these options.
 
-        A profile written here replaces the whole set first. Without SACK there is neither DSACK nor
-        FACK, as in Linux, unless the file asks for it.
+        A profile among these options replaces `base`. Without SACK, DSACK and FACK are off as in
+        Linux, unless the file sets them.
         """
         given = self.given()
         options = dict(base if self.profile is None else PROFILES[self.profile])
@@ -134,17 +134,17 @@ class TcpOptionsSpec(OptionFields):
         return options
 
 
-#: What Linux does only with SACK.
+#: Options that have an effect in Linux only with SACK.
 _NEED_SACK = ("tcp_dsack", "tcp_fack")
 
 
 class HostSpec(TcpOptionsSpec):
-    """A host: its TCP options, and how long it handles packets."""
+    """A host: TCP options and processing jitter."""
 
     processing_jitter: Time | None = None
 
     def under(self, defaults: HostSpec) -> dict[str, Any]:
-        """The complete options of this host: its profile, the defaults', then its own."""
+        """All options of this host: the profile, overridden by `defaults`, then by its own."""
         profile = self.profile or defaults.profile or DEFAULT_PROFILE
         common = defaults.model_copy(update={"profile": profile}).over({})
         return self.model_copy(update={"profile": None}).over(common)

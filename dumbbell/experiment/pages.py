@@ -1,4 +1,4 @@
-"""Pages that a client loads: objects, what each waits for, and the connections they come over."""
+"""Pages that a client loads: objects, their dependencies, and the connections."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from dumbbell.experiment.fields import (
 )
 from dumbbell.experiment.traffic import Algorithm
 
-#: Handshakes as exchanges of bytes, client first: a ClientHello of Chrome's size, a server's flight
-#: with two certificates, key exchange and Finished. TLS 1.3 (RFC 8446 §2) takes one round trip, its
-#: client's Finished goes with the first request; TLS 1.2 (RFC 5246 §7.3) two.
+#: Handshakes as exchanges of bytes (request, response): a ClientHello of Chrome's size, a server's
+#: flight with two certificates, key exchange and Finished. TLS 1.3 (RFC 8446 §2) takes one RTT: the
+#: client sends its Finished with the first request. TLS 1.2 (RFC 5246 §7.3) takes two.
 TLS: dict[str, list[tuple[int, int]]] = {
     "none": [],
     "1.3": [(517, 4096)],
@@ -34,7 +34,7 @@ MAX_OBJECTS = 100_000
 
 
 class ObjectSpec(Strict):
-    """An object of a page; with `count`, that many, `{i}` in the name stands for 1, 2, …"""
+    """An object of a page. `count`: number of such objects; `{i}` in the name is 1, 2, …"""
 
     name: Name
     count: Annotated[int, whole_number(1, MAX_OBJECTS)] | None = None
@@ -47,14 +47,14 @@ class ObjectSpec(Strict):
     group: Name | None = None
 
     def stands_for(self) -> list[str]:
-        """Its names, one for each that it stands for."""
+        """Names of the objects: one, or `count`."""
         if self.count is None:
             return [self.name]
         return [self.name.replace("{i}", str(i + 1)) for i in range(self.count)]
 
 
 class PageSpec(Strict):
-    """A client that loads a page."""
+    """A page and its client."""
 
     name: Name
     client: Name
@@ -91,7 +91,7 @@ class PageSpec(Strict):
         return self
 
     def session(self) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-        """The session, and its connections: names and servers."""
+        """Session in the form of the scenario, and its connections: (name, server)."""
         servers = list(dict.fromkeys([self.server, *self._servers()]))
         count = 1 if self.protocol == "http/2" else self.connections or 6
         named = {

@@ -1,6 +1,6 @@
-"""Queues and queue disciplines in an experiment file: Linux's names, parameters, defaults.
+"""Queue disciplines in an experiment file, with Linux's names, parameters and defaults.
 
-Fields of the disciplines without classes are the parameters of their entries in the catalogue.
+The fields of a classless discipline are the parameters of its entry in the catalogue.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dumbbell.experiment.fields import (
 from dumbbell.experiment.units import PACKETS
 
 FRAME_BYTES = 1514
-#: Shortest burst that `tc` gives HTB where none is written.
+#: Default burst of HTB: the minimum of `tc`.
 HTB_BURST_BYTES = 1600
 
 Packets = Annotated[int, quantity(PACKETS, "1000 packets", positive=True)]
@@ -64,7 +64,7 @@ _CHILDREN = ("queue", "classes", "bands", "child")
 
 
 class Classless(Strict):
-    """A queue or discipline that has no classes."""
+    """Classless discipline."""
 
     @model_validator(mode="before")
     @classmethod
@@ -77,7 +77,7 @@ class Classless(Strict):
         return data
 
     def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
+        """Value in the form of the scenario."""
         raise NotImplementedError
 
 
@@ -98,13 +98,13 @@ def _choke_rest(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"min": least, "max": most, "burst": (2 * least + most) // 3}
 
 
-#: Values that follow from other parameters where they are not written, by discipline.
+#: Defaults that follow from other parameters, by discipline.
 DERIVED: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "red": _red_rest,
     "choke": _choke_rest,
 }
 
-#: Type of a field by the unit of its parameter, and whether 0 is left out.
+#: Type of a field, by the unit of its parameter and whether 0 is excluded.
 _TYPES: Mapping[tuple[str, bool], Any] = {
     ("packets", True): Packets,
     ("bytes", True): PositiveSize,
@@ -128,12 +128,12 @@ def _field(parameter: Parameter) -> Any:
 
 
 class Listed(Classless):
-    """A discipline whose fields are the parameters of its entry in the catalogue."""
+    """Classless discipline with the parameters of its entry in the catalogue as fields."""
 
     ENTRY: ClassVar[Discipline]
 
     def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
+        """Value in the form of the scenario."""
         entry = self.ENTRY
         values = {one.name: getattr(self, one.name) for one in entry.parameters}
         if entry.name in DERIVED:
@@ -154,7 +154,7 @@ class Listed(Classless):
 
 
 def _listed(entry: Discipline) -> type[Listed]:
-    """The model of an entry that has parameters."""
+    """Model of an entry with parameters."""
     fields = {one.name: _field(one) for one in entry.parameters}
     about = f"{entry.title}. {entry.about}"
     model: type[Listed] = create_model(
@@ -164,51 +164,51 @@ def _listed(entry: Discipline) -> type[Listed]:
     return model
 
 
-#: Models of the disciplines without classes, by name.
+#: Models of the classless disciplines, by name.
 LISTED: Mapping[str, type[Listed]] = {
     entry.name: _listed(entry) for entry in disciplines().values() if entry.parameters
 }
 
 
 class BandSpec(Strict):
-    """A band of prio; without codepoints it takes what no other does."""
+    """A band of prio. The band without codepoints takes all other packets."""
 
     dscp: Codepoints | None = None
     queue: QueueDiscipline | None = None
 
     def fields(self) -> dict[str, Any]:
-        """What every class has."""
+        """Fields that every class has, in the form of the scenario."""
         queue = (self.queue or LISTED["pfifo"]()).scenario()
         return {"dscp": self.dscp or [], "queue": queue}
 
 
 class PrioSpec(Strict):
-    """Bands by priority, the first served first."""
+    """Strict priority. The first band is served first."""
 
     bands: Annotated[list[BandSpec], Field(min_length=1, max_length=16)]
 
     def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
+        """Value in the form of the scenario."""
         return {"prio": {"bands": [band.fields() for band in self.bands]}}
 
 
-class TurnSpec(BandSpec):
+class DrrClassSpec(BandSpec):
     """A class of DRR."""
 
     quantum: PositiveSize = FRAME_BYTES
 
     def fields(self) -> dict[str, Any]:
-        """What every class has, and its quantum."""
+        """Fields of the class in the form of the scenario."""
         return {**super().fields(), "quantum_bytes": self.quantum}
 
 
 class DrrSpec(Strict):
     """Deficit Round Robin (Shreedhar and Varghese 1995)."""
 
-    classes: Annotated[list[TurnSpec], Field(min_length=1, max_length=16)]
+    classes: Annotated[list[DrrClassSpec], Field(min_length=1, max_length=16)]
 
     def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
+        """Value in the form of the scenario."""
         return {"drr": {"classes": [one.fields() for one in self.classes]}}
 
 
@@ -223,7 +223,7 @@ class HtbClassSpec(BandSpec):
     quantum: PositiveSize = FRAME_BYTES
 
     def under(self, parent: HtbSpec) -> dict[str, Any]:
-        """With what the parent lends."""
+        """Class in the form of the scenario, with the defaults that follow from its parent."""
         return {
             **self.fields(),
             "rate_bps": self.rate,
@@ -250,7 +250,7 @@ class HtbSpec(Strict):
         return self
 
     def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
+        """Value in the form of the scenario."""
         classes = self.classes
         if classes is None:
             bucket = f"{self.burst} bytes"
@@ -278,7 +278,7 @@ class _Queue(Strict):
         return self
 
     def scenario(self) -> dict[str, Any]:
-        """As the scenario has it."""
+        """Value in the form of the scenario."""
         chosen = next(one for name in NAMES if (one := getattr(self, name)) is not None)
         done: dict[str, Any] = chosen.scenario()
         return done
@@ -289,9 +289,9 @@ _WITH_CLASSES: Mapping[str, type[Strict]] = {"prio": PrioSpec, "drr": DrrSpec, "
 MODELS: Mapping[str, type[Strict]] = {
     name: LISTED[name] if name in LISTED else _WITH_CLASSES[name] for name in disciplines()
 }
-#: All of them.
+#: Names of all disciplines.
 NAMES = tuple(MODELS)
-#: Those that need no parameter.
+#: Names of the disciplines that need no parameter.
 PLAIN = tuple(LISTED)
 
 _FIELDS: dict[str, Any] = {name: (model | None, None) for name, model in MODELS.items()}
@@ -315,5 +315,5 @@ def _named(value: Any) -> Any:
 
 QueueDiscipline = Annotated[QueueSpec, Short(_named, {"type": "string", "enum": list(PLAIN)})]
 
-for _model in (BandSpec, PrioSpec, TurnSpec, DrrSpec, HtbClassSpec, HtbSpec, QueueSpec):
+for _model in (BandSpec, PrioSpec, DrrClassSpec, DrrSpec, HtbClassSpec, HtbSpec, QueueSpec):
     _model.model_rebuild()

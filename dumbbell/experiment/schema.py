@@ -1,4 +1,4 @@
-"""The JSON Schema of experiment files, for editors."""
+"""JSON Schema of experiment files, for editors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIXED = ("dumbbell", "name", "description", "factors", "repeats", "seed")
 
 
 def json_schema() -> dict[str, Any]:
-    """The schema (draft 2020-12). Wherever a value stands, `${factor}` may stand too."""
+    """JSON Schema (draft 2020-12). `${factor}` is allowed in place of any value."""
     schema = ExperimentFile.model_json_schema(by_alias=True)
     for name, model in schema.get("$defs", {}).items():
         if name != "Empty":
@@ -27,7 +27,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _open(model: dict[str, Any], fixed: tuple[str, ...]) -> None:
-    """Lets each property, and each item of a list or mapping in it, be a reference."""
+    """Allows a reference for each property, and for each item of its lists and mappings."""
     for name, prop in model.get("properties", {}).items():
         if name not in fixed:
             for part in prop.get("anyOf", [prop]):

@@ -1,4 +1,4 @@
-"""Sections of an experiment file, each read once per combination of the levels it depends on."""
+"""Sections of an experiment file, read once per combination of the levels they depend on."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from dumbbell.experiment.document import ExperimentFile
 from dumbbell.experiment.factors import Factors, Level
 from dumbbell.experiment.source import Node
 
-#: Sections whose models stand for themselves when a file is read again.
+#: Sections with models that `Strict` accepts in place of a mapping.
 _KEPT = (
     "template", "hosts", "routers", "switches", "links", "routes", "flows", "arrivals", "pages",
     "taps", "expect",
 )  # fmt: skip
-#: Sections held at a time: beyond, reading again is better than filling the memory.
-_MOST = 4096
+#: Maximum number of sections in memory.
+_MAX_SECTIONS = 4096
 
 _Key = tuple[str, tuple[int, ...]]
 
 
 class Sections:
-    """What pydantic is given of each cell."""
+    """Input of pydantic for each cell, with models of unchanged sections."""
 
     def __init__(self, root: Node, varied: Factors) -> None:
         if not isinstance(root.value, dict):
@@ -43,14 +43,14 @@ class Sections:
         self.known: dict[_Key, Any] = {}
 
     def given(self, levels: Mapping[str, Level]) -> dict[str, Any]:
-        """The fields of a cell: plain values, and models where they were read before.
+        """Fields of a cell: plain values, or the models of sections read before.
 
-        Raises `PathError` for a path that leads nowhere.
+        Raises `PathError` for a path without a field.
         """
         return {section: self._section(section, levels) for section in self.touched}
 
     def keep(self, levels: Mapping[str, Level], document: ExperimentFile) -> None:
-        """Remembers the models of a cell."""
+        """Stores the models of a cell for :meth:`given`."""
         for section in _KEPT:
             if section in self.touched:
                 value = getattr(document, section)
@@ -63,7 +63,7 @@ class Sections:
     def _section(self, section: str, levels: Mapping[str, Level]) -> Any:
         key = self._key(section, levels)
         if key not in self.known:
-            if len(self.known) >= _MOST:
+            if len(self.known) >= _MAX_SECTIONS:
                 self.known.clear()
             self.known[key] = self._read(section, levels)
         return self.known[key]

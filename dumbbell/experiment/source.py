@@ -1,7 +1,7 @@
-"""Reading YAML that nobody vouches for, keeping the line of everything.
+"""Reader of untrusted YAML that keeps the line of every value.
 
-The file becomes a tree of :class:`Node`. Size, depth and the number of nodes after expanding
-aliases are bounded; duplicate keys, tags, several documents and non-finite numbers are refused.
+The file becomes a tree of :class:`Node`. Size, depth and the number of nodes after alias
+expansion are bounded. Duplicate keys, tags, several documents and non-finite numbers are refused.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _FALSE = {"false", "False", "FALSE"}
 _INT = re.compile(r"[-+]?[0-9]{1,20}\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?[0-9]{1,3})?\Z")
 _BARE_REFERENCE = re.compile(r"[^\"']\$\{")
-#: The scanner takes a time that grows with the square of a tag.
+#: The scanner needs quadratic time for a long tag.
 _LONG_TAG = re.compile(r"![^\s,\[\]{}]{4096,}")
 _BEGUN = ("while scanning a simple key", "while scanning a quoted scalar")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF|nan|NaN|NAN)\Z")
@@ -52,10 +52,10 @@ class Node:
 
     Attributes:
         value: A mapping or list of nodes, or a scalar as YAML 1.2 reads it.
-        text: As written, white space folded.
-        line: Where it begins, counted from 1.
-        key_lines: For a mapping, the line of each key.
-        size: Nodes below and including this one, aliases expanded.
+        text: Text as written, with white space folded.
+        line: First line, counted from 1.
+        key_lines: Line of each key of a mapping.
+        size: Number of nodes in this subtree, aliases expanded.
     """
 
     value: dict[str, Node] | list[Node] | Scalar
@@ -65,7 +65,7 @@ class Node:
     size: int = 1
 
     def plain(self) -> Any:
-        """The value without lines: dicts, lists and scalars."""
+        """Value without lines: dicts, lists and scalars."""
         if isinstance(self.value, dict):
             return {key: node.plain() for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -75,7 +75,7 @@ class Node:
 
 @dataclass(slots=True)
 class _Open:
-    """A mapping or list whose end has not been read."""
+    """Mapping or list under construction."""
 
     node: Node
     anchor: str | None
@@ -85,7 +85,7 @@ class _Open:
 
 
 class _Builder:
-    """Turns YAML's events into nodes without recursion."""
+    """Builder of nodes from YAML events, without recursion."""
 
     def __init__(self, text: str, file: str) -> None:
         self.text = text
@@ -127,7 +127,7 @@ class _Builder:
             top.node.key_lines[event.value] = line
             return
         if event.value == "" and top is not None and top.key is not None:
-            line = top.key.start_mark.line + 1  # nothing stands nowhere
+            line = top.key.start_mark.line + 1  # an empty value has no line of its own
         value: Scalar = event.value
         if event.implicit[0] and event.style in (None, ""):
             value = self.resolve(event.value, line)
@@ -219,14 +219,14 @@ class _Builder:
 
 
 def parse(text: str, file: str) -> Node:
-    """The tree of a YAML text.
+    """Tree of a YAML text.
 
     Args:
-        text: The text.
-        file: Its name, for messages.
+        text: YAML text.
+        file: Name of the file, for messages.
 
     Raises:
-        ExperimentError: What is wrong, with its line.
+        ExperimentError: First error, with its line.
     """
     builder = _Builder(text, file)
     if (tag := _LONG_TAG.search(text)) is not None:
@@ -238,7 +238,7 @@ def parse(text: str, file: str) -> Node:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         if error.context in _BEGUN and error.context_mark is not None:
-            mark = error.context_mark  # what is wrong is seen later than where it is
+            mark = error.context_mark  # the scanner notices the error later than its line
         line = mark.line + 1 if mark is not None else None
         problem = shortened(str(error.problem or error.context or "malformed"), 100)
         if line is not None and _BARE_REFERENCE.search("".join(text.splitlines()[line - 1 : line])):
@@ -260,10 +260,10 @@ def parse(text: str, file: str) -> Node:
 
 
 def read(path: Path) -> str:
-    """The text of a file of at most `MAX_BYTES` bytes in UTF-8.
+    """Text of a UTF-8 file of at most `MAX_BYTES` bytes.
 
     Raises:
-        ExperimentError: The file cannot be read, is too large or not text.
+        ExperimentError: The file cannot be read, is too large, or is not UTF-8.
     """
     file = str(path)
     try:
@@ -280,10 +280,10 @@ def read(path: Path) -> str:
 
 
 def descend(root: Node, loc: Loc) -> tuple[Node, int, Loc]:
-    """The deepest node on the way to `loc`.
+    """Deepest existing node on the path `loc`.
 
     Returns:
-        The node, the line of its key (or its own), and the part of `loc` that exists.
+        The node, the line of its key (or its own line), and the existing parts of `loc`.
     """
     node, line, there = root, root.line, list[str | int]()
     for part in loc:
@@ -300,7 +300,7 @@ def descend(root: Node, loc: Loc) -> tuple[Node, int, Loc]:
 
 
 def dotted(loc: Loc) -> str:
-    """A path as people write it: `flows[1].tcp`."""
+    """Path in text form: `flows[1].tcp`."""
     text = ""
     for part in loc:
         if isinstance(part, int):

@@ -1,6 +1,6 @@
-"""Common networks in a few lines: each template expands to hosts, routers, links and routes.
+"""Templates of common networks. Each expands to hosts, routers, links and routes.
 
-Round-trip times are propagation alone and leave out what `access` adds.
+RTTs are propagation delays, without the delay of `access`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dumbbell.experiment.fields import (
     whole_number,
 )
 from dumbbell.experiment.network import (
-    BothWays,
+    BothDirections,
     LinkSpec,
     NetemSpec,
     PipeSpec,
@@ -39,7 +39,7 @@ ONE_BDP = (QueueLimit(bdp=Fraction(1)),)
 
 @dataclass(slots=True)
 class Topology:
-    """What a template expands to. `origins` says where in the file a link or route comes from."""
+    """Network of a template. Each link and route has its path in the file."""
 
     hosts: list[str] = field(default_factory=list)
     routers: dict[str, RouterSpec] = field(default_factory=dict)
@@ -48,26 +48,26 @@ class Topology:
     routes: list[tuple[RouteSpec, Loc]] = field(default_factory=list)
 
     def link(
-        self, a: str, b: str, ways: tuple[PipeSpec, PipeSpec], at: Loc, name: str = ""
+        self, a: str, b: str, pipes: tuple[PipeSpec, PipeSpec], at: Loc, name: str = ""
     ) -> None:
-        """Adds a link with the two pipes given."""
+        """Adds a link. `pipes`: forward and backward."""
         fields: dict[str, Any] = {
             "name": name or f"{a}-{b}",
             "between": [a, b],
-            "forward": ways[0],
-            "backward": ways[1],
+            "forward": pipes[0],
+            "backward": pipes[1],
         }
         self.links.append((LinkSpec.made(fields), at))
 
 
 def piped(spec: PipeSpec, **fields: Any) -> PipeSpec:
-    """A pipe with some fields replaced."""
+    """Copy of a pipe with some fields replaced."""
     values = spec.pipe() | fields
     return PipeSpec.made(values)
 
 
 def shaped(spec: PipeSpec, delay_ns: int) -> PipeSpec:
-    """A template's pipe: the delay in netem where it is the queue, a BDP of room by default."""
+    """Pipe of a template with its delay. Default queue limit: 1 BDP. Delay of netem: in netem."""
     given = spec.pipe()
     netem: NetemSpec | None = given.get("netem")
     if netem is not None:
@@ -81,12 +81,12 @@ def shaped(spec: PipeSpec, delay_ns: int) -> PipeSpec:
 
 
 def router(spray: SpraySpec | None) -> RouterSpec:
-    """A router that sprays, or not."""
+    """Router with a spraying policy, or None."""
     return RouterSpec.made({"spray": spray})
 
 
-def halves(rtt_ns: int) -> tuple[int, int]:
-    """A round trip as delay there and back."""
+def split_rtt(rtt_ns: int) -> tuple[int, int]:
+    """One-way delays of an RTT, forward and backward, in ns."""
     return rtt_ns - rtt_ns // 2, rtt_ns // 2
 
 
@@ -98,7 +98,7 @@ class Spread(Strict):
 
 
 class RttSpec(Strict):
-    """Round-trip times: one for all, one each, or spread evenly."""
+    """RTTs: one for all pairs, one per pair, or spread evenly."""
 
     all: Time | None = None
     each: list[Time] | None = None
@@ -110,7 +110,7 @@ class RttSpec(Strict):
         return self
 
     def values(self, count: int) -> list[int]:
-        """One round trip for each of `count`, in nanoseconds."""
+        """RTT of each of `count` pairs, in ns."""
         if self.all is not None:
             return [self.all] * count
         if self.spread is not None:
@@ -146,16 +146,16 @@ _RTT_SCHEMA = {
 Rtt = Annotated[RttSpec, Short(_rtt, _RTT_SCHEMA)]
 
 
-class DumbbellTemplate(BothWays):
+class DumbbellTemplate(BothDirections):
     """Sources s1… – router r1 – link `bottleneck` – router r2 – destinations d1….
 
-    Fields of a pipe describe the bottleneck. The smallest round trip lies on it; what a pair has
-    above that lies on its destination's link.
+    Fields of a pipe describe the bottleneck. The bottleneck has the smallest RTT of all pairs as
+    its delay. The link of a destination adds the rest of its pair's RTT.
     """
 
     pairs: Count = 1
     rtt: Rtt
-    access: BothWays = BothWays()
+    access: BothDirections = BothDirections()
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -163,11 +163,11 @@ class DumbbellTemplate(BothWays):
         return self
 
     def expand(self, at: Loc) -> Topology:
-        """The network."""
+        """Network of the template. `at`: path of the template in the file."""
         out = Topology(routers={"r1": RouterSpec(), "r2": RouterSpec()})
         rtts = self.rtt.values(self.pairs)
         least = min(rtts)
-        there, back = halves(least)
+        there, back = split_rtt(least)
         forward, backward = self.directions()
         access = self.access.directions()
         for i in range(1, self.pairs + 1):
@@ -176,23 +176,23 @@ class DumbbellTemplate(BothWays):
         out.link("r1", "r2", (shaped(forward, there), shaped(backward, back)), at, "bottleneck")
         for i, rtt in enumerate(rtts, 1):
             out.hosts.append(f"d{i}")
-            extra = halves(rtt - least)
-            ways = tuple(
-                piped(way, delay=(way.delay or 0) + more)
-                for way, more in zip(access, extra, strict=True)
+            extra = split_rtt(rtt - least)
+            pipes = tuple(
+                piped(one, delay=(one.delay or 0) + more)
+                for one, more in zip(access, extra, strict=True)
             )
-            out.link("r2", f"d{i}", (ways[0], ways[1]), at)
+            out.link("r2", f"d{i}", (pipes[0], pipes[1]), at)
         return out
 
 
-class PathSpec(BothWays):
-    """What one of parallel paths has of its own."""
+class PathSpec(BothDirections):
+    """Fields of one of several parallel paths."""
 
     rtt: Time | None = None
 
 
 class PathsSpec(Strict):
-    """How many paths, or what each has of its own."""
+    """Number of paths, or the fields of each."""
 
     count: Annotated[int, whole_number(1, 1_000)] | None = None
     each: Annotated[list[PathSpec], Field(min_length=1, max_length=1_000)] | None = None
@@ -216,10 +216,10 @@ Use = Annotated[
 ]
 
 
-class ParallelPathsTemplate(BothWays):
+class ParallelPathsTemplate(BothDirections):
     """Sources s1… – router r1 – switches p1 ∥ p2 … – router r2 – destinations d1….
 
-    Fields of a pipe describe every path: `forward` acts where a switch sends to r2, `backward`
+    Fields of a pipe describe every path. `forward` applies where a switch sends to r2, `backward`
     where it sends to r1.
     """
 
@@ -227,7 +227,7 @@ class ParallelPathsTemplate(BothWays):
     destinations: Count | None = None
     paths: Paths = PathsSpec(count=2)
     rtt: Time
-    access: BothWays = BothWays()
+    access: BothDirections = BothDirections()
     spray: Spray = SpraySpec(policy="round_robin")
     use: Use = None
 
@@ -243,11 +243,11 @@ class ParallelPathsTemplate(BothWays):
         return self
 
     def path_count(self) -> int:
-        """Paths there are."""
+        """Number of paths."""
         return self.paths.count or len(self.paths.each or ())
 
     def expand(self, at: Loc) -> Topology:
-        """The network. With `use`, explicit routes lead over those paths only."""
+        """Network of the template. With `use`, explicit routes lead over these paths only."""
         used = self.use or list(range(1, self.path_count() + 1))
         spray = self.spray if len(used) > 1 else None
         out = Topology(routers={name: router(spray) for name in ("r1", "r2")})
@@ -259,7 +259,7 @@ class ParallelPathsTemplate(BothWays):
             out.link(name, "r1", access, at)
         own = self.paths.each or [PathSpec()] * self.path_count()
         for i, path in enumerate(own, 1):
-            there, back = halves(self.rtt if path.rtt is None else path.rtt)
+            there, back = split_rtt(self.rtt if path.rtt is None else path.rtt)
             forward = self.override(self.forward).override(path).override(path.forward)
             backward = self.override(self.backward).override(path).override(path.backward)
             out.switches[f"p{i}"] = RouterSpec()
@@ -276,31 +276,32 @@ class ParallelPathsTemplate(BothWays):
         return out
 
 
-class ParkingLotTemplate(BothWays):
+class ParkingLotTemplate(BothDirections):
     """Routers r1 … r(hops+1) in a row; s0 → d0 passes all hops, s1 → d1 the first, and so on.
 
-    Fields of a pipe describe every hop (links hop1, hop2 …); `rtt` is that of the long way.
+    Fields of a pipe describe every hop (links hop1, hop2 …). `rtt`: RTT of the path over all
+    hops.
     """
 
     hops: Hops = 2
     rtt: Time
-    access: BothWays = BothWays()
+    access: BothDirections = BothDirections()
 
     def expand(self, at: Loc) -> Topology:
-        """The network. The long way's delay is divided evenly, to the nanosecond."""
+        """Network of the template. The delay over all hops is divided evenly, to the nanosecond."""
         out = Topology()
         out.routers = {f"r{i}": RouterSpec() for i in range(1, self.hops + 2)}
         access = self.access.directions()
         forward, backward = self.directions()
-        there, back = halves(self.rtt)
+        there, back = split_rtt(self.rtt)
 
         def part(total: int, i: int) -> int:
             return total * i // self.hops - total * (i - 1) // self.hops
 
         ends = [("s0", "r1", "d0", f"r{self.hops + 1}")]
         for i in range(1, self.hops + 1):
-            ways = (shaped(forward, part(there, i)), shaped(backward, part(back, i)))
-            out.link(f"r{i}", f"r{i + 1}", ways, at, f"hop{i}")
+            pipes = (shaped(forward, part(there, i)), shaped(backward, part(back, i)))
+            out.link(f"r{i}", f"r{i + 1}", pipes, at, f"hop{i}")
             ends.append((f"s{i}", f"r{i}", f"d{i}", f"r{i + 1}"))
         for source, first, sink, last in ends:
             out.hosts += [source, sink]
@@ -310,7 +311,7 @@ class ParkingLotTemplate(BothWays):
 
 
 class TemplateSpec(Strict):
-    """One of the common networks."""
+    """Choice of a template."""
 
     dumbbell: DumbbellTemplate | None = None
     parallel_paths: Annotated[ParallelPathsTemplate | None, Field(alias="parallel-paths")] = None
@@ -325,7 +326,7 @@ class TemplateSpec(Strict):
         return self
 
     def expand(self) -> Topology:
-        """The network of the template given."""
+        """Network of the chosen template."""
         for name in self.names():
             template = getattr(self, name.replace("-", "_"))
             if template is not None:

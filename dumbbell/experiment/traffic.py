@@ -29,7 +29,7 @@ from dumbbell.experiment.options import TcpOptionsSpec
 from dumbbell.experiment.queues import Codepoint
 
 ALGORITHMS = tuple(one.name for one in congestion_controls().values() if not one.coupled)
-#: Those that look at all subflows of a connection.
+#: Congestion controls that couple the subflows of a connection.
 COUPLED = tuple(one.name for one in congestion_controls().values() if one.coupled)
 
 
@@ -48,7 +48,7 @@ SubflowAlgorithm = Annotated[str, choice(*ALGORITHMS, *COUPLED, what="congestion
 
 
 class BulkSpec(Strict):
-    """Writes whenever the send buffer has room."""
+    """Writes whenever the send buffer has free space."""
 
     bytes: PositiveSize | None = None
     refill: Time = 0
@@ -63,7 +63,7 @@ class PeriodicSpec(Strict):
 
 
 class OnOffSpec(Strict):
-    """Writes chunks while it is on, as `periodic` does, and nothing while it is off."""
+    """Writes chunks at an interval in on periods, and nothing in off periods."""
 
     chunk: PositiveSize
     interval: PositiveTime
@@ -98,7 +98,7 @@ class SinkSpec(Strict):
 
 
 class StreamSpec(Strict):
-    """What a connection carries, and how its hosts speak TCP."""
+    """Applications of a connection, and the TCP options of its hosts."""
 
     fq: Flag | None = None
     bytes: PositiveSize | None = None
@@ -115,7 +115,7 @@ class StreamSpec(Strict):
 
 
 class TcpSpec(StreamSpec):
-    """A TCP connection and the applications at its ends."""
+    """A TCP connection and its applications."""
 
     congestion_control: Algorithm
 
@@ -131,7 +131,7 @@ class TcpSpec(StreamSpec):
 
 
 class SubflowSpec(Strict):
-    """A subflow of a multipath connection: the interfaces it runs between, and when."""
+    """A subflow of a multipath connection: its interfaces and times."""
 
     local: Name | None = None
     remote: Name | None = None
@@ -145,10 +145,10 @@ PATH_MANAGERS = ("fullmesh", "ndiffports")
 
 
 class MptcpSpec(StreamSpec):
-    """A Multipath TCP connection (RFC 8684) and the applications at its ends.
+    """A Multipath TCP connection (RFC 8684) and its applications.
 
-    `fullmesh`: a subflow between every interface of the one host and every interface of the other
-    that it can reach. `ndiffports`: `subflows` of them between the first interfaces.
+    `fullmesh`: a subflow for each pair of interfaces of both hosts with a path between them.
+    `ndiffports`: `subflows` subflows between the first pair of interfaces.
     """
 
     congestion_control: SubflowAlgorithm
@@ -158,19 +158,19 @@ class MptcpSpec(StreamSpec):
     opportunistic: Flag = False
 
 
-#: Codec → bytes of speech in a packet, and for how long they last.
+#: Codec → payload of a packet in bytes, and its duration in ns.
 CODECS = {"g711": (160, 20_000_000)}
 RTP_HEADER_BYTES = 12
 
 
 class VoiceSpec(Strict):
-    """Speech: a datagram of RTP (RFC 3550) every 20 ms."""
+    """Speech: an RTP datagram (RFC 3550) every 20 ms."""
 
     codec: Annotated[str, choice(*CODECS, what="codec")] = "g711"
 
 
 class FlowFields(Strict):
-    """What every flow has, and TCP."""
+    """Fields of every flow, and those of TCP and Multipath TCP."""
 
     name: Name | None = None
     group: Name | None = None
@@ -194,9 +194,9 @@ else:
 
 
 class FlowSpec(FlowKinds):
-    """Traffic from one host to another; with `count`, that many flows.
+    """Traffic from one host to another. `count`: number of such flows.
 
-    In a counted flow, `{i}` in name, from and to stands for 1, 2, … count.
+    With `count`, `{i}` in name, from and to stands for 1, 2, … count.
     """
 
     voice: Annotated[VoiceSpec, short_text("codec", enum=list(CODECS))] | None = None

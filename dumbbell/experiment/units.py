@@ -1,7 +1,7 @@
-"""Quantities with units, exact: every text becomes a fraction, every result a whole number.
+"""Quantities with units. Arithmetic is exact: text → fraction → whole number of base units.
 
-Sizes follow tc and iperf: a kilobyte is 1024 bytes however it is written (`KB`, `kB`, `KiB`).
-Rates are in powers of 1000. Letter case does not matter.
+Sizes follow tc and iperf: a kilobyte is 1024 bytes in every spelling (`KB`, `kB`, `KiB`).
+Rates use powers of 1000. Letter case is ignored.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _QUANTITY = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Units of one kind.
+    """Units of one quantity.
 
     Attributes:
-        name: What is measured.
+        name: Name of the quantity.
         units: Spelling → value in base units. The first spelling of a value is the usual one.
-        base: The base unit, for messages.
-        likely: The three spellings shown for a bare number.
-        other: Spellings of other tools → ours, for messages.
+        base: Base unit, for messages.
+        likely: Up to three spellings that a message suggests for a bare number.
+        other: Spelling of other tools → spelling here, for messages.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Family:
 
     @cached_property
     def folded(self) -> dict[str, Fraction]:
-        """The units in lower case."""
+        """Units by spelling in lower case."""
         return {spelling.lower(): factor for spelling, factor in self.units.items()}
 
 
@@ -112,13 +112,13 @@ RTT = _family("multiple of the base RTT", "RTT", {"RTT": 1}, ("RTT",), {})
 
 
 class QuantityError(ValueError):
-    """A text that is no quantity of the wanted kind.
+    """Text that is not a quantity of the expected family.
 
     Attributes:
         message: What is wrong.
-        found: What was found.
-        allowed: Spellings that are.
-        nearest: The likeliest one.
+        found: Value found.
+        allowed: Allowed spellings.
+        nearest: Likeliest allowed spelling.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ def parse(value: object, *families: Family) -> tuple[Family, Fraction]:
 
 @lru_cache(maxsize=4096)
 def _parsed(text: str, families: tuple[Family, ...]) -> tuple[Family, Fraction]:
-    """As `_parse`: every cell of an experiment asks for the same quantities again."""
+    """Cached `_parse`: all cells of an experiment ask for the same quantities."""
     return _parse(text, families)
 
 
@@ -186,7 +186,7 @@ def _number_text(value: object) -> str | None:
 
 
 def _usual(family: Family) -> tuple[str, ...]:
-    """One spelling per value."""
+    """First spelling of each unit."""
     seen: dict[Fraction, str] = {}
     for spelling, factor in family.units.items():
         seen.setdefault(factor, spelling)
@@ -194,13 +194,13 @@ def _usual(family: Family) -> tuple[str, ...]:
 
 
 def _likely(families: tuple[Family, ...]) -> list[str]:
-    """Three units, the first of each family before the second of any."""
+    """Up to three likely units: the first of each family, then the second of each."""
     ranked = [(rank, unit) for family in families for rank, unit in enumerate(family.likely)]
     return [unit for _, unit in sorted(ranked, key=lambda pair: pair[0])][:3]
 
 
 def _spellings(number: str, families: tuple[Family, ...]) -> str:
-    """The three likeliest spellings of a bare number, in words."""
+    """Suggestions for a bare number: up to three, joined by commas and `or`."""
     spelled = [f"{number} {unit}" for unit in _likely(families)]
     if families == (SHARE,):
         value = Fraction(number.replace("_", ""))
@@ -213,14 +213,14 @@ def whole(value: object, family: Family) -> int:
     """Reads a quantity that must be a whole number of the family's base unit.
 
     Raises:
-        QuantityError: As :func:`parse`, or a fraction of the base unit, or beyond 2^63 - 1.
+        QuantityError: As for :func:`parse`; a fraction of the base unit; above 2^63 - 1.
     """
     _, exact = parse(value, family)
     return integer(exact, family, value)
 
 
 def integer(exact: Fraction, family: Family, value: object) -> int:
-    """A fraction as a whole number of the family's base unit, or an error about `value`."""
+    """Whole number of the family's base unit. Raises `QuantityError` about `value`."""
     if exact.denominator != 1:
         raise QuantityError(f"not a whole number of {family.base}", shortened(value))
     if exact > MAX:
@@ -229,7 +229,7 @@ def integer(exact: Fraction, family: Family, value: object) -> int:
 
 
 def share(value: object) -> float:
-    """Reads a probability as a number from 0 to 1."""
+    """Reads a share as a number from 0 to 1. Raises `QuantityError`."""
     _, exact = parse(value, SHARE)
     if exact > 1:
         raise QuantityError("more than 100 %", shortened(value))

@@ -1,4 +1,4 @@
-"""Usual mixes of traffic in a line, as Flent's users know them: each expands to flows.
+"""Workloads of Flent. Each expands to flows.
 
 Høiland-Jørgensen et al., "Flent: The FLExible Network Tester", VALUETOOLS 2017; RRUL after D. Täht,
 "Realtime Response Under Load" (2012). Codepoints of RRUL are Flent's: BE, BK (CS1), CS5, EF.
@@ -24,13 +24,13 @@ from dumbbell.experiment.traffic import Algorithm, FlowSpec
 
 Streams = Annotated[int, whole_number(0, 10_000)]
 SomeStreams = Annotated[int, whole_number(1, 10_000)]
-#: Codepoints of TCP flows in RRUL, in turn, and of its UDP probes.
+#: Codepoints of the TCP flows of RRUL, in order, and of its UDP probes.
 CLASSES = ("BE", "CS1", "CS5", "EF")
 UDP_PROBES = {"udp_be": "BE", "udp_bk": "CS1", "udp_ef": "EF"}
 
 
 class LoadSpec(Strict):
-    """What every workload has: probes from the beginning, and load for a time."""
+    """Fields of every workload: probes during the whole run, and load for the time `length`."""
 
     client: Name
     congestion_control: Algorithm = "cubic"
@@ -40,7 +40,7 @@ class LoadSpec(Strict):
     start_jitter: Time = 20_000_000
 
     def tcp(self, name: str, ends: tuple[str, str], dscp: str = "BE") -> FlowSpec:
-        """A bulk flow for the time of the load."""
+        """Bulk flow for the time of the load."""
         return _flow(
             name,
             ends,
@@ -52,7 +52,7 @@ class LoadSpec(Strict):
         )
 
     def probe(self, name: str, to: str, protocol: str, dscp: str = "BE") -> FlowSpec:
-        """Round trips from the client during all of the run."""
+        """Echo requests from the client during the whole run."""
         ping = {"interval": f"{self.interval} ns", "protocol": protocol}
         return _flow(name, (self.client, to), dscp=dscp, ping=ping)
 
@@ -78,14 +78,14 @@ class OneServerSpec(LoadSpec):
 
 
 class RrulSpec(OneServerSpec):
-    """RRUL: flows up and down at once, with round trips by ICMP and UDP, and speech if wanted."""
+    """RRUL: simultaneous flows up and down, RTT probes by ICMP and UDP, optionally speech."""
 
     up_flows: Annotated[Streams, Field(alias="up")] = 4
     down_flows: Annotated[Streams, Field(alias="down")] = 4
     voice: Flag = False
 
     def marked(self, classes: tuple[str, ...], probes: dict[str, str]) -> list[FlowSpec]:
-        """Its flows with these codepoints."""
+        """Flows with these codepoints."""
         flows = [*self.up(self.up_flows, classes), *self.down(self.down_flows, classes)]
         flows.append(self.probe("icmp", self.server, "icmp"))
         flows += [self.probe(name, self.server, "udp", dscp) for name, dscp in probes.items()]
@@ -97,7 +97,7 @@ class RrulSpec(OneServerSpec):
         return flows
 
     def flows(self) -> list[FlowSpec]:
-        """Its flows."""
+        """Flows of the workload."""
         return self.marked(CLASSES, UDP_PROBES)
 
 
@@ -105,37 +105,37 @@ class RrulBestEffortSpec(RrulSpec):
     """RRUL without codepoints."""
 
     def flows(self) -> list[FlowSpec]:
-        """Its flows."""
+        """Flows of the workload."""
         return self.marked(("BE",), dict.fromkeys(UDP_PROBES, "BE"))
 
 
 class TcpUpSpec(OneServerSpec):
-    """Flows from the client, with round trips by ICMP."""
+    """Flows from the client, and RTT probes by ICMP."""
 
     streams: SomeStreams = 12
 
     def flows(self) -> list[FlowSpec]:
-        """Its flows."""
+        """Flows of the workload."""
         return [*self.up(self.streams, ("BE",)), self.probe("icmp", self.server, "icmp")]
 
 
 class TcpDownSpec(OneServerSpec):
-    """Flows to the client, with round trips by ICMP."""
+    """Flows to the client, and RTT probes by ICMP."""
 
     streams: SomeStreams = 12
 
     def flows(self) -> list[FlowSpec]:
-        """Its flows."""
+        """Flows of the workload."""
         return [*self.down(self.streams, ("BE",)), self.probe("icmp", self.server, "icmp")]
 
 
 class RttFairSpec(LoadSpec):
-    """A flow up and down to each of several servers, with round trips to each."""
+    """A flow up, a flow down and RTT probes for each of several servers."""
 
     servers: Annotated[list[Name], Field(min_length=1, max_length=1000)]
 
     def flows(self) -> list[FlowSpec]:
-        """Its flows, numbered as the servers."""
+        """Flows of the workload, numbered by server."""
         flows = []
         for i, server in enumerate(self.servers, 1):
             flows.append(self.tcp(f"up{i}", (self.client, server)))
@@ -145,7 +145,7 @@ class RttFairSpec(LoadSpec):
 
 
 class WorkloadSpec(Strict):
-    """One of the usual mixes."""
+    """Choice of a workload."""
 
     rrul: RrulSpec | None = None
     rrul_be: RrulBestEffortSpec | None = None
@@ -162,6 +162,6 @@ class WorkloadSpec(Strict):
         return self
 
     def flows(self) -> list[FlowSpec]:
-        """Its flows."""
+        """Flows of the workload."""
         chosen = (self.rrul, self.rrul_be, self.tcp_nup, self.tcp_ndown, self.rtt_fair)
         return next(one for one in chosen if one is not None).flows()

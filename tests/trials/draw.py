@@ -466,7 +466,7 @@ VALUES: Mapping[str, Value] = {
     "shaper": lambda d: {"tbf": d.drawn("TbfSpec", 0.3)},
     "changes": lambda d: changes(d, rate=False),
     "bands": lambda d: classes(d, "BandSpec"),
-    "DrrSpec.classes": lambda d: classes(d, "TurnSpec"),
+    "DrrSpec.classes": lambda d: classes(d, "DrrClassSpec"),
     "deliveries": lambda d: sorted(d.random.randint(1, 400) for _ in range(d.whole(5, 200))),
 }
 

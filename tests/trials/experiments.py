@@ -165,9 +165,9 @@ def _sampling(draw: Draw, *, taps: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"interval": draw.time(5000, 100_000)}
     found["keep"] = draw.random.sample(kept, draw.random.randint(0, len(kept)))
     if draw.chance(0.2):
-        found["hops"] = draw.drawn("StretchSpec", 1)
+        found["hops"] = draw.drawn("TimeRangeSpec", 1)
     if taps and draw.chance(0.3):
-        found["packets"] = draw.drawn("StretchSpec", 1)
+        found["packets"] = draw.drawn("TimeRangeSpec", 1)
     if taps and draw.chance(0.3):
         found["capture"] = draw.drawn("CaptureSpec", 0.5) or True
     return found
