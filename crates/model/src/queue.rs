@@ -83,17 +83,21 @@ macro_rules! queues {
                 discipline::ENTRIES.iter().find(|entry| entry.key == key)
             }
 
+            /// Parameters of a discipline with their values; empty for other queues and for
+            /// disciplines with classes.
+            pub fn parameters(&self) -> Vec<(&'static Parameter, Value)> {
+                match self {
+                    Self::DropTail { .. } | Self::Netem { .. } => Vec::new(),
+                    $(Self::$variant(held) => $variant::PARAMETERS.iter().zip(held.values()).collect(),)+
+                }
+            }
+
             /// Checks every parameter of a discipline against its range.
             ///
             /// # Errors
-            /// Names the field below `at`, what it holds and what is allowed.
+            /// Names the field below `at`, its value and the range.
             pub(crate) fn check_ranges(&self, at: &str, frame_bytes: u64) -> Result<(), ScenarioError> {
-                let (parameters, values) = match self {
-                    Self::DropTail { .. } | Self::Netem { .. } => return Ok(()),
-                    $(Self::$variant(held) => ($variant::PARAMETERS, held.values()),)+
-                };
-                let mut pairs = parameters.iter().zip(values);
-                pairs.try_for_each(|(one, value)| one.check(at, value, frame_bytes))
+                self.parameters().into_iter().try_for_each(|(one, value)| one.check(at, value, frame_bytes))
             }
         }
     };

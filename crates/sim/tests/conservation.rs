@@ -3,6 +3,8 @@
 
 mod lab;
 
+use dumbbell_model::catalogue::discipline;
+use dumbbell_model::catalogue::parameter::{Unit, Value};
 use dumbbell_model::queue::{self, Band, DrrClass, Framing, Htb, HtbClass, Queue};
 use dumbbell_model::scenario::{
     AckAggregation, Algorithm, Change, Loss, NeighbourDiscovery, Pipe, Policer, Reordering,
@@ -11,7 +13,9 @@ use dumbbell_model::scenario::{
 use dumbbell_model::{Rate, Span, TcpOptions};
 use lab::{ping, run_seed, set_options, single_path, sprayed, tcp, tcp_of, udp, wire, Run, BULK};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn small() -> impl Strategy<Value = f64> {
     prop_oneof![3 => Just(0.0), 2 => 0.0..0.05f64, 1 => 0.0..0.5f64]
@@ -357,6 +361,36 @@ fn least_delay(scenario: &Scenario, forward: bool) -> u64 {
     delays.min().unwrap_or(0)
 }
 
+/// Limit of a queue in packets, if it has one.
+fn limit_packets(queue: &Queue) -> Option<u64> {
+    match queue {
+        Queue::DropTail { limit_packets, .. } => *limit_packets,
+        Queue::Netem { limit_packets, .. } => Some(*limit_packets),
+        discipline => discipline.parameters().into_iter().find_map(|(one, value)| match value {
+            Value::Whole(limit) if one.name == "limit" && one.unit == Unit::Packets => Some(limit),
+            _ => None,
+        }),
+    }
+}
+
+/// A discipline that no test draws is not tested: names those of the catalogue that are missing.
+#[test]
+fn every_discipline_is_drawn() {
+    let mut runner = TestRunner::deterministic();
+    let strategy = (leaf(), leaf(), 0..9u32, rate()).prop_map(in_classes);
+    let mut drawn = BTreeSet::new();
+    for _ in 0..400 {
+        let Ok(tree) = strategy.new_tree(&mut runner) else { panic!("a queue") };
+        drawn.extend(tree.current().entry().map(|entry| entry.key));
+    }
+    let missing: Vec<_> = discipline::ENTRIES
+        .iter()
+        .map(|entry| entry.key)
+        .filter(|key| *key != "drop_tail" && !drawn.contains(key))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}: add them to `leaf`");
+}
+
 fn check_pipes(scenario: &Scenario, run: &Run) {
     for link in &scenario.links {
         for (direction, pipe) in [("forward", &link.forward), ("backward", &link.backward)] {
@@ -376,19 +410,7 @@ fn check_pipes(scenario: &Scenario, run: &Run) {
                 let most = bits as i64 / 8 + saved as i64 + 1 + spared * of("left_packets");
                 assert!(of("left_bytes") <= most, "{name}: {} of {most}", of("left_bytes"));
             }
-            let limit = match &pipe.queue {
-                Queue::DropTail { limit_packets, .. } => *limit_packets,
-                Queue::Netem { limit_packets, .. } => Some(*limit_packets),
-                Queue::HeadDrop(fifo) => Some(fifo.limit_packets),
-                Queue::Codel(codel) => Some(codel.limit_packets),
-                Queue::FqCodel(fq) => Some(fq.limit_packets),
-                Queue::Pie(pie) => Some(pie.limit_packets),
-                Queue::FqPie(fq) => Some(fq.pie.limit_packets),
-                Queue::Choke(choke) => Some(choke.limit_packets),
-                Queue::Sfq(sfq) => Some(sfq.limit_packets),
-                Queue::Fq(fq) => Some(fq.limit_packets),
-                Queue::Red(_) | Queue::Prio(_) | Queue::Drr(_) | Queue::Htb(_) => None,
-            };
+            let limit = limit_packets(&pipe.queue);
             if let Some(limit) = limit {
                 assert!(of("queue_max_packets") <= limit as i64, "{name}");
             }
