@@ -140,7 +140,10 @@ def test_a_bucket_for_no_frame_is_warned_of(field: str, place: str) -> None:
     )
     found = concerns_everywhere(scenario(text))
     assert found, json.loads(scenario(text))["links"]
-    assert all(place in one.path and "no full frame (1514 bytes)" in one.message for one in found)
+    assert all(
+        place in one.path and "smaller than a full frame (1514 bytes)" in one.message
+        for one in found
+    )
     assert (
         concerns_everywhere(scenario(text.replace("1 byte", "2 KB").replace("10 b", "1514 b")))
         == []

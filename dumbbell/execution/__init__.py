@@ -1,4 +1,4 @@
-"""Executing experiments: on all cores, resumable, watched."""
+"""Execution of experiments: on all cores, resumable, with progress."""
 
 from dumbbell.errors import Interrupted
 from dumbbell.execution.plan import Task, plan

@@ -1,4 +1,4 @@
-"""Estimates of events, rows and memory before a run; refused above a limit unless allowed."""
+"""Estimates of events, rows and memory before a run, and refusal above a limit."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from dumbbell.engines.base import scenario_error
 from dumbbell.errors import DumbbellError, nearest_name
 from dumbbell.experiment.units import SIZE, QuantityError, whole
 
-#: Packets times links that the simulator moves in a second, roughly; the kernel's engine fewer.
+#: Approximate packets times links per second of the simulator. The kernel's engines are slower.
 _EVENTS_PER_S = 2e6
 
 
 @dataclass(frozen=True)
 class Limit:
-    """The most that a run may take.
+    """Limit of a run.
 
     Attributes:
-        most: In `unit`.
-        key: Of the estimate.
-        unit: As in messages.
+        most: Maximum, in `unit`.
+        key: Field of the estimate.
+        unit: Unit in messages.
     """
 
     most: float
@@ -30,7 +30,7 @@ class Limit:
     unit: str
 
 
-#: By the names that `--allow` takes. A run at these limits takes a quarter of an hour and 4 GB.
+#: Limits by their names for `--allow`. A run at all limits takes 15 minutes and 4 GB.
 LIMITS: Mapping[str, Limit] = {
     "events": Limit(2e9, "events", "packets times links"),
     "rows": Limit(3e7, "rows", "rows"),
@@ -44,10 +44,10 @@ Allowed = Mapping[str, float]
 
 
 def allowed(chosen: Sequence[str] | Mapping[str, float] | None) -> Allowed:
-    """`--allow` as limit → number: `events=5e9`, `memory=16 GB`, `all`.
+    """Value of `--allow` as limit → number: `events=5e9`, `memory=16 GB`, `all`.
 
     Raises:
-        DumbbellError: There is no such limit, or its number cannot be read.
+        DumbbellError: The limit is unknown, or its number is malformed.
     """
     if isinstance(chosen, Mapping):
         pairs: Iterator[tuple[str, Any]] = iter(chosen.items())
@@ -81,12 +81,12 @@ def _number(name: str, text: str | float) -> float:
 
 
 def check(scenario: str, raised: Allowed) -> list[int]:
-    """Refuses a scenario whose run would take too much.
+    """Refuses a scenario with an estimate above a limit.
 
-    Returns the numbers of the flows whose path has neither a rate nor a delay.
+    Returns the numbers of the flows with neither a rate nor a delay on their paths.
 
     Raises:
-        ScenarioError: With the field that costs most, the estimate, and how to allow it.
+        ScenarioError: The costliest field, the estimate, and the option that allows it.
     """
     estimate = _core.budget(scenario)
     for name, limit in LIMITS.items():
@@ -98,7 +98,7 @@ def check(scenario: str, raised: Allowed) -> list[int]:
 
 
 def _refusal(name: str, limit: Limit, estimate: Mapping[str, Any], most: float) -> tuple[str, str]:
-    """Message of a refusal: the place, and the option that allows it."""
+    """Field and message of a refusal, with the option that allows it."""
     found = estimate[limit.key]
     allow = f"or allow it: --allow {name}={_rounded_up(found):g}"
     said = f"a run would take about {found:.1e} {limit.unit}, above the limit of {most:.0e}"
@@ -118,7 +118,7 @@ def _refusal(name: str, limit: Limit, estimate: Mapping[str, Any], most: float) 
 
 
 def _rounded_up(number: float) -> float:
-    """The next number with one digit: `--allow` need not repeat the estimate."""
+    """Next larger number with one significant digit, as a value for `--allow`."""
     step = 10.0 ** (len(f"{number:.0f}") - 1)
     return step * (number // step + 1)
 

@@ -1,4 +1,4 @@
-"""The runs of an experiment."""
+"""Plan of an experiment: its runs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dumbbell.store.records import Planned
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A run of an experiment, and its place in the design.
+    """Run of an experiment, and its place in the design.
 
     Attributes:
-        run: What is executed.
+        run: Run to execute.
         planned: Levels, repeat, seed.
         cell: Index of the cell in the experiment.
     """
@@ -25,14 +25,16 @@ class Task:
     cell: int
 
     def label(self) -> str:
-        """For messages: `cc=reno, repeat 2`."""
+        """Name in messages: `cc=reno, repeat 2`."""
         levels = [f"{name}={level}" for name, level in self.planned.levels.items()]
         return ", ".join([*levels, f"repeat {self.planned.repeat}"])
 
 
 def plan(experiment: Experiment, engine: Engine) -> list[Task]:
-    """Every run: cells in order, repeats within. Repeat k has the seed of the experiment + k, in
-    every cell, so that cells are paired."""
+    """All runs: cells in order, repeats within.
+
+    Repeat k has the seed of the experiment + k in every cell, so that cells are paired.
+    """
     tasks = []
     for number, cell in enumerate(experiment.cells):
         for repeat in range(experiment.info.repeats):

@@ -1,4 +1,4 @@
-"""Progress of an experiment that runs."""
+"""Progress of a running experiment."""
 
 from __future__ import annotations
 
@@ -21,39 +21,42 @@ from dumbbell.console import Pulse
 
 
 class Progress(Protocol):
-    """Receiver of progress, called from one thread."""
+    """Receiver of progress. All calls come from one thread."""
 
     def note(self, text: str) -> None:
-        """Something the user should know, before the runs begin."""
+        """Receives a note for the user, before the runs begin."""
 
     def begin(self, name: str, runs: int, kept: int) -> None:
-        """`runs` will be executed; `kept` more are in the store already."""
+        """Receives the number of runs to execute, and of runs already in the store (`kept`)."""
 
     def update(self, done: int, simulated_s: float, rate: float, left_s: float | None) -> None:
-        """`done` runs are finished; `rate` is simulated seconds per second."""
+        """Receives the number of finished runs; `rate`: simulated seconds per second."""
 
     def end(self) -> None:
-        """Nothing more will come."""
+        """Receives the end of the experiment."""
 
 
 class Silent:
-    """Shows nothing."""
+    """Progress that shows nothing."""
 
     def note(self, text: str) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def begin(self, name: str, runs: int, kept: int) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def update(self, done: int, simulated_s: float, rate: float, left_s: float | None) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def end(self) -> None:
-        """Nothing."""
+        """Does nothing."""
 
 
 class RichProgress:
-    """A bar: runs done, simulated seconds per second, time left; without a terminal, lines."""
+    """Progress bar: finished runs, simulated seconds per second, time left.
+
+    Without a terminal: lines of text.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -115,13 +118,13 @@ _CURRENT: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
 
 def current_progress() -> Progress:
-    """The one in use; shows nothing by default."""
+    """Progress in use. Default: one that shows nothing."""
     return _CURRENT.get() or Silent()
 
 
 @contextlib.contextmanager
 def use_progress(progress: Progress) -> Iterator[None]:
-    """Every experiment that runs meanwhile reports to `progress`."""
+    """Context in which all experiments report to `progress`."""
     token = _CURRENT.set(progress)
     try:
         yield

@@ -1,5 +1,7 @@
-"""Running what the store does not hold, on several threads; the engine releases the
-interpreter's lock."""
+"""Execution of the runs that the store lacks, on several threads.
+
+Engines release the interpreter's lock while they execute a run.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ _Running = dict["Future[RunResult]", tuple[Task, Monitor]]
 
 
 def default_workers() -> int:
-    """One per processor this process may use."""
+    """Number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
@@ -46,21 +48,21 @@ def execute(
     only: Collection[str] | None = None,
     allow: Allowed | None = None,
 ) -> str:
-    """Runs all that the store does not hold yet, or holds damaged.
+    """Executes all runs that the store lacks or has damaged.
 
     Args:
-        experiment: What to run.
-        engine: On what.
-        store: Where to keep it, open for writing.
-        workers: Threads; None: one per processor.
-        only: Ids of the runs to be made; None: all, and the experiment is noted as run last.
-        allow: Limits that are raised; see `dumbbell.execution.budget`.
+        experiment: Experiment to run.
+        engine: Engine that executes the runs.
+        store: Store for the results, open for writing.
+        workers: Number of threads; None: one per processor.
+        only: Ids of the runs to execute; None: all, and the experiment is recorded as run last.
+        allow: Raised limits; see `dumbbell.execution.budget`.
 
     Returns:
-        The experiment's id in the store.
+        Id of the experiment in the store.
 
     Raises:
-        Interrupted: By Ctrl-C.
+        Interrupted: Ctrl-C or SIGTERM stopped the runs.
         EngineError: A run failed.
         ExperimentError: The engine cannot do what the experiment asks.
         StoreError: The store cannot be written.
@@ -104,11 +106,11 @@ def execute(
 
 
 def _damaged(damages: Sequence[Damage], wanted: Collection[str]) -> str:
-    """Message about damaged runs that are repeated."""
+    """Message about damaged runs, which are rerun."""
     runs = {run for one in damages for run in one.runs or wanted if run in wanted}
     others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
     count = "1 run is" if len(runs) == 1 else f"{len(runs)} runs are"
-    return f"{damages[0]}{others}: {count} made again"
+    return f"{damages[0]}{others}: {count} rerun"
 
 
 def _workers(engine: Engine, wanted: int | None) -> int:
@@ -117,7 +119,7 @@ def _workers(engine: Engine, wanted: int | None) -> int:
 
 
 def _check(experiment: Experiment, engine: Engine, progress: Progress) -> None:
-    """Refuses what the engine cannot do; tells once what may not be meant."""
+    """Raises the first refusal of the engine; notes each kind of its warnings once."""
     told: set[tuple[str, str]] = set()
     for number, cell in enumerate(experiment.cells):
         try:
@@ -125,7 +127,7 @@ def _check(experiment: Experiment, engine: Engine, progress: Progress) -> None:
         except _core.ScenarioError as error:
             raise explain(experiment, number, error) from None
         for concern in engine.concerns(cell.scenario):
-            # The same place and kind of thing in another cell differs in numbers only.
+            # The same warning about the same field of another cell differs in numbers only.
             kind = (concern.path, concern.message.split(" ")[0])
             if kind not in told:
                 told.add(kind)
@@ -136,7 +138,7 @@ def _check(experiment: Experiment, engine: Engine, progress: Progress) -> None:
 def _afford(
     experiment: Experiment, wanted: Collection[int], allow: Allowed, progress: Progress
 ) -> None:
-    """Refuses the cells whose runs would take too much; warns once of a path without limits."""
+    """Refuses cells above a limit of the budget; warns once of a path without rate and delay."""
     told = False
     for number in sorted(wanted):
         try:
@@ -151,12 +153,12 @@ def _afford(
 
 
 class _Stopped(Exception):
-    """A signal asked to stop."""
+    """Stop, requested by a signal."""
 
 
 @contextlib.contextmanager
 def _signals(batch: _Batch) -> Iterator[None]:
-    """Ctrl-C and SIGTERM ask the batch to stop; the second one acts as it always does."""
+    """Context in which Ctrl-C and SIGTERM stop the batch. A second signal has its usual effect."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -176,7 +178,7 @@ def _signals(batch: _Batch) -> Iterator[None]:
 
 
 class _Refused(Exception):
-    """The engine refused a scenario."""
+    """Refusal of a scenario by the engine."""
 
     def __init__(self, task: Task, error: _core.ScenarioError) -> None:
         super().__init__(str(error))
@@ -185,7 +187,7 @@ class _Refused(Exception):
 
 
 class _Batch:
-    """Tasks being executed; a few per worker are handed out at a time."""
+    """Execution of tasks. The pool has at most two tasks per worker at a time."""
 
     def __init__(
         self, tasks: Sequence[Task], engine: Engine, store: Store, progress: Progress
@@ -234,7 +236,10 @@ class _Batch:
             result = future.result()
         except _core.ScenarioError as error:
             raise _Refused(task, error) from None
-        except (EngineError, _core.DefectError) as error:  # of this run alone: the others go on
+        except (
+            EngineError,
+            _core.DefectError,
+        ) as error:  # fails this run only: the others continue
             del self.running[future]
             defect = isinstance(error, _core.DefectError)
             what = f"a defect of the engine {self.engine.name}: " if defect else ""
@@ -244,8 +249,8 @@ class _Batch:
         if recorded not in (None, result.digest) and self.engine.repeatable:
             del self.running[future]
             self.failed.append(
-                f"{task.label()}: made again because what the store kept of it is damaged, its "
-                f"digest is {result.digest}; recorded was {recorded}: a defect of the engine "
+                f"{task.label()}: rerun because the store has it damaged; its digest is "
+                f"{result.digest}, the store recorded {recorded}: a defect of the engine "
                 f"{self.engine.name}, or the store was altered"
             )
             return
@@ -255,7 +260,7 @@ class _Batch:
         self.done_s += task.run.duration_ns / _NS
 
     def stop(self) -> None:
-        """Cancels what runs; what has finished meanwhile is kept."""
+        """Cancels all running tasks. Results that are finished by then are kept."""
         self.waiting.clear()
         for future, (_, monitor) in self.running.items():
             if not future.cancel():
@@ -267,7 +272,7 @@ class _Batch:
                 try:
                     self.finish(future)
                 except DumbbellError:
-                    return  # the disk is full: the first error says so
+                    return  # the disk is full; the first error already reports this
 
     def report(self) -> None:
         partly_s = sum(monitor.progress_ns for _, monitor in self.running.values()) / _NS

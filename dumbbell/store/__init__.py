@@ -1,7 +1,7 @@
-"""Stores: folders in which runs are kept, and found again by what decides them.
+"""Stores: folders of runs, addressed by a hash of everything that determines the result.
 
-`Store` opens one, `temporary_store` makes one that goes with its process. The layout of the folder
-is described in `dumbbell.store.store`; each other module is one part of it.
+`Store` opens a store. `temporary_store` creates one for the life of the process. The module
+`dumbbell.store.store` describes the layout of the folder; each other module is one part of it.
 """
 
 from __future__ import annotations

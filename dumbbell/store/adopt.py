@@ -1,4 +1,4 @@
-"""Adoption of killed writers' runs: they go to a segment, the rest is removed."""
+"""Adoption of the runs of killed writers into segments, and removal of unfinished files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dumbbell.store.segments import write_segment
 
 
 def adopt(store: Path, own: Journal | None, sound: Sound) -> None:
-    """Seals the journals of dead writers. `OSError` if that fails; they stay then."""
+    """Seals the journals of dead writers. Raises `OSError` on failure; the journals stay then."""
     for path in listed(store / "journal", "*.log"):
         if own is not None and path == own.path:
             continue
@@ -20,7 +20,7 @@ def adopt(store: Path, own: Journal | None, sound: Sound) -> None:
             orphan = Journal.adopt(path)
         except OSError as error:
             if is_refused(error):
-                return  # what is read-only is read as it is
+                return  # a read-only store stays as it is
             raise
         if orphan is None:
             continue
@@ -28,13 +28,13 @@ def adopt(store: Path, own: Journal | None, sound: Sound) -> None:
             _seal(store, orphan, sound)
             for unfinished in abandoned(store, orphan.owner):
                 remove(unfinished)
-            orphan.remove()  # last: as long as it is there, someone comes back to it
+            orphan.remove()  # last: a crash before this line leaves the journal for another try
         finally:
             orphan.close()
 
 
 def _seal(store: Path, orphan: Journal, sound: Sound) -> None:
-    """Its entries go to a segment, unless its writer was killed just after it had done so."""
+    """Writes the entries to a segment, except those that the writer sealed before its death."""
     entries = read(orphan.path)
     if not entries:
         return
@@ -45,7 +45,7 @@ def _seal(store: Path, orphan: Journal, sound: Sound) -> None:
 
 
 def abandoned(store: Path, owner: str) -> list[Path]:
-    """Files and folders that a writer began and did not finish."""
+    """Unfinished files and folders of a writer."""
     return [
         path
         for folder in (store, *(store / name for name in FOLDERS))

@@ -1,4 +1,4 @@
-"""Digests of the runs of a store, and how those of two stores differ."""
+"""Digests of the runs of a store, and comparison of two stores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dumbbell.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class RunDigest:
-    """The digest of a run by its place: experiment, overrides, engine, levels, repeat, seed."""
+    """Digest and place of a run: experiment, overrides, engine, levels, repeat, seed."""
 
     experiment: str
     overrides: str
@@ -25,7 +25,7 @@ class RunDigest:
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Key by which runs of two stores are matched."""
+        """Key that matches runs of two stores."""
         levels = json.dumps(dict(self.levels), ensure_ascii=False)
         return (
             self.experiment, self.engine, self.overrides, levels, f"{self.repeat:09d}",
@@ -33,16 +33,16 @@ class RunDigest:
         )  # fmt: skip
 
     def words(self) -> str:
-        """The place for a reader."""
+        """Place of the run in words."""
         levels = [f"{name}={level}" for name, level in self.levels.items()]
         place = [f"{self.experiment}: {self.engine}", *levels, f"repeat {self.repeat}"]
         return ", ".join([*place, f"seed {self.seed}"])
 
 
 def digests(store: Path) -> list[RunDigest]:
-    """The digests of all runs that are done, in the order of their experiments.
+    """Digests of all finished runs, in the order of their experiments.
 
-    Raises `StoreError` if a file of them is damaged.
+    Raises `StoreError` if one of their files is damaged.
     """
     found = {}
     with Store(store, write=False) as opened:
@@ -60,14 +60,14 @@ def digests(store: Path) -> list[RunDigest]:
 
 
 def of_all(runs: Iterable[RunDigest]) -> str:
-    """A digest over all runs with their places, whatever the order in which they were made."""
+    """Digest over all runs and their places, independent of their order."""
     lines = sorted(json.dumps([*one.place, one.digest], ensure_ascii=False) for one in runs)
     return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Unlike:
-    """A run that two stores do not have alike; None where one does not have it."""
+    """Run with different digests in two stores; None: the store lacks the run."""
 
     words: str
     first: str | None
@@ -75,7 +75,7 @@ class Unlike:
 
 
 def compared(first: Iterable[RunDigest], second: Iterable[RunDigest]) -> list[Unlike]:
-    """Runs whose digests differ, or that only one of two stores has."""
+    """Runs with different digests, and runs that only one of two stores has."""
     one = {run.place: run for run in first}
     other = {run.place: run for run in second}
     found = []

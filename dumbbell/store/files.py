@@ -1,4 +1,4 @@
-"""Files of a store: written whole or not at all, with a checksum by which damage is found."""
+"""Files of a store: atomic writes, and checksums that detect damage."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class FileMark:
 
 
 def mark_of(data: bytes) -> FileMark:
-    """The mark of a file that holds `data`."""
+    """Mark of a file with the contents `data`."""
     return FileMark(len(data), hashlib.blake2b(data, digest_size=DIGEST_BYTES).hexdigest())
 
 
 def problem(path: Path, mark: FileMark) -> str | None:
-    """Damage of a file, None if it is as it was written. Reads it in blocks."""
+    """Damage of a file; None: length and checksum match. Reads the file in blocks."""
     try:
         size = path.stat().st_size
         if size != mark.size:
@@ -48,17 +48,17 @@ def problem(path: Path, mark: FileMark) -> str | None:
 
 
 def is_temporary(name: str) -> bool:
-    """Returns true if a name is that of an unfinished file or folder."""
+    """Returns true if a name belongs to an unfinished file or folder."""
     return name.startswith(".") and name.endswith(TEMPORARY)
 
 
 def owner_of(name: str) -> str:
-    """The writer that a temporary name names."""
+    """Writer in the name of an unfinished file."""
     return name.removesuffix(TEMPORARY).rpartition(".")[2]
 
 
 def remove(path: Path) -> None:
-    """Removes a file or folder; another process may have done so."""
+    """Removes a file or folder. No error if it is already gone."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -66,7 +66,7 @@ def remove(path: Path) -> None:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a file, or of all files below a folder."""
+    """Size in bytes of a file, or of all files below a folder."""
     try:
         if not path.is_dir() or path.is_symlink():
             return path.lstat().st_size
@@ -91,11 +91,11 @@ def is_locked(path: Path) -> bool:
 
 
 def listed(folder: Path, pattern: str = "*") -> Iterator[Path]:
-    """Entries of a folder in order, hidden ones too; none if it is not there."""
+    """Sorted entries of a folder, including hidden ones; none if the folder is missing."""
     with contextlib.suppress(FileNotFoundError):
         yield from sorted(path for path in folder.iterdir() if path.match(pattern))
 
 
 def is_refused(error: OSError) -> bool:
-    """Returns true if an error means: no permission, or a read-only file system."""
+    """Returns true for a lack of permission or a read-only file system."""
     return error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)

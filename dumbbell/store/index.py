@@ -1,4 +1,4 @@
-"""Index of a store: the place of each run, and its damage."""
+"""Index of a store: the files of each run, and their damage."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _THREADS = 4
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A file of a store that is not as it was written.
+    """Damaged file of a store.
 
     Attributes:
-        path: The file.
-        what: What is wrong with it.
-        runs: Runs that cannot be read because of it; empty where that is not known.
+        path: Path of the file.
+        what: What is wrong.
+        runs: Runs that need the file; empty: unknown.
     """
 
     path: Path
@@ -36,7 +36,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A run as one journal or segment holds it; `files` is None where none were noted."""
+    """Run in a journal or a segment. `files`: None if an older version did not record them."""
 
     run: str
     files: Files | None
@@ -45,7 +45,7 @@ class Kept:
 
 
 class Sound:
-    """Files that were found to be as they were written, and those that were not."""
+    """Cache of checked files and their damage."""
 
     def __init__(self, store: Path) -> None:
         self._store = store
@@ -53,11 +53,11 @@ class Sound:
         self._segments: dict[Path, list[tuple[Path, str]]] = {}
 
     def trust(self, name: str, mark: FileMark) -> None:
-        """Notes a file that was just written."""
+        """Records a file as undamaged, without reading it."""
         self._files[name, mark] = None
 
     def examine(self, marks: Iterable[tuple[str, FileMark]]) -> None:
-        """Reads files of runs that were not read yet, several at once."""
+        """Checks the files of runs that are not yet checked, several at once."""
         new = [one for one in dict.fromkeys(marks) if one not in self._files]
         if not new:
             return
@@ -66,7 +66,7 @@ class Sound:
             self._files.update(zip(new, found, strict=True))
 
     def problem(self, name: str, mark: FileMark) -> str | None:
-        """Damage of a file of a run."""
+        """Damage of a file of a run; None: undamaged."""
         self.examine([(name, mark)])
         return self._files[name, mark]
 
@@ -78,18 +78,18 @@ class Sound:
 
 
 class Index:
-    """All that a store holds at a moment; other processes may add to it meanwhile.
+    """Snapshot of the contents of a store. Other processes may add runs later.
 
     Attributes:
-        segments: The newest first.
-        manifests: Manifests of segments that cannot be read.
+        segments: Readable segments, the newest first.
+        manifests: Unreadable manifests.
     """
 
     def __init__(self, store: Path, sound: Sound, *, journals: bool = True) -> None:
         self.store = store
         self._sound = sound
         self._kept: dict[str, list[Kept]] = {}
-        # The journals first: meanwhile another process may move runs from there to segments.
+        # Journals before segments: another process may move runs from a journal to a segment.
         for path in listed(store / "journal", "*.log") if journals else ():
             for entry in reversed(read(path)):
                 self._add(Kept(entry.fields["run"], files_of(entry), entry=entry))
@@ -104,7 +104,7 @@ class Index:
         self._kept.setdefault(kept.run, []).append(kept)
 
     def runs(self) -> set[str]:
-        """Runs that are in a journal or in a segment of the right length."""
+        """Runs in a journal or in a segment with tables of the recorded length."""
         torn = {segment.path for segment in self.segments if segment.torn() is not None}
         return {
             run
@@ -113,17 +113,17 @@ class Index:
         }
 
     def named(self) -> set[str]:
-        """Runs that a journal or a readable manifest names, sound or not."""
+        """Runs in a journal or a readable manifest, damaged or not."""
         return set(self._kept)
 
     def copies(self, run: str) -> list[Kept]:
-        """All that is kept of a run."""
+        """All copies of a run."""
         return self._kept.get(run, [])
 
     def sound(self, runs: Iterable[str]) -> tuple[dict[str, Kept], list[Damage]]:
-        """Those of the runs that can be read, each as it is to be read, and why others cannot.
+        """Undamaged copies of runs by id, and the damage of the other runs.
 
-        Every file of them is read once and its checksum compared.
+        Every file is read once to compare its checksum.
         """
         copies = {run: self._kept[run] for run in runs if run in self._kept}
         self._sound.examine(
@@ -156,11 +156,11 @@ class Index:
         return found
 
     def unread(self, missing: Collection[str]) -> list[Damage]:
-        """Manifests that cannot be read and may name some of these runs."""
+        """Unreadable manifests that may name some of these runs."""
         return [one for one in self.manifests if not one.runs or set(one.runs) & set(missing)]
 
     def digest(self, run: str) -> str | None:
-        """The digest that was recorded of a run; None if it cannot be read."""
+        """Recorded digest of a run; None: unknown or unreadable."""
         for one in self.copies(run):
             if one.entry is not None:
                 return str(one.entry.fields["digest"])
@@ -173,7 +173,7 @@ class Index:
         return None
 
     def small(self, kept: Mapping[str, Kept]) -> dict[str, list[pl.DataFrame]]:
-        """The small tables of runs in segments, by name."""
+        """Small tables of runs in segments, by name."""
         of_segment: dict[Path, tuple[Segment, list[str]]] = {}
         for run, one in kept.items():
             if one.segment is not None:

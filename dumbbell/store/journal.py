@@ -1,8 +1,8 @@
-"""An append-only file of finished runs: what is complete in it survives the death of its writer.
+"""Journal: an append-only file of finished runs. Complete entries survive the death of the writer.
 
-A frame is a 16-byte head (magic, CRC-32 of the body, length of the body), then the body: the
-length of a JSON header, the header, and blobs whose lengths the header gives. The writer holds a
-lock on the file; a file without a living writer belongs to whoever locks it next.
+A frame is a 16-byte head (magic, CRC-32 of the body, length of the body) and the body: the length
+of a JSON header, the header, and blobs with their lengths in the header. The writer holds a lock
+on the file. A file without a living writer belongs to the next process that locks it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _MAGIC = b"DBJ1"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A finished run.
+    """Finished run.
 
     Attributes:
-        fields: All that is not a table: run, seed, engine, digest and so on.
+        fields: Everything except tables: run, seed, engine, digest and so on.
         tables: Small tables as Arrow IPC streams, by name.
     """
 
@@ -40,7 +40,7 @@ class Entry:
 
 
 def encode(entry: Entry) -> bytes:
-    """The frame of an entry."""
+    """Frame of an entry."""
     lengths = [[name, len(data)] for name, data in entry.tables.items()]
     header = json.dumps({"fields": dict(entry.fields), "tables": lengths}).encode()
     body = b"".join([_LENGTH.pack(len(header)), header, *entry.tables.values()])
@@ -48,7 +48,7 @@ def encode(entry: Entry) -> bytes:
 
 
 def decode(data: bytes) -> Iterator[tuple[Entry, int]]:
-    """Entries of a file with the position after each; ends at the first incomplete frame."""
+    """Entries of a file with the offset after each. Stops at the first incomplete frame."""
     at = 0
     while at + _HEAD.size <= len(data):
         magic, checksum, length = _HEAD.unpack_from(data, at)
@@ -68,12 +68,12 @@ def decode(data: bytes) -> Iterator[tuple[Entry, int]]:
 
 
 def read(path: Path) -> list[Entry]:
-    """All complete entries of a file; none if it is gone."""
+    """All complete entries of a file; none if the file is gone."""
     return read_whole(path)[0]
 
 
 def read_whole(path: Path) -> tuple[list[Entry], int]:
-    """All complete entries of a file, and how many bytes follow the last of them."""
+    """All complete entries of a file, and the number of bytes after the last entry."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -86,8 +86,10 @@ def read_whole(path: Path) -> tuple[list[Entry], int]:
 
 
 class Journal:
-    """The writer of one file. `OSError` from any method means the disk; nothing written before
-    is lost by it."""
+    """Writer of one file.
+
+    Any method raises `OSError` for an error of the disk. Earlier entries survive it.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -105,13 +107,15 @@ class Journal:
 
     @property
     def owner(self) -> str:
-        """Name of the writer: unfinished files that carry it are abandoned once the lock is."""
+        """Name of the writer. Its unfinished files are abandoned once the lock is free."""
         return self.path.stem
 
     @classmethod
     def create(cls, folder: Path) -> Journal:
-        """A new journal. Between its creation and its lock another process may take the empty
-        file for that of a dead writer; then another is made."""
+        """Creates a journal.
+
+        Another process may adopt the empty file before it is locked; then a new one is created.
+        """
         while True:
             path = folder / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.log"
             with contextlib.suppress(BlockingIOError):
@@ -125,7 +129,7 @@ class Journal:
 
     @classmethod
     def adopt(cls, path: Path) -> Journal | None:
-        """The journal of a dead writer, or None while its writer lives or if it is gone."""
+        """Journal of a dead writer; None: the writer lives, or the journal is gone."""
         if not path.exists():
             return None
         try:
@@ -134,7 +138,7 @@ class Journal:
             return None
 
     def append(self, entry: Entry) -> None:
-        """Adds an entry. It survives the process from here on, a power failure after `sync`."""
+        """Adds an entry. It survives the process now, and a power failure after `sync`."""
         data = encode(entry)
         try:
             write_all(self._file, data)
@@ -145,18 +149,18 @@ class Journal:
         self._dirty = True
 
     def sync(self) -> None:
-        """Makes all entries survive a power failure."""
+        """Flushes all entries to the disk."""
         if self._dirty:
             os.fsync(self._file)
             self._dirty = False
 
     def remove(self) -> None:
-        """Deletes the file: its entries are elsewhere."""
+        """Deletes the file. Its entries must be in a segment."""
         self.path.unlink(missing_ok=True)
         self.close()
 
     def close(self) -> None:
-        """Gives the lock back."""
+        """Releases the lock."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

@@ -1,4 +1,4 @@
-"""Tables over time: files of their own for each run, read when they are asked for."""
+"""Tables over time: separate files for each run, read on demand."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dumbbell.store.tables import LARGE, as_now, empty
 
 
 class StoredTables:
-    """The large tables of some runs of a store.
+    """Large tables of some runs of a store.
 
     Args:
-        store: The store.
-        kept: The runs, as they are kept.
-        design: The place of each run in its experiment.
+        store: Folder of the store.
+        kept: Undamaged copies of the runs.
+        design: Place of each run in its experiment.
     """
 
     def __init__(self, store: Path, kept: Mapping[str, Kept], design: pl.DataFrame) -> None:
@@ -33,31 +33,33 @@ class StoredTables:
             noted = kept[run].files
             for name in LARGE:
                 path = store / "runs" / f"{run}.{name}.parquet"
-                # Of runs of older versions it was not noted which files there are.
+                # Older versions did not record the files of a run.
                 if path.name in noted if noted is not None else path.exists():
                     self._files[name][run] = path
 
     def has(self, name: str) -> bool:
-        """Returns true if the table has rows: empty ones have no files."""
+        """Returns true if the table has rows. Empty tables have no files."""
         return bool(self._files[name])
 
     def load(self, name: str) -> pl.DataFrame:
-        """A table of all runs."""
+        """Table with the rows of all runs."""
         frames = [self._read(name, run, None) for run in self._files[name]]
         return placed(self._design, pl.concat(frames) if frames else empty(name))
 
     def parts(self, name: str, columns: Sequence[str] | None) -> Iterator[pl.DataFrame]:
-        """Some columns of a table, run by run."""
+        """Columns of a table, run by run."""
         for run in self._files[name]:
             design = self._design.filter(pl.col("run") == run)
             frame = placed(design, self._read(name, run, columns))
             yield frame if columns is None else frame.select(list(dict.fromkeys(["run", *columns])))
 
     def of_repeat(self, name: str, where: Where, repeat: int | None) -> pl.DataFrame:
-        """Rows with these levels of one repeat, by default the first that has any; reads no run of
-        another."""
+        """Rows with these levels of one repeat. Default: the first repeat with such rows.
+
+        Reads no file of later repeats.
+        """
         none = placed(self._design, empty(name))
-        where_rows(none, where)  # are there such columns?
+        where_rows(none, where)  # raises an error for unknown columns
         placing = {column: level for column, level in where.items() if column in self._design}
         kept = self._design.filter(pl.col("run").is_in(list(self._files[name])))
         runs = where_rows(kept, placing).sort("repeat", maintain_order=True)

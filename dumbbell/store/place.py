@@ -1,7 +1,7 @@
-"""The folder of a store: how it begins, and what in it is ours.
+"""Folder of a store: its creation, and its contents.
 
-Several processes may create one store at once, and each may be killed at any moment: every step is
-one that can be made twice, and a folder that holds nothing but the beginnings of a store is one.
+Several processes may create one store at once, and each may be killed at any moment. Each step
+can therefore be repeated, and a folder with only the beginnings of a store counts as a store.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dumbbell.store.journal import Journal
 FORMAT = 1
 MARK = "store.json"
 FOLDERS = ("experiments", "journal", "segments", "runs")
-#: What may lie in each folder of a store.
+#: Names that each folder of a store may contain.
 _NAMES = {
     "experiments": re.compile(r"[0-9a-f]{16}\.json"),
     "journal": re.compile(r"[0-9]+-[0-9a-f]{8}\.log"),
@@ -32,7 +32,7 @@ _NAMES = {
 
 
 def check_name(path: Path) -> None:
-    """Refuses a path that is no text: it could be neither printed nor written down."""
+    """Refuses a path that is not UTF-8: it can be neither printed nor recorded."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
@@ -43,7 +43,11 @@ def check_name(path: Path) -> None:
 
 
 class FormatError(StoreError):
-    """A mark that says nothing this program knows; `what` is wrong with it."""
+    """Damaged mark, or a mark with an unknown format.
+
+    Attributes:
+        what: What is wrong with the mark.
+    """
 
     def __init__(self, path: Path, what: str, rest: str) -> None:
         super().__init__(f"{path / MARK}: {what}{rest}")
@@ -51,7 +55,7 @@ class FormatError(StoreError):
 
 
 def check_format(path: Path) -> None:
-    """Refuses a store whose format is not this program's. `OSError` if it cannot be read."""
+    """Refuses a store with a format other than this program's. Raises `OSError` if unreadable."""
     again = f"; `dumbbell store repair {shlex.quote(str(path))}` writes it again"
     try:
         found = json.loads((path / MARK).read_bytes())["format"]
@@ -70,15 +74,15 @@ def check_format(path: Path) -> None:
 
 
 def restore(path: Path) -> None:
-    """Writes the mark of a store again."""
+    """Rewrites the mark of a store."""
     owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
     write_file(path / MARK, json.dumps({"format": FORMAT}).encode(), sync=True, owner=owner)
 
 
 def create(path: Path) -> Journal:
-    """Makes a folder a store, or goes on where another process has begun to.
+    """Creates a store, or completes one that another process began.
 
-    Returns the writer's journal, which says that the writer lives.
+    Returns the journal of the writer. Its lock shows that the writer lives.
     """
     if path.exists() and not only_ours(path):
         raise StoreError(f"{path}: a folder with other things in it, not a store: choose another")
@@ -95,14 +99,14 @@ def create(path: Path) -> Journal:
 
 
 def begin_writing(path: Path) -> Journal:
-    """A journal in a store, with the folders that a writer needs."""
+    """Creates the folders that a writer needs, and its journal."""
     for folder in FOLDERS:
         (path / folder).mkdir(exist_ok=True)
     return Journal.create(path / "journal")
 
 
 def only_ours(path: Path) -> bool:
-    """Returns true if a folder is empty, or holds only what stores are made of."""
+    """Returns true if a folder is empty, or contains only files of a store."""
     for one in listed(path):
         if one.name == MARK or is_temporary(one.name):
             continue

@@ -1,4 +1,4 @@
-"""The experiments of a store: files that name its runs."""
+"""Files of the experiments in a store. Each names the runs of an experiment."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dumbbell.store.segments import Segment
 
 
 def record_path(store: Path, key: str) -> Path:
-    """Path of an experiment's record."""
+    """Path of the file of an experiment."""
     return store / "experiments" / f"{key}.json"
 
 
 def read_one(path: Path) -> tuple[Record | None, str]:
-    """The experiment of a file, or why it cannot be read."""
+    """Experiment in a file, or the reason why it cannot be read."""
     try:
         return read_record(path.stem, path.read_bytes()), ""
     except FileNotFoundError:
@@ -27,9 +27,9 @@ def read_one(path: Path) -> tuple[Record | None, str]:
 
 
 def read_all(store: Path, segments: Iterable[Segment]) -> tuple[list[Record], list[Damage]]:
-    """Experiments that can be read, the one run last at the end, and those that cannot.
+    """Readable experiments, the last run at the end, and the damage of the others.
 
-    Segments know what experiments there were: one whose file is gone is told.
+    Segments list the experiments of the store. A missing file of one of them counts as damage.
     """
     records, wrong = [], []
     paths = {path.stem: path for path in listed(store / "experiments", "*.json")}

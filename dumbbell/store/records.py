@@ -1,4 +1,4 @@
-"""Experiments as a store keeps them, and the place of each run in the design."""
+"""Records of experiments in a store, with the place of each run in the design."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SEALED = _LEGACY | {"file", "order", "check"}
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A run of an experiment: its place in the design, and its address."""
+    """Run of an experiment: its place in the design, and its id."""
 
     run: str
     levels: Mapping[str, str]
@@ -33,17 +33,17 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An experiment kept in a store.
+    """Experiment in a store.
 
     Attributes:
         id: Hash of name, text, overrides and engine.
-        info: What was run.
-        engine: On which engine.
-        overrides: What replaced levels and fields of the file.
-        updated_ns: When it was last run, in nanoseconds since 1970, as the clock said.
-        runs: Its runs, finished or not.
-        order: Counts up with each experiment run in the store: the largest was run last.
-        file: The experiment file, as the user named it; empty if not known.
+        info: The experiment.
+        engine: Name of the engine.
+        overrides: Levels and values that replaced those of the file.
+        updated_ns: Time of the last run, in ns since 1970, by the clock of the host.
+        runs: Runs of the experiment, finished or not.
+        order: Counter of experiments run in the store. The largest was run last.
+        file: Path of the experiment file, as the user named it; empty: unknown.
     """
 
     id: str
@@ -56,7 +56,7 @@ class Record:
     file: str = ""
 
     def fields(self) -> dict[str, Any]:
-        """All that it is, without when it was run and from where."""
+        """Fields of the record, without the time of the last run and the path of the file."""
         return {
             "format": _FORMAT,
             "name": self.info.name,
@@ -70,22 +70,22 @@ class Record:
         }
 
     def encoded(self) -> bytes:
-        """The file of a store that holds it, sealed."""
+        """Contents of its file, with a checksum."""
         when = {"file": self.file, "updated_ns": self.updated_ns, "order": self.order}
         fields = {**self.fields(), **when}
         return _text({**fields, "check": seal(fields)})
 
 
 def record_id(info: ExperimentInfo, overrides: Mapping[str, Sequence[str]], engine: str) -> str:
-    """The address of an experiment."""
+    """Id of an experiment."""
     text = json.dumps([info.name, info.yaml, dict(overrides), engine], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def read_record(key: str, data: bytes) -> Record:
-    """The record that a file of a store holds.
+    """Record in a file of a store.
 
-    Raises `ValueError`, `KeyError` or `TypeError` if it is not as it was written.
+    Raises `ValueError`, `KeyError` or `TypeError` if the file is damaged.
     """
     fields: dict[str, Any] = json.loads(data)
     if set(fields) != _LEGACY:
@@ -121,7 +121,7 @@ def _text(fields: Mapping[str, Any]) -> bytes:
 
 
 def index(record: Record) -> pl.DataFrame:
-    """One row per run of an experiment, in the order of its design."""
+    """One row per run of an experiment, in design order."""
     columns: dict[str, list[Any]] = {"run": [one.run for one in record.runs]}
     schema: dict[str, pl.DataType] = {"run": pl.String()}
     for name in record.info.factors:
@@ -133,5 +133,5 @@ def index(record: Record) -> pl.DataFrame:
 
 
 def placed(runs: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
-    """A table with the columns of the index before its own, in the order of the design."""
+    """Table with the columns of the index before its own, in design order."""
     return runs.join(frame, on="run", how="inner", maintain_order="left_right")

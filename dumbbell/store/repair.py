@@ -1,4 +1,4 @@
-"""A store mended: damaged runs are made again, what crashes left behind is removed."""
+"""Repair of a store: damaged runs are rerun, leftovers of crashes are removed."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from dumbbell.store.verify import Examination, Leftover, examine, is_as_found, l
 
 
 def repair(store: Path, *, workers: int | None = None) -> tuple[Examination, list[str]]:
-    """Makes damaged runs again, from the experiments that the store keeps.
+    """Reruns damaged runs, from the experiments in the store.
 
-    Returns what is still wrong then, and why some runs could not be made again. Raises what
+    Returns the remaining damage, and the reasons why some runs could not be rerun. Raises what
     `dumbbell.run` raises.
     """
     found = examine(store)
     if any(damage.path == store / MARK for damage in found.damages):
         restore(store)
     failed = []
-    with Store(store, write=True) as opened:  # a dead writer's journal is sealed here
+    with Store(store, write=True) as opened:  # seals the journals of dead writers
         for record in found.records:
             lost = found.lost() & {one.run for one in record.runs}
             if lost:
@@ -40,7 +40,7 @@ def repair(store: Path, *, workers: int | None = None) -> tuple[Examination, lis
 
 
 def _again(store: Store, record: Record, lost: set[str], workers: int | None) -> list[str]:
-    """Makes runs of an experiment; why not, if they cannot be."""
+    """Reruns runs of an experiment. Returns the reason if that is not possible."""
     engine = engine_named(record.engine)
     file = Path(record.file or f"{record.info.name}.yaml")
     experiment = load_text(
@@ -62,9 +62,9 @@ def _again(store: Store, record: Record, lost: set[str], workers: int | None) ->
 
 
 def collect(store: Path, *, dry: bool) -> list[Leftover]:
-    """Removes what crashes left behind in a store, and temporary stores; returns what it was."""
+    """Removes the leftovers of crashes in a store, and temporary stores. Returns them."""
     if not dry:
-        Store(store, write=True).close()  # runs of dead writers are sealed, not removed
+        Store(store, write=True).close()  # seals the runs of dead writers instead of removing them
     gone = examine(store).leftovers
     gone += [leftover_of(path, "a store of a run that was killed") for path in forgotten()]
     if dry:

@@ -1,7 +1,7 @@
-"""Segments: the small tables of many runs, and the checksums of all that belongs to these runs.
+"""Segments: small tables of many runs, with the checksums of all files of these runs.
 
-A segment is written under a temporary name and gets its own when it is complete. Its manifest is
-sealed by a checksum of itself.
+A segment is written under a temporary name and renamed when it is complete. Its manifest contains
+a checksum of itself.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ Files = Mapping[str, FileMark]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A segment as its manifest describes it.
+    """Segment, as described by its manifest.
 
     Attributes:
-        path: Its folder.
-        tables: Its tables with their marks; a hash is empty where none was recorded.
-        runs: Its runs.
-        files: What else was written of each run; None for a segment made before this was noted.
-        experiments: Experiments that the store held then.
+        path: Folder of the segment.
+        tables: Tables with their marks; the checksum is empty where none was recorded.
+        runs: Runs of the segment.
+        files: Other files of each run; None: the segment is older than this field.
+        experiments: Experiments that the store had when the segment was written.
     """
 
     path: Path
@@ -61,11 +61,11 @@ class Segment:
     experiments: tuple[str, ...]
 
     def table(self, name: str) -> Path:
-        """The file of a table."""
+        """Path of a table."""
         return self.path / f"{name}.parquet"
 
     def torn(self) -> tuple[Path, str] | None:
-        """The first table that is not as long as it should be: cheap to find."""
+        """First table of the wrong length: a cheap check for damage."""
         for name, mark in self.tables.items():
             path = self.table(name)
             try:
@@ -77,7 +77,7 @@ class Segment:
         return None
 
     def problems(self) -> list[tuple[Path, str]]:
-        """All that is wrong with its tables."""
+        """Damage of all tables."""
         torn = []
         for name, mark in self.tables.items():
             wrong = problem(self.table(name), mark) if mark.hash else None
@@ -88,7 +88,7 @@ class Segment:
         return torn
 
     def frame(self, name: str, runs: Iterable[str]) -> pl.DataFrame:
-        """The rows of these runs of a table."""
+        """Rows of a table for these runs."""
         path = self.table(name)
         with readable(path):
             frame = pl.read_parquet(io.BytesIO(path.read_bytes()))
@@ -96,13 +96,13 @@ class Segment:
 
 
 def files_of(entry: Entry) -> Files | None:
-    """Files of a journal's run; None if they were not noted."""
+    """Files of a run in a journal; None: not recorded."""
     noted = entry.fields.get("files")
     return None if noted is None else {name: FileMark(*mark) for name, mark in noted.items()}
 
 
 def read_segments(store: Path) -> tuple[list[Segment], list[tuple[Path, str]]]:
-    """All segments, the newest first, and the manifests that cannot be read, each with why."""
+    """All readable segments, the newest first, and the damage of unreadable manifests."""
     segments, wrong = [], []
     for folder in reversed(list(listed(store / "segments"))):
         if is_temporary(folder.name):
@@ -119,7 +119,7 @@ def read_segments(store: Path) -> tuple[list[Segment], list[tuple[Path, str]]]:
 
 
 def runs_beside(manifest: Path) -> tuple[str, ...]:
-    """The runs of a segment whose manifest cannot be read, from its tables; empty if unknown."""
+    """Runs of a segment with an unreadable manifest, from its tables; empty: unknown."""
     try:
         return tuple(pl.read_parquet(manifest.with_name("runs.parquet"), columns=["run"])["run"])
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
@@ -142,7 +142,7 @@ def _read(folder: Path, data: bytes) -> Segment:
 
 
 def seal(fields: Mapping[str, Any]) -> str:
-    """A checksum over a JSON object but for its field `check`."""
+    """Checksum over a JSON object without its field `check`."""
     rest = {name: value for name, value in fields.items() if name != "check"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=DIGEST_BYTES).hexdigest()
@@ -158,7 +158,7 @@ def _text(fields: Mapping[str, Any]) -> bytes:
 
 
 def write_segment(store: Path, entries: Sequence[Entry], owner: str) -> Segment:
-    """Writes a segment; it is there as a whole or not at all."""
+    """Writes a segment atomically."""
     final = store / "segments" / f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}"
     folder = temporary_of(final, owner)
     folder.mkdir()
@@ -170,7 +170,7 @@ def write_segment(store: Path, entries: Sequence[Entry], owner: str) -> Segment:
             marks[name] = mark_of(data)
         once = {entry.fields["run"]: entry for entry in entries}
         noted = {
-            # What an older version journalled names no files: they are taken as they are.
+            # Journals of older versions record no files: the files are used unchecked.
             run: entry.fields["files"] if "files" in entry.fields else _found(store, run)
             for run, entry in once.items()
         }
@@ -197,7 +197,7 @@ def write_segment(store: Path, entries: Sequence[Entry], owner: str) -> Segment:
 
 @contextlib.contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Names the file of a table that cannot be read."""
+    """Context that turns errors into a message with the path of the table."""
     try:
         yield
     except OSError as error:

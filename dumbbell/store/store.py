@@ -1,4 +1,4 @@
-"""The store: a folder in which runs are kept, found again by the hash of what decides them.
+"""The store: a folder of runs, addressed by a hash of everything that determines the result.
 
 ```
 store.json                   format of the store
@@ -6,14 +6,13 @@ experiments/<id>.json        each experiment with its runs
 journal/<writer>.log         finished runs not yet in a segment; locked while its writer lives
 segments/<id>/*.parquet      small tables of many runs; manifest.json has checksums of all of them
 runs/<id>.<table>.parquet    tables over time, of one run, where they are kept
-runs/<id>.pcapng             what passed its taps, where it was captured
+runs/<id>.pcapng             capture at its taps, where the experiment asks for it
 .<name>.<writer>.tmp         not yet complete; abandoned if the writer's journal is not locked
 ```
 
-A finished run is in the journal before it is reported as finished; `fsync` happens at most once
-a second. Several processes may write to one store at once, and create it. Checksums of a run's
-files are compared before it counts as done, and before it is read. Where nothing is to be written,
-nothing is opened for writing.
+A run is in the journal before it is reported as finished; `fsync` happens at most once a second.
+Several processes may create a store and write to it at once. The checksums of a run's files are
+compared before the run counts as done, and before it is read. Reading opens no file for writing.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ SYNC_S = 1.0
 
 
 class Store:
-    """An open store. `StoreError` from any method is one message for the user."""
+    """Open store. Any method may raise `StoreError`, with one message for the user."""
 
     def __init__(self, path: Path, *, write: bool) -> None:
         check_name(path)
@@ -81,7 +80,7 @@ class Store:
         self._known = self._index.runs()
 
     def prepare(self) -> None:
-        """Begins to write: where the store cannot be written, that is said before anything runs."""
+        """Opens the journal. An unwritable store raises its error here, before any run."""
         with self._clear("written"):
             self._writer()
 
@@ -94,7 +93,7 @@ class Store:
 
     @contextlib.contextmanager
     def _clear(self, what: str) -> Iterator[None]:
-        """Turns errors of the system into one clear message."""
+        """Context that turns errors of the system into one message."""
         try:
             yield
         except OSError as error:
@@ -113,7 +112,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Seals the journal. If that fails, the journal stays and is sealed the next time."""
+        """Seals the journal. If that fails, the next process seals it."""
         if self._journal is None:
             return
         journal, self._journal = self._journal, None
@@ -134,9 +133,9 @@ class Store:
         return run in self._known
 
     def check(self, runs: Collection[str]) -> list[Damage]:
-        """Reads all that is kept of some runs and compares checksums.
+        """Reads all files of some runs and compares checksums. Returns the damage.
 
-        What is damaged is not in the store any more, until it is added again. Returns why.
+        Damaged runs are no longer in the store, until they are added again.
         """
         with self._clear("read"):
             found = self._index.named() & set(runs)
@@ -145,12 +144,12 @@ class Store:
         return damages + self._index.unread(set(runs) - set(whole))
 
     def digest(self, run: str) -> str | None:
-        """The digest that was recorded of a run, damaged or not; None if it cannot be read."""
+        """Recorded digest of a run, damaged or not; None: unreadable."""
         with self._clear("read"):
             return self._index.digest(run)
 
     def add(self, run: Run, engine: str, version: str, result: RunResult) -> None:
-        """Keeps a finished run. When this returns, the run survives the end of the process."""
+        """Adds a finished run. After the return, the run survives the end of the process."""
         with self._clear("written"):
             journal = self._writer()
             files = dict(self._keep_files(run.id, result, journal))
@@ -178,7 +177,7 @@ class Store:
     def _keep_files(
         self, run: str, result: RunResult, journal: Journal
     ) -> Iterator[tuple[str, tuple[int, str]]]:
-        """Writes the tables over time and the capture of a run; their names and marks."""
+        """Writes the tables over time and the capture of a run. Returns their names and marks."""
         written: dict[str, bytes] = {}
         for name in LARGE:
             if name in result.tables:
@@ -198,13 +197,12 @@ class Store:
         return self.path / "runs" / f"{run}.pcapng"
 
     def capture(self, run: str) -> Path | None:
-        """The capture of a run, as pcapng; None if there is none."""
+        """Capture of a run, as pcapng; None: there is none."""
         path = self._capture_of(run)
         return path if path.is_file() else None
 
     def tick(self) -> None:
-        """Makes finished runs survive a power failure, if a second has passed since the last
-        time. Call it now and then."""
+        """Flushes finished runs to the disk, at most once a second. Call it regularly."""
         if self._journal is not None and time.monotonic() - self._synced_at >= SYNC_S:
             with self._clear("written"):
                 self._sync_files()
@@ -219,7 +217,7 @@ class Store:
         self._unsynced = []
 
     def _rotate(self, journal: Journal) -> None:
-        """Moves the journal's runs to a segment; a new journal begins."""
+        """Moves the runs of the journal to a segment, and begins a new journal."""
         self._sync_files()
         write_segment(self.path, self._entries, journal.owner)
         self._journal = Journal.create(self.path / "journal")
@@ -237,10 +235,10 @@ class Store:
         runs: Iterable[Planned],
         file: str = "",
     ) -> str:
-        """Notes an experiment and its runs, done or not; returns its id.
+        """Records an experiment and its runs, finished or not. Returns its id.
 
-        The same experiment run again is written only to be the last; a store that is read-only
-        stays as it is.
+        An unchanged experiment is written only to become the one run last. A read-only store stays
+        unchanged.
         """
         key = record_id(info, overrides, engine)
         others = [record for record in self._records()[0] if record.id != key]
@@ -260,7 +258,7 @@ class Store:
         return key
 
     def experiments(self) -> list[Record]:
-        """All experiments, the one run last at the end. Raises `StoreError` if one is damaged."""
+        """All experiments, the one run last at the end. Raises `StoreError` for a damaged one."""
         records, wrong = self._records()
         if wrong:
             raise StoreError(f"{wrong[0]}; {self.run_again('')} repairs it, with its file")
@@ -271,14 +269,14 @@ class Store:
             return read_all(self.path, self._index.segments)
 
     def results(self, experiment: str | Record | None = None) -> Results:
-        """The results of an experiment, as far as its runs are done.
+        """Results of the finished runs of an experiment.
 
         Args:
-            experiment: Its name, its id or its record; None: the one run last.
+            experiment: Name, id or record of the experiment; None: the one run last.
 
         Raises:
-            StoreError: There is no such experiment, or the store cannot be read, or something of
-                the experiment's runs is damaged.
+            StoreError: The experiment is unknown, the store cannot be read, or a file of the runs
+                is damaged.
         """
         record = experiment if isinstance(experiment, Record) else self._chosen(experiment)
         wanted = {one.run for one in record.runs}
@@ -297,7 +295,7 @@ class Store:
         return StoredResults.of(record.info, tables, StoredTables(self.path, kept, design))
 
     def run_again(self, file: str) -> str:
-        """The command that runs an experiment into this store, for messages."""
+        """Command that runs an experiment into this store, for messages."""
         name = shlex.quote(file) if file else "FILE"
         return f"`dumbbell run {name} --store {shlex.quote(str(self.path))}`"
 

@@ -1,4 +1,4 @@
-"""Result tables on their way to and from Parquet."""
+"""Conversion of result tables to and from Parquet."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from dumbbell import _core
 from dumbbell.store.journal import Entry
 
 SMALL = ("flows", "pipes", "transfers", "connections")
-"""Tables that many runs share a segment for."""
+"""Tables that segments contain for many runs."""
 LARGE = ("samples", "queues", "drops", "packets", "probes", "hops")
-"""Tables that are files of their own."""
+"""Tables in a separate file per run."""
 
 _KINDS: dict[str, pl.DataType] = {"int": pl.Int64(), "float": pl.Float64(), "text": pl.String()}
 _RUN_SCHEMA: dict[str, pl.DataType] = {
@@ -34,7 +34,7 @@ _RUN_SCHEMA: dict[str, pl.DataType] = {
 
 @cache
 def table_schemas() -> dict[str, dict[str, pl.DataType]]:
-    """Columns of every result table, as the engines fill them."""
+    """Schema of every result table, as the engines fill it."""
     return {
         table["name"]: {column["name"]: _KINDS[column["kind"]] for column in table["columns"]}
         for table in json.loads(_core.tables())
@@ -42,15 +42,17 @@ def table_schemas() -> dict[str, dict[str, pl.DataType]]:
 
 
 def empty(name: str) -> pl.DataFrame:
-    """A table without rows."""
+    """Table without rows."""
     if name == "runs":
         return pl.DataFrame(schema=_RUN_SCHEMA)
     return pl.DataFrame(schema={"run": pl.String(), **table_schemas()[name]})
 
 
 def as_now(name: str, frame: pl.DataFrame, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """A table with the columns of today, or `run` and some of them: those that an older version did
-    not have are unknown."""
+    """Table with the current columns, or `run` and some of them.
+
+    Columns that an older version did not have are filled with unknown values.
+    """
     unknown: dict[Any, int | float | str] = {
         pl.Int64(): -1,
         pl.Float64(): math.nan,
@@ -69,7 +71,7 @@ def as_now(name: str, frame: pl.DataFrame, columns: Sequence[str] | None = None)
 
 
 def frames_of(entries: Sequence[Entry]) -> dict[str, pl.DataFrame]:
-    """The small tables of some runs, a run only once."""
+    """Small tables of some runs, each run once."""
     once = {entry.fields["run"]: entry for entry in entries}
     frames = {}
     for name in SMALL:
@@ -85,7 +87,7 @@ def frames_of(entries: Sequence[Entry]) -> dict[str, pl.DataFrame]:
 
 
 def parquet(frame: pl.DataFrame) -> bytes:
-    """A frame as a Parquet file."""
+    """Contents of a Parquet file for a frame."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd")
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Stores of runs that are not kept: folders that go with their process, or are collected later."""
+"""Temporary stores: removed with their process, or collected later."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dumbbell.store.place import is_store
 from dumbbell.store.store import Store
 
 _PREFIX = "dumbbell-"
-#: As `tempfile` names folders of ours.
+#: Names of our folders, as `tempfile` makes them.
 _NAME = re.compile(r"dumbbell-[a-z0-9_]{8}")
 
 
 @contextlib.contextmanager
 def temporary_store() -> Iterator[Store]:
-    """A store for one run of an experiment; removes those of processes that were killed."""
+    """Context with a store for one experiment. Removes the stores of killed processes first."""
     for old in forgotten():
         remove(old)
     with (
@@ -31,9 +31,9 @@ def temporary_store() -> Iterator[Store]:
 
 
 def forgotten() -> list[Path]:
-    """Temporary stores of ours whose process is gone: no journal in them is locked.
+    """Temporary stores of dead processes: no journal in them is locked.
 
-    A folder that is empty as yet may be one whose process is about to fill it.
+    An empty folder is left out: its process may be about to fill it.
     """
     found = []
     with contextlib.suppress(OSError):

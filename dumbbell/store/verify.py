@@ -1,4 +1,4 @@
-"""Examination of a store: damage, leftovers of crashes, and runs that are not done yet."""
+"""Examination of a store: damage, leftovers of crashes, and unfinished runs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dumbbell.store.record_files import read_all
 from dumbbell.store.records import Record
 from dumbbell.store.segments import MANIFEST
 
-#: After so long a file that names no writer is abandoned.
+#: Age after which a file without a writer in its name is abandoned.
 _ABANDONED_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A file or folder that nothing refers to any more: `dumbbell store gc` removes it."""
+    """Unused file or folder: `dumbbell store gc` removes it."""
 
     path: Path
     what: str
@@ -35,12 +35,12 @@ class Examination:
     """Findings in a store.
 
     Attributes:
-        damages: Files that are not as they were written, and what needs them.
-        leftovers: What can go.
-        records: Experiments that can be read.
-        runs: Runs that are as they were written.
-        unchecked: Those of them made before checksums were kept.
-        undone: Runs of experiments that were never made.
+        damages: Damaged files, and the runs that need them.
+        leftovers: Unused files and folders.
+        records: Readable experiments.
+        runs: Undamaged runs.
+        unchecked: Undamaged runs that are older than the recording of checksums.
+        undone: Runs of experiments that were never finished.
     """
 
     damages: list[Damage] = field(default_factory=list)
@@ -51,9 +51,9 @@ class Examination:
     undone: set[str] = field(default_factory=set)
 
     def lost(self) -> set[str]:
-        """Runs of experiments that cannot be read, as far as that is known."""
+        """Damaged runs of experiments, as far as known."""
         planned = {one.run for record in self.records for one in record.runs}
-        # A manifest or the end of a journal that cannot be read may have named any run.
+        # An unreadable manifest, or the unreadable end of a journal, may have named any run.
         ends = (MANIFEST, ".log")
         unknown = any(not one.runs and one.path.name.endswith(ends) for one in self.damages)
         named = {run for damage in self.damages for run in damage.runs}
@@ -61,7 +61,7 @@ class Examination:
 
 
 def examine(store: Path) -> Examination:
-    """Reads every file of a store. Raises `StoreError` for what is none, or a newer one."""
+    """Reads every file of a store. Raises `StoreError` for other folders and newer formats."""
     check_name(store)
     if not is_store(store):
         raise StoreError(f"{store}: not a store of Dumbbell")
@@ -74,7 +74,7 @@ def examine(store: Path) -> Examination:
     found.runs = set(whole)
     found.unchecked = {run for run, kept in whole.items() if kept.files is None}
     planned = {one.run for record in found.records for one in record.runs}
-    # Where an experiment cannot be read, any run may be one of its.
+    # An unreadable experiment may need any run.
     needed = planned if not wrong else planned | index.named()
     unneeded: dict[Path, str] = {}
     for one in damages:
@@ -99,7 +99,7 @@ def examine(store: Path) -> Examination:
 
 
 def leftover_of(path: Path, what: str) -> Leftover:
-    """Leftover at a path, with its present size."""
+    """Leftover at a path, with its current size."""
     return Leftover(path, what, size_of(path), _mtime_ns(path))
 
 
@@ -111,7 +111,7 @@ def _mtime_ns(path: Path) -> int:
 
 
 def is_as_found(leftover: Leftover) -> bool:
-    """Returns true if it was not written since it was found."""
+    """Returns true if the leftover is unchanged since it was found."""
     return _mtime_ns(leftover.path) == leftover.mtime_ns
 
 
@@ -127,7 +127,7 @@ def _mark(store: Path) -> Iterator[Damage]:
 
 
 def _journals(store: Path) -> Iterator[Damage]:
-    """Journals of writers that are gone which do not end where an entry ends."""
+    """Journals of dead writers that end with an incomplete entry."""
     for path in listed(store / "journal", "*.log"):
         _, rest = read_whole(path)
         if rest and not is_locked(path):
@@ -136,7 +136,7 @@ def _journals(store: Path) -> Iterator[Damage]:
 
 
 def _unnamed(store: Path, index: Index) -> dict[Path, str]:
-    """Files of runs that were never finished, unless they are being written."""
+    """Files of unfinished runs; none while any writer lives."""
     if any(map(is_locked, listed(store / "journal", "*.log"))):
         return {}
     named, legacy = set(), set()
@@ -154,7 +154,7 @@ def _unnamed(store: Path, index: Index) -> dict[Path, str]:
 
 
 def _abandoned(store: Path) -> dict[Path, str]:
-    """Files and folders whose writer is gone before they were complete."""
+    """Incomplete files and folders of dead writers."""
     found = {}
     for folder in (store, *(store / name for name in (*FOLDERS, "studies"))):
         for path in listed(folder):

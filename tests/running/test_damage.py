@@ -1,4 +1,4 @@
-"""Whatever of a store is altered or lost is told by its name, and made again as it was."""
+"""Damaged and lost files of a store are reported by name, and their runs are rerun."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_what_was_lost_is_not_said_to_be_there(made: Path) -> None:
         )
         assert done.exit_code == 0, done.output
         assert "in the store already" not in done.output
-        assert "missing (and 5 more): 2 runs are made again" in done.output
+        assert "missing (and 5 more): 2 runs are rerun" in done.output
         assert dumbbell.load_results(store).samples.height > 0
 
 
