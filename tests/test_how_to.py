@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import dumbbell
 from dumbbell import figures
 from dumbbell.cli import app
 from dumbbell.figures.figure import Figure
 from dumbbell.figures.panels import panels
-from dumbbell.metrics import Tables
+from dumbbell.metrics import SUBJECTS, Metric, Tables
+from dumbbell.metrics.definition import known, per_flow, ratio
+from dumbbell.metrics.reference import markdown
 from tests import synthetic
 from tests.helpers import ROOT
 
@@ -98,6 +102,29 @@ def test_a_figure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "Mine" in (tmp_path / "mine.html").read_text(encoding="utf-8")
     with pytest.raises(TypeError, match="pipe"):
         figures.plot(synthetic.multipath("delay", repeats=1), "delivered", pipe="p")
+
+
+def test_a_metric(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    share = Metric(
+        name="delivered_share",
+        label="Share of sent bytes delivered",
+        unit="",
+        formula="received_bytes / sent_bytes",
+        place="the flow's ends",
+        window="the whole run",
+        source="arithmetic",
+        computed=per_flow(ratio(known("received_bytes"), known("sent_bytes"))),
+        bounds=(0.0, 1.0),
+    )
+    monkeypatch.setitem(SUBJECTS, "Goodput", (*SUBJECTS["Goodput"], share))
+    assert "`delivered_share`" in markdown()
+    file = tmp_path / "one.yaml"
+    file.write_text(EXPERIMENT, encoding="utf-8")
+    results = dumbbell.run(file)
+    values = share.measure(results)["value"].to_list()  # A warning is an error here.
+    assert len(values) == 6 and all(0.9 < value <= 1 for value in values)
+    bounded = replace(share, bounds=(0.0, 0.5))
+    assert len(list(bounded.breaches(bounded.computed(results), results))) == 6
 
 
 def test_contributing_names_what_is_there() -> None:
