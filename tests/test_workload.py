@@ -283,7 +283,7 @@ def test_nothing_is_lost_where_it_is_written(
     assert run(copy).exit_code == 0
     done = run(copy)
     assert done.exit_code == 2
-    assert "workload.yaml is there already" in done.output
+    assert "workload.yaml exists already" in done.output
 
 
 def test_it_can_be_printed(page: Path) -> None:

@@ -15,7 +15,7 @@ from dumbbell.errors import DumbbellError
 
 __all__ = ["CaptureError", "packets", "survey", "survey_json"]
 
-#: Packets of one connection that `packets` returns unless asked otherwise.
+#: Default maximum of packets per connection that `packets` returns.
 PACKETS_MAX = 100_000
 
 
@@ -23,10 +23,10 @@ _Read = TypeVar("_Read")
 
 
 class CaptureError(DumbbellError):
-    """A capture that cannot be read."""
+    """Capture that cannot be read."""
 
 
-#: From and to, ns after the first stamp of a file; None: from its beginning, to its end.
+#: Start and end, ns after the first timestamp of a file; None: start or end of the file.
 Window = tuple[int | None, int | None]
 
 
@@ -39,26 +39,24 @@ def survey(
 
     Args:
         path: The file.
-        classes: Connections are counted by these classes of their size (bytes on the wire, both
-            directions), the smallest first.
-        window: Only frames of this stretch of time count; those before it and behind it are passed
-            over.
+        classes: Size classes for the table `classes` (bytes on the wire in both directions), the
+            smallest first.
+        window: Time range of the analysed frames.
 
     Returns:
         Tables by name, see docs/captures.md: `file` (totals; `problems` with their offsets),
-        `interfaces`, `link_types` (frames by what they begin with), `skipped` (what frames without
-        IP hold), `conversations` (one row per pair of hosts, and per pair of ends of TCP and
-        UDP; `a` is the side that was seen first; `tunnel` names the tunnels around, the
-        outermost first; bytes are lengths of frames on the wire),
-        `connections` (one row per TCP connection, interface and direction: what its data did and
-        how the other side acknowledged it), `together` (what they have in common: round trips of
-        handshakes, requests, acknowledgements), `classes`, `lengths` (frames by length, in
-        Wireshark's bins), `rates` (packets and bytes over time), `pings`. A TCP connection between
-        the ports of an earlier one is a conversation of its own. A UDP datagram in fragments
-        counts once, with the frame that completes it.
+        `interfaces`, `link_types` (number of frames), `skipped` (protocols of frames without IP),
+        `conversations` (one row per pair of hosts, and per pair of TCP and UDP endpoints; `a`: the
+        side that sent the first frame; `tunnel`: names of the tunnels, the outermost first; bytes
+        are lengths of frames on the wire), `connections` (one row per TCP connection, interface
+        and direction: its data, and the ACKs of the other side), `together` (statistics over all
+        connections: RTT of handshakes, requests, delayed ACKs), `classes`, `lengths` (frames by
+        length, in Wireshark's bins), `rates` (packets and bytes over time), `pings`. A new TCP
+        connection between the ports of an earlier one is a separate conversation. A fragmented
+        UDP datagram counts once, with the frame that completes it.
 
     Raises:
-        CaptureError: It cannot be read, or is no capture.
+        CaptureError: The file cannot be read, or is not a capture.
     """
     read = _read(path, lambda name: _core.survey(name, *window))
     conversations = list(pieces.rows(pieces.conversations(read)))
@@ -70,10 +68,10 @@ def survey(
 def survey_json(
     path: str | Path, classes: Iterable[SizeClass] = DEFAULT_CLASSES, window: Window = (None, None)
 ) -> Iterator[str]:
-    """Result of `survey` as JSON text, piece by piece: no large table is held as a whole.
+    """Result of `survey` as JSON text, piece by piece: no large table is in memory at once.
 
     Raises:
-        CaptureError: It cannot be read, or is no capture.
+        CaptureError: The file cannot be read, or is not a capture.
     """
     read = _read(path, lambda name: _core.survey(name, *window))
     counted = classified(pieces.rows(pieces.conversations(read)), classes)
@@ -88,7 +86,7 @@ def _small(
     classes: list[dict[str, Any]],
     common: dict[str, Any],
 ) -> dict[str, Any]:
-    """All tables but the large ones."""
+    """All tables except the large ones."""
     found: dict[str, Any] = json.loads(read.small)
     found["file"] = {"name": str(path), **_totals(found["file"])}
     found["file"] |= {"window_from_ns": window[0], "window_to_ns": window[1]}
@@ -97,7 +95,7 @@ def _small(
 
 
 def _totals(file: dict[str, Any]) -> dict[str, Any]:
-    """The totals of a file with what follows from them; None where nothing does."""
+    """Totals of a file, with derived values; None: undefined."""
     seconds = None
     if file["first_ns"] is not None and file["last_ns"] > file["first_ns"]:
         seconds = (file["last_ns"] - file["first_ns"]) / 1e9
@@ -112,7 +110,7 @@ def _totals(file: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shared(row: dict[str, Any], file: dict[str, Any]) -> dict[str, Any]:
-    """A bin of lengths with its share and rate, as Wireshark shows them."""
+    """Length bin with its share and rate, as Wireshark shows them."""
     rate, all_packets = file["packets_per_s"], file["packets"]
     share = row["packets"] / all_packets if all_packets else 0.0
     return {**row, "share": share, "packets_per_ms": share * rate / 1e3 if rate else None}
@@ -124,25 +122,25 @@ def packets(
     most: int = PACKETS_MAX,
     window: Window = (None, None),
 ) -> dict[str, Any]:
-    """The packets of TCP connections, each with what it was.
+    """Packets of TCP connections, with their classification.
 
     Args:
         path: The file.
         connections: Numbers of connections, as in `survey`; none: all.
-        most: Packets of one connection that are returned; the rest is counted.
-        window: The stretch of time of the survey that the numbers of connections are from.
+        most: Maximum of packets per connection that are returned. All are counted.
+        window: Time range of the survey with these numbers of connections.
 
     Returns:
-        Columns of equal length: `frame` (its number in the file, from 1), `time_ns`, `connection`,
-        `side` (0: sent by `a`), `flags`, `position_bytes` (of its first byte in its stream),
+        Columns of equal length: `frame` (number in the file, from 1), `time_ns`, `connection`,
+        `side` (0: sent by `a`), `flags`, `position_bytes` (offset of its first byte in the stream),
         `payload_bytes`, `ack_bytes` (position in the other stream), `window_bytes`,
-        `sack_ranges_bytes`, `in_flight_bytes` (of its own stream with data, else of the one that it
-        acknowledges), `what` (new, reordered, retransmitted, copy, keep-alive; empty without data),
+        `sack_ranges_bytes`, `in_flight_bytes` (of its own stream for data, else of the acknowledged
+        stream), `what` (new, reordered, retransmitted, copy, keep-alive; empty without data),
         `evidence`, `kind` (of a retransmission: fast, time-out, tail loss probe), `spurious`; and
-        `packets_of_connections`: how many there are of each.
+        `packets_of_connections`: number of packets of each.
 
     Raises:
-        CaptureError: It cannot be read, or is no capture.
+        CaptureError: The file cannot be read, or is not a capture.
     """
     wanted = list(connections)
     text = _read(path, lambda name: _core.capture_packets(name, wanted, most, *window))

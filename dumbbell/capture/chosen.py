@@ -1,4 +1,4 @@
-"""Conversations of one host or port, of all that a capture holds."""
+"""Selection of the conversations of one host or port."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dumbbell.errors import DumbbellError, shortened
 
 
 def chosen(found: dict[str, Any], host: str | None, port: int | None) -> dict[str, Any]:
-    """Result of `survey` with only the conversations, connections and pings of a host and a port.
+    """Result of `survey` with the conversations, connections and pings of a host and a port only.
 
-    Totals, lengths and rates stay those of the file.
+    Totals, lengths and rates remain those of the file.
 
     Raises:
-        DumbbellError: The host is no address.
+        DumbbellError: The host is not an address.
     """
     if host is None and port is None:
         return found
@@ -27,7 +27,7 @@ def chosen(found: dict[str, Any], host: str | None, port: int | None) -> dict[st
             ) from None
 
     def is_wanted(row: dict[str, Any], one: str, other: str) -> bool:
-        """Returns true if one end of a row, by these columns, is the host and the port."""
+        """Returns true if one endpoint in these columns has the host and the port."""
         hosts = (row[one.format("address")], row[other.format("address")])
         ports = (row.get(one.format("port")), row.get(other.format("port")))
         return (host is None or host in hosts) and (port is None or port in ports)

@@ -1,4 +1,4 @@
-"""Connections by classes of their size, as study 2's Table 1 has them."""
+"""Connections by size class, as in Table 1 of study 2."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _UNITS |= {"MiB": 1 << 20, "GB": 10**9, "GiB": 1 << 30}
 _CLASS = re.compile(r"\s*([^<]+?)\s*(?:<\s*([0-9.]+)\s*([A-Za-z]*)\s*)?")
 
 
-#: Bytes; more no counter holds.
+#: Upper limit of a bound in bytes: the range of a counter.
 _BOUND_MAX = 2.0**63
 
 
 @dataclass(frozen=True)
 class SizeClass:
-    """Connections smaller than `below_bytes` (all, if None) that no smaller class has taken."""
+    """Size class: connections smaller than `below_bytes` (None: all) and in no smaller class."""
 
     name: str
     below_bytes: int | None
 
 
-#: Those of study 2: 0-9 kB, 10-99 kB, and what is larger.
+#: Classes of study 2: 0-9 kB, 10-99 kB, and larger.
 DEFAULT_CLASSES = (
     SizeClass("small", 10_000),
     SizeClass("medium", 100_000),
@@ -36,10 +36,10 @@ DEFAULT_CLASSES = (
 
 
 def parse_class(text: str) -> SizeClass:
-    """A class as written: `small<10 kB`, or only a name for everything larger.
+    """Class as written: `small<10 kB`, or a name alone for all larger connections.
 
     Raises:
-        DumbbellError: It is neither.
+        DumbbellError: The text is malformed.
     """
     found = _CLASS.fullmatch(text)
     allowed = "a class is written name<size, as 'small<10 kB'; the last may be a name alone"
@@ -58,10 +58,10 @@ def parse_class(text: str) -> SizeClass:
 
 
 def parse_classes(texts: Iterable[str]) -> tuple[SizeClass, ...]:
-    """Classes as written, the smallest first; what is larger than all is `larger` unless named.
+    """Classes as written, the smallest first. Larger connections are in `larger` by default.
 
     Raises:
-        DumbbellError: One is not readable, or two have the same name or bound.
+        DumbbellError: A text is malformed, or two classes have the same name or bound.
     """
     classes = [parse_class(text) for text in texts]
     if not any(one.below_bytes is None for one in classes):
@@ -80,7 +80,7 @@ def parse_classes(texts: Iterable[str]) -> tuple[SizeClass, ...]:
 def classified(
     conversations: Iterable[dict[str, Any]], classes: Iterable[SizeClass]
 ) -> list[dict[str, Any]]:
-    """TCP conversations counted by class of the bytes they carried both ways."""
+    """Number of TCP conversations by class of their bytes in both directions."""
     rows: list[dict[str, Any]] = []
     start = 0
     for one in classes:

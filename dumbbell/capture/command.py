@@ -1,4 +1,4 @@
-"""The verb `capture`: what is asked for, and doing it."""
+"""Implementation of the verb `capture`."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from dumbbell.files.output import PRINTED, json_text, write_output
 
 @dataclass(frozen=True)
 class Wanted:
-    """Outputs of `capture`, and what they show.
+    """Outputs of `capture`, and selections.
 
     Attributes:
-        json: A file, or `-`: printed.
-        csv: A folder, or `-`: the table of connections, printed.
-        parquet: A folder.
-        html: A file.
-        classes: Of connections by size, as written.
-        connections: Those whose packets the page shows (none: the largest), or the table of packets
-            holds (none: all).
-        packets: A file for the table of packets, or `-`: printed.
-        host, port: Only conversations of these are shown and in tables.
-        start, end: Only frames of this stretch of time count: `2 s` after the first stamp.
+        json: File for JSON; `-`: printed.
+        csv: Folder for CSV files; `-`: the table of connections is printed.
+        parquet: Folder for Parquet files.
+        html: File for the page.
+        classes: Size classes of connections, as written.
+        connections: Connections with packets on the page (none: the largest), or in the table of
+            packets (none: all).
+        packets: File for the table of packets; `-`: printed.
+        host, port: Selected conversations.
+        start, end: Time range of the analysed frames: `2 s` after the first timestamp.
     """
 
     json: str | None = None
@@ -54,21 +54,21 @@ class Wanted:
 
     @property
     def is_printed(self) -> bool:
-        """Returns true if standard output is read by a program."""
+        """Returns true if standard output is for a program."""
         return PRINTED in (self.json, self.csv, self.packets)
 
     @property
     def is_more(self) -> bool:
-        """Returns true if more than the terminal's view is wanted."""
+        """Returns true if there are outputs besides the view for the terminal."""
         places = (self.json, self.csv, self.parquet, self.html, self.packets)
         return any(place is not None for place in places)
 
 
 def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
-    """Reads captures and makes of them what is wanted; the terminal's view unless it is printed.
+    """Reads captures and writes the outputs. Prints the view unless standard output is in use.
 
     Raises:
-        DumbbellError: A capture cannot be read, or a file not be written.
+        DumbbellError: A capture cannot be read, or a file cannot be written.
     """
     _check(files, wanted)
     classes = parse_classes(wanted.classes) if wanted.classes else DEFAULT_CLASSES
@@ -105,7 +105,7 @@ def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
 def _read(
     files: Sequence[str], wanted: Wanted, classes: Sequence[SizeClass], out: Console, window: Window
 ) -> list[dict[str, Any]]:
-    """Reads captures and shows each; of a folder, a line per capture."""
+    """Reads captures and prints the view of each; for a folder, a line per capture."""
     folders = {file for file in files if _is_folder(file)}
     if folders:
         every = [files_of(Path(file)) if file in folders else [file] for file in files]
@@ -124,7 +124,7 @@ def _read(
 
 
 def _window(wanted: Wanted) -> Window:
-    """The stretch of time that is asked for, in ns. Raises `DumbbellError`."""
+    """Time range of the options, in ns. Raises `DumbbellError`."""
     from dumbbell.experiment import units
 
     ends: list[int | None] = []
@@ -142,7 +142,7 @@ def _window(wanted: Wanted) -> Window:
 
 
 def _packets(found: Sequence[dict[str, Any]], connections: Sequence[int]) -> str:
-    """The packets of all files as CSV; of several, with the file in the first column."""
+    """Packets of all files as CSV. With several files, the first column is the file."""
     tables = [packet_table(one, connections) for one in found]
     if len(tables) > 1:
         names = [one["file"]["name"] for one in found]
@@ -158,8 +158,8 @@ def _is_folder(file: str) -> bool:
 
 
 def _print_json(files: Sequence[str], classes: Iterable[SizeClass]) -> None:
-    """Prints one survey, or several, without holding any as a whole."""
-    # A capture that cannot be read is told before anything is printed.
+    """Prints one survey, or several, with none in memory as a whole."""
+    # Errors of unreadable captures come before any output.
     read = [survey_json(file, classes) for file in files]
     if len(read) > 1:
         print_text('{"files":[')
@@ -172,7 +172,7 @@ def _print_json(files: Sequence[str], classes: Iterable[SizeClass]) -> None:
 
 
 def _check(files: Sequence[str], wanted: Wanted) -> None:
-    """Refuses what contradicts itself, and what would write over a capture."""
+    """Refuses contradicting options, and outputs that would overwrite a capture."""
     printed = [
         option
         for option, target in (
@@ -195,11 +195,11 @@ def _check(files: Sequence[str], wanted: Wanted) -> None:
     for option, target in targets:
         path = Path(str(target))
         if target is not None and target != PRINTED and (str(path) in files or is_capture(path)):
-            raise DumbbellError(f"{option} {path}: a capture stands there and would be lost")
+            raise DumbbellError(f"{option} {path}: this would overwrite a capture")
 
 
 def _names(files: Sequence[str]) -> list[str]:
-    """A folder's name for each of several captures, no two alike."""
+    """Distinct folder names for several captures."""
     names: list[str] = []
     for file in files:
         stem = "standard-input" if file == "-" else Path(file).name

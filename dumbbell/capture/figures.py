@@ -10,12 +10,12 @@ import altair as alt
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.theme import label_angle, legend_columns
 
-#: Points of a rate over time.
+#: Maximum number of points of a rate over time.
 _POINTS_MAX = 100
 
 
 def rate(found: dict[str, Any], title: str = "Rate of all traffic") -> Figure:
-    """All traffic of a capture over time, from what `survey` returned, in up to 100 stretches."""
+    """Rate of all traffic of a capture over time, in up to 100 intervals. `found`: of `survey`."""
     rates = found["rates"]
     counts, width_ns = rates["bytes"], rates["width_ns"]
     many = max(1, -(-len(counts) // _POINTS_MAX))
@@ -29,7 +29,7 @@ def rate(found: dict[str, Any], title: str = "Rate of all traffic") -> Figure:
         for at in range(0, len(counts), many)
     ]
     if rows:
-        # A step is drawn to where the next begins.
+        # A step extends to the start of the next one.
         rows.append({**rows[-1], "s": round(len(rows) * seconds, 6)})
     chart = (
         alt.Chart(alt.InlineData(values=rows))
@@ -51,7 +51,7 @@ def rate(found: dict[str, Any], title: str = "Rate of all traffic") -> Figure:
 def lengths(
     series: Mapping[str, Sequence[dict[str, Any]]], title: str = "Frames by length"
 ) -> Figure:
-    """Frames by length: a name and the rows of the table `lengths` for each of several captures."""
+    """Frames by length. Argument: name and rows of the table `lengths` of each capture."""
     rows = [
         {
             "what": f"{row['from_bytes']}–{'' if row['to_bytes'] is None else row['to_bytes']}",
@@ -69,7 +69,7 @@ def lengths(
 def classes(
     series: Mapping[str, Sequence[dict[str, Any]]], title: str = "Connections by size"
 ) -> Figure:
-    """Connections by class: a name and the rows of the table `classes` for each of several."""
+    """Connections by class. Argument: name and rows of the table `classes` of each capture."""
     rows = [
         {"what": row["class"], "series": name, "percent": round(100 * row["share"], 4)}
         for name, found in series.items()
@@ -79,7 +79,7 @@ def classes(
 
 
 def requests(found: dict[str, Any], title: str = "Requests per connection") -> Figure:
-    """Connections by their number of requests, from what `survey` returned."""
+    """Connections by number of requests, from a result of `survey`."""
     told = found["together"]
     total = sum(row["connections"] for row in told["requests"])
     rows = [
@@ -96,7 +96,7 @@ def requests(found: dict[str, Any], title: str = "Requests per connection") -> F
 def _bars(
     rows: Sequence[dict[str, Any]], names: Sequence[str], title: str, across: str, up: str
 ) -> Figure:
-    """Bars in groups, one of each colour."""
+    """Grouped bars, one per colour."""
     order = list(dict.fromkeys(row["what"] for row in rows))
     several = len(names) > 1
     legend = alt.Legend(title=None, columns=legend_columns(names), symbolType="square")

@@ -1,4 +1,4 @@
-"""Folders of captures: which files are in them, and a line for each."""
+"""Folders of captures: their files, and a line for each."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from dumbbell.capture.classes import SizeClass
 from dumbbell.errors import DumbbellError, shortened
 from dumbbell.files.kinds import is_capture
 
-#: Captures of all folders together.
+#: Maximum number of captures in all folders.
 MOST = 10_000
 
 
 def files_of(folder: Path) -> list[str]:
-    """The captures in a folder and those below it, by name.
+    """Captures in a folder and its subfolders, by name.
 
     Raises:
-        DumbbellError: There are none, or more than `MOST`, or it cannot be read.
+        DumbbellError: There are none, there are more than `MOST`, or the folder cannot be read.
     """
     try:
         found = [str(path) for path in sorted(folder.rglob("*")) if is_capture(path)]
@@ -40,9 +40,9 @@ def files_of(folder: Path) -> list[str]:
 def read_all(
     files: Sequence[str], classes: Sequence[SizeClass], window: Window, keep: bool
 ) -> tuple[list[dict[str, Any]], RenderableType]:
-    """Reads captures: what they hold, if it is kept, and a table with a row for each.
+    """Reads captures. Returns their contents, if they are kept, and a table with a row for each.
 
-    Of a file that only looked like a capture a line below it says why.
+    A line below the table gives the reason for each unreadable file.
     """
     table = Table(title="Captures", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("file", overflow="fold", min_width=24)

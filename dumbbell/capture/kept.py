@@ -1,4 +1,4 @@
-"""Captures of an experiment as files that say which run they are of, whole or a file per tap."""
+"""Captures of an experiment as files named by run: one file per run, or one per tap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dumbbell.results import Results
 from dumbbell.scenario import read_scenario
 from dumbbell.store import Store
 
-#: Types of blocks (draft-ietf-opsawg-pcapng).
+#: Block types (draft-ietf-opsawg-pcapng).
 _INTERFACE, _PACKET = 1, 6
 _LEAST_BLOCK = 12
 _NAME = 2
@@ -23,13 +23,12 @@ _NAME = 2
 def write_captures(
     store: Store, results: Results, folder: str | Path, *, per_tap: bool = False
 ) -> list[Path]:
-    """Copies what an experiment captured to `<levels>-<repeat>.pcapng` in a folder.
+    """Writes the captures of an experiment to `<levels>-<repeat>.pcapng` in a folder.
 
-    With `per_tap` each tap has a file of its own, `<levels>-<repeat>-<tap>.pcapng`, as if captured
-    by a tcpdump per interface.
+    `per_tap`: a file per tap, `<levels>-<repeat>-<tap>.pcapng`, as from a tcpdump per interface.
 
     Returns the files; none if the experiment asks for no capture (`sampling: {capture: true}`).
-    Raises `OutputError` if they cannot be written, `StoreError` if one is damaged.
+    Raises `OutputError` if a file cannot be written, `StoreError` if a capture is damaged.
     """
     words: dict[tuple[str, str | None], list[str]] = {}
     for row in results.runs.iter_rows(named=True):
@@ -61,7 +60,7 @@ def write_captures(
 
 
 def check_captured(experiment: Experiment, path: str | Path) -> None:
-    """Raises `ExperimentError` if captures are wanted of an experiment that makes none."""
+    """Raises `ExperimentError` if the experiment asks for no capture."""
     if not any(
         read_scenario(cell.scenario)["sampling"].get("capture") for cell in experiment.cells
     ):
@@ -72,7 +71,7 @@ def check_captured(experiment: Experiment, path: str | Path) -> None:
 
 
 def split_by_tap(capture: bytes) -> dict[str | None, bytes]:
-    """A capture of ours, which has one section in little-endian order, as a capture per tap.
+    """Splits a capture of ours (one section, little-endian) into a capture per tap.
 
     Raises `struct.error`, `LookupError` or `ValueError` if it is damaged.
     """

@@ -1,4 +1,4 @@
-"""The packets of a capture's TCP connections as a table: what each was, and what says so."""
+"""Table of the packets of TCP connections, with their classification and its evidence."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import polars as pl
 from dumbbell.capture import packets
 from dumbbell.errors import DumbbellError
 
-#: Packets of one connection in the table.
+#: Maximum number of packets of one connection.
 MOST = 1_000_000
 _FLAGS = ("FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR")
 
 
 def packet_table(found: dict[str, Any], connections: Sequence[int]) -> pl.DataFrame:
-    """A row per packet, in the order of the file.
+    """Table with a row per packet, in file order.
 
     Args:
-        found: What `survey` returned; the file is read once more.
-        connections: Those whose packets are wanted; none: all of `found["connections"]`.
+        found: Result of `survey`. The file is read once more.
+        connections: Numbers of the connections; none: all of `found["connections"]`.
 
     Raises:
-        DumbbellError: It came from standard input, has no such connection, or has more packets of
-            one than `MOST`.
+        DumbbellError: The capture came from standard input, has no such connection, or has more
+            than `MOST` packets of one.
     """
     name = found["file"]["name"]
     if name == "-":
@@ -86,7 +86,7 @@ _SCHEMA: dict[str, Any] = {
 
 
 def _ends(rows: Sequence[dict[str, Any]]) -> dict[int, tuple[tuple[str, str], tuple[str, str]]]:
-    """Source and destination of what each side of a connection sends."""
+    """Source and destination of the packets of each side of a connection."""
     found = {}
     for row in rows:
         if row["direction"] == "a_to_b":

@@ -1,4 +1,4 @@
-"""A page about captures."""
+"""Page about captures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dumbbell.errors import DumbbellError
 from dumbbell.files.output import json_text
 from dumbbell.report.shell import application, json_data
 
-#: Parts of the page's program, in their order.
+#: Scripts of the page, in order.
 _SCRIPTS = (
     "elements",
     "overview",
@@ -21,18 +21,18 @@ _SCRIPTS = (
     "connection",
     "main",
 )
-#: Packets of all connections together that a page holds, unless connections are asked for.
+#: Maximum packets of all connections on a page, without a selection of connections.
 PACKETS_MAX = 60_000
-#: Connections whose packets a page holds, unless connections are asked for.
+#: Maximum connections with packets on a page, without a selection of connections.
 CONNECTIONS_MAX = 20
 
 
 def page(captures: Sequence[dict[str, Any]], connections: Sequence[int] = ()) -> str:
-    """The page of captures as `survey` tells of them.
+    """Page of captures.
 
     Args:
-        captures: What `survey` returned; their files are read once more, for packets.
-        connections: Those whose packets are shown; none: the largest of each file.
+        captures: Results of `survey`. Their files are read once more, for packets.
+        connections: Numbers of the connections with packets; none: the largest of each file.
 
     Raises:
         DumbbellError: A capture came from standard input, or has no such connection.

@@ -1,4 +1,4 @@
-"""Tables of a capture that may be large, read and written in pieces."""
+"""Large tables of a capture, read and written in pieces."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from typing import Any
 from dumbbell._core import Survey
 from dumbbell.files.output import json_text
 
-#: Conversations, or connections, of a piece.
+#: Number of conversations or connections of a piece.
 PIECE = 2000
 
-#: A row of a table by column.
+#: Row of a table: column → value.
 Row = dict[str, Any]
 
 
 def conversations(found: Survey) -> Iterator[str]:
-    """The table `conversations` as JSON lists, one per piece."""
+    """Table `conversations` as JSON lists, one per piece."""
     for start in range(0, found.conversation_count, PIECE):
         yield found.conversations(start, PIECE)
 
 
 def connections(found: Survey) -> Iterator[str]:
-    """The table `connections` as JSON lists, one per piece."""
+    """Table `connections` as JSON lists, one per piece."""
     for start in range(0, found.connection_count, PIECE):
         yield found.connections(start, PIECE)
 
 
 def rows(pieces: Iterable[str]) -> Iterator[Row]:
-    """The rows of a table."""
+    """Rows of a table."""
     for piece in pieces:
         yield from json.loads(piece)
 
 
 def as_json(small: Row, found: Survey) -> Iterator[str]:
-    """An object of the small tables and both large ones as JSON text, piece by piece."""
+    """JSON text of an object with the small tables and both large ones, piece by piece."""
     yield json_text(small)[:-1]
     for name, pieces in (
         ("conversations", conversations(found)),

@@ -1,4 +1,4 @@
-"""Analysis of captures as tables: CSV or Parquet files, and the engines' table `flows`."""
+"""Analysis of captures as CSV or Parquet files, with a table `flows` as of the engines."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from dumbbell.files.output import write_output, write_parquet
 
 
 def frames(found: dict[str, Any]) -> dict[str, pl.DataFrame]:
-    """Tables by name: what `survey` returns, rates with a row per bin, and `flows`.
+    """Tables by name: the result of `survey`, rates with a row per bin, and `flows`.
 
-    `flows` has the columns of the engines' table, with what a capture can know; the rest is unknown
-    as there (-1, NaN, empty). A row is a direction of a TCP connection with data.
+    `flows` has the columns of the engines' table. Columns that a capture cannot know have the
+    unknown values of the engines (-1, NaN, empty). A row is a direction of a TCP connection with
+    data.
     """
     file = {key: value for key, value in found["file"].items() if key != "problems"}
     tables = {
@@ -51,7 +52,7 @@ def frames(found: dict[str, Any]) -> dict[str, pl.DataFrame]:
 
 
 def write(found: dict[str, Any], folder: Path, kind: str) -> list[Path]:
-    """Writes every table that has rows to `<folder>/<name>.<kind>`, `csv` or `parquet`.
+    """Writes every non-empty table to `<folder>/<name>.<kind>`; kind: `csv` or `parquet`.
 
     Returns the files. Raises `OutputError` if they cannot be written.
     """
@@ -59,7 +60,7 @@ def write(found: dict[str, Any], folder: Path, kind: str) -> list[Path]:
     for name, frame in frames(found).items():
         path = folder / f"{name}.{kind}"
         if frame.width == 0:
-            # One of an earlier capture would be taken for this one's.
+            # A file of an earlier capture must not remain.
             with contextlib.suppress(OSError):
                 path.unlink()
             continue
@@ -85,7 +86,7 @@ def _bins(rates: dict[str, Any], first: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-#: Columns of connections that come first.
+#: First columns of connections.
 _FIRST = (
     "connection",
     "interface",
@@ -112,7 +113,7 @@ def _without_rates(row: dict[str, Any]) -> dict[str, Any]:
 
 
 _UNKNOWN: dict[str, Any] = {"int": -1, "float": float("nan"), "text": ""}
-#: Columns of `flows` that are columns of `connections`.
+#: Columns of `flows` and the corresponding columns of `connections`.
 _SAME = {
     "from_host": "from_address",
     "to_host": "to_address",

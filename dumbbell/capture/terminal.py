@@ -1,4 +1,4 @@
-"""Analysis of a capture for the terminal."""
+"""View of a capture for the terminal."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-#: Conversations and connections that are shown, those with most bytes.
+#: Maximum number of conversations and connections; the largest are shown.
 SHOWN = 20
-#: Bars of a rate over time.
+#: Characters for a rate over time.
 _BARS = "▁▂▃▄▅▆▇█"
 _BARS_MAX = 60
 
@@ -56,7 +56,7 @@ def _totals(file: dict[str, Any]) -> str:
 
 
 def _headers(found: dict[str, Any]) -> list[str]:
-    """Link types, protocols of frames without IP, and tunnels that were not entered."""
+    """Link types, protocols of frames without IP, and number of tunnels not decoded."""
     file = found["file"]
     links = [f"{one['link_type']} ({one['packets']})" for one in found["link_types"]]
     if len(links) == 1:
@@ -68,9 +68,11 @@ def _headers(found: dict[str, Any]) -> list[str]:
         rest = ", …" if len(kinds) > SHOWN else ""
         words.append(f"without IP: {file['packets_without_ip']}: {', '.join(named)}{rest}")
     if file["tunnels_not_entered"]:
-        words.append(f"{file['tunnels_not_entered']} packets with more tunnels than are entered")
+        words.append(
+            f"{file['tunnels_not_entered']} packets with more nested tunnels than are decoded"
+        )
     if file["joined_frames"]:
-        words.append(f"{file['joined_frames']} A-MSDUs, of which the first packet is read")
+        words.append(f"{file['joined_frames']} A-MSDUs; only the first packet of each is read")
     return words
 
 
@@ -144,7 +146,7 @@ def _end(address: str, port: int | None) -> str:
 
 
 def _rate(rates: dict[str, Any]) -> list[Text]:
-    """All traffic over time, as bars."""
+    """Rate of all traffic over time, as bars."""
     bits = [8 * value for value in rates["bytes"]]
     if len(bits) < 2:
         return []
@@ -197,9 +199,11 @@ def _together(found: dict[str, Any]) -> Table:
     for name, words in (("syn_rtt_ns", "SYN to SYN/ACK"), ("handshake_rtt_ns", "handshake")):
         times = found[name]
         if times["connections"]:
-            least, middle, most = (_milliseconds(times[one]) for one in ("min", "median", "max"))
+            minimum, median, maximum = (
+                _milliseconds(times[one]) for one in ("min", "median", "max")
+            )
             known = f"{times['connections']} connections: "
-            _add(table, words, f"{known}{least} to {most}, median {middle}")
+            _add(table, words, f"{known}{minimum} to {maximum}, median {median}")
     if found["requests"]:
         counts = [f"{one['requests']} in {one['connections']}" for one in found["requests"][:SHOWN]]
         rest = ", …" if len(found["requests"]) > SHOWN else ""
@@ -214,9 +218,9 @@ def _together(found: dict[str, Any]) -> Table:
             f"{_share(count, sum(acks))} of {words}"
             for count, words in zip(acks, _SEGMENTS.values(), strict=True)
         )
-        ways = ", ".join(f"{way} {count}" for way, count in one["streams"].items())
+        policies = ", ".join(f"{policy} {count}" for policy, count in one["streams"].items())
         _add(table, f"{one['by']}'s ACKs", f"{sum(acks)}: {covered}")
-        _add(table, "by streams", ways)
+        _add(table, "by streams", policies)
     return table
 
 
@@ -227,7 +231,7 @@ def _share(part: int, whole: int) -> str:
     return f"{part / whole:.1%}" if whole else "–"
 
 
-#: Columns of the table of TCP data, in packets but for the first.
+#: Columns of the table of TCP data, in packets except the first.
 _LOSS = (
     *("bytes", "retrans-\nmitted", "fast", "RTO", "TLP"),
     *("spuri-\nous", "reor-\ndered", "dupli-\ncates"),
@@ -299,7 +303,7 @@ def _connections(rows: list[dict[str, Any]]) -> list[Table]:
 
 
 def _pings(rows: list[dict[str, Any]]) -> Table:
-    """Requests and replies by odd and even number: what spraying does to them."""
+    """Echo requests and replies by odd and even number, to show the effect of spraying."""
     table = Table(title="Pings", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("interface", justify="right")
     table.add_column("from > to", overflow="fold")
@@ -327,5 +331,5 @@ def _milliseconds(ns: float | None) -> str:
 
 
 def _add(table: Table, *cells: str) -> None:
-    """A row of plain texts: what stands in a file is no markup."""
+    """Adds a row of plain text, without markup: the cells come from files."""
     table.add_row(*(Text(cell) for cell in cells))

@@ -1,4 +1,4 @@
-"""TCP connections of a capture taken together: round trips, requests, how ends acknowledge."""
+"""Statistics over the TCP connections of a capture: RTT, requests, delayed ACKs."""
 
 from __future__ import annotations
 
@@ -7,29 +7,30 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-#: Ends of a connection: who opened it, and who answered.
+#: Endpoints of a connection: the opener, and its peer.
 ENDS = ("client", "server")
 
 
 def is_client(row: dict[str, Any]) -> bool:
-    """Returns true if its sender opened the connection; if unknown, if it has the higher port."""
+    """Returns true if the sender opened the connection. If unknown: if it has the higher port."""
     if row["opened_it"] is not None:
         return bool(row["opened_it"])
     return bool(row["from_port"] > row["to_port"])
 
 
 def together(connections: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Statistics over all connections; of one that several interfaces saw, the first counts.
+    """Statistics over all connections. One seen at several interfaces counts at the first.
 
     Args:
-        connections: The table of `survey`, a row per interface and direction.
+        connections: Table of `survey`, a row per interface and direction.
 
     Returns:
-        `connections`: those with payload. `syn_rtt_ns`, `handshake_rtt_ns`: of how many
-        `connections` it is known, `min`, `median`, `max`. `requests`: how many connections had so
-        many, a turn of the client being one. `persistent_connections`: those with more than one.
-        `acknowledges`: for the client and the server, ACKs by how many segments they covered
-        first, `segments_one_by_one` (from the beginning), and streams by what prevails.
+        `connections`: number with payload. `syn_rtt_ns`, `handshake_rtt_ns`: number of
+        `connections` with a known RTT, `min`, `median`, `max`. `requests`: number of connections by
+        number of requests (turns of the client). `persistent_connections`: number with more than
+        one request. `acknowledges`: for client and server, number of ACKs by number of newly
+        acknowledged segments, `segments_one_by_one` (quick ACKs at the start), and number of
+        streams by prevailing policy.
     """
     pairs = _pairs(connections)
     carrying = [pair for pair in pairs if any(row["unique_bytes"] for row in pair)]
@@ -52,7 +53,7 @@ _OTHERS = (
 
 
 def needed(row: dict[str, Any]) -> dict[str, Any]:
-    """Columns of a row that `together` needs: it holds all rows at once."""
+    """Columns of a row that `together` needs, to save memory."""
     return {name: row[name] for name in (*_OTHERS, *_TIMES, *_ACKS)}
 
 
@@ -81,10 +82,10 @@ def _spread(times: Sequence[int | None]) -> dict[str, Any]:
 def _acknowledges(pairs: Iterable[Sequence[dict[str, Any]]], by: str) -> dict[str, Any]:
     """Delayed ACKs of one end."""
     rows = [row for pair in pairs for row in pair if is_client(row) is (by == "server")]
-    ways = Counter(row["acknowledges"] for row in rows if row["acknowledges"] is not None)
+    policies = Counter(row["acknowledges"] for row in rows if row["acknowledges"] is not None)
     return {
         "by": by,
         **{name: sum(row[name] for row in rows) for name in _ACKS},
         "segments_one_by_one": sum(row["quick_acks"] for row in rows),
-        "streams": dict(ways.most_common()),
+        "streams": dict(policies.most_common()),
     }

@@ -1,4 +1,4 @@
-"""The verbs of `dumbbell workload`."""
+"""Verbs of `dumbbell workload`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ workload_app = typer.Typer(
     help="Workloads: experiments made of captures and HAR files.", no_args_is_help=True
 )
 
-#: Where an experiment goes unless told otherwise: only where nothing stands.
+#: Default path of an experiment, used only if no such file exists.
 _DEFAULT = Path("workload.yaml")
 _CONNECTIONS_MAX = 20_000
 
 
 class Size(StrEnum):
-    """Size that all connections of a class get."""
+    """Size of all connections of a class."""
 
     MEAN = "mean"
     MEDIAN = "median"
@@ -84,7 +84,7 @@ def from_capture(
         ),
     ] = "cubic",
 ) -> None:
-    """Make an experiment of connections in the numbers and sizes of a capture's."""
+    """Make an experiment with connections in the numbers and sizes of a capture."""
     with guarded():
         from dumbbell.capture import survey
         from dumbbell.capture.classes import DEFAULT_CLASSES, parse_classes
@@ -156,7 +156,7 @@ def from_har(
         ),
     ] = "cubic",
 ) -> None:
-    """Make an experiment of the page in a HAR file: its objects, and what waits for what."""
+    """Make an experiment of the page in a HAR file: its objects and their dependencies."""
     with guarded():
         from dumbbell.experiment.load import load_text
         from dumbbell.experiment.units import RATE, TIME
@@ -189,7 +189,7 @@ def from_har(
 
 
 def _quantity(option: str, text: str | None, family: Family) -> int | None:
-    """Value of an option in the family's base unit, above 0."""
+    """Value of an option in the base unit of its family, above 0."""
     from dumbbell.experiment import units
 
     if text is None:
@@ -207,11 +207,11 @@ def _quantity(option: str, text: str | None, family: Family) -> int | None:
 
 
 def _target(output: Path | None) -> Path:
-    """Place of the experiment; a file there is replaced only if it was named."""
+    """Path of the experiment. An existing file is replaced only if `-o` names it."""
     if output is None:
         if _DEFAULT.exists():
-            raise DumbbellError(f"{_DEFAULT} is there already: say with -o where to write")
+            raise DumbbellError(f"{_DEFAULT} exists already: name a file with -o")
         return _DEFAULT
     if is_capture(output):
-        raise DumbbellError(f"-o {output}: a capture stands there and would be lost")
+        raise DumbbellError(f"-o {output}: this would overwrite a capture")
     return output

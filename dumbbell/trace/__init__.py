@@ -1,4 +1,4 @@
-"""Event traces of ns-2 and ns-3: read into result tables, and written from runs."""
+"""Event traces of ns-2 and ns-3: reading into result tables, writing from runs."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from dumbbell.trace.names import Names, read_names, renamed
 
 __all__ = ["Trace", "TraceError", "read_hops", "read_trace"]
 
-#: Told how many bytes were read.
+#: Callback for the number of bytes read.
 Told = Callable[[int], None]
 _Found = tuple[str, dict[str, bytes]]
-#: Hops that are read at once.
+#: Default maximum of hops that `read_hops` returns.
 HOPS_MAX = 3_000_000
 
 
 class TraceError(DumbbellError):
-    """A trace that cannot be read."""
+    """Trace that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A trace that was read.
+    """Contents of a trace.
 
     Attributes:
-        name: The file.
+        name: Path of the file.
         about: `format`, `lines`, `events`, `bytes`, `first_ns`, `last_ns`, `nodes`, `links` (pipe,
-            from, to), `flows`, `problems` (line, lines, message), `remarks` (time_ns, text); of
-            `read_trace` also `delays` (per link: times in the queue and from there to the far end)
-            and `streams` (per direction of a flow: counts, delays from end to end, points of the
-            sequence plot); of `read_hops` also `left_out`.
-        tables: Result tables as the engines fill them, what a trace cannot know being unknown.
-        names: What the run calls its nodes, links and flows, if it is a run's; else None.
+            from, to), `flows`, `problems` (line, lines, message), `remarks` (time_ns, text). From
+            `read_trace` also `delays` (per link: time in the queue, and from there to the far end)
+            and `streams` (per direction of a flow: counts, one-way delays, points of the sequence
+            plot). From `read_hops` also `left_out`.
+        tables: Result tables as the engines fill them. Values that a trace lacks are unknown.
+        names: Names of the run's nodes, links and flows; None: the trace is not from a run.
     """
 
     name: str
@@ -56,12 +56,12 @@ def read_trace(path: str | Path, *, names: Path | None = None, told: Told | None
 
     Args:
         path: The file, plain, gzip or zstd; `-`: standard input.
-        names: What nodes, links and flows are called, as `dumbbell run --traces` writes it; None:
-            `<path>.json` if it is there.
-        told: Called now and then.
+        names: File with the names of nodes, links and flows, from `dumbbell run --traces`; None:
+            `<path>.json` if it exists.
+        told: Called regularly with the number of bytes read.
 
     Raises:
-        TraceError: It cannot be read, or is no trace.
+        TraceError: The file cannot be read, or is not a trace.
     """
     return _read(path, names, told, _core.trace_summary)
 
@@ -75,12 +75,12 @@ def read_hops(
     names: Path | None = None,
     told: Told | None = None,
 ) -> Trace:
-    """Reads the way of every packet of a stretch of a trace: the table `hops`.
+    """Reads the hops of every packet in a time range of a trace: the table `hops`.
 
-    Args as of `read_trace`; `most`: hops that are kept, the others are counted (`left_out`).
+    Args as of `read_trace`. `most`: maximum number of hops; the others are counted (`left_out`).
 
     Raises:
-        TraceError: It cannot be read, or is no trace.
+        TraceError: The file cannot be read, or is not a trace.
     """
     return _read(
         path,
@@ -113,7 +113,7 @@ def _read(
 
 
 def _watched(reading: Callable[[Monitor], _Found], told: Told | None) -> _Found:
-    """Reads in a thread of its own, so that Ctrl-C is heard and somebody can be told meanwhile."""
+    """Reads in a separate thread, so that Ctrl-C and `told` work meanwhile."""
     monitor = Monitor()
     with ThreadPoolExecutor(1) as threads:
         found = threads.submit(reading, monitor)

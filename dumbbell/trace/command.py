@@ -1,4 +1,4 @@
-"""The verb `trace`: what is asked for, and doing it."""
+"""Implementation of the verb `trace`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Wanted:
     """Outputs of `trace`.
 
     Attributes:
-        json: A file, or `-`: printed.
-        parquet: A folder.
-        html: A file.
-        names: What nodes, links and flows are called; None: the file beside the trace.
+        json: File for JSON; `-`: printed.
+        parquet: Folder for Parquet files.
+        html: File for the page.
+        names: File with the names of nodes, links and flows; None: the file beside the trace.
     """
 
     json: str | None = None
@@ -36,10 +36,10 @@ class Wanted:
 
 
 def tell(file: str, wanted: Wanted, out: Console, err: Console) -> None:
-    """Reads a trace and makes of it what is wanted; the terminal's view unless that is printed.
+    """Reads a trace and writes the outputs. Prints the view unless JSON is printed.
 
     Raises:
-        DumbbellError: The trace cannot be read, or a file not be written.
+        DumbbellError: The trace cannot be read, or a file cannot be written.
     """
     refuse_loss([file], {"--json": wanted.json, "--html": wanted.html})
     with reading(file, err) as told:
@@ -61,7 +61,7 @@ def tell(file: str, wanted: Wanted, out: Console, err: Console) -> None:
 
 
 def refuse_loss(sources: Sequence[str], targets: Mapping[str, str | Path | None]) -> None:
-    """Raises `DumbbellError` if what an option writes would stand in the place of a source."""
+    """Raises `DumbbellError` if an output would overwrite an input."""
     for option, target in targets.items():
         if target is None or str(target) == _PRINTED:
             continue
@@ -74,10 +74,10 @@ def refuse_loss(sources: Sequence[str], targets: Mapping[str, str | Path | None]
 
 @contextlib.contextmanager
 def reading(file: str, err: Console) -> Iterator[Told]:
-    """A bar of the bytes that were read, where a terminal shows it."""
+    """Context with a progress bar of the bytes read, on a terminal."""
     path = Path(file)
     total = None
-    # What is no file may be read once only. Of a compressed one, what it was before is counted.
+    # A pipe can be read only once. For a compressed file, uncompressed bytes are counted.
     with contextlib.suppress(OSError):
         if path.is_file() and not begins(path).startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
             total = path.stat().st_size
@@ -102,7 +102,7 @@ def reading(file: str, err: Console) -> Iterator[Told]:
 
 
 def begins(path: Path) -> bytes:
-    """First bytes of a file; none of what is no file."""
+    """First bytes of a file; none for pipes and the like."""
     if not path.is_file():
         return b""
     with path.open("rb") as stream:

@@ -1,4 +1,4 @@
-"""Names of the numbers in a run's trace: a small file beside it, `<trace>.json`."""
+"""Names for the numbers in a run's trace: a small file beside it, `<trace>.json`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dumbbell.files.input import read_file
 from dumbbell.files.output import json_text, write_output
 from dumbbell.scenario import Scenario
 
-#: Largest file of names that is read.
+#: Maximum size of a file of names.
 _MOST_BYTES = 1 << 28
 
 
@@ -23,10 +23,10 @@ class Names:
     """Names of a run.
 
     Attributes:
-        nodes: By number.
-        links: Name, and the numbers of its ends.
-        flows: By number, from 1.
-        scenario: The whole scenario, JSON.
+        nodes: Names by number.
+        links: Name, and the numbers of both nodes.
+        flows: Names by number, from 1.
+        scenario: The whole scenario.
     """
 
     nodes: list[str]
@@ -36,7 +36,7 @@ class Names:
 
 
 def names_of(scenario: Scenario) -> Names:
-    """The names of a scenario in the order of its numbers."""
+    """Names of a scenario, in the order of its numbers."""
     nodes = [node["name"] for node in scenario["nodes"]]
     number = {name: place for place, name in enumerate(nodes)}
     links = [(one["name"], number[one["a"]], number[one["b"]]) for one in scenario["links"]]
@@ -44,15 +44,16 @@ def names_of(scenario: Scenario) -> Names:
 
 
 def write_names(path: Path, names: Names) -> None:
-    """Writes them beside the trace `path`."""
+    """Writes the names beside the trace `path`."""
     text = json_text({"dumbbell_trace": 1, "scenario": names.scenario}) + "\n"
     write_output(path.with_name(path.name + ".json"), text)
 
 
 def read_names(trace: str | Path, path: Path | None) -> Names | None:
-    """The names beside a trace, or of a given file.
+    """Names beside a trace, or from a given file.
 
-    Raises `DumbbellError` if the given file, or one that says it is such a file, cannot be used.
+    Raises `DumbbellError` if the given file is unusable, or the file beside the trace claims to be
+    one and is unusable.
     """
     beside = Path(f"{trace}.json")
     if path is None and (str(trace) == "-" or not beside.is_file()):
@@ -75,7 +76,7 @@ def read_names(trace: str | Path, path: Path | None) -> Names | None:
 def renamed(
     names: Names, about: dict[str, Any], tables: dict[str, pl.DataFrame]
 ) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
-    """A trace with the run's names for its numbers, where they are known."""
+    """Trace with the names of the run for known numbers."""
     pipes = _pipes(names, about["links"])
     flows = {
         one["flow"]: names.flows[one["fid"] - 1]
@@ -109,7 +110,7 @@ def renamed(
 
 
 def _pipes(names: Names, links: list[dict[str, Any]]) -> dict[str, str]:
-    """The run's name of each pipe; of links between the same nodes the first."""
+    """Name of each pipe in the run; of parallel links, the first."""
     known: dict[tuple[str, str], str] = {}
     for link, a, b in names.links:
         known.setdefault((str(a), str(b)), f"{link}/forward")

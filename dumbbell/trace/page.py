@@ -1,4 +1,4 @@
-"""A page about a trace: tables, throughput, queues, loss and sequence plots in one HTML file."""
+"""Page about a trace: tables, throughput, queues, loss and sequence plots in one HTML file."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from dumbbell.report.shell import chart_page
 from dumbbell.trace import Trace
 from dumbbell.trace.terminal import count, problems
 
-#: Lines of a figure, those with most bytes.
+#: Maximum number of lines of a figure; those with most bytes are drawn.
 LINES = 8
 POINTS = 400
-#: Stretches of time over which a rate is a mean.
+#: Number of intervals for mean rates.
 STRETCHES = 120
 
 
 def page(trace: Trace) -> str:
-    """The page of a trace that `read_trace` has read."""
+    """Page of a trace that `read_trace` returned."""
     about = trace.about
     seconds = (about["last_ns"] - about["first_ns"]) / 1e9
     words = (

@@ -1,4 +1,4 @@
-"""Contents of a trace for the terminal."""
+"""View of a trace for the terminal."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rich.text import Text
 
 from dumbbell.trace import Trace
 
-#: Rows of a table that are shown, those with most bytes.
+#: Maximum number of rows of a table; those with most bytes are shown.
 SHOWN = 20
 _PROBLEMS = 10
 
 
 def shown(trace: Trace) -> RenderableType:
-    """Totals, what is wrong, flows and links."""
+    """Totals, problems, flows and links."""
     about = trace.about
     seconds = (about["last_ns"] - about["first_ns"]) / 1e9
     totals = (
@@ -32,7 +32,7 @@ def shown(trace: Trace) -> RenderableType:
 
 
 def problems(about: dict[str, Any]) -> list[str]:
-    """Problems of a trace, a sentence each."""
+    """Problems of a trace, one sentence each."""
     told = []
     for one in about["problems"][:_PROBLEMS]:
         more = f" (and {count(one['lines'] - 1)} more such lines)" if one["lines"] > 1 else ""

@@ -1,9 +1,9 @@
-"""The way of every packet of a run as ns-2's event trace.
+"""Hops of every packet of a run as an event trace of ns-2.
 
-`event time from to type size flags fid source destination sequence id`, and, as with ns-2's
+Line: `event time from to type size flags fid source destination sequence id`, and, as with ns-2's
 `show_tcphdr_`, `ack 0xflags header-length address-length` (ns manual §26.4). Nodes are numbered in
-the order of the experiment, flows from 1; an address is `node.flow`. Sizes are those of frames
-without FCS; sequence numbers of TCP count bytes, as FullTcp's do.
+the order of the experiment, flows from 1. An address is `node.flow`. Sizes are frame sizes
+without FCS. TCP sequence numbers count bytes, as those of FullTcp do.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.trace.names import names_of, write_names
 
-#: Of the longer name: that of the file beside a trace.
+#: Suffix of the longer name, that of the file beside a trace.
 _SUFFIX = ".tr.json"
 _FIN, _SYN, _PSH, _ACK, _ECE, _CWR = 0x01, 0x02, 0x08, 0x10, 0x40, 0x80
 
 
 def write_traces(results: Results, folder: str | Path) -> list[Path]:
-    """Writes `<name>-<levels>-<repeat>.tr` of every run that kept its hops, with its names beside.
+    """Writes `<name>-<levels>-<repeat>.tr` for every run with hops, and its names beside it.
 
     Returns the traces. Raises `OutputError` if they cannot be written.
     """
@@ -46,7 +46,7 @@ def write_traces(results: Results, folder: str | Path) -> list[Path]:
 
 
 def _of_runs(results: Results) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
-    """Each run that kept its hops, with them; one run in memory at a time."""
+    """Runs with their hops; one run is in memory at a time."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in results.runs.iter_rows(named=True):
         rows.setdefault(row["run"], []).append(row)
@@ -58,7 +58,7 @@ def _of_runs(results: Results) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
 
 
 def check_kept(experiment: Experiment, path: str | Path) -> None:
-    """Raises `ExperimentError` if traces are wanted of an experiment that keeps no hops."""
+    """Raises `ExperimentError` if the experiment keeps no hops."""
     if not any(read_scenario(cell.scenario)["sampling"].get("hops") for cell in experiment.cells):
         raise ExperimentError(
             f"{path}: traces are wanted, but the experiment keeps no packet events: it needs"
@@ -67,11 +67,11 @@ def check_kept(experiment: Experiment, path: str | Path) -> None:
 
 
 def lines(hops: pl.DataFrame, scenario: Scenario) -> pl.DataFrame:
-    """The lines of a trace, in one column, in order of time.
+    """Lines of a trace in one column, in time order.
 
     Args:
-        hops: The table `hops` of one run.
-        scenario: What was run.
+        hops: Table `hops` of one run.
+        scenario: Scenario of the run.
     """
     names = names_of(scenario)
     ends = {
@@ -128,8 +128,8 @@ def lines(hops: pl.DataFrame, scenario: Scenario) -> pl.DataFrame:
             "row", "rest", time=pl.col("ended_ns"), order=3, event=pl.lit("r")
         ),
     ]
-    # Rows are in the order in which packets came to links: at one instant a packet arrives before
-    # it goes on.
+    # Rows are in the order of arrival at links: at one instant, a packet arrives before it is
+    # forwarded.
     ordered = pl.concat(events).sort("time", "row", "order")
     seconds = pl.col("time") // 1_000_000_000
     fraction = (pl.col("time") % 1_000_000_000).cast(pl.String).str.zfill(9)
@@ -137,7 +137,7 @@ def lines(hops: pl.DataFrame, scenario: Scenario) -> pl.DataFrame:
 
 
 def _type(outward: pl.Expr) -> pl.Expr:
-    """Type of a packet in ns-2: tcp for a connection's data, ack for what comes back."""
+    """Packet type in ns-2: tcp for data of a connection, ack for the other direction."""
     kind = pl.col("kind")
     tcp = (kind == "tcp") | ((kind == "ack") & outward)
     other = kind.replace({"udp": "cbr"})
@@ -169,5 +169,5 @@ def _tcp_flags() -> pl.Expr:
 
 
 def _header_bytes() -> pl.Expr:
-    """Header bytes of a frame, from which the payload's length follows."""
+    """Header length of a frame in bytes. The difference to its size is the payload."""
     return pl.col("frame_bytes") - pl.max_horizontal("payload_bytes", 0)

@@ -1,4 +1,4 @@
-"""A workload from a capture: its connections, or so many of such sizes, as study 2's Table 3."""
+"""Workload from a capture: its connections, or a number of them by size (study 2, Table 3)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass
 from dumbbell.capture.together import is_client
 from dumbbell.errors import DumbbellError
 
-#: Up to so many captured connections are taken one by one; more by classes of size.
+#: Maximum number of captured connections with a group each; more are grouped by size class.
 EACH_MAX = 100
-#: Connections of a workload whose number is not given, at most.
+#: Maximum number of connections of a workload without a given number.
 CONNECTIONS_MAX = 1000
-#: What is assumed where a capture does not tell: round trip (ns) and rate (bit/s).
+#: Defaults for values that a capture does not show: RTT (ns) and rate (bit/s).
 RTT_ASSUMED_NS = 50_000_000
 RATE_ASSUMED_BPS = 10_000_000
-#: Round trips and times of starts beyond these (ns) are a clock's, not a network's.
+#: Maximum plausible RTTs and start times (ns). Larger ones are errors of the clock.
 _RTT_MAX_NS = 60 * 10**9
 _SPREAD_MAX_NS = 3600 * 10**9
 _SIZES: dict[str, Callable[[Sequence[int]], float]] = {
@@ -30,13 +30,13 @@ _SIZES: dict[str, Callable[[Sequence[int]], float]] = {
 
 @dataclass(frozen=True)
 class Transfer:
-    """A connection of a capture, by its heavier direction.
+    """Connection of a capture, by its direction with more payload.
 
     Attributes:
-        payload_bytes: Payload of that direction, each byte once.
-        is_upload: Was it sent by the side that opened the connection?
-        start_ns: Stamp of its first packet; None in a capture without stamps.
-        rtt_ns: Round trip of its handshake; None if that is not seen.
+        payload_bytes: Unique payload of this direction.
+        is_upload: True if the opener of the connection sent it.
+        start_ns: Timestamp of the first packet; None: the capture has no timestamps.
+        rtt_ns: RTT of the handshake; None: not in the capture.
     """
 
     payload_bytes: int
@@ -47,14 +47,14 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Class:
-    """A class of sizes, captured and derived.
+    """Size class, captured and derived.
 
     Attributes:
-        name: Of the class.
-        from_bytes, to_bytes: Its least and greatest payload; the latter None if there is no bound.
-        captured: Its connections in the capture.
-        captured_bytes: Their payload.
-        derived: Its connections in the workload.
+        name: Name of the class.
+        from_bytes, to_bytes: Minimum and maximum payload; `to_bytes` None: no maximum.
+        captured: Number of connections in the capture.
+        captured_bytes: Payload of these connections.
+        derived: Number of connections in the workload.
     """
 
     name: str
@@ -67,14 +67,14 @@ class Class:
 
 @dataclass(frozen=True)
 class Group:
-    """Connections of the workload that are alike; or one.
+    """Group of equal connections of the workload.
 
     Attributes:
-        class_: The name of their class.
-        is_upload: Does the client send?
-        connections: How many.
-        payload_bytes: Of each.
-        start_ns, spread_ns: They begin at a uniform random time from the first on, in the second.
+        class_: Name of their class.
+        is_upload: True if the client sends.
+        connections: Number of connections.
+        payload_bytes: Payload of each connection.
+        start_ns, spread_ns: Start times are uniform in [start_ns, start_ns + spread_ns].
     """
 
     class_: str
@@ -90,11 +90,11 @@ class Workload:
     """Workload derived from a capture.
 
     Attributes:
-        classes: By size, the smallest first; those that do not occur have no connections.
-        groups: What the workload consists of.
-        rtt_ns: Of the path without queues.
-        rate_bps: Of the bottleneck.
-        notes: What was assumed, left out or mended, for people.
+        classes: Size classes, the smallest first, empty ones included.
+        groups: Connections of the workload.
+        rtt_ns: RTT of the path without queues.
+        rate_bps: Rate of the bottleneck.
+        notes: Notes for the user about assumptions, omissions and repairs.
     """
 
     classes: tuple[Class, ...]
@@ -113,21 +113,21 @@ def derive(
     rtt_ns: int | None = None,
     rate_bps: int | None = None,
 ) -> Workload:
-    """A workload with the connections of a capture, or in their proportions.
+    """Derives a workload with the connections of a capture, or with their proportions.
 
-    A connection's size is the payload of its heavier direction. Without `connections` and `size`,
-    up to `EACH_MAX` connections are taken one by one, each with its size and start. Otherwise the
-    numbers per class are those of the capture scaled to `connections`, rounded by largest
-    remainders, and at least one of each class that occurs.
+    The size of a connection is the payload of its direction with more payload. Without
+    `connections` and `size`, up to `EACH_MAX` connections keep their own size and start. Otherwise
+    the numbers per class are those of the capture, scaled to `connections` and rounded by largest
+    remainders, with at least one connection of each class in the capture.
 
     Args:
-        found: What `dumbbell.capture.survey` returned.
-        classes: Of sizes, the smallest first.
-        connections: Of the workload, in all; None: those captured, at most `CONNECTIONS_MAX`.
-        size: What stands for the sizes of a class: `mean` or `median`, rounded to 1000 bytes.
-            None: each connection's own, or the mean.
-        rtt_ns: Base round trip; None: the median of the handshakes.
-        rate_bps: Of the bottleneck; None: what the capture's busiest time carried.
+        found: Result of `dumbbell.capture.survey`.
+        classes: Size classes, the smallest first.
+        connections: Total number of connections; None: as captured, at most `CONNECTIONS_MAX`.
+        size: Size of all connections of a class: `mean` or `median`, rounded to 1000 bytes; None:
+            the own size of each connection, or the mean.
+        rtt_ns: Base RTT; None: the median of the handshakes.
+        rate_bps: Rate of the bottleneck; None: the rate of the capture's busiest interval.
 
     Raises:
         DumbbellError: No connection carries payload, or there are more classes than `connections`.
@@ -169,7 +169,7 @@ def _number(number: int, captured: int, one_by_one: bool) -> str:
 
 
 def _each(rows: Sequence[Class], transfers: Sequence[Transfer], begin: int | None) -> list[Group]:
-    """A group for each connection, in the order of their starts."""
+    """One group per connection, in start order."""
     groups = []
     for one in sorted(transfers, key=lambda one: one.start_ns or 0):
         (name,) = (row.name for row in rows if _is_in(row, one.payload_bytes))
@@ -182,7 +182,7 @@ def _each(rows: Sequence[Class], transfers: Sequence[Transfer], begin: int | Non
 def _groups(
     rows: Sequence[Class], transfers: Sequence[Transfer], size: str, begin: int | None
 ) -> list[Group]:
-    """A group for each class and direction, the largest first."""
+    """One group per class and direction, the largest first."""
     groups = []
     for row in reversed(rows):
         mine = [one for one in transfers if _is_in(row, one.payload_bytes)]
@@ -194,7 +194,7 @@ def _groups(
 
 
 def shares(weights: Sequence[int], total: int, least: int = 0) -> list[int]:
-    """A total divided in proportion to weights, by largest remainders.
+    """Divides a total in proportion to weights, by largest remainders.
 
     Every weight above 0 gets at least `least`, taken from those furthest above their share.
     """
@@ -216,7 +216,7 @@ def shares(weights: Sequence[int], total: int, least: int = 0) -> list[int]:
 
 
 def rounded(payload_bytes: float) -> int:
-    """A size as a workload has it: whole thousands of bytes, below one whole hundreds, not 0."""
+    """Size in a workload: rounded to 1000 bytes, below 1000 to 100 bytes, never 0."""
     step = 1000 if payload_bytes >= 1000 else 100
     return max(step, step * round(payload_bytes / step))
 
@@ -236,7 +236,7 @@ def _state_of(file: dict[str, Any]) -> list[str]:
 
 
 def _transfers(rows: Iterable[dict[str, Any]]) -> tuple[list[Transfer], list[str]]:
-    """Connections with payload; of one that several interfaces saw, where most of it was seen."""
+    """Connections with payload. One seen at several interfaces counts where most of it was seen."""
     connections: dict[int, list[dict[str, Any]]] = {}
     for row in rows:
         connections.setdefault(row["connection"], []).append(row)
@@ -333,7 +333,7 @@ def _rtt(transfers: Sequence[Transfer]) -> tuple[int, list[str]]:
 
 
 def _rate(found: dict[str, Any]) -> tuple[int, list[str]]:
-    """Rate in the busiest tenth of a second: a lower bound of the line's."""
+    """Rate of the busiest tenth of a second in bit/s: a lower bound of the line rate."""
     file = found["file"]
     if file["duration_s"] is None:
         assumed = RATE_ASSUMED_BPS / 1e6

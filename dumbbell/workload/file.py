@@ -1,4 +1,4 @@
-"""A derived workload as a table for people, and as an experiment file."""
+"""Output of a derived workload: a table, and an experiment file."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rich.text import Text
 from dumbbell.errors import DumbbellError, shortened
 from dumbbell.workload.derive import Group, Workload
 
-#: Longest experiment that is written (s of virtual time).
+#: Maximum duration of an experiment (s of virtual time).
 _DURATION_MAX_S = 24 * 3600
-#: Words that YAML does not read as a text.
+#: Words that YAML does not read as text.
 _NO_TEXTS = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
 
 
 def table(workload: Workload) -> Table:
-    """Both distributions side by side."""
+    """Table of the captured and the derived distribution."""
     shown = Table(title="Connections by payload", title_justify="left", box=box.SIMPLE_HEAD)
     shown.add_column("class", overflow="fold")
     headings = ["below\nkB", "captured\nnumber", "\n%", "bytes\n%"]
@@ -35,7 +35,7 @@ def table(workload: Workload) -> Table:
 
 
 def _rows(workload: Workload) -> list[tuple[str, ...]]:
-    """The cells of the table, a row per class; sizes in kB, shares in percent."""
+    """Cells of the table, a row per class; sizes in kB, shares in percent."""
     captured = sum(row.captured for row in workload.classes)
     captured_bytes = sum(row.captured_bytes for row in workload.classes)
     derived = sum(group.connections for group in workload.groups)
@@ -61,7 +61,7 @@ def _rows(workload: Workload) -> list[tuple[str, ...]]:
 
 
 def _each(sizes: Sequence[int]) -> str:
-    """Sizes of a class's connections, in kB."""
+    """Size of the connections of a class, in kB."""
     if len(sizes) > 3:
         return f"{min(sizes) / 1e3:g}–{max(sizes) / 1e3:g}"
     return ", ".join(f"{size / 1e3:g}" for size in sizes) or "–"
@@ -78,18 +78,18 @@ def experiment(
     buffer: str = "50 packets",
     congestion_control: str = "cubic",
 ) -> str:
-    """The workload as the text of an experiment file: a server, a client, a bottleneck between.
+    """Text of an experiment file with the workload: server, client, and a bottleneck between.
 
-    The bottleneck's queues are those of routers: a host would be told of what its own drops.
+    The bottleneck lies between routers: the queue of a host would report its drops to TCP at once.
 
     Args:
-        workload: What was derived.
-        origin: The name of the capture, for people.
-        buffer: Room of the bottleneck's queues, as experiment files have it.
-        congestion_control: Of all connections.
+        workload: Derived workload.
+        origin: Name of the capture, for a comment.
+        buffer: Queue limit of the bottleneck, in the syntax of experiment files.
+        congestion_control: Congestion control of all connections.
 
     Raises:
-        DumbbellError: It would run for more than a day.
+        DumbbellError: The run would take more than a day of virtual time.
     """
     duration = _duration_s(workload)
     if duration > _DURATION_MAX_S:
@@ -143,7 +143,7 @@ def _distribution(workload: Workload) -> Iterable[str]:
 
 
 def _duration_s(workload: Workload) -> int:
-    """Time enough for everything, even with losses: four times what the rate alone would take."""
+    """Duration in s: four times what the rate alone requires, which allows for losses."""
     total = sum(group.connections * group.payload_bytes for group in workload.groups)
     last_ns = max(group.start_ns + group.spread_ns for group in workload.groups)
     carrying = Fraction(4 * 8 * total, workload.rate_bps)
@@ -151,10 +151,7 @@ def _duration_s(workload: Workload) -> int:
 
 
 def _group_names(groups: Sequence[Group]) -> list[tuple[str, str]]:
-    """Names that an experiment file takes: of each group's class and direction, and of its flows.
-
-    No two classes have the same; nor have two flows.
-    """
+    """Distinct names for an experiment file: of groups (class and direction), and of flows."""
     both_ways = len({group.is_upload for group in groups}) > 1
     names: dict[tuple[str, bool], str] = {}
     counts: dict[str, int] = {}
@@ -176,12 +173,12 @@ def _group_names(groups: Sequence[Group]) -> list[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    """A name without what YAML, factors or counted flows would read something into."""
+    """Name without characters that YAML, factors or counted flows interpret."""
     return re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII)[:60].strip("-")
 
 
 def _quoted(text: str) -> str:
-    """A name in YAML, in quotes where it would be taken for something else."""
+    """Name in YAML, quoted where YAML would not read it as text."""
     is_plain = re.fullmatch(r"[A-Za-z][A-Za-z-]*", text) and text.lower() not in _NO_TEXTS
     return text if is_plain else json.dumps(text)
 

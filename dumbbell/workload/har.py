@@ -1,7 +1,7 @@
 """Pages from HAR files (HTTP Archive 1.2), as browsers' developer tools save them.
 
-Files are hostile: nothing is believed without a look, what cannot be used is left out or repaired,
-and each repair is said.
+Files are untrusted: every value is checked. Unusable values are left out or repaired, with a note
+for each repair.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from urllib.parse import urlsplit
 from dumbbell.errors import DumbbellError, shortened
 from dumbbell.files.input import TooLargeError, read_file
 
-#: Largest file that is read: what takes more room is the text of answers, which nobody needs here.
+#: Maximum file size. Larger files contain the text of responses, which is not needed.
 MOST_BYTES = 64 << 20
 MOST_OBJECTS = 20_000
-#: Of a message whose length is unknown: headers alone.
+#: Assumed size of a message of unknown length: headers alone.
 _HEADERS_BYTES = 400
-#: A server that takes longer is not believed.
+#: Maximum plausible time of a server.
 _SERVICE_MAX_MS = 60_000.0
 _BYTES_MAX = 1 << 40
 
 
 @dataclass(frozen=True)
 class HarObject:
-    """An object of a page, as a browser loaded it."""
+    """Object of a page, as a browser loaded it."""
 
     name: str
     host: str
     request_bytes: int
     response_bytes: int
-    #: Places of those it waits for, all before its own.
+    #: Indices of the objects that it waits for, all smaller than its own.
     after: tuple[int, ...]
     delay_ms: float
     service_ms: float
@@ -45,7 +45,7 @@ class HarObject:
 
 @dataclass(frozen=True)
 class HarPage:
-    """A page, and what was repaired or left out."""
+    """Page, with notes about repairs and omissions."""
 
     objects: list[HarObject]
     notes: list[str] = field(default_factory=list)
@@ -77,10 +77,10 @@ class _Repairs:
 
 
 def read_har(path: Path, page: str | None = None) -> HarPage:
-    """Reads a page of a HAR file: its number from 1, or its id; None: the first.
+    """Reads a page of a HAR file. `page`: number from 1, or id; None: the first.
 
     Raises:
-        DumbbellError: It is none, with the place; or there is no such page.
+        DumbbellError: The file is not HAR, with the position of the error; or the page is missing.
     """
     try:
         text = read_file(path, MOST_BYTES).decode("utf-8-sig")
@@ -126,11 +126,11 @@ def page_of(data: Any, origin: str, page: str | None = None) -> HarPage:
 def _of_page(
     log: Any, entries: Sequence[Any], origin: str, page: str | None
 ) -> tuple[Sequence[Any], list[str]]:
-    """The entries of one page, and what was chosen if there was a choice."""
+    """Entries of one page, and a note if there are several pages."""
     refs = [_mapping(entry).get("pageref") for entry in entries]
     listed = log.get("pages") if isinstance(log.get("pages"), list) else []
     ids = [_mapping(one).get("id") for one in listed[:MOST_OBJECTS]] + refs
-    # Pages with objects, as listed, then those that only entries name.
+    # Listed pages with objects, then pages that only entries name.
     used = {ref for ref in refs if isinstance(ref, str)}
     pages = list(dict.fromkeys(one for one in ids if isinstance(one, str) and one in used))
     if len(pages) < 2 and page is None:
@@ -151,7 +151,7 @@ def _of_page(
 def _chosen(pages: Sequence[str], page: str, origin: str) -> str:
     if page in pages:
         return page
-    # Digits of other scripts are no number here.
+    # Only ASCII digits are a number.
     if page.isascii() and page.isdigit() and len(page) < 9 and 1 <= int(page) <= len(pages):
         return pages[int(page) - 1]
     if not pages:
@@ -226,7 +226,7 @@ def _start_ms(value: Any) -> float | None:
 
 
 def _length(message: Mapping[str, Any], what: str, repairs: _Repairs) -> int:
-    """Bytes of a message on the wire: as transferred, else body and headers, else a guess."""
+    """Size of a message in bytes: as transferred, else body and headers, else assumed."""
     transferred = _number(message.get("_transferSize"))
     if transferred is not None and 0 < transferred <= _BYTES_MAX:
         return int(transferred)
@@ -242,7 +242,7 @@ def _length(message: Mapping[str, Any], what: str, repairs: _Repairs) -> int:
 
 
 def _initiator(value: Any) -> str | None:
-    """The address of what asked for it, as Chromium writes it."""
+    """URL of the initiator of an object, as Chromium writes it."""
     url = _mapping(value).get("url")
     if isinstance(url, str):
         return url
@@ -275,7 +275,7 @@ def _object(entries: Sequence[_Entry], place: int, repairs: _Repairs) -> HarObje
 
 
 def _before(entries: Sequence[_Entry], place: int, repairs: _Repairs) -> int | None:
-    """Object that asked for an object: an earlier one, so that nothing waits for itself."""
+    """Initiator of an object: an earlier object, so that no object waits for itself."""
     entry = entries[place]
     if place == 0:
         return None
@@ -307,7 +307,7 @@ def experiment(
     tls: str,
     congestion_control: str,
 ) -> str:
-    """The page as the text of an experiment file: a browser, a line, a server for each name."""
+    """Text of an experiment file with the page: a browser, a line, a server per host name."""
     hosts = list(dict.fromkeys(one.host for one in page.objects))
     names = {host: f"server{number}" for number, host in enumerate(hosts, 1)}
     half_ms = rtt_ns / 2e6
