@@ -3,16 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PYO3_PYTHON := $(abspath $(BIN)/python)
-# Property-based tests try the same cases everywhere (tests/conftest.py likewise); new ones with:
+# Fixed seed of property-based tests (tests/conftest.py likewise). Other cases:
 # PROPTEST_CASES=20000 cargo test -p dumbbell-sim
 export PROPTEST_RNG_SEED ?= 1
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# A virtual environment that happens to be active is not the one meant here.
+# An active virtual environment must not replace .venv.
 unexport VIRTUAL_ENV
 unexport CONDA_PREFIX
 
-# Files that a macro over the catalogue declares: cargo fmt does not find them.
+# Modules that a macro over the catalogue declares: cargo fmt does not find them.
 LISTED := $(wildcard crates/cc/src/*.rs crates/cc/src/*/mod.rs crates/model/src/traffic/*.rs \
     crates/guest/src/traffic/*.rs crates/sim/src/endpoint/*.rs crates/sim/src/endpoint/tcp/mod.rs)
 
@@ -27,9 +27,9 @@ help:
 	@echo "make lint    the checks alone"
 	@echo "make format  rewrite sources in the agreed format"
 	@echo "make bench   speed and memory of the simulator, beside its peers"
-	@echo "make bench-capture  the same of dumbbell capture, beside tshark and tcptrace"
+	@echo "make bench-capture  speed and memory of dumbbell capture, beside tshark and tcptrace"
 	@echo "make page-load   a browser's page load, captured and described (root, Debian's nginx, chromium)"
-	@echo "make bench-queues   what a packet costs by the discipline of its queue"
+	@echo "make bench-queues   time per packet, by queue discipline"
 
 $(VENV)/.ready: requirements.lock scripts/setup.sh
 	@PYTHON="$(PYTHON)" scripts/setup.sh $(VENV)
@@ -60,12 +60,12 @@ lint: $(VENV)/.ready
 	$(BIN)/mypy
 	scripts/check-pages.sh $(VENV)
 
-# What a change is tried with while it is written. The rest is in `make test`.
+# Fast checks while a change is written. `make test` has the rest.
 check: build lint
 	cargo test --workspace --lib --quiet
 	$(BIN)/pytest -m "not slow and not kernel and not browser and not root and not peers"
 
-# Without a usable kernel one test fails and says why; the others run.
+# Without a usable kernel one test fails with the reason; the others run.
 test: build lint
 	@scripts/test-tools.sh
 	-@$(BIN)/dumbbell kernel build
@@ -88,12 +88,12 @@ bench-capture: build
 bench-queues: build
 	$(BIN)/python benchmarks/queues.py
 
-# What is found stays in page-load/; describe.py with that folder renews docs/page-load.md.
+# The results stay in page-load/. describe.py with this folder renews docs/page-load.md.
 page-load: build
 	$(BIN)/python studies/web/page/load.py -o page-load
 	$(BIN)/dumbbell capture page-load/page.pcap
 
-# Renews the lock file from the newest versions that pyproject.toml allows.
+# Renews the lock file with the newest versions that pyproject.toml allows.
 lock:
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)

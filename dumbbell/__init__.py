@@ -37,7 +37,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Imports what needs polars when it is first asked for: `import dumbbell` takes no time."""
+    """Imports modules with large dependencies on first use, so that `import dumbbell` is fast."""
     if name in ("ExperimentInfo", "Results"):
         from dumbbell import results
 
@@ -62,27 +62,27 @@ def run(
     """Runs an experiment file.
 
     Args:
-        path: The file.
+        path: Path of the experiment file.
         set: Factor → level or levels that replace its own; or path of a field → value.
-        repeats: Runs per combination of levels; None: as the file says.
-        seed: Seed of the first repeat; None: as the file says.
-        workers: Runs at once; None: one per processor.
-        store: Folder in which runs are kept and found again; None: they are not kept.
-        engine: The engine that executes the runs.
-        captures: Folder for what the experiment captures (`sampling: {capture: true}`), a file per
-            run; None: they stay in the store.
-        per_tap: A file per run and tap there.
-        traces: Folder for the events of every packet (`sampling: {hops: {to: 10 s}}`) as ns-2's
-            traces, a file per run; None: none is written.
-        allow: Limits of what a run may take that are raised, as `{"events": 5e9}`, or
-            `["memory=16 GB"]`; `["all"]` lifts them. See docs/experiment-file.md.
+        repeats: Runs per combination of levels; None: as in the file.
+        seed: Seed of the first repeat; None: as in the file.
+        workers: Number of simultaneous runs; None: one per processor.
+        store: Folder of the store. Finished runs in it are not repeated. None: a temporary store.
+        engine: Name of the engine.
+        captures: Folder for captures (`sampling: {capture: true}`), a file per run; None: captures
+            stay in the store.
+        per_tap: Write a capture per run and tap.
+        traces: Folder for event traces of ns-2 (`sampling: {hops: {to: 10 s}}`), a file per run;
+            None: no traces are written.
+        allow: Raised limits of a run: `{"events": 5e9}` or `["memory=16 GB"]`; `["all"]` removes
+            all limits. See docs/experiment-file.md.
 
     Returns:
-        All tables of all runs.
+        Tables of all runs.
 
     Raises:
-        ExperimentError: Something is wrong in the file.
-        EngineError: There is no such engine, or a run failed.
+        ExperimentError: The file has an error.
+        EngineError: The engine is unknown, or a run failed.
         StoreError: The store cannot be read or written.
         DumbbellError: Captures or traces cannot be written.
     """
@@ -112,7 +112,7 @@ class _Exports:
     traces: str | Path | None
 
     def check(self, experiment: Experiment, path: str | Path) -> None:
-        """Refuses, before anything runs, what the experiment does not make or nobody can write."""
+        """Raises an error for outputs that the experiment does not make or that are unwritable."""
         from dumbbell.files.output import check_place
 
         if self.captures is not None:
@@ -141,11 +141,11 @@ def load_results(store: str | Path, experiment: str | None = None) -> Results:
     """Reads the results of an experiment from a store.
 
     Args:
-        store: The folder.
-        experiment: Name or id; None: the one run last.
+        store: Folder of the store.
+        experiment: Name or id of the experiment; None: the one run last.
 
     Raises:
-        StoreError: There is none, or the store cannot be read.
+        StoreError: The experiment is unknown, or the store cannot be read.
     """
     from dumbbell.store import Store
 

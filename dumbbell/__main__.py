@@ -1,4 +1,4 @@
-"""The program `dumbbell`: Ctrl-C ends it with one line, from its first import to its last."""
+"""Program `dumbbell`. Ctrl-C ends it with one line at any time, imports included."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHOW_CURSOR = b"\x1b[?25h"
 
 
 class _Interruptions:
-    """Ctrl-C: the first lets what runs put itself in order, the second ends it at once."""
+    """Handler of Ctrl-C: the first one raises `KeyboardInterrupt`, the second ends at once."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -29,7 +29,7 @@ class _Interruptions:
 
 
 def tell() -> None:
-    """Prints that the program was stopped, unless that was printed already."""
+    """Prints that the program was stopped, unless this is already printed."""
     console = sys.modules.get("dumbbell.console")
     if console is None or not console.claim_last_word():
         with contextlib.suppress(OSError):
@@ -37,7 +37,7 @@ def tell() -> None:
 
 
 def main() -> None:
-    """The console script."""
+    """Entry point of the console script."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _Interruptions())
     try:
@@ -51,7 +51,7 @@ def main() -> None:
     except SystemExit as ending:
         if ending.code == _STOPPED:
             tell()
-            # One more would find an interpreter that has put its handlers away.
+            # The interpreter removes its handlers at exit: another Ctrl-C must not reach it.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         raise
 

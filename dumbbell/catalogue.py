@@ -1,4 +1,4 @@
-"""Everything that an experiment can name, and what engines know: `crates/model/src/catalogue`."""
+"""Catalogue of what an experiment can name: `crates/model/src/catalogue`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dumbbell import _core
 
 @dataclass(frozen=True, slots=True)
 class InLinux:
-    """How a Linux kernel knows an entry.
+    """Support of an entry in Linux.
 
     Attributes:
-        name: In `sysctl` or `tc`.
-        option: Of the kernel's configuration, without `CONFIG_`; empty: always built in.
-        since: The first release that has it.
+        name: Name in `sysctl` or `tc`.
+        option: Option of the kernel's configuration, without `CONFIG_`; empty: always built in.
+        since: First release with this entry.
     """
 
     name: str
@@ -31,11 +31,11 @@ class CongestionControl:
     """A congestion control.
 
     Attributes:
-        name: In experiment files and in results.
-        title: On pages.
-        linux: How Linux knows it; None: no kernel has it.
-        coupled: Looks at all subflows of a Multipath TCP connection; no single path takes it.
-        paced_by_fq: The sending host's fq paces it unless the file says otherwise.
+        name: Name in experiment files and results.
+        title: Name on pages.
+        linux: Support in Linux; None: no kernel has it.
+        coupled: Couples the subflows of Multipath TCP connections; refused for plain TCP.
+        paced_by_fq: Paced by fq of the sending host by default.
         source: RFC, paper, file of the Linux kernel.
         about: One sentence.
     """
@@ -54,15 +54,15 @@ class Parameter:
     """A parameter of an entry.
 
     Attributes:
-        name: In experiment files.
-        field: In the scenario, with its unit.
-        unit: What it counts (`Unit` in `crates/model/src/catalogue/parameter.rs`).
-        least: Smallest value, in the base unit (bytes, nanoseconds).
-        most: Largest value.
-        choices: Names that a choice takes.
-        default: In the base unit; None: it must be written, or `rule` says what it follows from.
-        rule: What the default follows from, in Markdown; None: from nothing.
-        about: One phrase.
+        name: Name in experiment files.
+        field: Field in the scenario, with its unit.
+        unit: Unit (`Unit` in `crates/model/src/catalogue/parameter.rs`).
+        least: Minimum, in the base unit (bytes, ns).
+        most: Maximum, in the base unit.
+        choices: Names of a choice.
+        default: Default in the base unit; None: required, or given by `rule`.
+        rule: Rule for a default that follows from other values, in Markdown; None: no rule.
+        about: Description, one phrase.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Parameter:
 
     @classmethod
     def read(cls, entry: Mapping[str, Any]) -> Parameter:
-        """A parameter as the catalogue has it."""
+        """Reads a parameter from an entry of the catalogue."""
         default = entry["default"]
         rule = default["rule"] if isinstance(default, dict) else None
         read = {"default": None if rule else default, "rule": rule}
@@ -89,15 +89,15 @@ class Discipline:
     """A queue discipline.
 
     Attributes:
-        name: In experiment files and, where Linux has it, in `tc`.
-        key: In the scenario.
-        variant: Name of its type; with `Spec`, of its definition in the schema.
-        title: On pages.
-        linux: How Linux knows it; None: no kernel has it.
-        not_in_linux: Why no kernel has it.
+        name: Name in experiment files and, where Linux has it, in `tc`.
+        key: Key in the scenario.
+        variant: Name of the type; with suffix `Spec`, of the definition in the schema.
+        title: Name on pages.
+        linux: Support in Linux; None: no kernel has it.
+        not_in_linux: Reason why no kernel has it.
         source: RFC, paper, file of the Linux kernel.
         about: One sentence.
-        parameters: None for disciplines with classes, whose fields are written by hand.
+        parameters: Parameters; none for classful disciplines, which have models of their own.
     """
 
     name: str
@@ -117,10 +117,10 @@ class TcpOption:
 
     Attributes:
         parameter: Names, unit and range.
-        place: Where Linux takes it from: `sysctl`, `route`, `device`, `module`, `build`; `absent`:
-            from nowhere.
-        setting: Its name there.
-        since: First release of Linux that has it; empty: none, or all.
+        place: Source of the setting in Linux: `sysctl`, `route`, `device`, `module`, `build`;
+            `absent`: Linux has no such setting.
+        setting: Name of the setting.
+        since: First release of Linux with this option; empty: none, or all.
         source: RFC or paper; empty: only Linux describes it.
     """
 
@@ -136,14 +136,13 @@ class Traffic:
     """A kind of traffic.
 
     Attributes:
-        name: In experiment files and in the scenario.
-        title: On pages.
-        linux: Its socket on the kernel's engines.
+        name: Name in experiment files and in the scenario.
+        title: Name on pages.
+        linux: Socket on the kernel's engines.
         source: RFC or paper.
         about: One sentence.
-        short: The parameter that a bare value stands for.
-        parameters: In the order of the pages; none: a model of its own in
-            `dumbbell.experiment.traffic`.
+        short: Parameter that a bare value sets.
+        parameters: Parameters in page order; none: `dumbbell.experiment.traffic` has a model.
     """
 
     name: str
@@ -156,7 +155,7 @@ class Traffic:
 
     @property
     def written(self) -> tuple[Parameter, ...]:
-        """The parameters that a file may write."""
+        """Parameters that an experiment file may set."""
         return tuple(one for one in self.parameters if one.unit != "unwritten")
 
 
@@ -165,12 +164,12 @@ class Impairment:
     """An impairment of links.
 
     Attributes:
-        name: Field of a link; below it, after a dot, one of several models.
-        title: On pages.
-        linux: How the kernel's engines realise it; empty: they refuse it.
+        name: Field of a link; a dot separates the name of one of several models.
+        title: Name on pages.
+        linux: Realisation on the kernel's engines; empty: they refuse it.
         source: RFC or paper; may be empty.
         about: One sentence.
-        parameters: None: the field is a value.
+        parameters: Parameters; none: the field is a value.
     """
 
     name: str
@@ -183,7 +182,7 @@ class Impairment:
 
 @lru_cache(maxsize=1)
 def impairments() -> dict[str, Impairment]:
-    """All impairments by name, in the order in which a packet meets them."""
+    """All impairments by name, in the order of their application to a packet."""
     entries: list[dict[str, Any]] = json.loads(_core.catalogue())["impairments"]
     found = {}
     for entry in entries:
@@ -194,7 +193,7 @@ def impairments() -> dict[str, Impairment]:
 
 @lru_cache(maxsize=1)
 def tcp_options() -> dict[str, TcpOption]:
-    """All TCP options by the name that experiment files have, in the order of the scenario."""
+    """All TCP options by their names in experiment files, in the order of the scenario."""
     entries: list[dict[str, Any]] = json.loads(_core.catalogue())["tcp_options"]
     found = {}
     for entry in entries:
@@ -218,7 +217,7 @@ def traffic_kinds() -> dict[str, Traffic]:
 
 @lru_cache(maxsize=1)
 def known_columns() -> dict[str, dict[str, frozenset[str]]]:
-    """By origin (an engine, or `trace`) and table, the columns that may be known; netns: linux."""
+    """Columns with known values, by origin (an engine, or `trace`) and table. netns: as linux."""
     origins: dict[str, dict[str, list[str]]] = json.loads(_core.catalogue())["known_columns"]
     return {
         origin: {table: frozenset(columns) for table, columns in tables.items()}
@@ -239,11 +238,11 @@ def congestion_controls() -> dict[str, CongestionControl]:
 
 @lru_cache(maxsize=1)
 def queue_parameters() -> dict[tuple[str, str], str]:
-    """(key of a discipline, field) in scenarios → the parameter's name: `CoDel target`."""
+    """Name of a parameter, as `CoDel target`, by (key of a discipline, field)."""
     entries: list[dict[str, Any]] = json.loads(_core.catalogue())["disciplines"]
     return {
         (entry["key"], parameter["field"]): f"{entry['title']} {parameter['name']}"
-        for entry in reversed(entries)  # Of several with one key the first counts.
+        for entry in reversed(entries)  # the first of several entries with one key wins
         for parameter in entry["parameters"]
     }
 

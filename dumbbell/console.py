@@ -1,4 +1,4 @@
-"""Standard output and standard error: text as it is, in signs that the terminal has."""
+"""Standard output and standard error, with replacements for characters the terminal lacks."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rich.console import Console
 
 from dumbbell.files.output import OutputError
 
-#: Seconds after which a first line tells how far the work is, and the most between two lines.
+#: Time of the first line of progress in s, and the maximum time between two lines.
 FIRST_LINE_S, MOST_BETWEEN_S = 5.0, 60.0
-#: Where a terminal has only ASCII: our signs in it. Others become `?`.
+#: ASCII replacements of our characters. Others become `?`.
 _ASCII = {
     "±": "+-", "–": "-", "—": "-", "−": "-", "×": "x", "·": "|", "…": "...", "µ": "u", "μ": "u",
     "≤": "<=", "≥": ">=", "→": "->", "↳": "->", "✓": "ok", "✗": "FAIL", "\u202f": "", "\xa0": " ",
@@ -34,7 +34,7 @@ codecs.register_error("dumbbell", _in_ascii)
 
 
 class _Output(Console):
-    """Shows text as it is: names come from files, so no word is markup, an emoji or highlighted."""
+    """Console that prints text as it is, without markup, emoji or highlighting of names."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
@@ -51,7 +51,7 @@ err = _Output(stderr=True)
 
 @contextlib.contextmanager
 def written(to_errors: bool = False) -> Iterator[None]:
-    """Turns errors of standard output into `OutputError`; those of standard error are ignored."""
+    """Context that turns errors of standard output into `OutputError`; ignores those of stderr."""
     try:
         yield
     except BrokenPipeError:
@@ -63,13 +63,13 @@ def written(to_errors: bool = False) -> Iterator[None]:
 
 
 def _silence(stream: Any) -> None:
-    """Discards what is left to write: the interpreter would try, and fail, as it ends."""
+    """Discards buffered output, which the interpreter could not flush at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def print_text(text: str) -> None:
-    """Writes data to standard output, in UTF-8 whatever the terminal. Raises `OutputError`."""
+    """Writes data to standard output, always in UTF-8. Raises `OutputError`."""
     if sys.stdout is None:
         raise OutputError("standard output: it is closed")
     with written():
@@ -82,14 +82,14 @@ _last_word = False
 
 
 def claim_last_word() -> bool:
-    """Returns true if the message that the program was stopped is printed elsewhere."""
+    """Returns true if someone else has claimed the message that the program was stopped."""
     global _last_word
     before, _last_word = _last_word, True
     return before
 
 
 class Pulse:
-    """A line now and then, where no terminal shows a bar: sooner at first, then seldom."""
+    """Lines of progress where there is no terminal, at growing intervals."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -97,7 +97,7 @@ class Pulse:
         self._next_s = FIRST_LINE_S
 
     def __call__(self, text: str) -> None:
-        """Prints the text if it is time to; never on a terminal."""
+        """Prints the text if the interval is over; never on a terminal."""
         elapsed_s = time.monotonic() - self._begin
         if self._console.is_terminal or elapsed_s < self._next_s:
             return
@@ -106,12 +106,12 @@ class Pulse:
 
 
 def say(message: str) -> None:
-    """To standard error, as it is."""
+    """Prints a message to standard error, as it is."""
     err.print(message, soft_wrap=True)
 
 
 def use_terminal() -> None:
-    """Spells out the signs that a stream's encoding lacks."""
+    """Replaces characters that the encoding of a stream lacks."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="dumbbell")

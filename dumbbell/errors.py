@@ -1,4 +1,4 @@
-"""Errors that are the user's to mend: one clear message each, never a traceback."""
+"""Errors that the user can correct: one message each, no traceback."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import difflib
 from collections.abc import Iterable
 
 _SHOWN = 12
-#: Characters of a field's path that a message shows.
+#: Maximum length of a field's path in messages.
 _FIELD = 120
 
 
 class DumbbellError(Exception):
-    """Anything the user can mend. The command line prints it and ends with exit code 2."""
+    """Error that the user can correct. The command line prints it and exits with code 2."""
 
 
 class StoreError(DumbbellError):
-    """A store that cannot be read or written."""
+    """Error of a store: unreadable, unwritable or damaged."""
 
 
 class EngineError(DumbbellError):
-    """An engine that cannot do what a scenario asks, or failed while doing it."""
+    """Error of an engine: unsupported scenario, or failed run."""
 
 
 class Interrupted(DumbbellError):
-    """Stopped from outside. What was finished is kept.
+    """Stop by a signal. Finished runs are kept.
 
     Attributes:
-        done: Runs of the experiment that are in the store.
-        total: Runs of the experiment.
+        done: Number of runs in the store.
+        total: Number of runs of the experiment.
     """
 
     def __init__(self, done: int, total: int) -> None:
@@ -40,16 +40,16 @@ class Interrupted(DumbbellError):
 
 
 class ExperimentError(DumbbellError):
-    """Something wrong in an experiment file.
+    """Error in an experiment file.
 
     Attributes:
         message: What is wrong.
         file: The file, as the user named it.
-        line: Line in it, counted from 1; None if unknown.
-        field: Path of the field, as `flows[1].tcp`; empty for the file as a whole.
-        found: What stands there, shortened; None if nothing does.
-        allowed: What may stand there.
-        nearest: The allowed name most like the one found.
+        line: Line in the file, counted from 1; None: unknown.
+        field: Path of the field, as `flows[1].tcp`; empty: the whole file.
+        found: Value found, shortened; None: no value.
+        allowed: Allowed values.
+        nearest: Allowed name that is most similar to the one found.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class ExperimentError(DumbbellError):
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like `name`, or None if none is like it."""
+    """Known name most similar to `name`; None: none is similar."""
     known = list(known)
     folded = {k.lower(): k for k in known}
     close = difflib.get_close_matches(name.lower()[:100], list(folded), n=1, cutoff=0.6)
@@ -97,7 +97,7 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def shortened(value: object, limit: int = 60) -> str:
-    """A value as a message shows it: at most `limit` characters, on one line."""
+    """Value for a message: at most `limit` characters, on one line."""
     text = value if isinstance(value, str) else repr(value)
     text = " ".join(text[: 4 * limit].split())
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
@@ -105,4 +105,4 @@ def shortened(value: object, limit: int = 60) -> str:
 
 
 class DefectWarning(UserWarning):
-    """A number that cannot be: the program is wrong, not the experiment."""
+    """Value outside its physical bounds: a defect of the program, not of the experiment."""

@@ -1,4 +1,4 @@
-"""Results of an experiment: frames of polars."""
+"""Results of an experiment as frames of polars."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class ExperimentInfo:
     """The experiment behind a set of results.
 
     Attributes:
-        name: Its name.
+        name: Name of the experiment.
         yaml: Text of the experiment file.
-        factors: Each factor with its levels as written, in order.
+        factors: Factor → levels as written, in order.
         repeats: Runs per combination of levels.
         seed: Seed of the first repeat; repeat k has seed + k.
     """
@@ -31,16 +31,16 @@ class ExperimentInfo:
 
 
 class LargeTables(Protocol):
-    """Tables of many rows that are read from files when they are asked for."""
+    """Large tables, read from files on demand."""
 
-    #: The store that they lie in.
+    #: Folder of the store.
     place: Path
 
     def load(self, name: str) -> pl.DataFrame:
-        """A table of all runs."""
+        """Table with the rows of all runs."""
 
     def parts(self, name: str, columns: Sequence[str] | None) -> Iterator[pl.DataFrame]:
-        """Some columns of a table, run by run; all columns by default."""
+        """Columns of a table, run by run. Default: all columns."""
 
     def has(self, name: str) -> bool:
         """Returns true if the table has rows."""
@@ -50,11 +50,11 @@ class LargeTables(Protocol):
 
 
 Where = Mapping[str, str | Sequence[str]]
-"""Column → the level, or the levels, that rows should have."""
+"""Column → level or levels of the selected rows."""
 
 
 def where_rows(frame: pl.DataFrame, where: Where) -> pl.DataFrame:
-    """The rows that have these levels. Raises `ValueError` for a column that is not there."""
+    """Rows with these levels. Raises `ValueError` for an unknown column."""
     for column, level in where.items():
         if column not in frame.columns:
             raise ValueError(f"no factor {column!r}; there are {', '.join(frame.columns)}")
@@ -105,27 +105,28 @@ class Results:
     runs: pl.DataFrame
 
     def parts(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-        """A table in parts of whole runs, in the order of the design: never all of it at once where
-        it can be read run by run.
+        """Table in parts of whole runs, in design order, without loading it as a whole.
 
         Args:
-            name: The table.
-            columns: Those that are wanted; None: all. `run` is always there.
+            name: Name of the table.
+            columns: Columns of the parts, besides `run`; None: all.
         """
         frame: pl.DataFrame = getattr(self, name)
         if not frame.is_empty():
             yield frame if columns is None else frame.select(list(dict.fromkeys(["run", *columns])))
 
     def has(self, name: str) -> bool:
-        """Returns true if a table has rows; reads none of it."""
+        """Returns true if a table has rows, without reading it."""
         frame: pl.DataFrame = getattr(self, name)
         return not frame.is_empty()
 
     def of_repeat(
         self, name: str, where: Where | None = None, repeat: int | None = None
     ) -> pl.DataFrame:
-        """The rows of a table that have these levels, of one repeat: by default of the first that
-        has any. Raises `ValueError` for a column that is not there."""
+        """Rows of a table with these levels, of one repeat.
+
+        Default: the first repeat with such rows. Raises `ValueError` for an unknown column.
+        """
         frame: pl.DataFrame = getattr(self, name)
         frame = where_rows(frame, where or {})
         if frame.is_empty():
@@ -181,7 +182,7 @@ class Results:
 
 
 class StoredResults(Results):
-    """Results whose large tables stay in the store until they are asked for."""
+    """Results with large tables that stay in the store until they are used."""
 
     _large: LargeTables
 
@@ -189,13 +190,13 @@ class StoredResults(Results):
     def of(
         cls, experiment: ExperimentInfo, small: dict[str, pl.DataFrame], large: LargeTables
     ) -> StoredResults:
-        """Results of small tables as they are, and large ones where they lie."""
+        """Results of small tables in memory, and large tables in a store."""
         made = object.__new__(cls)
         made.__dict__.update(experiment=experiment, _large=large, **small)
         return made
 
     def __getattr__(self, name: str) -> pl.DataFrame:
-        # Only where the table is not there yet.
+        # called only until the table is read
         if name.startswith("_") or name not in {field.name for field in fields(self)}:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         frame = self._large.load(name)

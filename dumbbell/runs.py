@@ -1,4 +1,4 @@
-"""A run: a scenario with a seed, what it gave, and its address in a store."""
+"""Run: a scenario with a seed on an engine, its result, and its id."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Run:
 
     Attributes:
         id: Hash of scenario, seed, engine and its version; see :func:`run_id`.
-        scenario: Canonical JSON.
-        seed: Of all random streams.
-        duration_ns: Virtual time.
+        scenario: Scenario as canonical JSON.
+        seed: Seed of all random streams.
+        duration_ns: Virtual time of the run.
     """
 
     id: str
@@ -35,10 +35,10 @@ class RunResult:
     Attributes:
         tables: Each result table as an Arrow IPC stream, by name.
         digest: SHA-256 over the tables.
-        wall_s: Real time it took, in seconds.
-        packets: Packets that left a host.
-        events: Events processed; 0 where the engine has none.
-        capture: What passed the taps, as pcapng, if the scenario asks for it.
+        wall_s: Real time of the run in s.
+        packets: Number of packets sent by hosts.
+        events: Number of events; 0: the engine has none.
+        capture: Packets at the taps as pcapng; None: not requested.
     """
 
     tables: Mapping[str, bytes]
@@ -51,7 +51,7 @@ class RunResult:
 
 @lru_cache(maxsize=64)
 def _nameless(scenario: str) -> bytes:
-    """Hash of a scenario without its name, which decides nothing."""
+    """Hash of a scenario without its name, which has no effect on results."""
     fields = json.loads(scenario)
     fields.pop("name", None)
     text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -59,7 +59,7 @@ def _nameless(scenario: str) -> bytes:
 
 
 def run_id(scenario: str, seed: int, engine: str, version: str) -> str:
-    """The address of a run: a hash of all that decides its result."""
+    """Id of a run: hash of everything that determines its result."""
     hashed = hashlib.sha256(_nameless(scenario))
     for part in (str(seed), engine, version):
         data = part.encode()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the types of the pages' programs, where node is installed. The compiler is kept in the folder
-# given.
+# Checks the types of the scripts of the pages, if node is installed. The compiler goes into the
+# folder given as first argument.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,7 +8,7 @@ tools="${1:?usage: check-pages.sh FOLDER}/typescript"
 version=5.9.3
 
 if ! command -v npm > /dev/null 2>&1; then
-    echo "check-pages: no npm here: types of the pages' programs are not checked" >&2
+    echo "check-pages: npm is missing: types of the pages' scripts are not checked" >&2
     exit 0
 fi
 if [ ! -x "$tools/node_modules/.bin/tsc" ]; then
@@ -20,9 +20,9 @@ check() {
         --target es2022 --lib es2022,dom,dom.iterable "$@"
 }
 
-# Together: they stand in one module of the page.
+# Checked together: they are one module of the page.
 check dumbbell/capture/scripts/*.js
-# These wait for their data: only a module may, and it must say that it is one.
+# Top-level await needs a module, marked by an export.
 whole="$tools/animation.js"
 (cd dumbbell/animation/scripts && cat data.js moments.js words.js surface.js draw.js panel.js charts.js main.js) |
     sed '/^\/\/ @ts-check$/d' > "$whole"

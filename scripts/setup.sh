@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Creates the virtual environment (first argument) with the locked versions. Installs what the
-# system lacks with apt where this user may, and names it otherwise.
+# Creates the virtual environment (first argument) with the locked versions. Installs missing system
+# packages with apt if this user is root; otherwise prints their names.
 set -euo pipefail
 
 venv="${1:?usage: setup.sh FOLDER}"
@@ -14,7 +14,7 @@ have cc || missing+=(build-essential)
 if have "$python" && ! "$python" -c 'import ensurepip, venv' > /dev/null 2>&1; then
     missing+=(python3-venv)
 fi
-# For the engine linux: what its guests run, and what builds their kernel.
+# For the engine linux: programs of its guests, and tools that build their kernel.
 for pair in ip:iproute2 flex:flex bison:bison bc:bc xz:xz-utils patch:patch; do
     have "${pair%%:*}" || [ -x "/usr/sbin/${pair%%:*}" ] || [ -x "/sbin/${pair%%:*}" ] ||
         wanted+=("${pair#*:}")
@@ -27,7 +27,7 @@ if ((${#missing[@]} || ${#wanted[@]})); then
         apt-get update -qq
         DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}" > /dev/null
     elif ((!${#missing[@]})); then
-        echo "setup: the engine linux will want: ${wanted[*]}" >&2
+        echo "setup: the engine linux needs: ${wanted[*]}" >&2
     else
         echo "setup: these packages are missing: ${missing[*]}" >&2
         echo "setup: install them, for example with: sudo apt-get install ${missing[*]}" >&2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Programs that some tests use and are skipped without: a browser, ns-2 with its examples, ffmpeg.
-# Installed with apt where this user may; whatever goes wrong here, the other tests run.
+# Installs programs of some tests with apt if this user is root: a browser, ns-2 with its examples,
+# ffmpeg. Tests without their program are skipped; errors here stop no other test.
 set -uo pipefail
 
 wanted=()
@@ -9,7 +9,7 @@ command -v ns > /dev/null 2>&1 || wanted+=(ns2 ns2-examples)
 command -v ffmpeg > /dev/null 2>&1 || wanted+=(ffmpeg)
 ((${#wanted[@]})) || exit 0
 if [ "$(id -u)" != 0 ] || ! command -v apt-get > /dev/null 2>&1; then
-    echo "test-tools: tests that need them are skipped without: ${wanted[*]}" >&2
+    echo "test-tools: missing, tests that need them are skipped: ${wanted[*]}" >&2
     exit 0
 fi
 echo "test-tools: installing ${wanted[*]}"

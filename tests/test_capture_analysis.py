@@ -216,7 +216,7 @@ def test_mistakes_on_the_command_line_are_one_message(simulated: Captured, tmp_p
     empty = tmp_path / "empty"
     empty.mkdir()
     for arguments, said in (
-        (["--json", "typo.pcap"], "no capture is given: typo.pcap is what --json writes"),
+        (["--json", "typo.pcap"], "no capture is given: typo.pcap is the output of --json"),
         ([capture, "--json", "--csv"], "cannot both be printed"),
         ([capture, "--connection", "7"], "it needs --html"),
         (["--html", str(other), capture], "this would overwrite a capture"),

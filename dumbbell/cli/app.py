@@ -1,7 +1,7 @@
-"""The program's verbs, put together.
+"""Verbs of the program.
 
-Exit codes: 0 all went well; 1 a defect of the program or a failed check; 2 something the user can
-mend; 130 stopped by Ctrl-C.
+Exit codes: 0 success; 1 a defect of the program, or a failed check; 2 an error that the user can
+correct; 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ app.add_typer(kernel_app, name="kernel")
 app.add_typer(workload_app, name="workload")
 app.add_typer(store_app, name="store")
 
-#: A stream that takes nothing more.
+#: Errors of a closed stream.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -73,14 +73,14 @@ def _options(
 
 
 def main() -> None:
-    """Runs the verb that the command line names."""
+    """Runs the verb of the command line."""
     use_terminal()
     try:
         app()
     except BrokenPipeError:  # `dumbbell schema | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
-    except OSError as error:  # of the help, which is printed outside of `guarded`
+    except OSError as error:  # of the help text, which is printed outside `guarded`
         if error.errno not in _FULL or error.filename is not None:
             raise
         say(f"dumbbell: standard output: {error.strerror}")

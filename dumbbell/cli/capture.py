@@ -1,4 +1,4 @@
-"""The verb `capture`."""
+"""Verb `capture`."""
 
 from __future__ import annotations
 
@@ -20,27 +20,34 @@ def capture(
     ],
     json_file: Annotated[
         str | None,
-        typer.Option("--json", help="Everything as JSON, to a file or (without one) printed."),
+        typer.Option(
+            "--json", help="Everything as JSON, into a file or (without a value) printed."
+        ),
     ] = None,
     csv: Annotated[
         str | None,
-        typer.Option(help="Tables as CSV into a folder; without one, connections are printed."),
+        typer.Option(
+            help="Tables as CSV, into a folder; without a value, the connections are printed."
+        ),
     ] = None,
-    parquet: Annotated[Path | None, typer.Option(help="Tables as Parquet into a folder.")] = None,
-    html: Annotated[Path | None, typer.Option(help="A page (HTML), one file.")] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Tables as Parquet, into a folder.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Page (HTML), one file.")] = None,
     classes: Annotated[
         list[str] | None,
         typer.Option(
-            "--class", help="Class of connections by bytes, 'small<10 kB'; the last may be a name."
+            "--class",
+            help="Size class of connections, 'small<10 kB'; the last one may be a name alone.",
         ),
     ] = None,
     connections: Annotated[
         list[int] | None,
-        typer.Option("--connection", help="Connections whose packets the page or table shows."),
+        typer.Option("--connection", help="Connections with packets on the page or in the table."),
     ] = None,
     packets: Annotated[
         str | None,
-        typer.Option(help="Each TCP packet with its label, as CSV; without a file, printed."),
+        typer.Option(
+            help="TCP packets with their labels as CSV, into a file; without a value, printed."
+        ),
     ] = None,
     host: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Only conversations of this host.")
@@ -50,10 +57,12 @@ def capture(
     ] = None,
     start: Annotated[
         str | None,
-        typer.Option("--from", metavar="TIME", help="Only frames from then on: '2 s' of the file."),
+        typer.Option(
+            "--from", metavar="TIME", help="Only frames from this time on: '2 s' after the first."
+        ),
     ] = None,
     end: Annotated[
-        str | None, typer.Option("--to", metavar="TIME", help="Only frames before then.")
+        str | None, typer.Option("--to", metavar="TIME", help="Only frames before this time.")
     ] = None,
 ) -> None:
     """Analyse captures: totals, conversations, retransmissions and RTT of connections."""

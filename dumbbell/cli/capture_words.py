@@ -1,4 +1,4 @@
-"""Command line of the verb `capture`; nothing heavy is imported here."""
+"""Command line of the verb `capture`. Imports no large package."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typer.core import TyperCommand
 from dumbbell.files.kinds import is_capture
 from dumbbell.files.output import PRINTED
 
-#: Options with a place, which they may leave out.
+#: Options with an optional value.
 _PLACES = ("--json", "--csv", "--packets")
 
 
 class CaptureCommand(TyperCommand):
-    """Accepts `--json` and the like without a value, and several classes after one `--class`."""
+    """Command that accepts `--json` and the like without a value, and lists of classes."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Writes out what was left out."""
+        """Adds the values that the command line omits."""
         full: list[str] = []
         in_classes = False
         for number, word in enumerate(args):
@@ -34,12 +34,12 @@ class CaptureCommand(TyperCommand):
                 full.append(PRINTED)
         taken = _taken_without_captures(full)
         if taken is not None:
-            ctx.fail(f"no capture is given: {taken[1]} is what {taken[0]} writes")
+            ctx.fail(f"no capture is given: {taken[1]} is the output of {taken[0]}")
         return super().parse_args(ctx, full)
 
 
 def _taken_without_captures(args: list[str]) -> tuple[str, str] | None:
-    """If every word belongs to an option: the first that names a place, with this."""
+    """First option with an output, and this output, if no word is a capture; else None."""
     taken = None
     words = iter(args)
     for word in words:
@@ -53,21 +53,21 @@ def _taken_without_captures(args: list[str]) -> tuple[str, str] | None:
 
 
 def _is_class(word: str) -> bool:
-    """A class of connections, or the name of a last one; not a file."""
+    """Returns true for a size class, or a class name that is not the name of a file."""
     return "<" in word or (word.replace(" ", "").isalnum() and not _is_there(word))
 
 
 def _is_there(word: str) -> bool:
     try:
         return Path(word).exists()
-    except OSError:  # No file can have such a name.
+    except OSError:  # not a possible file name
         return False
 
 
 def _stands_alone(follows: str | None) -> bool:
-    """Returns true if what follows `--json` or the like is no place to write to."""
+    """Returns true if the next word is not the value of an option with an optional value."""
     if follows == PRINTED:
-        return False  # As for `trace`: it says the same.
+        return False  # as in `trace`: `-` prints as well
     if follows is None or follows.startswith("-"):
         return True
     return is_capture(Path(follows))

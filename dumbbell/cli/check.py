@@ -1,4 +1,4 @@
-"""The verbs that ask about an experiment file: `check`, `validate`, `schema`."""
+"""Verbs that check an experiment file: `check`, `validate`, `schema`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check(
     store: StoreDir = DEFAULT_STORE,
     allow: Allow = None,
 ) -> None:
-    """Run an experiment and check what it expects; exit code 1 if that does not hold."""
+    """Run an experiment and check its expectations; exit code 1 if one fails."""
     with guarded():
         import dumbbell
         from dumbbell.compare.expectations import check, refuse_impossible

@@ -1,4 +1,4 @@
-"""The verb `compare`."""
+"""Verb `compare`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def compare(
     file: File,
     engines: Annotated[
-        str, typer.Option(help="Two engines, the second is the measure: `sim,linux`.")
+        str, typer.Option(help="Two engines; the second is the reference: `sim,linux`.")
     ] = "sim,linux",
     set_: Set = None,
     seed: Seed = None,
@@ -40,11 +40,13 @@ def compare(
     json_file: JsonFile = None,
     figure: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw the windows over each other (.html, .svg, .png)."),
+        typer.Option(
+            metavar="FILE", help="Draw the congestion windows of both (.html, .svg, .png)."
+        ),
     ] = None,
     allow: Allow = None,
 ) -> None:
-    """Run an experiment on two engines and compare; exit code 1 if anything differs."""
+    """Run an experiment on two engines and compare; exit code 1 for a difference."""
     with guarded():
         from dumbbell.compare import compare_engines
         from dumbbell.compare.display import comparison_table, summary_line

@@ -1,4 +1,4 @@
-"""The verb `doctor`."""
+"""Verb `doctor`."""
 
 from __future__ import annotations
 

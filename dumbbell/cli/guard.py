@@ -1,4 +1,4 @@
-"""End of a verb: errors as one message and an exit code."""
+"""Error handling of verbs: one message and an exit code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dumbbell.files.output import check_place
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """Turns errors into one message and an exit code."""
+    """Context that turns errors into one message and an exit code."""
     try:
         with _defects_told():
             yield
@@ -40,7 +40,7 @@ def guarded() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _defects_told() -> Iterator[None]:
-    """Prints each value out of its physical bounds on a line of its own."""
+    """Context that prints each value outside its physical bounds on a line."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", DefectWarning)
         shown = warnings.showwarning
@@ -56,7 +56,7 @@ def _defects_told() -> Iterator[None]:
 
 
 def _say_last(message: str) -> None:
-    """Prints that the program was stopped; another Ctrl-C meanwhile changes nothing."""
+    """Prints that the program was stopped. Another Ctrl-C meanwhile is ignored."""
     before = None
     if threading.current_thread() is threading.main_thread():
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -69,7 +69,7 @@ def _say_last(message: str) -> None:
 
 
 def levels(chosen: list[str] | None) -> dict[str, list[str]]:
-    """`--set` as factor → levels. Raises `DumbbellError` for what is no such pair."""
+    """Values of `--set` as factor → levels. Raises `DumbbellError` for a malformed value."""
     found: dict[str, list[str]] = {}
     for text in chosen or ():
         name, equals, level = text.partition("=")
@@ -80,7 +80,7 @@ def levels(chosen: list[str] | None) -> dict[str, list[str]]:
 
 
 def check_places(*paths: Path | None) -> None:
-    """Refuses what cannot be written before the work for it is done."""
+    """Raises an error for unwritable outputs, before a run."""
     for path in paths:
         if path is not None:
             check_place(path)

@@ -32,7 +32,7 @@ duration: 1 s
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A check: its name, whether all is well, what was found."""
+    """Result of a check: name, success, description."""
 
     name: str
     well: bool
@@ -60,9 +60,9 @@ def _engines() -> str:
 
 
 def _linux() -> str:
-    """Boots a guest, if there is a kernel to boot."""
+    """Boots a guest, if a kernel is built."""
     if not kernels():
-        return "no kernel is built; one is with: dumbbell kernel build"
+        return "no kernel is built; build one with: dumbbell kernel build"
     engine, result = carry_a_flow()
     return f"{engine.version}: 2 s of a flow in {result.wall_s:.2f} s, digest {result.digest[:12]}"
 
@@ -73,7 +73,7 @@ def _registers() -> str:
 
 
 def _simulator() -> str:
-    """Runs one second of a flow twice: the same digest, or something is deeply wrong."""
+    """Runs one second of a flow twice. Different digests are a defect."""
     experiment = load_text(_PROBE, Path("doctor.yaml"))
     cell = experiment.cells[0]
     run = Run("doctor", cell.scenario, 1, cell.duration_ns)
@@ -103,7 +103,7 @@ CHECKS: dict[str, Callable[[], str]] = {
 
 
 def examine() -> Iterator[Finding]:
-    """Every check in turn; none of them raises."""
+    """Runs all checks. Errors become failed checks."""
     for name, check in CHECKS.items():
         try:
             yield Finding(name, True, check())

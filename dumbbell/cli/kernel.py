@@ -1,4 +1,4 @@
-"""The verbs of `dumbbell kernel`."""
+"""Verbs of `dumbbell kernel`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def kernel_list() -> None:
 def kernel_test(
     name: Annotated[str, typer.Argument(help="Which kernel [default: Debian's].")] = "",
 ) -> None:
-    """Boot a kernel and send a flow through everything that the engine promises."""
+    """Boot a kernel and test everything that the engine linux needs."""
     with guarded():
         from dumbbell.engines.linux.probe import probe
 

@@ -1,4 +1,4 @@
-"""Displays of `dumbbell kernel`: a bar during a build, a table of kernels."""
+"""Output of `dumbbell kernel`: a progress bar of builds, a table of kernels."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from dumbbell.engines.linux.kernel import Kernel
 
 
 class BuildBar:
-    """A bar while a kernel is built; called with a phase and a fraction.
+    """Progress bar of a kernel build; called with a phase and a fraction.
 
-    Where no bar can be drawn, each phase is a line.
+    Without a terminal: a line per phase.
     """
 
     def __init__(self, console: Console) -> None:
@@ -46,7 +46,7 @@ class BuildBar:
         self._bar.stop()
 
     def __call__(self, phase: str, fraction: float) -> None:
-        """Shows where the build is."""
+        """Shows the phase and the fraction."""
         if phase != self._phase and fraction > 0 and not self._console.is_terminal:
             self._console.print(phase)
         self._phase = phase

@@ -1,4 +1,4 @@
-"""Arguments and options that several verbs share."""
+"""Arguments and options of several verbs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import typer
 File = Annotated[Path, typer.Argument(help="Experiment file (YAML).")]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="FACTOR=LEVEL", help="Take this level; may be repeated."),
+    typer.Option(
+        "--set", metavar="FACTOR=LEVEL", help="Use this level of a factor; may be repeated."
+    ),
 ]
 Repeats = Annotated[int | None, typer.Option(min=1, help="Runs per combination of levels.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first repeat.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Runs at once [default: all cores].")]
-StoreDir = Annotated[Path, typer.Option(help="Folder in which runs are kept and found again.")]
-JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the numbers here.")]
+StoreDir = Annotated[Path, typer.Option(help="Store folder: finished runs are not repeated.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="File for the results.")]
 EngineName = Annotated[
     str, typer.Option(help="Engine that executes the runs: sim, linux, linux:NAME, netns.")
 ]

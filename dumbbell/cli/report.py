@@ -1,4 +1,4 @@
-"""The verb `report`."""
+"""Verb `report`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dumbbell.console import say
 
 
 def report(
-    store: Annotated[Path, typer.Argument(help="Folder in which runs are kept.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The page (HTML).")],
+    store: Annotated[Path, typer.Argument(help="Store folder.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Output (HTML).")],
 ) -> None:
-    """Write a page of tables and figures from stored runs alone."""
+    """Write a page of tables and figures from the runs of a store."""
     with guarded():
         from dumbbell.report import write_report
 

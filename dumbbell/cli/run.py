@@ -1,4 +1,4 @@
-"""The verb `run`."""
+"""Verb `run`."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def run(
     store: StoreDir = DEFAULT_STORE,
     json_file: JsonFile = None,
     captures: Annotated[
-        Path | None, typer.Option(help="Folder for captures, a file (pcapng) per run.")
+        Path | None, typer.Option(help="Folder for captures (pcapng), a file per run.")
     ] = None,
     per_tap: Annotated[
-        bool, typer.Option("--per-tap", help="Captures: a file per run and tap.")
+        bool, typer.Option("--per-tap", help="Write a capture per run and tap.")
     ] = False,
     traces: Annotated[
         Path | None, typer.Option(help="Folder for ns-2 event traces, a file per run.")
     ] = None,
     allow: Allow = None,
 ) -> None:
-    """Run an experiment; runs that the store holds are not run again."""
+    """Run an experiment; finished runs in the store are not repeated."""
     with guarded():
         import dumbbell
         from dumbbell.execution.progress import RichProgress, use_progress

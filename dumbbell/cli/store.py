@@ -1,4 +1,4 @@
-"""The verbs of `dumbbell store`."""
+"""Verbs of `dumbbell store`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from dumbbell.console import err, out
 if TYPE_CHECKING:
     from dumbbell.store.verify import Examination, Leftover
 
-store_app = typer.Typer(
-    help="Stores: what is kept in them, and whether it is whole.", no_args_is_help=True
-)
-Folder = Annotated[Path, typer.Argument(metavar="STORE", help="Folder in which runs are kept.")]
+store_app = typer.Typer(help="Stores: contents, damage, repair.", no_args_is_help=True)
+Folder = Annotated[Path, typer.Argument(metavar="STORE", help="Store folder.")]
 _DIGITS = 16
 
 
 @store_app.callback()
 def _group() -> None:
-    """Stores: what is kept in them, and whether it is whole."""
+    """Stores: contents, damage, repair."""
 
 
 @store_app.command()
@@ -43,7 +41,7 @@ def repair(
     store: Folder,
     workers: Annotated[int | None, typer.Option(min=1, help="Runs at once.")] = None,
 ) -> None:
-    """Make damaged runs again, with the digests that they had; exit code 1 if some cannot be."""
+    """Rerun damaged runs and compare their digests; exit code 1 if some remain."""
     with guarded():
         from dumbbell.execution.progress import RichProgress, use_progress
         from dumbbell.store.repair import repair
@@ -61,10 +59,10 @@ def repair(
 def gc(
     store: Folder,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be removed.")
+        bool, typer.Option("--dry-run", help="List what would be removed, remove nothing.")
     ] = False,
 ) -> None:
-    """Remove what crashes left behind, in a store and of runs without one."""
+    """Remove leftovers of crashes, in a store and of runs without a store."""
     with guarded():
         from dumbbell.store.repair import collect
 
@@ -86,7 +84,7 @@ def digest(
         Path | None, typer.Argument(metavar="OTHER", help="A store to compare with.")
     ] = None,
 ) -> None:
-    """Print the digest of each run and of all; of two stores what differs, exit code 1."""
+    """Print the digest of each run and of all; with two stores, the differences (exit code 1)."""
     with guarded():
         from dumbbell.store.digest import compared, digests, of_all
 
@@ -112,7 +110,7 @@ def digest(
 
 
 def _tell(store: Path, found: Examination) -> None:
-    """Prints damage and leftovers, and the commands that mend them."""
+    """Prints damage and leftovers, with the commands that repair them."""
     name = shlex.quote(str(store))
     for damage in found.damages:
         runs = f" ({_count(len(damage.runs), 'run')})" if damage.runs else ""
@@ -133,7 +131,7 @@ def _tell(store: Path, found: Examination) -> None:
         lost = f"{_count(len(found.lost()), 'run')} lost, {len(found.runs)} whole"
         _say(
             f"{store}: {_count(len(found.damages), 'file')} damaged, {lost}; "
-            f"`dumbbell store repair {name}` makes runs again"
+            f"`dumbbell store repair {name}` reruns damaged runs"
         )
     else:
         _say(f"{store}: {experiments}, {runs}, nothing found damaged")
@@ -148,7 +146,7 @@ def _count(number: int, word: str) -> str:
 
 
 def _bytes(size: int) -> str:
-    """`1536` → `1.5 kB`, a kilobyte being 1024 bytes as everywhere."""
+    """`1536` → `1.5 kB`; a kilobyte is 1024 bytes as everywhere."""
     amount = float(size)
     for unit in ("bytes", "kB", "MB"):
         if amount < 1024:

@@ -1,4 +1,4 @@
-"""The verbs of `dumbbell study`."""
+"""Verbs of `dumbbell study`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dumbbell.cli.options import DEFAULT_STORE, EngineName, JsonFile, Repeats, S
 from dumbbell.console import err, out, say
 from dumbbell.files.output import write_json
 
-study_app = typer.Typer(help="Published studies, run again.", no_args_is_help=True)
+study_app = typer.Typer(help="Replications of published studies.", no_args_is_help=True)
 
 
 @study_app.command("list")
@@ -39,7 +39,7 @@ def study_run(
         str | None, typer.Option(help="Compare with a reference of the study, as `kernel`.")
     ] = None,
 ) -> None:
-    """Run a study, print its tables, judge its claims."""
+    """Run a study, print its tables, evaluate its claims."""
     with guarded():
         from dumbbell import studies
         from dumbbell.execution.progress import RichProgress, use_progress
@@ -66,11 +66,12 @@ def study_run(
 def study_animate(
     name: Annotated[str, typer.Argument(help="Name of a study, see `dumbbell study list`.")],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder of the pages; reports beside it link it.")
+        Path,
+        typer.Option("-o", "--output", help="Folder of the pages; reports beside it link to it."),
     ] = Path("animations"),
     engine: EngineName = "sim",
 ) -> None:
-    """Show the packets of a study moving: the pages that its report links."""
+    """Write the animations of a study: the pages that its report links to."""
     with guarded():
         from dumbbell.animation.study import animate_study
 
@@ -90,7 +91,7 @@ def study_tables(
     ] = None,
     store: StoreDir = DEFAULT_STORE,
 ) -> None:
-    """Write the tables of a study's pages from runs; those that the store lacks are run."""
+    """Write the tables of a study's pages; runs that the store lacks are executed."""
     with guarded():
         from dumbbell.execution.progress import RichProgress, use_progress
         from dumbbell.studies.pages import Runs, renew, tables_folder
@@ -100,7 +101,7 @@ def study_tables(
         with use_progress(RichProgress(err)):
             for page, marker, same in renew(runs, check=check):
                 differ += not same
-                state = "as it was" if same else "differs" if check else "renewed"
+                state = "unchanged" if same else "differs" if check else "renewed"
                 say(f"{page}: {marker}: {state}")
         if check and differ:
             raise typer.Exit(1)
@@ -112,7 +113,7 @@ def study_figures(
     figures: Annotated[list[str], typer.Argument(help="Ids of figures in its `study.yaml`.")],
     store: StoreDir = DEFAULT_STORE,
 ) -> None:
-    """Draw figures of a study into its folder `figures`, for its README."""
+    """Draw figures of a study into its folder `figures`."""
     with guarded():
         from dumbbell.execution.progress import RichProgress, use_progress
         from dumbbell.report.readme import draw

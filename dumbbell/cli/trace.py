@@ -1,4 +1,4 @@
-"""The verbs about packet events: `trace` and `animate`. Nothing heavy is imported here."""
+"""Verbs for packet events: `trace` and `animate`. Imports no large package."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Names = Annotated[
 
 
 class TraceCommand(TyperCommand):
-    """Accepts `--json` without a value, which then prints."""
+    """Command that accepts `--json` without a value, which then prints."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Writes out what was left out."""
+        """Adds the values that the command line omits."""
         full: list[str] = []
         for number, word in enumerate(args):
             full.append(word)
@@ -32,7 +32,7 @@ class TraceCommand(TyperCommand):
 
 
 def _stands_alone(follows: str | None, args: list[str]) -> bool:
-    """Returns true if what follows `--json` is nothing, an option, or the trace itself."""
+    """Returns true if the next word is missing, an option, or the trace itself."""
     if follows is None or follows.startswith("--"):
         return True
     words = [word for word in args if not word.startswith("--")]
@@ -67,27 +67,31 @@ def animate(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="FACTOR=LEVEL", help="Take this level; may be repeated."),
+        typer.Option(
+            "--set", metavar="FACTOR=LEVEL", help="Use this level of a factor; may be repeated."
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the run.")] = None,
     engine: Annotated[str, typer.Option(help="Engine that executes the run.")] = "sim",
-    from_: Annotated[str | None, typer.Option("--from", help="Begin there: 10 s.")] = None,
-    to: Annotated[str | None, typer.Option(help="End there.")] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="Start time: 10 s.")] = None,
+    to: Annotated[str | None, typer.Option(help="End time.")] = None,
     names: Names = None,
     positions: Annotated[
-        Path | None, typer.Option(help='Where nodes stand: JSON, {"r1": [100, 40], …}.')
+        Path | None, typer.Option(help='Positions of nodes: JSON, {"r1": [100, 40], …}.')
     ] = None,
-    svg: Annotated[Path | None, typer.Option(help="Write the moment --at as SVG.")] = None,
-    at: Annotated[str | None, typer.Option(help="The moment of --svg.")] = None,
+    svg: Annotated[
+        Path | None, typer.Option(help="Write the state at the time --at as SVG.")
+    ] = None,
+    at: Annotated[str | None, typer.Option(help="Time of --svg.")] = None,
     frames: Annotated[Path | None, typer.Option(help="Folder for PNG frames.")] = None,
-    film: Annotated[Path | None, typer.Option(help="An MP4 or GIF (needs ffmpeg).")] = None,
+    film: Annotated[Path | None, typer.Option(help="Film as MP4 or GIF (needs ffmpeg).")] = None,
     speed: Annotated[
         float | None,
         typer.Option(min=1e-6, help="Speed of the film, × real time [default: 20 s long]."),
     ] = None,
     fps: Annotated[int, typer.Option(min=1, max=120, help="Frames per second of the film.")] = 30,
 ) -> None:
-    """Show packets moving, in one page; an experiment is run for it, once."""
+    """Animate packets in a page. An experiment is run once for this."""
     with guarded():
         from dumbbell.animation.command import Wanted
         from dumbbell.animation.command import animate as write

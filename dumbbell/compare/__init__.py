@@ -1,4 +1,4 @@
-"""Comparisons: of two engines, with a reference, and with what an experiment file expects."""
+"""Comparisons: two engines, a reference, the expectations of an experiment file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agreement with a reference: our numbers beside its numbers, cell by cell."""
+"""Agreement with a reference, cell by cell."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Criterion:
-    """Criterion of agreement: within a share of the reference's mean, some units, or a factor.
+    """Criterion of agreement with the reference's mean.
 
-    `share` (0.05 is 5 %), `units` (absolute, in the quantity's unit; whichever is wider holds) or
-    `factor` (2: between half and double). Where the reference's own seeds spread wider than that,
-    a value inside their range, widened by a tenth of its width at either end, agrees too.
-    `without`: algorithms (the reference's column `cc`) to which the quantity does not apply.
+    `share`: relative tolerance (0.05 is 5 %). `units`: absolute tolerance, in the quantity's
+    unit. The wider of both holds. `factor`: 2 means between half and double. Where the range of the
+    reference's seeds is wider than that, a value inside this range, widened by a tenth of its width
+    at either end, agrees too. `without`: algorithms (column `cc` of the reference) to which the
+    quantity does not apply.
     """
 
     column: str
@@ -39,7 +40,7 @@ class Criterion:
         return f"within {self.share * 100:g} %{either}"
 
     def band(self, reference: float) -> tuple[float, float]:
-        """Lowest and highest value that agree with a mean of the reference."""
+        """Minimum and maximum value that agree with a mean of the reference."""
         if self.factor:
             return reference / self.factor, reference * self.factor
         room = max(abs(reference) * self.share, self.units)
@@ -47,7 +48,7 @@ class Criterion:
 
 
 CellKey = tuple[str, ...]
-#: Values of a quantity over seeds or repeats, by flow (`"1"`, `"2"`) and column.
+#: Values over seeds or repeats, by flow (`"1"`, `"2"`) and column.
 Values = dict[tuple[str, str], list[float]]
 
 
@@ -56,10 +57,10 @@ class Layout:
     """Names of a reference's cells and flows, and the criteria.
 
     Attributes:
-        columns: Columns of its file that name a cell; the first is `part`.
-        criteria: What is compared, in this order.
-        algorithms: Flow → the column of the cell that names its algorithm.
-        names: Part → a cell in words: `{part} {delay_ms} ms {cc_1}`.
+        columns: Columns of the reference that identify a cell; the first is `part`.
+        criteria: Compared quantities, in order.
+        algorithms: Flow → column of the cell with its algorithm.
+        names: Part → format of a cell's name: `{part} {delay_ms} ms {cc_1}`.
     """
 
     columns: tuple[str, ...]
@@ -70,9 +71,9 @@ class Layout:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One quantity of one flow: means over seeds of ours and the reference's, and how far apart.
+    """Comparison of one quantity of one flow: both means over seeds, and their distance.
 
-    `distance` is 0 in the middle of what agrees and 1 at its edge: above 1 it does not agree.
+    `distance`: 0 in the middle of the agreeing range, 1 at its edge; above 1 it does not agree.
     """
 
     flow: str
@@ -91,15 +92,16 @@ class Comparison:
 
     @property
     def relative(self) -> float:
-        """Ours over the reference, less 1; NaN where the reference is 0."""
+        """Our mean over the reference, minus 1; NaN where the reference is 0."""
         return self.ours / self.reference - 1 if self.reference else math.nan
 
 
 @dataclass(frozen=True)
 class AgreementCell:
-    """One cell with all its comparisons; `missing` if we have no run of it.
+    """Cell with all its comparisons.
 
-    `place`: the columns that name it, with their values. `name`: the cell in words.
+    `missing`: true if we have no run of it. `place`: identifying columns and their values. `name`:
+    the cell in words.
     """
 
     place: Mapping[str, str]
@@ -114,7 +116,7 @@ class AgreementCell:
 
     @property
     def distance(self) -> float:
-        """Largest distance of its comparisons; infinite if missing."""
+        """Largest distance of the comparisons; infinite if missing."""
         if self.missing:
             return math.inf
         return max((one.distance for one in self.comparisons), default=0.0)
@@ -122,7 +124,7 @@ class AgreementCell:
 
 @dataclass(frozen=True)
 class Agreement:
-    """All cells of a comparison, those furthest apart first."""
+    """All cells of a comparison, the largest distance first."""
 
     reference: str
     criteria: tuple[Criterion, ...]
@@ -134,7 +136,7 @@ class Agreement:
         return sum(cell.agrees for cell in self.cells) / len(self.cells) if self.cells else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """Share, and one row per cell, flow and quantity, largest difference first."""
+        """Share, and one row per cell, flow and quantity, the largest distance first."""
         return {
             "reference": self.reference,
             "cells": len(self.cells),
@@ -170,7 +172,7 @@ def _rows(cell: AgreementCell) -> list[dict[str, Any]]:
 
 
 def read_reference(path: Path, layout: Layout) -> dict[CellKey, Values]:
-    """The reference by cell, from its CSV; quantities that a flow does not have are left out."""
+    """Reads the reference from CSV, by cell, without quantities that a flow lacks."""
     cells: dict[CellKey, Values] = {}
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -184,7 +186,7 @@ def read_reference(path: Path, layout: Layout) -> dict[CellKey, Values]:
 
 
 def compare(criterion: Criterion, ours: Sequence[float], reference: Sequence[float]) -> float:
-    """Distance between two sets of seeds: 0 in the middle of what agrees, 1 at its edge.
+    """Distance between two sets of seeds: 0 in the middle of the agreeing range, 1 at its edge.
 
     Raises `ValueError` if either is empty.
     """
@@ -220,7 +222,7 @@ def agree(
     layout: Layout,
     name: str = "kernel",
 ) -> Agreement:
-    """Compares all cells of the reference with ours; those furthest apart come first."""
+    """Compares all cells of the reference with ours. The largest distance comes first."""
     cells = [_cell(key, ours.get(key), values, layout) for key, values in reference.items()]
     return Agreement(name, layout.criteria, sorted(cells, key=lambda cell: -cell.distance))
 
@@ -250,7 +252,7 @@ def _cell(key: CellKey, ours: Values | None, reference: Values, layout: Layout) 
 
 
 def cells_of(rows: Iterable[tuple[CellKey, str, str, float]]) -> dict[CellKey, Values]:
-    """Values by cell from rows of (cell, flow, column, value), one per repeat."""
+    """Values by cell, from rows (cell, flow, column, value), one per repeat."""
     cells: dict[CellKey, Values] = {}
     for key, flow, column, value in rows:
         cells.setdefault(key, {}).setdefault((flow, column), []).append(value)

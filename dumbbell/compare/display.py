@@ -1,4 +1,4 @@
-"""A comparison of two engines for a terminal."""
+"""View of a comparison of two engines for the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_ROWS = 300
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """One row per quantity, under the name of its cell and flow."""
+    """Table with a row per quantity, by cell and flow."""
     first, second = comparison.engines
     title = f"{comparison.results[0].experiment.name}: {first} beside {second}"
     shown = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
@@ -37,7 +37,7 @@ def comparison_table(comparison: Comparison) -> Table:
 
 
 def summary_line(comparison: Comparison) -> str:
-    """Number of quantities that agree, with the criteria."""
+    """Line with the number of agreeing quantities, and the criteria."""
     count = sum(one.agrees for one in comparison.differences)
     criteria = dict.fromkeys(one.criterion for one in comparison.differences)
     words = "; ".join(f"{one.label} {one.words}" for one in criteria)

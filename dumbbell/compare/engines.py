@@ -1,4 +1,4 @@
-"""One experiment on two engines: every quantity of every cell side by side."""
+"""Comparison of one experiment on two engines, by quantity and cell."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dumbbell.metrics import METRICS, Interval, interval
 from dumbbell.results import ExperimentInfo, Results
 from dumbbell.store.tables import LARGE, SMALL
 
-#: What is compared, and when it agrees.
+#: Compared quantities, and their criteria.
 CRITERIA = (
     Criterion("goodput_mbps", "goodput (Mbit/s)", "goodput_mbps", share=0.05),
     Criterion("rtt_mean_ms", "mean RTT (ms)", "rtt_mean_ms", share=0.15),
@@ -28,15 +28,15 @@ CRITERIA = (
     Criterion("sack_blocks", "SACK blocks", "sack_blocks", factor=2),
     Criterion("cwnd_mean", "mean window", "cwnd_mean", share=0.15),
 )
-#: Name of the factor that tells the engines apart in `together`.
+#: Name of the additional factor of `together`.
 ENGINE = "engine"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One quantity of one flow in one cell on both engines.
+    """Comparison of one quantity of one flow in one cell.
 
-    `distance` is 0 where both are equal and 1 at the edge of the criterion; above 1 they differ.
+    `distance`: 0 if both are equal, 1 at the edge of the criterion; above 1 they differ.
     """
 
     levels: Mapping[str, str]
@@ -53,13 +53,13 @@ class Difference:
 
     @property
     def relative(self) -> float:
-        """The first over the second, less 1; NaN where the second is 0."""
+        """First mean over the second, minus 1; NaN where the second is 0."""
         return self.first.mean / self.second.mean - 1 if self.second.mean else math.nan
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """An experiment on two engines: `engines` are their names, `results` what each gave."""
+    """Comparison of an experiment on two engines. `engines`: names; `results`: of each."""
 
     engines: tuple[str, str]
     results: tuple[Results, Results]
@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """True if everything agrees."""
+        """True if all quantities agree."""
         return all(one.agrees for one in self.differences)
 
     def to_json(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class Comparison:
         return {"engines": list(self.engines), "agrees": self.agrees, "rows": rows}
 
     def together(self) -> Results:
-        """Both results in one, with the factor `engine` after the others."""
+        """Results of both engines in one, with `engine` as the last factor."""
         info = self.results[0].experiment
         factors = {**info.factors, ENGINE: list(self.engines)}
         frames = {}
@@ -108,11 +108,11 @@ def _finite(value: float) -> float | None:
 
 
 def _marked(comparison: Comparison, name: str) -> list[pl.DataFrame]:
-    """A table of both results with the column `engine` before `repeat`."""
+    """Table of both results, with the column `engine` before `repeat`."""
     found = []
     for engine, results in zip(comparison.engines, comparison.results, strict=True):
         frame: pl.DataFrame = getattr(results, name)
-        if ENGINE in frame.columns:  # `runs` says on which engine each was
+        if ENGINE in frame.columns:  # `runs` has a column `engine` already
             frame = frame.drop(ENGINE)
         before = ["run", *results.experiment.factors]
         after = [column for column in frame.columns if column not in before]
@@ -133,11 +133,11 @@ def compare_engines(
 ) -> Comparison:
     """Runs an experiment on two engines (`sim`, `linux`, `linux:mine`) and compares them.
 
-    A quantity agrees by `CRITERIA`: goodput within 5 %, mean RTT and mean window within 15 %,
-    retransmissions within 25 % or 20, SACK blocks within a factor 2. Where the second engine's
-    repeats spread wider: inside their range, widened by a tenth.
+    Tolerances are those of `CRITERIA`: goodput 5 %, mean RTT and mean window 15 %, retransmissions
+    25 % or 20, SACK blocks a factor 2. A value also agrees inside the range of the second engine's
+    repeats, widened by a tenth.
 
-    Raises what `dumbbell.run` raises; `EngineError` for other than two different engines.
+    Raises what `dumbbell.run` raises; `EngineError` unless two different engines are named.
     """
     if len(engines) != 2 or engines[0] == engines[1]:
         raise EngineError(f"two different engines are compared; found {', '.join(engines)}")
@@ -176,7 +176,7 @@ def _differences(criterion: Criterion, first: Results, second: Results) -> list[
 
 
 def _values(metric: str, results: Results) -> dict[tuple[str, ...], list[float]]:
-    """The metric over repeats, by levels and flow; left out where it does not apply."""
+    """Values of the metric over repeats, by levels and flow, where it applies."""
     keys = [*results.experiment.factors, "flow"]
     found: dict[tuple[str, ...], list[float]] = {}
     measured = METRICS[metric].measure(results).sort("repeat", maintain_order=True)
@@ -187,7 +187,7 @@ def _values(metric: str, results: Results) -> dict[tuple[str, ...], list[float]]
 
 
 def _in_order(results: Results, found: list[Difference]) -> list[Difference]:
-    """By cell and flow as the experiment has them, quantities in the order of the criteria."""
+    """Differences by cell and flow in the order of the experiment, then in that of the criteria."""
     keys = [*results.experiment.factors, "flow"]
     rows = results.flows.select(keys).unique(maintain_order=True).iter_rows()
     place = {tuple(row): number for number, row in enumerate(rows)}

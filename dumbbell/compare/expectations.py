@@ -18,7 +18,7 @@ from dumbbell.results import ExperimentInfo, Results
 
 @dataclass(frozen=True)
 class Checked:
-    """One expectation in one cell: what was found, and whether it holds."""
+    """Result of one expectation in one cell."""
 
     expect: ExpectSpec
     where: Mapping[str, str]
@@ -44,9 +44,9 @@ class Checked:
 
 
 def check(results: Results, expectations: Sequence[ExpectSpec]) -> list[Checked]:
-    """Every expectation in every cell it means.
+    """Checks every expectation in all its cells.
 
-    Raises `ExperimentError` if there are none, or one means no cell.
+    Raises `ExperimentError` if there are no expectations, or one has no cell.
     """
     if not expectations:
         raise ExperimentError("nothing is expected: write `expect` into the file", field="expect")
@@ -60,7 +60,7 @@ def check(results: Results, expectations: Sequence[ExpectSpec]) -> list[Checked]
 def refuse_impossible(
     info: ExperimentInfo, file: str, expectations: Sequence[ExpectSpec], flows: Iterable[str]
 ) -> None:
-    """Raises `ExperimentError` if an expectation names a factor, level or flow that is not there.
+    """Raises `ExperimentError` if an expectation names an unknown factor, level or flow.
 
     `flows`: names of flows, subflows and arrivals in any cell.
     """

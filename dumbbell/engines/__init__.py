@@ -1,4 +1,4 @@
-"""Engines: what executes a run."""
+"""Engines: they execute runs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ ENGINES: dict[str, Callable[[str], Engine]] = {
     "linux": LinuxEngine,
     "netns": lambda _: NetnsEngine(),
 }
-"""Every engine by name; what is made takes what stands behind a colon (`linux:mine`)."""
+"""Constructors of engines by name. The argument is the part after a colon (`linux:mine`)."""
 
 
 def engine_named(name: str) -> Engine:
-    """The engine of this name, or of a name and a kernel, as `linux:mine`.
+    """Engine by name, optionally with a kernel: `linux:mine`.
 
     Raises:
-        EngineError: There is none.
+        EngineError: The engine is unknown.
     """
     kind, _, variant = name.partition(":")
     if kind not in ENGINES or (variant and kind != "linux"):

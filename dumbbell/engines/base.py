@@ -1,4 +1,4 @@
-"""Protocol of an engine: it executes a run."""
+"""Protocol of engines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dumbbell.runs import RunResult as RunResult
 
 
 class Engine(Protocol):
-    """Executes runs; several at once, from several threads."""
+    """Executor of runs. Several threads may execute runs at once."""
 
     @property
     def name(self) -> str:
@@ -20,40 +20,40 @@ class Engine(Protocol):
 
     @property
     def version(self) -> str:
-        """Differs whenever the same scenario and seed may give another result."""
+        """Version: it changes whenever the same scenario and seed may give another result."""
 
     @property
     def workers_max(self) -> int | None:
-        """Runs that may go on at once without changing each other; None: any number."""
+        """Maximum number of simultaneous runs that do not affect each other; None: no limit."""
 
     @property
     def repeatable(self) -> bool:
-        """True if the same scenario and seed give the same digest every time."""
+        """True if the same scenario and seed always give the same digest."""
 
     def begin(self) -> list[str]:
-        """Before the first run. Returns what the user should be told."""
+        """Prepares the engine before the first run. Returns notes for the user."""
 
     def concerns(self, scenario: str) -> list[Concern]:
-        """Fields of a scenario that may not be what was meant."""
+        """Warnings about a scenario."""
 
     def check(self, scenario: str) -> None:
-        """Before anything is run.
+        """Checks a scenario before any run.
 
         Raises:
-            dumbbell._core.ScenarioError: The engine cannot do what the scenario asks.
+            dumbbell._core.ScenarioError: The engine does not support the scenario.
         """
 
     def execute(self, run: Run, monitor: Monitor) -> RunResult:
-        """Executes a run; the interpreter's lock is released meanwhile.
+        """Executes a run. The interpreter's lock is released meanwhile.
 
         Raises:
-            dumbbell._core.ScenarioError: The engine cannot do what the scenario asks.
+            dumbbell._core.ScenarioError: The engine does not support the scenario.
             dumbbell._core.Cancelled: The monitor was cancelled.
         """
 
 
 def scenario_error(path: str, message: str) -> _core.ScenarioError:
-    """An error about a field of a scenario."""
+    """Error about a field of a scenario."""
     error = _core.ScenarioError(path, message)
     error.path, error.message = path, message
     return error

@@ -1,4 +1,4 @@
-"""The engine `netns`: the host's own kernel, in real time, as root."""
+"""Engine `netns`: the host's own kernel, in real time, as root."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from dumbbell.trace import taps
 
 
 class NetnsEngine:
-    """Runs scenarios in namespaces of the host's kernel, one at a time.
+    """Engine with network namespaces of the host's kernel, one run at a time.
 
-    Raises `EngineError` without the rights of root.
+    Raises `EngineError` without root privileges.
     """
 
     name = "netns"
-    #: Two at once would take each other's processor time.
+    #: Simultaneous runs would compete for processor time.
     workers_max = 1
-    #: Real time is never the same twice.
+    #: Real time varies from run to run.
     repeatable = False
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class NetnsEngine:
 
 @lru_cache(maxsize=64)
 def _missing(wanted: frozenset[str]) -> tuple[str, ...]:
-    """Features that the host's kernel lacks, found by trying."""
+    """Features that the host's kernel lacks, found by trying each."""
     command = [str(guest_program()), "lacks", *sorted(wanted)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     found = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""The packet-level simulator."""
+"""Engine `sim`: the packet-level simulator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dumbbell.engines.preflight import Concern, concerns_everywhere
 
 
 class SimEngine:
-    """Runs scenarios in the simulator: deterministic, in virtual time."""
+    """Engine of the simulator: deterministic, in virtual time."""
 
     name = "sim"
     version = _core.engine_version
@@ -19,15 +19,15 @@ class SimEngine:
     repeatable = True
 
     def begin(self) -> list[str]:
-        """Nothing to prepare."""
+        """See :class:`dumbbell.engines.base.Engine`; nothing to prepare."""
         return []
 
     def concerns(self, scenario: str) -> list[Concern]:
-        """It has no pitfalls of its own."""
+        """See :class:`dumbbell.engines.base.Engine`; only the warnings for every engine."""
         return concerns_everywhere(scenario)
 
     def check(self, scenario: str) -> None:
-        """Accepts every scenario: its reader has checked it."""
+        """Accepts every scenario: the reader of scenarios has checked it."""
 
     def execute(self, run: Run, monitor: Monitor) -> RunResult:
         """See :class:`dumbbell.engines.base.Engine`."""

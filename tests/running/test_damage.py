@@ -216,7 +216,7 @@ def test_verbs(made: Path) -> None:
         assert text.splitlines() == [
             f"{altered}: altered: its checksum is not the one recorded (1 run)",
             f"{store}: 1 file damaged, 1 run lost, 1 whole; "
-            f"`dumbbell store repair {store}` makes runs again",
+            f"`dumbbell store repair {store}` reruns damaged runs",
         ]
         assert told("digest", store)[0] == 2
         assert told("repair", store)[0] == 0
