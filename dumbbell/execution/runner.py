@@ -250,7 +250,7 @@ class _Batch:
             del self.running[future]
             self.failed.append(
                 f"{task.label()}: rerun because the store has it damaged; its digest is "
-                f"{result.digest}, the store recorded {recorded}: a defect of the engine "
+                f"{result.digest}; recorded was {recorded}: a defect of the engine "
                 f"{self.engine.name}, or the store was altered"
             )
             return
