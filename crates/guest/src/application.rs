@@ -1,4 +1,4 @@
-//! Applications: what runs at the ends of a flow on the kernel. [`crate::run`] drives them.
+//! Applications at the ends of a flow on the kernel. [`crate::run`] drives them.
 
 use crate::flow_rows::{FlowReport, FlowSampler};
 use crate::realise::Namespaces;
@@ -29,13 +29,13 @@ pub(crate) trait Application {
     /// Time of the next turn without an event.
     fn next(&self) -> Option<i64>;
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     fn turn(&mut self, now: i64) -> Result<()>;
 
     /// Descriptors that it waits for.
     fn waits(&self) -> Vec<Wait<'_>>;
 
-    /// A descriptor became ready.
+    /// Notes that a descriptor became ready.
     fn happened(&mut self, _side: Side) {}
 
     /// Reads the state of the kernel for the `samples` table.
@@ -43,7 +43,7 @@ pub(crate) trait Application {
         Ok(())
     }
 
-    /// The run has ended: reads what has arrived.
+    /// Reads what has arrived, at the end of the run.
     fn finish(&mut self, _end: i64) -> Result<()> {
         Ok(())
     }
@@ -56,7 +56,7 @@ pub(crate) trait Application {
         None
     }
 
-    /// The connection of a page, for `sessions`.
+    /// Returns the connection of a page, for `sessions`.
     fn page_connection(&mut self) -> Option<&mut dyn Any> {
         None
     }
@@ -66,7 +66,7 @@ pub(crate) trait Application {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Probe {
     pub(crate) sent: i64,
-    /// Time until it, or the reply to it, arrived.
+    /// Time until the packet or its reply arrived.
     pub(crate) delay: Option<i64>,
 }
 
@@ -98,14 +98,14 @@ pub(crate) struct Opening<'a> {
     pub(crate) seed: u64,
     pub(crate) flow: &'a Flow,
     pub(crate) ends: Ends,
-    /// Numbers of the source and the destination node.
+    /// Indices of the source and the destination node.
     pub(crate) nodes: [usize; 2],
     pub(crate) start: i64,
-    /// `i64::MAX`: it does not stop.
+    /// Stop time; `i64::MAX`: none.
     pub(crate) stop: i64,
 }
 
-/// Number of a node by its name; the scenario was validated.
+/// Index of a node by its name; the scenario was validated.
 pub(crate) fn node_number(scenario: &Scenario, name: &str) -> usize {
     scenario.nodes.iter().position(|node| node.name == name).unwrap_or(0)
 }
@@ -120,7 +120,7 @@ impl<'a> Opening<'a> {
         let flow = &scenario.flows[number];
         let nodes = [&flow.from, &flow.to].map(|name| node_number(scenario, name));
         let [from, to] = nodes.map(address);
-        // The simulator draws the same.
+        // Same random stream as in the simulator.
         let jitter =
             Rng::named(seed, &format!("flow/{}/start", flow.name)).below(flow.start_jitter.as_ps());
         Self {
@@ -145,7 +145,7 @@ impl<'a> Opening<'a> {
         self.namespaces.enter(self.nodes[1])
     }
 
-    /// Random numbers of the flow for a purpose: those of the simulator.
+    /// Random stream of the flow for a purpose, the same as in the simulator.
     pub(crate) fn rng(&self, purpose: &str) -> Rng {
         Rng::named(self.seed, &format!("flow/{}/{purpose}", self.flow.name))
     }

@@ -1,15 +1,15 @@
-//! Lines for `ip` and `tc`.
+//! Runs lines of `ip` and `tc`.
 
 use std::fs;
 use std::io::{Error, Result};
 use std::process::{Command, Stdio};
 
-/// An error with what it concerns.
+/// Adds context to an error.
 pub(crate) fn because(what: &str, error: &dyn std::fmt::Display) -> Error {
     Error::other(format!("{what}: {error}"))
 }
 
-/// Runs lines by `ip -batch` or `tc -batch`, without a shell.
+/// Runs lines with `ip -batch` or `tc -batch`, without a shell.
 pub(crate) fn batch(program: &str, lines: &[String]) -> Result<()> {
     if lines.is_empty() {
         return Ok(());

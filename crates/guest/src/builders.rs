@@ -1,11 +1,10 @@
-//! Builders of the disciplines without classes, a discipline after the other: how `tc` is asked for
-//! one, and the layout of its `tc_…_xstats` (linux/pkt_sched.h), numbers of 32 bits in the machine's
-//! order.
+//! Builders of the disciplines without classes: arguments of `tc`, and the layout of `tc_…_xstats`
+//! (linux/pkt_sched.h: 32-bit numbers in the machine's byte order).
 
 use crate::discipline::OnLinux;
 use crate::netlink::{known_word, long, word};
-use crate::qdisc::{micros, refuse};
-use crate::xstats::Own;
+use crate::tc::{micros, refuse};
+use crate::xstats::Xstats;
 use dumbbell_model::queue::{Choke, Codel, Fq, FqCodel, FqPie, HeadDrop, Pie, Red, Sfq};
 use dumbbell_model::tables::Int;
 use dumbbell_model::{ScenarioError, Span};
@@ -13,7 +12,7 @@ use dumbbell_model::{ScenarioError, Span};
 /// A probability of 1 of PIE (`MAX_PROB`).
 const PIE_CERTAIN: f64 = (u64::MAX >> 8) as f64;
 
-/// A number of the statistics by its index.
+/// Number of the statistics by its index.
 fn number(bytes: &[u8], index: usize) -> Int {
     Int::from(known_word(bytes, 4 * index))
 }
@@ -37,10 +36,11 @@ impl OnLinux for HeadDrop {
 }
 
 impl OnLinux for Red {
-    /// The bandwidth says how the average falls in idle times, which below a shaper are never noticed.
+    /// Arguments of RED. The bandwidth sets the decay of the average in idle times, which RED never
+    /// sees below a shaper.
     fn arguments(&self, field: &str) -> Result<String, ScenarioError> {
         if self.adaptive {
-            // It sends the flag in TCA_RED_FLAGS alone; the kernel's timer is set by the other.
+            // tc sends the flag only in TCA_RED_FLAGS; the kernel starts its timer by the flags of TCA_RED_PARMS.
             return refuse(field, "adaptive RED: tc does not make the kernel adapt");
         }
         let mut line = format!(
@@ -60,13 +60,14 @@ impl OnLinux for Red {
         Ok(line)
     }
 
-    fn own(bytes: &[u8], common: Own) -> Own {
-        Own { dropped_overflow: number(bytes, 1), marked: number(bytes, 3), ..common }
+    fn xstats(bytes: &[u8], common: Xstats) -> Xstats {
+        Xstats { dropped_overflow: number(bytes, 1), marked: number(bytes, 3), ..common }
     }
 }
 
 impl OnLinux for Choke {
-    /// Length of packets and bandwidth say how the average falls in idle times, as RED's.
+    /// Arguments of CHOKe. Packet length and bandwidth set the decay of the average in idle times, as
+    /// with RED.
     fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
         let Self { limit_packets, min_packets, max_packets, burst_packets, probability, ecn } =
             self;
@@ -77,8 +78,8 @@ impl OnLinux for Choke {
         ))
     }
 
-    fn own(bytes: &[u8], common: Own) -> Own {
-        Own { dropped_overflow: number(bytes, 1), marked: number(bytes, 3), ..common }
+    fn xstats(bytes: &[u8], common: Xstats) -> Xstats {
+        Xstats { dropped_overflow: number(bytes, 1), marked: number(bytes, 3), ..common }
     }
 }
 
@@ -88,9 +89,9 @@ impl OnLinux for Codel {
         Ok(format!("limit {} {times} {}", self.limit_packets, ecn(self.ecn)))
     }
 
-    fn own(bytes: &[u8], common: Own) -> Own {
+    fn xstats(bytes: &[u8], common: Xstats) -> Xstats {
         let until_ns = i64::from(word(bytes, 16) as i32) * 1000;
-        Own {
+        Xstats {
             dropped_overflow: number(bytes, 5),
             marked: number(bytes, 6),
             codel: Some((word(bytes, 28) != 0, word(bytes, 4), until_ns)),
@@ -106,9 +107,9 @@ impl OnLinux for FqCodel {
         Ok(format!("limit {limit_packets} flows {flows} quantum {quantum_bytes} {times} {ecn}"))
     }
 
-    /// Behind the kind of statistics.
-    fn own(bytes: &[u8], common: Own) -> Own {
-        Own {
+    /// Statistics of FQ-CoDel, after the word with their type.
+    fn xstats(bytes: &[u8], common: Xstats) -> Xstats {
+        Xstats {
             dropped_overflow: number(bytes, 2),
             marked: number(bytes, 3),
             new_flows: number(bytes, 5),
@@ -136,8 +137,8 @@ impl OnLinux for Pie {
         Ok(format!("limit {} {}", self.limit_packets, pie_arguments(self)))
     }
 
-    fn own(bytes: &[u8], common: Own) -> Own {
-        Own {
+    fn xstats(bytes: &[u8], common: Xstats) -> Xstats {
+        Xstats {
             dropped_overflow: number(bytes, 7),
             marked: number(bytes, 9),
             probability: (long(bytes, 0) as f64 / PIE_CERTAIN).into(),
@@ -158,8 +159,8 @@ impl OnLinux for FqPie {
         ))
     }
 
-    fn own(bytes: &[u8], common: Own) -> Own {
-        Own {
+    fn xstats(bytes: &[u8], common: Xstats) -> Xstats {
+        Xstats {
             dropped_overflow: number(bytes, 2),
             marked: number(bytes, 4),
             new_flows: number(bytes, 6),

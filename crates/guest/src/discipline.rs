@@ -1,17 +1,19 @@
-//! Queues and queue disciplines as arguments of `tc`: each itself, its classes and filters, and the
-//! queues of its classes.
+//! Queues and queue disciplines as arguments of `tc`, with their classes, filters and child queues, and
+//! the statistics that the kernel reports of them.
 
-use crate::qdisc::{refuse, ENDLESS_PACKETS};
-use crate::xstats::Own;
+use crate::netlink::Qdisc;
+use crate::tc::{refuse, ENDLESS_PACKETS};
+use crate::xstats::Xstats;
+use dumbbell_model::catalogue::discipline::ENTRIES;
 use dumbbell_model::queue::{self, Drr, Htb, Prio, Queue};
 use dumbbell_model::{for_disciplines, Framing, Rate, ScenarioError};
 
-/// A discipline on the kernel's engines: its builder.
+/// Builder of a discipline on the kernel's engines.
 pub(crate) trait OnLinux {
     /// Arguments of `tc` after the name.
     ///
     /// # Errors
-    /// What Linux cannot do, at `field` of the scenario.
+    /// Refuses what Linux cannot do, at `field` of the scenario.
     fn arguments(&self, field: &str) -> Result<String, ScenarioError> {
         refuse(field, "no Linux has this discipline")
     }
@@ -19,13 +21,13 @@ pub(crate) trait OnLinux {
     /// Adds classes, filters and the queues of classes.
     ///
     /// # Errors
-    /// What Linux cannot do.
+    /// Refuses what Linux cannot do.
     fn below(&self, _handle: usize, _builder: &mut Builder<'_>) -> Result<(), ScenarioError> {
         Ok(())
     }
 
-    /// Adds what the discipline reports beside the counters of all disciplines (`tc_…_xstats`).
-    fn own(_bytes: &[u8], common: Own) -> Own {
+    /// Adds the statistics that this discipline reports (`tc_…_xstats`).
+    fn xstats(_bytes: &[u8], common: Xstats) -> Xstats {
         common
     }
 }
@@ -54,16 +56,24 @@ macro_rules! builders {
             }
         }
 
-        /// What a discipline of this type ([`dumbbell_model::catalogue`]) reports of itself.
-        pub(crate) fn own(variant: &str, bytes: &[u8], common: Own) -> Own {
+        /// Reads the statistics of a discipline by the name of its type in the catalogue.
+        fn read_xstats(variant: &str, bytes: &[u8], common: Xstats) -> Xstats {
             match variant {
-                $(stringify!($variant) => <queue::$variant as OnLinux>::own(bytes, common),)+
+                $(stringify!($variant) => <queue::$variant as OnLinux>::xstats(bytes, common),)+
                 _ => common,
             }
         }
     };
 }
 for_disciplines!(builders);
+
+/// Reads the statistics that a discipline of the kernel reports.
+pub(crate) fn xstats(qdisc: &Qdisc) -> Xstats {
+    let common = Xstats::common(qdisc.dropped);
+    let entry =
+        ENTRIES.iter().find(|entry| entry.linux.is_some_and(|linux| linux.name == qdisc.kind));
+    entry.map_or(common, |entry| read_xstats(entry.variant, &qdisc.xstats, common))
+}
 
 /// A line for `tc`: `qdisc`, `class` or `filter`, and its arguments after the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,13 +87,13 @@ impl Line {
         Self { object: "qdisc", arguments }
     }
 
-    /// For `tc -batch`.
+    /// Line of `tc -batch` that adds the object to a device.
     pub(crate) fn add(&self, device: &str) -> String {
         format!("{} add dev {device} {}", self.object, self.arguments)
     }
 }
 
-/// Lines of a queue and all below it, while handles are given out.
+/// Collects the lines of a queue and its child queues, and assigns handles.
 pub(crate) struct Builder<'a> {
     pub(crate) framing: Framing,
     /// Field of the scenario that describes the queue.
@@ -101,7 +111,7 @@ impl Builder<'_> {
     /// Adds a queue at `place` (`root`, or `parent 1:1`) and returns its handle.
     ///
     /// # Errors
-    /// What Linux cannot do.
+    /// Refuses what Linux cannot do.
     pub(crate) fn queue(&mut self, place: &str, queue: &Queue) -> Result<usize, ScenarioError> {
         let handle = self.handle;
         self.handle += 1;
@@ -111,7 +121,7 @@ impl Builder<'_> {
         Ok(handle)
     }
 
-    /// Filters of a class; without codepoints, one that takes what the others leave.
+    /// Adds the filters of a class. A class without DSCPs takes all other packets.
     fn filter(&mut self, handle: usize, class: usize, dscp: &[u8]) {
         for point in dscp {
             self.match_dscp(handle, class, *point);
@@ -135,7 +145,7 @@ impl OnLinux for Prio {
     fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
         let rest = self.bands.iter().position(|band| band.dscp.is_empty()).unwrap_or(0);
         let map = vec![rest.to_string(); 16].join(" ");
-        // tc knows no prio of one band; the other stays empty.
+        // tc refuses prio with one band; the second stays empty.
         Ok(format!("bands {} priomap {map}", self.bands.len().max(2)))
     }
 
@@ -147,7 +157,7 @@ impl OnLinux for Prio {
         Ok(())
     }
 
-    fn own(_: &[u8], common: Own) -> Own {
+    fn xstats(_: &[u8], common: Xstats) -> Xstats {
         common.of_classes()
     }
 }
@@ -168,7 +178,7 @@ impl OnLinux for Drr {
         Ok(())
     }
 
-    fn own(_: &[u8], common: Own) -> Own {
+    fn xstats(_: &[u8], common: Xstats) -> Xstats {
         common.of_classes()
     }
 }
@@ -203,12 +213,12 @@ impl OnLinux for Htb {
         Ok(())
     }
 
-    fn own(_: &[u8], common: Own) -> Own {
+    fn xstats(_: &[u8], common: Xstats) -> Xstats {
         common.of_classes()
     }
 }
 
-/// Minor number of a class below HTB's own.
+/// Minor number of a class below HTB's root class.
 fn htb_class(index: usize) -> usize {
     16 + index
 }
@@ -225,10 +235,10 @@ pub(crate) fn fifo(
     }
 }
 
-/// The framing of tbf and htb.
+/// Framing arguments of tbf and htb.
 ///
 /// # Errors
-/// They take no overhead below 0.
+/// Refuses an overhead below 0.
 pub(crate) fn shaped_framing(framing: Framing, field: &str) -> Result<String, ScenarioError> {
     let Framing { overhead_bytes, mpu_bytes, atm } = framing;
     if framing == Framing::default() {
@@ -240,4 +250,24 @@ pub(crate) fn shaped_framing(framing: Framing, field: &str) -> Result<String, Sc
     let mut line = format!(" overhead {overhead_bytes} mpu {mpu_bytes}");
     line += if atm { " linklayer atm" } else { " linklayer ethernet" };
     Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_model::tables::Int;
+
+    #[test]
+    fn the_state_of_codel_is_read() {
+        let numbers: [i32; 9] = [1514, 7, 2, 30_000, -250, 3, 4, 1, 0];
+        let bytes = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
+        let qdisc =
+            Qdisc { kind: "codel".to_owned(), xstats: bytes, dropped: 10, ..Qdisc::default() };
+        let found = xstats(&qdisc);
+        assert_eq!(found.codel, Some((true, 7, -250_000)));
+        let counted = [found.marked, found.dropped_overflow, found.dropped_aqm(10_u32.into())];
+        assert_eq!(counted.map(Int::get), [4, 3, 7].map(Some));
+        let short = Qdisc { kind: "fq_codel".to_owned(), ..Qdisc::default() };
+        assert_eq!(xstats(&short).new_flows, Int::UNKNOWN);
+    }
 }

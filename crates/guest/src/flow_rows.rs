@@ -1,4 +1,4 @@
-//! Rows of flows in the result tables: what the applications of every kind of traffic fill in.
+//! Rows of flows in the result tables, filled by the applications of every kind of traffic.
 
 use crate::info::TcpInfo;
 use dumbbell_model::scenario::{self, Algorithm, Scenario};
@@ -7,11 +7,11 @@ use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use std::io::Result;
 use std::os::fd::BorrowedFd;
 
-/// Frame of a segment without its payload: Ethernet, IPv4, TCP with timestamps.
+/// Bytes of a segment's headers: Ethernet, IPv4, TCP with timestamps.
 const TCP_HEADERS_BYTES: u64 = 66;
-/// Frame of a datagram's first packet without its payload.
+/// Bytes of the headers of a datagram's first packet.
 const UDP_HEADERS_BYTES: u64 = ETHERNET_HEADER_BYTES as u64 + 28;
-/// The UDP header, which later fragments do not have.
+/// Bytes of the UDP header, which later fragments do not have.
 const UDP_HEADER_BYTES: u64 = 8;
 
 /// Sums over the samples of a flow.
@@ -39,17 +39,17 @@ impl Sums {
     }
 }
 
-/// The `samples` table, and the sums of each flow.
+/// Rows of the table `samples`, and the sums of each flow.
 pub(crate) struct FlowSampler<'a> {
     pub(crate) scenario: &'a Scenario,
-    /// By flow: fq at its host paces it, or TCP because its congestion control asks for it.
+    /// Pacing by flow: by fq at its host, or by TCP because its congestion control asks for it.
     paced: Vec<bool>,
     sums: Vec<Sums>,
     pub(crate) rows: Vec<SampleRow>,
 }
 
 impl<'a> FlowSampler<'a> {
-    /// A sampler of the flows of a scenario. `has_fq` tells if a node paces by fq.
+    /// Makes a sampler of the flows of a scenario. `has_fq` returns true if a node paces by fq.
     pub(crate) fn new(scenario: &'a Scenario, has_fq: impl Fn(usize) -> bool) -> Self {
         let paced = |flow: &scenario::Flow| {
             let Some(tcp) = flow.traffic.tcp() else { return false };
@@ -64,8 +64,8 @@ impl<'a> FlowSampler<'a> {
         }
     }
 
-    /// Adds the state of a sending socket to the means of its flow, which end with its `stop`.
-    /// Returns its row; `received_bytes` is what has arrived at the other end.
+    /// Adds the state of a sending socket to the means of its flow, until its `stop`. Returns the row
+    /// of the sample. `received_bytes`: payload that has arrived at the receiver.
     pub(crate) fn tcp(
         &mut self,
         flow: usize,
@@ -130,7 +130,7 @@ pub(crate) struct Connections {
 }
 
 impl<'a> FlowReport<'a> {
-    /// Rows in which only names are known.
+    /// Makes rows in which only names are known.
     pub(crate) fn new(sampler: &'a FlowSampler<'a>, end: i64) -> Self {
         let flows = sampler.scenario.flows.iter().map(bare).collect();
         let connections = Connections::default();
@@ -142,12 +142,12 @@ impl<'a> FlowReport<'a> {
         self.sampler.scenario
     }
 
-    /// Fills what the kernel knows of a sending socket.
+    /// Fills the statistics of a sending socket.
     pub(crate) fn sender(&mut self, flow: usize, info: &TcpInfo) {
         fill_sender(&mut self.flows[flow], info, &self.sampler.sums[flow]);
     }
 
-    /// Fills what is known of a sender of UDP datagrams; `fragments` is the number of IP packets of each.
+    /// Fills the statistics of a sender of UDP datagrams. `fragments`: IP packets per datagram.
     pub(crate) fn datagrams(
         &mut self,
         flow: usize,
@@ -162,24 +162,24 @@ impl<'a> FlowReport<'a> {
         let packets = datagrams * fragments;
         row.sent_packets = packets.into();
         row.data_packets = packets.into();
-        // Every fragment has an IP header, one of them the UDP header.
+        // Every fragment has an IP header; only the first has the UDP header.
         let later = (packets - datagrams) * (UDP_HEADERS_BYTES - UDP_HEADER_BYTES);
         row.sent_bytes = (payload_bytes + datagrams * UDP_HEADERS_BYTES + later).into();
     }
 
-    /// Fills what has arrived.
+    /// Fills the delivered payload and its last arrival.
     pub(crate) fn delivered(&mut self, flow: usize, bytes: u64, last: Option<i64>) {
         let row = &mut self.flows[flow];
         row.delivered_bytes = bytes.into();
         row.last_delivery_ns = last.into();
     }
 
-    /// Adds the transfer of a flow that has finished; its row is filled.
+    /// Adds the transfer of a finished flow, after its row was filled.
     pub(crate) fn transfer(&mut self, flow: usize, start: i64, last: i64) {
         self.transfers.push(transfer(&self.flows[flow], start, last));
     }
 
-    /// Fills the ends that no application knows: the stop of the flow, or the end of the run.
+    /// Fills unknown end times: the stop of the flow, or the end of the run.
     pub(crate) fn complete(&mut self) {
         for (row, spec) in self.flows.iter_mut().zip(&self.sampler.scenario.flows) {
             if row.end_ns == Int::UNKNOWN {
@@ -190,7 +190,7 @@ impl<'a> FlowReport<'a> {
     }
 }
 
-/// The transfer of a flow or connection, from its row.
+/// Makes the transfer of a flow or connection from its row.
 pub(crate) fn transfer(row: &FlowRow, start: i64, last: i64) -> TransferRow {
     TransferRow {
         flow: row.flow.clone(),
@@ -205,7 +205,7 @@ pub(crate) fn transfer(row: &FlowRow, start: i64, last: i64) -> TransferRow {
     }
 }
 
-/// A row of names.
+/// Makes a row in which only names are known.
 pub(crate) fn bare(spec: &scenario::Flow) -> FlowRow {
     FlowRow {
         flow: spec.name.clone(),
@@ -216,7 +216,7 @@ pub(crate) fn bare(spec: &scenario::Flow) -> FlowRow {
     }
 }
 
-/// Fills what the kernel knows of a sending socket.
+/// Fills the statistics of a sending socket.
 fn fill_sender(row: &mut FlowRow, info: &TcpInfo, sums: &Sums) {
     let segments = u64::from(info.segments_out());
     row.sent_packets = segments.into();

@@ -1,4 +1,4 @@
-//! A captured frame as one of our packets: whose flow it is, by its ports, and what it says.
+//! Decodes a captured frame into a packet of one of our flows. Ports identify the flow.
 
 use dumbbell_model::scenario::Scenario;
 use dumbbell_model::traffic::{Carrier, TrafficKind};
@@ -12,28 +12,30 @@ const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// What is known of a flow's packets: sequence numbers of both directions, unwrapped.
+/// State of a flow's packets: unwrapped sequence numbers of both directions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
-    /// Protocol number of IP, and both hosts.
+    /// Protocol number of IP.
     protocol: u8,
+    /// IPv4 addresses of both hosts.
     ends: [u32; 2],
-    /// IP packets of a datagram, for UDP.
+    /// IP packets per UDP datagram.
     fragments: u32,
-    /// Whose port the receiver has: subflows have that of the first.
+    /// Flow whose server port the receiver has. Subflows have the port of the first subflow.
     server: u16,
-    /// Datagrams are echoed.
+    /// True if datagrams are echoed.
     echo: bool,
-    /// Initial sequence number and highest offset so far, outwards and back.
+    /// Initial sequence number and highest offset so far, forward and backward.
     sides: [Option<(u32, u64)>; 2],
-    /// Shift of the windows that are advertised outwards and back.
+    /// Window scale of the windows advertised forward and backward.
     shifts: [u32; 2],
-    /// IP identification of the first packet outwards and back, and the highest number so far. A
-    /// connected socket counts its packets in it, so a packet has one number at every tap.
+    /// IP identification of the first packet, and highest number so far, forward and backward. A
+    /// connected socket counts its packets in the identification, so a packet has the same number at
+    /// every tap.
     numbers: [Option<(u16, u64)>; 2],
 }
 
-/// One stream per flow of a scenario.
+/// Makes one stream per flow of a scenario.
 pub(crate) fn streams(scenario: &Scenario) -> Vec<Stream> {
     let index = |name: &str| scenario.nodes.iter().position(|node| node.name == name).unwrap_or(0);
     let ends =
@@ -64,10 +66,10 @@ pub(crate) fn streams(scenario: &Scenario) -> Vec<Stream> {
 }
 
 impl Stream {
-    /// The offset of a sequence number from the first byte of its stream.
+    /// Offset of a sequence number from the first byte of its stream.
     fn offset(&mut self, side: usize, number: u32) -> u64 {
         let (first, highest) = *self.sides[side].get_or_insert((number.wrapping_sub(1), 0));
-        // Relative to the highest seen: behind it or ahead of it by less than 2 GiB.
+        // Relative to the highest offset: less than 2 GiB behind or ahead.
         let near = number.wrapping_sub(first.wrapping_add(1)).wrapping_sub(highest as u32) as i32;
         let offset = highest.saturating_add_signed(i64::from(near));
         if offset > highest {
@@ -78,7 +80,7 @@ impl Stream {
 }
 
 impl Stream {
-    /// The number of a packet in its direction, from its IP identification.
+    /// Number of a packet in its direction, from its IP identification.
     fn number(&mut self, side: usize, identification: u16) -> u64 {
         let (first, highest) = *self.numbers[side].get_or_insert((identification, 0));
         let near = identification.wrapping_sub(first).wrapping_sub(highest as u16) as i16;
@@ -88,7 +90,7 @@ impl Stream {
     }
 }
 
-/// Numbers of a header, big-endian; 0 beyond what was kept.
+/// Reads big-endian numbers of a header; 0 beyond the captured bytes.
 struct Header<'a>(&'a [u8]);
 
 impl Header<'_> {
@@ -105,10 +107,10 @@ impl Header<'_> {
     }
 }
 
-/// In the field of the fragment's offset.
+/// Flag MF in the field of the fragment offset.
 const MORE_FRAGMENTS: u16 = 0x2000;
 
-/// The packet in a frame, if it belongs to one of `streams` (one per flow).
+/// Decodes the packet in a frame, if it belongs to one of `streams` (one per flow).
 pub(crate) fn packet(bytes: &[u8], frame_bytes: u32, streams: &mut [Stream]) -> Option<Packet> {
     const ETHERNET: usize = ETHERNET_HEADER_BYTES as usize;
     let ethernet = Header(bytes);
@@ -124,7 +126,7 @@ pub(crate) fn packet(bytes: &[u8], frame_bytes: u32, streams: &mut [Stream]) -> 
         (TCP, 0) => flow_of_client(streams, carried.short(0), carried.short(2))?,
         (UDP, 0) => flow_of_ports(carried.short(0), carried.short(2))?,
         (UDP, _) => flow_of_hosts(streams, &ip)?,
-        // Our echo requests have the number of their flow plus 1 as identifier.
+        // The identifier of our echo requests is the index of their flow plus 1.
         (ICMP, 0) => (carried.short(4).checked_sub(1)?, carried.byte(0) == 8),
         _ => return None,
     };
@@ -135,8 +137,8 @@ pub(crate) fn packet(bytes: &[u8], frame_bytes: u32, streams: &mut [Stream]) -> 
     let (number, body) = match ip.byte(9) {
         TCP => {
             let segment = segment(&carried, carried_bytes, stream, side);
-            // The answer to a SYN is sent before there is a socket that could count: its
-            // identification is 0, and the socket begins with another.
+            // A SYN-ACK is sent before its socket exists: its identification is 0, and the
+            // socket starts from another number.
             let number = match segment.flags.syn {
                 Syn::Answers => 0,
                 _ if side == 1 => 1 + stream.number(side, identification),
@@ -150,7 +152,7 @@ pub(crate) fn packet(bytes: &[u8], frame_bytes: u32, streams: &mut [Stream]) -> 
         }
         UDP => {
             let datagram = stream.number(side, identification);
-            // All fragments but the last are equally long, and that one is not longer.
+            // All fragments but the last have the same length; the last is not longer.
             let fragment = match ip.short(6) & MORE_FRAGMENTS {
                 0 => stream.fragments.saturating_sub(1),
                 _ => offset_bytes / carried_bytes.max(1),
@@ -168,7 +170,7 @@ pub(crate) fn packet(bytes: &[u8], frame_bytes: u32, streams: &mut [Stream]) -> 
     Some(Packet { number, flow: u32::from(flow), frame_bytes, outward, tos, body })
 }
 
-/// Whose segment it is, by the client's port, and which way it goes.
+/// Flow of a segment by the client's port, and its direction.
 fn flow_of_client(streams: &[Stream], from: u16, to: u16) -> Option<(u16, bool)> {
     let of = |client: u16, server: u16| {
         let flow = client.checked_sub(CLIENT_PORT)?;
@@ -178,7 +180,7 @@ fn flow_of_client(streams: &[Stream], from: u16, to: u16) -> Option<(u16, bool)>
     of(from, to).map(|flow| (flow, true)).or_else(|| of(to, from).map(|flow| (flow, false)))
 }
 
-/// Whose datagram it is, and which way it goes.
+/// Flow of a datagram by its ports, and its direction.
 fn flow_of_ports(from: u16, to: u16) -> Option<(u16, bool)> {
     match (from.checked_sub(CLIENT_PORT), from.checked_sub(SERVER_PORT)) {
         (Some(flow), _) if to == SERVER_PORT + flow => Some((flow, true)),
@@ -187,8 +189,8 @@ fn flow_of_ports(from: u16, to: u16) -> Option<(u16, bool)> {
     }
 }
 
-/// Whose datagram this is a later fragment of: among flows between its hosts, the one whose
-/// identifications are nearest.
+/// Flow of a later fragment, and its direction: the flow between its hosts with the nearest IP
+/// identification.
 fn flow_of_hosts(streams: &[Stream], ip: &Header<'_>) -> Option<(u16, bool)> {
     let ends = [ip.word(12), ip.word(16)];
     let distance = |stream: &Stream| {
@@ -234,7 +236,7 @@ fn segment(tcp: &Header<'_>, bytes: u32, stream: &mut Stream, side: usize) -> Se
     segment
 }
 
-/// An offset in the other side's stream; it may lie behind its highest, never sets it.
+/// Offset of an acknowledgement in the other direction's stream. It does not change the highest offset.
 fn acknowledged(stream: &Stream, side: usize, number: u32) -> u64 {
     let Some((first, highest)) = stream.sides[side] else { return 0 };
     let near = number.wrapping_sub(first.wrapping_add(1)).wrapping_sub(highest as u32) as i32;
@@ -285,7 +287,7 @@ fn options(
 mod tests {
     use super::*;
 
-    /// A frame of flow 0 with this sequence number, ACK, flags, options and payload length.
+    /// Makes a frame of flow 0 with this sequence number, ACK, flags, options and payload length.
     fn frame(
         outward: bool,
         seq: u32,
@@ -367,7 +369,7 @@ mod tests {
         assert_eq!(numbers, [0, 1, 2, 3]);
     }
 
-    /// A fragment of a datagram of flow 0 from host 1 to 2: identification, offset, more, bytes.
+    /// Makes a fragment of a datagram of flow 0 from host 1 to 2.
     fn fragment(identification: u16, offset: u16, more: bool, bytes: u16) -> Vec<u8> {
         let mut frame = vec![0; 12];
         frame.extend([8, 0, 0x45, 0]);

@@ -1,8 +1,7 @@
-//! The engine netns: the same program on the host's own kernel, in real time, as root.
+//! The engine netns: this program on the host's own kernel, in real time, as root.
 //!
-//! Everything is made in namespaces that belong to this process alone: its mounts (and so the names
-//! of network namespaces, and classifiers) lie in a mount namespace of its own. The kernel removes
-//! them when the process ends, however it ends.
+//! The process has its own mount namespace, which holds the names of its network namespaces and its
+//! classifiers. The kernel removes all of them when the process ends, even if it is killed.
 
 use crate::batch::batch;
 use crate::plan::Plan;
@@ -17,8 +16,8 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::Command;
 
-/// A part of Linux that a scenario needs: how it is called here, a line that shows whether it is
-/// there (`tc`, on a device `t0`), its option in the kernel's configuration, and its module.
+/// A part of Linux that a scenario may need: its name here, a line of `tc` on the device `t0` that
+/// succeeds if the part is present, its kernel option, and its module.
 struct Part {
     name: &'static str,
     trial: &'static str,
@@ -35,14 +34,14 @@ const fn part(
     Part { name, trial, option, module }
 }
 
-/// What connections over several paths need.
+/// Need of Multipath TCP connections.
 const MPTCP: &str = "mptcp";
-/// There since user space may manage paths.
+/// Sysctl of the path manager; present if user space can manage paths.
 const PATH_MANAGER: &str = "/proc/sys/net/mptcp/pm_type";
-/// The word is also an argument of filters and classes.
+/// Name of the discipline prio, which is also an argument of filters and classes.
 const PRIO: &str = "prio";
 
-/// Classifiers need `clsact`, so that stands first.
+/// Parts of Linux. `clsact` is first, since classifiers need it.
 const PARTS: &[Part] = &[
     part("clsact", "qdisc add dev t0 clsact", "NET_SCH_INGRESS", "sch_ingress"),
     part("netem", "qdisc add dev t0 root netem delay 1ms", "NET_SCH_NETEM", "sch_netem"),
@@ -110,7 +109,7 @@ const PARTS: &[Part] = &[
     part("bpf", "", "NET_CLS_BPF", "cls_bpf"),
 ];
 
-/// Names of what a plan needs, for [`lacks`]: parts of `tc`, `bridge`, and `tcp:cubic` and so on.
+/// Names of the parts that a plan needs, for [`lacks`]: parts of `tc`, `bridge`, `tcp:cubic` and others.
 pub(crate) fn needs(scenario: &Scenario, plan: &Plan) -> BTreeSet<String> {
     let mut found = BTreeSet::from(["veth".to_owned()]);
     let lines = plan.namespaces.iter().flat_map(|one| one.tc.iter().chain(&one.up));
@@ -138,10 +137,10 @@ pub(crate) fn needs(scenario: &Scenario, plan: &Plan) -> BTreeSet<String> {
     found
 }
 
-/// Which of `needs` this kernel does not have: words for each, with what would provide it.
+/// Returns a message for each of `needs` that this kernel lacks, with the option or module that provides it.
 ///
 /// # Errors
-/// Without the rights of root.
+/// Fails without the rights of root.
 pub(crate) fn lacks(needs: &[String]) -> Result<Vec<String>> {
     let refused = |error| match error {
         nix::errno::Errno::EPERM => Error::other("the engine netns needs the rights of root"),
@@ -183,7 +182,7 @@ pub(crate) fn lacks(needs: &[String]) -> Result<Vec<String>> {
             }
         }
     }
-    // Filters hang on clsact.
+    // Filters need clsact.
     let _ = batch("tc", &[PARTS[0].trial.to_owned()]);
     for part in PARTS.iter().filter(|part| needs.iter().any(|need| need == part.name)) {
         let there = match part.name {
@@ -213,7 +212,7 @@ fn load(module: &str) -> bool {
         && Path::new("/sys/class/net/teql0").exists()
 }
 
-/// Mounts of our own from here on, with an empty /run.
+/// Enters a private mount namespace with an empty /run.
 fn private_mounts() -> Result<()> {
     let none: Option<&str> = None;
     unshare(CloneFlags::CLONE_NEWNS)?;
@@ -222,10 +221,10 @@ fn private_mounts() -> Result<()> {
     Ok(())
 }
 
-/// What a guest's boot does, on the host: the working directory becomes the run's folder.
+/// Replaces a guest's boot on the host: the working directory becomes the run's folder.
 ///
 /// # Errors
-/// Without the rights of root.
+/// Fails without the rights of root.
 pub(crate) fn begin(out: &str) -> Result<()> {
     let none: Option<&str> = None;
     private_mounts()?;
@@ -234,11 +233,11 @@ pub(crate) fn begin(out: &str) -> Result<()> {
     sys::no_timer_slack()
 }
 
-/// Options of the kernel that hold for all of the host are left alone: a scenario may only ask for
-/// what is there.
+/// Refuses global options that differ from the host's. The engine netns never changes options that
+/// hold for the whole host.
 ///
 /// # Errors
-/// The first that differs.
+/// Names the first option that differs.
 pub(crate) fn refuse_globals(plan: &Plan) -> Result<()> {
     for (path, wanted) in &plan.globals {
         let Ok(there) = fs::read_to_string(path) else { continue };

@@ -1,5 +1,4 @@
-//! What the kernel says of a connection: `struct tcp_info` of linux/tcp.h, by offset. Later kernels
-//! say more.
+//! State of a connection: `struct tcp_info` of linux/tcp.h, by offset. Later kernels write more fields.
 
 use crate::sys;
 use std::io::Result;
@@ -9,7 +8,7 @@ use std::os::fd::BorrowedFd;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TcpInfo {
     bytes: [u8; 256],
-    /// So much of it the kernel wrote.
+    /// Bytes that the kernel wrote.
     length: usize,
 }
 
@@ -24,7 +23,7 @@ macro_rules! fields {
     };
 }
 
-/// Fields that not every kernel writes.
+/// Defines fields that not every kernel writes.
 macro_rules! later_fields {
     ($($(#[$meta:meta])* $name:ident: $kind:ty = $at:literal;)+) => {
         $($(#[$meta])*
@@ -36,14 +35,14 @@ macro_rules! later_fields {
 }
 
 impl TcpInfo {
-    /// Of this socket, now.
+    /// Reads the state of a socket.
     pub(crate) fn of(fd: BorrowedFd<'_>) -> Result<Self> {
         let mut bytes = [0; 256];
         let length = sys::get_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes)?;
         Ok(Self { bytes, length })
     }
 
-    /// From a copy of the structure.
+    /// Makes it of a copy of the structure.
     pub(crate) fn of_bytes(copy: &[u8]) -> Self {
         let mut bytes = [0; 256];
         let length = copy.len().min(bytes.len());
@@ -52,19 +51,19 @@ impl TcpInfo {
     }
 
     fields! {
-        /// TCP_ESTABLISHED is 1.
+        /// TCP state; TCP_ESTABLISHED is 1.
         state: u8 = 0;
-        /// Open, Disorder, CWR, Recovery, Loss.
+        /// Congestion state: Open, Disorder, CWR, Recovery, Loss.
         ca_state: u8 = 1;
-        /// Window scales in the first bits, then whether the delivery rate was limited by the
-        /// application.
+        /// Window scales (8 bits), then a bit that is 1 if the delivery rate was
+        /// application-limited.
         bits: u8 = 7;
         rto_us: u32 = 8;
         unacked: u32 = 24;
         sacked: u32 = 28;
         lost: u32 = 32;
         retrans: u32 = 36;
-        /// Since data last arrived.
+        /// Time since data last arrived, ms.
         last_data_received_ms: u32 = 52;
         rtt_us: u32 = 68;
         rttvar_us: u32 = 72;
@@ -72,7 +71,7 @@ impl TcpInfo {
         cwnd: u32 = 80;
         reordering: u32 = 88;
         total_retrans: u32 = 100;
-        /// Bytes per second.
+        /// Rate in bytes per second.
         pacing_rate: u64 = 104;
         bytes_acked: u64 = 120;
         bytes_received: u64 = 128;
@@ -81,7 +80,7 @@ impl TcpInfo {
         not_sent_bytes: u32 = 144;
         min_rtt_us: u32 = 148;
         data_segments_out: u32 = 156;
-        /// Bytes per second.
+        /// Rate in bytes per second.
         delivery_rate: u64 = 160;
         busy_us: u64 = 168;
         rwnd_limited_us: u64 = 176;
@@ -89,19 +88,19 @@ impl TcpInfo {
     }
 
     later_fields! {
-        /// Linux 4.18.
+        /// Since Linux 4.18.
         delivered: u32 = 192;
-        /// Linux 4.18.
+        /// Since Linux 4.18.
         delivered_ce: u32 = 196;
-        /// Linux 4.19.
+        /// Since Linux 4.19.
         bytes_sent: u64 = 200;
-        /// Linux 4.19.
+        /// Since Linux 4.19.
         dsack_duplicates: u32 = 216;
-        /// Linux 5.4 (`tcpi_snd_wnd`).
+        /// Since Linux 5.4 (`tcpi_snd_wnd`).
         send_window_bytes: u32 = 228;
     }
 
-    /// As RFC 9293 and Linux name them.
+    /// Name of the congestion state in Linux.
     pub(crate) fn ca_state_name(&self) -> &'static str {
         ["Open", "Disorder", "CWR", "Recovery", "Loss"]
             .get(usize::from(self.ca_state()))
@@ -109,7 +108,7 @@ impl TcpInfo {
             .unwrap_or("")
     }
 
-    /// Packets out, less SACKed and lost, plus retransmitted (`tcp_packets_in_flight`).
+    /// Packets in flight: sent, less SACKed and lost, plus retransmitted (`tcp_packets_in_flight`).
     pub(crate) fn in_flight(&self) -> u32 {
         (self.unacked() + self.retrans()).saturating_sub(self.sacked() + self.lost())
     }
@@ -121,7 +120,7 @@ mod tests {
 
     #[test]
     fn what_an_older_kernel_does_not_say_is_unknown() {
-        // Linux 4.15 ends with the times of what limited the sender.
+        // In Linux 4.15 the structure ends with the times of the sender's limits.
         let old = TcpInfo::of_bytes(&[1; 192]);
         assert_eq!((old.busy_us(), old.delivered()), (0x0101_0101_0101_0101, None));
         assert_eq!((old.bytes_sent(), old.send_window_bytes()), (None, None));

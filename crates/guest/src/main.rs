@@ -1,9 +1,9 @@
-//! The first program of a guest: it realises the scenario that lies in the run's folder on the
-//! kernel it runs on, runs it, and writes the result tables there. On the host it does the same in
-//! the host's namespaces (`netns`), and starts guests (`supervise`).
+//! The first program of a guest. It reads the scenario in the run's folder, realises it on the kernel,
+//! runs it, and writes the result tables into the folder. On the host it does the same in network
+//! namespaces (`netns`), and starts guests (`supervise`).
 //!
 //! The run's folder is the working directory of the kernel's process, mounted at [`OUT`]. It holds
-//! `scenario.json` and `seed`; `<table>.arrow` and last `done.json` are written, or `error.json`.
+//! `scenario.json` and `seed`. The program writes `<table>.arrow` and at last `done.json`, or `error.json`.
 
 mod application;
 mod batch;
@@ -26,6 +26,7 @@ mod sessions;
 mod supervise;
 mod sys;
 mod taps;
+mod tc;
 mod traffic;
 mod watch;
 mod writer;
@@ -42,13 +43,13 @@ use std::path::Path;
 
 /// The run's folder.
 const OUT: &str = "/run/out";
-/// What passed the taps, if it was asked for.
+/// Capture of the taps, if the scenario asks for it.
 const CAPTURE: &str = "capture.pcapng";
 
-/// Sockets and files that a run may hold at once: as many as Linux lets a process have (`nr_open`).
+/// Maximum open sockets and files of a run: Linux's limit of a process (`nr_open`).
 const OPEN_FILES: u64 = 1 << 20;
 
-/// What went wrong: with the scenario, or on the way.
+/// Failure: of the scenario, or of a system call.
 enum Failure {
     Scenario(ScenarioError),
     Other(String),
@@ -60,7 +61,7 @@ impl<E: std::fmt::Display> From<E> for Failure {
     }
 }
 
-/// Of the sources that decide what a run gives.
+/// Hash of the sources that determine results.
 const VERSION: &str = env!("DUMBBELL_GUEST_SOURCES");
 
 fn main() {
@@ -89,7 +90,7 @@ fn main() {
     let _ = reboot(RebootMode::RB_POWER_OFF);
 }
 
-/// What went wrong, in the run's folder and on the console.
+/// Reports a failure in the run's folder and on the console.
 fn tell(done: Result<(), Failure>) {
     if let Err(failure) = done {
         let told = match &failure {
@@ -98,15 +99,15 @@ fn tell(done: Result<(), Failure>) {
             }
             Failure::Other(message) => serde_json::json!({"message": message}),
         };
-        // If even that fails there is nobody left to tell; the console has it.
+        // If this fails too, the console still has the message.
         let _ = fs::write(format!("{OUT}/error.json"), told.to_string());
         say(&format!("dumbbell: {told}"));
     }
     let _ = std::io::stdout().flush();
 }
 
-/// `check`: tells, for each scenario on a line of standard input, what of it cannot be done here,
-/// as a JSON text a line: `{"needs": […]}` (for `lacks`) or `{"path": …, "message": …}`.
+/// `check`: reads a scenario per line of standard input and prints a JSON line for each:
+/// `{"needs": […]}` (for `lacks`), or `{"path": …, "message": …}` if it cannot be realised.
 fn check() {
     for line in std::io::stdin().lines().map_while(Result::ok) {
         let needs = Scenario::from_json(&line).and_then(|scenario| {
@@ -121,8 +122,8 @@ fn check() {
     }
 }
 
-/// `lacks NEED…`: tells which of them the host's kernel does not have, as a JSON text:
-/// `{"missing": […]}` or `{"message": …}`.
+/// `lacks NEED…`: prints which needs the host's kernel lacks, as JSON: `{"missing": […]}` or
+/// `{"message": …}`.
 fn lacks() {
     let needs: Vec<String> = std::env::args().skip(2).collect();
     say(&match host::lacks(&needs) {
@@ -131,7 +132,7 @@ fn lacks() {
     });
 }
 
-/// The console.
+/// Writes a line to the console.
 fn say(line: &str) {
     let mut out = std::io::stdout();
     let _ = writeln!(out, "{line}");

@@ -29,13 +29,13 @@ pub(crate) struct Qdisc {
     pub(crate) queued_packets: u32,
     pub(crate) queued_bytes: u32,
     pub(crate) dropped: u32,
-    /// Its name.
+    /// Name.
     pub(crate) kind: String,
-    /// What it tells of itself (`tc_…_xstats`).
-    pub(crate) own: Vec<u8>,
+    /// Statistics of its kind (`tc_…_xstats`).
+    pub(crate) xstats: Vec<u8>,
 }
 
-/// What left an interface.
+/// Counters of packets that left an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Interface {
     pub(crate) index: i32,
@@ -61,7 +61,7 @@ pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes(raw)
 }
 
-/// None beyond the end.
+/// Reads a 32-bit number; `None` beyond the end.
 pub(crate) fn known_word(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes)
 }
@@ -74,7 +74,7 @@ pub(crate) fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
 }
 
-/// The content of an attribute among others.
+/// Returns the content of an attribute.
 pub(crate) fn attribute(mut bytes: &[u8], wanted: u16) -> Option<&[u8]> {
     while bytes.len() >= 4 {
         let length = usize::from(short(bytes, 0)).clamp(4, bytes.len());
@@ -89,12 +89,12 @@ pub(crate) fn attribute(mut bytes: &[u8], wanted: u16) -> Option<&[u8]> {
 }
 
 impl Netlink {
-    /// Of this namespace.
+    /// Opens a socket in this namespace.
     pub(crate) fn open() -> Result<Self> {
         Ok(Self { socket: sys::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)? })
     }
 
-    /// The messages of a dump, each without its header.
+    /// Requests a dump and passes on each message without its header.
     fn dump(&self, kind: u16, family_bytes: usize, mut each: impl FnMut(u16, &[u8])) -> Result<()> {
         let mut request = vec![0_u8; 16 + family_bytes];
         let length = request.len() as u32;
@@ -122,7 +122,7 @@ impl Netlink {
         }
     }
 
-    /// All queueing disciplines of the namespace.
+    /// Returns all queueing disciplines of the namespace.
     pub(crate) fn qdiscs(&self) -> Result<Vec<Qdisc>> {
         let mut found = Vec::new();
         self.dump(GET_QDISC, 20, |kind, message| {
@@ -142,13 +142,13 @@ impl Netlink {
                 queued_bytes: word(queue, 4),
                 dropped: word(queue, 8),
                 kind: text(attribute(attributes, ATTR_KIND).unwrap_or(&[])),
-                own: attribute(stats, STATS_APP).unwrap_or(&[]).to_vec(),
+                xstats: attribute(stats, STATS_APP).unwrap_or(&[]).to_vec(),
             });
         })?;
         Ok(found)
     }
 
-    /// All interfaces of the namespace.
+    /// Returns all interfaces of the namespace.
     pub(crate) fn interfaces(&self) -> Result<Vec<Interface>> {
         let mut found = Vec::new();
         self.dump(GET_LINK, 16, |kind, message| {

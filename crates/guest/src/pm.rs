@@ -1,5 +1,5 @@
-//! The path manager of Multipath TCP in user space, by generic netlink (linux/mptcp.h): subflows are
-//! opened and closed as the scenario says, neither more nor others.
+//! The path manager of Multipath TCP in user space, by generic netlink (linux/mptcp.h). It opens and
+//! closes exactly the subflows of the scenario.
 
 use crate::netlink::{attribute, word};
 use crate::sys;
@@ -10,7 +10,7 @@ const NETLINK_GENERIC: i32 = 16;
 const SOL_NETLINK: i32 = 270;
 const ADD_MEMBERSHIP: i32 = 1;
 const REQUEST_ACK: u16 = 5;
-/// The family that knows the others, and its request.
+/// Generic netlink's control family and its request.
 const CONTROL: u16 = 16;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;
@@ -18,7 +18,7 @@ const FAMILY_NAME: u16 = 2;
 const GROUPS: u16 = 7;
 const GROUP_NAME: u16 = 1;
 const GROUP_ID: u16 = 2;
-/// MPTCP_PM_CMD_SET_FLAGS and so on.
+/// Commands MPTCP_PM_CMD_SET_FLAGS and others.
 const SET_FLAGS: u8 = 7;
 const SUBFLOW_CREATE: u8 = 10;
 const SUBFLOW_DESTROY: u8 = 11;
@@ -33,7 +33,7 @@ const ADDRESS_FLAGS: u16 = 6;
 const FLAG_BACKUP: u32 = 1 << 2;
 const NESTED: u16 = 1 << 15;
 
-/// One side of a subflow.
+/// One end of a subflow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Endpoint {
     pub(crate) address: [u8; 4],
@@ -42,7 +42,7 @@ pub(crate) struct Endpoint {
     pub(crate) id: u8,
 }
 
-/// The path manager of one namespace: requests go by one socket, what happens comes by another.
+/// Path manager of one namespace, with a socket for requests and one for events.
 pub(crate) struct PathManager {
     requests: OwnedFd,
     events: OwnedFd,
@@ -68,7 +68,7 @@ fn nested(endpoint: Endpoint, flags: Option<u32>) -> Vec<u8> {
     found
 }
 
-/// Sends a request and returns the attributes of its answer, if it has any.
+/// Sends a request and returns the attributes of the reply, if there are any.
 fn ask(socket: BorrowedFd<'_>, family: u16, command: u8, attributes: &[u8]) -> Result<Vec<u8>> {
     let mut message = vec![0_u8; 16];
     message.extend([command, 1, 0, 0]);
@@ -98,13 +98,14 @@ fn ask(socket: BorrowedFd<'_>, family: u16, command: u8, attributes: &[u8]) -> R
 }
 
 impl PathManager {
-    /// Of this namespace, which the kernel leaves to us as long as someone listens.
+    /// Opens the path manager of this namespace. The kernel leaves path management to user space as
+    /// long as a socket listens for events.
     pub(crate) fn open() -> Result<Self> {
         let requests = sys::socket(libc::AF_NETLINK, libc::SOCK_RAW, NETLINK_GENERIC)?;
         let events = sys::socket(libc::AF_NETLINK, libc::SOCK_RAW, NETLINK_GENERIC)?;
         let mut name = Vec::new();
         put(&mut name, FAMILY_NAME, b"mptcp_pm\0");
-        // Asked on the socket for events: only one that has an address is told of any.
+        // Sent on the event socket: the kernel delivers events only to sockets with an address.
         let known = ask(events.as_fd(), CONTROL, GET_FAMILY, &name).map_err(|error| {
             Error::other(format!("the kernel has no path manager of Multipath TCP: {error}"))
         })?;
@@ -124,12 +125,12 @@ impl PathManager {
         Ok(Self { requests, events, family })
     }
 
-    /// Readable when something has happened.
+    /// Descriptor that is readable if events wait.
     pub(crate) fn events(&self) -> BorrowedFd<'_> {
         self.events.as_fd()
     }
 
-    /// Takes what has happened; what it was is asked of the connections.
+    /// Discards pending events. The caller reads the state from the connections.
     pub(crate) fn drain(&self) -> Result<()> {
         let mut buffer = vec![0_u8; 1 << 14];
         loop {
@@ -160,7 +161,7 @@ impl PathManager {
         self.subflow(SUBFLOW_CREATE, token, ends, None)
     }
 
-    /// Tells the other end that a subflow is a backup (MP_PRIO).
+    /// Signals to the other end that a subflow is a backup (MP_PRIO).
     pub(crate) fn make_backup(&self, token: u32, ends: [Endpoint; 2]) -> Result<()> {
         self.subflow(SET_FLAGS, token, ends, Some(FLAG_BACKUP))
     }

@@ -1,17 +1,15 @@
-//! One direction of a link as arguments of `tc`. A constant delay and a queue may change places
-//! without any packet arriving at another time, so the delay comes first (netem can hold a shaper
-//! as its child, not behind one).
+//! One direction of a link as arguments of `tc`. The order of a constant delay and a queue does not change
+//! arrival times. The delay comes first, since netem can be the parent of a shaper, not its child.
 
 use crate::discipline::{fifo, shaped_framing, Builder, Line};
+use crate::tc::{micros, refuse, ENDLESS_PACKETS};
 use dumbbell_model::scenario::{Change, Loss, Pipe, Shaper};
 use dumbbell_model::{Framing, Queue, ScenarioError, Span};
 use std::collections::BTreeMap;
 
-/// Limit of a queue that is never full.
-pub(crate) const ENDLESS_PACKETS: u64 = 1_000_000;
-/// Limit in bytes that tbf demands and does not use, since it has a child.
+/// Limit in bytes that tbf requires but does not use, since it has a child.
 const UNUSED_BYTES: u64 = 1 << 20;
-/// Burst of a bucket that stands for a wire: one frame at a time.
+/// Burst of a bucket that models a wire: one frame at a time.
 const FULL_FRAME_BYTES: u64 = 1514;
 
 /// Commands of a pipe, without the device.
@@ -21,9 +19,9 @@ pub(crate) struct Qdiscs {
     pub(crate) lines: Vec<Line>,
     /// Number of disciplines from the outermost to the pipe's queue: handles 1:, 2:, …
     pub(crate) chain: usize,
-    /// The policer's action, if there is one.
+    /// Action of the policer, if there is one.
     pub(crate) police: Option<String>,
-    /// Numbers of the segments to be dropped, by name of the flow.
+    /// Numbers of the segments to drop, by name of the flow.
     pub(crate) scripted: BTreeMap<String, Vec<u64>>,
     /// Lines of `tc qdisc change` by time.
     pub(crate) changes: Vec<(Span, String)>,
@@ -50,7 +48,7 @@ impl Netem {
     fn line(&self) -> String {
         let mut line = format!("netem limit {}", self.limit);
         if self.delay > Span::ZERO || self.jitter > Span::ZERO {
-            // netem's jitter is the half width around the mean; ours begins at the delay.
+            // netem's jitter is the half width around the mean; the scenario's adds to the delay.
             let half = self.jitter.as_ns() / 2;
             line += &format!(" delay {}", micros(self.delay.as_ns() + half));
             if half > 0 {
@@ -65,21 +63,6 @@ impl Netem {
         }
         line
     }
-}
-
-/// A time as netem reads it: microseconds, with decimals where they are needed.
-pub(crate) fn micros(ns: u64) -> String {
-    match ns % 1000 {
-        0 => format!("{}us", ns / 1000),
-        rest => format!("{}.{rest:03}us", ns / 1000),
-    }
-}
-
-pub(crate) fn refuse<T>(field: &str, message: &str) -> Result<T, ScenarioError> {
-    Err(ScenarioError {
-        path: field.to_owned(),
-        message: format!("the kernel's engines cannot do this: {message}"),
-    })
 }
 
 fn percent(probability: f64) -> String {
@@ -101,7 +84,7 @@ fn loss(loss: &Loss, field: &str) -> Result<String, ScenarioError> {
     }
 }
 
-/// The shaper of a pipe as `tc` takes it.
+/// Arguments of `tc` for the shaper of a pipe.
 fn shaper(
     pipe: &Pipe,
     rate_bps: u64,
@@ -118,8 +101,9 @@ fn shaper(
     Ok(format!("tbf rate {rate_bps}bit burst {burst_bytes}b limit {UNUSED_BYTES}b{peak}{framing}"))
 }
 
-/// Returns true if a netem with a rate stands for a serial link. Its packets keep their time when its
-/// rate changes, a netem that duplicates may not stand above another, and netem has no least length.
+/// Returns true if a netem with a rate models a serial link. Its queue must be netem, or drop-tail with a
+/// limit in packets, a constant rate (netem keeps the departure times of queued packets), no duplication
+/// (a netem that duplicates must not be the parent of another), and no minimum length (netem has none).
 pub(crate) fn serialised_by_netem(pipe: &Pipe) -> bool {
     matches!(pipe.shaper, Shaper::Serial { .. })
         && match pipe.queue {
@@ -134,17 +118,18 @@ pub(crate) fn serialised_by_netem(pipe: &Pipe) -> bool {
         }
 }
 
-/// Commands of a pipe. `frame_bytes`: of the longest packet; `field`: its path in the scenario.
+/// Commands of a pipe. `frame_bytes`: frame of the longest packet; `field`: path of the pipe in the
+/// scenario.
 ///
 /// # Errors
-/// What Linux's queueing disciplines cannot do, with the field that asks for it.
+/// Refuses what Linux's queueing disciplines cannot do, at the field that asks for it.
 pub(crate) fn qdiscs(pipe: &Pipe, frame_bytes: u64, field: &str) -> Result<Qdiscs, ScenarioError> {
     let at = |name: &str| format!("{field}.{name}");
     if pipe.ack_aggregation.is_some() {
-        return refuse(&at("ack_aggregation"), "aggregation of ACKs");
+        return refuse(at("ack_aggregation"), "aggregation of ACKs");
     }
     if pipe.reordering.is_some() {
-        return refuse(&at("reordering"), "holding packets back by a fixed time");
+        return refuse(at("reordering"), "holding packets back by a fixed time");
     }
     let (lost, scripted) = losses(&pipe.loss, &at("loss"))?;
     let mut stages = Stages::new(pipe, frame_bytes, field);
@@ -162,7 +147,7 @@ pub(crate) fn qdiscs(pipe: &Pipe, frame_bytes: u64, field: &str) -> Result<Qdisc
     Ok(Qdiscs { lines, chain, police, scripted, changes })
 }
 
-/// Loss as netem's options, and segments to be dropped by flow.
+/// Loss as options of netem, and scripted drops by flow.
 fn losses(spec: &Loss, field: &str) -> Result<(String, BTreeMap<String, Vec<u64>>), ScenarioError> {
     let mut scripted: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     let Loss::Scripted { drops } = spec else { return Ok((loss(spec, field)?, scripted)) };
@@ -172,7 +157,7 @@ fn losses(spec: &Loss, field: &str) -> Result<(String, BTreeMap<String, Vec<u64>
     Ok((String::new(), scripted))
 }
 
-/// Duplication and corruption as netem's options.
+/// Duplication and corruption as options of netem.
 fn damage(pipe: &Pipe) -> String {
     let mut parts = Vec::new();
     if pipe.duplication > 0.0 {
@@ -184,7 +169,7 @@ fn damage(pipe: &Pipe) -> String {
     parts.join(" ")
 }
 
-/// A drop-tail queue's limits in packets and bytes.
+/// Limits of a drop-tail queue in packets and bytes.
 fn limits(queue: &Queue) -> (Option<u64>, Option<u64>) {
     match *queue {
         Queue::DropTail { limit_packets, limit_bytes } => (limit_packets, limit_bytes),
@@ -192,19 +177,19 @@ fn limits(queue: &Queue) -> (Option<u64>, Option<u64>) {
     }
 }
 
-/// Queueing disciplines of a pipe, one above the other.
+/// Chain of queueing disciplines of a pipe.
 struct Stages<'a> {
     pipe: &'a Pipe,
     field: &'a str,
-    /// Of the token bucket.
+    /// Burst of the token bucket.
     burst_bytes: u64,
-    /// Disciplines without classes as `tc` takes them, outermost first.
+    /// Arguments of the disciplines without classes, outermost first.
     lines: Vec<String>,
-    /// netem that delays.
+    /// netem with the delay.
     wire: Netem,
-    /// netem that is the queue.
+    /// netem that holds the queue.
     held: Option<Netem>,
-    /// Discipline below all others.
+    /// Innermost discipline.
     tree: Option<&'a Queue>,
 }
 
@@ -228,11 +213,11 @@ impl<'a> Stages<'a> {
         format!("{}.{name}", self.field)
     }
 
-    /// Adds queue and shaper. `lost`: netem's options of loss.
+    /// Adds queue and shaper. `lost`: options of netem for loss.
     fn hold(&mut self, lost: String) -> Result<(), ScenarioError> {
         let pipe = self.pipe;
         match (&pipe.shaper, &pipe.queue) {
-            (Shaper::Trace { .. }, _) => refuse(&self.at("shaper"), "packet-delivery traces"),
+            (Shaper::Trace { .. }, _) => refuse(self.at("shaper"), "packet-delivery traces"),
             (_, Queue::Netem { delay, jitter, limit_packets }) => {
                 let (delay, jitter, limit) = (*delay, *jitter, *limit_packets);
                 self.netem(Netem { delay, jitter, limit, loss: lost, ..Netem::default() })
@@ -244,7 +229,7 @@ impl<'a> Stages<'a> {
             }
             (Shaper::Serial { rate_bps }, queue) if serialised_by_netem(pipe) => {
                 self.wire.loss = lost;
-                // The packet on the wire does not count in ours, it does in netem's.
+                // The packet on the wire counts against netem's limit, not against the scenario's.
                 let limit = limits(queue).0.map_or(ENDLESS_PACKETS, |packets| packets + 1);
                 let rate = rate(pipe, rate_bps.as_bps());
                 self.lines.push(Netem { limit, rate, ..Netem::default() }.line());
@@ -259,7 +244,7 @@ impl<'a> Stages<'a> {
                 }
                 let (mut limit_packets, mut limit_bytes) = limits(queue);
                 if matches!(pipe.shaper, Shaper::Serial { .. }) {
-                    // The frame that waits for its tokens is the one on the wire.
+                    // The frame that waits for tokens models the one on the wire.
                     limit_packets = limit_packets.map(|packets| packets + 1);
                     limit_bytes = limit_bytes.map(|bytes| bytes + self.burst_bytes);
                 }
@@ -269,7 +254,7 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// Adds netem as the queue, below a token bucket or with a rate of its own.
+    /// Adds netem as the queue, below a token bucket or with its own rate.
     fn netem(&mut self, mut inner: Netem) -> Result<(), ScenarioError> {
         let pipe = self.pipe;
         match &pipe.shaper {
@@ -287,7 +272,7 @@ impl<'a> Stages<'a> {
         Ok(())
     }
 
-    /// Adds the netem that delays above all others, if it has something to do.
+    /// Adds the netem with the delay as outermost discipline, if it is needed.
     fn delay(&mut self) -> Result<(), ScenarioError> {
         let (pipe, wire) = (self.pipe, &self.wire);
         let passive = wire.delay == Span::ZERO
@@ -301,12 +286,12 @@ impl<'a> Stages<'a> {
         }
         let netems = self.lines.iter().filter(|line| line.starts_with("netem")).count();
         if pipe.duplication > 0.0 && netems > 1 {
-            return refuse(&self.at("duplication"), "duplication above another netem");
+            return refuse(self.at("duplication"), "duplication above another netem");
         }
         Ok(())
     }
 
-    /// All commands, outermost first, and the length of the chain down to the pipe's queue.
+    /// Returns all commands, outermost first, and the length of the chain down to the pipe's queue.
     fn commands(&self) -> Result<(Vec<Line>, usize), ScenarioError> {
         let placed = |(depth, line): (usize, &String)| format!("{} {line}", place(depth));
         let mut lines: Vec<Line> =
@@ -322,7 +307,7 @@ impl<'a> Stages<'a> {
             let mut builder = Builder { framing, field: &field, handle, lines: Vec::new() };
             builder.queue(&here, queue)?;
             lines.append(&mut builder.lines);
-            // The queue of HTB's only class is the pipe's.
+            // The queue of HTB's only class is the pipe's queue.
             chain += match queue {
                 Queue::Htb(htb) if htb.classes.len() == 1 => 2,
                 _ => 1,
@@ -345,7 +330,7 @@ impl<'a> Stages<'a> {
                 stage.delay = change.delay.unwrap_or(stage.delay);
                 if let Some(new) = &change.loss {
                     let line = loss(new, &format!("{field}.loss"))?;
-                    // Only a loss of 0 takes an earlier one away.
+                    // Only an explicit loss of 0 removes an earlier loss.
                     stage.loss = if line.is_empty() { "loss random 0%".to_owned() } else { line };
                 }
                 lines.push((change.at, format!("{} {}", place(depth), stage.line())));
@@ -354,7 +339,7 @@ impl<'a> Stages<'a> {
         Ok(lines)
     }
 
-    /// A change of the rate.
+    /// Adds the lines of a change of rate.
     fn new_rate(
         &self,
         at: Span,
@@ -366,16 +351,16 @@ impl<'a> Stages<'a> {
             (Shaper::Tbf { .. } | Shaper::Serial { .. }, Some(depth)) => {
                 let line = shaper(self.pipe, bps, self.burst_bytes, self.field)?;
                 let mut lines = vec![(at, format!("{} {line}", place(depth)))];
-                // tbf gives a fifo below it a limit of its own.
+                // tbf resets the limit of a fifo child.
                 if let Some(child) = self.lines.get(depth + 1).filter(|s| s.contains("fifo")) {
                     lines.push((at, format!("{} {child}", place(depth + 1))));
                 }
                 Ok(lines)
             }
             (Shaper::Serial { .. }, None) => {
-                refuse(&format!("{field}.rate_bps"), "a new rate for a netem that serialises")
+                refuse(format!("{field}.rate_bps"), "a new rate for a netem that serialises")
             }
-            _ => refuse(&format!("{field}.rate_bps"), "a new rate where there is no shaper"),
+            _ => refuse(format!("{field}.rate_bps"), "a new rate where there is no shaper"),
         }
     }
 }
@@ -387,7 +372,7 @@ fn place(depth: usize) -> String {
     }
 }
 
-/// netem's rate, with overhead per packet and cells of so many bytes.
+/// Rate of netem, with overhead per packet and size of cells.
 fn rate(pipe: &Pipe, rate_bps: u64) -> String {
     let Framing { overhead_bytes, atm, .. } = pipe.framing;
     match (overhead_bytes, atm) {

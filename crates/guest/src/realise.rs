@@ -1,4 +1,4 @@
-//! Does what a plan says: namespaces, links, addresses, queueing disciplines, options.
+//! Realises a plan: namespaces, links, addresses, queueing disciplines, options.
 
 use crate::batch::{batch, because};
 use crate::plan::{Namespace, Plan};
@@ -11,29 +11,29 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 const NAMES: &str = "/run/netns";
-/// Where classifiers are pinned for tc to find.
+/// Folder in which classifiers are pinned for tc.
 const CLASSIFIERS: &str = "/sys/fs/bpf";
 
-/// The kernel this program runs on.
+/// Kernel that this program runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
-    /// A guest's, in virtual time: all of it serves the run.
+    /// Kernel of a guest, in virtual time. It serves only the run.
     Own,
-    /// The host's, in real time.
+    /// Kernel of the host, in real time.
     Host,
 }
 
 /// The namespaces of a run.
 pub(crate) struct Namespaces {
     home: File,
-    /// In the order of the plan.
+    /// Namespaces in the order of the plan.
     namespaces: Vec<File>,
-    /// Of scripted drops; they live as long as this.
+    /// Counters of scripted drops. They live as long as this.
     counters: Vec<OwnedFd>,
 }
 
 impl Namespaces {
-    /// Everything up to the first packet.
+    /// Builds everything that precedes the first packet.
     pub(crate) fn build(plan: &Plan, kernel: Kernel) -> Result<Self> {
         fs::create_dir_all(NAMES)?;
         let home = File::open("/proc/self/ns/net")?;
@@ -42,7 +42,7 @@ impl Namespaces {
             host::refuse_globals(plan)?;
         }
         for (path, value) in plan.globals.iter().filter(|_| kernel == Kernel::Own) {
-            // An option that this kernel does not have cannot be set, and need not be if it is off.
+            // A missing option cannot be set. It need not be set if it is off.
             if Path::new(path).exists() {
                 fs::write(path, value).map_err(|error| because(path, &error))?;
             }
@@ -70,7 +70,7 @@ impl Namespaces {
         Ok(built)
     }
 
-    /// Attaches what drops certain segments.
+    /// Attaches the classifiers of scripted drops.
     fn script(&mut self, plan: &Plan) -> Result<()> {
         if plan.scripted.is_empty() {
             return Ok(());
@@ -86,17 +86,17 @@ impl Namespaces {
         Ok(())
     }
 
-    /// The counters of scripted drops, in the order of the plan.
+    /// Counters of scripted drops, in the order of the plan.
     pub(crate) fn scripted(&self) -> &[OwnedFd] {
         &self.counters
     }
 
-    /// What this process opens from now on belongs to a namespace.
+    /// Enters a namespace: sockets opened from now on belong to it.
     pub(crate) fn enter(&self, index: usize) -> Result<()> {
         setns(&self.namespaces[index], CloneFlags::CLONE_NEWNET).map_err(Error::from)
     }
 
-    /// Back to where it began.
+    /// Returns to the initial namespace.
     pub(crate) fn leave(&self) -> Result<()> {
         setns(&self.home, CloneFlags::CLONE_NEWNET).map_err(Error::from)
     }

@@ -1,11 +1,11 @@
-//! Result tables from what the kernel tells. What it does not tell is unknown.
+//! Result tables from the counters and states that the kernel reports. Other values are unknown.
 
 use crate::application::{Application, Probe};
+use crate::discipline::xstats;
 use crate::flow_rows::{FlowReport, FlowSampler};
 use crate::netlink::{Interface, Qdisc};
 use crate::plan::Plan;
 use crate::watch::Watch;
-use crate::xstats::Own;
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::{self, Loss, Scenario, Shaper};
 use dumbbell_model::tables::{
@@ -16,13 +16,13 @@ use dumbbell_model::Queue;
 use std::collections::BTreeMap;
 use std::io::Result;
 
-/// Handles that a plan gives.
+/// Largest handle that a plan assigns.
 const HANDLES_MAX: u32 = 0x7fff;
 
 /// The applications of all flows.
 type Applications = [Box<dyn Application>];
 
-/// Samples while the run goes on.
+/// Records samples during the run.
 pub(crate) struct Recorder<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
@@ -30,7 +30,7 @@ pub(crate) struct Recorder<'a> {
     queues: Vec<QueueRow>,
 }
 
-/// The tables but for what the taps saw.
+/// Rows of all tables except those of taps.
 pub(crate) struct Rows {
     flows: Vec<FlowRow>,
     pipes: Vec<PipeRow>,
@@ -42,7 +42,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// In the order of the digest.
+    /// Makes the tables in the order of the digest.
     pub(crate) fn tables(
         mut self,
         taps: &Taps,
@@ -69,7 +69,7 @@ impl Rows {
     }
 }
 
-/// Counters of all pipes at a moment.
+/// Counters of all pipes at one time.
 struct Counters {
     qdiscs: BTreeMap<(usize, i32), Vec<Qdisc>>,
     interfaces: BTreeMap<(usize, i32), Interface>,
@@ -79,7 +79,7 @@ fn counters(watch: &Watch, with_interfaces: bool) -> Result<Counters> {
     let mut found = Counters { qdiscs: BTreeMap::new(), interfaces: BTreeMap::new() };
     for (&namespace, netlink) in &watch.netlinks {
         for qdisc in netlink.qdiscs()? {
-            // Only those that were given a handle by the plan, outermost first.
+            // Only disciplines with a handle of the plan, outermost first.
             if (1..=HANDLES_MAX).contains(&(qdisc.handle >> 16)) {
                 found.qdiscs.entry((namespace, qdisc.interface)).or_default().push(qdisc);
             }
@@ -96,7 +96,7 @@ fn counters(watch: &Watch, with_interfaces: bool) -> Result<Counters> {
     Ok(found)
 }
 
-/// The disciplines of an interface from the outermost to that of the pipe's queue.
+/// Disciplines of an interface from the outermost to the pipe's queue.
 fn chain(found: &Counters, key: (usize, i32), count: usize) -> Option<&[Qdisc]> {
     let all = found.qdiscs.get(&key)?;
     all.get(..count.min(all.len())).filter(|stages| !stages.is_empty())
@@ -120,9 +120,9 @@ impl<'a> Recorder<'a> {
         }
         if self.scenario.sampling.queues {
             let found = counters(watch, false)?;
-            for (pipe, place) in self.plan.places.iter().enumerate() {
-                let key = (place.namespace, watch.interfaces[pipe]);
-                if let Some(stages) = chain(&found, key, place.chain) {
+            for (pipe, location) in self.plan.queues.iter().enumerate() {
+                let key = (location.namespace, watch.interfaces[pipe]);
+                if let Some(stages) = chain(&found, key, location.chain) {
                     let scripted = watch.scripted_drops(self.plan, pipe)?;
                     let spec = self.pipe(pipe);
                     self.queues.push(queue_row(now, self.pipe_name(pipe), spec, scripted, stages));
@@ -146,7 +146,7 @@ impl<'a> Recorder<'a> {
         format!("{}/{direction}", self.scenario.links[pipe / 2].name)
     }
 
-    /// The totals at the end. `objects`: what sessions have loaded.
+    /// Records the totals at the end. `objects`: objects that sessions have loaded.
     pub(crate) fn finish(
         self,
         end: i64,
@@ -164,15 +164,15 @@ impl<'a> Recorder<'a> {
         transfers.extend(objects);
         let found = counters(watch, true)?;
         if let [only] = flows.as_mut_slice() {
-            // Whatever was dropped was its.
+            // With a single flow, all drops are its own.
             let mut dropped = Int::from(0_u64);
-            for pipe in 0..self.plan.places.len() {
+            for pipe in 0..self.plan.queues.len() {
                 dropped = [dropped, self.dropped(pipe, &found, watch)?].into_iter().sum();
             }
             only.dropped_packets = dropped;
         }
-        let mut pipes = Vec::with_capacity(self.plan.places.len());
-        for pipe in 0..self.plan.places.len() {
+        let mut pipes = Vec::with_capacity(self.plan.queues.len());
+        for pipe in 0..self.plan.queues.len() {
             pipes.push(self.pipe_row(pipe, &found, watch)?);
         }
         let probes = self.probes(apps);
@@ -201,20 +201,20 @@ impl<'a> Recorder<'a> {
         rows
     }
 
-    /// All that a pipe dropped.
+    /// Reads all drops of a pipe.
     fn dropped(&self, pipe: usize, found: &Counters, watch: &Watch) -> Result<Int> {
-        let place = &self.plan.places[pipe];
-        let key = (place.namespace, watch.interfaces[pipe]);
-        let stages = chain(found, key, place.chain).unwrap_or(&[]);
+        let location = &self.plan.queues[pipe];
+        let key = (location.namespace, watch.interfaces[pipe]);
+        let stages = chain(found, key, location.chain).unwrap_or(&[]);
         let scripted = watch.scripted_drops(self.plan, pipe)?;
         Ok(dropped(self.pipe(pipe), scripted, stages))
     }
 
     fn pipe_row(&self, pipe: usize, found: &Counters, watch: &Watch) -> Result<PipeRow> {
-        let place = &self.plan.places[pipe];
-        let key = (place.namespace, watch.interfaces[pipe]);
+        let location = &self.plan.queues[pipe];
+        let key = (location.namespace, watch.interfaces[pipe]);
         let spec = self.pipe(pipe);
-        let stages = chain(found, key, place.chain).unwrap_or(&[]);
+        let stages = chain(found, key, location.chain).unwrap_or(&[]);
         let scripted = watch.scripted_drops(self.plan, pipe)?;
         let causes = Causes::of(spec, stages);
         let none_if = |never: bool| Int::from(never.then_some(0_u64));
@@ -248,14 +248,14 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// What a pipe dropped, for whatever reason. A policer does not say how much it dropped.
+/// Sums the drops of a pipe for all reasons. A policer does not report its drops.
 fn dropped(spec: &scenario::Pipe, scripted: u64, stages: &[Qdisc]) -> Int {
     let most = stages.first().zip(stages.last());
     let most = most.map_or(0, |(outer, inner)| outer.dropped.max(inner.dropped));
     spec.policer.is_none().then_some(u64::from(most) + scripted).into()
 }
 
-/// Why a pipe's disciplines dropped and marked packets.
+/// Drops and marks of a pipe by cause.
 struct Causes {
     overflow: Int,
     random: Int,
@@ -264,7 +264,7 @@ struct Causes {
 }
 
 impl Causes {
-    /// tbf does not count netem's random loss, a netem counts what its child drops.
+    /// Separates the causes. tbf does not count netem's random loss; a netem counts the drops of its child.
     fn of(pipe: &scenario::Pipe, stages: &[Qdisc]) -> Self {
         let none = Int::from(0_u64);
         let (Some(outermost), Some(innermost)) = (stages.first(), stages.last()) else {
@@ -289,12 +289,12 @@ impl Causes {
         if !pipe.queue.is_discipline() {
             return Self { overflow: queue, random, aqm: none, marked: none };
         }
-        let own = Own::of(innermost);
+        let xstats = xstats(innermost);
         Self {
-            overflow: own.dropped_overflow,
+            overflow: xstats.dropped_overflow,
             random,
-            aqm: own.dropped_aqm(queue),
-            marked: own.marked,
+            aqm: xstats.dropped_aqm(queue),
+            marked: xstats.marked,
         }
     }
 }
@@ -307,21 +307,21 @@ fn queue_row(
     stages: &[Qdisc],
 ) -> QueueRow {
     let (outer, inner) = (&stages[0], &stages[stages.len() - 1]);
-    let own = Own::of(inner);
+    let xstats = xstats(inner);
     let causes = Causes::of(spec, stages);
-    let next = own.codel.and_then(|(dropping, _, until)| dropping.then_some(now + until));
+    let next = xstats.codel.and_then(|(dropping, _, until)| dropping.then_some(now + until));
     QueueRow {
         time_ns: now.into(),
         pipe,
         queued_packets: inner.queued_packets.into(),
         queued_bytes: inner.queued_bytes.into(),
         qdisc: inner.kind.clone(),
-        dropping: own.codel.map(|(dropping, ..)| dropping).into(),
-        drop_count: own.codel.map(|(_, count, _)| count).into(),
+        dropping: xstats.codel.map(|(dropping, ..)| dropping).into(),
+        drop_count: xstats.codel.map(|(_, count, _)| count).into(),
         drop_next_ns: next.into(),
-        drop_probability: own.probability,
-        new_flows: own.new_flows,
-        old_flows: own.old_flows,
+        drop_probability: xstats.probability,
+        new_flows: xstats.new_flows,
+        old_flows: xstats.old_flows,
         dropped_packets: dropped(spec, scripted, stages),
         dropped_overflow_packets: causes.overflow,
         dropped_aqm_packets: causes.aqm,

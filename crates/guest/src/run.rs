@@ -1,4 +1,4 @@
-//! The run: one loop that starts flows, moves their applications, samples, changes links.
+//! The run: one loop that starts flows, drives their applications, takes samples and changes links.
 
 use crate::application::Application;
 use crate::clock::Clock;
@@ -18,12 +18,12 @@ use nix::poll::{ppoll, PollFd, PollFlags};
 use nix::sys::time::TimeSpec;
 use std::io::Result;
 
-/// The rings are emptied this often.
+/// Interval at which the rings are drained.
 const DRAIN_NS: i64 = 50_000_000;
-/// One report of progress per virtual second.
+/// Interval of progress reports in virtual time.
 const PROGRESS_NS: i64 = 1_000_000_000;
 
-/// What a run gives: all tables in the order of the digest, and a capture if it was asked for.
+/// Output of a run: all tables in the order of the digest, and the capture if the scenario asks for it.
 pub(crate) struct Output {
     pub(crate) tables: Vec<Table>,
     pub(crate) capture: Option<Vec<u8>>,
@@ -46,7 +46,7 @@ pub(crate) fn run(
     let mut rings = Rings::open(scenario, plan, namespaces)?;
     let watch = Watch::open(plan, namespaces)?;
     let mut recorder = Recorder::new(scenario, plan);
-    // Only now: opening sockets takes milliseconds (the kernel waits for grace periods).
+    // The clock begins here because opening sockets takes milliseconds (RCU grace periods).
     let clock = Clock::begin(kernel)?;
     let mut changes = plan.changes.iter().peekable();
     let interval = scenario.sampling.interval.as_ns().max(1) as i64;
@@ -85,7 +85,7 @@ pub(crate) fn run(
             .chain([sample_at, drain_at, end]);
         let due = due.chain(sessions.iter().filter_map(Session::next));
         let next = due.min().unwrap_or(end);
-        // Nothing that was done since `now` has taken time, but for steps of the clock.
+        // Work since `now` took no virtual time, except for steps of the clock.
         wait(&mut apps, next - now)?;
     }
     for app in &mut apps {
@@ -93,7 +93,7 @@ pub(crate) fn run(
     }
     let objects = sessions.iter().flat_map(|session| session.visit.transfers()).collect();
     let rows = recorder.finish(end, &apps, &watch, objects)?;
-    // A block that is not full is handed over when its time is out.
+    // The kernel hands over a partly filled block after its timeout.
     wait(&mut [], i64::from(RETIRE_MS) * 2_100_000)?;
     rings.drain(&clock, &mut taps, &mut kept);
     rings.complete()?;
@@ -101,7 +101,7 @@ pub(crate) fn run(
     Ok(Output { tables, capture: rings.capture() })
 }
 
-/// Waits for what the applications wait for, at most this long.
+/// Waits for the applications' descriptors, at most `ns`.
 fn wait(apps: &mut [Box<dyn Application>], ns: i64) -> Result<()> {
     let mut fds = Vec::with_capacity(2 * apps.len());
     let mut whose = Vec::with_capacity(2 * apps.len());

@@ -1,5 +1,5 @@
-//! Scripted drops: an eBPF classifier that counts the segments of a flow that pass an interface and
-//! drops those it was told to (bpf(2), tc-bpf(8)).
+//! Scripted drops: an eBPF classifier that counts the segments of a flow at an interface and drops
+//! those with given numbers (bpf(2), tc-bpf(8)).
 
 use crate::sys;
 use dumbbell_packet::wire::{CLIENT_PORT, SERVER_PORT};
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io::Result;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Bytes from the beginning of a frame with an IPv4 header of 20 bytes.
+/// Offsets in a frame with an IPv4 header of 20 bytes.
 const ETHERNET_TYPE: i32 = 12;
 const IP_LENGTH: i32 = 16;
 const IP_PROTOCOL: i32 = 23;
@@ -17,11 +17,11 @@ const TCP_OFFSET: i32 = 46;
 
 const IPV4: i32 = 0x0800;
 const TCP: i32 = 6;
-/// Answers of a classifier: go on with the next one; drop.
+/// Results of a classifier: continue with the next one; drop.
 const GO_ON: i32 = -1;
 const DROP: i32 = 2;
 
-/// Where a program jumps to.
+/// Target of a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Label {
     Other,
@@ -30,7 +30,7 @@ enum Label {
     Drop,
 }
 
-/// Instructions, each of eight bytes, and where jumps go.
+/// Instructions of eight bytes each, and the targets of jumps.
 #[derive(Default)]
 struct Program {
     words: Vec<[u8; 8]>,
@@ -55,7 +55,7 @@ impl Program {
         self.labels.push((label, self.words.len()));
     }
 
-    /// r0 = bytes of the packet in register 6, as a number.
+    /// Loads a byte of the packet in register 6 into r0.
     fn load_byte(&mut self, at: i32) {
         self.word(0x30, 0, 0, 0, at);
     }
@@ -81,7 +81,7 @@ impl Program {
         self.word(0x95, 0, 0, 0, 0);
     }
 
-    /// All instructions, jumps resolved.
+    /// Returns all instructions with jumps resolved.
     fn bytes(mut self) -> Vec<u8> {
         for (at, label) in self.jumps {
             let target = self.labels.iter().find(|(known, _)| *known == label).map_or(at, |l| l.1);
@@ -92,7 +92,7 @@ impl Program {
     }
 }
 
-/// The classifier of a flow. `counter` is a map of one 64-bit number.
+/// Makes the classifier of a flow. `counter`: a map with one 64-bit number.
 fn classifier(flow: usize, nth: &[u64], counter: i32) -> Vec<u8> {
     let (client, server) =
         (i32::from(CLIENT_PORT) + flow as i32, i32::from(SERVER_PORT) + flow as i32);
@@ -111,7 +111,7 @@ fn classifier(flow: usize, nth: &[u64], counter: i32) -> Vec<u8> {
     program.unless_equal(7, server, Label::Pass);
     program.unless_equal(0, client, Label::Pass);
     program.label(Label::Matches);
-    // r7 = length of the IP packet, less its header, less TCP's.
+    // r7 = length of the IP packet, less the headers of IP and TCP.
     program.load_short(IP_LENGTH);
     program.copy(7, 0);
     program.load_byte(TCP_OFFSET);
@@ -141,10 +141,10 @@ fn classifier(flow: usize, nth: &[u64], counter: i32) -> Vec<u8> {
 }
 
 /// Loads the classifier of a flow and pins it at `path`, below a mounted bpf file system. `nth`
-/// counts from 1, either direction, retransmissions counted.
+/// counts from 1, in both directions, retransmissions included.
 ///
 /// # Errors
-/// What the kernel's verifier says, with the end of its log.
+/// Returns the error of the kernel's verifier with the end of its log.
 pub(crate) fn pin(flow: usize, nth: &[u64], path: &str) -> Result<OwnedFd> {
     let counter = sys::bpf_counter()?;
     let program = classifier(flow, nth, counter.as_raw_fd());
@@ -152,7 +152,7 @@ pub(crate) fn pin(flow: usize, nth: &[u64], path: &str) -> Result<OwnedFd> {
     Ok(counter)
 }
 
-/// How many segments were dropped of those it was told to, when it has counted so many.
+/// Number of scripted drops that have happened after `counted` segments.
 pub(crate) fn dropped(nth: &[u64], counted: u64) -> u64 {
     nth.iter().filter(|&&number| number <= counted).collect::<BTreeSet<_>>().len() as u64
 }

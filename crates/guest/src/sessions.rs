@@ -1,5 +1,4 @@
-//! Sessions on the kernel: what happens on their connections is told to the visit, and what it asks
-//! for is done.
+//! Sessions on the kernel: passes events of their connections to the visit, and executes its commands.
 
 use crate::application::Application;
 use crate::traffic::web::WebFlow;
@@ -15,19 +14,19 @@ pub(crate) struct Session {
     flows: Vec<usize>,
 }
 
-/// The sessions of a scenario.
+/// Makes the sessions of a scenario.
 pub(crate) fn sessions(scenario: &Scenario, seed: u64) -> Vec<Session> {
     let session = |Running { visit, flows }| Session { visit, flows };
     dumbbell_web::visits(scenario, seed).into_iter().map(session).collect()
 }
 
 impl Session {
-    /// When something is due without an event.
+    /// Time of the next turn without an event.
     pub(crate) fn next(&self) -> Option<i64> {
         self.visit.next_at().map(|at| at.as_ns() as i64)
     }
 
-    /// Tells the visit what has happened, and does what it asks for, until nothing is left.
+    /// Passes events to the visit and executes its commands, until there are none.
     pub(crate) fn turn(&mut self, now: i64, apps: &mut [Box<dyn Application>]) -> Result<()> {
         let at = Time::from_ns(now.max(0) as u64);
         let mut commands = VecDeque::from(self.visit.wake(at));
@@ -65,12 +64,12 @@ impl Session {
     }
 }
 
-/// The connection of a page that a flow is.
+/// Returns the page's connection on a flow.
 fn connection_of(apps: &mut [Box<dyn Application>], flow: usize) -> Option<&mut WebFlow> {
     apps[flow].page_connection()?.downcast_mut()
 }
 
-/// The server writes while there is room, and something to write.
+/// Writes responses of the server while the socket has space.
 fn write_answers(visit: &mut Visit, connection: usize, web: &mut WebFlow) -> Result<()> {
     while web.wrote_all() {
         let Some(bytes) = visit.write(connection) else { break };

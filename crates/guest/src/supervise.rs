@@ -1,9 +1,9 @@
-//! `supervise CPU COMMAND…` on the host: runs a guest and sees to it that nothing of it is left, also
-//! when whoever started it is killed.
+//! `supervise CPU COMMAND…` on the host: runs a guest and removes all its processes, even if the
+//! launcher is killed.
 //!
-//! User-Mode Linux is several processes, and one that helps with terminals outlives the rest. They
-//! are one process group, which is killed when the first ends, or when standard input closes: its
-//! other end is held by the launcher.
+//! User-Mode Linux consists of several processes; one of them, a helper for terminals, outlives the
+//! others. They form one process group. It is killed when the first process ends, or when standard
+//! input closes. The launcher holds the other end of standard input.
 
 use crate::sys;
 use nix::sched::{sched_setaffinity, CpuSet};
@@ -13,12 +13,12 @@ use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// Runs a command until it ends or standard input closes. On one processor (`CPU` is its number,
-/// `-` for any): kernel and programs of a guest take turns, and waking the other on another
-/// processor costs more than what it then does.
+/// Runs a command until it ends or standard input closes, on the processor with the number `CPU` (`-`:
+/// any). Kernel and programs of a guest alternate, and a wake-up on another processor costs more than
+/// the work that follows it.
 ///
 /// # Errors
-/// If it cannot be started.
+/// Fails if the command cannot be started.
 pub(crate) fn supervise(words: &[String]) -> Result<ExitStatus> {
     let [cpu, program, arguments @ ..] = words else {
         return Err(Error::new(ErrorKind::InvalidInput, "supervise what, and where?"));

@@ -53,7 +53,7 @@ pub(crate) fn set_option_bytes(
     .map(drop)
 }
 
-/// Reads a socket option into a buffer; returns how many bytes the kernel wrote.
+/// Reads a socket option into a buffer. Returns the number of bytes that the kernel wrote.
 pub(crate) fn get_option(
     fd: BorrowedFd<'_>,
     level: i32,
@@ -91,7 +91,7 @@ pub(crate) fn bind(fd: BorrowedFd<'_>, address: &libc::sockaddr_in) -> Result<()
     checked(unsafe { libc::bind(fd.as_raw_fd(), from_ref(address).cast(), INET_LENGTH) }).map(drop)
 }
 
-/// Connects; a connection under way is no error.
+/// Connects. A handshake in progress is no error.
 pub(crate) fn connect(fd: BorrowedFd<'_>, address: &libc::sockaddr_in) -> Result<()> {
     // SAFETY: the address is valid for its length.
     match checked(unsafe { libc::connect(fd.as_raw_fd(), from_ref(address).cast(), INET_LENGTH) }) {
@@ -100,7 +100,7 @@ pub(crate) fn connect(fd: BorrowedFd<'_>, address: &libc::sockaddr_in) -> Result
     }
 }
 
-/// Codepoint of what a socket sends (RFC 2474).
+/// Sets the DSCP of a socket's packets (RFC 2474).
 pub(crate) fn set_dscp(fd: BorrowedFd<'_>, dscp: u8) -> Result<()> {
     match dscp {
         0 => Ok(()),
@@ -113,7 +113,7 @@ pub(crate) fn listen(fd: BorrowedFd<'_>) -> Result<()> {
     checked(unsafe { libc::listen(fd.as_raw_fd(), 8) }).map(drop)
 }
 
-/// Accepts a connection; the listening socket decides whether that blocks.
+/// Accepts a connection. Blocks if the listening socket blocks.
 pub(crate) fn accept(fd: BorrowedFd<'_>) -> Result<OwnedFd> {
     let flags = libc::SOCK_CLOEXEC;
     // SAFETY: null addresses are allowed; the descriptor belongs to nobody else.
@@ -146,7 +146,7 @@ pub(crate) fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize> {
     Ok(got as usize)
 }
 
-/// Receives the beginning of a datagram without blocking; returns the length of the whole.
+/// Receives the beginning of a datagram without blocking. Returns the length of the whole datagram.
 pub(crate) fn receive_beginning(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize> {
     let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
     // SAFETY: the kernel writes at most the slice's length.
@@ -158,17 +158,17 @@ pub(crate) fn receive_beginning(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> Result
     Ok(got as usize)
 }
 
-/// Room that is never looked at.
+/// Buffer whose content is never read.
 static SCRATCH: [AtomicU8; 1 << 20] = [const { AtomicU8::new(0) }; 1 << 20];
 
-/// Takes at most `most` bytes of a stream, or one datagram, without copying them; returns how many
-/// there were.
+/// Discards at most `most` bytes of a stream, or one datagram, without copying them. Returns their
+/// number.
 pub(crate) fn discard(fd: BorrowedFd<'_>, most: usize) -> Result<usize> {
     let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
     // The kernel checks that all of the buffer may be written, though it writes nothing.
     let most = most.min(SCRATCH.len());
     let scratch = SCRATCH.as_ptr().cast_mut();
-    // SAFETY: the buffer has room for `most` bytes, and nobody else uses it.
+    // SAFETY: the buffer has space for `most` bytes, and nobody else uses it.
     let got = unsafe { libc::recv(fd.as_raw_fd(), scratch.cast(), most, flags) };
     if got < 0 {
         return Err(Error::last_os_error());
@@ -176,12 +176,12 @@ pub(crate) fn discard(fd: BorrowedFd<'_>, most: usize) -> Result<usize> {
     Ok(got as usize)
 }
 
-/// Takes whatever arrives on a stream, at once, until it ends.
+/// Discards the data of a stream as it arrives, until the stream ends.
 ///
-/// The kernel stays in one call and discards segment by segment, as an application does that reads
-/// at once; only that no process has to be woken for each.
+/// The kernel discards segment by segment within one call, as an application that reads at once, but
+/// without waking a process for each segment.
 pub(crate) fn discard_all(fd: BorrowedFd<'_>) {
-    // Less than what lies above the program where addresses are not randomised (EFAULT otherwise).
+    // Less than the address space above the program without randomisation (EFAULT otherwise).
     const MOST: usize = 1 << 26;
     let flags = libc::MSG_WAITALL | libc::MSG_TRUNC;
     let scratch = SCRATCH.as_ptr().cast_mut();
@@ -189,21 +189,21 @@ pub(crate) fn discard_all(fd: BorrowedFd<'_>) {
     while unsafe { libc::recv(fd.as_raw_fd(), scratch.cast(), MOST, flags) } > 0 {}
 }
 
-/// No more data from this side.
+/// Closes the sending direction.
 pub(crate) fn shutdown_write(fd: BorrowedFd<'_>) -> Result<()> {
     // SAFETY: no pointers.
     checked(unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_WR) }).map(drop)
 }
 
-/// `bpf(2)`. `attributes` is its union, from the beginning.
+/// Calls `bpf(2)`. `attributes`: the beginning of its union.
 fn bpf(command: i64, attributes: &[u64]) -> Result<libc::c_int> {
     let length = size_of_val(attributes);
-    // SAFETY: the kernel reads the attributes, and what the callers below make them point to.
+    // SAFETY: the kernel reads the attributes and the memory that the callers below point to.
     let found = unsafe { libc::syscall(libc::SYS_bpf, command, attributes.as_ptr(), length) };
     checked(found as libc::c_int)
 }
 
-/// An array of one 64-bit number that a classifier counts in.
+/// Makes an array with one 64-bit number, the counter of a classifier.
 pub(crate) fn bpf_counter() -> Result<OwnedFd> {
     const MAP_CREATE: i64 = 0;
     const ARRAY: u64 = 2;
@@ -213,7 +213,7 @@ pub(crate) fn bpf_counter() -> Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// The number in such an array.
+/// Reads the number of such an array.
 pub(crate) fn bpf_count(counter: BorrowedFd<'_>) -> Result<u64> {
     const MAP_LOOKUP: i64 = 1;
     let key = 0_u32;
@@ -223,7 +223,7 @@ pub(crate) fn bpf_count(counter: BorrowedFd<'_>) -> Result<u64> {
     Ok(value)
 }
 
-/// Loads a classifier and pins it in a bpf file system; on refusal the error has the verifier's log.
+/// Loads a classifier and pins it in a bpf file system. The error contains the verifier's log.
 pub(crate) fn bpf_pin_classifier(instructions: &[u8], path: &str) -> Result<()> {
     const PROG_LOAD: i64 = 5;
     const OBJ_PIN: i64 = 6;
@@ -252,7 +252,7 @@ pub(crate) fn bpf_pin_classifier(instructions: &[u8], path: &str) -> Result<()> 
     bpf(OBJ_PIN, &[path.as_ptr() as u64, program.as_raw_fd() as u64, 0]).map(drop)
 }
 
-/// Switches segmentation and receive offload of an interface of this namespace off.
+/// Switches off segmentation and receive offload of an interface of this namespace.
 pub(crate) fn offload_off(device: &str) -> Result<()> {
     #[repr(C)]
     struct Value {
@@ -287,7 +287,7 @@ pub(crate) fn interface_index(device: &str) -> Result<i32> {
     }
 }
 
-/// The command's addresses will not be randomised: they are part of what a guest's run hangs on.
+/// Disables address randomisation for the command, since addresses affect a guest's run.
 pub(crate) fn with_fixed_addresses(command: &mut Command) {
     let fix = || {
         // SAFETY: no pointers; allowed between fork and exec.
@@ -297,8 +297,8 @@ pub(crate) fn with_fixed_addresses(command: &mut Command) {
     unsafe { command.pre_exec(fix) };
 }
 
-/// Timers of this process expire when they are due. Otherwise Linux lets a wait take a thousandth
-/// longer (`select_estimate_accuracy`); a process of the class of real time is spared.
+/// Makes the timers of this process expire on time, by real-time scheduling. Linux lets the waits of
+/// other processes take a thousandth longer (`select_estimate_accuracy`).
 pub(crate) fn no_timer_slack() -> Result<()> {
     let parameters = libc::sched_param { sched_priority: 1 };
     // SAFETY: the parameters live through the call.
@@ -306,11 +306,11 @@ pub(crate) fn no_timer_slack() -> Result<()> {
     Ok(())
 }
 
-/// Of the thread of an application that sleeps.
+/// Stack of the thread of an application that sleeps.
 const STACK_BYTES: usize = 65_536;
 
-/// Runs an application that sleeps in a thread of its own, with an ordinary program's timers. Nobody
-/// waits for its end: what it could not do is missing in the tables.
+/// Runs an application that sleeps, in its own thread with an ordinary program's timers. Nobody waits
+/// for its end: after an error, the tables lack the rest of its work.
 pub(crate) fn ordinary_program(
     program: impl FnOnce() -> Result<()> + Send + 'static,
 ) -> Result<()> {
@@ -318,14 +318,14 @@ pub(crate) fn ordinary_program(
     std::thread::Builder::new().stack_size(STACK_BYTES).spawn(run).map(drop)
 }
 
-/// Sleeps, in a thread with ordinary timers up to the slack longer.
+/// Sleeps. In a thread with ordinary timers this lasts longer by up to the timer slack.
 #[expect(clippy::disallowed_methods, reason = "as the program that is imitated does")]
 pub(crate) fn sleep_ns(ns: u64) {
     std::thread::sleep(std::time::Duration::from_nanos(ns));
 }
 
-/// The timers of this thread expire as those of an ordinary program: by the slack later, if no
-/// other timer's interrupt comes before.
+/// Gives this thread an ordinary program's timers: they expire late by the timer slack, unless
+/// another timer's interrupt comes first.
 fn ordinary_timers() -> Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: the parameters live through the call.
@@ -344,9 +344,9 @@ pub(crate) struct Ring {
 }
 
 const BLOCK_BYTES: usize = 1 << 20;
-/// A block that is not full is handed over after this time.
+/// Timeout after which the kernel hands over a partly filled block.
 pub(crate) const RETIRE_MS: u32 = 1000;
-/// What the kernel writes at the head of a block, and of a frame: offsets of 32-bit words.
+/// Offsets of 32-bit words in the headers of blocks and frames.
 const STATUS: usize = 8;
 const FRAMES: usize = 12;
 const FIRST: usize = 16;
@@ -354,15 +354,15 @@ const STATUS_USER: u32 = 1;
 
 /// One frame in a ring.
 pub(crate) struct Frame<'a> {
-    /// Since 1970.
+    /// Timestamp, ns since 1970.
     pub(crate) time_ns: u64,
-    /// Of the whole frame.
+    /// Length of the whole frame.
     pub(crate) length: u32,
-    /// Its beginning.
+    /// Captured beginning of the frame.
     pub(crate) bytes: &'a [u8],
-    /// It leaves by the interface.
+    /// True if the frame leaves by the interface.
     pub(crate) leaves: bool,
-    /// Its checksum is left to the device.
+    /// True if the checksum is left to the device.
     pub(crate) unsummed: bool,
 }
 
@@ -420,7 +420,7 @@ impl Ring {
         Ok(Self { _socket: socket, memory: memory.cast(), blocks, next: 0 })
     }
 
-    /// Frames that the ring had no room for, since the last call.
+    /// Returns the frames dropped because the ring was full, since the last call.
     pub(crate) fn dropped(&self) -> Result<u32> {
         let mut statistics = [0; 12]; // packets, drops, freezes
         let fd = std::os::fd::AsFd::as_fd(&self._socket);
@@ -428,7 +428,7 @@ impl Ring {
         Ok(u32::from_ne_bytes([statistics[4], statistics[5], statistics[6], statistics[7]]))
     }
 
-    /// Hands over the frames of all finished blocks, in order.
+    /// Passes on the frames of all finished blocks, in order.
     pub(crate) fn drain(&mut self, mut each: impl FnMut(&Frame<'_>)) {
         loop {
             // SAFETY: the block lies in the mapping; its status is written by the kernel, so it is
@@ -438,7 +438,7 @@ impl Ring {
             if unsafe { status.read_volatile() } & STATUS_USER == 0 {
                 return;
             }
-            // SAFETY: a block whose status says so belongs to us until it is given back.
+            // SAFETY: a block with this status belongs to us until it is given back.
             let bytes = unsafe { std::slice::from_raw_parts(block, BLOCK_BYTES) };
             frames(bytes, &mut each);
             unsafe { status.write_volatile(0) };
@@ -460,7 +460,7 @@ const OUTGOING: u8 = 4;
 /// TP_STATUS_CSUMNOTREADY.
 const UNSUMMED: u32 = 1 << 3;
 
-/// The frames of a block: each begins with a `tpacket3_hdr`.
+/// Passes on the frames of a block. Each begins with a `tpacket3_hdr`.
 fn frames(block: &[u8], each: &mut impl FnMut(&Frame<'_>)) {
     let word = |at: usize| {
         let bytes = block.get(at..at + 4).unwrap_or(&[0; 4]);
@@ -499,7 +499,7 @@ pub(crate) fn register_bytes() -> u32 {
     }
 }
 
-/// No other processor has an XSAVE state.
+/// Returns 0: no other processor has an XSAVE state.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn register_bytes() -> u32 {
     0

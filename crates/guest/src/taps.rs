@@ -1,7 +1,7 @@
-//! Taps: what passes an interface, as the shared counters and tables want it.
+//! Taps: frames at an interface, for the shared counters and tables.
 //!
-//! A tap sees a packet that leaves as it leaves the queue. Here a link's delay, and the time that
-//! sending takes at a rate of netem's, come before that; they are taken off again.
+//! A tap must see a leaving packet when it leaves the queue. Here a frame passes the interface only after
+//! the link's delay and the serialisation time of netem. Both are subtracted from its timestamp.
 
 use crate::clock::Clock;
 use crate::frame::{self, Stream};
@@ -16,12 +16,12 @@ use dumbbell_packet::pcapng::Recording;
 use dumbbell_packet::{wire, Packet, Tap, TapPackets};
 use std::io::{Error, Result};
 
-/// Blocks of a megabyte per ring: three of them hold a second of 10 Gbit/s.
+/// Blocks of a megabyte per ring. Three of them hold a second at 10 Gbit/s.
 const RING_BLOCKS: usize = 16;
-/// All headers fit in this: Ethernet 14, IPv4 20, TCP 60.
+/// Captured bytes, enough for all headers: Ethernet 14, IPv4 20, TCP 60.
 const HEADERS_BYTES: u32 = 96;
 
-/// Which frames of a ring count.
+/// Frames of a ring that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sees {
     All,
@@ -29,7 +29,7 @@ enum Sees {
     Arriving,
 }
 
-/// A tap: its rings, its place among the scenario's taps, and the pipe that leaves there.
+/// A tap: its rings, its index in the scenario, and the pipe that leaves there.
 struct Tapped<'a> {
     rings: Vec<(Ring, Sees)>,
     tap: usize,
@@ -46,7 +46,7 @@ pub(crate) struct Rings<'a> {
 }
 
 impl<'a> Rings<'a> {
-    /// Opens them.
+    /// Opens the rings.
     pub(crate) fn open(
         scenario: &'a Scenario,
         plan: &Plan,
@@ -60,31 +60,31 @@ impl<'a> Rings<'a> {
             let link = scenario.links.iter().position(|link| link.name == spec.link).unwrap_or(0);
             let forward = scenario.links[link].a == spec.node;
             let pipe = 2 * link + usize::from(!forward);
-            let place = &plan.places[pipe];
+            let location = &plan.queues[pipe];
             let opened = |namespace: usize, device: &str| {
                 namespaces.enter(namespace)?;
                 Ring::open(device, RING_BLOCKS, snap_bytes.max(HEADERS_BYTES))
                     .map_err(|error| Error::other(format!("tap {}: {error}", spec.name)))
             };
-            // Where the link passes a namespace in between, the queue that packets leave is there.
-            let rings = if place.namespace == node {
+            // If the link passes through the namespace `wires`, its queue is there.
+            let rings = if location.namespace == node {
                 vec![(opened(node, &device(pipe))?, Sees::All)]
             } else {
                 vec![
                     (opened(node, &device(pipe))?, Sees::Arriving),
-                    (opened(place.namespace, &place.device)?, Sees::Leaving),
+                    (opened(location.namespace, &location.device)?, Sees::Leaving),
                 ]
             };
             let link = &scenario.links[link];
             let leaving = if forward { &link.forward } else { &link.backward };
-            taps.push(Tapped { rings, tap, leaving, shaped: place.chain > 0 });
+            taps.push(Tapped { rings, tap, leaving, shaped: location.chain > 0 });
         }
         namespaces.leave()?;
         let capture = wanted.map(|capture| Recording::new(capture.snap_bytes));
         Ok(Self { scenario, taps, streams: frame::streams(scenario), capture })
     }
 
-    /// Hands over what has passed since the last call, in order of time.
+    /// Passes on the frames since the last call, in order of time.
     pub(crate) fn drain(&mut self, clock: &Clock, counted: &mut Taps, kept: &mut TapPackets) {
         let end = Time::ZERO + self.scenario.duration;
         let mut seen: Vec<(Time, usize, Packet)> = Vec::new();
@@ -127,13 +127,13 @@ impl<'a> Rings<'a> {
         }
     }
 
-    /// What was captured, as pcapng, if it was asked for.
+    /// Returns the capture as pcapng, if the scenario asks for it.
     pub(crate) fn capture(&self) -> Option<Vec<u8>> {
         let names: Vec<_> = self.scenario.taps.iter().map(|tap| tap.name.clone()).collect();
         self.capture.as_ref().map(|capture| capture.file(&names, |_| None))
     }
 
-    /// Fails if a ring had no room for everything.
+    /// Fails if a ring was too small for all frames.
     pub(crate) fn complete(&self) -> Result<()> {
         for one in &self.taps {
             for (ring, _) in &one.rings {
@@ -148,7 +148,7 @@ impl<'a> Rings<'a> {
     }
 }
 
-/// By how much a frame left the queue before it passed the interface.
+/// Time from a frame's departure from the queue to its passage at the interface.
 fn ahead(pipe: &Pipe, at: Time, frame_bytes: u32) -> Span {
     let since = at.since(Time::ZERO);
     let changed = pipe.changes.iter().filter(|change| change.at <= since);

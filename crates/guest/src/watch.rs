@@ -1,4 +1,4 @@
-//! Counters of the kernel that are read while a run goes on.
+//! Counters of the kernel that are read during a run.
 
 use crate::netlink::Netlink;
 use crate::plan::Plan;
@@ -9,25 +9,25 @@ use std::collections::BTreeMap;
 use std::io::Result;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// What is watched of each pipe: its namespace's counters, and which interface.
+/// Sources of the counters of each pipe.
 pub(crate) struct Watch {
     pub(crate) netlinks: BTreeMap<usize, Netlink>,
     /// Interface index of each pipe.
     pub(crate) interfaces: Vec<i32>,
-    /// For each scripted loss of the plan, what counts the segments it looks at.
+    /// Segment counter of each scripted loss of the plan.
     scripted: Vec<OwnedFd>,
 }
 
 impl Watch {
-    /// Opens what is watched.
+    /// Opens the sources.
     pub(crate) fn open(plan: &Plan, namespaces: &Namespaces) -> Result<Self> {
         let mut netlinks = BTreeMap::new();
-        let mut interfaces = Vec::with_capacity(plan.places.len());
-        for place in &plan.places {
-            namespaces.enter(place.namespace)?;
-            interfaces.push(interface_index(&place.device)?);
+        let mut interfaces = Vec::with_capacity(plan.queues.len());
+        for location in &plan.queues {
+            namespaces.enter(location.namespace)?;
+            interfaces.push(interface_index(&location.device)?);
             if let std::collections::btree_map::Entry::Vacant(free) =
-                netlinks.entry(place.namespace)
+                netlinks.entry(location.namespace)
             {
                 free.insert(Netlink::open()?);
             }
@@ -38,12 +38,12 @@ impl Watch {
         Ok(Self { netlinks, interfaces, scripted })
     }
 
-    /// What scripts have dropped at a pipe.
+    /// Reads the number of scripted drops at a pipe.
     pub(crate) fn scripted_drops(&self, plan: &Plan, pipe: usize) -> Result<u64> {
-        let place = &plan.places[pipe];
+        let location = &plan.queues[pipe];
         let mut dropped = 0;
         for (of, counter) in plan.scripted.iter().zip(&self.scripted) {
-            if (of.namespace, &of.device) == (place.namespace, &place.device) {
+            if (of.namespace, &of.device) == (location.namespace, &location.device) {
                 dropped += scripted::dropped(&of.nth, bpf_count(counter.as_fd())?);
             }
         }

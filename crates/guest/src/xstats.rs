@@ -1,63 +1,41 @@
-//! What disciplines report of themselves. The builder of each knows its layout.
+//! Statistics that single disciplines report beside the counters of all (`tc_…_xstats` of
+//! linux/pkt_sched.h). [`crate::builders`] knows the layout of each.
 
-use crate::discipline;
-use crate::netlink::Qdisc;
-use dumbbell_model::catalogue::discipline::ENTRIES;
 use dumbbell_model::tables::{Float, Int};
 
-/// What is known beyond the counters that all have.
+/// Statistics of a discipline.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Own {
+pub(crate) struct Xstats {
     pub(crate) dropped_overflow: Int,
     pub(crate) marked: Int,
-    /// CoDel: whether it drops, its count, and the time until the next drop, ns.
+    /// CoDel: dropping state, drop count, time until the next drop in ns.
     pub(crate) codel: Option<(bool, u32, i64)>,
     pub(crate) probability: Float,
     pub(crate) new_flows: Int,
     pub(crate) old_flows: Int,
 }
 
-impl Own {
-    pub(crate) fn of(qdisc: &Qdisc) -> Self {
-        let common = Self {
-            dropped_overflow: qdisc.dropped.into(),
+impl Xstats {
+    /// Statistics of a discipline without xstats: all its drops are overflow, it marks nothing.
+    pub(crate) fn common(dropped: u32) -> Self {
+        Self {
+            dropped_overflow: dropped.into(),
             marked: 0_u64.into(),
             codel: None,
             probability: Float::UNKNOWN,
             new_flows: Int::UNKNOWN,
             old_flows: Int::UNKNOWN,
-        };
-        let entry =
-            ENTRIES.iter().find(|entry| entry.linux.is_some_and(|linux| linux.name == qdisc.kind));
-        entry.map_or(common, |entry| discipline::own(entry.variant, &qdisc.own, common))
+        }
     }
 
-    /// Of a discipline with classes: signals and overflow of the classes are not told apart.
+    /// Statistics of a discipline with classes: those of its classes are not separable.
     pub(crate) fn of_classes(self) -> Self {
         Self { dropped_overflow: Int::UNKNOWN, marked: Int::UNKNOWN, ..self }
     }
 
-    /// Drops that were signs of congestion, of so many drops.
+    /// Number of drops that were congestion signals, out of all drops.
     pub(crate) fn dropped_aqm(&self, dropped: Int) -> Int {
         let known = dropped.get().zip(self.dropped_overflow.get());
         known.map(|(all, overflow)| (all - overflow).max(0)).into()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_state_of_codel_is_read() {
-        let numbers: [i32; 9] = [1514, 7, 2, 30_000, -250, 3, 4, 1, 0];
-        let own = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
-        let qdisc = Qdisc { kind: "codel".to_owned(), own, dropped: 10, ..Qdisc::default() };
-        let found = Own::of(&qdisc);
-        assert_eq!(found.codel, Some((true, 7, -250_000)));
-        let told = [found.marked, found.dropped_overflow, found.dropped_aqm(10_u32.into())];
-        assert_eq!(told.map(Int::get), [4, 3, 7].map(Some));
-        let short = Qdisc { kind: "fq_codel".to_owned(), ..Qdisc::default() };
-        assert_eq!(Own::of(&short).new_flows, Int::UNKNOWN);
     }
 }

@@ -1,11 +1,10 @@
-//! A scenario as namespaces, devices, addresses, routes and queueing disciplines: what is to be
-//! done, as text, before anything is done.
+//! A plan: the namespaces, devices, addresses, routes and queueing disciplines of a scenario, as text.
 //!
 //! A node is a namespace `n0`, `n1`, … with the address 10.0.0.1, 10.0.0.2, … on its loopback;
 //! link 3 is a veth pair `l3a`–`l3b`. Interfaces have no addresses of their own: routes name the
-//! next node and the device. A switch is a bridge. Where the shaper of a link may not sit on the
-//! interface itself (hosts, whose TCP would feel it; the slaves of TEQL; hosts with fq), the link
-//! passes the namespace `wires`, and sits there.
+//! next node and the device. A switch is a bridge. Some interfaces cannot hold the shaper of their
+//! link: those of hosts (the shaper would affect TCP), hosts with fq, and slaves of TEQL. These links
+//! pass through the namespace `wires`, which holds the shaper.
 
 mod multipath;
 mod options;
@@ -14,6 +13,7 @@ mod routes;
 mod tests;
 
 use crate::qdisc::{qdiscs, Qdiscs};
+use crate::tc::refuse;
 use dumbbell_model::paths::near_end;
 use dumbbell_model::scenario::{Flow, NeighbourDiscovery, NodeKind, Scenario};
 use dumbbell_model::{ScenarioError, Span};
@@ -23,29 +23,29 @@ use multipath::check_connections;
 use options::{options_to_hosts, tcp_sysctls};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The namespace through which links pass whose shaper may not sit on their interface.
+/// Namespace that holds the shapers of links whose interface cannot hold them.
 pub(crate) const WIRES: &str = "wires";
 
-/// Every flow has a port of its own at either end (`frame`).
+/// Maximum flows: every flow has its own port at both ends (`frame`).
 const FLOWS_MAX: usize = 10_000;
 
-/// What is to be done in one namespace, in this order.
+/// Configuration of one namespace, applied in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Namespace {
     pub(crate) name: String,
-    /// Paths under /proc/sys, and what is written there.
+    /// Paths under /proc/sys and their values.
     pub(crate) sysctls: Vec<(String, String)>,
-    /// Interfaces of which segmentation and receive offload are switched off.
+    /// Interfaces whose segmentation and receive offload are switched off.
     pub(crate) devices: Vec<String>,
-    /// Lines for `ip -batch`: interfaces up.
+    /// Lines of `ip -batch` that bring interfaces up.
     pub(crate) up: Vec<String>,
-    /// Lines for `tc -batch`.
+    /// Lines of `tc -batch`.
     pub(crate) tc: Vec<String>,
-    /// Lines for `ip -batch`: what needs queueing disciplines first (TEQL), and routes.
+    /// Lines of `ip -batch` after the queueing disciplines: devices of TEQL, and routes.
     pub(crate) routes: Vec<String>,
 }
 
-/// A line of `tc` at a time.
+/// A line of `tc`, run at a given time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TimedChange {
     pub(crate) at: Span,
@@ -53,7 +53,7 @@ pub(crate) struct TimedChange {
     pub(crate) line: String,
 }
 
-/// Segments of a flow that are dropped at an interface, counted from 1.
+/// Segments of a flow to drop at an interface, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Scripted {
     pub(crate) namespace: usize,
@@ -62,37 +62,32 @@ pub(crate) struct Scripted {
     pub(crate) nth: Vec<u64>,
 }
 
-/// Where a pipe's queueing disciplines are.
+/// Location of a pipe's queueing disciplines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct QueueLocation {
     pub(crate) namespace: usize,
     pub(crate) device: String,
-    /// How many of them come before the pipe's queue, it included; 0: there are none.
+    /// Number of disciplines from the outermost to the pipe's queue; 0: there are none.
     pub(crate) chain: usize,
 }
 
-/// All of it.
+/// Plan of a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// One per node, in the scenario's order, and [`WIRES`] if any link needs it.
+    /// Namespaces of the nodes, in the scenario's order, and [`WIRES`] if a link needs it.
     pub(crate) namespaces: Vec<Namespace>,
-    /// Lines for `ip -batch` outside of all of them: what joins them.
+    /// Lines of `ip -batch` outside of all namespaces: links between them.
     pub(crate) joins: Vec<String>,
-    /// Options of the kernel that hold for all namespaces: path, value.
+    /// Options of the kernel for all namespaces: path and value.
     pub(crate) globals: Vec<(String, String)>,
-    /// By time.
+    /// Timed changes, in order of time.
     pub(crate) changes: Vec<TimedChange>,
-    /// For each pipe.
-    pub(crate) places: Vec<Place>,
+    /// Location of each pipe's queue.
+    pub(crate) queues: Vec<QueueLocation>,
     /// Nodes whose interfaces have the discipline fq.
     pub(crate) fq_hosts: BTreeSet<usize>,
-    /// What is dropped by script.
+    /// Scripted drops.
     pub(crate) scripted: Vec<Scripted>,
-}
-
-fn refuse<T>(path: impl Into<String>, message: &str) -> Result<T, ScenarioError> {
-    let message = format!("the kernel's engines cannot do this: {message}");
-    Err(ScenarioError { path: path.into(), message })
 }
 
 fn dotted(node: usize) -> String {
@@ -100,17 +95,17 @@ fn dotted(node: usize) -> String {
     format!("{a}.{b}.{c}.{d}")
 }
 
-/// The interface of a pipe's near end: `l3a`, `l3b`.
+/// Name of the interface at a pipe's beginning: `l3a`, `l3b`.
 pub(crate) fn device(pipe: usize) -> String {
     format!("l{}{}", pipe / 2, if pipe % 2 == 0 { 'a' } else { 'b' })
 }
 
-/// Its link address.
+/// Link address of that interface.
 fn mac(pipe: usize) -> String {
     wire::mac(pipe).map(|byte| format!("{byte:02x}")).join(":")
 }
 
-/// Makes room for filters at an interface, once.
+/// Adds `clsact`, which holds filters, to an interface, once.
 fn attach(lines: &mut Vec<String>, device: &str) {
     let line = format!("qdisc add dev {device} clsact");
     if !lines.contains(&line) {
@@ -129,7 +124,7 @@ struct Planner<'a> {
 /// Plans a scenario.
 ///
 /// # Errors
-/// What Linux or this engine cannot do, with the field that asks for it.
+/// Refuses what Linux or this engine cannot do, at the field that asks for it.
 pub(crate) fn plan(scenario: &Scenario, seed: u64) -> Result<Plan, ScenarioError> {
     if scenario.flows.len() > FLOWS_MAX {
         return refuse("flows", "more than 10 000 flows");
@@ -147,11 +142,11 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64) -> Result<Plan, ScenarioError
     check_connections(scenario)?;
     let mut planner = Planner { scenario, ends, leaving_of, plan: Plan::default(), teqls: 0 };
     planner.nodes()?;
-    let ways = planner.ways(&index)?;
-    let slaves = planner.teql_slaves(&ways)?;
+    let next_hops = planner.next_hops(&index)?;
+    let slaves = planner.teql_slaves(&next_hops)?;
     planner.links(&slaves)?;
-    planner.routes(&ways, seed)?;
-    planner.interfaces(&ways)?;
+    planner.routes(&next_hops, seed)?;
+    planner.interfaces(&next_hops)?;
     planner.plan.changes.sort_by_key(|change| change.at);
     Ok(planner.plan)
 }
@@ -161,7 +156,7 @@ impl Planner<'_> {
         if let Some(NeighbourDiscovery { reachable, probe_delay }) =
             self.scenario.neighbour_discovery
         {
-            // New interfaces of all namespaces take these.
+            // Defaults of new interfaces.
             let of = |name: &str| format!("/proc/sys/net/ipv4/neigh/default/{name}");
             let (ms, s) = (reachable.as_us() / 1000, probe_delay.as_us() / 1_000_000);
             self.plan.globals.push((of("base_reachable_time_ms"), ms.to_string()));
@@ -182,8 +177,8 @@ impl Planner<'_> {
                 sysctls.push(("net/ipv4/fib_multipath_hash_policy".to_owned(), "1".to_owned()));
             }
             if let Some(tcp) = &node.tcp {
-                // Between namespaces a packet keeps the hash of its socket, which TCP changes after a
-                // time-out; over a wire only addresses and ports arrive, and they do not change.
+                // Between namespaces a packet keeps the hash of its socket, which TCP changes after an RTO.
+                // On a real link the receiver sees only addresses and ports, which do not change.
                 sysctls.push(("net/core/txrehash".to_owned(), "0".to_owned()));
                 sysctls.extend(tcp_sysctls(tcp, &format!("{field}.tcp"))?);
                 sysctls.extend(self.mptcp_sysctls(&node.name, tcp));
@@ -208,7 +203,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// The pipes that leave a host on which a flow is paced by fq.
+    /// Pipes that leave a host on which fq paces a flow.
     fn fq_devices(&self) -> BTreeSet<usize> {
         let paced = |flow: &&Flow| flow.traffic.tcp().is_some_and(|tcp| tcp.fq);
         let senders: BTreeSet<&str> =
@@ -270,14 +265,14 @@ impl Planner<'_> {
             for (side, found) in sides.iter().enumerate() {
                 let pipe = 2 * i + side;
                 let (namespace, device) = if apart {
-                    // Where the packets of this direction leave the wire.
+                    // Interface at which the packets of this direction leave the wire.
                     (self.wires(), format!("w{i}{}", ['b', 'a'][side]))
                 } else {
                     (near_end(pipe, &self.ends), names[side].clone())
                 };
                 self.shape(found, namespace, &device);
                 self.script(found, namespace, &device, &format!("links[{i}]"))?;
-                self.plan.places.push(Place { namespace, device, chain: found.chain });
+                self.plan.queues.push(QueueLocation { namespace, device, chain: found.chain });
                 if paced.contains(&pipe) && !slaves.contains(&pipe) {
                     let node = near_end(pipe, &self.ends);
                     self.plan.fq_hosts.insert(node);
@@ -302,7 +297,7 @@ impl Planner<'_> {
         last + 1
     }
 
-    /// A veth pair between two namespaces; the first end is the interface of `pipe`.
+    /// Adds a veth pair between two namespaces. Its first end is the interface of `pipe`.
     fn join(&mut self, one: &str, at: usize, other: &str, there: usize, pipe: usize) {
         let name = |namespace: usize| self.plan.namespaces[namespace].name.clone();
         let (here, far) = (name(at), name(there));

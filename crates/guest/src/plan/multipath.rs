@@ -1,10 +1,10 @@
-//! Multipath TCP: what the kernel has of it, and what its hosts need.
+//! Multipath TCP: checks that the kernel supports a scenario's connections, and sysctls of their hosts.
 
 use super::{refuse, Planner};
 use dumbbell_model::scenario::{Scenario, Scheduler};
 use dumbbell_model::{ScenarioError, TcpOptions};
 
-/// Refuses what only the simulator has.
+/// Refuses features that only the simulator has.
 pub(super) fn check_connections(scenario: &Scenario) -> Result<(), ScenarioError> {
     for (i, connection) in scenario.connections.iter().enumerate() {
         if connection.scheduler != Scheduler::Default {
@@ -33,8 +33,8 @@ pub(super) fn check_connections(scenario: &Scenario) -> Result<(), ScenarioError
 }
 
 impl Planner<'_> {
-    /// Of a host at which a connection ends: it speaks Multipath TCP or not, and leaves its subflows
-    /// to us.
+    /// Sysctls of a host at an end of a connection: Multipath TCP on or off, path manager in user
+    /// space.
     pub(super) fn mptcp_sysctls(&self, host: &str, tcp: &TcpOptions) -> Vec<(String, String)> {
         let mut first = self.scenario.connections.iter().map(|connection| connection.first());
         let ends_here = first.any(|name| {

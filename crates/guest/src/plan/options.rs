@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 const HZ: u32 = 1000;
 const ABSENT: &str = "current kernels do not have it";
 
-/// The scenario with what flows say of their ends as options of the hosts: a namespace has one set
-/// of sysctls, so all flows that end at a host must agree.
+/// Moves TCP options of flows to their hosts. A namespace has one set of sysctls, so all flows at
+/// a host must have equal options.
 pub(super) fn options_to_hosts(scenario: &Scenario) -> Result<Scenario, ScenarioError> {
     let mut merged = scenario.clone();
     let hosts = scenario.nodes.iter().filter_map(|node| Some((&node.name, node.tcp.as_ref()?)));
@@ -40,7 +40,7 @@ pub(super) fn options_to_hosts(scenario: &Scenario) -> Result<Scenario, Scenario
 }
 
 impl Planner<'_> {
-    /// CUBIC's options are the kernel's, so all hosts must want the same.
+    /// Adds CUBIC's options. They hold for the whole kernel, so all hosts must have equal values.
     pub(super) fn cubic(&mut self, tcp: &TcpOptions, field: &str) -> Result<(), ScenarioError> {
         let options = [
             ("hystart", tcp.cubic_hystart),
@@ -65,7 +65,7 @@ impl Planner<'_> {
     }
 }
 
-/// What a route says of TCP.
+/// TCP options as attributes of a route.
 pub(super) fn route_options(tcp: &TcpOptions) -> String {
     let mut extra = String::new();
     if tcp.initcwnd != 10 {
@@ -111,7 +111,7 @@ pub(super) fn tcp_sysctls(
             Setting::Absent if value != current.get(parameter.field) => {
                 return refuse(format!("{field}.{}", parameter.field), ABSENT);
             }
-            // Multipath TCP is set where connections end.
+            // Sysctls of Multipath TCP are set only at hosts of connections.
             Setting::Sysctl(path) if path.starts_with("net.ipv4.") => {
                 let text = value.map(sysctl_text).unwrap_or_default();
                 sysctls.push((path.replace('.', "/"), text));
@@ -119,12 +119,12 @@ pub(super) fn tcp_sysctls(
             _ => {}
         }
     }
-    // Every run begins without memory of earlier ones.
+    // Connections do not use metrics cached from earlier ones.
     sysctls.push(("net/ipv4/tcp_no_metrics_save".to_owned(), "1".to_owned()));
     Ok(sysctls)
 }
 
-/// The options by their names in the scenario.
+/// Options by their names in the scenario.
 fn fields(tcp: &TcpOptions) -> Map<String, Value> {
     let fields = serde_json::to_value(tcp).ok();
     fields.and_then(|value| value.as_object().cloned()).unwrap_or_default()

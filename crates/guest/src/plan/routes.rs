@@ -1,5 +1,5 @@
-//! Ways through the network: which pipes lead to a host, and the routes, spraying devices and
-//! neighbours that make packets take them.
+//! Next hops towards each host, and the routes, spraying devices and neighbour entries that realise
+//! them.
 
 use super::{attach, device, dotted, mac, options::route_options, refuse, Planner};
 use dumbbell_model::paths::{addresses, distances, far_end, leaving, nearer, Address};
@@ -9,30 +9,33 @@ use dumbbell_model::ScenarioError;
 use dumbbell_packet::wire::interface_address;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Mark and routing table of packets without payload, where they go another way.
+/// Mark and routing table of packets without payload, if they take other next hops.
 const BARE: u32 = 100;
 
-/// The first routing table of those for packets from an interface of a host.
+/// First routing table of packets from an interface of a host.
 const FROM_INTERFACE: usize = 1000;
 
-/// The pipes by which a node reaches an address, by node and address.
-pub(super) type Ways = BTreeMap<(usize, Address), Vec<usize>>;
+/// Pipes towards an address, by node and address.
+pub(super) type NextHops = BTreeMap<(usize, Address), Vec<usize>>;
 
 impl Planner<'_> {
-    /// For the hosts at the ends of flows.
-    pub(super) fn ways(&self, index: &impl Fn(&str) -> usize) -> Result<Ways, ScenarioError> {
+    /// Finds the next hops of every node towards the addresses of flows.
+    pub(super) fn next_hops(
+        &self,
+        index: &impl Fn(&str) -> usize,
+    ) -> Result<NextHops, ScenarioError> {
         let flows = addresses(self.scenario);
         let mut wanted: Vec<Address> = flows.iter().flatten().copied().collect();
         wanted.sort_unstable();
         wanted.dedup();
-        let mut ways = Ways::new();
+        let mut next_hops = NextHops::new();
         for &to in &wanted {
             let distance = distances(self.scenario, &self.ends, &self.leaving_of, to);
             for from in (0..self.scenario.nodes.len()).filter(|&from| from != to.node) {
                 let leaving_here = &self.leaving_of[from];
                 let found = nearer(self.scenario, &self.ends, leaving_here, &distance, from, to);
                 if !found.is_empty() {
-                    ways.insert((from, to), found);
+                    next_hops.insert((from, to), found);
                 }
             }
         }
@@ -49,30 +52,30 @@ impl Planner<'_> {
                 let admitted = pipes.iter().copied().filter(|&pipe| to.admits(pipe, &self.ends));
                 let admitted: Vec<_> = admitted.collect();
                 if !admitted.is_empty() {
-                    ways.insert((at, *to), admitted);
+                    next_hops.insert((at, *to), admitted);
                 }
             }
         }
         for (i, (flow, ends)) in self.scenario.flows.iter().zip(&flows).enumerate() {
             for (from, to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
-                if !ways.contains_key(&(from.node, to)) && from.pipe(&self.ends).is_none() {
+                if !next_hops.contains_key(&(from.node, to)) && from.pipe(&self.ends).is_none() {
                     let message = format!("no route between {} and {}", flow.from, flow.to);
                     return Err(ScenarioError { path: format!("flows[{i}]"), message });
                 }
             }
         }
-        Ok(ways)
+        Ok(next_hops)
     }
 
-    /// The next node that is no switch, beyond a pipe towards a host, and the pipe that enters it.
-    fn next(&self, ways: &Ways, pipe: usize, to: Address) -> Option<(usize, usize)> {
+    /// Next node beyond a pipe towards `to` that is no switch, and the pipe that enters it.
+    fn next(&self, next_hops: &NextHops, pipe: usize, to: Address) -> Option<(usize, usize)> {
         let mut pipe = pipe;
         for _ in 0..=self.scenario.nodes.len() {
             let node = far_end(pipe, &self.ends);
             if self.scenario.nodes[node].kind != NodeKind::Switch {
                 return Some((node, pipe));
             }
-            pipe = *ways.get(&(node, to))?.first()?;
+            pipe = *next_hops.get(&(node, to))?.first()?;
         }
         None
     }
@@ -82,11 +85,14 @@ impl Planner<'_> {
         *spray
     }
 
-    /// The pipes whose near interfaces are slaves of TEQL; refuses what TEQL cannot do.
-    pub(super) fn teql_slaves(&self, ways: &Ways) -> Result<BTreeSet<usize>, ScenarioError> {
+    /// Pipes whose interfaces are slaves of TEQL. Refuses what TEQL cannot do.
+    pub(super) fn teql_slaves(
+        &self,
+        next_hops: &NextHops,
+    ) -> Result<BTreeSet<usize>, ScenarioError> {
         let mut slaves = BTreeSet::new();
         let mut groups: BTreeMap<usize, &Vec<usize>> = BTreeMap::new();
-        for (&(at, to), pipes) in ways {
+        for (&(at, to), pipes) in next_hops {
             let Some(spray) = self.spray(at).filter(|_| pipes.len() > 1) else { continue };
             let field = format!("nodes[{at}].spray");
             match spray.policy {
@@ -95,7 +101,7 @@ impl Planner<'_> {
                 SprayPolicy::RoundRobin => {}
             }
             let next: BTreeSet<_> =
-                pipes.iter().filter_map(|&p| self.next(ways, p, to).map(|n| n.0)).collect();
+                pipes.iter().filter_map(|&p| self.next(next_hops, p, to).map(|n| n.0)).collect();
             if next.len() > 1 {
                 let message = "all paths of TEQL must lead to the same next router";
                 return refuse(field, message);
@@ -110,9 +116,9 @@ impl Planner<'_> {
         Ok(slaves)
     }
 
-    pub(super) fn routes(&mut self, ways: &Ways, seed: u64) -> Result<(), ScenarioError> {
+    pub(super) fn routes(&mut self, next_hops: &NextHops, seed: u64) -> Result<(), ScenarioError> {
         let mut masters: BTreeMap<(usize, Vec<usize>), String> = BTreeMap::new();
-        for (&(at, to), pipes) in ways {
+        for (&(at, to), pipes) in next_hops {
             let node = &self.scenario.nodes[at];
             if node.kind == NodeKind::Switch {
                 continue; // A bridge learns.
@@ -121,7 +127,7 @@ impl Planner<'_> {
                 continue; // Interfaces are reached from interfaces.
             }
             let field = || format!("nodes[{at}]");
-            let Some((next, _)) = self.next(ways, pipes[0], to) else {
+            let Some((next, _)) = self.next(next_hops, pipes[0], to) else {
                 return refuse(field(), "switches that lead nowhere");
             };
             let target = self.dotted(to);
@@ -137,7 +143,7 @@ impl Planner<'_> {
                     let hops: Vec<_> = pipes
                         .iter()
                         .filter_map(|&pipe| {
-                            let (next, _) = self.next(ways, pipe, to)?;
+                            let (next, _) = self.next(next_hops, pipe, to)?;
                             Some(format!(
                                 "nexthop via {} dev {} onlink",
                                 dotted(next),
@@ -162,14 +168,14 @@ impl Planner<'_> {
                     };
                     let first = device(pipes[0]);
                     let bare = format!(" table {BARE}");
-                    // The main table for packets with payload, the other for those without.
+                    // The main table holds packets with payload, the other packets without.
                     let (main, other) = match spray.what {
                         SprayWhat::Both => (by(&master, ""), None),
                         SprayWhat::Data => (by(&master, ""), Some(by(&first, &bare))),
                         SprayWhat::Acks => (by(&first, ""), Some(by(&master, &bare))),
                     };
                     if let Some(other) = other {
-                        self.tell_bare_packets(at);
+                        self.mark_bare_packets(at);
                         self.plan.namespaces[at].routes.push(other);
                     }
                     main
@@ -181,18 +187,18 @@ impl Planner<'_> {
                 ),
             };
             self.plan.namespaces[at].routes.push(line);
-            self.neighbours(ways, at, to, pipes);
+            self.neighbours(next_hops, at, to, pipes);
         }
         Ok(())
     }
 
-    /// Adds the link addresses of the next nodes, where hosts do not resolve them.
-    fn neighbours(&mut self, ways: &Ways, at: usize, to: Address, pipes: &[usize]) {
+    /// Adds neighbour entries of the next nodes, if the scenario has no address resolution.
+    fn neighbours(&mut self, next_hops: &NextHops, at: usize, to: Address, pipes: &[usize]) {
         if self.scenario.neighbour_discovery.is_some() {
             return;
         }
         for &pipe in pipes {
-            let Some((next, last)) = self.next(ways, pipe, to) else { continue };
+            let Some((next, last)) = self.next(next_hops, pipe, to) else { continue };
             let line = format!(
                 "neigh replace {} lladdr {} dev {} nud permanent",
                 dotted(next),
@@ -206,9 +212,9 @@ impl Planner<'_> {
         }
     }
 
-    /// A host's interfaces that subflows run from: their addresses, and by which of them packets from
-    /// each leave.
-    pub(super) fn interfaces(&mut self, ways: &Ways) -> Result<(), ScenarioError> {
+    /// Adds addresses of hosts' interfaces that subflows use, and routing tables by which packets of
+    /// an address leave by its interface.
+    pub(super) fn interfaces(&mut self, next_hops: &NextHops) -> Result<(), ScenarioError> {
         let flows = addresses(self.scenario);
         let mut pairs: BTreeSet<(Address, Address)> = BTreeSet::new();
         for ends in flows.iter().filter(|ends| ends[0].link.is_some()) {
@@ -216,7 +222,7 @@ impl Planner<'_> {
         }
         for (from, to) in pairs {
             let Some(pipe) = from.pipe(&self.ends) else { continue };
-            let Some((next, last)) = self.next(ways, pipe, to) else {
+            let Some((next, last)) = self.next(next_hops, pipe, to) else {
                 return refuse(format!("nodes[{}]", from.node), "switches that lead nowhere");
             };
             let (own, target, next_address) = (self.dotted(from), self.dotted(to), dotted(next));
@@ -249,9 +255,9 @@ impl Planner<'_> {
         }
     }
 
-    /// Packets without payload get a routing table of their own at a router: those shorter than
-    /// 128 bytes of IP, which is room for an ACK with four SACK blocks.
-    fn tell_bare_packets(&mut self, at: usize) {
+    /// Marks packets without payload at a router, so that they use their own routing table. The test is
+    /// an IP length below 128 bytes, which includes an ACK with four SACK blocks.
+    fn mark_bare_packets(&mut self, at: usize) {
         let here = &mut self.plan.namespaces[at];
         let rule = format!("rule add fwmark {BARE} lookup {BARE}");
         if here.routes.contains(&rule) {
@@ -267,14 +273,14 @@ impl Planner<'_> {
         }
     }
 
-    /// A master device of TEQL over some interfaces. The first attached comes first.
+    /// Adds a master device of TEQL over interfaces. The first attached slave sends first.
     fn teql(&mut self, at: usize, pipes: &[usize], spray: Spray, seed: u64) -> String {
         let name = format!("teql{}", self.teqls);
         self.teqls += 1;
         let links: Vec<_> =
             pipes.iter().map(|&p| self.scenario.links[p / 2].name.as_str()).collect();
         let drawn = || {
-            // The same draw as the simulator's.
+            // Same random stream as in the simulator.
             let stream = format!("node/{}/first/{}", self.scenario.nodes[at].name, links.join("+"));
             Rng::named(seed, &stream).below(pipes.len() as u64) as usize
         };
@@ -284,8 +290,8 @@ impl Planner<'_> {
         for step in 0..pipes.len() {
             let pipe = pipes[(first + step) % pipes.len()];
             here.tc.push(format!("qdisc add dev {} root {name}", device(pipe)));
-            // As slaves usually have. Questions of ARP go out under it, and who answers them learns
-            // it, not the router's.
+            // Slaves usually have an address. ARP requests carry it as sender address, so neighbours
+            // learn this address and not the router's.
             let own = interface_address(pipe).map(|byte| byte.to_string()).join(".");
             here.up.push(format!("addr add {own}/32 dev {}", device(pipe)));
         }

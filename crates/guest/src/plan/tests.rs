@@ -33,7 +33,7 @@ fn every_node_is_a_namespace_and_every_link_a_pair() {
     assert_eq!(plan.namespaces.len(), scenario.nodes.len());
     let pairs = plan.joins.iter().filter(|line| line.contains("type veth")).count();
     assert_eq!(pairs, scenario.links.len());
-    assert_eq!(plan.places.len(), 2 * scenario.links.len());
+    assert_eq!(plan.queues.len(), 2 * scenario.links.len());
     let switch = &plan.namespaces[node(&scenario, "p1")];
     assert!(switch.up.iter().any(|line| line.ends_with("master br0")));
 }
@@ -73,8 +73,8 @@ fn a_hosts_own_shaper_sits_on_the_wire() {
     let plan = planned(&scenario);
     let wires = plan.namespaces.len() - 1;
     assert_eq!(plan.namespaces[wires].name, WIRES);
-    let place = &plan.places[2 * access];
-    assert_eq!((place.namespace, place.chain), (wires, 2));
+    let location = &plan.queues[2 * access];
+    assert_eq!((location.namespace, location.chain), (wires, 2));
     let host = &plan.namespaces[node(&scenario, "s1")];
     assert!(host.tc.iter().all(|line| !line.contains("netem")), "TCP does not feel it");
 }

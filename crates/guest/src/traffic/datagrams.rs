@@ -1,4 +1,4 @@
-//! Datagram sockets: what kinds of traffic over UDP and ICMP share.
+//! Datagram sockets, shared by the kinds of traffic over UDP and ICMP.
 
 use crate::application::{Ends, Probe};
 use crate::sys;
@@ -7,12 +7,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Largest payload of a UDP datagram.
 pub(super) const MOST_BYTES: usize = 65_507;
-/// Buffer for what arrives between two looks, and for what the sender's device has not taken.
+/// Socket buffers: for datagrams that arrive between two reads, and for those queued at the sender's device.
 const BUFFER_BYTES: i32 = 16 << 20;
 
 static ZEROS: [u8; MOST_BYTES] = [0; MOST_BYTES];
 
-/// Sends a datagram. What finds no room is lost before the first link, and counts as sent.
+/// Sends a datagram. If the socket buffer is full, the datagram is lost but counts as sent.
 pub(super) fn send(socket: BorrowedFd<'_>, datagram: &[u8]) -> Result<()> {
     match sys::send(socket, datagram) {
         Ok(_) => Ok(()),
@@ -38,7 +38,7 @@ pub(super) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<Optio
     }
 }
 
-/// The sender's socket; called in the sender's namespace.
+/// Opens the sender's socket; called in the sender's namespace.
 pub(super) fn sender(ends: Ends) -> Result<OwnedFd> {
     let sender = sys::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0)?;
     sys::set_option(sender.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, BUFFER_BYTES)?;
@@ -48,18 +48,18 @@ pub(super) fn sender(ends: Ends) -> Result<OwnedFd> {
     Ok(sender)
 }
 
-/// The receiver of datagrams, which counts them.
+/// Receiver that counts datagrams.
 pub(super) struct Receiver {
     socket: OwnedFd,
-    /// Datagrams.
+    /// Datagrams received.
     pub(super) received: u64,
-    /// Payload.
+    /// Payload received.
     pub(super) received_bytes: u64,
     pub(super) last_delivery: Option<i64>,
 }
 
 impl Receiver {
-    /// A receiver; called in its namespace.
+    /// Opens the receiver; called in its namespace.
     pub(super) fn open(ends: Ends) -> Result<Self> {
         let socket = sys::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0)?;
         sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, BUFFER_BYTES)?;
@@ -71,7 +71,7 @@ impl Receiver {
         self.socket.as_fd()
     }
 
-    /// Counts what has arrived.
+    /// Counts the datagrams that have arrived.
     pub(super) fn read(&mut self, now: i64) -> Result<()> {
         loop {
             match sys::discard(self.socket.as_fd(), 0) {
@@ -82,7 +82,7 @@ impl Receiver {
         }
     }
 
-    /// Counts what has arrived and notes the delay of each datagram, which begins with its number.
+    /// Counts the datagrams that have arrived and notes the delay of each. A datagram begins with its number.
     pub(super) fn read_probes(&mut self, now: i64, probes: &mut [Probe]) -> Result<()> {
         loop {
             let mut number = [0; 8];
@@ -106,7 +106,7 @@ impl Receiver {
     }
 }
 
-/// A datagram that begins with its number.
+/// Makes a datagram that begins with its number.
 pub(super) fn numbered_datagram(number: u64, bytes: usize) -> Vec<u8> {
     let mut datagram = vec![0; bytes];
     let number = number.to_le_bytes();
@@ -115,7 +115,7 @@ pub(super) fn numbered_datagram(number: u64, bytes: usize) -> Vec<u8> {
     datagram
 }
 
-/// The latest probe whose number has these lower bits.
+/// Returns the latest probe whose number has these lower bits.
 pub(super) fn numbered(probes: &mut [Probe], low: u64, bits: u32) -> Option<&mut Probe> {
     let newest = probes.len().checked_sub(1)? as u64;
     let mask = u64::MAX >> (64 - bits.min(64));

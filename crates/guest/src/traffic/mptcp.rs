@@ -15,18 +15,18 @@ use std::os::fd::{AsFd, OwnedFd};
 
 const IPPROTO_MPTCP: i32 = 262;
 
-/// How far a subflow is.
+/// Stage of a subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Wanted,
-    /// The kernel opens it, or has.
+    /// Requested from the kernel.
     Created,
-    /// And the other end knows that it is a backup.
+    /// Also signalled to the other end as backup.
     Marked,
     Removed,
 }
 
-/// A subflow: its ends, its times, and what is known of it.
+/// A subflow: its ends, its times, and its latest state.
 pub(super) struct Part {
     pub(super) flow: usize,
     ends: [Endpoint; 2],
@@ -35,7 +35,7 @@ pub(super) struct Part {
     until: i64,
     stage: Stage,
     pub(super) established: Option<i64>,
-    /// What the kernel said last of both its sockets.
+    /// Latest state of both its sockets.
     pub(super) sender: Option<TcpInfo>,
     pub(super) receiver: Option<TcpInfo>,
 }
@@ -47,20 +47,20 @@ pub(super) struct MptcpFlow {
     pub(super) stream: Stream,
     pub(super) state: State,
     manager: PathManager,
-    /// The kernel lets the other host accept subflows only while someone listens there.
+    /// Path manager of the other host. The kernel accepts subflows there only while a socket listens for events.
     _other_manager: PathManager,
     changed: bool,
     /// Time of the last turn.
     looked: i64,
 }
 
-/// What the kernel said last of the connection.
+/// Latest state of the connection.
 pub(super) struct State {
     pub(super) parts: Vec<Part>,
     pub(super) info: Info,
     /// First byte of the stream in the kernel's sequence numbers.
     base: u64,
-    /// Payload that arrived in order.
+    /// Payload delivered in order.
     pub(super) delivered: u64,
 }
 
@@ -95,7 +95,7 @@ struct SubflowEnds {
     stop: i64,
 }
 
-/// The subflows of a connection; `start` is the start of the first.
+/// Subflows of a connection. `start`: start of the first.
 fn subflow_ends(scenario: &Scenario, connection: &Connection, start: i64) -> Vec<SubflowEnds> {
     let number = |name: &str| node_number(scenario, name);
     let ends: Vec<_> = scenario.links.iter().map(|l| (number(&l.a), number(&l.b))).collect();
@@ -115,7 +115,7 @@ fn subflow_ends(scenario: &Scenario, connection: &Connection, start: i64) -> Vec
     connection.subflows.iter().enumerate().map(ends).collect()
 }
 
-/// A socket of a host that speaks Multipath TCP, or does not.
+/// Opens a socket, for Multipath TCP if the host speaks it.
 fn socket(speaks: bool) -> Result<OwnedFd> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK;
     let protocol = if speaks { IPPROTO_MPTCP } else { 0 };
@@ -123,18 +123,18 @@ fn socket(speaks: bool) -> Result<OwnedFd> {
         .map_err(|error| Error::other(format!("Multipath TCP: {error}")))
 }
 
-/// The listening socket and the path manager of the receiving host; called in its namespace.
+/// Opens the listening socket and the path manager of the receiving host; called in its namespace.
 fn listen(first: SubflowEnds, dscp: u8, speaks: bool) -> Result<(OwnedFd, PathManager)> {
     let listener = socket(speaks)?;
     sys::set_option(listener.as_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
-    // Any address: subflows come to others than the first.
+    // Any address: later subflows arrive at other addresses than the first.
     sys::bind(listener.as_fd(), &sys::inet([0; 4], SERVER_PORT + first.flow as u16))?;
     sys::set_dscp(listener.as_fd(), dscp)?;
     sys::listen(listener.as_fd())?;
     Ok((listener, PathManager::open()?))
 }
 
-/// The connection that a flow opens, if it does.
+/// Opens the connection of a flow. A later subflow has no application of its own.
 pub(super) fn open(tcp: &Tcp, opening: &Opening<'_>) -> Result<Box<dyn Application>> {
     let scenario = opening.scenario;
     let opens = scenario.connections.iter().find(|one| one.first() == opening.flow.name);
@@ -193,7 +193,7 @@ pub(super) fn open(tcp: &Tcp, opening: &Opening<'_>) -> Result<Box<dyn Applicati
 }
 
 impl MptcpFlow {
-    /// Opens subflows whose time has come, as soon as the kernel lets us, and closes them.
+    /// Opens and closes subflows at their times, or as soon as the kernel allows it.
     fn manage(&mut self, now: i64) -> Result<()> {
         if self.state.info.fell_back() {
             return Ok(());
@@ -203,9 +203,9 @@ impl MptcpFlow {
             if part.stage == Stage::Wanted && now >= part.from {
                 match self.manager.create(token, part.ends) {
                     Ok(()) => part.stage = Stage::Created,
-                    // Not before the other end has acknowledged something.
+                    // The kernel allows it only after the first acknowledgement of the other end.
                     Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => {}
-                    // It is plain TCP, as the kernel has not told us yet.
+                    // The connection fell back to TCP, which was not yet known here.
                     Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
                         part.stage = Stage::Removed;
                     }
@@ -213,7 +213,7 @@ impl MptcpFlow {
                 }
             }
             if part.stage == Stage::Created && part.backup {
-                // There is nothing to tell it on before the subflow is established.
+                // MP_PRIO cannot be sent before the subflow is established.
                 if self.manager.make_backup(token, part.ends).is_ok() {
                     part.stage = Stage::Marked;
                 }
@@ -223,7 +223,7 @@ impl MptcpFlow {
             if now >= part.until && part.stage != Stage::Removed {
                 part.stage = Stage::Removed;
                 match self.manager.destroy(token, part.ends) {
-                    // It is gone already.
+                    // The subflow is already closed.
                     Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
                     other => other?,
                 }
@@ -232,7 +232,7 @@ impl MptcpFlow {
         Ok(())
     }
 
-    /// Payload acknowledged at the level of the connection.
+    /// Payload acknowledged at the connection level (DATA_ACK).
     pub(super) fn acked(&self) -> u64 {
         let acked = self.state.info.snd_una.wrapping_sub(self.state.base);
         acked.min(self.stream.writer.written())
@@ -247,7 +247,7 @@ impl Application for MptcpFlow {
             Stage::Created | Stage::Marked => Some(part.until),
             Stage::Removed => None,
         });
-        // What was due before waits for an event.
+        // Actions due earlier wait for an event.
         let times = times.filter(|&at| at > self.looked);
         self.stream.next().into_iter().chain(times).min()
     }
@@ -312,7 +312,7 @@ impl Application for MptcpFlow {
 
 impl Notes for State {
     fn connected(&mut self, stream: &Stream) -> Result<()> {
-        // Plain TCP has none.
+        // A connection that fell back to TCP has no such state.
         let plain = Info { flags: 1, ..Info::default() };
         self.info = Info::of(stream.sender.as_fd()).unwrap_or(plain);
         self.base = self.info.write_seq;
@@ -340,7 +340,7 @@ impl State {
         }
         match Info::of(stream.sender.as_fd()) {
             Ok(info) => self.info = Info { token: self.info.token, ..info },
-            // It is plain TCP now, and the kernel answers for that.
+            // The connection fell back to TCP; the socket now reports `tcp_info`.
             Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
                 return self.look_at_tcp(stream);
             }
@@ -371,7 +371,7 @@ impl State {
         Ok(())
     }
 
-    /// Reads the state of the only subflow after a fall-back to TCP.
+    /// Reads the state of the only subflow after a fallback to TCP.
     fn look_at_tcp(&mut self, stream: &Stream) -> Result<()> {
         self.info.flags |= 1;
         let first = &mut self.parts[0];

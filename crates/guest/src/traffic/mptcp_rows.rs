@@ -5,13 +5,13 @@ use super::stream::{Phase, ESTABLISHED};
 use crate::flow_rows::{bare, transfer, FlowReport, FlowSampler};
 use dumbbell_model::tables::{ConnectionRow, Float, FlowRow, Int, SampleRow};
 
-/// Payload that arrived in order at a subflow's receiver.
+/// Payload delivered in order at a subflow's receiver.
 fn carried(part: &Part) -> u64 {
     part.receiver.map_or(0, |info| info.bytes_received())
 }
 
 impl MptcpFlow {
-    /// Takes a sample of every subflow, and one of the connection.
+    /// Takes a sample of every subflow and of the connection.
     pub(super) fn sample_rows(&self, now: i64, sampler: &mut FlowSampler<'_>) {
         let mut rows: Vec<SampleRow> = Vec::with_capacity(self.state.parts.len());
         for part in &self.state.parts {
@@ -39,7 +39,7 @@ impl MptcpFlow {
         sampler.push(all);
     }
 
-    /// Fills the rows of the subflows, and makes those of the connection.
+    /// Fills the rows of the subflows and makes the rows of the connection.
     pub(super) fn report_rows(&self, report: &mut FlowReport<'_>) {
         for part in &self.state.parts {
             self.report_subflow(report, part);
@@ -89,7 +89,7 @@ impl MptcpFlow {
         let parts = self.state.parts.iter();
         let parts: Vec<&FlowRow> = parts.map(|part| &report.flows[part.flow]).collect();
         let all = |value: fn(&FlowRow) -> Int| parts.iter().map(move |row| value(row));
-        // Of a subflow that was never opened nothing is known, and it did nothing.
+        // A subflow that was never opened has unknown values and contributes nothing.
         let sum = |value: fn(&FlowRow) -> Int| Int::sum_known(all(value));
         let total =
             |value: fn(&FlowRow) -> Float| Float::sum_known(parts.iter().map(|row| value(row)));

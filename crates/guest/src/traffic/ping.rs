@@ -11,21 +11,21 @@ use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use std::io::Result;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Header of ICMP, and of UDP.
+/// Bytes of the header of ICMP, and of UDP.
 const HEADER_BYTES: usize = 8;
 const IP_HEADER_BYTES: u64 = 20;
-/// A packet that no link of an experiment splits.
+/// IP packet size that no link of an experiment fragments.
 const UNFRAGMENTED_BYTES: u64 = 576;
 const ECHO_REQUEST: u8 = 8;
 const ECHO_REPLY: u8 = 0;
 
-/// How requests travel.
+/// Protocol of requests.
 enum Way {
     Icmp { identity: u16 },
     Udp { echo: OwnedFd },
 }
 
-/// A flow of requests.
+/// A flow of echo requests.
 struct PingFlow {
     flow: usize,
     spec: Ping,
@@ -40,7 +40,7 @@ struct PingFlow {
     last_delivery: Option<i64>,
 }
 
-/// The socket that answers, if no kernel does; called in the namespace of the other host.
+/// Opens the socket that replies to UDP requests; called in the namespace of the other host.
 fn answer(ends: Ends, spec: Ping) -> Result<Option<OwnedFd>> {
     if spec.protocol == EchoProtocol::Icmp {
         return Ok(None);
@@ -93,7 +93,7 @@ impl PingFlow {
         self.probes.len() as u64
     }
 
-    /// Frames of all requests; unknown where they travel in fragments.
+    /// Bytes of the frames of all requests; unknown if they may be fragmented.
     fn sent_bytes(&self) -> Option<u64> {
         let packet_bytes = IP_HEADER_BYTES + HEADER_BYTES as u64 + self.spec.payload_bytes;
         let whole = packet_bytes <= UNFRAGMENTED_BYTES;
@@ -118,7 +118,7 @@ impl PingFlow {
         bytes
     }
 
-    /// Sends back what has arrived at the other host.
+    /// Echoes the requests that have arrived at the other host.
     fn answer(&mut self) -> Result<()> {
         let Way::Udp { echo } = &self.way else { return Ok(()) };
         let mut datagram = vec![0; MOST_BYTES];
@@ -146,7 +146,7 @@ impl PingFlow {
         Ok(())
     }
 
-    /// Of which request this is the answer: the lower bits of its number.
+    /// Lower bits of the number of the request that a reply belongs to, and how many bits these are.
     fn number_of(&self, packet: &[u8]) -> Option<(u64, u32)> {
         let Way::Icmp { identity: own } = self.way else {
             let number = packet.first_chunk()?;
@@ -174,7 +174,7 @@ impl Application for PingFlow {
         all
     }
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     fn turn(&mut self, now: i64) -> Result<()> {
         self.answer()?;
         self.read(now)?;

@@ -1,5 +1,5 @@
-//! A byte stream between two hosts, by TCP or Multipath TCP: its sockets, the application that writes and
-//! the one that reads.
+//! A byte stream between two hosts, by TCP or Multipath TCP: its sockets, the sending and the receiving
+//! application.
 
 use crate::application::{Side, Wait};
 use crate::info::TcpInfo;
@@ -10,39 +10,39 @@ use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-/// Most bytes per read.
+/// Maximum bytes per read.
 pub(super) const READ_BYTES: usize = 1 << 20;
 /// Stack of the thread that reads.
 const STACK_BYTES: usize = 65_536;
-/// Interval of reads of a reader with a rate.
+/// Interval of reads of a rate-limited reader.
 const PACED_READ_NS: i64 = 10_000_000;
 /// TCP_ESTABLISHED in `tcp_info`.
 pub(super) const ESTABLISHED: u8 = 1;
 
-/// How far a stream is.
+/// Phase of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Waiting,
     Connecting,
     Writing,
-    /// All was written; the sender waits for the last ACK.
+    /// All bytes are written; the sender waits for the last ACK.
     Closing,
     Finished {
         at: i64,
     },
 }
 
-/// What a kind of stream notes as its stream goes on.
+/// Callbacks of a kind of stream.
 pub(super) trait Notes {
-    /// The connection is established.
+    /// Called when the connection is established.
     fn connected(&mut self, _stream: &Stream) -> Result<()> {
         Ok(())
     }
 
-    /// The sending socket hung up. Returns true if the connection is closed.
+    /// Called when the sending socket hangs up. Returns true if the connection is closed.
     fn closed(&mut self, stream: &Stream) -> Result<bool>;
 
-    /// The receiver has read everything, and its socket will be closed.
+    /// Called when the receiver has read all data, before its socket is closed.
     fn read_all(&mut self, stream: &Stream) -> Result<()>;
 }
 
@@ -58,13 +58,13 @@ pub(super) struct Stream {
     listener: OwnedFd,
     pub(super) sender: OwnedFd,
     pub(super) receiver: Option<OwnedFd>,
-    /// The receiver has read everything and is closed.
+    /// True if the receiver has read all data and is closed.
     pub(super) has_read_all: bool,
     next_read: Option<i64>,
     target: libc::sockaddr_in,
     sender_ready: bool,
     receiver_ready: bool,
-    /// Ends when a reader that reads at once has read everything.
+    /// Stream that ends when a reader without a rate limit has read all data.
     ended: Option<UnixStream>,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn set_congestion_control(socket: BorrowedFd<'_>, algorithm: Algorith
         .map_err(|error| Error::other(format!("congestion control {name}: {error}")))
 }
 
-/// Reads in a thread of its own; the stream that is returned ends when the connection does.
+/// Reads in its own thread. The returned stream ends with the connection.
 fn read_at_once(receiver: OwnedFd) -> Result<UnixStream> {
     let (here, there) = UnixStream::pair()?;
     let read = move || {
@@ -124,7 +124,7 @@ impl Stream {
         matches!(self.phase, Phase::Writing | Phase::Closing)
     }
 
-    /// Time at which it finished, or the end of the run.
+    /// Time at which the stream finished, or the end of the run.
     pub(super) fn finished_at(&self, end: i64) -> i64 {
         match self.phase {
             Phase::Finished { at } => at,
@@ -174,7 +174,7 @@ impl Stream {
         }
     }
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     pub(super) fn turn(&mut self, now: i64, notes: &mut dyn Notes) -> Result<()> {
         let sender_ready = std::mem::take(&mut self.sender_ready);
         match self.phase {

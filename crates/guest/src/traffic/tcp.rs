@@ -1,4 +1,4 @@
-//! A TCP flow: a stream of its own, a connection of a page, or a subflow of Multipath TCP.
+//! A TCP flow: a stream, a connection of a page, or a subflow of Multipath TCP.
 
 use super::stream::{set_congestion_control, Notes, Parts, Phase, Stream};
 use super::{mptcp, web};
@@ -18,7 +18,7 @@ struct TcpFlow {
     received: Received,
 }
 
-/// What the kernel said last of the receiver's socket.
+/// Latest state of the receiver's socket.
 #[derive(Default)]
 struct Received(Option<TcpInfo>);
 
@@ -63,7 +63,7 @@ impl TrafficApplication for Tcp {
     }
 }
 
-/// A listening socket; called in the receiver's namespace.
+/// Opens the listening socket; called in the receiver's namespace.
 fn listen(ends: Ends) -> Result<OwnedFd> {
     let listener = sys::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
     sys::set_option(listener.as_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
@@ -73,7 +73,7 @@ fn listen(ends: Ends) -> Result<OwnedFd> {
     Ok(listener)
 }
 
-/// The socket that connects; called in the sender's namespace.
+/// Opens the connecting socket; called in the sender's namespace.
 fn connecting(ends: Ends, spec: &Tcp) -> Result<OwnedFd> {
     let sender = sys::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
     set_congestion_control(sender.as_fd(), spec.congestion_control)?;
@@ -134,7 +134,7 @@ impl Application for TcpFlow {
         row.established_ns = stream.established.into();
         row.end_ns = end.into();
         if let Some(received) = &self.received.0 {
-            // The FIN counts as a byte that was received.
+            // The kernel counts the FIN as a received byte.
             let fin = u64::from(stream.receiver.is_none());
             delivered_bytes = received.bytes_received().saturating_sub(fin);
             row.received_packets = received.segments_in().into();

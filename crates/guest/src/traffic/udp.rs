@@ -23,12 +23,12 @@ struct UdpFlow {
     stop: i64,
     sender: OwnedFd,
     receiver: Receiver,
-    /// Datagrams sent; each is due at its number times the gap.
+    /// Datagrams sent.
     sent: Arc<AtomicU64>,
-    /// A thread of its own sends.
+    /// True if a separate thread sends.
     alone: bool,
     next_read: i64,
-    /// A probe per datagram is kept: the receiver wakes for each.
+    /// True if a probe per datagram is kept; the receiver then wakes for each.
     keeps_probes: bool,
     probes: Vec<Probe>,
 }
@@ -60,13 +60,13 @@ impl UdpFlow {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// When datagram `number` is sent.
+    /// Time at which datagram `number` is due.
     fn due(&self, number: u64) -> i64 {
         self.start + due_ns(&self.spec, number)
     }
 
-    /// Sends in a thread of its own, as an ordinary program does: it wakes with the timers of others,
-    /// within Linux's slack. Not where probes are kept: the time of each is noted as it is sent.
+    /// Returns true if a separate thread sends, as an ordinary program that wakes with other timers
+    /// within the timer slack. With probes it does not, since each time of sending is noted.
     fn sleeps(&self) -> bool {
         self.spec.sleeps && !self.keeps_probes
     }
@@ -106,7 +106,7 @@ impl UdpFlow {
         })
     }
 
-    /// Takes what has arrived.
+    /// Reads what has arrived.
     fn read(&mut self, now: i64) -> Result<()> {
         if self.keeps_probes {
             self.receiver.read_probes(now, &mut self.probes)
@@ -125,7 +125,7 @@ impl Application for UdpFlow {
         Some(if due < self.stop { due.min(self.next_read) } else { self.next_read })
     }
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     fn turn(&mut self, now: i64) -> Result<()> {
         if self.sleeps() {
             if !self.alone && now >= self.start {
@@ -176,8 +176,8 @@ impl Application for UdpFlow {
     }
 }
 
-/// When datagram `number` is sent, from the start on; with an interval, those that are due since its
-/// last multiple go together at its next, as iperf3 sends.
+/// Time at which datagram `number` is sent, from the start, ns. With an interval, datagrams due since its
+/// last multiple are sent together at the next, as by iperf3.
 fn due_ns(spec: &Udp, number: u64) -> i64 {
     let bits = u128::from(number) * u128::from(spec.datagram_bytes) * 8;
     let ns = bits * 1_000_000_000 / u128::from(spec.rate_bps.as_bps().max(1));

@@ -23,7 +23,7 @@ struct VideoFlow {
     next_read: i64,
     sender: OwnedFd,
     receiver: Receiver,
-    /// Payload of all datagrams so far.
+    /// Payload sent so far.
     sent_bytes: u64,
     sent: u64,
     keeps_probes: bool,

@@ -1,4 +1,4 @@
-//! A session's connection: the socket of its server, and that of its client, which opens it.
+//! A session's connection: the server's socket, and the client's socket, which opens it.
 
 use super::stream::{set_congestion_control, ESTABLISHED, READ_BYTES};
 use crate::application::{Application, Ends, Opening, Side, Wait};
@@ -11,25 +11,25 @@ use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 static ZEROS: [u8; 65536] = [0; 65536];
-/// How often a closing connection is looked at.
+/// Interval at which a closing connection is polled.
 const CLOSING_LOOK_NS: i64 = 200_000;
 
-/// How far a connection is.
+/// Phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Not needed yet.
+    /// Not yet opened.
     Waiting,
     Connecting,
     /// The client is connected.
     Open,
-    /// The server has closed too, and waits for the last ACK.
+    /// Closed by both ends; the server waits for the last ACK.
     Closing,
     Finished {
         at: i64,
     },
 }
 
-/// One socket, and what its application does with it.
+/// A socket and the state of its application.
 pub(crate) struct Socket {
     pub(crate) socket: Option<OwnedFd>,
     unwritten: u64,
@@ -43,7 +43,7 @@ impl Socket {
         Self { socket, unwritten: 0, read_bytes: 0, ended: false, closes: false }
     }
 
-    /// Writes what there is and what fits, then closes if that is wanted.
+    /// Writes pending bytes that fit into the send buffer, then closes if requested.
     fn write(&mut self) -> Result<()> {
         let Some(socket) = &self.socket else { return Ok(()) };
         while self.unwritten > 0 {
@@ -64,7 +64,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Reads all there is; true if there was something, the end included.
+    /// Reads all available data. Returns true if there was data or the end of the stream.
     fn read(&mut self) -> Result<bool> {
         let Some(socket) = &self.socket else { return Ok(false) };
         let mut some = false;
@@ -109,14 +109,14 @@ pub(crate) struct WebFlow {
     dscp: u8,
     pub(crate) server: Socket,
     pub(crate) client: Socket,
-    /// Something may be read, written, accepted.
+    /// True if a socket may be ready to read, write or accept.
     ready: bool,
     look_again: Option<i64>,
-    /// The client has been connected since this was asked last.
+    /// True if the client has connected since the last query.
     connected: bool,
 }
 
-/// The connection of a page's flow.
+/// Opens the connection of a page's flow.
 pub(super) fn open(spec: &Tcp, opening: &Opening<'_>) -> Result<Box<dyn Application>> {
     opening.at_source()?;
     let listener = listen(opening.ends, spec)?;
@@ -124,7 +124,7 @@ pub(super) fn open(spec: &Tcp, opening: &Opening<'_>) -> Result<Box<dyn Applicat
     Ok(Box::new(WebFlow::new(opening.ends, spec.clone(), listener)?))
 }
 
-/// A socket that asks for the algorithm and sends at once.
+/// Opens a socket with the congestion control and TCP_NODELAY.
 fn socket(spec: &Tcp) -> Result<OwnedFd> {
     let socket = sys::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
     set_congestion_control(socket.as_fd(), spec.congestion_control)?;
@@ -132,7 +132,7 @@ fn socket(spec: &Tcp) -> Result<OwnedFd> {
     Ok(socket)
 }
 
-/// The server's listening socket; called in its namespace. Its ports are those of its side.
+/// Opens the server's listening socket; called in its namespace.
 fn listen(ends: Ends, spec: &Tcp) -> Result<OwnedFd> {
     let listener = socket(spec)?;
     sys::set_option(listener.as_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
@@ -143,7 +143,7 @@ fn listen(ends: Ends, spec: &Tcp) -> Result<OwnedFd> {
 }
 
 impl WebFlow {
-    /// A connection; called in the client's namespace.
+    /// Makes a connection; called in the client's namespace.
     fn new(ends: Ends, spec: Tcp, listener: OwnedFd) -> Result<Self> {
         let client = socket(&spec)?;
         sys::bind(client.as_fd(), &sys::inet(ends.to, ends.server_port()))?;
@@ -196,12 +196,12 @@ impl WebFlow {
         Ok(())
     }
 
-    /// Whether the client has become connected since this was asked last.
+    /// Returns true if the client has connected since the last call.
     pub(crate) fn take_connected(&mut self) -> bool {
         std::mem::take(&mut self.connected)
     }
 
-    /// The client opens the connection.
+    /// Opens the connection from the client.
     pub(crate) fn open(&mut self, now: i64) -> Result<()> {
         let Some(client) = &self.client.socket else { return Ok(()) };
         self.start = Some(now);
@@ -209,24 +209,24 @@ impl WebFlow {
         sys::connect(client.as_fd(), &self.target)
     }
 
-    /// The client writes a request.
+    /// Writes a request at the client.
     pub(crate) fn ask(&mut self, bytes: u64) -> Result<()> {
         self.client.unwritten += bytes;
         self.client.write()
     }
 
-    /// Whether the server has written all that it had to.
+    /// Returns true if the server has written all responses.
     pub(crate) fn wrote_all(&self) -> bool {
         self.server.socket.is_some() && self.server.unwritten == 0
     }
 
-    /// The server writes an answer, or a part of one.
+    /// Writes a response, or a part of it, at the server.
     pub(crate) fn answer(&mut self, bytes: u64) -> Result<()> {
         self.server.unwritten += bytes;
         self.server.write()
     }
 
-    /// The client closes.
+    /// Closes the client's sending direction.
     pub(crate) fn close(&mut self) -> Result<()> {
         self.client.closes = true;
         self.client.write()
@@ -234,8 +234,8 @@ impl WebFlow {
 }
 
 impl Application for WebFlow {
-    /// Nothing tells when the server's last ACK has come: a socket that is closed both ways hangs up at
-    /// once.
+    /// Time of the next poll. The arrival of the server's last ACK causes no event: a socket closed in
+    /// both directions hangs up at once.
     fn next(&self) -> Option<i64> {
         self.look_again
     }
