@@ -18,11 +18,11 @@ const DRAWS: usize = 3;
 #[derive(Debug)]
 pub(super) struct Choke {
     spec: queue::Choke,
-    /// From the head to the tail, with holes; the head is none.
+    /// Packets from head to tail, with holes; the head is never a hole.
     table: VecDeque<Option<Queued>>,
     packets: usize,
     bytes: u64,
-    /// In packets.
+    /// Average queue length in packets.
     average: Average,
 }
 
@@ -50,7 +50,7 @@ impl Choke {
         0
     }
 
-    /// Takes a packet out. Holes at the head go with it (`choke_zap_head_holes`).
+    /// Removes a packet, and then the holes at the head (`choke_zap_head_holes`).
     fn remove(&mut self, index: usize) -> Option<Queued> {
         let queued = self.table.get_mut(index)?.take()?;
         while self.table.front().is_some_and(Option::is_none) {

@@ -1,16 +1,16 @@
-//! CoDel (RFC 8289; Nichols and Jacobson, ACM Queue 10(5), 2012) as Linux has it: times in units of
-//! 1024 ns, the square root by one Newton step per drop, and after a pause the drop rate goes on from
-//! how many drops the last episode took (where RFC 8289 §5.4 goes on from two less).
+//! CoDel (RFC 8289; Nichols and Jacobson, ACM Queue 10(5), 2012) as in Linux. Times have units of
+//! 1024 ns. The square root is approximated by one Newton step per drop. A new dropping episode continues
+//! with the number of drops of the last episode (RFC 8289 §5.4: with two less).
 
 use super::{CodelInside, Discipline, Head, Inside, Line, Context, Queued, Verdicts};
 use dumbbell_model::queue;
 use dumbbell_model::{Span, Time};
 
-/// Linux's `CODEL_SHIFT`.
+/// Shift from ns to ticks (`CODEL_SHIFT`).
 const SHIFT: u32 = 10;
-/// A queue of no more than a full frame is none (`psched_mtu`): RFC 8289 §4.2, MTU.
+/// Maximum backlog at which CoDel does not drop: a full frame (`psched_mtu`; RFC 8289 §4.2, MTU).
 const FRAME_BYTES: u64 = 1514;
-/// An episode is young for so many intervals (RFC 8289 §4.3: the drop rate that controlled the queue).
+/// Intervals after which the last episode's drop rate is no longer reused (RFC 8289 §4.3).
 const YOUNG_INTERVALS: u32 = 16;
 
 /// Time in units of 1024 ns, modulo 2^32.
@@ -31,7 +31,7 @@ impl Tick {
     }
 }
 
-/// What is given (RFC 8289 §4.2), in ticks.
+/// Parameters (RFC 8289 §4.2), in ticks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parameters {
     target: u32,
@@ -105,10 +105,10 @@ impl Discipline for Codel {
     }
 }
 
-/// Its state (RFC 8289 §5.1).
+/// State of CoDel (RFC 8289 §5.1).
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
-    /// When the sojourn time will have been above target for an interval; `None`: it is below.
+    /// Time at which the sojourn time has been above target for an interval; `None`: it is below.
     first_above: Option<Tick>,
     dropping: bool,
     drop_next: Tick,
@@ -119,13 +119,13 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Drops that something else has made count as signals too.
+    /// Counts drops that the caller made as signals.
     pub(super) fn count_more(&mut self, drops: u32) {
         self.count = self.count.wrapping_add(drops);
     }
 
-    /// RFC 8289 §5.5 `dequeue`; `codel_dequeue`. `take` gives the head of the queue, and how many
-    /// bytes are left.
+    /// RFC 8289 §5.5 `dequeue`; `codel_dequeue`. `take` removes the head of the queue and returns it
+    /// with the remaining bytes.
     pub(super) fn dequeue(
         &mut self,
         parameters: &Parameters,
@@ -163,7 +163,7 @@ impl State {
         head
     }
 
-    /// RFC 8289 §5.5: an episode begins, from the rate of the last one if that is young.
+    /// Begins a dropping episode, with the drop rate of the last one if that was recent (RFC 8289 §5.5).
     fn begin_dropping(&mut self, now: Tick, interval: u32) {
         self.dropping = true;
         let delta = self.count.wrapping_sub(self.last_count);
@@ -180,8 +180,8 @@ impl State {
         self.drop_next = self.control_law(now, interval);
     }
 
-    /// The head of the queue, and whether it may be dropped: RFC 8289 §5.5 `dodequeue`;
-    /// `codel_should_drop`.
+    /// Removes the head, and returns with it true if it may be dropped (RFC 8289 §5.5 `dodequeue`;
+    /// `codel_should_drop`).
     fn judge(
         &mut self,
         taken: Option<(Queued, u64)>,
@@ -206,7 +206,7 @@ impl State {
         }
     }
 
-    /// RFC 8289 §5.2: the next drop is an interval over √count later.
+    /// Time of the next drop: an interval over √count later (RFC 8289 §5.2).
     fn control_law(&self, from: Tick, interval: u32) -> Tick {
         let root = u64::from(self.inverse_root) << 16;
         from.plus(((u64::from(interval) * root) >> 32) as u32)
@@ -218,13 +218,13 @@ impl State {
         let root = u64::from(self.inverse_root) << 16;
         let square = (root * root) >> 32;
         let rest = (3_u64 << 32).wrapping_sub(u64::from(self.count).wrapping_mul(square));
-        // Where a batch of drops makes the count jump this wraps, as Linux's does.
+        // This wraps if a batch of drops makes the count jump, as in Linux.
         let next = (rest >> 2).wrapping_mul(root) >> 31;
         self.inverse_root = (next >> 16) as u16;
     }
 }
 
-/// Tells of congestion by the head: marks it (`true`), or drops it.
+/// Signals congestion by the head. Returns true if it was marked, false if it was dropped.
 fn signalled(parameters: &Parameters, head: &mut Option<Queued>, verdicts: &mut Verdicts) -> bool {
     let Some(queued) = head else { return false };
     if parameters.ecn && verdicts.mark(queued) {

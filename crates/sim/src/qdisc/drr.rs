@@ -1,5 +1,5 @@
-//! Deficit Round Robin over classes (Shreedhar and Varghese 1995; Linux's sch_drr.c): in its turn a
-//! class sends while its deficit holds the next packet.
+//! Deficit Round Robin over classes (Shreedhar and Varghese 1995; Linux's sch_drr.c). A class sends
+//! while its deficit covers the next packet.
 
 use super::classes::{together, Classifier};
 use super::{Discipline, Head, Context, Qdisc, Queued, Verdicts};
@@ -13,12 +13,12 @@ struct Class {
     deficit: u64,
 }
 
-/// Its classes.
+/// DRR with its classes.
 #[derive(Debug)]
 pub(super) struct Drr {
     classifier: Classifier,
     classes: Vec<Class>,
-    /// Those with packets, the next to serve first.
+    /// Classes with packets, in the order of service.
     active: VecDeque<usize>,
 }
 
@@ -39,7 +39,7 @@ impl Drr {
         loop {
             let class = &mut self.classes[*self.active.front()?];
             let Head::Ready(head) = class.queue.peek(now, verdicts) else {
-                // Its discipline has dropped all it had.
+                // The discipline of the class has dropped all its packets.
                 self.active.pop_front();
                 continue;
             };

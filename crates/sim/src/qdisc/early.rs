@@ -1,13 +1,13 @@
-//! The average of Random Early Detection (Floyd and Jacobson 1993) as Linux has it (include/net/red.h):
-//! it is counted in units of its weight, and a random number is held against the packets since the last
+//! The average queue of Random Early Detection (Floyd and Jacobson 1993) as in Linux (include/net/red.h).
+//! The average is stored in units of its weight. A random number is compared with the packets since the last
 //! signal (method 2 of the paper, §4). RED counts bytes, CHOKe packets.
 //!
-//! The average does not fall while the queue is empty: Linux lets it only when a dequeue finds nothing,
-//! and what stands below a token bucket is never asked then.
+//! The average does not decay while the queue is empty. In Linux only a dequeue from an empty queue starts
+//! the decay, and a token bucket never dequeues from an empty child.
 
 use dumbbell_model::rng::Rng;
 
-/// Parameters of an average. Lengths are in its unit.
+/// Parameters of an average. Lengths are in the unit of the average.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) min: u64,
@@ -16,27 +16,27 @@ pub(super) struct Bounds {
     pub(super) min_packets: f64,
     /// Burst that does not raise an average of 0 to `min`.
     pub(super) burst_packets: u64,
-    /// Of a signal where the average reaches `max`.
+    /// Probability of a signal at an average of `max`.
     pub(super) probability: f64,
 }
 
-/// Average length of a queue, and what it says of an arriving packet.
+/// Average length of a queue, and the decision about an arriving packet.
 #[derive(Debug)]
 pub(super) struct Average {
     rng: Rng,
     min: u64,
     max: u64,
-    /// The weight of a new length is 2^-weight (`Wlog`).
+    /// Weight of a new length, as 2^-weight (`Wlog`).
     weight: u32,
-    /// The average times 2^weight (`qavg`).
+    /// Average times 2^weight (`qavg`).
     average: u64,
     /// Packets since the last signal, if there was one between the bounds (`qcount`).
     count: Option<u64>,
-    /// Number that the count is held against (`qR`).
+    /// Random number that the count is compared with (`qR`).
     random: u64,
     /// Probability of a signal at the maximum, in 32 bits after the point (`max_P`).
     max_probability: u32,
-    /// The probability has been adapted.
+    /// True if the probability was adapted.
     adapted: bool,
 }
 
@@ -76,7 +76,7 @@ impl Average {
         self.average >= self.max << self.weight
     }
 
-    /// Begins to count anew at the next packet between the bounds.
+    /// Restarts the count at the next packet between the bounds.
     pub(super) fn forget(&mut self) {
         self.count = None;
     }
@@ -108,7 +108,7 @@ impl Average {
     fn draw(&mut self) -> u64 {
         let random = self.rng.next_u64() >> 32;
         let range = self.max - self.min;
-        // Linux divides rounding down at first, to the nearest when it adapts.
+        // Linux rounds the initial quotient down, the adapted one to the nearest.
         let half = if self.adapted { range / 2 } else { 0 };
         let per_length = (u64::from(self.max_probability) + half) / range;
         random / per_length.max(1)
@@ -127,13 +127,13 @@ impl Average {
         self.max_probability
     }
 
-    /// A step of the adaptation, with its new probability.
+    /// Sets the new probability of an adaptation step.
     pub(super) fn adapt(&mut self, max_probability: u32) {
         self.max_probability = max_probability;
         self.adapted = true;
     }
 
-    /// Probability of a signal now, without the count.
+    /// Current probability of a signal, without the count.
     pub(super) fn probability(&self) -> f64 {
         let average = self.exact();
         let (min, max) = (self.min as f64, self.max as f64);

@@ -1,5 +1,5 @@
-//! Fair queue as Linux has it (sch_fq.c), for packets that are forwarded: of these it knows no pacing
-//! rate, so it serves flows in turn. New flows come first, with a larger share.
+//! Fair queue as in Linux (sch_fq.c), for forwarded packets. They have no pacing rate, so fq serves the
+//! flows round-robin. New flows precede old ones and have a larger quantum.
 
 use super::rounds::{Rounds, Share};
 use super::{flow_queue, Discipline, Head, Inside, Line, Context, Queued, Verdicts};
@@ -7,7 +7,7 @@ use dumbbell_model::{queue, Span, Time};
 
 /// Buckets that orphaned packets are hashed to (`orphan_mask`).
 const FLOWS: usize = 1024;
-/// A flow that paused for longer has at least a full turn (`flow_refill_delay`).
+/// Idle time after which a flow's credit is refilled to a full quantum (`flow_refill_delay`).
 const REFILL_AFTER: Span = Span::from_ms(40);
 
 #[derive(Debug)]
@@ -17,7 +17,7 @@ struct Flow {
     emptied: Time,
 }
 
-/// Its state.
+/// fq with its flows.
 #[derive(Debug)]
 pub(super) struct Fq {
     spec: queue::Fq,

@@ -1,16 +1,15 @@
-//! FlowQueue-CoDel (RFC 8290) as Linux has it: a queue with CoDel per flow, served by deficit round
-//! robin, flows that have just begun before the others; where all is full, up to 64 packets of the
-//! longest queue go.
+//! FlowQueue-CoDel (RFC 8290) as in Linux: a queue with CoDel per flow, served by deficit round robin, new
+//! flows before old ones. On overflow it drops up to 64 packets from the head of the longest queue.
 
 use super::codel::{Parameters, State};
 use super::rounds::{Rounds, Share};
 use super::{flow_queue, Discipline, Head, Inside, Line, Context, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 
-/// Packets dropped at once where all is full (`drop_batch_size`).
+/// Maximum packets dropped per overflow (`drop_batch_size`).
 const DROP_BATCH: usize = 64;
 
-/// A flow's queue (RFC 8290 §4).
+/// Queue of a flow (RFC 8290 §4).
 #[derive(Debug, Default)]
 struct Flow {
     queue: Line,
@@ -18,7 +17,7 @@ struct Flow {
     share: Share,
 }
 
-/// Its state (RFC 8290 §4.1, §4.2).
+/// FQ-CoDel with its flows (RFC 8290 §4.1, §4.2).
 #[derive(Debug)]
 pub(super) struct FqCodel {
     parameters: Parameters,
@@ -45,7 +44,7 @@ impl FqCodel {
         }
     }
 
-    /// Half of the longest queue, but not more than a batch (`fq_codel_drop`).
+    /// Drops half of the longest queue, but not more than a batch (`fq_codel_drop`).
     fn shorten(&mut self, verdicts: &mut Verdicts) {
         let mut longest = 0;
         for (number, flow) in self.flows.iter().enumerate() {
@@ -97,7 +96,7 @@ impl FqCodel {
 }
 
 impl Discipline for FqCodel {
-    /// RFC 8290 §4.1; `fq_codel_enqueue`. What does not fit goes from the head of the longest queue.
+    /// RFC 8290 §4.1; `fq_codel_enqueue`. On overflow it drops from the head of the longest queue.
     fn enqueue(
         &mut self,
         _: Time,

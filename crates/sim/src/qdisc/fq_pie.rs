@@ -1,5 +1,4 @@
-//! FlowQueue-PIE as Linux has it (sch_fq_pie.c): the rounds of RFC 8290 over queues of which each has
-//! PIE (RFC 8033).
+//! FlowQueue-PIE as in Linux (sch_fq_pie.c): the scheduler of RFC 8290 over queues with PIE (RFC 8033).
 
 use super::pie::{Updates, Vars};
 use super::rounds::{Rounds, Share};
@@ -14,7 +13,7 @@ struct Flow {
     share: Share,
 }
 
-/// Its state.
+/// FQ-PIE with its flows.
 #[derive(Debug)]
 pub(super) struct FqPie {
     spec: queue::FqPie,
@@ -41,7 +40,7 @@ impl FqPie {
         }
     }
 
-    /// `fq_pie_timer`: every flow, whether anything waits there or not.
+    /// `fq_pie_timer`: updates every flow, also those without packets.
     fn update(&mut self, now: Time) {
         while self.updates.due(now) {
             for flow in &mut self.flows {
@@ -115,7 +114,7 @@ impl Discipline for FqPie {
         (self.packets, self.bytes)
     }
 
-    /// The highest probability of any flow.
+    /// State with the highest probability of all flows.
     fn inside(&self, _: Time) -> Inside {
         let (new, old) = self.rounds.lengths();
         let highest = self.flows.iter().map(|flow| flow.vars.probability()).fold(0.0, f64::max);

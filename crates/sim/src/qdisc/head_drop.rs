@@ -1,4 +1,4 @@
-//! First in, first out (Linux's sch_fifo.c): a full pfifo_head_drop drops its head.
+//! First in, first out (Linux's sch_fifo.c): pfifo_head_drop drops its head if it is full.
 
 use super::{Discipline, Head, Line, Context, Queued, Verdicts};
 use dumbbell_model::{queue, Time};

@@ -1,12 +1,12 @@
-//! Hierarchy Token Bucket with classes under one parent, as Linux has it (sch_htb.c): a class sends
-//! while its bucket is not in debt, else it borrows from the parent while its ceiling's bucket is not.
-//! Spare rate goes to the highest priority, among equals by turns of a quantum.
+//! Hierarchy Token Bucket with classes under one parent, as in Linux (sch_htb.c). A class sends while its
+//! bucket is not in debt. Otherwise it borrows from the parent while the bucket of its ceiling is not in
+//! debt. Spare rate goes to the highest priority; classes of equal priority share it by deficit round robin.
 
 use super::classes::{together, Classifier};
 use super::{Discipline, Head, Inside, Context, Qdisc, Queued, Verdicts};
 use dumbbell_model::{queue, Framing, Rate, Time};
 
-/// A bucket's debt is forgotten beyond a minute (`mbuffer`).
+/// Maximum debt of a bucket, ns: a minute (`mbuffer`).
 const MOST_NS: i64 = 60_000_000_000;
 
 /// Tokens in nanoseconds at a rate.
@@ -31,7 +31,7 @@ impl Bucket {
     }
 }
 
-/// The two buckets of a class, and when they were true.
+/// The two buckets of a class, and the time of their last update.
 #[derive(Clone, Copy, Debug)]
 struct Buckets {
     rate: Bucket,
@@ -39,7 +39,7 @@ struct Buckets {
     at_ns: i64,
 }
 
-/// What a class may do (`htb_class_mode`), and if not all, when that may change.
+/// Mode of a class (`htb_class_mode`), and the time at which it may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Send,
@@ -71,18 +71,18 @@ struct Class {
     buckets: Buckets,
     priority: usize,
     quantum: i64,
-    /// Own rate, borrowed.
+    /// Deficits for own and borrowed rate.
     deficits: [i64; 2],
 }
 
-/// Its classes.
+/// HTB with its classes.
 #[derive(Debug)]
 pub(super) struct Htb {
     framing: Framing,
     classifier: Classifier,
     root: Buckets,
     classes: Vec<Class>,
-    /// Whose turn it is, by own or borrowed rate and by priority.
+    /// Class served next, by own or borrowed rate and by priority.
     turns: [[usize; 8]; 2],
 }
 
@@ -130,7 +130,7 @@ impl Htb {
                     continue;
                 }
             };
-            // Among equals the turn decides: classes from it on come before those ahead of it.
+            // Among equal classes, those from the current turn on precede those before it.
             let ahead = number < self.turns[usize::from(borrowed)][class.priority];
             let rank = (borrowed, class.priority, ahead, number);
             if found.is_none_or(|best| rank < best) {
@@ -144,7 +144,7 @@ impl Htb {
         }
     }
 
-    /// `htb_charge_class`: who borrows pays with its ceiling only.
+    /// `htb_charge_class`: charges a class that borrows only at its ceiling.
     fn charge(&mut self, number: usize, borrowed: bool, now_ns: i64, wire_bytes: u32) {
         let class = &mut self.classes[number].buckets;
         let since_ns = class.since(now_ns);
@@ -168,7 +168,7 @@ impl Discipline for Htb {
         self.classes[class].queue.enqueue(now, queued, verdicts);
     }
 
-    /// `htb_dequeue`: own rates first, then what the parent has to spare.
+    /// `htb_dequeue`: serves own rates first, then the parent's spare rate.
     fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Head {
         let now_ns = now.as_ns() as i64;
         loop {
@@ -181,7 +181,7 @@ impl Discipline for Htb {
             };
             let class = &mut self.classes[number];
             let Some(queued) = class.queue.take(now, verdicts) else {
-                // Its discipline has dropped all it had; or it would have been chosen for ever.
+                // The class's discipline has dropped all its packets; otherwise this would loop forever.
                 debug_assert_eq!(class.queue.length().0, 0);
                 continue;
             };
@@ -202,7 +202,7 @@ impl Discipline for Htb {
         together(self.classes.iter().map(|class| &class.queue))
     }
 
-    /// That of the only class's queue.
+    /// State of the only class's queue.
     fn inside(&self, now: Time) -> Inside {
         match self.classes.as_slice() {
             [only] => only.queue.inside(now),
@@ -211,7 +211,7 @@ impl Discipline for Htb {
     }
 }
 
-/// What may be served.
+/// Class that may be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     Nothing,
@@ -287,7 +287,7 @@ mod tests {
         close(&shares(two(1), &[0, 1, 2]), [2.5, 3.5, 4.0]);
         // The one of higher priority takes all that is to spare.
         close(&shares(two(0), &[0, 1, 2]), [1.0, 6.0, 3.0]);
-        // Alone, up to its ceiling.
+        // A class alone sends up to its ceiling.
         close(&shares(two(1), &[2]), [0.0, 0.0, 4.0]);
         close(&shares(two(1), &[0]), [10.0, 0.0, 0.0]);
     }

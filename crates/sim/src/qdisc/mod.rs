@@ -1,9 +1,9 @@
-//! Queue disciplines: one algorithm per file, each as Linux has it.
+//! Queue disciplines as in Linux, one algorithm per file.
 //!
-//! What stands below a shaper is asked for its head first and for the packet when there are tokens.
-//! Some disciplines answer the first by taking the packet out and keeping it
-//! (`qdisc_peek_dequeued`): they decide when the packet before has left. Others just look
-//! (`qdisc_peek_head`) and decide when the packet leaves.
+//! A shaper first peeks at the head of its child, and dequeues it when there are tokens. Some disciplines
+//! dequeue the packet on the peek and keep it (`qdisc_peek_dequeued`). They decide about a packet when
+//! the previous one has left. Others only look at the head (`qdisc_peek_head`). They decide when the
+//! packet leaves.
 
 mod classes;
 mod drop_tail;
@@ -17,11 +17,11 @@ use dumbbell_model::rng::Rng;
 use dumbbell_model::{for_disciplines, Framing, Queue, Time};
 use std::collections::VecDeque;
 
-/// A queue discipline. Each is a file of the name that the catalogue has, with a type of the name of
-/// its parameters and a function `new(&parameters, &Context)`.
+/// A queue discipline. Each has a file of its name in the catalogue, with a type of the name of its
+/// parameters and a function `new(&parameters, &Context)`.
 trait Discipline {
-    /// A packet arrives. `beside`: the packet that was taken out by a peek and has not left; it counts
-    /// against every limit.
+    /// Takes an arriving packet. `beside`: packet that a peek has taken out and that has not left; it
+    /// counts against every limit.
     fn enqueue(
         &mut self,
         now: Time,
@@ -36,10 +36,10 @@ trait Discipline {
         None
     }
 
-    /// Takes out what leaves next.
+    /// Takes out the next packet.
     fn dequeue(&mut self, now: Time, verdicts: &mut Verdicts) -> Head;
 
-    /// The packet that a peek took out leaves.
+    /// Notes that the packet taken out by a peek leaves.
     fn left(&mut self, _now: Time, _queued: &Queued) {}
 
     /// Packets and bytes that wait.
@@ -83,7 +83,7 @@ pub(crate) struct Queued {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Head {
     Empty,
-    /// Something waits, and may leave from then on.
+    /// Packets wait, and may leave from this time on.
     Until(Time),
     Ready(Queued),
 }
@@ -102,17 +102,17 @@ pub(crate) struct Verdicts {
 }
 
 impl Verdicts {
-    /// Drops a packet for which the queue was too long.
+    /// Drops a packet because a limit is reached.
     fn overflow(&mut self, queued: &Queued) {
         self.dropped.push((queued.packet, DropReason::Overflow));
     }
 
-    /// Drops a packet as a sign of congestion.
+    /// Drops a packet as a congestion signal.
     fn signal(&mut self, queued: &Queued) {
         self.dropped.push((queued.packet, DropReason::Aqm));
     }
 
-    /// Sets CE if the packet says that its ends understand it (RFC 3168 §5; `INET_ECN_set_ce`).
+    /// Sets CE if the packet is ECN-capable (RFC 3168 §5; `INET_ECN_set_ce`). Returns true if it is.
     fn mark(&mut self, queued: &mut Queued) -> bool {
         let marks = queued.packet.mark_ce();
         self.marked += u64::from(marks);
@@ -120,7 +120,7 @@ impl Verdicts {
     }
 }
 
-/// First in, first out, with its length in bytes.
+/// A FIFO queue with its length in bytes.
 #[derive(Debug, Default)]
 struct Line {
     packets: VecDeque<Queued>,
@@ -154,9 +154,8 @@ impl Line {
     }
 }
 
-/// Number of the queue that a packet belongs to. Linux hashes addresses and ports with a random key.
-/// Here each flow and direction has a queue of its own while there are enough: a hash without
-/// collisions.
+/// Index of a packet's queue. Linux hashes addresses and ports with a random key. Here each flow and
+/// direction has its own queue while there are enough, as with a hash without collisions.
 fn flow_queue(packet: &Handle, queues: usize) -> usize {
     (2 * packet.flow as usize + usize::from(packet.outward)) % queues
 }
@@ -175,7 +174,7 @@ pub(crate) struct Inside {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodelInside {
     pub(crate) count: u32,
-    /// Time of the next drop, while it drops.
+    /// Time of the next drop in the dropping state.
     pub(crate) drop_next: Option<Time>,
 }
 
@@ -196,7 +195,7 @@ macro_rules! disciplines {
                     Queue::DropTail { limit_packets, limit_bytes } => {
                         Self::DropTail(DropTail::new(*limit_packets, *limit_bytes))
                     }
-                    // It delays, which pipes do by themselves (validated).
+                    // netem's delay is a stage of the pipe (validated).
                     Queue::Netem { limit_packets, .. } => {
                         Self::DropTail(DropTail::new(Some(*limit_packets), None))
                     }
@@ -262,19 +261,19 @@ pub(crate) struct Qdisc {
 }
 
 impl Qdisc {
-    /// `name` and `seed` say which random stream it has.
+    /// Makes a discipline. `name` and `seed` select its random stream.
     pub(crate) fn new(queue: &Queue, framing: Framing, name: &str, seed: u64) -> Self {
         let context = Context { name, seed, framing };
         Self { discipline: Any::new(queue, &context), peeked: None }
     }
 
-    /// A packet arrives.
+    /// Takes an arriving packet.
     pub(crate) fn enqueue(&mut self, now: Time, queued: Queued, verdicts: &mut Verdicts) {
         let beside = self.peeked.as_ref();
         self.discipline.enqueue(now, queued, beside, verdicts);
     }
 
-    /// What leaves next.
+    /// Peeks at the next packet.
     pub(crate) fn peek(&mut self, now: Time, verdicts: &mut Verdicts) -> Head {
         if let Some(head) = self.discipline.peek(now, verdicts) {
             return head;
@@ -288,7 +287,7 @@ impl Qdisc {
         self.peeked.into()
     }
 
-    /// Takes what leaves next (`qdisc_dequeue_peeked`).
+    /// Takes out the next packet (`qdisc_dequeue_peeked`).
     pub(crate) fn take(&mut self, now: Time, verdicts: &mut Verdicts) -> Option<Queued> {
         if let Some(queued) = self.peeked.take() {
             self.discipline.left(now, &queued);
@@ -307,7 +306,7 @@ impl Qdisc {
         (packets + usize::from(self.peeked.is_some()), bytes + beside)
     }
 
-    /// Its state; of a discipline with one class, that of the class's queue.
+    /// State of the discipline; with a single class, the state of the class's queue.
     pub(crate) fn inside(&self, now: Time) -> Inside {
         self.discipline.inside(now)
     }

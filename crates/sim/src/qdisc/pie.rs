@@ -1,6 +1,5 @@
-//! PIE (RFC 8033) as Linux has it: the delay is that of the packet which left last, times are in units
-//! of 64 ns, probabilities in 56 bits, packets are dropped at random but neither too close nor too far
-//! apart (RFC 8033 §5.4, de-randomisation).
+//! PIE (RFC 8033) as in Linux. The delay is that of the last packet that left. Times have units of 64 ns,
+//! probabilities 56 bits. De-randomisation (RFC 8033 §5.4) bounds the distance between random drops.
 
 use super::{Discipline, Head, Inside, Line, Context, Queued, Verdicts};
 use dumbbell_model::rng::Rng;
@@ -12,21 +11,21 @@ const CERTAIN: u64 = u64::MAX >> 8;
 const FRAME_BYTES: u64 = 1514;
 /// Ticks of 64 ns (`PSCHED_SHIFT`) in a second.
 const TICKS_PER_S: u64 = 15_625_000;
-/// RFC 8033 §4.4: bursts shorter than this pass.
+/// Maximum burst without drops (RFC 8033 §4.4).
 const BURST_ALLOWANCE: Span = Span::from_ms(150);
-/// RFC 8033 §5.3: from here on the probability rises by 2 % more.
+/// Delay above which the probability rises by a further 2 % (RFC 8033 §5.3).
 const HIGH_DELAY: Span = Span::from_ms(250);
 
 fn ticks(span: Span) -> u64 {
     span.as_ns() >> 6
 }
 
-/// Its state of one queue (`struct pie_vars`).
+/// State of one queue (`struct pie_vars`).
 #[derive(Clone, Debug)]
 pub(super) struct Vars {
     delay: u64,
     delay_before: u64,
-    /// Left of the burst allowance.
+    /// Rest of the burst allowance.
     burst: u64,
     left_at: Option<u64>,
     probability: u64,
@@ -55,7 +54,7 @@ impl Vars {
         self.probability <= CERTAIN / 100 * u64::from(percent)
     }
 
-    /// Something was dropped.
+    /// Notes a drop.
     pub(super) fn dropped(&mut self) {
         self.accumulated = 0;
     }
@@ -95,8 +94,8 @@ impl Vars {
         false
     }
 
-    /// A packet leaves that has waited since `arrived` (`pie_process_dequeue`; RFC 8033 §5.2 with the
-    /// delay of time stamps, §4.2).
+    /// Measures the delay of a leaving packet that arrived at `arrived` (`pie_process_dequeue`; RFC 8033
+    /// §5.2, with timestamps).
     pub(super) fn left(&mut self, now: Time, arrived: Time, backlog_bytes: u64) {
         let now_ticks = now.as_ns() >> 6;
         self.delay = if backlog_bytes > 0 { now_ticks - (arrived.as_ns() >> 6) } else { 0 };
@@ -158,8 +157,8 @@ impl Vars {
     }
 }
 
-/// When probabilities are updated: Linux's timer, followed when it is next looked at, since nothing
-/// happens to a queue in between.
+/// Times of probability updates (Linux's timer). Due updates are made at the next packet, since a queue
+/// does not change between packets.
 #[derive(Debug)]
 pub(super) struct Updates {
     every: Span,
@@ -171,7 +170,7 @@ impl Updates {
         Self { every, next: Time::ZERO + every }
     }
 
-    /// One that was due by now, if there is any left.
+    /// Takes one due update. Returns false if none is due.
     pub(super) fn due(&mut self, now: Time) -> bool {
         let due = self.next <= now;
         if due {
@@ -197,8 +196,8 @@ impl Pie {
         Self { spec: *spec, queue, vars, updates: Updates::new(spec.tupdate), rng: context.rng() }
     }
 
-    /// Updates that were due by now. `beside` was taken out and has not left: it counts as waiting,
-    /// though its delay was measured when it was taken out.
+    /// Makes the updates due by now. `beside`: packet taken out by a peek; it counts as waiting, though
+    /// its delay was measured when it was taken out.
     fn update(&mut self, now: Time, beside: Option<&Queued>) {
         while self.updates.due(now) {
             let bytes = self.queue.bytes + beside.map_or(0, |one| u64::from(one.bytes));
@@ -206,7 +205,7 @@ impl Pie {
         }
     }
 
-    /// `pie_qdisc_dequeue`; nothing else is taken out.
+    /// `pie_qdisc_dequeue`.
     fn serve(&mut self, now: Time) -> Option<Queued> {
         self.update(now, None);
         let queued = self.queue.pop()?;
@@ -232,7 +231,7 @@ impl Discipline for Pie {
         }
         let bytes = self.queue.bytes + beside.map_or(0, |one| u64::from(one.bytes));
         if self.vars.drops_early(&self.spec, bytes, queued.bytes, &mut self.rng) {
-            // RFC 8033 §5.1: above a tenth also what could be marked is dropped.
+            // RFC 8033 §5.1: above a tenth, ECN-capable packets are dropped too.
             let marks = self.spec.ecn && self.vars.is_at_most_percent(10);
             if !(marks && verdicts.mark(&mut queued)) {
                 self.vars.dropped();

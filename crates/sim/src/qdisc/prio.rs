@@ -4,7 +4,7 @@ use super::classes::{together, Classifier};
 use super::{Discipline, Head, Context, Qdisc, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 
-/// Its bands.
+/// prio with its bands.
 #[derive(Debug)]
 pub(super) struct Prio {
     classifier: Classifier,

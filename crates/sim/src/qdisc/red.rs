@@ -1,4 +1,4 @@
-//! Random Early Detection (Floyd and Jacobson 1993) as Linux has it (sch_red.c).
+//! Random Early Detection (Floyd and Jacobson 1993) as in Linux (sch_red.c).
 
 use super::early::{Average, Bounds};
 use super::{Discipline, Head, Inside, Line, Context, Queued, Verdicts};
@@ -6,7 +6,7 @@ use dumbbell_model::{queue, Span, Time};
 
 /// Time between two steps of the adaptive probability (`HZ/2`).
 const ADAPT_EVERY: Span = Span::from_ms(500);
-/// `RED_ONE_PERCENT`: of probabilities in 32 bits after the point.
+/// One percent in 32 bits after the point (`RED_ONE_PERCENT`).
 const ONE_PERCENT: u32 = 42_949_673;
 
 /// RED on one queue.
@@ -14,18 +14,18 @@ const ONE_PERCENT: u32 = 42_949_673;
 pub(super) struct Red {
     spec: queue::Red,
     queue: Line,
-    /// In bytes.
+    /// Average queue length in bytes.
     average: Average,
     adapt_at: Time,
 }
 
-/// What the average says of a packet (`red_action`).
+/// Decision about an arriving packet (`red_action`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     Pass,
-    /// Between the bounds.
+    /// Average between the bounds.
     Probably,
-    /// Above the maximum.
+    /// Average above the maximum.
     Surely,
 }
 

@@ -1,18 +1,18 @@
-//! Whose turn it is: flows that have just begun before the others (RFC 8290 §4.2), each with a deficit
-//! in bytes (Shreedhar and Varghese 1995). FQ-CoDel, FQ-PIE and fq go round like this.
+//! Scheduler of FQ-CoDel, FQ-PIE and fq: deficit round robin in bytes (Shreedhar and Varghese 1995) with
+//! new flows before old ones (RFC 8290 §4.2).
 
 use std::collections::VecDeque;
 
-/// A flow's part in the rounds.
+/// State of a flow in the scheduler.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Share {
-    /// Bytes that it may still send in its turn.
+    /// Bytes that the flow may still send in this round.
     pub(super) deficit: i64,
-    /// It stands in one of the lists.
+    /// True if the flow is in one of the lists.
     pub(super) listed: bool,
 }
 
-/// Two lists of flows by number.
+/// Lists of new and old flows, by index.
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
     new: VecDeque<usize>,
@@ -20,18 +20,18 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// A flow that stands in no list has a packet.
+    /// Adds a flow that is in no list, when it gets a packet.
     pub(super) fn begin(&mut self, flow: usize, share: &mut Share) {
         share.listed = true;
         self.new.push_back(flow);
     }
 
-    /// The flow at the head.
+    /// Flow to serve.
     pub(super) fn head(&self) -> Option<usize> {
         self.new.front().or_else(|| self.old.front()).copied()
     }
 
-    /// The head has sent its share: it gets another, behind all old ones.
+    /// Refills the deficit of the head and moves it behind all old flows.
     pub(super) fn spent(&mut self, quantum: i64, share: &mut Share) {
         share.deficit += quantum;
         if let Some(flow) = self.pop() {
@@ -39,8 +39,8 @@ impl Rounds {
         }
     }
 
-    /// The head has nothing to send. A new one passes through the old ones first, so that none
-    /// starves; an old one leaves. True if it left.
+    /// Handles a head without packets. A new flow moves behind the old flows, if there are any;
+    /// an old flow is removed. Returns true if it was removed.
     pub(super) fn idle(&mut self, share: &mut Share) -> bool {
         let was_new = !self.new.is_empty();
         let Some(flow) = self.pop() else { return false };
@@ -56,7 +56,7 @@ impl Rounds {
         self.new.pop_front().or_else(|| self.old.pop_front())
     }
 
-    /// New and old flows.
+    /// Numbers of new and old flows.
     pub(super) fn lengths(&self) -> (usize, usize) {
         (self.new.len(), self.old.len())
     }

@@ -1,11 +1,11 @@
-//! Stochastic Fairness Queueing (McKenney 1990) as Linux has it (sch_sfq.c), without perturbation:
-//! flows in turn by deficit, and where all is full the tail of the longest goes.
+//! Stochastic Fairness Queueing (McKenney 1990) as in Linux (sch_sfq.c), without perturbation: deficit
+//! round robin over flows. On overflow it drops the tail of the longest queue.
 
 use super::{flow_queue, Discipline, Head, Inside, Line, Context, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 use std::collections::VecDeque;
 
-/// Queues that flows are divided over (`SFQ_DEFAULT_HASH_DIVISOR`).
+/// Number of hash buckets (`SFQ_DEFAULT_HASH_DIVISOR`).
 const DIVISOR: usize = 1024;
 
 /// A flow with packets waiting.
@@ -13,16 +13,16 @@ const DIVISOR: usize = 1024;
 struct Slot {
     queue: Line,
     allotment: i64,
-    /// When its length changed last: among equally long ones the latest is the longest.
+    /// Order of the last change of its length. Among equal lengths, the latest counts as the longest.
     changed: u64,
 }
 
-/// Its state.
+/// SFQ with its flows.
 #[derive(Debug)]
 pub(super) struct Sfq {
     spec: queue::Sfq,
     slots: Vec<Slot>,
-    /// Slots with packets, the next to serve first.
+    /// Slots with packets, in the order of service.
     turns: VecDeque<usize>,
     changes: u64,
     packets: usize,
@@ -49,7 +49,7 @@ impl Sfq {
         });
         let Some(mut number) = longest else { return };
         if self.slots[number].queue.packets.len() == 1 {
-            // All have one: that of the next turn goes.
+            // All queues have one packet: the next flow to serve loses it.
             number = self.turns.pop_front().unwrap_or(number);
         }
         let slot = &mut self.slots[number].queue;
