@@ -42,6 +42,7 @@ flows:
   - {name: u, from: s4, to: d4, udp: {rate: 15 Mbit/s, datagram: 1400 bytes}}
 factors: {cc: [cubic, bbr]}
 duration: 10 s
+repeats: 3
 """
 
 
@@ -51,9 +52,11 @@ def test_fq_codel_shares_a_line_as_linux_does(tmp_path: Path) -> None:
     rates = []
     for engine in ("sim", "linux"):
         results = dumbbell.run(file, engine=engine)
-        rate = 8 * pl.col("delivered_bytes") / pl.col("end_ns") * 1e3
-        rows = results.flows.sort("cc", "flow").select("cc", "flow", rate.alias("mbps"))
-        rates.append(rows["mbps"].to_list())
+        rate = (8 * pl.col("delivered_bytes") / pl.col("end_ns") * 1e3).alias("mbps")
+        # Linux hashes with a random key: in one of some 170 runs two of four flows share one of the
+        # 1024 queues. The median of three runs hides that.
+        rows = results.flows.with_columns(rate).group_by("cc", "flow").agg(pl.median("mbps"))
+        rates.append(rows.sort("cc", "flow")["mbps"].to_list())
     for ours, theirs in zip(*rates, strict=True):
         # A quarter of the line each, headers off; what a halved window leaves, the others take.
         assert 4.4 < ours < 5.7
