@@ -1,9 +1,10 @@
 //! Reads a scenario and checks what types cannot express. Every error names the field.
 
-use crate::scenario::{Flow, Loss, NodeKind, Pipe, Scenario, Shaper, SCENARIO_VERSION};
+use crate::scenario::{Flow, Link, Loss, NodeKind, Pipe, Scenario, Shaper, SCENARIO_VERSION};
 use crate::traffic::TrafficKind;
 use crate::units::Span;
 use crate::validate_queue::check_queue;
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// An error in a scenario: the field and the message.
@@ -56,15 +57,16 @@ impl Scenario {
         unique("flows", self.flows.iter().map(|f| f.name.as_str()))?;
         unique("taps", self.taps.iter().map(|t| t.name.as_str()))?;
         self.check_nodes()?;
-        self.check_links()?;
-        self.check_routes()?;
+        let names = Names::new(self);
+        self.check_links(&names)?;
+        self.check_routes(&names)?;
         for (i, flow) in self.flows.iter().enumerate() {
-            self.check_flow(&format!("flows[{i}]"), flow)?;
+            names.check_flow(&format!("flows[{i}]"), flow)?;
         }
         self.check_arrivals()?;
         self.check_sessions()?;
         self.check_connections()?;
-        self.check_taps()
+        self.check_taps(&names)
     }
 
     /// Checks version, duration, numbers of links and flows.
@@ -125,34 +127,30 @@ impl Scenario {
         Ok(())
     }
 
-    fn check_links(&self) -> Result<(), ScenarioError> {
+    fn check_links(&self, names: &Names<'_>) -> Result<(), ScenarioError> {
         for (i, link) in self.links.iter().enumerate() {
             let at = format!("links[{i}]");
-            self.check_node(&at, "a", &link.a)?;
-            self.check_node(&at, "b", &link.b)?;
+            names.check_node(&at, "a", &link.a)?;
+            names.check_node(&at, "b", &link.b)?;
             if link.a == link.b {
                 return error(format!("{at}.b"), format!("{} is joined to itself", link.a));
             }
-            self.check_pipe(&format!("{at}.forward"), &link.forward)?;
-            self.check_pipe(&format!("{at}.backward"), &link.backward)?;
+            names.check_pipe(&format!("{at}.forward"), &link.forward)?;
+            names.check_pipe(&format!("{at}.backward"), &link.backward)?;
         }
         Ok(())
     }
 
-    fn check_routes(&self) -> Result<(), ScenarioError> {
+    fn check_routes(&self, names: &Names<'_>) -> Result<(), ScenarioError> {
         for (i, route) in self.routes.iter().enumerate() {
             let at = format!("routes[{i}]");
-            self.check_node(&at, "at", &route.at)?;
-            self.check_node(&at, "to", &route.to)?;
+            names.check_node(&at, "at", &route.at)?;
+            names.check_node(&at, "to", &route.to)?;
             if route.via.is_empty() {
                 return error(format!("{at}.via"), "names no link");
             }
             for (j, name) in route.via.iter().enumerate() {
-                let here = self
-                    .links
-                    .iter()
-                    .any(|l| l.name == *name && (l.a == route.at || l.b == route.at));
-                if !here {
+                if !names.joins(name, &route.at) {
                     let known = self.links.iter().filter(|l| l.a == route.at || l.b == route.at);
                     let known: Vec<_> = known.map(|l| l.name.as_str()).collect();
                     return error(
@@ -165,12 +163,11 @@ impl Scenario {
         Ok(())
     }
 
-    fn check_taps(&self) -> Result<(), ScenarioError> {
+    fn check_taps(&self, names: &Names<'_>) -> Result<(), ScenarioError> {
         for (i, tap) in self.taps.iter().enumerate() {
             let at = format!("taps[{i}]");
-            self.check_node(&at, "node", &tap.node)?;
-            let link = self.links.iter().find(|l| l.name == tap.link);
-            if !link.is_some_and(|l| l.a == tap.node || l.b == tap.node) {
+            names.check_node(&at, "node", &tap.node)?;
+            if !names.joins(&tap.link, &tap.node) {
                 return error(
                     format!("{at}.link"),
                     format!("{} is no link of {}", tap.link, tap.node),
@@ -185,17 +182,39 @@ impl Scenario {
         let mtus = self.nodes.iter().filter_map(|node| node.tcp.as_ref()).map(|tcp| tcp.mtu_bytes);
         u64::from(mtus.max().unwrap_or(1500)) + 14
     }
+}
 
-    fn node(&self, name: &str) -> Option<NodeKind> {
-        self.nodes.iter().find(|n| n.name == name).map(|n| n.kind)
+/// Names of a scenario, each looked up many times, and the longest frame.
+struct Names<'a> {
+    scenario: &'a Scenario,
+    nodes: BTreeMap<&'a str, NodeKind>,
+    links: BTreeMap<&'a str, &'a Link>,
+    flows: BTreeSet<&'a str>,
+    frame_bytes: u64,
+}
+
+impl<'a> Names<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        Self {
+            scenario,
+            nodes: scenario.nodes.iter().map(|node| (node.name.as_str(), node.kind)).collect(),
+            links: scenario.links.iter().map(|link| (link.name.as_str(), link)).collect(),
+            flows: scenario.flows.iter().map(|flow| flow.name.as_str()).collect(),
+            frame_bytes: scenario.longest_frame_bytes(),
+        }
+    }
+
+    /// Returns true if the link ends at the node.
+    fn joins(&self, link: &str, node: &str) -> bool {
+        self.links.get(link).is_some_and(|link| link.a == node || link.b == node)
     }
 
     /// Returns the role of the node that a field names.
     fn check_node(&self, at: &str, field: &str, name: &str) -> Result<NodeKind, ScenarioError> {
-        if let Some(kind) = self.node(name) {
-            return Ok(kind);
+        if let Some(kind) = self.nodes.get(name) {
+            return Ok(*kind);
         }
-        let known: Vec<_> = self.nodes.iter().map(|n| n.name.as_str()).collect();
+        let known: Vec<_> = self.scenario.nodes.iter().map(|n| n.name.as_str()).collect();
         error(format!("{at}.{field}"), format!("no node {name}; there are {}", known.join(", ")))
     }
 
@@ -214,7 +233,7 @@ impl Scenario {
             above_zero(at, "ack_aggregation.max_acks", u64::from(aggregation.max_acks))?;
         }
         check_shaper(at, &pipe.shaper)?;
-        check_queue(at, pipe, self.longest_frame_bytes())?;
+        check_queue(at, pipe, self.frame_bytes)?;
         in_range(at, "framing.mpu_bytes", pipe.framing.mpu_bytes.into(), 0, 65_535)?;
         if !OVERHEAD_BYTES.contains(&pipe.framing.overhead_bytes) {
             let (found, most) = (pipe.framing.overhead_bytes, OVERHEAD_BYTES.end());
@@ -266,8 +285,9 @@ impl Scenario {
             Loss::Scripted { drops } => {
                 for (i, drop) in drops.iter().enumerate() {
                     let at = format!("{at}.loss.scripted.drops[{i}]");
-                    if !self.flows.iter().any(|f| f.name == drop.flow) {
-                        let known: Vec<_> = self.flows.iter().map(|f| f.name.as_str()).collect();
+                    if !self.flows.contains(drop.flow.as_str()) {
+                        let flows = &self.scenario.flows;
+                        let known: Vec<_> = flows.iter().map(|f| f.name.as_str()).collect();
                         return error(
                             format!("{at}.flow"),
                             format!("no flow {}; there are {}", drop.flow, known.join(", ")),
@@ -289,7 +309,7 @@ impl Scenario {
         if flow.from == flow.to {
             return error(format!("{at}.to"), format!("{} sends to itself", flow.from));
         }
-        if flow.start >= self.duration {
+        if flow.start >= self.scenario.duration {
             return error(format!("{at}.start_ns"), "not before the end of the run");
         }
         if flow.stop.is_some_and(|stop| stop <= flow.start) {
@@ -344,7 +364,7 @@ fn check_shaper(at: &str, shaper: &Shaper) -> Result<(), ScenarioError> {
 }
 
 fn unique<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), ScenarioError> {
-    let mut seen = std::collections::BTreeMap::new();
+    let mut seen = BTreeMap::new();
     for (i, name) in names.enumerate() {
         if name.is_empty() {
             return error(format!("{what}[{i}].name"), "is empty");

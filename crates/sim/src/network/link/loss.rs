@@ -30,7 +30,10 @@ pub(crate) enum Loss {
 impl Loss {
     /// The model of a scenario's flows; scripted losses name them (validated).
     pub(super) fn of(loss: &scenario::Loss, scenario: &Scenario) -> Self {
-        let names: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+        // Only scripted losses ask for names: a network has as many pipes as flows.
+        let named =
+            if matches!(loss, scenario::Loss::Scripted { .. }) { &scenario.flows[..] } else { &[] };
+        let names: Vec<&str> = named.iter().map(|flow| flow.name.as_str()).collect();
         Self::model(loss, &names)
     }
 
