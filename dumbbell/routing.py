@@ -65,12 +65,18 @@ class Network:
     routes: Mapping[tuple[str, str], tuple[int, Sequence[int]]]
     _at: dict[str, list[Pipe]] = field(default_factory=dict)
     _core: dict[str, list[str]] = field(default_factory=dict)
+    _forwarding: dict[str, list[Pipe]] = field(default_factory=dict)
+    _between: dict[tuple[str, str], list[Pipe]] = field(default_factory=dict)
     _distances: dict[Interface, dict[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for i, (a, b) in enumerate(self.links):
             self._at.setdefault(a, []).append((i, 0))
             self._at.setdefault(b, []).append((i, 1))
+            for near, far, pipe in ((a, b, (i, 0)), (b, a, (i, 1))):
+                self._between.setdefault((near, far), []).append(pipe)
+                if far not in self.hosts:
+                    self._forwarding.setdefault(near, []).append(pipe)
             if a not in self.hosts and b not in self.hosts:
                 self._core.setdefault(a, []).append(b)
                 self._core.setdefault(b, []).append(a)
@@ -90,22 +96,27 @@ class Network:
         `last`: the link by which the packet must arrive at `to`; None: any link.
         """
         explicit = self.routes.get((node, to))
-        here = [
-            pipe
-            for pipe in self._at.get(node, [])
-            if self.leads_to(pipe) != to or last is None or pipe[0] == last
-        ]
         if explicit is not None:
-            directions = dict(here)
-            found = [(i, directions[i]) for i in explicit[1] if i in directions]
+            own = [(i, 0 if self.links[i][0] == node else 1) for i in explicit[1]]
+            found = [
+                pipe
+                for pipe in own
+                if node in self.links[pipe[0]]
+                and (self.leads_to(pipe) != to or last in (None, pipe[0]))
+            ]
             if found or last is None:
                 return found
         distances = self._to(to, last)
-        ahead = [(distances.get(self.leads_to(pipe)), pipe) for pipe in here]
+        # Only the destination and forwarding nodes have a distance: a node's other links, of
+        # which a router may have thousands, are not looked at.
+        direct = [pipe for pipe in self._between.get((node, to), []) if last in (None, pipe[0])]
+        onward = [pipe for pipe in self._forwarding.get(node, []) if self.leads_to(pipe) != to]
+        ahead = [(distances.get(self.leads_to(pipe)), pipe) for pipe in sorted(direct + onward)]
         known = [distance for distance, _ in ahead if distance is not None]
         if not known:
             return []
-        return [pipe for distance, pipe in ahead if distance == min(known)]
+        nearest = min(known)
+        return [pipe for distance, pipe in ahead if distance == nearest]
 
     def _to(self, to: str, last: int | None) -> dict[str, int]:
         """Hops to `to` from itself and from every forwarding node that reaches it."""

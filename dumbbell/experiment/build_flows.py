@@ -257,12 +257,13 @@ class FlowBuilder(NetworkBuilder):
 
     def check_hosts(self, flow: Mapping[str, Any], at: Loc) -> None:
         """Raises `BuildError` unless both endpoints are hosts. `at`: the flow in the file."""
-        hosts = {node["name"] for node in self.nodes if node["kind"] == "host"}
         for end in ("from", "to"):
-            if flow[end] not in hosts:
+            if flow[end] not in self.host_names:
                 field = {"from": "server", "to": "client"}[end] if at[0] == "pages" else end
                 here = (*at, field)
-                raise BuildError(f"no host {flow[end]}", here, None, suggested(flow[end], hosts))
+                raise BuildError(
+                    f"no host {flow[end]}", here, None, suggested(flow[end], self.host_names)
+                )
 
 
 def suggested(name: str, known: set[str]) -> tuple[str, ...]:

@@ -78,6 +78,7 @@ class NetworkBuilder:
         template = file.template
         self.topology = parts.topology(template) if template is not None else Topology()
         self.nodes: list[dict[str, Any]] = []
+        self.host_names: set[str] = set()
         self.options: dict[str, dict[str, Any]] = {}
         self.links: list[dict[str, Any]] = []
         self.routes: list[dict[str, Any]] = []
@@ -110,6 +111,7 @@ class NetworkBuilder:
                 at = ("hosts", DEFAULTS) if kind == "host" and DEFAULTS in self.file.hosts else ()
             self.origins["nodes", len(self.nodes)] = at or ("template",)
             self.nodes.append(self.node(name, kind, hosts, defaults))
+        self.host_names = {node["name"] for node in self.nodes if node["kind"] == "host"}
         if any(_copies(node["spray"]) for node in self.nodes):
             self.copy_segments(hosts, defaults)
         self.options = {node["name"]: node["tcp"] for node in self.nodes if node["tcp"] is not None}
