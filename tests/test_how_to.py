@@ -83,7 +83,7 @@ def test_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "tables.py").write_text(TABLES, encoding="utf-8")
     assert "renewed" in words("study", "tables", "tiny")
     assert "| cubic | 9." in page.read_text(encoding="utf-8")
-    assert "as it was" in words("study", "tables", "tiny", "--check")
+    assert "unchanged" in words("study", "tables", "tiny", "--check")
     assert "figures/1.png" in words("study", "figures", "tiny", "1")
     assert (folder / "figures" / "1.png").read_bytes().startswith(b"\x89PNG")
 

@@ -76,7 +76,7 @@ DISCIPLINE_ENTRY = """
 DISCIPLINE = """
 //! Drops every nth packet.
 
-use super::{Discipline, Head, Line, Place, Queued, Verdicts};
+use super::{Context, Discipline, Head, Line, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 
 #[derive(Debug)]
@@ -87,7 +87,7 @@ pub(super) struct EveryNth {
 }
 
 impl EveryNth {
-    pub(super) fn new(spec: &queue::EveryNth, _: &Place<'_>) -> Self {
+    pub(super) fn new(spec: &queue::EveryNth, _: &Context<'_>) -> Self {
         Self { nth: spec.nth, seen: 0, line: Line::default() }
     }
 }

@@ -97,7 +97,7 @@ def test_what_the_host_lacks_is_named_with_its_option(tmp_path: Path) -> None:
 @root
 def test_what_would_lie_in_real_time_is_refused(tmp_path: Path) -> None:
     text = TEXT.replace("10 Mbit/s", "10 Gbit/s")
-    with pytest.raises(ExperimentError, match="one core does not carry that in real time"):
+    with pytest.raises(ExperimentError, match="one core cannot do that in real time"):
         dumbbell.run(experiment(tmp_path, text), engine="netns")
     text = TEXT.replace("interval: 10 ms", "interval: 10 us")
     with pytest.raises(ExperimentError, match="sampling interval below 1 ms"):
