@@ -12,9 +12,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport VIRTUAL_ENV
 unexport CONDA_PREFIX
 
-# Modules that a macro over the catalogue declares: cargo fmt does not find them.
-LISTED := $(wildcard crates/cc/src/*.rs crates/cc/src/*/mod.rs crates/model/src/traffic/*.rs \
-    crates/guest/src/traffic/*.rs crates/sim/src/endpoint/*.rs crates/sim/src/endpoint/tcp/mod.rs)
+# cargo fmt does not find modules that a macro over the catalogue declares.
+RUST_FILES = $(shell find crates fuzz -name '*.rs' -not -path '*/target/*')
 
 .PHONY: help build kernel demo check test lint format bench bench-capture bench-queues page-load lock clean
 
@@ -52,8 +51,7 @@ demo: build
 	@echo "  $(BIN)/dumbbell report multipath/store -o multipath/report.html"
 
 lint: $(VENV)/.ready
-	cargo fmt --all --check
-	rustfmt --edition 2021 --check $(LISTED)
+	rustfmt --edition 2021 --check $(RUST_FILES)
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -74,8 +72,7 @@ test: build lint
 	$(BIN)/pytest
 
 format: $(VENV)/.ready
-	cargo fmt --all
-	rustfmt --edition 2021 $(LISTED)
+	rustfmt --edition 2021 $(RUST_FILES)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

@@ -6,7 +6,7 @@
 //! keeps packets in a table of limited size. Here the table never fills.
 
 use super::early::{Average, Bounds};
-use super::{Discipline, Head, Inside, Context, Queued, Verdicts};
+use super::{Context, Discipline, Head, Inside, Queued, Verdicts};
 use crate::arena::Handle;
 use dumbbell_model::{queue, Time};
 use std::collections::VecDeque;

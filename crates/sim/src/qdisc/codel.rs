@@ -2,7 +2,7 @@
 //! 1024 ns. The square root is approximated by one Newton step per drop. A new dropping episode continues
 //! with the number of drops of the last episode (RFC 8289 §5.4: with two less).
 
-use super::{CodelInside, Discipline, Head, Inside, Line, Context, Queued, Verdicts};
+use super::{CodelInside, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
 use dumbbell_model::queue;
 use dumbbell_model::{Span, Time};
 

@@ -2,7 +2,7 @@
 //! while its deficit covers the next packet.
 
 use super::classes::{together, Classifier};
-use super::{Discipline, Head, Context, Qdisc, Queued, Verdicts};
+use super::{Context, Discipline, Head, Qdisc, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 use std::collections::VecDeque;
 

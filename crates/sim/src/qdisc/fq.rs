@@ -2,7 +2,7 @@
 //! flows round-robin. New flows precede old ones and have a larger quantum.
 
 use super::rounds::{Rounds, Share};
-use super::{flow_queue, Discipline, Head, Inside, Line, Context, Queued, Verdicts};
+use super::{flow_queue, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
 use dumbbell_model::{queue, Span, Time};
 
 /// Buckets that orphaned packets are hashed to (`orphan_mask`).

@@ -1,6 +1,6 @@
 //! First in, first out (Linux's sch_fifo.c): pfifo_head_drop drops its head if it is full.
 
-use super::{Discipline, Head, Line, Context, Queued, Verdicts};
+use super::{Context, Discipline, Head, Line, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 
 /// A queue with its limit.
@@ -41,7 +41,7 @@ impl Discipline for HeadDrop {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::{five, context};
+    use super::super::test_packets::{context, five};
     use super::*;
 
     #[test]

@@ -3,7 +3,7 @@
 //! debt. Spare rate goes to the highest priority; classes of equal priority share it by deficit round robin.
 
 use super::classes::{together, Classifier};
-use super::{Discipline, Head, Inside, Context, Qdisc, Queued, Verdicts};
+use super::{Context, Discipline, Head, Inside, Qdisc, Queued, Verdicts};
 use dumbbell_model::{queue, Framing, Rate, Time};
 
 /// Maximum debt of a bucket, ns: a minute (`mbuffer`).

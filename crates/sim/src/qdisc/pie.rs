@@ -1,7 +1,7 @@
 //! PIE (RFC 8033) as in Linux. The delay is that of the last packet that left. Times have units of 64 ns,
 //! probabilities 56 bits. De-randomisation (RFC 8033 §5.4) bounds the distance between random drops.
 
-use super::{Discipline, Head, Inside, Line, Context, Queued, Verdicts};
+use super::{Context, Discipline, Head, Inside, Line, Queued, Verdicts};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::{queue, Span, Time};
 

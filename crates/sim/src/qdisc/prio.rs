@@ -1,7 +1,7 @@
 //! Bands by priority (Linux's sch_prio.c): the first that is not empty is served.
 
 use super::classes::{together, Classifier};
-use super::{Discipline, Head, Context, Qdisc, Queued, Verdicts};
+use super::{Context, Discipline, Head, Qdisc, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 
 /// prio with its bands.

@@ -1,7 +1,7 @@
 //! Random Early Detection (Floyd and Jacobson 1993) as in Linux (sch_red.c).
 
 use super::early::{Average, Bounds};
-use super::{Discipline, Head, Inside, Line, Context, Queued, Verdicts};
+use super::{Context, Discipline, Head, Inside, Line, Queued, Verdicts};
 use dumbbell_model::{queue, Span, Time};
 
 /// Time between two steps of the adaptive probability (`HZ/2`).
