@@ -1,4 +1,4 @@
-//! What a run will take, estimated from its scenario alone: an order of magnitude, before hours are
+//! Cost of a run, estimated from its scenario alone: an order of magnitude, before hours are
 //! spent or memory is gone. Packets of a flow follow from its share of what its path lets through, from
 //! its window over the round trip, and from what its application sends; rows from what is recorded.
 
@@ -17,12 +17,12 @@ const LEAST_RTT: Span = Span::from_us(1);
 const CELL_BYTES: f64 = 16.0;
 /// A text of a row besides its cell.
 const TEXT_BYTES: f64 = 32.0;
-/// What pcapng puts around a packet, comments included.
+/// Bytes that pcapng puts around a packet, comments included.
 const CAPTURED_OVERHEAD_BYTES: f64 = 100.0;
 /// A pure ACK for every second segment.
 const ACKS_PER_SEGMENT: f64 = 0.5;
 
-/// What a run will take.
+/// Cost of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Budget {
     /// Packets times the links that each passes, and samples.
@@ -31,13 +31,13 @@ pub struct Budget {
     pub rows: f64,
     /// Memory of tables and captures.
     pub memory_bytes: f64,
-    /// Of what is captured.
+    /// Bytes of the capture.
     pub capture_bytes: f64,
     /// The flow with the most packets, by number; `None`: samples are more than all packets.
     pub busiest: Option<usize>,
     /// Flows of TCP whose path limits nothing: no rate, no delay; by number.
     pub boundless: Vec<usize>,
-    /// What is recorded with the most rows: a field of `sampling`.
+    /// Table with the most rows: a field of `sampling`.
     pub longest: Option<&'static str>,
 }
 
@@ -48,7 +48,7 @@ struct Load {
     frame_bytes: f64,
     out: Vec<usize>,
     back: Vec<usize>,
-    /// Of what it sends, what comes back.
+    /// Share of what it sends that comes back.
     answers: f64,
     stretch: [Span; 2],
 }

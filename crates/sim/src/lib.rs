@@ -25,7 +25,7 @@ use dumbbell_model::tables::Table;
 use dumbbell_model::{Scenario, ScenarioError, Time};
 use thiserror::Error;
 
-/// What a run gives.
+/// Results of a run.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// All tables of [`dumbbell_model::tables::ALL`], in that order; those not asked for are empty.
@@ -36,7 +36,7 @@ pub struct Output {
     pub packets: u64,
     /// Events processed.
     pub events: u64,
-    /// What passed the taps, as pcapng, if asked for.
+    /// Packets that passed the taps, as pcapng, if asked for.
     pub capture: Option<Vec<u8>>,
 }
 

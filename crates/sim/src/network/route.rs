@@ -48,7 +48,7 @@ pub(crate) struct Routes {
     spraying: Vec<Option<Spraying>>,
 }
 
-/// What next hops are computed from. Pipe `2 l` is link `l` forward, `2 l + 1` backward.
+/// Input of the computation of next hops. Pipe `2 l` is link `l` forward, `2 l + 1` backward.
 struct Topology<'a> {
     scenario: &'a Scenario,
     /// Nodes at both ends of every link.

@@ -45,7 +45,7 @@ struct Under {
     hop: u32,
 }
 
-/// What is kept.
+/// Kept rows.
 pub(crate) struct Hops {
     stretch: Stretch,
     packets: Vec<Sent>,

@@ -1,4 +1,4 @@
-//! What waits for the shaper: a FIFO with a limit, netem's delay, or a queue discipline.
+//! Queue in front of the shaper: a FIFO with a limit, netem's delay, or a queue discipline.
 
 use super::stage::{LinkSetup, Properties, Stage};
 use super::stats::PipeStats;
@@ -18,7 +18,7 @@ pub(super) struct Waiting {
     pub(super) start: Time,
 }
 
-/// Which packets may wait, and in which order they leave.
+/// Kind of queue: its limit, and the order in which packets leave.
 enum Kind {
     /// Drop-tail FIFO; without a limit where nothing waits.
     DropTail {
@@ -172,7 +172,7 @@ impl Buffer {
         self.pop().map(|head| (head.packet, head.arrived))
     }
 
-    /// What the discipline decided since the last call.
+    /// Decisions of the discipline since the last call.
     pub(super) fn verdicts(&mut self) -> Option<&mut Verdicts> {
         match &mut self.kind {
             Kind::Discipline(discipline) => Some(&mut discipline.verdicts),

@@ -40,7 +40,7 @@ use stage::{Incoming, Passage, Stage};
 use stats::PipeStats;
 use std::collections::VecDeque;
 
-/// What became of an offered packet.
+/// Outcome of an offered packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offered {
     /// It is at the other end already.
@@ -244,7 +244,7 @@ impl Pipe {
         }
     }
 
-    /// What the discipline dropped since the last call, and why.
+    /// Takes the packets that the discipline dropped since the last call, with reasons.
     pub(crate) fn discarded(&mut self) -> Vec<(Handle, DropReason)> {
         let Some(verdicts) = self.row.buffer.verdicts() else { return Vec::new() };
         self.stats.marked += core::mem::take(&mut verdicts.marked);

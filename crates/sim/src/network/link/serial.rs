@@ -7,7 +7,7 @@ use dumbbell_model::{Rate, Time};
 pub(crate) struct Serial {
     rate: Rate,
     busy_until: Time,
-    /// Of the division that gave `busy_until`, so that a long train is exact.
+    /// Remainder of the division that gave `busy_until`: a long train stays exact.
     remainder: u64,
 }
 

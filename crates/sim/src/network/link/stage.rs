@@ -6,7 +6,7 @@ use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{self, Scenario};
 use dumbbell_model::Time;
 
-/// What stages are built from: one direction of a link.
+/// Description of one direction of a link, from which its stages are built.
 pub(crate) struct LinkSetup<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) spec: &'a scenario::Pipe,
@@ -17,7 +17,7 @@ pub(crate) struct LinkSetup<'a> {
     pub(crate) seed: u64,
 }
 
-/// What the row must know of a stage, constant for its type: lookahead and events depend on it.
+/// Properties of a stage, constant for its type. Lookahead and events depend on them.
 pub(crate) trait Stage {
     /// Every packet that passes goes onto the line at once, behind all packets before it, and
     /// arrives intact.

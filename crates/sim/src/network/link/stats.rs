@@ -1,4 +1,4 @@
-//! What a pipe counts.
+//! Counters of a pipe.
 
 use super::drop_reason::DropReason;
 use dumbbell_model::Span;
@@ -18,7 +18,7 @@ pub(crate) struct PipeStats {
     pub(crate) sojourn_ps: u128,
     pub(crate) sojourn_packets: u64,
     pub(crate) sojourn_max_ps: u64,
-    /// Of these, up to the last sample.
+    /// Those up to the last sample.
     pub(crate) sampled_ps: u128,
     pub(crate) sampled_packets: u64,
     /// Each since the last sample, where queues are sampled.
