@@ -67,10 +67,11 @@ def run(
         repeats: Runs per combination of levels; None: as in the file.
         seed: Seed of the first repeat; None: as in the file.
         workers: Number of simultaneous runs; None: one per processor.
-        store: Folder of the store. Finished runs in it are not repeated. None: a temporary store.
+        store: Folder of the store. Finished runs in it are not repeated. None: results are in
+            memory alone.
         engine: Name of the engine.
         captures: Folder for captures (`sampling: {capture: true}`), a file per run; None: captures
-            stay in the store.
+            stay in the store, and without one they are not kept.
         per_tap: Write a capture per run and tap.
         traces: Folder for event traces of ns-2 (`sampling: {hops: {to: 10 s}}`), a file per run;
             None: no traces are written.
@@ -90,16 +91,23 @@ def run(
     from dumbbell.execution import execute
     from dumbbell.execution.budget import allowed
     from dumbbell.experiment.load import load
-    from dumbbell.store import Store, temporary_store
+    from dumbbell.store import MemoryStore, Store, temporary_store
 
     raised = allowed(allow)
     chosen = engine_named(engine)
     experiment = load(path, set=set, repeats=repeats, seed=seed)
     exports = _Exports(captures, per_tap, traces)
     exports.check(experiment, path)
+    if store is None and captures is None:
+        memory = MemoryStore()
+        found = memory.results(execute(experiment, chosen, memory, workers=workers, allow=raised))
+        exports.write_traces(found)
+        return found
+    # Captures may be larger than memory: without a store they pass through a temporary one.
     with temporary_store() if store is None else Store(Path(store), write=True) as kept:
         found = kept.results(execute(experiment, chosen, kept, workers=workers, allow=raised))
-        exports.write(kept, found)
+        exports.write_captures(kept, found)
+        exports.write_traces(found)
         return found.in_memory() if store is None else found
 
 
@@ -126,11 +134,15 @@ class _Exports:
             check_kept(experiment, path)
             check_place(Path(self.traces) / "trace.tr")
 
-    def write(self, kept: Store, results: Results) -> None:
+    def write_captures(self, kept: Store, results: Results) -> None:
+        """Writes the captures that a store keeps."""
         if self.captures is not None:
             from dumbbell.capture.kept import write_captures
 
             write_captures(kept, results, self.captures, per_tap=self.per_tap)
+
+    def write_traces(self, results: Results) -> None:
+        """Writes the event traces."""
         if self.traces is not None:
             from dumbbell.trace.write import write_traces
 

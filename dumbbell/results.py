@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from html import escape
-from pathlib import Path
 from typing import Any, Protocol
 
 import polars as pl
@@ -30,11 +29,12 @@ class ExperimentInfo:
     seed: int
 
 
-class LargeTables(Protocol):
-    """Large tables, read from files on demand."""
+class LazyTables(Protocol):
+    """Tables that are made on demand: from files of a store, or from streams in memory."""
 
-    #: Folder of the store.
-    place: Path
+    @property
+    def place(self) -> str:
+        """Folder of the store, or words that there is none."""
 
     def load(self, name: str) -> pl.DataFrame:
         """Table with the rows of all runs."""
@@ -63,12 +63,32 @@ def where_rows(frame: pl.DataFrame, where: Where) -> pl.DataFrame:
     return frame
 
 
+def parts_of(frame: pl.DataFrame, columns: Sequence[str] | None) -> Iterator[pl.DataFrame]:
+    """A frame as the only part, see :meth:`Results.parts`; nothing of an empty one."""
+    if not frame.is_empty():
+        yield frame if columns is None else frame.select(list(dict.fromkeys(["run", *columns])))
+
+
+def repeat_of(frame: pl.DataFrame, where: Where, repeat: int | None) -> pl.DataFrame:
+    """Rows of a frame, see :meth:`Results.of_repeat`."""
+    frame = where_rows(frame, where)
+    if frame.is_empty():
+        return frame
+    shown = frame["repeat"].min() if repeat is None else repeat
+    return frame.filter(pl.col("repeat") == shown)
+
+
+#: Words in place of the folder of a store.
+IN_MEMORY = "none, these are in memory"
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Results:
     """Everything measured in an experiment.
 
     Results of a store read the tables over time (`samples`, `queues`, `drops`, `packets`, `hops`,
-    `probes`) when they are first asked for; `parts` goes through one run by run.
+    `probes`) when they are first asked for; `parts` goes through one run by run. Results of runs
+    without a store make every table when it is first asked for.
 
     Every frame begins with the columns `run` (hash of scenario, seed and engine version), one text
     column per factor holding the level as written, `repeat` (0, 1, …) and `seed`. After them
@@ -111,9 +131,7 @@ class Results:
             name: Name of the table.
             columns: Columns of the parts, besides `run`; None: all.
         """
-        frame: pl.DataFrame = getattr(self, name)
-        if not frame.is_empty():
-            yield frame if columns is None else frame.select(list(dict.fromkeys(["run", *columns])))
+        yield from parts_of(getattr(self, name), columns)
 
     def has(self, name: str) -> bool:
         """Returns true if a table has rows, without reading it."""
@@ -127,12 +145,7 @@ class Results:
 
         Default: the first repeat with such rows. Raises `ValueError` for an unknown column.
         """
-        frame: pl.DataFrame = getattr(self, name)
-        frame = where_rows(frame, where or {})
-        if frame.is_empty():
-            return frame
-        shown = frame["repeat"].min() if repeat is None else repeat
-        return frame.filter(pl.col("repeat") == shown)
+        return repeat_of(getattr(self, name), where or {}, repeat)
 
     def with_tables(self, **tables: pl.DataFrame) -> Results:
         """Copy with other tables."""
@@ -159,11 +172,11 @@ class Results:
             "engine": ", ".join(" ".join(row) for row in engines.iter_rows()) or "none",
             "design": design + (f" ({factors})" if factors else ""),
             "metrics": f"{len(METRICS)}, `dumbbell.metrics.summary(results, METRICS[name])`",
-            "store": str(self._place()),
+            "store": self._place(),
         }
 
-    def _place(self) -> Path | str:
-        return "none, these are in memory"
+    def _place(self) -> str:
+        return IN_MEMORY
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<11} {text}" for name, text in self._summary().items())
@@ -181,41 +194,41 @@ class Results:
         return f"<Results of {info.name}: {self.runs.height} runs, {self.flows.height} flows>"
 
 
-class StoredResults(Results):
-    """Results with large tables that stay in the store until they are used."""
+class LazyResults(Results):
+    """Results with tables that are made when they are first asked for."""
 
-    _large: LargeTables
+    _lazy: LazyTables
 
     @classmethod
     def of(
-        cls, experiment: ExperimentInfo, small: dict[str, pl.DataFrame], large: LargeTables
-    ) -> StoredResults:
-        """Results of small tables in memory, and large tables in a store."""
+        cls, experiment: ExperimentInfo, known: Mapping[str, pl.DataFrame], lazy: LazyTables
+    ) -> LazyResults:
+        """Results of known tables and of tables made on demand."""
         made = object.__new__(cls)
-        made.__dict__.update(experiment=experiment, _large=large, **small)
+        made.__dict__.update(experiment=experiment, _lazy=lazy, **known)
         return made
 
     def __getattr__(self, name: str) -> pl.DataFrame:
         # called only until the table is read
         if name.startswith("_") or name not in {field.name for field in fields(self)}:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        frame = self._large.load(name)
+        frame = self._lazy.load(name)
         self.__dict__[name] = frame
         return frame
 
-    def _place(self) -> Path | str:
-        return self._large.place
+    def _place(self) -> str:
+        return self._lazy.place
 
     def parts(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """See :meth:`Results.parts`."""
         if name in self.__dict__:
             yield from super().parts(name, columns)
         else:
-            yield from self._large.parts(name, columns)
+            yield from self._lazy.parts(name, columns)
 
     def has(self, name: str) -> bool:
         """See :meth:`Results.has`."""
-        return super().has(name) if name in self.__dict__ else self._large.has(name)
+        return super().has(name) if name in self.__dict__ else self._lazy.has(name)
 
     def of_repeat(
         self, name: str, where: Where | None = None, repeat: int | None = None
@@ -223,10 +236,10 @@ class StoredResults(Results):
         """See :meth:`Results.of_repeat`."""
         if name in self.__dict__:
             return super().of_repeat(name, where, repeat)
-        return self._large.of_repeat(name, where or {}, repeat)
+        return self._lazy.of_repeat(name, where or {}, repeat)
 
     def with_tables(self, **tables: pl.DataFrame) -> Results:
         """See :meth:`Results.with_tables`."""
-        made = object.__new__(StoredResults)
+        made = object.__new__(LazyResults)
         made.__dict__.update({**self.__dict__, **tables})
         return made

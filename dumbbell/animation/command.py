@@ -26,7 +26,7 @@ from dumbbell.files.input import read_file
 from dumbbell.files.output import write_output
 from dumbbell.results import Results
 from dumbbell.scenario import read_scenario
-from dumbbell.store import temporary_store
+from dumbbell.store import MemoryStore
 from dumbbell.trace.command import begins, reading, refuse_loss
 
 _CAPTURES = (
@@ -174,11 +174,12 @@ def _experiment_scene(
     cell = experiment.cells[0]
     looked_at = looking(cell.scenario, window[1] or cell.duration_ns)
     cells = [replace(cell, scenario=looked_at, unsampled=None)]
-    with use_progress(RichProgress(err)), temporary_store() as kept:
+    kept = MemoryStore()
+    with use_progress(RichProgress(err)):
         record = execute(
             replace(experiment, cells=cells), engine_named(wanted.engine), kept, workers=1
         )
-        results = kept.results(record).in_memory()
+        results = kept.results(record)
     return _run_scene(results, file.stem, wanted, window, given)
 
 

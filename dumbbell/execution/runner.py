@@ -24,7 +24,7 @@ from dumbbell.execution.plan import Task, plan
 from dumbbell.execution.progress import Progress, current_progress
 from dumbbell.experiment.load import Experiment, explain
 from dumbbell.runs import RunResult
-from dumbbell.store import Store
+from dumbbell.store import MemoryStore, Store
 from dumbbell.store.index import Damage
 from dumbbell.store.records import record_id
 
@@ -42,7 +42,7 @@ def default_workers() -> int:
 def execute(
     experiment: Experiment,
     engine: Engine,
-    store: Store,
+    store: Store | MemoryStore,
     *,
     workers: int | None = None,
     only: Collection[str] | None = None,
@@ -53,7 +53,7 @@ def execute(
     Args:
         experiment: Experiment to run.
         engine: Engine that executes the runs.
-        store: Store for the results, open for writing.
+        store: Store for the results, open for writing or in memory.
         workers: Number of threads; None: one per processor.
         only: Ids of the runs to execute; None: all, and the experiment is recorded as run last.
         allow: Raised limits; see `dumbbell.execution.budget`.
@@ -190,7 +190,11 @@ class _Batch:
     """Execution of tasks. The pool has at most two tasks per worker at a time."""
 
     def __init__(
-        self, tasks: Sequence[Task], engine: Engine, store: Store, progress: Progress
+        self,
+        tasks: Sequence[Task],
+        engine: Engine,
+        store: Store | MemoryStore,
+        progress: Progress,
     ) -> None:
         self.waiting = list(reversed(tasks))
         self.running: _Running = {}

@@ -24,7 +24,7 @@ class StoredTables:
     """
 
     def __init__(self, store: Path, kept: Mapping[str, Kept], design: pl.DataFrame) -> None:
-        self.place = store
+        self.place = str(store)
         self._design = design
         self._files: dict[str, dict[str, Path]] = {name: {} for name in LARGE}
         for run in design["run"].unique(maintain_order=True):

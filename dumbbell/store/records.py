@@ -121,14 +121,19 @@ def _text(fields: Mapping[str, Any]) -> bytes:
 
 
 def index(record: Record) -> pl.DataFrame:
-    """One row per run of an experiment, in design order."""
-    columns: dict[str, list[Any]] = {"run": [one.run for one in record.runs]}
+    """One row per run of a recorded experiment, in design order."""
+    return design_of(record.info, record.runs)
+
+
+def design_of(info: ExperimentInfo, runs: Sequence[Planned]) -> pl.DataFrame:
+    """One row per run of an experiment, in design order: id, levels, repeat, seed."""
+    columns: dict[str, list[Any]] = {"run": [one.run for one in runs]}
     schema: dict[str, pl.DataType] = {"run": pl.String()}
-    for name in record.info.factors:
-        columns[name] = [one.levels[name] for one in record.runs]
+    for name in info.factors:
+        columns[name] = [one.levels[name] for one in runs]
         schema[name] = pl.String()
-    columns["repeat"] = [one.repeat for one in record.runs]
-    columns["seed"] = [one.seed for one in record.runs]
+    columns["repeat"] = [one.repeat for one in runs]
+    columns["seed"] = [one.seed for one in runs]
     return pl.DataFrame(columns, schema={**schema, "repeat": pl.Int64(), "seed": pl.Int64()})
 
 

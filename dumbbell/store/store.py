@@ -28,7 +28,7 @@ import polars as pl
 
 from dumbbell.errors import StoreError, nearest_name, shortened
 from dumbbell.files.whole import sync_path, write_file
-from dumbbell.results import ExperimentInfo, Results, StoredResults
+from dumbbell.results import ExperimentInfo, LazyResults, Results
 from dumbbell.runs import Run, RunResult
 from dumbbell.store.adopt import adopt
 from dumbbell.store.files import is_refused, mark_of
@@ -39,7 +39,7 @@ from dumbbell.store.place import MARK, begin_writing, check_format, check_name, 
 from dumbbell.store.record_files import read_all, read_one, record_path
 from dumbbell.store.records import Planned, Record, index, placed, record_id
 from dumbbell.store.segments import write_segment
-from dumbbell.store.tables import LARGE, SMALL, empty, frames_of, parquet
+from dumbbell.store.tables import LARGE, SMALL, empty, frames_of, parquet, run_fields
 
 SEGMENT_RUNS = 512
 SEGMENT_BYTES = 64 << 20
@@ -153,17 +153,7 @@ class Store:
         with self._clear("written"):
             journal = self._writer()
             files = dict(self._keep_files(run.id, result, journal))
-            fields = {
-                "run": run.id,
-                "engine": engine,
-                "engine_version": version,
-                "digest": result.digest,
-                "wall_s": result.wall_s,
-                "packets": result.packets,
-                "events": result.events,
-                "scenario": run.scenario,
-                "files": files,
-            }
+            fields = {**run_fields(run, engine, version, result), "files": files}
             small = {name: result.tables[name] for name in SMALL if name in result.tables}
             entry = Entry(fields, small)
             journal.append(entry)
@@ -292,7 +282,7 @@ class Store:
             found = self._small(kept)
         design = index(record)
         tables = {name: placed(design, frame) for name, frame in found.items()}
-        return StoredResults.of(record.info, tables, StoredTables(self.path, kept, design))
+        return LazyResults.of(record.info, tables, StoredTables(self.path, kept, design))
 
     def run_again(self, file: str) -> str:
         """Command that runs an experiment into this store, for messages."""

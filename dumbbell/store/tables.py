@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import polars as pl
 
 from dumbbell import _core
+from dumbbell.runs import Run, RunResult
 from dumbbell.store.journal import Entry
 
 SMALL = ("flows", "pipes", "transfers", "connections")
@@ -32,6 +33,20 @@ _RUN_SCHEMA: dict[str, pl.DataType] = {
 }
 
 
+def run_fields(run: Run, engine: str, version: str, result: RunResult) -> dict[str, Any]:
+    """Row of the table `runs`."""
+    return {
+        "run": run.id,
+        "engine": engine,
+        "engine_version": version,
+        "digest": result.digest,
+        "wall_s": result.wall_s,
+        "packets": result.packets,
+        "events": result.events,
+        "scenario": run.scenario,
+    }
+
+
 @cache
 def table_schemas() -> dict[str, dict[str, pl.DataType]]:
     """Schema of every result table, as the engines fill it."""
@@ -41,11 +56,22 @@ def table_schemas() -> dict[str, dict[str, pl.DataType]]:
     }
 
 
+@cache
+def _schema(name: str) -> pl.Schema:
+    """Columns of a table of a store: `run`, then those that the engines fill."""
+    return pl.Schema(
+        _RUN_SCHEMA if name == "runs" else {"run": pl.String(), **table_schemas()[name]}
+    )
+
+
+@cache
+def _empty(name: str) -> pl.DataFrame:
+    return pl.DataFrame(schema=_schema(name))
+
+
 def empty(name: str) -> pl.DataFrame:
     """Table without rows."""
-    if name == "runs":
-        return pl.DataFrame(schema=_RUN_SCHEMA)
-    return pl.DataFrame(schema={"run": pl.String(), **table_schemas()[name]})
+    return _empty(name).clone()  # the columns of a frame can be changed in place
 
 
 def as_now(name: str, frame: pl.DataFrame, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -58,7 +84,7 @@ def as_now(name: str, frame: pl.DataFrame, columns: Sequence[str] | None = None)
         pl.Float64(): math.nan,
         pl.String(): "",
     }
-    schema = empty(name).schema
+    schema = _schema(name)
     if columns is not None:
         wanted = ("run", *columns)
         schema = pl.Schema({one: kind for one, kind in schema.items() if one in wanted})
@@ -75,15 +101,32 @@ def frames_of(entries: Sequence[Entry]) -> dict[str, pl.DataFrame]:
     once = {entry.fields["run"]: entry for entry in entries}
     frames = {}
     for name in SMALL:
-        parts = [empty(name)]
-        for run, entry in once.items():
-            if name in entry.tables:
-                frame = pl.read_ipc_stream(entry.tables[name])
-                parts.append(as_now(name, frame.with_columns(pl.lit(run).alias("run"))))
-        frames[name] = pl.concat(parts)
-    rows = [{name: entry.fields[name] for name in _RUN_SCHEMA} for entry in once.values()]
-    frames["runs"] = pl.DataFrame(rows, schema=_RUN_SCHEMA) if rows else empty("runs")
+        streams = {run: one.tables[name] for run, one in once.items() if name in one.tables}
+        frames[name] = frame_of(name, streams)
+    frames["runs"] = frame_of_runs([entry.fields for entry in once.values()])
     return frames
+
+
+def frame_of(name: str, streams: Mapping[str, bytes]) -> pl.DataFrame:
+    """Table of some runs, from the Arrow IPC stream of each, by id of the run."""
+    parts = []
+    for run, stream in streams.items():
+        frame = pl.read_ipc_stream(stream)
+        frame.insert_column(0, constant("run", run, frame.height))
+        parts.append(frame if frame.columns == _schema(name).names() else as_now(name, frame))
+    return pl.concat(parts) if parts else empty(name)
+
+
+def constant(name: str, value: str | int, height: int) -> pl.Series:
+    """Column with the same value in every row."""
+    kind = pl.String() if isinstance(value, str) else pl.Int64()
+    return pl.Series(name, [value], dtype=kind).new_from_index(0, height)
+
+
+def frame_of_runs(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Table `runs` from the fields of each run."""
+    columns = {name: [row[name] for row in rows] for name in _RUN_SCHEMA}
+    return pl.DataFrame(columns, schema=_RUN_SCHEMA)
 
 
 def parquet(frame: pl.DataFrame) -> bytes:

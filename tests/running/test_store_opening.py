@@ -100,33 +100,34 @@ def killed(*_, **__):
     sys.stdout.write("ready\\n"); sys.stdout.flush()
     time.sleep(60)
 execution.execute = killed
-dumbbell.run(sys.argv[1])
+dumbbell.run(sys.argv[1], captures=sys.argv[2])
 """
+CAPTURED = "taps: [{at: r1, link: s1-r1}]\nsampling: {capture: true}\n"
 
 
 @pytest.mark.slow
-def test_the_store_of_a_killed_run_without_a_store_is_collected(
+def test_the_temporary_store_of_a_killed_run_is_collected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "e.yaml"
-    file.write_text(BASE.replace("100 s", "6 s"))
-    place = tmp_path / "tmp"
+    file.write_text(BASE.replace("100 s", "6 s") + CAPTURED)
+    place, captures = tmp_path / "tmp", tmp_path / "captures"
     others = place / "dumbbell-film-abcdefgh", place / "dumbbell-12345678"
     for other in others:
         other.mkdir(parents=True)
     environment = {**os.environ, "TMPDIR": str(place)}
-    command = [sys.executable, "-c", KILLED, str(file)]
+    command = [sys.executable, "-c", KILLED, str(file), str(captures)]
     monkeypatch.setattr(tempfile, "tempdir", str(place))
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, env=environment) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"ready\n"
         (folder,) = set(place.iterdir()) - set(others)
         assert forgotten() == []  # its process lives
-        dumbbell.run(file)
+        dumbbell.run(file, captures=captures)
         assert folder.exists()
         child.kill()
     assert forgotten() == [folder]
-    dumbbell.run(file)
+    dumbbell.run(file, captures=captures)
     assert sorted(place.iterdir()) == sorted(others)
 
 
