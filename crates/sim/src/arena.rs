@@ -16,6 +16,8 @@ pub(crate) struct Handle {
     pub(crate) outward: bool,
     /// Codepoint and ECN field, as in the IP header.
     pub(crate) tos: u8,
+    /// Pipes of its path that it has entered (`network/path`).
+    pub(crate) hop: u16,
 }
 
 /// ECN: congestion was experienced (RFC 3168 §5).
@@ -54,7 +56,7 @@ impl Arena {
             self.packets.push(packet);
             (self.packets.len() - 1) as PacketId
         };
-        Handle { id, flow, frame_bytes, outward, tos }
+        Handle { id, flow, frame_bytes, outward, tos, hop: 0 }
     }
 
     pub(crate) fn get(&self, handle: Handle) -> &Packet {

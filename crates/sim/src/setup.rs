@@ -8,6 +8,7 @@ use crate::network::ip_fragment::Reassembly;
 use crate::network::link::{LinkSetup, Pipe};
 use crate::network::lookahead::patient;
 use crate::network::neighbour::Neighbours;
+use crate::network::path::Paths;
 use crate::network::route::Routes;
 use crate::record::capture::Capture;
 use crate::record::hops::Hops;
@@ -39,7 +40,11 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
     let target = |name: &str| nodes.number(name) as u32;
     let targets: Vec<[u32; 2]> =
         scenario.flows.iter().map(|f| [target(&f.to), target(&f.from)]).collect();
-    let patient = patient(scenario, &mut pipes, &routes, &targets);
+    let paths = Paths::new(&pipes, &routes, &targets, scenario.neighbour_discovery.is_some());
+    let patient = patient(scenario, &mut pipes, &paths, targets.len());
+    for pipe in &mut pipes {
+        pipe.observe(scenario.sampling.hops.is_some());
+    }
     let (endpoints, places) = endpoint::build(scenario, &nodes, seed);
     let states = places.into_iter().zip(&scenario.flows);
     let mut flows: Vec<FlowState> =
@@ -71,6 +76,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         neighbours,
         pipes,
         routes,
+        paths,
         patient,
         flows,
         active: Vec::new(),

@@ -8,6 +8,7 @@ use crate::network::ip_fragment::{defragment, Reassembly};
 use crate::network::link::drop_reason::DropReason;
 use crate::network::link::{Offered, Pipe, Release};
 use crate::network::neighbour::Neighbours;
+use crate::network::path::{Hop, Paths};
 use crate::network::route::Routes;
 use crate::record::capture::Capture;
 use crate::record::hops::Hops;
@@ -41,6 +42,7 @@ pub(crate) struct World<'a> {
     pub(crate) arena: Arena,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) routes: Routes,
+    pub(crate) paths: Paths,
     /// Pipes to which packets may be handed on after their arrival (`network/lookahead`).
     pub(crate) patient: Vec<bool>,
     pub(crate) flows: Vec<FlowState>,
@@ -171,7 +173,15 @@ impl World<'_> {
                 let left_at = self.pipes[pipe].head_left_at().unwrap_or(self.now);
                 let release = self.pipes[pipe].arrive(self.now);
                 self.schedule_line(pipe);
-                self.emerged(pipe, left_at, release);
+                match release {
+                    Release::Arrived(packet) if !self.pipes[pipe].observed => {
+                        if packet.is_marked() {
+                            self.arena.mark(packet);
+                        }
+                        self.carry(packet, self.pipes[pipe].to as usize);
+                    }
+                    _ => self.emerged(pipe, left_at, release),
+                }
             }
             AGGREGATION => {
                 for (packet, offered) in self.pipes[pipe].release_batch(self.now) {
@@ -301,7 +311,7 @@ impl World<'_> {
     fn drain(&mut self) {
         loop {
             if let Some((packet, node)) = self.inbox.pop_front() {
-                self.at_node(packet, node);
+                self.carry(packet, node);
             } else if let Some(packet) = self.outbox.pop_front() {
                 self.send(packet);
             } else {
@@ -320,15 +330,57 @@ impl World<'_> {
             state.sent_bytes += u64::from(frame_bytes);
         }
         self.packets += 1;
-        let node = self.targets[flow as usize][usize::from(outward)] as usize;
         let tos = state.dscp << 2 | ecn_field;
         let packet = self.arena.insert(Packet { number, flow, frame_bytes, outward, tos, body });
-        let leaves = match self.routes.origin(flow, outward) {
-            Some(pipe) => self.take(packet, node, pipe),
-            None => self.forward(packet, node),
-        };
+        let leaves = self.leave_host(packet, asks_departure);
         if asks_departure {
             self.tell_departure(flow, outward, leaves);
+        }
+    }
+
+    /// Offers a packet to its first link. Returns when it leaves the host, if known and asked for.
+    fn leave_host(&mut self, mut packet: Handle, asks_departure: bool) -> Option<Time> {
+        match self.paths.next(packet) {
+            Hop::Pipe(_) if !asks_departure => {
+                self.carry(packet, 0);
+                None
+            }
+            Hop::Pipe(pipe) => {
+                packet.hop += 1;
+                self.enter(pipe, packet)
+            }
+            Hop::Destination | Hop::Choice => {
+                let node = self.targets[packet.flow as usize][usize::from(packet.outward)] as usize;
+                match self.routes.origin(packet.flow, packet.outward) {
+                    Some(pipe) => self.take(packet, node, pipe),
+                    None => self.forward(packet, node),
+                }
+            }
+        }
+    }
+
+    /// Takes a packet at a node through pipes that it passes at once, to the next one or to its
+    /// destination.
+    pub(crate) fn carry(&mut self, mut packet: Handle, mut node: usize) {
+        loop {
+            match self.paths.next(packet) {
+                Hop::Destination => return self.deliver(packet),
+                Hop::Choice => return self.at_node(packet, node),
+                Hop::Pipe(pipe) => {
+                    packet.hop += 1;
+                    let passed = &mut self.pipes[pipe];
+                    if !passed.passes {
+                        self.enter(pipe, packet);
+                        return;
+                    }
+                    passed.pass(packet);
+                    node = passed.to as usize;
+                    if !self.inbox.is_empty() {
+                        // Others of this instant come first.
+                        return self.inbox.push_back((packet, node));
+                    }
+                }
+            }
         }
     }
 

@@ -6,7 +6,7 @@
 
 use crate::arena::Handle;
 use crate::network::link::Pipe;
-use crate::network::route::Routes;
+use crate::network::path::{Hop, Paths};
 use crate::world::World;
 use dumbbell_model::Scenario;
 use prefetch_index::prefetch_index;
@@ -19,18 +19,18 @@ const FETCH_AHEAD: usize = 8;
 pub(crate) fn patient(
     scenario: &Scenario,
     pipes: &mut [Pipe],
-    routes: &Routes,
-    targets: &[[u32; 2]],
+    paths: &Paths,
+    flows: usize,
 ) -> Vec<bool> {
     let mut patient = vec![false; pipes.len()];
-    // Observers need each packet at its own event; so do ARP and spraying.
+    // Observers need each packet at its own event; so do address resolution and choices of the path.
     let observed = !scenario.taps.is_empty()
         || scenario.sampling.hops.is_some()
         || scenario.sampling.capture.is_some();
-    if observed || scenario.neighbour_discovery.is_some() || routes.branch() {
+    if observed || !paths.complete() {
         return patient;
     }
-    for (next, before) in feeders(pipes, routes, targets).into_iter().enumerate() {
+    for (next, before) in feeders(pipes.len(), paths, flows).into_iter().enumerate() {
         let Feeders::One(before) = before else { continue };
         let (delay, mere_delay) = (pipes[next].delay, pipes[next].mere_delay);
         let before = &mut pipes[before];
@@ -52,19 +52,16 @@ enum Feeders {
     Others,
 }
 
-fn feeders(pipes: &[Pipe], routes: &Routes, targets: &[[u32; 2]]) -> Vec<Feeders> {
-    let mut feeders = vec![Feeders::None; pipes.len()];
-    for (flow, &[to, from]) in targets.iter().enumerate() {
-        for (outward, from, to) in [(true, from, to), (false, to, from)] {
-            let next_pipe = |node| routes.sure_pipe(node as usize, flow as u32, outward);
+fn feeders(pipes: usize, paths: &Paths, flows: usize) -> Vec<Feeders> {
+    let mut feeders = vec![Feeders::None; pipes];
+    for flow in 0..flows {
+        for outward in [true, false] {
             let mut feeder = Feeders::Others;
-            let mut next = routes.origin(flow as u32, outward).or_else(|| next_pipe(from));
-            while let Some(pipe) = next {
+            for pipe in paths.pipes(flow, outward) {
                 let known = &mut feeders[pipe];
                 *known =
                     if [Feeders::None, feeder].contains(known) { feeder } else { Feeders::Others };
                 feeder = Feeders::One(pipe);
-                next = if pipes[pipe].to == to { None } else { next_pipe(pipes[pipe].to) };
             }
         }
     }
@@ -74,18 +71,16 @@ fn feeders(pipes: &[Pipe], routes: &Routes, targets: &[[u32; 2]]) -> Vec<Feeders
 impl World<'_> {
     /// Marks the packet just put on a line as urgent unless it continues to a patient pipe.
     pub(crate) fn put_on_line(&mut self, pipe: usize, packet: Handle) {
-        if !self.pipes[pipe].lookahead.is_zero() && self.next_patient(pipe, packet).is_none() {
+        if !self.pipes[pipe].lookahead.is_zero() && self.next_patient(packet).is_none() {
             self.pipes[pipe].last_is_urgent();
         }
     }
 
-    fn next_patient(&self, pipe: usize, packet: Handle) -> Option<usize> {
-        let node = self.pipes[pipe].to as usize;
-        if self.target(packet) == node {
-            return None;
+    fn next_patient(&self, packet: Handle) -> Option<usize> {
+        match self.paths.next(packet) {
+            Hop::Pipe(next) if self.patient[next] => Some(next),
+            _ => None,
         }
-        let next = self.routes.sure_pipe(node, packet.flow, packet.outward)?;
-        self.patient[next].then_some(next)
     }
 
     /// Moves packets that have arrived at the far end by now onto the next lines.
@@ -95,7 +90,8 @@ impl World<'_> {
             if packet.is_marked() {
                 self.arena.mark(packet);
             }
-            if let Some(next) = self.next_patient(pipe, packet) {
+            if let Some(next) = self.next_patient(packet) {
+                let packet = Handle { hop: packet.hop + 1, ..packet };
                 self.pipes[next].offer(at, packet, &self.arena);
                 self.put_on_line(next, packet);
                 self.kept(next);
@@ -119,10 +115,9 @@ impl World<'_> {
 
     /// Prefetches the next-hop pipe of a packet that arrives some packets later.
     fn prefetch_next_hop(&self, pipe: usize) {
-        let pipe = &self.pipes[pipe];
-        let Some(packet) = pipe.to_arrive(FETCH_AHEAD) else { return };
-        let next = self.routes.sure_pipe(pipe.to as usize, packet.flow, packet.outward);
-        if let Some(next) = next.and_then(|next| self.pipes.get(next)) {
+        let Some(packet) = self.pipes[pipe].to_arrive(FETCH_AHEAD) else { return };
+        let Hop::Pipe(next) = self.paths.next(packet) else { return };
+        if let Some(next) = self.pipes.get(next) {
             prefetch_index(std::slice::from_ref(next), 0);
             prefetch_index(std::slice::from_ref(&next.stats), 0);
         }

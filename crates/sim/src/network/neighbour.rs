@@ -227,7 +227,7 @@ mod tests {
         let mut n = neighbours();
         let at = |s: u64| Time::from_ns(s * S);
         assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Unresolved { entry: 0, ask: true });
-        let packet = Handle { id: 7, flow: 0, frame_bytes: 66, outward: true, tos: 0 };
+        let packet = Handle { id: 7, flow: 0, frame_bytes: 66, outward: true, tos: 0, hop: 0 };
         assert_eq!(n.wait(0, packet), None);
         assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Unresolved { entry: 0, ask: false });
         assert_eq!(n.answered(at(0), 0), [packet]);

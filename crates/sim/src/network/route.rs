@@ -283,11 +283,6 @@ impl Routes {
         }
     }
 
-    /// Returns true if some node chooses among several pipes.
-    pub(crate) fn branch(&self) -> bool {
-        !self.groups.is_empty()
-    }
-
     /// Pipe of a flow's packet at `node`, if neither turn nor draw decides.
     pub(crate) fn sure_pipe(&self, node: usize, flow: u32, outward: bool) -> Option<usize> {
         let next = self.next_hop(node, self.destination(flow, outward));

@@ -336,7 +336,7 @@ mod test_packets {
 
     /// A frame of a flow, not capable of ECN.
     pub(super) fn queued(flow: u32, number: u32, bytes: u32, arrived: Time) -> Queued {
-        let packet = Handle { id: number, flow, frame_bytes: bytes, outward: true, tos: 0 };
+        let packet = Handle { id: number, flow, frame_bytes: bytes, outward: true, tos: 0, hop: 0 };
         Queued { packet, arrived, bytes }
     }
 

@@ -7,7 +7,7 @@ use super::receive_buffer::{ReceiveQueue, ReceivedSkb};
 use super::rtt::RTO_MAX_US;
 use super::sender::Sender;
 use super::subflow::ReceivingSubflow;
-use super::wheel::{Tick, Timer};
+use super::wheel::{earliest, Tick, Timer};
 use crate::events::Turn;
 use dumbbell_model::scenario::Sink;
 use dumbbell_model::{Span, TcpOptions, Time};
@@ -528,25 +528,27 @@ impl Receiver {
 
     /// Time of the next call of [`Self::on_timeout`].
     pub(crate) fn next_deadline(&self) -> Time {
-        [
+        earliest([
             self.compressed_timer,
             self.ack.wheel.fires,
             self.syn_ack_timer.fires,
             self.read_at,
             self.close_at,
             self.fin_timer.fires,
-        ]
-        .into_iter()
-        .flatten()
-        .min()
-        .unwrap_or(Time::NEVER)
+        ])
     }
 
     /// Next expiry of the timers on the wheel, with their insertion order.
     pub(crate) fn wheel_turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
-        let timers = [&mut self.syn_ack_timer, &mut self.ack.wheel, &mut self.fin_timer];
-        let turns = timers.map(|timer| timer.turn(set));
-        turns.into_iter().flatten().min()
+        let [syn_ack, ack, fin] = [
+            self.syn_ack_timer.turn(set),
+            self.ack.wheel.turn(set),
+            self.fin_timer.turn(set),
+        ];
+        if syn_ack.is_none() && fin.is_none() {
+            return ack; // The usual case.
+        }
+        [syn_ack, ack, fin].into_iter().flatten().min()
     }
 
     /// Sends this side's FIN with the scheduled ACK and sets its timer: a tail loss probe, then

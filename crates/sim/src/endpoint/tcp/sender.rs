@@ -17,7 +17,7 @@ use super::rtx_queue::RtxQueue;
 use super::scoreboard::Scoreboard;
 use super::send_buffer::SendBuffer;
 use super::subflow::{LossIntervals, SendingSubflow};
-use super::wheel::Tick;
+use super::wheel::{earliest, Tick};
 use super::window_usage::WindowUsage;
 use super::write_queue::WriteQueue;
 use super::xmit_timer::XmitTimer;
@@ -347,15 +347,14 @@ impl Sender {
 
     /// Time of the next call of [`Self::on_timeout`].
     pub(crate) fn next_deadline(&self) -> Time {
-        let timers = [
+        earliest([
             self.xmit_timer.timer.fires,
             self.pacer.timer(),
             self.host_queue.wakes(),
             self.buffer.source_at,
             self.pacer.releases_at(),
             self.third_timer_fires(),
-        ];
-        timers.into_iter().flatten().min().unwrap_or(Time::NEVER)
+        ])
     }
 
     /// Next expiry of the timer on the wheel, with its insertion order.

@@ -107,6 +107,11 @@ impl Timer {
     }
 }
 
+/// Earliest of several times; [`Time::NEVER`] if there is none.
+pub(crate) fn earliest<const N: usize>(times: [Option<Time>; N]) -> Time {
+    times.into_iter().fold(Time::NEVER, |least, at| least.min(at.unwrap_or(Time::NEVER)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -82,6 +82,10 @@ pub(crate) struct Pipe {
     pub(crate) to: u32,
     /// No stage acts: packets pass after the delay.
     pub(crate) mere_delay: bool,
+    /// No stage acts, there is no delay, and nobody watches: packets pass at once.
+    pub(crate) passes: bool,
+    /// Each packet's departure and arrival is recorded.
+    pub(crate) observed: bool,
     /// No stage has an event: the only one is the next arrival at the far end.
     pub(crate) is_line: bool,
     /// Every packet that it keeps goes onto its line at once, behind all before, and arrives.
@@ -116,6 +120,8 @@ impl Pipe {
             || spec.changes.iter().any(|change| change.delay.is_some());
         Self {
             mere_delay: !properties.acts,
+            passes: false,
+            observed: false,
             is_line: !properties.own_event,
             keeps_order: properties.keeps_order,
             is_wire: matches!(spec.shaper, scenario::Shaper::Serial { .. }),
@@ -133,6 +139,20 @@ impl Pipe {
             trains: VecDeque::new(),
             line: VecDeque::new(),
         }
+    }
+
+    /// Decides how packets pass, once its taps are known. With `hops` every packet is recorded.
+    pub(crate) fn observe(&mut self, hops: bool) {
+        self.observed = hops || self.taps.is_some();
+        self.passes = self.mere_delay && self.delay.is_zero() && !self.observed;
+    }
+
+    /// Counts a packet that passes at once.
+    #[inline]
+    pub(crate) fn pass(&mut self, packet: Handle) {
+        self.stats.arrived_packets += 1;
+        self.stats.arrived_bytes += u64::from(packet.frame_bytes);
+        self.left(packet.frame_bytes);
     }
 
     /// Returns true if packets are duplicated here.
@@ -420,7 +440,7 @@ mod tests {
 
     /// Offers a full frame, 12.112 ms on the wire; true: it is taken.
     fn takes(pipe: &mut Pipe, at: Time) -> bool {
-        let packet = Handle { id: 0, flow: 0, frame_bytes: 1514, outward: true, tos: 0 };
+        let packet = Handle { id: 0, flow: 0, frame_bytes: 1514, outward: true, tos: 0, hop: 0 };
         !matches!(pipe.offer(at, packet, &Arena::default()), Offered::Dropped(_))
     }
 
