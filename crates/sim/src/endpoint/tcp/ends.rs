@@ -34,16 +34,16 @@ pub(in crate::endpoint) fn outgoing(
     flow: u32,
     sender: Option<&Sender>,
     outward: bool,
-    segment: Segment,
+    segment: &Segment,
 ) -> Outgoing {
     Outgoing {
         flow,
         outward,
         asks_departure: sender
             .is_some_and(|s| s.host_queue.is_below_tcp() && segment.payload_bytes > 0),
-        ecn_field: sender.map_or(0, |sender| sender.ecn_field(&segment)),
+        ecn_field: sender.map_or(0, |sender| sender.ecn_field(segment)),
         frame_bytes: segment.frame_bytes(),
-        body: Body::Tcp(segment),
+        body: Body::Tcp(*segment),
     }
 }
 
@@ -54,9 +54,10 @@ pub(in crate::endpoint) fn drain_sender(
     sender: &mut Sender,
     out: &mut Outbox,
 ) {
-    let mut made = core::mem::take(&mut sender.out);
-    out.extend(made.drain(..).map(|segment| outgoing(flow, Some(sender), outward, segment)));
-    sender.out = made;
+    for index in 0..sender.out.len() {
+        out.push_back(outgoing(flow, Some(sender), outward, &sender.out[index]));
+    }
+    sender.out.clear();
 }
 
 pub(in crate::endpoint) fn sender_deadline(sender: &mut Sender, set: &mut u64) -> Deadline {
@@ -115,8 +116,10 @@ impl TcpEnds {
 
     /// Drains the output of the receiver.
     pub(in crate::endpoint) fn drain_receiver(&mut self, out: &mut Outbox) {
-        let flow = self.flow;
-        out.extend(self.receiver.out.drain(..).map(|made| outgoing(flow, None, false, made)));
+        for segment in &self.receiver.out {
+            out.push_back(outgoing(self.flow, None, false, segment));
+        }
+        self.receiver.out.clear();
     }
 
     /// Payload bytes that arrived in order.
@@ -293,6 +296,7 @@ impl Endpoint for TcpEndpoint {
         }
     }
 
+    #[inline]
     fn poll_transmit(&mut self, _now: Time, out: &mut Outbox) -> Option<Touched> {
         let timers = core::mem::take(&mut self.touched);
         if timers == 0 {

@@ -119,13 +119,10 @@ impl Buffer {
     /// Adds a packet in order of `start`: with netem's jitter a later packet may overtake.
     pub(super) fn push(&mut self, new: Waiting) {
         self.waiting_bytes += u64::from(new.packet.frame_bytes);
-        let mut index = self.waiting.len();
-        while index > 0 && self.waiting[index - 1].start > new.start {
-            index -= 1;
-        }
-        if index == self.waiting.len() {
+        if self.waiting.back().is_none_or(|last| last.start <= new.start) {
             self.waiting.push_back(new);
         } else {
+            let index = self.waiting.partition_point(|before| before.start <= new.start);
             self.waiting.insert(index, new);
         }
     }

@@ -26,20 +26,17 @@ impl Pipe {
     /// Puts a packet onto the line: sent from `start` to `end`, it arrives after the delay.
     pub(super) fn depart(&mut self, start: Time, end: Time, packet: Handle) {
         let mut arrival = end + self.delay;
-        if self.row.egress_acts() {
+        if self.acting.egress {
             let previous_arrival = self.line.back().map(|last| last.arrival);
             let mut departure = Departure { arrival, may_overtake: false, previous_arrival };
             self.row.depart(&mut departure, &mut self.rng);
             arrival = departure.arrival;
         }
         let entry = OnLine { arrival, start, packet };
-        let mut index = self.line.len();
-        while index > 0 && self.line[index - 1].arrival > arrival {
-            index -= 1;
-        }
-        if index == self.line.len() {
+        if self.line.back().is_none_or(|last| last.arrival <= arrival) {
             self.line.push_back(entry);
         } else {
+            let index = self.line.partition_point(|before| before.arrival <= arrival);
             self.line.insert(index, entry);
         }
     }
@@ -94,7 +91,7 @@ impl Pipe {
 
     /// Returns true if the last packet stands behind others that hold the line's event.
     pub(crate) fn follows(&self) -> bool {
-        self.mere_delay && self.lookahead.is_zero() && self.line.len() > 1
+        self.keeps_order && self.is_line && self.lookahead.is_zero() && self.line.len() > 1
     }
 
     /// Draw that orders two packets which arrive at a node at one instant over different serial links.
@@ -130,11 +127,6 @@ impl Pipe {
             return Release::Nothing;
         };
         self.line.pop_front();
-        if self.mere_delay {
-            self.left(head.packet.frame_bytes);
-            return Release::Arrived(head.packet);
-        }
-        self.settle(now);
         self.emerge(head.packet)
     }
 }

@@ -90,6 +90,7 @@ pub(crate) struct Pipe {
     pub(crate) is_line: bool,
     /// Every packet that it keeps goes onto its line at once, behind all before, and arrives.
     pub(crate) keeps_order: bool,
+    acting: Acting,
     pub(crate) stats: PipeStats,
 
     /// Arrivals of one instant are in the queue before the shaper is asked for a packet: below
@@ -110,6 +111,26 @@ pub(crate) struct Pipe {
     trains: VecDeque<Time>,
 }
 
+/// Stages that act now, found again when values change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Acting {
+    ingress: bool,
+    duplication: bool,
+    corruption: bool,
+    egress: bool,
+}
+
+impl Acting {
+    fn of(row: &Row) -> Self {
+        Self {
+            ingress: row.ingress_acts(),
+            duplication: row.duplication.acts(),
+            corruption: row.corruption.acts(),
+            egress: row.egress_acts(),
+        }
+    }
+}
+
 impl Pipe {
     pub(crate) fn new(setup: &LinkSetup<'_>) -> Self {
         let spec = setup.spec;
@@ -121,6 +142,7 @@ impl Pipe {
         Self {
             mere_delay: !properties.acts,
             passes: false,
+            acting: Acting::of(&row),
             observed: false,
             is_line: !properties.own_event,
             keeps_order: properties.keeps_order,
@@ -162,7 +184,7 @@ impl Pipe {
 
     /// Draws whether this packet is offered twice.
     pub(crate) fn duplicates(&mut self) -> bool {
-        !self.mere_delay && self.row.duplication.strikes(&mut self.rng)
+        self.acting.duplication && self.row.duplication.strikes(&mut self.rng)
     }
 
     /// A packet arrives at the near end.
@@ -178,11 +200,14 @@ impl Pipe {
             self.line.push_back(OnLine { arrival: now + self.delay, start: now, packet });
             return Offered::Kept(None);
         }
-        match self.row.arrive(&Incoming { now, packet, arena }, &mut self.rng) {
-            Passage::On => self.admit(now, packet),
-            Passage::Held => Offered::Kept(None),
-            Passage::Dropped(reason) => self.dropped(reason),
+        if self.acting.ingress {
+            match self.row.arrive(&Incoming { now, packet, arena }, &mut self.rng) {
+                Passage::On => {}
+                Passage::Held => return Offered::Kept(None),
+                Passage::Dropped(reason) => return self.dropped(reason),
+            }
         }
+        self.admit(now, packet)
     }
 
     /// Into the queue, or through it, if it has place.
@@ -193,7 +218,9 @@ impl Pipe {
         if !self.row.shaper.holds(bytes) || self.row.buffer.is_full(bytes, goes_at_once) {
             return self.dropped(DropReason::Overflow);
         }
-        self.row.corruption.on_admission(packet, &mut self.rng);
+        if self.acting.corruption {
+            self.row.corruption.on_admission(packet, &mut self.rng);
+        }
         if self.row.buffer.enqueue(now, packet) {
             self.stats.queue_max = self.stats.queue_max.max(self.queued().0);
             return Offered::Kept(None);
@@ -232,7 +259,7 @@ impl Pipe {
 
     /// Packets take time from the shaper to the far end.
     fn propagates(&self) -> bool {
-        !self.delay.is_zero() || self.row.egress_acts()
+        !self.delay.is_zero() || self.acting.egress
     }
 
     fn wire_bytes(&self, packet: Handle) -> u32 {
@@ -328,7 +355,7 @@ impl Pipe {
 
     /// At the far end: intact, or damaged and dropped there.
     fn emerge(&mut self, packet: Handle) -> Release {
-        if self.row.corruption.take(packet) {
+        if self.acting.corruption && self.row.corruption.take(packet) {
             self.stats.dropped[DropReason::Corrupted as usize] += 1;
             return Release::Damaged(packet);
         }
@@ -362,6 +389,7 @@ impl Pipe {
         let Some(change) = self.row.changes.next() else { return };
         if let Some(loss) = &change.loss {
             self.row.loss = Loss::of(loss, scenario);
+            self.acting = Acting::of(&self.row);
         }
         if let Some(delay) = change.delay {
             if !self.row.buffer.set_delay(delay) {

@@ -57,6 +57,11 @@ macro_rules! row {
                 Passage::On
             }
 
+            /// Returns true if a stage before the queue acts.
+            pub(super) fn ingress_acts(&self) -> bool {
+                false $(|| self.$in.acts())+
+            }
+
             /// Takes a packet through the stages behind the shaper.
             pub(super) fn depart(&mut self, departure: &mut Departure, rng: &mut Rng) {
                 $(
