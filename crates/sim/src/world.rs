@@ -435,7 +435,7 @@ impl World<'_> {
     pub(crate) fn enter(&mut self, pipe: usize, packet: Handle) -> Option<Time> {
         if self.pipes[pipe].duplicates() {
             let copy = self.arena.insert(*self.arena.get(packet));
-            self.offer(pipe, copy);
+            self.offer(pipe, Handle { hop: packet.hop, ..copy });
         }
         self.offer(pipe, packet)
     }
