@@ -540,11 +540,8 @@ impl Receiver {
 
     /// Next expiry of the timers on the wheel, with their insertion order.
     pub(crate) fn wheel_turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
-        let [syn_ack, ack, fin] = [
-            self.syn_ack_timer.turn(set),
-            self.ack.wheel.turn(set),
-            self.fin_timer.turn(set),
-        ];
+        let [syn_ack, ack, fin] =
+            [self.syn_ack_timer.turn(set), self.ack.wheel.turn(set), self.fin_timer.turn(set)];
         if syn_ack.is_none() && fin.is_none() {
             return ack; // The usual case.
         }
