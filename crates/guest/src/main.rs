@@ -7,9 +7,11 @@
 
 mod application;
 mod batch;
+mod bpf;
 mod builders;
 mod clock;
 mod discipline;
+mod ecmp;
 mod flow_rows;
 mod frame;
 mod host;

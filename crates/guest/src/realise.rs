@@ -2,7 +2,7 @@
 
 use crate::batch::{batch, because};
 use crate::plan::{Namespace, Plan};
-use crate::{host, scripted, sys};
+use crate::{ecmp, host, scripted, sys};
 use nix::mount::{mount, MsFlags};
 use nix::sched::{setns, unshare, CloneFlags};
 use std::fs::{self, File};
@@ -66,13 +66,13 @@ impl Namespaces {
             batch("ip", &namespace.routes)?;
         }
         built.leave()?;
-        built.script(plan)?;
+        built.classify(plan)?;
         Ok(built)
     }
 
-    /// Attaches the classifiers of scripted drops.
-    fn script(&mut self, plan: &Plan) -> Result<()> {
-        if plan.scripted.is_empty() {
+    /// Attaches the classifiers of scripted drops and of spraying per flow.
+    fn classify(&mut self, plan: &Plan) -> Result<()> {
+        if plan.scripted.is_empty() && plan.per_flow.is_empty() {
             return Ok(());
         }
         let none: Option<&str> = None;
@@ -81,7 +81,22 @@ impl Namespaces {
             let path = format!("{CLASSIFIERS}/{number}");
             self.counters.push(scripted::pin(one.flow, &one.nth, &path)?);
             let line = format!("filter add dev {} egress bpf da object-pinned {path}", one.device);
-            self.tc(one.namespace, &line)?;
+            self.tc(one.namespace, &[line])?;
+        }
+        let forget = format!("{CLASSIFIERS}/forget");
+        if !plan.per_flow.is_empty() {
+            ecmp::pin_forget(&forget)?;
+        }
+        for router in &plan.per_flow {
+            let path = format!("{CLASSIFIERS}/hash{}", router.namespace);
+            ecmp::pin_hash(router, &path)?;
+            let devices = plan.namespaces[router.namespace].devices.iter();
+            let lines = devices.flat_map(|device| {
+                [("ingress", &path), ("egress", &forget)].map(|(side, path)| {
+                    format!("filter add dev {device} {side} bpf da object-pinned {path}")
+                })
+            });
+            self.tc(router.namespace, &lines.collect::<Vec<_>>())?;
         }
         Ok(())
     }
@@ -101,10 +116,10 @@ impl Namespaces {
         setns(&self.home, CloneFlags::CLONE_NEWNET).map_err(Error::from)
     }
 
-    /// Runs one line of `tc` in a namespace.
-    pub(crate) fn tc(&self, namespace: usize, line: &str) -> Result<()> {
+    /// Runs lines of `tc` in a namespace.
+    pub(crate) fn tc(&self, namespace: usize, lines: &[String]) -> Result<()> {
         self.enter(namespace)?;
-        let done = batch("tc", &[line.to_owned()]);
+        let done = batch("tc", lines);
         self.leave()?;
         done
     }

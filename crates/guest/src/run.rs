@@ -54,7 +54,7 @@ pub(crate) fn run(
     loop {
         let now = clock.now()?;
         while let Some(change) = changes.next_if(|change| change.at.as_ns() as i64 <= now) {
-            namespaces.tc(change.namespace, &change.line)?;
+            namespaces.tc(change.namespace, std::slice::from_ref(&change.line))?;
         }
         for app in &mut apps {
             app.turn(now)?;

@@ -1,6 +1,7 @@
 //! Packets as values and as bytes: the contents of TCP segments, datagrams and echoes, frame
 //! lengths, and the [`Tap`] trait for observers of packets.
 
+pub mod ecmp;
 pub mod frame;
 pub mod mptcp;
 pub mod pcapng;

@@ -15,8 +15,11 @@ mod tests;
 use crate::qdisc::{qdiscs, Qdiscs};
 use crate::tc::refuse;
 use dumbbell_model::paths::near_end;
-use dumbbell_model::scenario::{Flow, NeighbourDiscovery, NodeKind, Scenario};
+use dumbbell_model::scenario::{
+    Flow, NeighbourDiscovery, NodeKind, Scenario, SprayPolicy, SprayWhat,
+};
 use dumbbell_model::{ScenarioError, Span};
+use dumbbell_packet::ecmp::FlowHash;
 use dumbbell_packet::wire;
 pub(crate) use dumbbell_packet::wire::address;
 use multipath::check_connections;
@@ -62,6 +65,15 @@ pub(crate) struct Scripted {
     pub(crate) nth: Vec<u64>,
 }
 
+/// Router that chooses among equal paths by a hash of the flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PerFlow {
+    pub(crate) namespace: usize,
+    pub(crate) hash: FlowHash,
+    /// Packets that the hash distributes. The others take the first next hop.
+    pub(crate) what: SprayWhat,
+}
+
 /// Location of a pipe's queueing disciplines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct QueueLocation {
@@ -88,6 +100,8 @@ pub(crate) struct Plan {
     pub(crate) fq_hosts: BTreeSet<usize>,
     /// Scripted drops.
     pub(crate) scripted: Vec<Scripted>,
+    /// Routers with spraying per flow.
+    pub(crate) per_flow: Vec<PerFlow>,
 }
 
 fn dotted(node: usize) -> String {
@@ -146,6 +160,7 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64) -> Result<Plan, ScenarioError
     let slaves = planner.teql_slaves(&next_hops)?;
     planner.links(&slaves)?;
     planner.routes(&next_hops, seed)?;
+    planner.per_flow(seed);
     planner.interfaces(&next_hops)?;
     planner.plan.changes.sort_by_key(|change| change.at);
     Ok(planner.plan)
@@ -282,6 +297,21 @@ impl Planner<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Notes the routers with spraying per flow. Their interfaces get classifiers.
+    fn per_flow(&mut self, seed: u64) {
+        for (namespace, node) in self.scenario.nodes.iter().enumerate() {
+            let Some(spray) = node.spray.filter(|one| one.policy == SprayPolicy::PerFlow) else {
+                continue;
+            };
+            let here = &mut self.plan.namespaces[namespace];
+            for device in here.devices.clone() {
+                attach(&mut here.tc, &device);
+            }
+            let hash = FlowHash::new(seed, &node.name);
+            self.plan.per_flow.push(PerFlow { namespace, hash, what: spray.what });
+        }
     }
 
     fn wires(&mut self) -> usize {

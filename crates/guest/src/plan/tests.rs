@@ -2,6 +2,7 @@ use super::{plan, Plan, WIRES};
 use dumbbell_model::scenario::{Scenario, Shaper, SprayPolicy, SprayWhat, Traffic};
 use dumbbell_model::Queue;
 use dumbbell_model::{Rate, Span};
+use dumbbell_packet::ecmp::FlowHash;
 
 /// Study 1's test bed: s1 – r1 – (p1 ∥ p2) – r2 – d1, both routers spray.
 fn two_paths() -> Scenario {
@@ -92,6 +93,30 @@ fn acks_alone_are_sprayed_by_a_table_of_their_own() {
     let to_teql: Vec<_> = routes.iter().filter(|line| line.contains("dev teql")).collect();
     assert!(!to_teql.is_empty() && to_teql.iter().all(|line| line.ends_with("table 100")));
     assert!(routes.contains(&"rule add fwmark 100 lookup 100".to_owned()));
+}
+
+#[test]
+fn spraying_per_flow_is_a_multipath_route_with_a_hash_of_the_seed() {
+    let mut scenario = two_paths();
+    for node in &mut scenario.nodes {
+        if let Some(spray) = &mut node.spray {
+            (spray.policy, spray.what) = (SprayPolicy::PerFlow, SprayWhat::Data);
+        }
+    }
+    let plan = planned(&scenario);
+    let routers = ["r1", "r2"].map(|name| node(&scenario, name));
+    assert_eq!(plan.per_flow.iter().map(|one| one.namespace).collect::<Vec<_>>(), routers);
+    assert!(plan.per_flow.iter().all(|one| one.what == SprayWhat::Data));
+    let keys = plan.per_flow.iter().map(|one| one.hash.key).collect::<Vec<_>>();
+    assert_ne!(keys[0], keys[1]);
+    assert_eq!(keys, ["r1", "r2"].map(|name| FlowHash::new(1, name).key));
+    for router in routers {
+        let here = &plan.namespaces[router];
+        let nexthops = |line: &String| line.matches("nexthop").count();
+        assert_eq!(here.routes.iter().map(nexthops).max(), Some(2));
+        let clsact = here.tc.iter().filter(|line| line.ends_with("clsact")).count();
+        assert_eq!(clsact, here.devices.len());
+    }
 }
 
 #[test]

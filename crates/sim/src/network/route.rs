@@ -4,6 +4,7 @@ use dumbbell_model::paths::{addresses, distances, far_end, leaving, nearer, Addr
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{NodeKind, Route, Scenario, SprayPolicy, SprayWhat};
 use dumbbell_model::ScenarioError;
+use dumbbell_packet::ecmp::{self, FlowHash};
 use std::collections::BTreeMap;
 
 const NONE: u32 = u32::MAX;
@@ -31,6 +32,7 @@ struct Spraying {
     policy: SprayPolicy,
     what: SprayWhat,
     rng: Rng,
+    hash: FlowHash,
 }
 
 /// Next hops of every node and destination.
@@ -41,6 +43,8 @@ pub(crate) struct Routes {
     ends_of: Vec<[u32; 2]>,
     /// Pipe by which a flow leaves its source, and its destination, if that is fixed.
     origins: Vec<[Option<usize>; 2]>,
+    /// Identity of every flow for [`FlowHash`].
+    identities: Vec<u64>,
     /// By node and destination (hosts at the ends of flows). A row of one element holds for all
     /// destinations: that of a node with one link.
     next_hops: Vec<Vec<NextHop>>,
@@ -180,13 +184,18 @@ impl Routes {
             }
         }
         let spraying = scenario.nodes.iter().map(|node| {
-            let rng = || Rng::named(seed, &format!("node/{}/spray", node.name));
-            node.spray.map(|spray| Spraying { policy: spray.policy, what: spray.what, rng: rng() })
+            node.spray.map(|spray| Spraying {
+                policy: spray.policy,
+                what: spray.what,
+                rng: Rng::named(seed, &format!("node/{}/spray", node.name)),
+                hash: FlowHash::new(seed, &node.name),
+            })
         });
         let numbers = |ends: &[Address; 2]| ends.map(|end| topology.number(end) as u32);
         let routes = Self {
             ends_of: topology.flows.iter().map(numbers).collect(),
             origins: topology.flows.iter().map(|f| f.map(|at| at.pipe(&topology.ends))).collect(),
+            identities: ecmp::identities(scenario),
             next_hops,
             groups: groups.groups,
             spraying: spraying.collect(),
@@ -339,18 +348,12 @@ impl Routes {
                 turn
             }
             SprayPolicy::Random => spraying.rng.below(pipes as u64) as usize,
-            SprayPolicy::PerFlow => flow_hash(flow) as usize % pipes,
+            SprayPolicy::PerFlow => {
+                ecmp::next_hop(spraying.hash.of(self.identities[flow as usize]), pipes)
+            }
         };
         Some(group.pipes[choice] as usize)
     }
-}
-
-/// Hash of a flow's number (the finaliser of MurmurHash3).
-fn flow_hash(flow: u32) -> u64 {
-    let mut h = u64::from(flow).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    h ^ (h >> 33)
 }
 
 /// First turn of a group: given, or drawn. The links name the draw, so that each direction has its
