@@ -19,7 +19,8 @@ from dumbbell._core import version as __version__
 from dumbbell.errors import DumbbellError, EngineError, ExperimentError, StoreError
 
 if TYPE_CHECKING:
-    from dumbbell.experiment.load import Experiment, Overrides
+    from dumbbell.experiment.design import Overrides
+    from dumbbell.experiment.load import Experiment
     from dumbbell.results import ExperimentInfo, Results
     from dumbbell.store import Store
 

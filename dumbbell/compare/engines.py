@@ -13,7 +13,7 @@ import polars as pl
 import dumbbell
 from dumbbell.compare.agreement import Criterion, compare
 from dumbbell.errors import EngineError
-from dumbbell.experiment.load import Overrides
+from dumbbell.experiment.design import Overrides
 from dumbbell.metrics import METRICS, Interval, interval
 from dumbbell.results import ExperimentInfo, Results
 from dumbbell.store.tables import LARGE, SMALL

@@ -34,6 +34,10 @@ class Parts:
         default_factory=dict
     )
 
+    def copy(self) -> Parts:
+        """Copy that other cells can extend."""
+        return Parts(dict(self.topologies), dict(self.pipes), dict(self.options))
+
     def topology(self, template: TemplateSpec) -> Topology:
         """Network of a template."""
         if id(template) not in self.topologies:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,22 +12,21 @@ import orjson
 from pydantic import ValidationError
 
 from dumbbell import _core
-from dumbbell.errors import ExperimentError, nearest_name, shortened
-from dumbbell.experiment import cells, factors
+from dumbbell.errors import ExperimentError
+from dumbbell.experiment import cells
 from dumbbell.experiment.build import Built, Parts, build
+from dumbbell.experiment.design import Design, Overrides, as_written
 from dumbbell.experiment.document import MAX_SEED, ExperimentFile
 from dumbbell.experiment.expect import ExpectSpec
-from dumbbell.experiment.factors import Factors, Level
-from dumbbell.experiment.locate import SET, Locator
+from dumbbell.experiment.factors import Level
+from dumbbell.experiment.locate import Locator
 from dumbbell.experiment.pipes import BuildError
 from dumbbell.experiment.sections import Sections
-from dumbbell.experiment.source import Node, parse, read
+from dumbbell.experiment.source import Node, read
 from dumbbell.results import ExperimentInfo
 
 MAX_RUNS = 1_000_000
 MAX_TOTAL_BYTES = 2 << 30
-
-Overrides = Mapping[str, str | int | float | bool | Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +74,6 @@ class Experiment:
     expect: tuple[ExpectSpec, ...] = ()
 
 
-def reserved_names() -> frozenset[str]:
-    """Names that factors cannot have: the columns of result tables."""
-    tables = json.loads(_core.tables())
-    columns = {column["name"] for table in tables for column in table["columns"]}
-    own = {"run", "repeat", "seed", "engine", "engine_version", "digest", "wall_s", "packets"}
-    of_summaries = {"value", "mean", "low", "high", "count"}
-    return frozenset(columns | own | of_summaries | {"events", "scenario"})
-
-
 def load(
     path: str | Path,
     *,
@@ -124,14 +113,84 @@ def load_text(
 ) -> Experiment:
     """Reads an experiment from text, see :func:`load`. `path`: for messages and trace files."""
     opened = Opened(text, path, set=set, repeats=repeats, seed=seed)
-    done: list[Cell] = []
-    for cell in opened.cells():
-        done.append(cell)
-        if len(done[0].scenario) * opened.count > MAX_TOTAL_BYTES:
-            message = f"{opened.count} combinations of a large network; take fewer"
-            line = opened.factors_line
-            raise ExperimentError(message, file=opened.file, line=line, field="factors")
+    done = opened.all_cells()
     return Experiment(opened.info, opened.file, opened.overrides, done, opened.expect)
+
+
+class Reading:
+    """What a text with overrides says. It is never changed, so that calls share it.
+
+    Attributes:
+        design: Tree and factors.
+        document: Contents of the first cell.
+        whole: All cells, if they are kept for the next call.
+    """
+
+    def __init__(self, text: str, path: Path, chosen: Overrides) -> None:
+        """Reads the first cell. Raises `ExperimentError`."""
+        self.design = Design(text, path, chosen)
+        self.folder = path.parent
+        try:
+            _, tree = next(self.design.trees())
+        except StopIteration:
+            message, line = "there is no combination of levels", self.design.line("factors")
+            raise ExperimentError(message, file=self.design.file, line=line) from None
+        self._parts = Parts()
+        self.document, self._built = _scenario(tree, self.design.file, self.folder, self._parts)
+        self.whole: list[Cell] | None = None
+
+    def cells(self, begin: int, end: int | None) -> Iterator[Cell]:
+        """See :meth:`Opened.cells`."""
+        design = self.design
+        sections, parts = Sections(design.root, design.varied), self._parts.copy()
+        for number, levels in enumerate(islice(design.varied.cells(), begin, end), begin):
+            if number == 0:
+                document, built = self.document, self._built
+                scenario = canonical(built.scenario)
+            else:
+                document, built, scenario = self._cell(levels, sections, parts)
+            sections.keep(levels, document)
+            yield _cell(levels, document, built, scenario)
+
+    def _cell(
+        self, levels: Mapping[str, Level], sections: Sections, parts: Parts
+    ) -> tuple[ExperimentFile, Built, str]:
+        try:
+            document = ExperimentFile.model_validate(sections.given(levels))
+            built = build(document, self.folder, parts)
+            scenario = canonical(built.scenario)
+            _core.validate(scenario)
+        except (ValidationError, BuildError, _core.ScenarioError, cells.PathError):
+            # Read alone, the cell is refused again, with line and field.
+            tree = self.design.tree(levels)
+            document, built = _scenario(tree, self.design.file, self.folder, Parts())
+            scenario = canonical(built.scenario)
+        return document, built, scenario
+
+
+#: Readings of the last texts: a call in a loop reads its experiment once.
+_READINGS: dict[tuple[str, str, str], Reading] = {}
+_MAX_READINGS = 16
+#: Maximum length of a text and of all scenarios of a reading that is kept, in characters.
+_MAX_TEXT, _MAX_SCENARIOS = 16 << 10, 4 << 20
+
+
+def _reading(text: str, path: Path, chosen: Overrides) -> Reading:
+    written = repr(as_written(chosen))
+    key = text, str(path), written
+    if key in _READINGS:
+        return _READINGS[key]
+    made = Reading(text, path, chosen)
+    if len(text) <= _MAX_TEXT and not (_may_read_files(text) or _may_read_files(written)):
+        if len(_READINGS) >= _MAX_READINGS:
+            _READINGS.clear()
+        _READINGS[key] = made
+    return made
+
+
+def _may_read_files(text: str) -> bool:
+    """Returns true if a text may name a trace file, whose contents may change between calls."""
+    return "trace" in text or "\\" in text  # an escape may spell the word
 
 
 class Opened:
@@ -156,45 +215,42 @@ class Opened:
     ) -> None:
         """See :func:`load_text`."""
         self.file = str(path)
-        self._plan = _Plan(text, path, set or {})
-        self._folder = path.parent
-        self.overrides, varied = self._plan.overrides, self._plan.varied
-        self.count = varied.count()
-        self.factors_line = self._plan.line("factors")
-        try:
-            _, tree = next(self._plan.trees())
-        except StopIteration:
-            message = "there is no combination of levels"
-            raise ExperimentError(message, file=self.file, line=self.factors_line) from None
-        first, _ = _scenario(tree, self.file, self._folder)
+        self._reading = _reading(text, path, set or {})
+        design, first = self._reading.design, self._reading.document
+        self.overrides, levels = dict(design.overrides), design.varied.levels
+        self.count = design.varied.count()
+        self.factors_line = design.line("factors")
         self.expect = tuple(first.expect)
         self.info = ExperimentInfo(
             name=first.name,
             yaml=text,
-            factors={name: [one.label for one in own] for name, own in varied.levels.items()},
+            factors={name: [one.label for one in own] for name, own in levels.items()},
             repeats=_bounded("repeats", first.repeats if repeats is None else repeats, 1, 100_000),
             seed=_bounded("seed", first.seed if seed is None else seed, 0, MAX_SEED),
         )
         if self.info.repeats * self.count > MAX_RUNS:
             message = f"{self.info.repeats * self.count} runs, more than {MAX_RUNS}"
-            line = self._plan.line("repeats") or self.factors_line
+            line = design.line("repeats") or self.factors_line
             raise ExperimentError(message, file=self.file, line=line)
 
     def cells(self, begin: int = 0, end: int | None = None) -> Iterator[Cell]:
         """Checked cells from number `begin` to before `end`. Shared sections are read once."""
-        sections, parts = Sections(self._plan.root, self._plan.varied), Parts()
-        for levels in islice(self._plan.varied.cells(), begin, end):
-            try:
-                document = ExperimentFile.model_validate(sections.given(levels))
-                built = build(document, self._folder, parts)
-                scenario = canonical(built.scenario)
-                _core.validate(scenario)
-            except (ValidationError, BuildError, _core.ScenarioError, cells.PathError):
-                # Read alone, the cell is refused again, with line and field.
-                document, built = _scenario(self._plan.tree(levels), self.file, self._folder)
-                scenario = canonical(built.scenario)
-            sections.keep(levels, document)
-            yield _cell(levels, document, built, scenario)
+        return self._reading.cells(begin, end)
+
+    def all_cells(self) -> list[Cell]:
+        """All cells, checked. Raises `ExperimentError` if their scenarios are too large."""
+        if self._reading.whole is not None:
+            return list(self._reading.whole)
+        done: list[Cell] = []
+        for cell in self.cells():
+            done.append(cell)
+            if len(done[0].scenario) * self.count > MAX_TOTAL_BYTES:
+                message = f"{self.count} combinations of a large network; take fewer"
+                line = self.factors_line
+                raise ExperimentError(message, file=self.file, line=line, field="factors")
+        if sum(len(cell.scenario) for cell in done) <= _MAX_SCENARIOS:
+            self._reading.whole = done
+        return list(done)
 
 
 def explain(experiment: Experiment, cell: int, error: _core.ScenarioError) -> ExperimentError:
@@ -206,45 +262,13 @@ def explain(experiment: Experiment, cell: int, error: _core.ScenarioError) -> Ex
         error: Error of the engine.
     """
     path = Path(experiment.file)
-    plan = _Plan(experiment.info.yaml, path, experiment.overrides)
+    plan = Design(experiment.info.yaml, path, experiment.overrides)
     for number, (_, tree) in enumerate(plan.trees()):
         if number == cell:
-            _, built = _scenario(tree, experiment.file, path.parent)
+            _, built = _scenario(tree, experiment.file, path.parent, Parts())
             locator = Locator(experiment.file, tree)
             return locator.refused(error.path, error.message, built.origins)
     return ExperimentError(f"{error.path}: {error.message}", file=experiment.file)
-
-
-class _Plan:
-    """Tree and factors of a file."""
-
-    def __init__(self, text: str, path: Path, chosen: Overrides) -> None:
-        self.file = str(path)
-        root = parse(text, self.file)
-        if not isinstance(root.value, dict):
-            message = "an experiment is a mapping of fields"
-            raise ExperimentError(message, file=self.file, line=root.line)
-        if "dumbbell" not in root.value:
-            message = "no experiment of Dumbbell: the file should begin with 'dumbbell: 1'"
-            raise ExperimentError(message, file=self.file, line=root.line)
-        self.varied = factors.read(root.value.get("factors"), self.file, reserved_names())
-        self.root, self.overrides = _override(root, self.varied, chosen)
-        cells.check_references(self.root, self.varied, self.file)
-        found = self.varied.paths
-        self.paths = {name: [target for target, _ in targets] for name, targets in found.items()}
-
-    def trees(self) -> Iterator[tuple[dict[str, Level], Node]]:
-        """All combinations of levels with their trees."""
-        for levels in self.varied.cells():
-            yield levels, self.tree(levels)
-
-    def tree(self, levels: Mapping[str, Level]) -> Node:
-        """Tree of a cell."""
-        return _tree(self.root, levels, self.paths, self.varied, self.file)
-
-    def line(self, field: str) -> int | None:
-        """Line of a top-level field; None: the file does not write it."""
-        return self.root.key_lines.get(field) or None
 
 
 def _cell(
@@ -283,87 +307,14 @@ def _bounded(name: str, value: int, low: int, high: int) -> int:
     raise ExperimentError(message, file=f"--{name}", found=str(value))
 
 
-def _override(root: Node, varied: Factors, chosen: Overrides) -> tuple[Node, dict[str, list[str]]]:
-    done: dict[str, list[str]] = {}
-    for name, value in chosen.items():
-        texts = list(value) if isinstance(value, list | tuple) else [_text(value)]
-        done[name] = [str(text) for text in texts]
-        if not texts:
-            raise ExperimentError("no level is given", file=f"{SET} {name}")
-        nodes = [_outside(parse(str(text), f"{SET} {name}={text}")) for text in texts]
-        if name in varied.levels:
-            known = {level.label: level for level in varied.levels[name]}
-            labels = [(" ".join(node.text.split()), node) for node in nodes]
-            levels = [known.get(label, Level(label, node)) for label, node in labels]
-            factors.restrict(varied, name, levels)
-            continue
-        if len(nodes) != 1:
-            raise ExperimentError("a field takes one value", file=f"{SET} {name}")
-        root = _assign(root, name, nodes[0], tuple(varied.levels))
-    return root, done
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
-
-
-def _outside(node: Node) -> Node:
-    """Copy of a node from outside a file: every line is 0."""
-    if isinstance(node.value, dict):
-        inner = {key: _outside(child) for key, child in node.value.items()}
-        return Node(inner, node.text, 0, dict.fromkeys(inner, 0))
-    if isinstance(node.value, list):
-        return Node([_outside(child) for child in node.value], node.text, 0)
-    return Node(node.value, node.text, 0)
-
-
-def _assign(root: Node, name: str, value: Node, known: tuple[str, ...]) -> Node:
-    fields = tuple(one for one in ExperimentFile.names() if one not in ("factors", "dumbbell"))
-    try:
-        steps = cells.steps(name)
-        if steps[0] not in fields:
-            raise ValueError(name)
-        return cells.assign(root, steps, value)
-    except LookupError as error:
-        message = f"no such field: {error.args[0]}"
-        raise ExperimentError(message, file=f"{SET} {name}") from None
-    except ValueError:
-        near = nearest_name(name, (*known, *fields))
-        raise ExperimentError(
-            "neither a factor nor a field", file=f"{SET} {name}", allowed=known, nearest=near
-        ) from None
-
-
-def _tree(
-    root: Node,
-    levels: Mapping[str, Level],
-    paths: Mapping[str, Sequence[str]],
-    varied: Factors,
-    file: str,
-) -> Node:
-    try:
-        return cells.substitute(root, levels, paths)
-    except cells.PathError as error:
-        lines = dict(varied.paths[error.factor])
-        raise ExperimentError(
-            error.message,
-            file=file,
-            line=lines.get(error.path) or None,
-            field=f"factors.{error.factor}.path",
-            found=shortened(error.path),
-        ) from None
-
-
-def _scenario(tree: Node, file: str, folder: Path) -> tuple[ExperimentFile, Built]:
+def _scenario(tree: Node, file: str, folder: Path, parts: Parts) -> tuple[ExperimentFile, Built]:
     """Document and scenario of one cell."""
     locator = Locator(file, tree)
     plain = tree.plain()
     plain.pop("factors", None)
     try:
         document = ExperimentFile.model_validate(plain)
-        built = build(document, folder)
+        built = build(document, folder, parts)
         _core.validate(canonical(built.scenario))
     except ValidationError as error:
         raise locator.invalid(error) from None

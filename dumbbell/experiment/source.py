@@ -218,6 +218,13 @@ class _Builder:
             top.key = None
 
 
+class _Yaml(YAML):
+    """Reader without plug-ins, which are searched for on the disk with every reader."""
+
+    def official_plug_ins(self) -> list[str]:
+        return []
+
+
 def parse(text: str, file: str) -> Node:
     """Tree of a YAML text.
 
@@ -233,7 +240,7 @@ def parse(text: str, file: str) -> Node:
         at = text.count("\n", 0, tag.start()) + 1
         raise builder.fail("tags are not used here", at, shortened(tag[0]))
     try:
-        for event in YAML(typ="safe", pure=True).parse(text):
+        for event in _Yaml(typ="safe", pure=True).parse(text):
             builder.feed(event)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark

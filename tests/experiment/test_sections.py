@@ -54,7 +54,7 @@ def test_sections_are_read_once_for_the_levels_they_depend_on(
     experiment = load_text(GRID, Path("e.yaml"))
     assert len(experiment.cells) == 18
     assert len({cell.scenario for cell in experiment.cells}) == 18
-    assert len(expanded) == 3 + 1  # a rate each, and the first cell, which is read alone
+    assert len(expanded) == 3  # a rate each
 
 
 def test_one_cell_that_is_wrong_is_found_with_its_place() -> None:
