@@ -6,7 +6,9 @@ __all__ = [
     "Cancelled",
     "DefectError",
     "Monitor",
+    "Network",
     "Output",
+    "RoutingError",
     "ScenarioError",
     "Survey",
     "budget",
@@ -32,6 +34,21 @@ class ScenarioError(Exception):
 
     path: str
     message: str
+
+class RoutingError(Exception):
+    """Missing path, or a routing loop.
+
+    Attributes:
+        message: What is wrong.
+        node: Node at which the path ends or repeats.
+        flow: Index of the flow at fault.
+        route: Index of the explicit route at fault; None: no explicit route is.
+    """
+
+    message: str
+    node: str
+    flow: int
+    route: int | None
 
 class Cancelled(Exception):
     """The run was stopped by its monitor."""
@@ -78,6 +95,54 @@ class Survey:
     def connection_count(self) -> int: ...
     def conversations(self, start: int, count: int) -> str: ...
     def connections(self, start: int, count: int) -> str: ...
+
+@final
+class Network:
+    """Graph of nodes and links; next hops and paths, as the engines take them.
+
+    A pipe is a link's index and its direction: 0 forward, 1 backward. A flow is its source, its
+    destination, and the links of both interfaces (None: any).
+    """
+
+    def __new__(
+        cls,
+        nodes: list[tuple[str, bool, bool]],
+        links: list[tuple[str, str]],
+        delays_ns: list[tuple[int, int]],
+        routes: list[tuple[str, str, list[int]]],
+    ) -> Network:
+        """Network of nodes (name, forwards, sprays), links, their fixed delays and routes.
+
+        Args:
+            nodes: Name, and whether the node forwards and sprays.
+            links: Names of both nodes.
+            delays_ns: Fixed delay of each link, forward and backward.
+            routes: Explicit routes: node, destination, links.
+        """
+
+    def ends(self, link: int) -> tuple[str, str]:
+        """Names of both nodes of a link."""
+
+    def leads_to(self, pipe: tuple[int, int]) -> str:
+        """Name of the node at the far end of a pipe."""
+
+    def links_of(self, node: str) -> list[int]:
+        """Indices of the links at a node, ascending."""
+
+    def next_hops(self, node: str, to: str) -> list[tuple[int, int]]:
+        """Pipes that packets for host `to` take from `node`, in link order."""
+
+    def check(self, flow: tuple[str, str, int | None, int | None]) -> None:
+        """Raises `RoutingError` unless a flow has a path and a path back."""
+
+    def round_trips(
+        self, flows: list[tuple[str, str, int | None, int | None]]
+    ) -> tuple[list[int], dict[tuple[int, int], int]]:
+        """Base RTT of each flow, and the largest one of the flows through each pipe, ns.
+
+        Raises:
+            RoutingError: There is no path, or it has a loop.
+        """
 
 def run(scenario_json: str, seed: int, monitor: Monitor | None = None) -> Output: ...
 def validate(scenario_json: str) -> None: ...

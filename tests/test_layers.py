@@ -104,7 +104,6 @@ def test_every_module_lies_in_a_package() -> None:
         "errors",
         "layout",
         "results",
-        "routing",
         "runs",
         "scenario",
     }

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dumbbell._core import RoutingError
 from dumbbell.experiment.build_flows import FlowBuilder, suggested
 from dumbbell.experiment.build_network import Parts
 from dumbbell.experiment.document import ExperimentFile
 from dumbbell.experiment.pipes import BuildError, fill
 from dumbbell.experiment.source import Loc
-from dumbbell.routing import Pipe, RoutingError
 
 __all__ = ["SCENARIO_VERSION", "Built", "Parts", "build"]
 
@@ -76,25 +76,21 @@ class _Builder(FlowBuilder):
 
     def complete(self) -> dict[str, int]:
         self.check_ends()
-        network = self.network()
-        rtt_ns: dict[str, int] = {}
-        through: dict[Pipe, int] = {}
-        for key, flow in self.with_ends():
-            try:
-                between = self.interfaces.get(flow["name"])
-                local, remote = (between.local, between.remote) if between else (None, None)
-                there = network.path(flow["from"], flow["to"], local, remote)
-                back = network.path(flow["to"], flow["from"], remote, local)
-            except RoutingError as error:
-                at = self.origins[key]
-                if error.route is not None:
-                    at = self.origins["routes", error.route]
-                raise BuildError(error.message, at) from None
-            rtt = there.delay_ns + back.delay_ns
-            rtt_ns[flow["name"]] = rtt
-            for used in (*there.pipes, *back.pipes):
-                through[used] = max(through.get(used, 0), rtt)
-        largest = max(rtt_ns.values(), default=None)
+        flows = list(self.with_ends())
+        ends = []
+        for _, flow in flows:
+            between = self.interfaces.get(flow["name"])
+            local, remote = (between.local, between.remote) if between else (None, None)
+            ends.append((flow["from"], flow["to"], local, remote))
+        try:
+            rtts, through = self.network().round_trips(ends)
+        except RoutingError as error:
+            at = self.origins[flows[error.flow][0]]
+            if error.route is not None:
+                at = self.origins["routes", error.route]
+            raise BuildError(error.message, at) from None
+        rtt_ns = {flow["name"]: rtt for (_, flow), rtt in zip(flows, rtts, strict=True)}
+        largest = max(rtts, default=None)
         for key, pending in self.pending.items():
             fill(pending, rtt_ns, through.get(key, largest))
         for flow, jitter in self.jitters:

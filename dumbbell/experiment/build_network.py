@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dumbbell._core import Network
 from dumbbell.experiment.document import DEFAULTS, ExperimentFile
 from dumbbell.experiment.network import LinkSpec, RouterSpec, SpraySpec
 from dumbbell.experiment.options import HostSpec
 from dumbbell.experiment.pipes import BuildError, Pending, fixed_delay_ns, pipe
 from dumbbell.experiment.source import Loc
 from dumbbell.experiment.templates import TemplateSpec, Topology
-from dumbbell.routing import Network, Pipe
+
+#: A link's index and its direction: 0 forward, 1 backward.
+Pipe = tuple[int, int]
 
 _DIRECTIONS = ("forward", "backward")
 _PLAIN_HOST, _PLAIN_ROUTER = HostSpec(), RouterSpec()
@@ -254,24 +257,19 @@ class NetworkBuilder:
 
     def network(self) -> Network:
         """Graph of the network."""
+        numbers = {link["name"]: i for i, link in enumerate(self.links)} if self.routes else {}
         return Network(
-            hosts=frozenset(n["name"] for n in self.nodes if n["kind"] == "host"),
-            sprays=frozenset(n["name"] for n in self.nodes if n["spray"] is not None),
-            links=[(link["a"], link["b"]) for link in self.links],
-            delays=[
+            [(n["name"], n["kind"] != "host", n["spray"] is not None) for n in self.nodes],
+            [(link["a"], link["b"]) for link in self.links],
+            [
                 (fixed_delay_ns(link["forward"]), fixed_delay_ns(link["backward"]))
                 for link in self.links
             ],
-            routes=self.explicit(),
+            [
+                (route["at"], route["to"], [numbers[v] for v in route["via"] if v in numbers])
+                for route in self.routes
+            ],
         )
-
-    def explicit(self) -> dict[tuple[str, str], tuple[int, list[int]]]:
-        """Explicit routes: (node, destination) → index of the route, indices of its links."""
-        numbers = {link["name"]: i for i, link in enumerate(self.links)}
-        return {
-            (route["at"], route["to"]): (i, [numbers[v] for v in route["via"] if v in numbers])
-            for i, route in enumerate(self.routes)
-        }
 
 
 def _plural(kind: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dumbbell._core import Network, RoutingError
 from dumbbell.experiment.pipes import BuildError
 from dumbbell.experiment.source import Loc
 from dumbbell.experiment.traffic import MptcpSpec, SubflowSpec
-from dumbbell.routing import Network, RoutingError
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,7 @@ def _reachable(hosts: Hosts, network: Network) -> list[Between]:
     for i, local in enumerate(network.links_of(hosts.source)):
         for j, remote in enumerate(network.links_of(hosts.to)):
             try:
-                network.path(hosts.source, hosts.to, local, remote)
-                network.path(hosts.to, hosts.source, remote, local)
+                network.check((hosts.source, hosts.to, local, remote))
             except RoutingError:
                 continue
             found.append((i != j, Between(local, remote, SubflowSpec())))
@@ -100,8 +99,7 @@ def _named(one: SubflowSpec, hosts: Hosts, network: Network, names: list[str], a
     local = _link(one.local, hosts.source, "local", network, names, at)
     remote = _link(one.remote, hosts.to, "remote", network, names, at)
     try:
-        network.path(hosts.source, hosts.to, local, remote)
-        network.path(hosts.to, hosts.source, remote, local)
+        network.check((hosts.source, hosts.to, local, remote))
     except RoutingError as error:
         message = f"{error.message}, leaving by {names[local]} and arriving by {names[remote]}"
         raise BuildError(message, at) from None
@@ -118,7 +116,7 @@ def _link(
         if len(here) == 1:
             return here[0]
         raise BuildError(f"{host} has several links; name one", (*at, field), None, known)
-    found = [link for link in here if names[link] == written or written in network.links[link]]
+    found = [link for link in here if names[link] == written or written in network.ends(link)]
     if written == host or not found:
         raise BuildError(f"no link or neighbour of {host}", (*at, field), written, known)
     if len(found) > 1:

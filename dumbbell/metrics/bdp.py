@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dumbbell._core import Network
 from dumbbell.metrics.capacity import OPPORTUNITY_BYTES, least_time_s, rate_of
-from dumbbell.routing import Network
 from dumbbell.scenario import Arrivals, Flow, Pipe, Scenario, Subflow, read_scenario, shaper_of
 
 ETHERNET_HEADER_BYTES = 14
@@ -119,8 +119,7 @@ def paths_between(spec: Scenario, start: str, end: str) -> list[list[Pipe]]:
         if here == end:
             complete.append(path)
             return
-        hops = network.next_hops(here, end)
-        for link, direction in hops if here in network.sprays else hops[:1]:
+        for link, direction in network.next_hops(here, end):
             to, ends = network.leads_to((link, direction)), spec["links"][link]
             if to not in seen:
                 pipe = ends["backward"] if direction else ends["forward"]
@@ -134,17 +133,16 @@ def _network(spec: Scenario) -> Network:
     """The graph of a scenario."""
     numbers = {link["name"]: number for number, link in enumerate(spec["links"])}
     return Network(
-        hosts=frozenset(node["name"] for node in spec["nodes"] if node["kind"] == "host"),
-        sprays=frozenset(node["name"] for node in spec["nodes"] if node["spray"] is not None),
-        links=[(link["a"], link["b"]) for link in spec["links"]],
-        delays=[(0, 0)] * len(spec["links"]),
-        routes={
-            (route["at"], route["to"]): (
-                i,
-                [numbers[one] for one in route["via"] if one in numbers],
-            )
-            for i, route in enumerate(spec["routes"])
-        },
+        [
+            (node["name"], node["kind"] != "host", node["spray"] is not None)
+            for node in spec["nodes"]
+        ],
+        [(link["a"], link["b"]) for link in spec["links"]],
+        [(0, 0)] * len(spec["links"]),
+        [
+            (route["at"], route["to"], [numbers[one] for one in route["via"] if one in numbers])
+            for route in spec["routes"]
+        ],
     )
 
 

@@ -3,6 +3,7 @@
 
 mod capture;
 mod capture_packets;
+mod network;
 mod trace;
 
 use dumbbell_model::catalogue::CATALOGUE;
@@ -395,11 +396,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let engine = concat!(env!("CARGO_PKG_VERSION"), "+", env!("DUMBBELL_SIM_SOURCES"));
     module.add("engine_version", engine)?;
     module.add("ScenarioError", py.get_type::<ScenarioError>())?;
+    module.add("RoutingError", py.get_type::<network::RoutingError>())?;
     module.add("Cancelled", py.get_type::<Cancelled>())?;
     module.add("DefectError", py.get_type::<DefectError>())?;
     module.add_class::<Monitor>()?;
     module.add_class::<Output>()?;
     module.add_class::<Survey>()?;
+    module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(survey, module)?)?;
     module.add_function(wrap_pyfunction!(packets_of_capture, module)?)?;

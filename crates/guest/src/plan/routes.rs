@@ -2,7 +2,7 @@
 //! them.
 
 use super::{attach, device, dotted, mac, options::route_options, refuse, Planner};
-use dumbbell_model::paths::{addresses, distances, far_end, leaving, nearer, Address};
+use dumbbell_model::paths::{addresses, far_end, Address, Network};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Node, NodeKind, Spray, SprayPolicy, SprayWhat};
 use dumbbell_model::ScenarioError;
@@ -28,31 +28,24 @@ impl Planner<'_> {
         let mut wanted: Vec<Address> = flows.iter().flatten().copied().collect();
         wanted.sort_unstable();
         wanted.dedup();
+        let mut network = Network::of(self.scenario);
         let mut next_hops = NextHops::new();
-        for &to in &wanted {
-            let distance = distances(self.scenario, &self.ends, &self.leaving_of, to);
-            for from in (0..self.scenario.nodes.len()).filter(|&from| from != to.node) {
-                let leaving_here = &self.leaving_of[from];
-                let found = nearer(self.scenario, &self.ends, leaving_here, &distance, from, to);
-                if !found.is_empty() {
-                    next_hops.insert((from, to), found);
-                }
-            }
-        }
         for (i, route) in self.scenario.routes.iter().enumerate() {
             let at = index(&route.at);
             if self.scenario.nodes[at].kind == NodeKind::Switch {
                 return refuse(format!("routes[{i}].at"), "a route at a switch; make it a router");
             }
-            let pipes: Vec<_> =
-                route.via.iter().map(|name| leaving(self.scenario, name, at, &self.ends)).collect();
-            let to = index(&route.to);
-            let host = Address { node: to, link: None };
-            for to in wanted.iter().filter(|one| one.node == to).chain([&host]) {
-                let admitted = pipes.iter().copied().filter(|&pipe| to.admits(pipe, &self.ends));
-                let admitted: Vec<_> = admitted.collect();
-                if !admitted.is_empty() {
-                    next_hops.insert((at, *to), admitted);
+            // A route holds without flows, too.
+            let host = Address { node: index(&route.to), link: None };
+            let towards = network.towards(host);
+            next_hops.insert((at, host), network.next_hops(at, &towards));
+        }
+        for &to in &wanted {
+            let towards = network.towards(to);
+            for from in (0..self.scenario.nodes.len()).filter(|&from| from != to.node) {
+                let found = network.next_hops(from, &towards);
+                if !found.is_empty() {
+                    next_hops.insert((from, to), found);
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! Next hops: explicit routes, else all shortest paths by number of hops; packet spraying.
 
-use dumbbell_model::paths::{addresses, distances, far_end, leaving, nearer, Address};
+use dumbbell_model::paths::{addresses, Address, Network};
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{NodeKind, Route, Scenario, SprayPolicy, SprayWhat};
+use dumbbell_model::scenario::{Scenario, SprayPolicy, SprayWhat};
 use dumbbell_model::ScenarioError;
 use dumbbell_packet::ecmp::{self, FlowHash};
 use std::collections::BTreeMap;
@@ -37,9 +37,8 @@ struct Spraying {
 
 /// Next hops of every node and destination.
 pub(crate) struct Routes {
-    /// Destinations by number: every node, then the interfaces that subflows run to.
-    interfaces: Vec<Address>,
-    /// Source and destination of every flow, by number.
+    /// Source and destination of every flow, by number: every node, then the interfaces that subflows
+    /// run to.
     ends_of: Vec<[u32; 2]>,
     /// Pipe by which a flow leaves its source, and its destination, if that is fixed.
     origins: Vec<[Option<usize>; 2]>,
@@ -52,79 +51,39 @@ pub(crate) struct Routes {
     spraying: Vec<Option<Spraying>>,
 }
 
-/// Input of the computation of next hops. Pipe `2 l` is link `l` forward, `2 l + 1` backward.
-struct Topology<'a> {
-    scenario: &'a Scenario,
-    /// Nodes at both ends of every link.
-    ends: Vec<(usize, usize)>,
-    /// Pipes that leave a node.
-    leaving: Vec<Vec<usize>>,
+/// Destinations of a scenario's flows.
+struct Destinations {
+    /// Number of nodes.
+    nodes: usize,
     /// Both ends of every flow.
     flows: Vec<[Address; 2]>,
     interfaces: Vec<Address>,
-    /// Explicit routes: node, destination, route.
-    explicit: Vec<(usize, usize, &'a Route)>,
 }
 
-impl<'a> Topology<'a> {
-    fn new(scenario: &'a Scenario) -> Self {
-        let nodes = scenario.nodes.iter().enumerate();
-        let numbers: BTreeMap<&str, usize> = nodes.map(|(i, n)| (n.name.as_str(), i)).collect();
-        let index = |name: &str| numbers.get(name).copied().unwrap_or(0);
-        let ends: Vec<(usize, usize)> =
-            scenario.links.iter().map(|l| (index(&l.a), index(&l.b))).collect();
-        let mut leaving = vec![Vec::new(); scenario.nodes.len()];
-        for (link, &(a, b)) in ends.iter().enumerate() {
-            leaving[a].push(2 * link);
-            leaving[b].push(2 * link + 1);
-        }
+impl Destinations {
+    fn new(scenario: &Scenario) -> Self {
         let flows = addresses(scenario);
         let mut interfaces: Vec<Address> =
             flows.iter().flatten().copied().filter(|to| to.link.is_some()).collect();
         interfaces.sort_unstable();
         interfaces.dedup();
-        let explicit = scenario.routes.iter().map(|r| (index(&r.at), index(&r.to), r)).collect();
-        Self { scenario, ends, leaving, flows, interfaces, explicit }
-    }
-
-    fn nodes(&self) -> usize {
-        self.scenario.nodes.len()
+        Self { nodes: scenario.nodes.len(), flows, interfaces }
     }
 
     /// Number of a destination: of its node, or behind all nodes of its interface.
     fn number(&self, to: Address) -> usize {
         match self.interfaces.binary_search(&to) {
-            Ok(place) => self.nodes() + place,
+            Ok(place) => self.nodes + place,
             Err(_) => to.node,
         }
     }
 
-    /// Destinations of flows, each once.
-    fn destinations(&self) -> Vec<Address> {
+    /// Every destination once.
+    fn all(&self) -> Vec<Address> {
         let mut wanted: Vec<Address> = self.flows.iter().flatten().copied().collect();
         wanted.sort_unstable();
         wanted.dedup();
         wanted
-    }
-
-    /// Returns true if a node sends everything over its only link.
-    fn has_one_link(&self, node: usize) -> bool {
-        self.leaving[node].len() == 1 && self.explicit.iter().all(|(at, _, _)| *at != node)
-    }
-
-    /// Pipes from a node towards a destination: those of its explicit route, else all that lie on a
-    /// shortest path. `distance`: hops to the destination, by node.
-    fn pipes(&self, from: usize, to: Address, distance: &[u32]) -> Vec<usize> {
-        let route = self.explicit.iter().find(|(at, dest, _)| *at == from && *dest == to.node);
-        let named = route.into_iter().flat_map(|(_, _, route)| &route.via);
-        let pipes: Vec<usize> = named
-            .map(|name| leaving(self.scenario, name, from, &self.ends))
-            .filter(|&pipe| to.admits(pipe, &self.ends))
-            .collect();
-        if !pipes.is_empty() {
-            return pipes;
-        }
-        nearer(self.scenario, &self.ends, &self.leaving[from], distance, from, to)
     }
 }
 
@@ -160,26 +119,27 @@ impl Groups {
 
 impl Routes {
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> Result<Self, ScenarioError> {
-        let topology = Topology::new(scenario);
-        let destinations = topology.nodes() + topology.interfaces.len();
+        let mut network = Network::of(scenario);
+        let destinations = Destinations::new(scenario);
+        check(&mut network, &destinations.flows)?;
         let mut groups = Groups::default();
-        let mut next_hops = Vec::with_capacity(topology.nodes());
+        let mut next_hops = Vec::with_capacity(destinations.nodes);
         let mut branching = Vec::new();
-        for node in 0..topology.nodes() {
-            next_hops.push(if topology.has_one_link(node) {
-                vec![groups.next_hop(scenario, seed, node, &topology.leaving[node])]
+        for node in 0..destinations.nodes {
+            next_hops.push(if network.has_one_link(node) {
+                vec![groups.next_hop(scenario, seed, node, network.leaving(node))]
             } else {
                 branching.push(node);
-                vec![NO_ROUTE; destinations]
+                vec![NO_ROUTE; destinations.nodes + destinations.interfaces.len()]
             });
         }
-        for to in topology.destinations() {
-            let distance = distances(scenario, &topology.ends, &topology.leaving, to);
+        for to in destinations.all() {
+            let towards = network.towards(to);
             for &from in branching.iter().filter(|&&from| from != to.node) {
-                let pipes = topology.pipes(from, to, &distance);
+                let pipes = network.next_hops(from, &towards);
                 if !pipes.is_empty() {
                     let next_hop = groups.next_hop(scenario, seed, from, &pipes);
-                    next_hops[from][topology.number(to)] = next_hop;
+                    next_hops[from][destinations.number(to)] = next_hop;
                 }
             }
         }
@@ -191,46 +151,22 @@ impl Routes {
                 hash: FlowHash::new(seed, &node.name),
             })
         });
-        let numbers = |ends: &[Address; 2]| ends.map(|end| topology.number(end) as u32);
-        let routes = Self {
-            ends_of: topology.flows.iter().map(numbers).collect(),
-            origins: topology.flows.iter().map(|f| f.map(|at| at.pipe(&topology.ends))).collect(),
+        let Destinations { flows, .. } = &destinations;
+        let numbers = |ends: &[Address; 2]| ends.map(|end| destinations.number(end) as u32);
+        let origins = flows.iter().map(|ends| ends.map(|at| at.pipe(network.ends())));
+        Ok(Self {
+            ends_of: flows.iter().map(numbers).collect(),
+            origins: origins.collect(),
             identities: ecmp::identities(scenario),
             next_hops,
             groups: groups.groups,
             spraying: spraying.collect(),
-            interfaces: topology.interfaces,
-        };
-        routes.check(scenario, &topology.ends)?;
-        Ok(routes)
+        })
     }
 
     fn next_hop(&self, node: usize, to: usize) -> &NextHop {
         let row = &self.next_hops[node];
         &row[if row.len() == 1 { 0 } else { to }]
-    }
-
-    /// Checks that every flow has a route there and back, without a loop.
-    fn check(&self, scenario: &Scenario, ends: &[(usize, usize)]) -> Result<(), ScenarioError> {
-        for (i, &[source, destination]) in self.ends_of.iter().enumerate() {
-            let ways = [(source, destination, 0), (destination, source, 1)];
-            for (from, to, side) in ways {
-                let mut trail = vec![self.node(scenario, from)];
-                if let Some(pipe) = self.origins[i][side] {
-                    trail.push(far_end(pipe, ends));
-                }
-                self.walk(&mut trail, to as usize, scenario, ends)
-                    .map_err(|message| ScenarioError { path: format!("flows[{i}]"), message })?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The node of a destination.
-    fn node(&self, scenario: &Scenario, destination: u32) -> usize {
-        let at = destination as usize;
-        let interface = at.checked_sub(scenario.nodes.len());
-        interface.and_then(|at| self.interfaces.get(at)).map_or(at, |to| to.node)
     }
 
     /// Number of the destination of a flow's packets, outward or back.
@@ -241,46 +177,6 @@ impl Routes {
     /// Pipe by which a packet of this flow leaves its host, if that is fixed.
     pub(crate) fn origin(&self, flow: u32, outward: bool) -> Option<usize> {
         self.origins[flow as usize][usize::from(!outward)]
-    }
-
-    /// Follows all branches from the end of the trail.
-    fn walk(
-        &self,
-        trail: &mut Vec<usize>,
-        to: usize,
-        scenario: &Scenario,
-        ends: &[(usize, usize)],
-    ) -> Result<(), String> {
-        let target = self.node(scenario, to as u32);
-        let here = *trail.last().unwrap_or(&target);
-        if here == target {
-            return Ok(());
-        }
-        let name = |node: usize| scenario.nodes[node].name.as_str();
-        if trail.len() > 1 && scenario.nodes[here].kind == NodeKind::Host {
-            return Err(format!(
-                "the route from {} to {} leads to host {}",
-                name(trail[0]),
-                name(target),
-                name(here)
-            ));
-        }
-        let pipes = self.pipes(here, to);
-        if pipes.is_empty() {
-            return Err(format!("no route from {} to {}", name(here), name(target)));
-        }
-        for &pipe in pipes {
-            let next = far_end(pipe as usize, ends);
-            if trail.contains(&next) {
-                let mut path: Vec<_> = trail.iter().map(|&n| name(n)).collect();
-                path.push(name(next));
-                return Err(format!("the routes to {} loop: {}", name(target), path.join(" → ")));
-            }
-            trail.push(next);
-            self.walk(trail, to, scenario, ends)?;
-            trail.pop();
-        }
-        Ok(())
     }
 
     /// All pipes from `node` towards destination `to`.
@@ -354,6 +250,19 @@ impl Routes {
         };
         Some(group.pipes[choice] as usize)
     }
+}
+
+/// Checks that every flow has a path there and back, without a loop.
+fn check(network: &mut Network, flows: &[[Address; 2]]) -> Result<(), ScenarioError> {
+    for (i, &[source, destination]) in flows.iter().enumerate() {
+        for (from, to) in [(source, destination), (destination, source)] {
+            network.path(from.node, to, from.link).map_err(|fault| ScenarioError {
+                path: format!("flows[{i}]"),
+                message: fault.message,
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// First turn of a group: given, or drawn. The links name the draw, so that each direction has its
