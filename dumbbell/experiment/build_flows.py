@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from dumbbell.experiment.traffic import (
 
 PACED_BY_FQ = {one.name for one in congestion_controls().values() if one.paced_by_fq}
 ETHERNET_MTU_BYTES = 1500
+NUMBER = re.compile(r"\{i(?:\+([0-9]{1,9}))?\}", re.ASCII)
 
 
 def voice(codec: str) -> dict[str, Any]:
@@ -74,7 +76,7 @@ class FlowBuilder(NetworkBuilder):
         """Adds the `k`-th copy of a flow, counted from 1."""
 
         def filled(text: str) -> str:
-            return text if spec.count is None else text.replace("{i}", str(k))
+            return text if spec.count is None else numbered(text, k, spec.count)
 
         name = filled(spec.name) if spec.name is not None else f"flow{len(self.flows) + 1}"
         if name in self.flow_names:
@@ -264,6 +266,16 @@ class FlowBuilder(NetworkBuilder):
                 raise BuildError(
                     f"no host {flow[end]}", here, None, suggested(flow[end], self.host_names)
                 )
+
+
+def numbered(text: str, k: int, count: int) -> str:
+    """Text with `k` in place of `{i}`, and the number `n` further on in place of `{i+n}`.
+
+    After `count` comes 1.
+    """
+    if "{i" not in text:
+        return text
+    return NUMBER.sub(lambda found: str((k - 1 + int(found[1] or 0)) % count + 1), text)
 
 
 def suggested(name: str, known: set[str]) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from dumbbell.experiment.network import LinkSpec, RouterSpec, SpraySpec
 from dumbbell.experiment.options import HostSpec
 from dumbbell.experiment.pipes import BuildError, Pending, fixed_delay_ns, pipe
 from dumbbell.experiment.source import Loc
-from dumbbell.experiment.templates import TemplateSpec, Topology
+from dumbbell.experiment.templates import TemplateSpec
+from dumbbell.experiment.topology import Topology
 
 #: A link's index and its direction: 0 forward, 1 backward.
 Pipe = tuple[int, int]

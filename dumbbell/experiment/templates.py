@@ -1,18 +1,18 @@
 """Templates of common networks. Each expands to hosts, routers, links and routes.
 
+Those of data centres are in `fabrics`.
+
 RTTs are propagation delays, without the delay of `access`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from dumbbell.experiment.fabrics import FatTreeTemplate, LeafSpineTemplate
 from dumbbell.experiment.fields import (
-    QueueLimit,
     Short,
     Strict,
     Time,
@@ -22,8 +22,6 @@ from dumbbell.experiment.fields import (
 )
 from dumbbell.experiment.network import (
     BothDirections,
-    LinkSpec,
-    NetemSpec,
     PipeSpec,
     RouterSpec,
     RouteSpec,
@@ -31,58 +29,10 @@ from dumbbell.experiment.network import (
     SpraySpec,
 )
 from dumbbell.experiment.source import Loc
+from dumbbell.experiment.topology import Topology, piped, router, shaped
 
 Count = Annotated[int, whole_number(1, 10_000)]
 Hops = Annotated[int, whole_number(1, 1_000)]
-ONE_BDP = (QueueLimit(bdp=Fraction(1)),)
-
-
-@dataclass(slots=True)
-class Topology:
-    """Network of a template. Each link and route has its path in the file."""
-
-    hosts: list[str] = field(default_factory=list)
-    routers: dict[str, RouterSpec] = field(default_factory=dict)
-    switches: dict[str, RouterSpec] = field(default_factory=dict)
-    links: list[tuple[LinkSpec, Loc]] = field(default_factory=list)
-    routes: list[tuple[RouteSpec, Loc]] = field(default_factory=list)
-
-    def link(
-        self, a: str, b: str, pipes: tuple[PipeSpec, PipeSpec], at: Loc, name: str = ""
-    ) -> None:
-        """Adds a link. `pipes`: forward and backward."""
-        fields: dict[str, Any] = {
-            "name": name or f"{a}-{b}",
-            "between": [a, b],
-            "forward": pipes[0],
-            "backward": pipes[1],
-        }
-        self.links.append((LinkSpec.made(fields), at))
-
-
-def piped(spec: PipeSpec, **fields: Any) -> PipeSpec:
-    """Copy of a pipe with some fields replaced."""
-    values = spec.pipe() | fields
-    return PipeSpec.made(values)
-
-
-def shaped(spec: PipeSpec, delay_ns: int) -> PipeSpec:
-    """Pipe of a template with its delay. Default queue limit: 1 BDP. Delay of netem: in netem."""
-    given = spec.pipe()
-    netem: NetemSpec | None = given.get("netem")
-    if netem is not None:
-        if netem.delay is None:
-            given["netem"] = netem.model_copy(update={"delay": delay_ns})
-    else:
-        given.setdefault("delay", delay_ns)
-        if ("rate" in given or "shaper" in given) and not given.keys() & {"buffer", "queue"}:
-            given["buffer"] = ONE_BDP
-    return PipeSpec.made(given)
-
-
-def router(spray: SpraySpec | None) -> RouterSpec:
-    """Router with a spraying policy, or None."""
-    return RouterSpec.made({"spray": spray})
 
 
 def split_rtt(rtt_ns: int) -> tuple[int, int]:
@@ -316,6 +266,8 @@ class TemplateSpec(Strict):
     dumbbell: DumbbellTemplate | None = None
     parallel_paths: Annotated[ParallelPathsTemplate | None, Field(alias="parallel-paths")] = None
     parking_lot: Annotated[ParkingLotTemplate | None, Field(alias="parking-lot")] = None
+    fat_tree: Annotated[FatTreeTemplate | None, Field(alias="fat-tree")] = None
+    leaf_spine: Annotated[LeafSpineTemplate | None, Field(alias="leaf-spine")] = None
 
     @model_validator(mode="after")
     def _one(self) -> Self:

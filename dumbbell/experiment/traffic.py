@@ -196,7 +196,8 @@ else:
 class FlowSpec(FlowKinds):
     """Traffic from one host to another. `count`: number of such flows.
 
-    With `count`, `{i}` in name, from and to stands for 1, 2, … count.
+    With `count`, `{i}` in name, from and to stands for 1, 2, … count, and `{i+n}` for the number
+    `n` further on, where 1 follows count.
     """
 
     voice: Annotated[VoiceSpec, short_text("codec", enum=list(CODECS))] | None = None

@@ -41,9 +41,11 @@ def _with_sack(hosts: dict[str, Any]) -> None:
 
 def _network(draw: Draw) -> tuple[dict[str, Any], list[str], list[str]]:
     """A network with its sources and destinations."""
-    kind = draw.one("dumbbell", "dumbbell", "parallel-paths", "parking-lot", "own")
+    kind = draw.one("dumbbell", "dumbbell", "parallel-paths", "parking-lot", "fabric", "own")
     if kind == "own":
         return _own_network(draw)
+    if kind == "fabric":
+        return _fabric(draw)
     fields = pipe(draw) | {"rtt": draw.time(500, 100_000)}
     fields.pop("delay", None)
     if draw.chance(0.2):
@@ -66,6 +68,20 @@ def _network(draw: Draw) -> tuple[dict[str, Any], list[str], list[str]]:
         fields["hops"] = draw.whole(1, 3)
         ends = ["s0", "s1"], ["d0", "d1"]
     return {"template": {kind: fields}}, *ends
+
+
+def _fabric(draw: Draw) -> tuple[dict[str, Any], list[str], list[str]]:
+    """A fat tree or a leaf-spine network of four hosts or more."""
+    fields = pipe(draw)
+    if draw.chance(0.5):
+        fields["spray"] = _spray(draw)
+    if draw.chance(0.5):
+        fields["k"] = 4
+        return {"template": {"fat-tree": fields}}, ["h1", "h2"], ["h4", "h16"]
+    fields |= {"leaves": 2, "spines": draw.whole(1, 3), "hosts_per_leaf": 2}
+    if draw.chance(0.3):
+        fields["uplinks"] = {"delay": draw.time(1, 10_000)}
+    return {"template": {"leaf-spine": fields}}, ["h1", "h2"], ["h3", "h4"]
 
 
 def _spray(draw: Draw) -> Any:
