@@ -83,7 +83,7 @@ class _Builder(FlowBuilder):
             local, remote = (between.local, between.remote) if between else (None, None)
             ends.append((flow["from"], flow["to"], local, remote))
         try:
-            rtts, through = self.network().round_trips(ends)
+            rtts, through = self.network.round_trips(ends)
         except RoutingError as error:
             at = self.origins[flows[error.flow][0]]
             if error.route is not None:

@@ -59,6 +59,7 @@ class FlowBuilder(NetworkBuilder):
         self.connections: list[dict[str, Any]] = []
         self.interfaces: dict[str, Between] = {}
         self.jitters: list[tuple[dict[str, Any], Jitter]] = []
+        self.last_traffic: tuple[FlowSpec, dict[str, Any] | None] | None = None
 
     def add_flows(self) -> None:
         """Adds the flows of the workload and those written in the file."""
@@ -100,13 +101,23 @@ class FlowBuilder(NetworkBuilder):
         if spec.mptcp is not None:
             self.add_connection(spec.mptcp, flow)
             return
-        if spec.tcp is not None:
-            flow["traffic"] = {"tcp": self.tcp(spec.tcp, flow)}
-        elif spec.voice is not None:
-            flow["traffic"] = {"udp": voice(spec.voice.codec)}
-        else:
-            flow["traffic"] = scenario_traffic(spec)
+        flow["traffic"] = self.traffic(spec, flow)
         self.flows.append(flow)
+
+    def traffic(self, spec: FlowSpec, flow: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Traffic of a flow. The copies of a flow share it, unless it depends on their hosts."""
+        if spec.tcp is not None and (spec.tcp.sender or spec.tcp.receiver):
+            return {"tcp": self.tcp(spec.tcp, flow)}
+        if self.last_traffic is None or self.last_traffic[0] is not spec:
+            made: dict[str, Any] | None
+            if spec.tcp is not None:
+                made = {"tcp": self.tcp(spec.tcp, flow)}
+            elif spec.voice is not None:
+                made = {"udp": voice(spec.voice.codec)}
+            else:
+                made = scenario_traffic(spec)
+            self.last_traffic = (spec, made)
+        return self.last_traffic[1]
 
     def add_connection(self, spec: MptcpSpec, flow: dict[str, Any]) -> None:
         """Adds a multipath connection, with a flow per subflow."""
@@ -115,7 +126,7 @@ class FlowBuilder(NetworkBuilder):
         names = [str(link["name"]) for link in self.links]
         hosts = Hosts(flow["from"], flow["to"])
         self.check_hosts(flow, here)
-        found = subflows(spec, hosts, self.network(), names, at)
+        found = subflows(spec, hosts, self.network, names, at)
         tcp = self.transport(spec, spec.congestion_control, "subflow", flow)
         parts = []
         self.origins["connections", len(self.connections)] = at

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from dumbbell._core import Network
 from dumbbell.experiment.document import DEFAULTS, ExperimentFile
-from dumbbell.experiment.network import LinkSpec, RouterSpec, SpraySpec
+from dumbbell.experiment.network import LinkSpec, PipeSpec, RouterSpec, SpraySpec
 from dumbbell.experiment.options import HostSpec
 from dumbbell.experiment.pipes import BuildError, Pending, fixed_delay_ns, pipe
 from dumbbell.experiment.source import Loc
 from dumbbell.experiment.templates import TemplateSpec
-from dumbbell.experiment.topology import Topology
+from dumbbell.experiment.topology import Link, Topology
 
 #: A link's index and its direction: 0 forward, 1 backward.
 Pipe = tuple[int, int]
@@ -33,14 +34,15 @@ class Parts:
     """
 
     topologies: dict[int, tuple[TemplateSpec, Topology]] = field(default_factory=dict)
-    pipes: dict[tuple[int, Loc], tuple[LinkSpec, list[Pending]]] = field(default_factory=dict)
+    links: dict[tuple[int, Loc], tuple[LinkSpec, Link]] = field(default_factory=dict)
+    pipes: dict[tuple[int, Loc], tuple[PipeSpec, Pending]] = field(default_factory=dict)
     options: dict[tuple[int, int], tuple[HostSpec, HostSpec, dict[str, Any]]] = field(
         default_factory=dict
     )
 
     def copy(self) -> Parts:
         """Copy that other cells can extend."""
-        return Parts(dict(self.topologies), dict(self.pipes), dict(self.options))
+        return Parts(dict(self.topologies), dict(self.links), dict(self.pipes), dict(self.options))
 
     def topology(self, template: TemplateSpec) -> Topology:
         """Network of a template."""
@@ -49,28 +51,33 @@ class Parts:
             self.topologies[id(template)] = (template, template.expand())
         return self.topologies[id(template)][1]
 
-    def directions(self, spec: LinkSpec, folder: Path, at: Loc) -> list[Pending]:
-        """Both pipes of a link, without the limits that need the base RTT."""
+    def link(self, spec: LinkSpec, ends: tuple[str, str], at: Loc) -> Link:
+        """Link of the file between two nodes."""
+        key = (id(spec), at)
+        if key not in self.links:
+            self._bound()
+            self.links[key] = (spec, Link(ends, spec.directions(), (0, 0), at))
+        return self.links[key][1]
+
+    def pipe(self, spec: PipeSpec, folder: Path, at: Loc) -> Pending:
+        """A pipe, without the limits that need the base RTT. It is shared if it has none."""
         key = (id(spec), at)
         if key not in self.pipes:
             self._bound()
-            made = [
-                pipe(one, folder, (*at, direction))[1]
-                for direction, one in zip(_DIRECTIONS, spec.directions(), strict=True)
-            ]
-            self.pipes[key] = (spec, made)
-        return [one.copy() for one in self.pipes[key][1]]
+            self.pipes[key] = (spec, pipe(spec, folder, at)[1])
+        found = self.pipes[key][1]
+        return found.copy() if found.limits else found
 
     def tcp(self, own: HostSpec, defaults: HostSpec) -> dict[str, Any]:
-        """All TCP options of a host."""
+        """All TCP options of a host. Hosts share them."""
         key = (id(own), id(defaults))
         if key not in self.options:
             self._bound()
             self.options[key] = (own, defaults, own.under(defaults))
-        return dict(self.options[key][2])
+        return self.options[key][2]
 
     def _bound(self) -> None:
-        for held in (self.topologies, self.pipes, self.options):
+        for held in (self.topologies, self.links, self.pipes, self.options):
             if len(held) >= _MAX_PARTS:
                 held.clear()
 
@@ -143,7 +150,8 @@ class NetworkBuilder:
                 or 0,
                 "tcp": self.parts.tcp(own, defaults),
             }
-        template = {**self.topology.routers, **self.topology.switches}.get(name, _PLAIN_ROUTER)
+        routers, switches = self.topology.routers, self.topology.switches
+        template = routers.get(name) or switches.get(name, _PLAIN_ROUTER)
         section = self.file.routers if kind == "router" else self.file.switches
         own_router = section.get(name) or _PLAIN_ROUTER
         spray: SpraySpec | None = template.spray
@@ -163,15 +171,13 @@ class NetworkBuilder:
             own = hosts.get(node["name"]) or _PLAIN_HOST
             written = defaults.rx_segment or own.rx_segment
             if node["tcp"] and not written and node["tcp"]["rx_segment"] == "pages":
-                node["tcp"]["rx_segment"] = "copied"
+                node["tcp"] = {**node["tcp"], "rx_segment": "copied"}
 
     # Links
 
     def add_links(self) -> None:
         """Adds the template's links with the changes of the file, then the file's own links."""
-        placed: dict[str, tuple[LinkSpec, Loc]] = {}
-        for spec, at in self.topology.links:
-            placed[str(spec.name)] = (spec, at)
+        placed = dict(self.topology.links)
         for i, spec in enumerate(self.file.links):
             here: Loc = ("links", i)
             ends = spec.between
@@ -180,36 +186,39 @@ class NetworkBuilder:
                 if name not in placed:
                     message = "between is missing, and no link of a template has this name"
                     raise BuildError(message, here, name or None, known)
-                placed[name] = (self.changed(placed[name][0], spec), here)
+                placed[name] = self.changed(placed[name], spec, here)
                 continue
             name = spec.name or f"{ends[0]}-{ends[1]}"
             if name in placed:
                 raise BuildError(f"{name} is the name of another link", here)
-            placed[name] = (spec, here)
-        for name, (spec, at) in placed.items():
-            self.add_link(name, spec, at)
+            placed[name] = self.parts.link(spec, (ends[0], ends[1]), here)
+        for name, link in placed.items():
+            self.add_link(name, link)
 
     @staticmethod
-    def changed(link: LinkSpec, over: LinkSpec) -> LinkSpec:
-        """Link of a template, overridden by the fields of `over`."""
+    def changed(link: Link, over: LinkSpec, at: Loc) -> Link:
+        """Link of a template, overridden by the fields of `over`. `at`: its path in the file."""
         forward, backward = link.directions()
-        pipes = {
-            "forward": forward.override(over).override(over.forward),
-            "backward": backward.override(over).override(over.backward),
-        }
-        return link.model_copy(update=pipes)
+        pipes = (
+            forward.override(over).override(over.forward),
+            backward.override(over).override(over.backward),
+        )
+        return Link(link.ends, pipes, (0, 0), at)
 
-    def add_link(self, name: str, spec: LinkSpec, at: Loc) -> None:
-        """Adds a link, and notes its pipes as pending."""
+    def add_link(self, name: str, link: Link) -> None:
+        """Adds a link, and notes its pipes with limits as pending."""
         index = len(self.links)
-        ends = spec.between or ["", ""]
-        link: dict[str, Any] = {"name": name, "a": ends[0], "b": ends[1]}
-        self.origins["links", index] = at
-        made = self.parts.directions(spec, self.folder, at)
-        for side, (direction, pending) in enumerate(zip(_DIRECTIONS, made, strict=True)):
-            self.origins["links", index, direction] = (*at, direction)
-            link[direction], self.pending[index, side] = pending.pipe, pending
-        self.links.append(link)
+        made: dict[str, Any] = {"name": name, "a": link.ends[0], "b": link.ends[1]}
+        self.origins["links", index] = link.at
+        for side, direction in enumerate(_DIRECTIONS):
+            pending = self.parts.pipe(link.pipes[side], self.folder, (*link.at, direction))
+            made[direction] = pending.pipe
+            if extra_ns := link.extra_ns[side]:
+                delay_ns = pending.pipe["delay_ns"] + extra_ns
+                made[direction] = {**pending.pipe, "delay_ns": delay_ns}
+            if pending.limits:
+                self.pending[index, side] = replace(pending, pipe=made[direction])
+        self.links.append(made)
 
     # Routes, taps
 
@@ -256,8 +265,9 @@ class NetworkBuilder:
 
     # As a graph
 
+    @cached_property
     def network(self) -> Network:
-        """Graph of the network."""
+        """Graph of the network, once all links and routes are added."""
         numbers = {link["name"]: i for i, link in enumerate(self.links)} if self.routes else {}
         return Network(
             [(n["name"], n["kind"] != "host", n["spray"] is not None) for n in self.nodes],

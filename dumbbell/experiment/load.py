@@ -123,6 +123,7 @@ class Reading:
     Attributes:
         design: Tree and factors.
         document: Contents of the first cell.
+        first: The first cell, checked.
         whole: All cells, if they are kept for the next call.
     """
 
@@ -131,12 +132,14 @@ class Reading:
         self.design = Design(text, path, chosen)
         self.folder = path.parent
         try:
-            _, tree = next(self.design.trees())
+            levels, tree = next(self.design.trees())
         except StopIteration:
             message, line = "there is no combination of levels", self.design.line("factors")
             raise ExperimentError(message, file=self.design.file, line=line) from None
-        self._parts = Parts()
-        self.document, self._built = _scenario(tree, self.design.file, self.folder, self._parts)
+        parts = Parts()
+        self.document, built, scenario = _scenario(tree, self.design.file, self.folder, parts)
+        self.first = _cell(levels, self.document, built, scenario)
+        self._parts = parts if self.design.varied.count() > 1 else Parts()
         self.whole: list[Cell] | None = None
 
     def cells(self, begin: int, end: int | None) -> Iterator[Cell]:
@@ -145,10 +148,10 @@ class Reading:
         sections, parts = Sections(design.root, design.varied), self._parts.copy()
         for number, levels in enumerate(islice(design.varied.cells(), begin, end), begin):
             if number == 0:
-                document, built = self.document, self._built
-                scenario = canonical(built.scenario)
-            else:
-                document, built, scenario = self._cell(levels, sections, parts)
+                sections.keep(levels, self.document)
+                yield self.first
+                continue
+            document, built, scenario = self._cell(levels, sections, parts)
             sections.keep(levels, document)
             yield _cell(levels, document, built, scenario)
 
@@ -163,8 +166,7 @@ class Reading:
         except (ValidationError, BuildError, _core.ScenarioError, cells.PathError):
             # Read alone, the cell is refused again, with line and field.
             tree = self.design.tree(levels)
-            document, built = _scenario(tree, self.design.file, self.folder, Parts())
-            scenario = canonical(built.scenario)
+            return _scenario(tree, self.design.file, self.folder, Parts())
         return document, built, scenario
 
 
@@ -181,7 +183,8 @@ def _reading(text: str, path: Path, chosen: Overrides) -> Reading:
     if key in _READINGS:
         return _READINGS[key]
     made = Reading(text, path, chosen)
-    if len(text) <= _MAX_TEXT and not (_may_read_files(text) or _may_read_files(written)):
+    large = len(text) > _MAX_TEXT or len(made.first.scenario) > _MAX_SCENARIOS
+    if not (large or _may_read_files(text) or _may_read_files(written)):
         if len(_READINGS) >= _MAX_READINGS:
             _READINGS.clear()
         _READINGS[key] = made
@@ -265,7 +268,7 @@ def explain(experiment: Experiment, cell: int, error: _core.ScenarioError) -> Ex
     plan = Design(experiment.info.yaml, path, experiment.overrides)
     for number, (_, tree) in enumerate(plan.trees()):
         if number == cell:
-            _, built = _scenario(tree, experiment.file, path.parent, Parts())
+            _, built, _ = _scenario(tree, experiment.file, path.parent, Parts())
             locator = Locator(experiment.file, tree)
             return locator.refused(error.path, error.message, built.origins)
     return ExperimentError(f"{error.path}: {error.message}", file=experiment.file)
@@ -307,19 +310,22 @@ def _bounded(name: str, value: int, low: int, high: int) -> int:
     raise ExperimentError(message, file=f"--{name}", found=str(value))
 
 
-def _scenario(tree: Node, file: str, folder: Path, parts: Parts) -> tuple[ExperimentFile, Built]:
-    """Document and scenario of one cell."""
+def _scenario(
+    tree: Node, file: str, folder: Path, parts: Parts
+) -> tuple[ExperimentFile, Built, str]:
+    """Document of one cell, its scenario, and the scenario's canonical JSON text."""
     locator = Locator(file, tree)
     plain = tree.plain()
     plain.pop("factors", None)
     try:
         document = ExperimentFile.model_validate(plain)
         built = build(document, folder, parts)
-        _core.validate(canonical(built.scenario))
+        scenario = canonical(built.scenario)
+        _core.validate(scenario)
     except ValidationError as error:
         raise locator.invalid(error) from None
     except BuildError as error:
         raise locator.misbuilt(error) from None
     except _core.ScenarioError as error:
         raise locator.refused(error.path, error.message, built.origins) from None
-    return document, built
+    return document, built, scenario

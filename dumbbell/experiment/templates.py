@@ -29,7 +29,7 @@ from dumbbell.experiment.network import (
     SpraySpec,
 )
 from dumbbell.experiment.source import Loc
-from dumbbell.experiment.topology import Topology, piped, router, shaped
+from dumbbell.experiment.topology import Topology, router, shaped
 
 Count = Annotated[int, whole_number(1, 10_000)]
 Hops = Annotated[int, whole_number(1, 1_000)]
@@ -126,12 +126,7 @@ class DumbbellTemplate(BothDirections):
         out.link("r1", "r2", (shaped(forward, there), shaped(backward, back)), at, "bottleneck")
         for i, rtt in enumerate(rtts, 1):
             out.hosts.append(f"d{i}")
-            extra = split_rtt(rtt - least)
-            pipes = tuple(
-                piped(one, delay=(one.delay or 0) + more)
-                for one, more in zip(access, extra, strict=True)
-            )
-            out.link("r2", f"d{i}", (pipes[0], pipes[1]), at)
+            out.link("r2", f"d{i}", access, at, extra_ns=split_rtt(rtt - least))
         return out
 
 

@@ -105,7 +105,7 @@ impl Network {
         }
         match first.filter(|_| node == from) {
             Some(link) => {
-                hops = self.leaving(node).iter().copied().filter(|p| p / 2 == link).collect()
+                hops = self.leaving(node).iter().copied().filter(|p| p / 2 == link).collect();
             }
             None if !here.sprays => hops.truncate(1),
             None => {}
