@@ -125,16 +125,30 @@ impl Program {
     }
 }
 
-/// Asserts that every jump of a program leads forwards, to an instruction of the program.
+/// Asserts what the kernel's verifier asks of jumps: they lead forwards, to an instruction of the program,
+/// and every instruction is reached.
 #[cfg(test)]
-pub(crate) fn assert_jumps_lead_forwards(bytes: &[u8]) {
+pub(crate) fn assert_jumps(bytes: &[u8]) {
     let words: Vec<_> = bytes.chunks(8).collect();
+    let mut reached = vec![false; words.len()];
+    reached[0] = true;
     for (at, word) in words.iter().enumerate() {
-        let jumps = word[0] & 7 == 5 && ![0x85, 0x95].contains(&word[0]);
+        assert!(reached[at], "instruction {at} is never reached");
+        let (jumps, goes_on) = match word[0] {
+            0x05 => (true, false),
+            0x95 => (false, false),
+            0x85 => (false, true),
+            code => (code & 7 == 5, true),
+        };
         if jumps {
             let offset = i16::from_ne_bytes([word[2], word[3]]);
             let target = at as i64 + 1 + i64::from(offset);
             assert!((at as i64 + 1..words.len() as i64).contains(&target), "{at} → {target}");
+            reached[target as usize] = true;
+        }
+        if goes_on {
+            assert!(at + 1 < words.len(), "the last instruction goes on");
+            reached[at + 1] = true;
         }
     }
 }
