@@ -15,7 +15,7 @@ unexport CONDA_PREFIX
 # cargo fmt does not find modules that a macro over the catalogue declares.
 RUST_FILES = $(shell find crates fuzz -name '*.rs' -not -path '*/target/*')
 
-.PHONY: help build kernel demo check test lint format bench bench-capture bench-queues page-load lock clean
+.PHONY: help build kernel demo check test lint format bench bench-all bench-capture bench-queues page-load lock clean
 
 help:
 	@echo "make build   set up .venv and build everything into it"
@@ -25,7 +25,8 @@ help:
 	@echo "make test    every test and every check"
 	@echo "make lint    the checks alone"
 	@echo "make format  rewrite sources in the agreed format"
-	@echo "make bench   speed and memory of the simulator, beside its peers"
+	@echo "make bench   speed and memory of the simulator; PEERS=1: beside ns-2 and ns-3"
+	@echo "make bench-all   the same, instructions and growth with flows, and the pages that show them"
 	@echo "make bench-capture  speed and memory of dumbbell capture, beside tshark and tcptrace"
 	@echo "make page-load   a browser's page load, captured and described (root, Debian's nginx, chromium)"
 	@echo "make bench-queues   time per packet, by queue discipline"
@@ -76,8 +77,15 @@ format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# PEERS=1: beside ns-2 and ns-3; HTSIM=FOLDER with the sources of csg-htsim: also beside htsim.
 bench: build
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py $(if $(PEERS),--peers) $(if $(HTSIM),--htsim "$(HTSIM)")
+	$(BIN)/python benchmarks/pages.py
+
+bench-all: bench
+	$(BIN)/python benchmarks/instructions.py
+	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/pages.py
 
 bench-capture: build
 	$(BIN)/python benchmarks/capture.py

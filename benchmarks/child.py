@@ -1,12 +1,14 @@
-"""Child processes of the benchmarks, measured separately.
+"""Child processes of the benchmarks, measured separately. Each prints one line of JSON.
 
-`child.py imports`, `child.py run FILE`, `child.py grid`, `child.py call` or `child.py import` print
-one line of JSON; `child.py export FILE` prints the scenario of an experiment file, for profiling
-the simulator alone.
+`imports`: nothing but the imports of `run`. `run FILE [--access BPS] [--scale FACTOR]`: reads and
+runs an experiment. `setup FILE`: only builds its network. `memory SCENARIO`: memory of a scenario's
+run. `grid`, `call`, `import`: see the functions. `export FILE` prints the scenario of an
+experiment file, for profiling the simulator alone.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
 import subprocess
@@ -14,19 +16,21 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 import dumbbell
 from dumbbell import _core
 from dumbbell.experiment import load
-from dumbbell.studies import run_study
 
 SEED = 1
 WORKERS = 2
 BOTTLENECK = "bottleneck/forward"
 S_PER_NS = 1e-9
 BITS = 8
+KIB = 1024
+AMPLE_PACKETS = 1_000_000
 # The 134 cells of the published study, without our further parts and variants.
 GRID_PARTS = ["single-vs-multi", "delay", "loss", "fairness", "udp"]
 
@@ -44,29 +48,100 @@ STARTED = {
 }
 
 
-def run(path: Path) -> dict[str, float]:
-    """Runs a benchmark scenario: time of the simulation alone, and packets of the bottleneck."""
-    cell = load(path).cells[0]
+def read(path: Path) -> dict[str, Any]:
+    """The scenario of an experiment file with one cell."""
+    scenario: dict[str, Any] = json.loads(load(path).cells[0].scenario)
+    return scenario
+
+
+def with_access(scenario: dict[str, Any], rate_bps: int) -> None:
+    """Gives a rate to all links but the bottleneck, with a queue that never fills."""
+    for link in scenario["links"]:
+        if link["name"] != BOTTLENECK.split("/")[0]:
+            for pipe in (link["forward"], link["backward"]):
+                pipe["shaper"] = {"serial": {"rate_bps": rate_bps}}
+                pipe["queue"] = {"drop_tail": {"limit_bytes": None, "limit_packets": AMPLE_PACKETS}}
+
+
+def run(path: Path, access_bps: int = 0, scale: float = 1) -> dict[str, float]:
+    """Reads and runs a benchmark scenario.
+
+    Processor times of reading and of the simulation alone, and packets of the bottleneck, or all
+    that left a host if there is no link of this name.
+    """
+    begin = time.process_time()
+    text = load(path).cells[0].scenario
+    reading_s = time.process_time() - begin
+    scenario = json.loads(text)
+    duration_s = scenario["duration_ns"] * scale * S_PER_NS
+    if access_bps or scale != 1:
+        if access_bps:
+            with_access(scenario, access_bps)
+        scenario["duration_ns"] = round(duration_s / S_PER_NS)
+        text = json.dumps(scenario)
+    del scenario
     begin, cpu_begin = time.perf_counter(), time.process_time()
-    output = _core.run(cell.scenario, SEED)
+    output = _core.run(text, SEED)
     wall_s, cpu_s = time.perf_counter() - begin, time.process_time() - cpu_begin
-    tables = {name: pl.read_ipc_stream(stream) for name, stream in output.tables.items()}
-    pipe = tables["pipes"].row(by_predicate=pl.col("pipe") == BOTTLENECK, named=True)
-    duration_s = cell.duration_ns * S_PER_NS
-    return {
+    pipes, flows = (pl.read_ipc_stream(output.tables[name]) for name in ("pipes", "flows"))
+    found = {
+        "reading_s": reading_s,
         "wall_s": wall_s,
         "cpu_s": cpu_s,
-        "packets": pipe["left_packets"],
-        "dropped": pipe["dropped_overflow_packets"],
-        "bottleneck_bps": pipe["left_bytes"] * BITS / duration_s,
-        "goodput_bps": int(tables["flows"]["delivered_bytes"].sum()) * BITS / duration_s,
-        "retransmitted": int(tables["flows"]["retransmitted_packets"].sum()),
+        "simulated_s": duration_s,
+        "packets": output.packets,
+        "goodput_bps": int(flows["delivered_bytes"].sum()) * BITS / duration_s,
+        "retransmitted": int(flows["retransmitted_packets"].sum()),
         "events": output.events,
     }
+    bottleneck = pipes.filter(pl.col("pipe") == BOTTLENECK).to_dicts()
+    if bottleneck:
+        found["packets"] = bottleneck[0]["left_packets"]
+        found["dropped"] = bottleneck[0]["dropped_overflow_packets"]
+        found["bottleneck_bps"] = bottleneck[0]["left_bytes"] * BITS / duration_s
+    return found
+
+
+def setup(path: Path) -> dict[str, float]:
+    """Processor time of a run that ends at once: the network is built, nothing is sent."""
+    scenario = read(path) | {"duration_ns": 1}
+    text = json.dumps(scenario)
+    begin = time.process_time()
+    _core.run(text, SEED)
+    return {"setup_s": time.process_time() - begin}
+
+
+def memory(path: Path) -> dict[str, float]:
+    """Peak memory of a scenario's run above what the process had before, and its cost."""
+    text = path.read_text(encoding="utf-8")
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # proc(5): resets VmHWM
+    before = status_bytes("VmRSS")
+    begin = time.process_time()
+    output = _core.run(text, SEED)
+    cpu_s = time.process_time() - begin
+    peak = status_bytes("VmHWM")
+    pipes, flows = (pl.read_ipc_stream(output.tables[name]) for name in ("pipes", "flows"))
+    pipe = pipes.row(by_predicate=pl.col("pipe") == BOTTLENECK, named=True)
+    return {
+        "peak_bytes": peak - before,
+        "cpu_s": cpu_s,
+        "packets": pipe["left_packets"],
+        "sent_bytes": pipe["left_bytes"],
+        "delivered_bytes": int(flows["delivered_bytes"].sum()),
+    }
+
+
+def status_bytes(field: str) -> int:
+    """A size in /proc/self/status."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    line = next(line for line in lines if line.startswith(field))
+    return int(line.split()[1]) * KIB
 
 
 def grid() -> dict[str, float]:
     """Runs and evaluates study 1's grid in a temporary store."""
+    from dumbbell.studies import run_study  # not among the imports of the other commands
+
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="dumbbell-bench-") as folder:
         store = Path(folder) / "store"
@@ -117,23 +192,29 @@ def start() -> dict[str, float]:
     return found
 
 
-def main(arguments: list[str]) -> None:
-    """Runs the command of the arguments."""
-    if arguments == ["imports"]:
-        print(json.dumps({}))
-    elif arguments == ["grid"]:
-        print(json.dumps(grid()))
-    elif arguments == ["call"]:
-        print(json.dumps(call()))
-    elif arguments == ["import"]:
-        print(json.dumps(start()))
-    elif len(arguments) == 2 and arguments[0] == "run":
-        print(json.dumps(run(Path(arguments[1]))))
-    elif len(arguments) == 2 and arguments[0] == "export":
-        print(load(Path(arguments[1])).cells[0].scenario)
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("command", choices=[*ALONE, *OF_A_FILE, "export"])
+    parser.add_argument("file", type=Path, nargs="?")
+    parser.add_argument("--access", type=int, default=0, metavar="BPS")
+    parser.add_argument("--scale", type=float, default=1, metavar="FACTOR")
+    options = parser.parse_args()
+    if options.command in ALONE:
+        found = ALONE[options.command]()
+    elif options.file is None:
+        parser.error(f"{options.command} needs a file")
+    elif options.command == "export":
+        found = read(options.file)
+    elif options.command == "run":
+        found = run(options.file, options.access, options.scale)
     else:
-        raise SystemExit(__doc__)
+        found = OF_A_FILE[options.command](options.file)
+    print(json.dumps(found))
 
+
+ALONE = {"imports": dict, "grid": grid, "call": call, "import": start}
+OF_A_FILE = {"run": run, "setup": setup, "memory": memory}
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

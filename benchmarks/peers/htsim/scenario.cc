@@ -12,8 +12,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <iostream>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "eventlist.h"
@@ -45,6 +47,19 @@ protected:
         Queue::completeService();
     }
 };
+
+// Peak memory in bytes (proc(5)).
+uint64_t PeakBytes()
+{
+    std::ifstream status("/proc/self/status");
+    std::string word;
+    uint64_t kib = 0;
+    while (status >> word && word != "VmHWM:")
+    {
+    }
+    status >> kib;
+    return kib * 1024;
+}
 
 double ProcessorTime()
 {
@@ -141,9 +156,9 @@ int main(int argc, char* argv[])
         received += double(sink->_cumulative_ack) / PACKET * SEGMENT;
     }
     std::printf("{\"cpu_s\": %.6f, \"packets\": %llu, \"goodput_bps\": %.0f, "
-                "\"simulated_s\": %.3f, \"events\": %llu}\n",
+                "\"simulated_s\": %.6f, \"peak_bytes\": %llu, \"events\": %llu}\n",
                 cpuS, (unsigned long long)queue.left, received * 8 / simulatedS, simulatedS,
-                (unsigned long long)count);
+                (unsigned long long)PeakBytes(), (unsigned long long)count);
     std::fflush(stdout);
     std::_Exit(0);
 }

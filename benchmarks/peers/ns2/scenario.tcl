@@ -40,6 +40,14 @@ Agent/TCPSink/Sack1/DelAck set interval_ 40ms
 Agent/TCPSink set ts_echo_rfc1323_ true
 DelayModel set debug_ false
 
+# Peak memory of this process (proc(5)).
+proc peak_bytes {} {
+    set file [open /proc/self/status]
+    regexp {VmHWM:\s+(\d+)} [read $file] match kib
+    close $file
+    expr {$kib * 1024}
+}
+
 # A packet of the other side of a node takes its default route.
 proc default_route {from to} {
     [$from get-module Manual] add-route-to-adj-node -default $to
@@ -124,10 +132,10 @@ proc finish {} {
         incr received [expr {max([$tcp set ack_], 0)}]
     }
     set now [$ns now]
-    # What TCP/Linux prints itself has no newline of its own at its end.
+    # TCP/Linux prints, too: this line begins anew.
     puts [format {
-{"cpu_s": %.2f, "packets": %d, "goodput_bps": %.0f, "simulated_s": %.3f}} \
-        $cpu $packets [expr {$received * 8.0 * $segment / $now}] $now]
+{"cpu_s": %.2f, "packets": %d, "goodput_bps": %.0f, "simulated_s": %.6f, "peak_bytes": %d}} \
+        $cpu $packets [expr {$received * 8.0 * $segment / $now}] $now [peak_bytes]]
     exit 0
 }
 

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <iostream>
 #include <string>
 
@@ -75,6 +76,20 @@ class WireDevice : public PointToPointNetDevice
     Ptr<PointToPointNetDevice> m_peer;
     Time m_delay;
 };
+
+// Peak memory in bytes (proc(5)).
+uint64_t
+PeakBytes()
+{
+    std::ifstream status("/proc/self/status");
+    std::string word;
+    uint64_t kib = 0;
+    while (status >> word && word != "VmHWM:")
+    {
+    }
+    status >> kib;
+    return kib * 1024;
+}
 
 double
 ProcessorTime()
@@ -242,6 +257,7 @@ main(int argc, char* argv[])
     std::cout << std::fixed << "{\"cpu_s\": " << cpuS << ", \"packets\": " << packets
               << ", \"goodput_bps\": " << double(received) * 8 / simulatedS
               << ", \"simulated_s\": " << simulatedS
+              << ", \"peak_bytes\": " << PeakBytes()
               << ", \"events\": " << Simulator::GetEventCount() << "}\n";
     std::cout.flush();
     std::_Exit(0); // taking the network apart is no part of the measurement
