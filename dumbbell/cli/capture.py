@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dumbbell import console
 from dumbbell.cli.guard import guarded
-from dumbbell.console import out
 
 
 def capture(
@@ -82,4 +82,4 @@ def capture(
             start,
             end,
         )
-        tell(files, wanted, out)
+        tell(files, wanted, console.out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from dumbbell import console
 from dumbbell.cli.guard import guarded, levels
 from dumbbell.cli.options import (
     DEFAULT_STORE,
@@ -16,7 +17,7 @@ from dumbbell.cli.options import (
     StoreDir,
     Workers,
 )
-from dumbbell.console import Pulse, err, out, print_text
+from dumbbell.console import Pulse, print_text
 from dumbbell.errors import DumbbellError
 from dumbbell.files.output import json_text
 
@@ -45,7 +46,7 @@ def check(
             raise DumbbellError(f"{file}: {message}")
         flows = {flow for cell in opened.cells for flow in cell.rtt_ns}
         refuse_impossible(opened.info, opened.file, expected, flows)
-        with use_progress(RichProgress(err)):
+        with use_progress(RichProgress(console.err)):
             results = dumbbell.run(
                 file,
                 set=levels(set_),
@@ -58,7 +59,7 @@ def check(
             )
         found = check(results, expected)
         for one in found:
-            out.print(f"{'✓' if one.holds else '✗'} {one.words}", soft_wrap=True)
+            console.out.print(f"{'✓' if one.holds else '✗'} {one.words}", soft_wrap=True)
         if not all(one.holds for one in found):
             raise typer.Exit(1)
 
@@ -75,8 +76,8 @@ def validate(file: File) -> None:
         experiment = open_file(file)
         info, cells = experiment.info, experiment.count
         runs = cells * info.repeats
-        pulse, checked, simulated_s, flows = Pulse(err), 0, 0.0, set[str]()
-        with err.status("") as status:
+        pulse, checked, simulated_s, flows = Pulse(console.err), 0, 0.0, set[str]()
+        with console.err.status("") as status:
             for part in check_cells(experiment):
                 checked += part.cells
                 simulated_s += part.duration_ns * info.repeats / 1e9
@@ -86,7 +87,7 @@ def validate(file: File) -> None:
                 pulse(text)
         refuse_impossible(info, experiment.file, experiment.expect, flows)
         for name, levels in info.factors.items():
-            out.print(f"  {name}: {', '.join(levels)}", soft_wrap=True)
+            console.out.print(f"  {name}: {', '.join(levels)}", soft_wrap=True)
         parts = [
             _count(cells, "cell"),
             "×",
@@ -95,7 +96,7 @@ def validate(file: File) -> None:
             _count(runs, "run"),
         ]
         text = f"{info.name}: {' '.join(parts)}, {simulated_s:g} simulated seconds"
-        out.print(text, soft_wrap=True)
+        console.out.print(text, soft_wrap=True)
 
 
 def schema() -> None:

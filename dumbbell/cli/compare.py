@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded, levels
 from dumbbell.cli.options import (
     DEFAULT_STORE,
@@ -19,7 +20,6 @@ from dumbbell.cli.options import (
     StoreDir,
     Workers,
 )
-from dumbbell.console import err, out
 from dumbbell.errors import DumbbellError
 from dumbbell.files.output import write_json
 
@@ -53,7 +53,7 @@ def compare(
         from dumbbell.execution.progress import RichProgress, use_progress
 
         check_places(json_file, figure)
-        with use_progress(RichProgress(err)):
+        with use_progress(RichProgress(console.err)):
             found = compare_engines(
                 file,
                 engines.split(","),
@@ -64,8 +64,8 @@ def compare(
                 store=store,
                 allow=allow,
             )
-        out.print(comparison_table(found))
-        out.print(summary_line(found))
+        console.out.print(comparison_table(found))
+        console.out.print(summary_line(found))
         if json_file is not None:
             write_json(json_file, found.to_json())
         if figure is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from dumbbell import console
 from dumbbell.cli.guard import guarded
-from dumbbell.console import out
 
 
 def doctor() -> None:
@@ -17,7 +17,7 @@ def doctor() -> None:
         for finding in examine():
             well = well and finding.well
             sign, style = ("ok  ", "green") if finding.well else ("FAIL", "red")
-            out.print(sign, style=style, end="")
-            out.print(f" {finding.name:<11}{finding.found}", soft_wrap=True)
+            console.out.print(sign, style=style, end="")
+            console.out.print(f" {finding.name:<11}{finding.found}", soft_wrap=True)
         if not well:
             raise typer.Exit(1)

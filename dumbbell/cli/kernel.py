@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from dumbbell import console
 from dumbbell.cli.guard import guarded
-from dumbbell.console import err, out, say
+from dumbbell.console import say
 
 kernel_app = typer.Typer(help="Linux kernels to run experiments on.", no_args_is_help=True)
 
@@ -31,10 +32,10 @@ def kernel_build(
         from dumbbell.cli.kernel_display import BuildBar
         from dumbbell.engines.linux.trial import build_and_try
 
-        with BuildBar(err) as bar:
+        with BuildBar(console.err) as bar:
             kernel = build_and_try(source, name, bar, jobs=jobs)
         text = f"{kernel.name}: Linux {kernel.version} from {kernel.built_from}, {kernel.hash}"
-        out.print(text, soft_wrap=True)
+        console.out.print(text, soft_wrap=True)
 
 
 @kernel_app.command("list")
@@ -46,7 +47,7 @@ def kernel_list() -> None:
 
         found = kernels()
         if found:
-            out.print(kernels_table(found))
+            console.out.print(kernels_table(found))
         else:
             say("There is no kernel yet; build one with: dumbbell kernel build")
 
@@ -63,6 +64,6 @@ def kernel_test(
         for one in probe(name):
             wrong += not one.well
             sign = "ok  " if one.well else "FAIL"
-            out.print(f"{sign} {one.name:<20} {one.found}", soft_wrap=True)
+            console.out.print(f"{sign} {one.name:<20} {one.found}", soft_wrap=True)
         if wrong:
             raise typer.Exit(1)

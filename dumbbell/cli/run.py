@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded, levels
 from dumbbell.cli.options import (
     DEFAULT_STORE,
@@ -20,7 +21,7 @@ from dumbbell.cli.options import (
     StoreDir,
     Workers,
 )
-from dumbbell.console import err, out, say
+from dumbbell.console import say
 from dumbbell.files.output import write_json
 
 
@@ -51,7 +52,7 @@ def run(
         from dumbbell.summary import load, overview, pages
 
         check_places(json_file)
-        with use_progress(RichProgress(err)):
+        with use_progress(RichProgress(console.err)):
             results = dumbbell.run(
                 file,
                 set=levels(set_),
@@ -65,12 +66,12 @@ def run(
                 traces=traces,
                 allow=allow,
             )
-        out.print(overview.table(results))
+        console.out.print(overview.table(results))
         for one in pages.tables(results):
-            out.print(one)
+            console.out.print(one)
         under_load = load.table(results)
         if under_load is not None:
-            out.print(under_load)
+            console.out.print(under_load)
         if json_file is not None:
             write_json(json_file, overview.to_json(results))
         say(f"Runs are kept in {store}; a page of them: dumbbell report {store} -o report.html")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dumbbell import console
 from dumbbell.cli.guard import guarded
-from dumbbell.console import err, out
 
 if TYPE_CHECKING:
     from dumbbell.store.verify import Examination, Leftover
@@ -46,7 +46,7 @@ def repair(
         from dumbbell.execution.progress import RichProgress, use_progress
         from dumbbell.store.repair import repair
 
-        with use_progress(RichProgress(err)):
+        with use_progress(RichProgress(console.err)):
             found, failed = repair(store, workers=workers)
         for why in failed:
             _say(why)
@@ -156,4 +156,4 @@ def _bytes(size: int) -> str:
 
 
 def _say(line: str) -> None:
-    out.print(line, soft_wrap=True)
+    console.out.print(line, soft_wrap=True)

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
 from dumbbell.cli.options import DEFAULT_STORE, EngineName, JsonFile, Repeats, StoreDir, Workers
-from dumbbell.console import err, out, say
+from dumbbell.console import say
 from dumbbell.files.output import write_json
 
 study_app = typer.Typer(help="Replications of published studies.", no_args_is_help=True)
@@ -21,7 +22,7 @@ def study_list() -> None:
     with guarded():
         from dumbbell import studies
 
-        out.print(studies.studies_table(studies.list_studies()))
+        console.out.print(studies.studies_table(studies.list_studies()))
 
 
 @study_app.command("run")
@@ -45,7 +46,7 @@ def study_run(
         from dumbbell.execution.progress import RichProgress, use_progress
 
         check_places(json_file)
-        with use_progress(RichProgress(err)):
+        with use_progress(RichProgress(console.err)):
             result = studies.run_study(
                 name,
                 parts=part or None,
@@ -54,10 +55,10 @@ def study_run(
                 workers=workers,
                 store=store,
                 against=against,
-                console=err,
+                console=console.err,
             )
         for shown in studies.renderables(result):
-            out.print(shown)
+            console.out.print(shown)
         if json_file is not None:
             write_json(json_file, result.to_json())
 
@@ -75,7 +76,7 @@ def study_animate(
     with guarded():
         from dumbbell.animation.study import animate_study
 
-        for path in animate_study(name, output, engine, err):
+        for path in animate_study(name, output, engine, console.err):
             say(f"The page: {path}")
 
 
@@ -96,9 +97,9 @@ def study_tables(
         from dumbbell.execution.progress import RichProgress, use_progress
         from dumbbell.studies.pages import Runs, renew, tables_folder
 
-        runs = Runs(tables_folder(name), store, tuple(engine or ("sim", "linux")), err)
+        runs = Runs(tables_folder(name), store, tuple(engine or ("sim", "linux")), console.err)
         differ = 0
-        with use_progress(RichProgress(err)):
+        with use_progress(RichProgress(console.err)):
             for page, marker, same in renew(runs, check=check):
                 differ += not same
                 state = "unchanged" if same else "differs" if check else "renewed"
@@ -118,6 +119,6 @@ def study_figures(
         from dumbbell.execution.progress import RichProgress, use_progress
         from dumbbell.report.readme import draw
 
-        with use_progress(RichProgress(err)):
+        with use_progress(RichProgress(console.err)):
             for path in draw(name, figures, store):
                 say(f"The figure: {path}")

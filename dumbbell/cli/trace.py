@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from dumbbell import console
 from dumbbell.cli.guard import guarded, levels
-from dumbbell.console import err, out, say
+from dumbbell.console import say
 
 Names = Annotated[
     Path | None,
@@ -54,7 +55,7 @@ def trace(
     with guarded():
         from dumbbell.trace.command import Wanted, tell
 
-        tell(file, Wanted(json_file, parquet, html, names), out, err)
+        tell(file, Wanted(json_file, parquet, html, names), console.out, console.err)
 
 
 def animate(
@@ -112,4 +113,4 @@ def animate(
             speed=speed,
             fps=fps,
         )
-        say(f"The page: {write(sources, wanted, err)}")
+        say(f"The page: {write(sources, wanted, console.err)}")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dumbbell import console
 from dumbbell.cli.guard import guarded
-from dumbbell.console import err, out, print_text, say
+from dumbbell.console import print_text, say
 from dumbbell.errors import DumbbellError
 from dumbbell.files.kinds import is_capture
 from dumbbell.files.output import PRINTED, write_output
@@ -108,7 +109,7 @@ def from_capture(
         text = experiment(workload, origin, buffer=buffer, congestion_control=congestion_control)
         load_text(text, target)
         is_printed = str(target) == PRINTED
-        (err if is_printed else out).print(table(workload))
+        (console.err if is_printed else console.out).print(table(workload))
         for note in workload.notes:
             say(f"  {note}")
         if is_printed:

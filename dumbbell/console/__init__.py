@@ -8,11 +8,17 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any
 
 from dumbbell.files.output import OutputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dumbbell.console.output import Output
+
+    out: Output
+    err: Output
 
 #: Time of the first line of progress in s, and the maximum time between two lines.
 FIRST_LINE_S, MOST_BETWEEN_S = 5.0, 60.0
@@ -33,20 +39,15 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("dumbbell", _in_ascii)
 
 
-class _Output(Console):
-    """Console that prints text as it is, without markup, emoji or highlighting of names."""
+def __getattr__(name: str) -> Output:
+    """Makes the consoles `out` and `err` on first use: a help text needs no rich."""
+    if name not in ("out", "err"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from dumbbell.console.output import Output
 
-    def __init__(self, *, stderr: bool = False) -> None:
-        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        """Prints as rich does; raises `OutputError` if standard output takes nothing."""
-        with written(self.stderr):
-            super().print(*objects, **options)
-
-
-out = _Output()
-err = _Output(stderr=True)
+    made = Output(stderr=name == "err")
+    globals()[name] = made
+    return made
 
 
 @contextlib.contextmanager
@@ -107,6 +108,8 @@ class Pulse:
 
 def say(message: str) -> None:
     """Prints a message to standard error, as it is."""
+    from dumbbell.console import err
+
     err.print(message, soft_wrap=True)
 
 

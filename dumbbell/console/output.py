@@ -1,0 +1,21 @@
+"""Console of rich that prints text as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from dumbbell.console import written
+
+
+class Output(Console):
+    """Console that prints text as it is, without markup, emoji or highlighting of names."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Prints as rich does; raises `OutputError` if standard output takes nothing."""
+        with written(self.stderr):
+            super().print(*objects, **options)
