@@ -10,19 +10,18 @@ results.flows  # one row per flow and run
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dumbbell._core import version as __version__
 from dumbbell.errors import DumbbellError, EngineError, ExperimentError, StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
     from dumbbell.experiment.design import Overrides
-    from dumbbell.experiment.load import Experiment
-    from dumbbell.results import ExperimentInfo, Results
-    from dumbbell.store import Store
+    from dumbbell.results import Results
+    from dumbbell.runs import ExperimentInfo
 
 __all__ = [
     "DumbbellError",
@@ -39,11 +38,19 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Imports modules with large dependencies on first use, so that `import dumbbell` is fast."""
-    if name in ("ExperimentInfo", "Results"):
-        from dumbbell import results
+    if name == "Results":
+        from dumbbell.results import Results
 
-        return getattr(results, name)
+        return Results
+    if name == "ExperimentInfo":
+        from dumbbell.runs import ExperimentInfo
+
+        return ExperimentInfo
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def run(
@@ -88,16 +95,19 @@ def run(
         StoreError: The store cannot be read or written.
         DumbbellError: Captures or traces cannot be written.
     """
+    from pathlib import Path
+
     from dumbbell.engines import engine_named
     from dumbbell.execution import execute
     from dumbbell.execution.budget import allowed
+    from dumbbell.execution.exports import Exports
     from dumbbell.experiment.load import load
     from dumbbell.store import MemoryStore, Store, temporary_store
 
     raised = allowed(allow)
     chosen = engine_named(engine)
     experiment = load(path, set=set, repeats=repeats, seed=seed)
-    exports = _Exports(captures, per_tap, traces)
+    exports = Exports(captures, per_tap, traces)
     exports.check(experiment, path)
     if store is None and captures is None:
         memory = MemoryStore()
@@ -112,44 +122,6 @@ def run(
         return found.in_memory() if store is None else found
 
 
-@dataclass(frozen=True)
-class _Exports:
-    """Files beside the results: captures and event traces."""
-
-    captures: str | Path | None
-    per_tap: bool
-    traces: str | Path | None
-
-    def check(self, experiment: Experiment, path: str | Path) -> None:
-        """Raises an error for outputs that the experiment does not make or that are unwritable."""
-        from dumbbell.files.output import check_place
-
-        if self.captures is not None:
-            from dumbbell.capture.kept import check_captured
-
-            check_captured(experiment, path)
-            check_place(Path(self.captures) / "capture.pcapng")
-        if self.traces is not None:
-            from dumbbell.trace.write import check_kept
-
-            check_kept(experiment, path)
-            check_place(Path(self.traces) / "trace.tr")
-
-    def write_captures(self, kept: Store, results: Results) -> None:
-        """Writes the captures that a store keeps."""
-        if self.captures is not None:
-            from dumbbell.capture.kept import write_captures
-
-            write_captures(kept, results, self.captures, per_tap=self.per_tap)
-
-    def write_traces(self, results: Results) -> None:
-        """Writes the event traces."""
-        if self.traces is not None:
-            from dumbbell.trace.write import write_traces
-
-            write_traces(results, self.traces)
-
-
 def load_results(store: str | Path, experiment: str | None = None) -> Results:
     """Reads the results of an experiment from a store.
 
@@ -160,6 +132,8 @@ def load_results(store: str | Path, experiment: str | None = None) -> Results:
     Raises:
         StoreError: The experiment is unknown, or the store cannot be read.
     """
+    from pathlib import Path
+
     from dumbbell.store import Store
 
     with Store(Path(store), write=False) as kept:

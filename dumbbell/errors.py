@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 _SHOWN = 12
@@ -92,7 +91,9 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     """Known name most similar to `name`; None: none is similar."""
     known = list(known)
     folded = {k.lower(): k for k in known}
-    close = difflib.get_close_matches(name.lower()[:100], list(folded), n=1, cutoff=0.6)
+    from difflib import get_close_matches
+
+    close = get_close_matches(name.lower()[:100], list(folded), n=1, cutoff=0.6)
     return folded[close[0]] if close else None
 
 

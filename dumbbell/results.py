@@ -9,24 +9,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-
-@dataclass(frozen=True, slots=True)
-class ExperimentInfo:
-    """The experiment behind a set of results.
-
-    Attributes:
-        name: Name of the experiment.
-        yaml: Text of the experiment file.
-        factors: Factor → levels as written, in order.
-        repeats: Runs per combination of levels.
-        seed: Seed of the first repeat; repeat k has seed + k.
-    """
-
-    name: str
-    yaml: str
-    factors: dict[str, list[str]]
-    repeats: int
-    seed: int
+from dumbbell.runs import ExperimentInfo
 
 
 class LazyTables(Protocol):

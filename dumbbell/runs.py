@@ -1,4 +1,4 @@
-"""Run: a scenario with a seed on an engine, its result, and its id."""
+"""Experiments and runs as values: a scenario with a seed on an engine, its result, and its id."""
 
 from __future__ import annotations
 
@@ -9,6 +9,25 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 ID_LENGTH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentInfo:
+    """The experiment behind a set of results.
+
+    Attributes:
+        name: Name of the experiment.
+        yaml: Text of the experiment file.
+        factors: Factor → levels as written, in order.
+        repeats: Runs per combination of levels.
+        seed: Seed of the first repeat; repeat k has seed + k.
+    """
+
+    name: str
+    yaml: str
+    factors: dict[str, list[str]]
+    repeats: int
+    seed: int
 
 
 @dataclass(frozen=True, slots=True)

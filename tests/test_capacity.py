@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import dumbbell
+from dumbbell.limits.pipes import capacity_bits, least_time_s, surplus_bits
 from dumbbell.metrics import METRICS
-from dumbbell.metrics.capacity import capacity_bits, least_time_s, surplus_bits
 
 SECOND = 1_000_000_000
 

@@ -165,8 +165,8 @@ def _experiment_scene(
 ) -> Scene:
     """Runs one cell of an experiment, once, keeping what an animation needs."""
     from dumbbell.engines import engine_named
-    from dumbbell.execution import execute
-    from dumbbell.execution.progress import RichProgress, use_progress
+    from dumbbell.execution import execute, use_progress
+    from dumbbell.execution.bar import RichProgress
     from dumbbell.experiment import load
 
     experiment = load(file, set=wanted.set, seed=wanted.seed, repeats=1)

@@ -36,7 +36,8 @@ def check(
     with guarded():
         import dumbbell
         from dumbbell.compare.expectations import check, refuse_impossible
-        from dumbbell.execution.progress import RichProgress, use_progress
+        from dumbbell.execution import use_progress
+        from dumbbell.execution.bar import RichProgress
         from dumbbell.experiment import load
 
         opened = load(file, set=levels(set_))

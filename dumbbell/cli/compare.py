@@ -50,7 +50,8 @@ def compare(
     with guarded():
         from dumbbell.compare import compare_engines
         from dumbbell.compare.display import comparison_table, summary_line
-        from dumbbell.execution.progress import RichProgress, use_progress
+        from dumbbell.execution import use_progress
+        from dumbbell.execution.bar import RichProgress
 
         check_places(json_file, figure)
         with use_progress(RichProgress(console.err)):

@@ -48,7 +48,8 @@ def run(
     """Run an experiment; finished runs in the store are not repeated."""
     with guarded():
         import dumbbell
-        from dumbbell.execution.progress import RichProgress, use_progress
+        from dumbbell.execution import use_progress
+        from dumbbell.execution.bar import RichProgress
         from dumbbell.summary import load, overview, pages
 
         check_places(json_file)

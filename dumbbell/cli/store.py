@@ -43,7 +43,8 @@ def repair(
 ) -> None:
     """Rerun damaged runs and compare their digests; exit code 1 if some remain."""
     with guarded():
-        from dumbbell.execution.progress import RichProgress, use_progress
+        from dumbbell.execution import use_progress
+        from dumbbell.execution.bar import RichProgress
         from dumbbell.store.repair import repair
 
         with use_progress(RichProgress(console.err)):

@@ -43,7 +43,8 @@ def study_run(
     """Run a study, print its tables, evaluate its claims."""
     with guarded():
         from dumbbell import studies
-        from dumbbell.execution.progress import RichProgress, use_progress
+        from dumbbell.execution import use_progress
+        from dumbbell.execution.bar import RichProgress
 
         check_places(json_file)
         with use_progress(RichProgress(console.err)):
@@ -94,7 +95,8 @@ def study_tables(
 ) -> None:
     """Write the tables of a study's pages; runs that the store lacks are executed."""
     with guarded():
-        from dumbbell.execution.progress import RichProgress, use_progress
+        from dumbbell.execution import use_progress
+        from dumbbell.execution.bar import RichProgress
         from dumbbell.studies.pages import Runs, renew, tables_folder
 
         runs = Runs(tables_folder(name), store, tuple(engine or ("sim", "linux")), console.err)
@@ -116,7 +118,8 @@ def study_figures(
 ) -> None:
     """Draw figures of a study into its folder `figures`."""
     with guarded():
-        from dumbbell.execution.progress import RichProgress, use_progress
+        from dumbbell.execution import use_progress
+        from dumbbell.execution.bar import RichProgress
         from dumbbell.report.readme import draw
 
         with use_progress(RichProgress(console.err)):

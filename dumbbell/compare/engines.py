@@ -15,7 +15,8 @@ from dumbbell.compare.agreement import Criterion, compare
 from dumbbell.errors import EngineError
 from dumbbell.experiment.design import Overrides
 from dumbbell.metrics import METRICS, Interval, interval
-from dumbbell.results import ExperimentInfo, Results
+from dumbbell.results import Results
+from dumbbell.runs import ExperimentInfo
 from dumbbell.store.tables import LARGE, SMALL
 
 #: Compared quantities, and their criteria.

@@ -13,7 +13,8 @@ from dumbbell.experiment.locate import Locator
 from dumbbell.experiment.source import Loc, parse
 from dumbbell.metrics import METRICS, Interval, summary
 from dumbbell.metrics.numbers import number
-from dumbbell.results import ExperimentInfo, Results
+from dumbbell.results import Results
+from dumbbell.runs import ExperimentInfo
 
 
 @dataclass(frozen=True)

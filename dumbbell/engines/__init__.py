@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dumbbell.engines.base import Engine, Monitor, Run, RunResult
-from dumbbell.engines.linux.engine import LinuxEngine
-from dumbbell.engines.netns import NetnsEngine
 from dumbbell.engines.sim import SimEngine
 from dumbbell.errors import EngineError, nearest_name
 
+
+def _linux(variant: str) -> Engine:
+    from dumbbell.engines.linux.engine import LinuxEngine
+
+    return LinuxEngine(variant)
+
+
+def _netns(_: str) -> Engine:
+    from dumbbell.engines.netns import NetnsEngine
+
+    return NetnsEngine()
+
+
 ENGINES: dict[str, Callable[[str], Engine]] = {
     "sim": lambda _: SimEngine(),
-    "linux": LinuxEngine,
-    "netns": lambda _: NetnsEngine(),
+    "linux": _linux,
+    "netns": _netns,
 }
 """Constructors of engines by name. The argument is the part after a colon (`linux:mine`)."""
 

@@ -8,13 +8,13 @@ from math import ceil
 from typing import Any, cast
 
 from dumbbell.catalogue import traffic_kinds
-from dumbbell.metrics.bdp import (
+from dumbbell.limits.flows import (
     FRAME_BYTES,
     flow_limits,
     longest_frame_bytes,
     paths_between,
 )
-from dumbbell.metrics.capacity import rate_of
+from dumbbell.limits.pipes import rate_of
 from dumbbell.scenario import Flow, Pipe, Scenario, read_scenario, shaper_of
 
 #: Maximum packet hops per second of the engine netns, in real time: 5 us per hop. A conservative

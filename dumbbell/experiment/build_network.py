@@ -21,7 +21,7 @@ from dumbbell.experiment.topology import Link, Topology
 Pipe = tuple[int, int]
 
 _DIRECTIONS = ("forward", "backward")
-_PLAIN_HOST, _PLAIN_ROUTER = HostSpec(), RouterSpec()
+_PLAIN_HOST, _PLAIN_ROUTER = HostSpec.made({}), RouterSpec.made({})
 #: Maximum number of parts of a kind in memory.
 _MAX_PARTS = 4096
 

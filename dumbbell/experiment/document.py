@@ -98,7 +98,7 @@ class ExperimentFile(Strict):
     arrivals: list[ArrivalsSpec] = Field(default=[], max_length=MAX_ITEMS)
     pages: list[PageSpec] = Field(default=[], max_length=MAX_ITEMS)
     taps: list[TapSpec] = Field(default=[], max_length=MAX_ITEMS)
-    sampling: Sampling = SamplingSpec()
+    sampling: Sampling = SamplingSpec.made({})
     neighbour_discovery: NeighbourDiscovery = None
     duration: PositiveTime
     factors: Factors = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -51,9 +51,15 @@ def problem(
 
 
 class Strict(BaseModel):
-    """Mapping that refuses unknown fields."""
+    """Mapping that refuses unknown fields.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
+    Its validator is built with that of the whole file, on first use: each alone takes longer. A
+    default that is a model is made without one.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, serialize_by_alias=True, defer_build=True
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -100,11 +106,11 @@ class Checked:
 
     Attributes:
         read: Returns the value, or raises the error of :func:`problem`.
-        schema: JSON Schema of allowed values.
+        schema: JSON Schema of allowed values, or a function that makes it.
     """
 
     read: Callable[[Any], Any]
-    schema: Mapping[str, Any]
+    schema: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -114,19 +120,25 @@ class Checked:
     def __get_pydantic_json_schema__(
         self, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        return dict(self.schema)
+        return dict(self.schema() if callable(self.schema) else self.schema)
 
 
 def choice(*names: str, what: str) -> Checked:
     """Field that takes one of some names. `what`: what a name stands for, for messages."""
+    return late_choice(lambda: names, what)
+
+
+def late_choice(names: Callable[[], Sequence[str]], what: str) -> Checked:
+    """Field that takes one of some names, which are asked for with the first value."""
 
     def read(value: object) -> str:
-        if isinstance(value, str) and value in names:
+        allowed = tuple(names())
+        if isinstance(value, str) and value in allowed:
             return value
-        near = nearest_name(value, names) if isinstance(value, str) else None
-        raise problem(f"unknown {what}", found=value, allowed=names, nearest=near)
+        near = nearest_name(value, allowed) if isinstance(value, str) else None
+        raise problem(f"unknown {what}", found=value, allowed=allowed, nearest=near)
 
-    return Checked(read, {"type": "string", "enum": list(names)})
+    return Checked(read, lambda: {"type": "string", "enum": list(names())})
 
 
 def whole_number(low: int, high: int) -> Checked:

@@ -23,7 +23,7 @@ from dumbbell.experiment.locate import Locator
 from dumbbell.experiment.pipes import BuildError
 from dumbbell.experiment.sections import Sections
 from dumbbell.experiment.source import Node, read
-from dumbbell.results import ExperimentInfo
+from dumbbell.runs import ExperimentInfo
 
 MAX_RUNS = 1_000_000
 MAX_TOTAL_BYTES = 2 << 30

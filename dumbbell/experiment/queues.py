@@ -314,6 +314,3 @@ def _named(value: Any) -> Any:
 
 
 QueueDiscipline = Annotated[QueueSpec, Short(_named, {"type": "string", "enum": list(PLAIN)})]
-
-for _model in (BandSpec, PrioSpec, DrrClassSpec, DrrSpec, HtbClassSpec, HtbSpec, QueueSpec):
-    _model.model_rebuild()

@@ -105,7 +105,7 @@ class DumbbellTemplate(BothDirections):
 
     pairs: Count = 1
     rtt: Rtt
-    access: BothDirections = BothDirections()
+    access: BothDirections = BothDirections.made({})
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -170,10 +170,10 @@ class ParallelPathsTemplate(BothDirections):
 
     sources: Count = 1
     destinations: Count | None = None
-    paths: Paths = PathsSpec(count=2)
+    paths: Paths = PathsSpec.model_construct(count=2)
     rtt: Time
-    access: BothDirections = BothDirections()
-    spray: Spray = SpraySpec(policy="round_robin")
+    access: BothDirections = BothDirections.made({})
+    spray: Spray = SpraySpec.model_construct(policy="round_robin")
     use: Use = None
 
     @model_validator(mode="after")
@@ -230,7 +230,7 @@ class ParkingLotTemplate(BothDirections):
 
     hops: Hops = 2
     rtt: Time
-    access: BothDirections = BothDirections()
+    access: BothDirections = BothDirections.made({})
 
     def expand(self, at: Loc) -> Topology:
         """Network of the template. The delay over all hops is divided evenly, to the nanosecond."""

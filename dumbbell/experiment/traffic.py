@@ -103,7 +103,7 @@ class StreamSpec(Strict):
     fq: Flag | None = None
     bytes: PositiveSize | None = None
     source: Annotated[SourceSpec, Short(_source, {"const": "bulk"})] | None = None
-    sink: SinkSpec = SinkSpec()
+    sink: SinkSpec = SinkSpec.made({})
     sender: TcpOptionsSpec | None = None
     receiver: TcpOptionsSpec | None = None
 

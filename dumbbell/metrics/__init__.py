@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from dumbbell.limits.flows import FlowLimits, flow_limits
 from dumbbell.metrics import (
     arrivals,
     fairness,
@@ -25,7 +26,6 @@ from dumbbell.metrics import (
     throughput,
     window,
 )
-from dumbbell.metrics.bdp import FlowLimits, flow_limits
 from dumbbell.metrics.definition import Metric, Tables
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.levels import scale_of

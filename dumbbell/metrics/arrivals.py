@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from dumbbell.metrics.bdp import least_transfer
+from dumbbell.limits.flows import least_transfer
 from dumbbell.metrics.definition import Metric, Tables, keys
 from dumbbell.scenario import read_scenario
 

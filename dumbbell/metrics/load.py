@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics.bdp import longest_frame_bytes
-from dumbbell.metrics.capacity import capacity_bits, frames_exceed_wire, surplus_bits
+from dumbbell.limits.flows import longest_frame_bytes
+from dumbbell.limits.pipes import capacity_bits, frames_exceed_wire, surplus_bits
 from dumbbell.metrics.definition import Metric, Tables, keys, known, present, ratio
 from dumbbell.scenario import read_scenario
 

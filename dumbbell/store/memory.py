@@ -10,14 +10,13 @@ import polars as pl
 
 from dumbbell.results import (
     IN_MEMORY,
-    ExperimentInfo,
     LazyResults,
     Results,
     Where,
     parts_of,
     repeat_of,
 )
-from dumbbell.runs import Run, RunResult
+from dumbbell.runs import ExperimentInfo, Run, RunResult
 from dumbbell.store.index import Damage
 from dumbbell.store.records import Planned, design_of, placed
 from dumbbell.store.tables import constant, frame_of, frame_of_runs, run_fields

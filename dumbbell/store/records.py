@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from dumbbell.results import ExperimentInfo
+from dumbbell.runs import ExperimentInfo
 from dumbbell.store.segments import seal
 
 _FORMAT = 1

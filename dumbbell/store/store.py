@@ -28,8 +28,8 @@ import polars as pl
 
 from dumbbell.errors import StoreError, nearest_name, shortened
 from dumbbell.files.whole import sync_path, write_file
-from dumbbell.results import ExperimentInfo, LazyResults, Results
-from dumbbell.runs import Run, RunResult
+from dumbbell.results import LazyResults, Results
+from dumbbell.runs import ExperimentInfo, Run, RunResult
 from dumbbell.store.adopt import adopt
 from dumbbell.store.files import is_refused, mark_of
 from dumbbell.store.index import Damage, Index, Kept, Sound

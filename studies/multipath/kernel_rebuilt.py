@@ -13,7 +13,8 @@ from pathlib import Path
 from rich.console import Console
 
 import dumbbell
-from dumbbell.execution.progress import RichProgress, use_progress
+from dumbbell.execution import use_progress
+from dumbbell.execution.bar import RichProgress
 from dumbbell.metrics import METRICS
 from dumbbell.studies.definition import load_study
 from dumbbell.studies.reference import filled, plain

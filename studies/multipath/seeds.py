@@ -18,7 +18,8 @@ from tables import FOLDER, KERNEL, LAYOUT, PAGE
 
 import dumbbell
 from dumbbell.compare.agreement import read_reference
-from dumbbell.execution.progress import RichProgress, use_progress
+from dumbbell.execution import use_progress
+from dumbbell.execution.bar import RichProgress
 from dumbbell.metrics import METRICS
 from dumbbell.studies.pages import renewed
 from dumbbell.studies.reference import plain

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dumbbell._core import Network
-from dumbbell.metrics.capacity import OPPORTUNITY_BYTES, least_time_s, rate_of
+from dumbbell.limits.pipes import OPPORTUNITY_BYTES, least_time_s, rate_of
 from dumbbell.scenario import Arrivals, Flow, Pipe, Scenario, Subflow, read_scenario, shaper_of
 
 ETHERNET_HEADER_BYTES = 14

@@ -1,0 +1,1 @@
+"""Physical limits of flows and links, read from a scenario alone."""
