@@ -116,10 +116,8 @@ pub struct Conn {
     /// Current time, nanoseconds (`tcp_clock_cache`).
     pub now_ns: u64,
     /// Random 32-bit number for this hook, from the algorithm's own stream (`prandom_u32_max` in
-    /// BBR's cycle phase).
+    /// BBR's cycle phase); 0 unless it [draws](CongestionControl::draws).
     pub random: u32,
-    /// Minimum segments per TSO burst (`sysctl_tcp_min_tso_segs`).
-    pub min_tso_segs: u32,
 }
 
 /// Sample of one ACK (`struct ack_sample`).
@@ -202,9 +200,15 @@ pub trait CongestionControl: Send {
     /// Does all congestion control for one ACK, instead of `cong_avoid` and PRR (`cong_control`).
     fn cong_control(&mut self, _conn: &Conn, _window: &mut Window, _sample: &RateSample) {}
 
-    /// Minimum segments per burst of a paced sender (`min_tso_segs`).
-    fn min_tso_segs(&self, conn: &Conn, _window: &Window) -> u32 {
-        conn.min_tso_segs
+    /// Minimum segments per burst of a paced sender (`min_tso_segs`); `None`: that of the host
+    /// (`net.ipv4.tcp_min_tso_segs`).
+    fn min_tso_segs(&self, _window: &Window) -> Option<u32> {
+        None
+    }
+
+    /// Returns true if the algorithm reads [`Conn::random`].
+    fn draws(&self) -> bool {
+        false
     }
 
     /// Send buffer as a multiple of the window (`sndbuf_expand`).

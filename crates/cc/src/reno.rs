@@ -96,7 +96,6 @@ pub(crate) mod tests {
             wstamp_ns: 0,
             now_ns: now_ms * 1_000_000,
             random: 0,
-            min_tso_segs: 2,
         }
     }
 

@@ -179,8 +179,12 @@ impl CongestionControl for Bbr {
         self.set_cwnd(conn, window, sample, bw);
     }
 
-    fn min_tso_segs(&self, _conn: &Conn, window: &Window) -> u32 {
-        control::min_tso_segs(window.pacing_rate)
+    fn min_tso_segs(&self, window: &Window) -> Option<u32> {
+        Some(control::min_tso_segs(window.pacing_rate))
+    }
+
+    fn draws(&self) -> bool {
+        true
     }
 
     /// Three windows: BBR may be in slow start even during recovery.
@@ -363,7 +367,7 @@ mod tests {
         assert_eq!((bbr.path.min_rtt_us, bbr.path.min_rtt_ms, bbr.path.round_end), (123, 77, 9));
         assert_eq!((window.ssthresh, window.pacing), (INFINITE_SSTHRESH, true));
         assert_eq!((bbr.controls_rate(), bbr.sndbuf_expand()), (true, 3));
-        assert_eq!(bbr.min_tso_segs(&conn(0), &window), 2);
+        assert_eq!(bbr.min_tso_segs(&window), Some(2));
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl DataSender {
         } else if let Some(subflow) = idle.filter(|_| head_end > self.snd_una) {
             let mut from = self.snd_una;
             let sender = subflows.sender(subflow);
-            sender.now = now;
+            sender.set_now(now);
             while from < head_end {
                 from += sender.write_mapped(from, head_end - from);
             }
@@ -160,7 +160,7 @@ impl DataSender {
                 break;
             };
             let sender = subflows.sender(subflow);
-            sender.now = now;
+            sender.set_now(now);
             let bytes = sender.write_mapped(from, (to - from).min(u64::from(sender.mss)));
             sender.push_mapped();
             self.touched[subflow] = true;

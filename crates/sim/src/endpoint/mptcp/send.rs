@@ -369,7 +369,7 @@ impl DataSender {
     /// `mptcp_push_release`.
     fn release(&mut self, now: Time, subflow: usize, subflows: &mut Subflows<'_>) {
         let sender = subflows.sender(subflow);
-        sender.now = now;
+        sender.set_now(now);
         sender.push_mapped();
         self.views[subflow] = self.view(subflow, subflows);
     }
@@ -382,7 +382,7 @@ impl DataSender {
         let chunk_end = self.chunks.get(chunk).copied().unwrap_or(self.written);
         let most = (chunk_end.min(self.written) - pick.from).min(pick.most_bytes);
         let sender = subflows.sender(pick.subflow);
-        sender.now = now;
+        sender.set_now(now);
         self.touched[pick.subflow] = true;
         if self.fell_back {
             return sender.write_mapped(pick.from, most);

@@ -212,7 +212,7 @@ impl Sender {
         building: &mut Building,
     ) {
         let id = self.queue.front_id();
-        let head = *self.queue.get(id);
+        let Some(mut head) = self.queue.pop() else { return };
         if head.ever_retransmitted {
             if head.retransmitted {
                 self.scoreboard.retrans_out -= 1;
@@ -247,7 +247,7 @@ impl Sender {
             self.buffer.sent_overhead_bytes -= u64::from(head.overhead_bytes);
         }
         acked.packets += 1;
-        self.rate_segment_delivered(id, building);
+        self.rate.segment_delivered(&mut head, self.delivered, building);
         flags.data_acked = true;
         if self.scoreboard.retransmit_hint == Some(id) {
             self.scoreboard.retransmit_hint = None;
@@ -255,7 +255,6 @@ impl Sender {
         if self.scoreboard.lost_hint.is_some_and(|(hint, _)| hint == id) {
             self.scoreboard.lost_hint = None;
         }
-        self.queue.pop();
     }
 
     /// Returns true if the ACK echoes a timestamp older than `stamp_ms` (`tcp_tsopt_ecr_before`).

@@ -29,7 +29,7 @@ impl End<'_> {
             (Phase::SynSent { first, tries, .. }, true) => {
                 self.receiver.opened(segment);
                 return self.send(now, |sender| {
-                    sender.now = now;
+                    sender.set_now(now);
                     sender.on_syn_ack(segment, first, tries);
                 });
             }
@@ -82,7 +82,7 @@ impl End<'_> {
 
     /// Runs a step of the sender. Its segments carry the ACK.
     pub(crate) fn send(&mut self, now: Time, act: impl FnOnce(&mut Sender)) {
-        self.receiver.now = now;
+        self.receiver.set_now(now);
         self.sender.carry(self.receiver.carried());
         act(self.sender);
         let sent = self.sender.sent();

@@ -21,7 +21,7 @@ const SYN_ACK_RETRIES: u32 = 5;
 impl Sender {
     /// Sends the SYN.
     pub(crate) fn start(&mut self, now: Time) {
-        self.now = now;
+        self.set_now(now);
         let timeout = self.tick.us(self.options.rto_initial.as_us()); // RFC 6298 §2.1
         self.phase = Phase::SynSent { first: now, tries: 1, timeout };
         self.send_syn(timeout, 1);
@@ -103,7 +103,7 @@ impl Sender {
     /// Establishes a passively opened connection with the peer's first segment after its SYN
     /// (`tcp_rcv_state_process` in SYN_RECV). `rtt_us` is the RTT of the SYN-ACK.
     pub(super) fn accept(&mut self, now: Time, segment: &Segment, rtt_us: Option<u64>) {
-        self.now = now;
+        self.set_now(now);
         self.established(segment, rtt_us);
         self.last_send = self.jiffies();
     }
@@ -125,7 +125,7 @@ impl Receiver {
     /// Initialises the receiver of an active open with data in both directions
     /// (`tcp_connect_init`).
     pub(super) fn open(&mut self, now: Time) {
-        self.now = now;
+        self.set_now(now);
         self.snd_nxt = Some(0);
         // The use of timestamps is not negotiated yet.
         let mss = u64::from(self.options.mtu_bytes) - 40;
@@ -178,7 +178,7 @@ impl Receiver {
     /// Sets the SYN-ACK timer. The time-out doubles each time (`reqsk_timeout`).
     fn set_syn_ack_timer(&mut self) {
         let timeout = self.tick.us(self.options.rto_initial.as_us()) << self.syn_ack_timeouts;
-        let due = self.tick.jiffies(self.now) + timeout.min(self.tick.us(RTO_MAX_US));
+        let due = self.jiffy.number + timeout.min(self.tick.us(RTO_MAX_US));
         self.syn_ack_timer.set(self.tick, self.now, due);
     }
 
@@ -228,7 +228,7 @@ impl Receiver {
 
     /// `tcp_init_buffer_space`.
     fn init_buffer_space(&mut self) {
-        self.ack.last_data = self.tick.jiffies(self.now);
+        self.ack.last_data = self.jiffy.number;
         let full = self.win_from_space(self.rcvbuf);
         if self.window_clamp >= full {
             self.window_clamp = full;

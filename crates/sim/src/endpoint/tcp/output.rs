@@ -169,8 +169,8 @@ impl Sender {
         if !self.options.gso {
             return 1;
         }
-        let conn = self.conn();
-        let least = self.cc.min_tso_segs(&conn, &self.window);
+        self.random();
+        let least = self.cc.min_tso_segs(&self.window).unwrap_or(self.options.tcp_min_tso_segs);
         let mut bytes = self.window.pacing_rate >> PACING_SHIFT;
         let halvings = self.rtt.min_us() >> TSO_RTT_LOG;
         if halvings < u32::BITS {
@@ -245,8 +245,7 @@ impl Sender {
             }
             self.rate_segment_sent(&mut segment);
             let end = segment.end();
-            let id = self.queue.push(segment);
-            self.queue.list_newest(id);
+            self.queue.push(segment);
             // The last segment of a multi-segment skb has PSH to end coalescing at the receiver.
             // Single retransmitted segments do not (`__tcp_transmit_skb`).
             segment.push |= segments > 1 && index == segments;

@@ -1,6 +1,6 @@
 //! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation, Linux's tcp_rate.c).
 
-use super::rtx_queue::{SegmentId, Sent};
+use super::rtx_queue::{SegmentId, Sent, USED};
 use super::sender::Sender;
 use dumbbell_cc::RateSample;
 
@@ -48,32 +48,51 @@ impl Sender {
             self.rate.first_tx_us = segment.sent_us();
             self.rate.delivered_us = segment.sent_us();
         }
-        segment.first_tx_us = self.rate.first_tx_us;
-        segment.delivered_us = Some(self.rate.delivered_us);
-        segment.delivered = self.delivered;
+        let send_phase_us = segment.sent_us().saturating_sub(self.rate.first_tx_us);
+        segment.send_phase_us = send_phase_us.min(u64::from(u32::MAX)) as u32;
+        segment.delivered_us = self.rate.delivered_us;
+        segment.delivered = self.delivered as u32;
         segment.app_limited = self.rate.app_limited != 0;
     }
 
     /// Updates the sample for a newly ACKed or SACKed segment (`tcp_rate_skb_delivered`).
     pub(crate) fn rate_segment_delivered(&mut self, id: SegmentId, building: &mut Building) {
-        let segment = self.queue.get_mut(id);
-        let Some(delivered_us) = segment.delivered_us else { return };
+        self.rate.segment_delivered(self.queue.get_mut(id), self.delivered, building);
+    }
+}
+
+impl RateState {
+    /// `delivered`: packets that the connection has delivered by now.
+    pub(super) fn segment_delivered(
+        &mut self,
+        segment: &mut Sent,
+        delivered: u64,
+        building: &mut Building,
+    ) {
+        let delivered_us = segment.delivered_us;
+        if delivered_us == USED {
+            return;
+        }
         let sent_us = segment.sent_us();
         let newer = building.sample.prior_delivered == 0
-            || sent_after(sent_us, self.rate.first_tx_us, segment.end(), building.last_end_seq);
+            || sent_after(sent_us, self.first_tx_us, segment.end(), building.last_end_seq);
         if newer {
-            building.sample.prior_delivered = segment.delivered;
+            let since = (delivered as u32).wrapping_sub(segment.delivered);
+            building.sample.prior_delivered = delivered - u64::from(since);
             building.prior_us = Some(delivered_us);
             building.sample.app_limited = segment.app_limited;
             building.sample.retransmitted = segment.ever_retransmitted || segment.retransmitted;
             building.last_end_seq = segment.end();
-            self.rate.first_tx_us = sent_us;
-            building.sample.interval_us = (sent_us - segment.first_tx_us.min(sent_us)) as i64;
+            self.first_tx_us = sent_us;
+            building.sample.interval_us = i64::from(segment.send_phase_us);
         }
         if segment.sacked {
-            segment.delivered_us = None;
+            segment.delivered_us = USED;
         }
     }
+}
+
+impl Sender {
 
     /// Completes the sample of an ACK (`tcp_rate_gen`).
     pub(crate) fn rate_generate(

@@ -7,7 +7,7 @@ use super::receive_buffer::{ReceiveQueue, ReceivedSkb};
 use super::rtt::RTO_MAX_US;
 use super::sender::Sender;
 use super::subflow::ReceivingSubflow;
-use super::wheel::{earliest, Tick, Timer};
+use super::wheel::{earliest, Jiffy, Tick, Timer};
 use crate::events::Turn;
 use dumbbell_model::scenario::Sink;
 use dumbbell_model::{Span, TcpOptions, Time};
@@ -56,6 +56,9 @@ pub(crate) struct Receiver {
     pub(super) snd_nxt: Option<u64>,
     pub(super) tick: Tick,
     pub(super) now: Time,
+    pub(super) jiffy: Jiffy,
+    /// Ticks of the minimum delayed-ACK time-out.
+    pub(super) ato_min: u64,
     /// Segments to put on the wire, in order.
     pub(crate) out: Vec<Segment>,
     /// Time of the first SYN-ACK (`snt_synack`).
@@ -132,6 +135,8 @@ impl Receiver {
             snd_nxt: None,
             tick: Tick::new(options.hz),
             now: Time::ZERO,
+            jiffy: Jiffy::default(),
+            ato_min: Tick::new(options.hz).ms(ATO_MIN_MS),
             out: Vec::new(),
             syn_ack_at: None,
             syn_ack_retransmitted: false,
@@ -183,6 +188,12 @@ impl Receiver {
         }
     }
 
+    /// Sets the current time.
+    pub(crate) fn set_now(&mut self, now: Time) {
+        self.now = now;
+        self.tick.follow(&mut self.jiffy, now);
+    }
+
     /// Processes a segment; `ecn_field` is from its IP header (RFC 3168 §5).
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, ecn_field: u8) {
         if self.on_segment_first(now, segment, ecn_field) {
@@ -194,7 +205,7 @@ impl Receiver {
     /// Processes a segment up to the delivery of data. Returns true if data was processed, so that
     /// the ACK check and the application follow.
     pub(crate) fn on_segment_first(&mut self, now: Time, segment: &Segment, ecn_field: u8) -> bool {
-        self.now = now;
+        self.set_now(now);
         self.ecn_field = ecn_field;
         if segment.flags.is_syn() {
             self.on_syn(segment);
@@ -290,7 +301,7 @@ impl Receiver {
 
     /// Prepares a receiver with own data for an arriving segment.
     pub(super) fn arrives(&mut self, now: Time, ecn_field: u8) {
-        self.now = now;
+        self.set_now(now);
         self.ecn_field = ecn_field;
         self.snd_nxt.get_or_insert(0);
     }
@@ -433,8 +444,8 @@ impl Receiver {
             self.ack.pushed = (self.ack.pushed + 1).min(2);
         }
         self.measure_rtt_by_window();
-        let now = self.tick.jiffies(self.now);
-        let ato_min = self.tick.ms(ATO_MIN_MS);
+        let now = self.jiffy.number;
+        let ato_min = self.ato_min;
         let rto = self.rto;
         if self.ack.ato == 0 {
             self.incr_quickack(MAX_QUICKACKS);
@@ -501,7 +512,7 @@ impl Receiver {
 
     /// Processes due timers. Calls without a due timer have no effect.
     pub(crate) fn on_timeout(&mut self, now: Time) {
-        self.now = now;
+        self.set_now(now);
         if self.compressed_timer.is_some_and(|at| at <= now) {
             self.compressed_timer = None;
             if self.compressed > 0 {
@@ -562,7 +573,7 @@ impl Receiver {
             fins => self.rto << (fins - 1 - u32::from(probes)),
         };
         if self.fins <= ORPHAN_RETRIES {
-            let due = self.tick.jiffies(self.now) + timeout.min(self.tick.us(RTO_MAX_US));
+            let due = self.jiffy.number + timeout.min(self.tick.us(RTO_MAX_US));
             self.fin_timer.set(self.tick, self.now, due);
         }
         let fin = Flags { fin: true, ..Flags::default() };

@@ -1,6 +1,6 @@
 //! ACK policy of the receiver: delayed ACKs (RFC 1122 §4.2.3.2), quick ACKs, SACK compression.
 
-use super::receiver::{Receiver, ATO_MIN_MS};
+use super::receiver::Receiver;
 use dumbbell_model::{DelayedAck, Span};
 use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::Segment;
@@ -21,7 +21,7 @@ impl Receiver {
     pub(super) fn enter_quickack(&mut self, most: u32) {
         self.incr_quickack(most);
         self.ack.interactive = false;
-        self.ack.ato = self.tick.ms(ATO_MIN_MS);
+        self.ack.ato = self.ato_min;
     }
 
     /// Returns true in quick-ACK mode.
@@ -92,8 +92,8 @@ impl Receiver {
 
     /// `tcp_send_delayed_ack`.
     pub(super) fn delay_ack(&mut self) {
-        let now = self.tick.jiffies(self.now);
-        let delack_min = self.tick.ms(ATO_MIN_MS);
+        let now = self.jiffy.number;
+        let delack_min = self.ato_min;
         let mut ato = self.ack.ato;
         if ato > delack_min {
             let mut most = self.tick.ms(500);
@@ -121,7 +121,7 @@ impl Receiver {
             return;
         }
         let Some(due) = self.ack.timer else { return };
-        if due > self.tick.jiffies(self.now) {
+        if due > self.jiffy.number {
             self.ack.wheel.set(self.tick, self.now, due);
             return;
         }
@@ -129,7 +129,7 @@ impl Receiver {
         if self.ack.scheduled {
             if self.ack.interactive {
                 self.ack.interactive = false;
-                self.ack.ato = self.tick.ms(ATO_MIN_MS);
+                self.ack.ato = self.ato_min;
             } else {
                 // The application sends no data that could carry the ACK: the next delay is longer.
                 self.ack.ato = (self.ack.ato << 1).min(self.rto);
@@ -139,7 +139,7 @@ impl Receiver {
     }
 
     pub(super) fn header(&self) -> Segment {
-        Segment {
+        let header = Segment {
             seq: self.snd_nxt.unwrap_or(u64::from(self.fins > 0)),
             ack: self.rcv_nxt,
             timestamps: self.options.tcp_timestamps,
@@ -148,8 +148,11 @@ impl Receiver {
             flags: Flags { ece: self.ecn_echoes(), ..Flags::default() },
             window_bytes: self.rcv_wnd.min(u64::from(u32::MAX)) as u32,
             ..Segment::default()
+        };
+        match self.multipath_of_ack() {
+            None => header,
+            option => header.with_multipath(option),
         }
-        .with_multipath(self.multipath_of_ack())
     }
 
     /// `tcp_send_ack`.
@@ -189,7 +192,7 @@ impl Receiver {
             self.ack_sent();
         }
         // tcp_event_data_sent
-        let since = self.tick.jiffies(self.now) - self.ack.last_data;
+        let since = self.jiffy.number - self.ack.last_data;
         if data && since < self.ack.ato {
             self.ack.interactive = true;
         }
@@ -204,7 +207,7 @@ impl Receiver {
             let counted = u32::from(self.ack.scheduled || self.ack.now);
             if counted >= self.ack.quick {
                 self.ack.quick = 0;
-                self.ack.ato = self.tick.ms(ATO_MIN_MS);
+                self.ack.ato = self.ato_min;
             } else {
                 self.ack.quick -= counted;
             }

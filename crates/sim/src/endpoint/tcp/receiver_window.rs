@@ -86,16 +86,15 @@ impl Receiver {
         };
         let full = self.window_clamp.min(allowed);
         let mss = self.ack.rcv_mss.min(full);
-        let unit = 1 << self.wscale;
         if free < full >> 1 {
-            free = free / unit * unit;
+            free = self.whole_units(free);
             if free < allowed >> 4 || free < mss {
                 return 0;
             }
         }
         free = free.min(self.rcv_ssthresh);
         if self.wscale > 0 {
-            return free.div_ceil(unit) * unit;
+            return self.begun_units(free);
         }
         let window = self.rcv_wnd;
         if window + mss <= free || window > free {
@@ -120,25 +119,32 @@ impl Receiver {
         self.rcv_wup = self.rcv_nxt;
         if self.in_use().is_some() {
             self.share_window();
-            let unit = 1u64 << self.wscale;
-            return self.rcv_wnd.min(65_535 << self.wscale) / unit * unit;
+            return self.whole_units(self.rcv_wnd.min(65_535 << self.wscale));
         }
         offered
     }
 
     /// Window of the next ACK, as encoded in the header.
     pub(super) fn offered_window(&self) -> u64 {
-        let unit = 1u64 << self.wscale;
-        self.next_window().min(65_535 << self.wscale) / unit * unit
+        self.whole_units(self.next_window().min(65_535 << self.wscale))
+    }
+
+    /// Rounds a window down to the unit of the header's field (RFC 7323 §2.3).
+    fn whole_units(&self, window: u64) -> u64 {
+        window >> self.wscale << self.wscale
+    }
+
+    /// Rounds a window up to that unit.
+    fn begun_units(&self, window: u64) -> u64 {
+        self.whole_units(window + (1 << self.wscale) - 1)
     }
 
     fn next_window(&self) -> u64 {
-        let unit = 1u64 << self.wscale;
         // With Multipath TCP, the connection's window must not shrink, but the subflow's may.
         let current = if self.in_use().is_some() { 0 } else { self.receive_window() };
         let window = self.select_window();
         if window < current {
-            current.div_ceil(unit) * unit
+            self.begun_units(current)
         } else {
             window
         }

@@ -7,9 +7,14 @@ use std::collections::VecDeque;
 /// Number of a segment, from 0 for the first one sent.
 pub(crate) type SegmentId = u64;
 
-const NONE: SegmentId = SegmentId::MAX;
+/// No neighbour.
+const NONE: u32 = u32::MAX;
+/// Bits of an id that a neighbour keeps: the queue never holds that many segments.
+const ID_BITS: u32 = 31;
+/// Delivery state that gave a rate sample already.
+pub(crate) const USED: u64 = u64::MAX;
 
-/// A sent segment (`struct tcp_skb_cb`).
+/// A sent segment (`struct tcp_skb_cb`): one cache line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub(crate) seq: u64,
@@ -31,16 +36,19 @@ pub(crate) struct Sent {
     pub(crate) snd_nxt_at_retransmit: u64,
     /// True if sent while application-limited.
     pub(crate) app_limited: bool,
-    /// Delivery state of the connection at transmission; `None` after use in a rate sample.
-    pub(crate) delivered_us: Option<u64>,
-    pub(crate) delivered: u64,
-    pub(crate) first_tx_us: u64,
+    /// Delivery state of the connection at transmission; [`USED`] after use in a rate sample.
+    pub(crate) delivered_us: u64,
+    /// Packets delivered until then, modulo 2^32.
+    pub(crate) delivered: u32,
+    /// Time from the transmission of the packet delivered last until then, at most 2^32 − 1 µs.
+    pub(crate) send_phase_us: u32,
     /// Time of the last transmission, ns (`skb_mstamp_ns`).
     pub(crate) sent_ns: u64,
     /// Overhead memory in the send buffer.
     pub(crate) overhead_bytes: u16,
-    previous: SegmentId,
-    next: SegmentId,
+    /// Neighbours in the order of sending: the low bits of their ids ([`near`]), or [`NONE`].
+    previous: u32,
+    next: u32,
     listed: bool,
 }
 
@@ -58,9 +66,9 @@ impl Sent {
             ever_retransmitted: false,
             snd_nxt_at_retransmit: 0,
             app_limited: false,
-            delivered_us: None,
+            delivered_us: USED,
             delivered: 0,
-            first_tx_us: 0,
+            send_phase_us: 0,
             sent_ns: 0,
             overhead_bytes: 0,
             previous: NONE,
@@ -77,6 +85,17 @@ impl Sent {
     pub(crate) fn sent_us(&self) -> u64 {
         self.sent_ns / 1000
     }
+}
+
+/// Low bits of an id.
+fn near(id: SegmentId) -> u32 {
+    (id & ((1 << ID_BITS) - 1)) as u32
+}
+
+/// Id of a neighbour in a queue that begins at `base`; `None` for [`NONE`].
+fn far(base: SegmentId, neighbour: u32) -> Option<SegmentId> {
+    let above = neighbour.wrapping_sub(near(base)) & ((1 << ID_BITS) - 1);
+    (neighbour != NONE).then_some(base + u64::from(above))
 }
 
 /// Retransmission queue. Ids are consecutive; the front is the oldest unacknowledged segment.
@@ -132,17 +151,29 @@ impl RtxQueue {
         self.segments.iter_mut()
     }
 
-    /// Appends a new segment and returns its id.
+    /// Appends a new segment, the newest in the order of sending. Returns its id.
     pub(crate) fn push(&mut self, segment: Sent) -> SegmentId {
-        self.segments.push_back(segment);
-        self.end_id() - 1
+        let id = self.end_id();
+        let previous = match self.newest {
+            Some(newest) => {
+                self.get_mut(newest).next = near(id);
+                near(newest)
+            }
+            None => {
+                self.oldest = Some(id);
+                NONE
+            }
+        };
+        self.newest = Some(id);
+        self.segments.push_back(Sent { previous, next: NONE, listed: true, ..segment });
+        id
     }
 
-    /// Removes the front.
-    pub(crate) fn pop(&mut self) {
+    /// Removes the front and returns it.
+    pub(crate) fn pop(&mut self) -> Option<Sent> {
         self.unlist(self.base);
-        self.segments.pop_front();
-        self.base += 1;
+        self.base += u64::from(!self.segments.is_empty());
+        self.segments.pop_front()
     }
 
     /// Merges the next segment into this one. Ids of later segments decrease by one.
@@ -155,9 +186,14 @@ impl RtxQueue {
         kept.fin |= next.fin;
         kept.push |= next.push;
         kept.ever_retransmitted |= next.ever_retransmitted;
-        let moved = |at: SegmentId| if at > gone && at != NONE { at - 1 } else { at };
+        let moved = |at: SegmentId| if at > gone { at - 1 } else { at };
+        let base = self.base;
         for segment in &mut self.segments {
-            (segment.previous, segment.next) = (moved(segment.previous), moved(segment.next));
+            for neighbour in [&mut segment.previous, &mut segment.next] {
+                if let Some(at) = far(base, *neighbour) {
+                    *neighbour = near(moved(at));
+                }
+            }
         }
         (self.oldest, self.newest) = (self.oldest.map(moved), self.newest.map(moved));
     }
@@ -185,10 +221,10 @@ impl RtxQueue {
         let newest = self.newest;
         let segment = self.get_mut(id);
         segment.listed = true;
-        segment.previous = newest.unwrap_or(NONE);
+        segment.previous = newest.map_or(NONE, near);
         segment.next = NONE;
         match newest {
-            Some(newest) => self.get_mut(newest).next = id,
+            Some(newest) => self.get_mut(newest).next = near(id),
             None => self.oldest = Some(id),
         }
         self.newest = Some(id);
@@ -196,21 +232,20 @@ impl RtxQueue {
 
     /// Removes a segment from the order of sending.
     pub(crate) fn unlist(&mut self, id: SegmentId) {
-        let segment = self.get_mut(id);
+        let Some(segment) = self.segments.get_mut((id - self.base) as usize) else { return };
         if !segment.listed {
             return;
         }
         segment.listed = false;
         let (previous, next) = (segment.previous, segment.next);
-        if previous == NONE {
-            self.oldest = (next != NONE).then_some(next);
-        } else {
-            self.get_mut(previous).next = next;
+        let [before, behind] = [previous, next].map(|neighbour| far(self.base, neighbour));
+        match before {
+            Some(before) => self.get_mut(before).next = next,
+            None => self.oldest = behind,
         }
-        if next == NONE {
-            self.newest = (previous != NONE).then_some(previous);
-        } else {
-            self.get_mut(next).previous = previous;
+        match behind {
+            Some(behind) => self.get_mut(behind).previous = previous,
+            None => self.newest = before,
         }
     }
 
@@ -221,8 +256,7 @@ impl RtxQueue {
 
     /// Next segment in the order of sending.
     pub(crate) fn younger(&self, id: SegmentId) -> Option<SegmentId> {
-        let next = self.get(id).next;
-        (next != NONE).then_some(next)
+        far(self.base, self.get(id).next)
     }
 }
 
@@ -241,6 +275,11 @@ mod tests {
         ids
     }
 
+    #[test]
+    fn a_sent_segment_is_one_cache_line() {
+        assert_eq!(size_of::<Sent>(), 64);
+    }
+
     proptest! {
         #[test]
         fn the_list_of_sending_is_a_permutation_and_find_is_exact(
@@ -255,7 +294,6 @@ mod tests {
                         let size = if operation == 0 { 1448 } else { size };
                         let id = queue.push(Sent::new(seq, size, false));
                         seq += u64::from(size);
-                        queue.list_newest(id);
                         model.push(id);
                     }
                     2 if !queue.is_empty() => {

@@ -17,7 +17,7 @@ use super::rtx_queue::RtxQueue;
 use super::scoreboard::Scoreboard;
 use super::send_buffer::SendBuffer;
 use super::subflow::{LossIntervals, SendingSubflow};
-use super::wheel::{earliest, Tick};
+use super::wheel::{earliest, Jiffy, Tick};
 use super::window_usage::WindowUsage;
 use super::write_queue::WriteQueue;
 use super::xmit_timer::XmitTimer;
@@ -85,9 +85,12 @@ pub(crate) struct Sender {
     pub(crate) tick: Tick,
     pub(crate) cc: Box<dyn CongestionControl>,
     pub(crate) window: Window,
-    pub(crate) rng: Rng,
+    rng: Rng,
+    /// True if the algorithm needs a number for each hook.
+    draws: bool,
     pub(crate) phase: Phase,
     pub(crate) now: Time,
+    jiffy: Jiffy,
     /// Segments to put on the wire, in order.
     pub(crate) out: Vec<Segment>,
 
@@ -170,14 +173,17 @@ impl Sender {
         rng: Rng,
     ) -> Self {
         let header = 40 + if options.tcp_timestamps { 12 } else { 0 };
+        let cc = dumbbell_cc::new(algorithm, options);
         Self {
             options: options.clone(),
             tick: Tick::new(options.hz),
-            cc: dumbbell_cc::new(algorithm, options),
+            draws: cc.draws(),
+            cc,
             window: initial_window(options, fq),
             rng,
             phase: Phase::Closed,
             now: Time::ZERO,
+            jiffy: Jiffy::default(),
             out: Vec::new(),
             snd_una: 0,
             snd_nxt: 0,
@@ -218,9 +224,15 @@ impl Sender {
         }
     }
 
+    /// Sets the current time.
+    pub(crate) fn set_now(&mut self, now: Time) {
+        self.now = now;
+        self.tick.follow(&mut self.jiffy, now);
+    }
+
     /// Processes a segment of the peer.
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment) {
-        self.now = now;
+        self.set_now(now);
         if segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 >= 0 {
             self.ts_recent_ms = segment.tsval_ms;
         }
@@ -259,7 +271,7 @@ impl Sender {
             self.on_segment(now, segment);
             return false;
         }
-        self.now = now;
+        self.set_now(now);
         if segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 >= 0 {
             self.ts_recent_ms = segment.tsval_ms;
         }
@@ -300,7 +312,7 @@ impl Sender {
 
     /// Lets the source write.
     pub(crate) fn on_source(&mut self, now: Time) {
-        self.now = now;
+        self.set_now(now);
         self.buffer.source_at = None;
         if self.phase == Phase::Established {
             self.fill_from_source();
@@ -310,7 +322,7 @@ impl Sender {
 
     /// Stops the source.
     pub(crate) fn stop(&mut self, now: Time) {
-        self.now = now;
+        self.set_now(now);
         self.buffer.stopped = true;
         self.buffer.source_at = None;
         if self.phase == Phase::Established {
@@ -328,7 +340,7 @@ impl Sender {
 
     /// Processes due timers. Calls without a due timer have no effect.
     pub(crate) fn on_timeout(&mut self, now: Time) {
-        self.now = now;
+        self.set_now(now);
         if self.xmit_timer.timer.take_due(now) {
             self.on_write_timer();
         }
@@ -368,7 +380,7 @@ impl Sender {
     }
 
     pub(crate) fn jiffies(&self) -> u64 {
-        self.tick.jiffies(self.now)
+        self.jiffy.number
     }
 
     pub(crate) fn now_us(&self) -> u64 {
@@ -414,8 +426,16 @@ impl Sender {
             prior_cwnd: self.congestion.prior_cwnd,
             wstamp_ns: self.pacer.earliest_ns(),
             now_ns: self.now.as_ns(),
-            random: self.rng.next_u64() as u32,
-            min_tso_segs: self.options.tcp_min_tso_segs,
+            random: self.random(),
+        }
+    }
+
+    /// A number for the hook that is called next.
+    pub(super) fn random(&mut self) -> u32 {
+        if self.draws {
+            self.rng.next_u64() as u32
+        } else {
+            0
         }
     }
 
@@ -445,14 +465,17 @@ impl Sender {
     }
 
     pub(crate) fn segment_header(&self) -> Segment {
-        Segment {
+        let header = Segment {
             seq: self.snd_nxt,
             timestamps: self.options.tcp_timestamps,
             tsval_ms: self.now_ms() as u32,
             tsecr_ms: self.ts_recent_ms,
             ..self.carried
+        };
+        match self.multipath_of_bare() {
+            None => header,
+            option => header.with_multipath(option),
         }
-        .with_multipath(self.multipath_of_bare())
     }
 
     /// Sets the ACK fields of the following segments: `ack`, `window_bytes`, `sack`, `tsecr_ms` and
@@ -470,7 +493,7 @@ impl Sender {
 
     /// Processes an ACK that may come with data.
     pub(super) fn on_ack_of_both(&mut self, now: Time, segment: &Segment) {
-        self.now = now;
+        self.set_now(now);
         self.on_ack(segment);
         self.check_finished();
     }

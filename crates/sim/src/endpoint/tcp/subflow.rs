@@ -295,7 +295,7 @@ impl Sender {
 
     /// Sends a segment without data and with the current option (`tcp_send_ack`).
     pub(crate) fn send_bare(&mut self, now: Time) {
-        self.now = now;
+        self.set_now(now);
         let segment = self.segment_header();
         self.out.push(segment);
     }
@@ -413,10 +413,6 @@ impl Receiver {
     /// Returns true while the subflow is established and no FIN was received (`tcp_can_send_ack`).
     pub(crate) fn is_open(&self) -> bool {
         self.established && !self.finished
-    }
-
-    pub(crate) fn set_now(&mut self, now: Time) {
-        self.now = now;
     }
 
     /// Receiver's RTT × 8, microseconds.

@@ -27,6 +27,14 @@ impl Tick {
         now.as_ps() / self.tick_ps
     }
 
+    /// As [`Self::jiffies`], without a division while the tick of the last call lasts.
+    pub(crate) fn follow(self, last: &mut Jiffy, now: Time) {
+        if now.as_ps().wrapping_sub(last.began_ps) >= self.tick_ps {
+            last.number = self.jiffies(now);
+            last.began_ps = last.number * self.tick_ps;
+        }
+    }
+
     /// Microseconds in ticks, rounded up (`usecs_to_jiffies`).
     pub(crate) fn us(self, us: u64) -> u64 {
         us.div_ceil(self.tick_us)
@@ -62,6 +70,14 @@ impl Tick {
         let bucket = ((expires >> shift) + 1) << shift;
         (Time::from_ps(bucket.saturating_mul(self.tick_ps)), level)
     }
+}
+
+/// The tick that lasts now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Jiffy {
+    began_ps: u64,
+    /// Ticks since the start (`jiffies`).
+    pub(crate) number: u64,
 }
 
 /// A timer on the wheel (`struct timer_list`).

@@ -2,18 +2,20 @@
 //! departure is known, so the wire needs no event.
 
 use super::stage::Stage;
-use dumbbell_model::{Rate, Time};
+use dumbbell_model::{Rate, Span, Time};
 
 pub(crate) struct Serial {
     rate: Rate,
     busy_until: Time,
+    /// Length of the last frame whose time was exact, and that time.
+    exact: (u32, Span),
     /// Remainder of the division that gave `busy_until`: a long train stays exact.
     remainder: u64,
 }
 
 impl Serial {
     pub(super) fn new(rate: Rate) -> Self {
-        Self { rate, busy_until: Time::ZERO, remainder: 0 }
+        Self { rate, busy_until: Time::ZERO, exact: (0, Span::ZERO), remainder: 0 }
     }
 
     /// Returns true if a frame is sent at once. At the instant at which the frame before ends, a
@@ -35,8 +37,17 @@ impl Serial {
 
     /// Plans a frame from `start` on, without a gap to the one before.
     pub(super) fn plan_from(&mut self, start: Time, wire_bytes: u32) -> (Time, Time) {
-        let (span, remainder) = self.rate.serialise(u64::from(wire_bytes), self.remainder);
-        self.remainder = remainder;
+        let span = if (self.exact.0, self.remainder) == (wire_bytes, 0) {
+            self.exact.1
+        } else {
+            let before = self.remainder;
+            let (span, remainder) = self.rate.serialise(u64::from(wire_bytes), before);
+            if (before, remainder) == (0, 0) {
+                self.exact = (wire_bytes, span);
+            }
+            self.remainder = remainder;
+            span
+        };
         self.busy_until = start + span;
         (start, self.busy_until)
     }
@@ -44,6 +55,7 @@ impl Serial {
     /// A new rate for all that is planned from now on.
     pub(super) fn set_rate(&mut self, rate: Rate) {
         self.rate = rate;
+        self.exact = (0, Span::ZERO);
     }
 }
 
