@@ -68,6 +68,13 @@ impl Arena {
         prefetch_index(&self.packets, handle.id as usize);
     }
 
+    /// Sets the number of a packet that is sent now, and the codepoint of its handle.
+    pub(crate) fn complete(&mut self, handle: Handle, number: u64) {
+        let packet = &mut self.packets[handle.id as usize];
+        packet.number = number;
+        packet.tos = handle.tos;
+    }
+
     /// Copies the mark of the handle into the packet.
     pub(crate) fn mark(&mut self, handle: Handle) {
         self.packets[handle.id as usize].tos = handle.tos;

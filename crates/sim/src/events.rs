@@ -66,6 +66,7 @@ impl EventQueue {
     }
 
     /// Sets or moves the source's event. Setting it to the time it already has keeps its order.
+    #[inline(always)]
     pub(crate) fn set(&mut self, source: Source, at: Time) {
         self.set += 1;
         if self.at(source) != Some(at) {
@@ -75,6 +76,7 @@ impl EventQueue {
 
     /// Sets an event of class 3. A draw of four bits decides the order; equal draws keep the order
     /// of insertion.
+    #[inline(always)]
     pub(crate) fn set_drawn(&mut self, source: Source, at: Time, draw: u8) {
         self.set += 1;
         if self.at(source) != Some(at) {
@@ -88,6 +90,7 @@ impl EventQueue {
         self.put(source, at, turn.0 << SOURCE_BITS);
     }
 
+    #[inline(always)]
     fn put(&mut self, source: Source, at: Time, turn: u64) {
         let index = self.position[source as usize];
         let entry = (at, turn | u64::from(source));

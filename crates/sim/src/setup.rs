@@ -1,7 +1,7 @@
 //! Builds a [`World`] from a scenario and a seed.
 
 use crate::arena::Arena;
-use crate::endpoint::{self, Outbox, FLOW_TIMERS};
+use crate::endpoint::{self, FLOW_TIMERS};
 use crate::events::EventQueue;
 use crate::flow::FlowState;
 use crate::network::ip_fragment::Reassembly;
@@ -84,7 +84,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         begun: Vec::new(),
         reassembly: scenario.nodes.iter().map(reassembly).collect(),
         recorder,
-        outbox: Outbox::new(),
+        created: VecDeque::new(),
         inbox: VecDeque::new(),
         targets,
         packets: 0,

@@ -1,7 +1,7 @@
 //! The running simulation: dispatches events, moves packets between nodes, drives endpoints.
 
 use crate::arena::{Arena, Handle};
-use crate::endpoint::{Arrival, Endpoint, Ends, Io, Outbox, Outgoing, Run, Timer, FLOW_TIMERS};
+use crate::endpoint::{Arrival, Created, Endpoint, Ends, Io, Outbox, Run, Timer, FLOW_TIMERS};
 use crate::events::{EventQueue, Source};
 use crate::flow::FlowState;
 use crate::network::ip_fragment::{defragment, Reassembly};
@@ -18,7 +18,7 @@ use dumbbell_capture::Taps;
 use dumbbell_model::scenario::NodeKind;
 use dumbbell_model::{Scenario, Time};
 use dumbbell_packet::frame::NO_FLOW;
-use dumbbell_packet::{Packet, Tap, TapPackets};
+use dumbbell_packet::{Tap, TapPackets};
 use std::collections::VecDeque;
 
 /// Event sources per pipe: source `PIPE_SOURCES · pipe + …`.
@@ -61,7 +61,8 @@ pub(crate) struct World<'a> {
     /// Incomplete datagrams, by node.
     pub(crate) reassembly: Vec<Reassembly>,
     pub(crate) recorder: Recorder,
-    pub(crate) outbox: Outbox,
+    /// Packets created at this instant and not yet sent.
+    pub(crate) created: VecDeque<Created>,
     /// Packets at a node, to be forwarded or delivered at this instant.
     pub(crate) inbox: VecDeque<(Handle, usize)>,
     pub(crate) packets: u64,
@@ -138,7 +139,7 @@ impl World<'_> {
     fn io(&mut self, endpoint: usize) -> (&mut Ends, Io<'_>) {
         let (flow_base, own) = (self.flow_base(), self.neighbour_source() + 1 + endpoint as Source);
         let io = Io {
-            out: &mut self.outbox,
+            out: Outbox { arena: &mut self.arena, created: &mut self.created },
             events: &mut self.events,
             timers_set: &mut self.timers_set,
             flow_base,
@@ -279,6 +280,7 @@ impl World<'_> {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn schedule_line(&mut self, pipe: usize) {
         let source = pipe * PIPE_SOURCES + LINE;
         match (self.pipes[pipe].line_event(), self.pipes[pipe].draw()) {
@@ -312,7 +314,7 @@ impl World<'_> {
         loop {
             if let Some((packet, node)) = self.inbox.pop_front() {
                 self.carry(packet, node);
-            } else if let Some(packet) = self.outbox.pop_front() {
+            } else if let Some(packet) = self.created.pop_front() {
                 self.send(packet);
             } else {
                 break;
@@ -320,18 +322,19 @@ impl World<'_> {
         }
     }
 
-    /// Creates a packet and offers it to its first link.
-    fn send(&mut self, packet: Outgoing) {
-        let Outgoing { flow, outward, asks_departure, ecn_field, frame_bytes, body } = packet;
+    /// Numbers a packet and offers it to its first link.
+    fn send(&mut self, created: Created) {
+        let Created { mut packet, asks_departure } = created;
+        let Handle { flow, outward, .. } = packet;
         let state = &mut self.flows[flow as usize];
         let number = state.sent[usize::from(!outward)];
         state.sent[usize::from(!outward)] += 1;
         if outward {
-            state.sent_bytes += u64::from(frame_bytes);
+            state.sent_bytes += u64::from(packet.frame_bytes);
         }
         self.packets += 1;
-        let tos = state.dscp << 2 | ecn_field;
-        let packet = self.arena.insert(Packet { number, flow, frame_bytes, outward, tos, body });
+        packet.tos |= state.dscp << 2;
+        self.arena.complete(packet, number);
         let leaves = self.leave_host(packet, asks_departure);
         if asks_departure {
             self.tell_departure(flow, outward, leaves);
@@ -432,6 +435,7 @@ impl World<'_> {
     }
 
     /// Offers a packet to a pipe, twice if the pipe duplicates it.
+    #[inline(always)]
     pub(crate) fn enter(&mut self, pipe: usize, packet: Handle) -> Option<Time> {
         if self.pipes[pipe].duplicates() {
             let copy = self.arena.insert(*self.arena.get(packet));
@@ -440,6 +444,7 @@ impl World<'_> {
         self.offer(pipe, packet)
     }
 
+    #[inline(always)]
     fn offer(&mut self, pipe: usize, packet: Handle) -> Option<Time> {
         if let Some(hops) = &mut self.hops {
             hops.offered(self.now, pipe, packet, self.arena.get(packet));
@@ -468,6 +473,7 @@ impl World<'_> {
     }
 
     /// Sets the events that a packet inside the pipe has changed.
+    #[inline(always)]
     pub(crate) fn kept(&mut self, pipe: usize) {
         if self.pipes[pipe].follows() {
             return;

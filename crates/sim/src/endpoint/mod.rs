@@ -6,6 +6,7 @@ mod build;
 pub(crate) mod mptcp;
 mod page;
 
+use crate::arena::{Arena, Handle};
 use crate::events::{EventQueue, Source, Turn};
 use crate::flow::FlowState;
 pub(crate) use build::{build, Place};
@@ -16,7 +17,7 @@ use dumbbell_model::tables::{ConnectionRow, FlowRow, ProbeRow, SampleRow, Transf
 use dumbbell_model::traffic::{self, Traffic};
 use dumbbell_model::{Scenario, Span, Time};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES};
-use dumbbell_packet::Body;
+use dumbbell_packet::{Body, Packet};
 use std::collections::VecDeque;
 
 /// Maximum number of timers per flow: `kind` in [`Timer::Flow`] is smaller.
@@ -48,8 +49,31 @@ pub(crate) struct Outgoing {
     pub(crate) body: Body,
 }
 
+/// Packet that was created at this instant and is not yet sent. Its number and DSCP are missing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Created {
+    pub(crate) packet: Handle,
+    pub(crate) asks_departure: bool,
+}
+
 /// Packets created at this instant and not yet sent.
-pub(crate) type Outbox = VecDeque<Outgoing>;
+pub(crate) struct Outbox<'a> {
+    pub(crate) arena: &'a mut Arena,
+    pub(crate) created: &'a mut VecDeque<Created>,
+}
+
+impl Outbox<'_> {
+    pub(crate) fn push_back(&mut self, packet: Outgoing) {
+        let Outgoing { flow, outward, asks_departure, ecn_field, frame_bytes, body } = packet;
+        let packet = Packet { number: 0, flow, frame_bytes, outward, tos: ecn_field, body };
+        let packet = self.arena.insert(packet);
+        self.created.push_back(Created { packet, asks_departure });
+    }
+
+    pub(crate) fn extend(&mut self, packets: impl Iterator<Item = Outgoing>) {
+        packets.for_each(|packet| self.push_back(packet));
+    }
+}
 
 /// Timer of an endpoint. Each kind of traffic defines its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +119,7 @@ pub(crate) struct Touched {
 
 /// Output of an endpoint: packets, timers, started flows.
 pub(crate) struct Io<'a> {
-    pub(crate) out: &'a mut Outbox,
+    pub(crate) out: Outbox<'a>,
     pub(crate) events: &'a mut EventQueue,
     /// Number of insertions into the timer wheel.
     pub(crate) timers_set: &'a mut u64,
@@ -107,6 +131,7 @@ pub(crate) struct Io<'a> {
 }
 
 impl Io<'_> {
+    #[inline(always)]
     fn set(&mut self, source: Source, deadline: Deadline) {
         let Deadline { at, wheel, exact } = deadline;
         let before = match self.events.at(source) {
@@ -173,11 +198,11 @@ pub(crate) trait Endpoint {
 
     /// Performs the next step and drains its packets. Returns the timers to rearm; `None` if no
     /// step was left.
-    fn poll_transmit(&mut self, now: Time, out: &mut Outbox) -> Option<Touched>;
+    fn poll_transmit(&mut self, now: Time, out: &mut Outbox<'_>) -> Option<Touched>;
 
     /// Performs all steps: drains packets into the outbox and rearms timers.
     fn settle(&mut self, now: Time, io: &mut Io<'_>) {
-        while let Some(touched) = self.poll_transmit(now, io.out) {
+        while let Some(touched) = self.poll_transmit(now, &mut io.out) {
             if touched.begins {
                 io.begun.push(touched.flow);
             }
@@ -273,7 +298,7 @@ macro_rules! define {
                 each!(self, [$($variant)+], endpoint => endpoint.on_timer(now, timer));
             }
 
-            fn poll_transmit(&mut self, now: Time, out: &mut Outbox) -> Option<Touched> {
+            fn poll_transmit(&mut self, now: Time, out: &mut Outbox<'_>) -> Option<Touched> {
                 each!(self, [$($variant)+], endpoint => endpoint.poll_transmit(now, out))
             }
 

@@ -57,7 +57,7 @@ impl Connection {
         End { sender: &mut self.sender, receiver: &mut self.answers.receiver }
     }
 
-    fn drain(&mut self, lane: usize, out: &mut Outbox) -> Touched {
+    fn drain(&mut self, lane: usize, out: &mut Outbox<'_>) -> Touched {
         let flow = self.answers.flow;
         self.answers.drain_sender(out);
         self.answers.drain_receiver(out);
@@ -170,7 +170,7 @@ impl Endpoint for Page {
         self.turn(now, lane);
     }
 
-    fn poll_transmit(&mut self, now: Time, out: &mut Outbox) -> Option<Touched> {
+    fn poll_transmit(&mut self, now: Time, out: &mut Outbox<'_>) -> Option<Touched> {
         if let Some(command) = self.commands.pop_front() {
             let (lane, begins) = self.obey(now, &command);
             return Some(Touched { begins, ..self.connections[lane].drain(lane, out) });

@@ -101,7 +101,7 @@ impl Endpoint for PingEnds {
         self.request(now);
     }
 
-    fn poll_transmit(&mut self, _now: Time, out: &mut Outbox) -> Option<Touched> {
+    fn poll_transmit(&mut self, _now: Time, out: &mut Outbox<'_>) -> Option<Touched> {
         let (outward, number) = self.made.pop()?;
         let (frame_bytes, body) = self.frame(number);
         let flow = self.flow;

@@ -57,7 +57,7 @@ impl Endpoint for UdpEnds {
         self.acted = true;
     }
 
-    fn poll_transmit(&mut self, _now: Time, out: &mut Outbox) -> Option<Touched> {
+    fn poll_transmit(&mut self, _now: Time, out: &mut Outbox<'_>) -> Option<Touched> {
         if !core::mem::take(&mut self.acted) {
             return None;
         }
@@ -222,7 +222,9 @@ impl UdpSink {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arena::Arena;
     use dumbbell_model::Rate;
+    use std::collections::VecDeque;
 
     fn source(datagram_bytes: u64, interval: Span) -> UdpSource {
         let spec = Udp {
@@ -241,7 +243,8 @@ mod tests {
         let source = source(3000, Span::from_ms(1)); // Due every 3 ms, looked at every one.
         let sink = UdpSink::default();
         let mut udp = UdpEnds { flow: 0, source, sink, made: Vec::new(), acted: false };
-        let (mut out, mut ticks) = (Outbox::new(), 0);
+        let (mut arena, mut created, mut ticks) = (Arena::default(), VecDeque::new(), 0);
+        let mut out = Outbox { arena: &mut arena, created: &mut created };
         let timer = Timer::Flow { lane: 0, kind: SEND };
         let mut at = udp.next_deadline(timer, &mut 0).at;
         while at != Time::NEVER {
@@ -252,7 +255,7 @@ mod tests {
             ticks += 1;
         }
         // For a second: 334 datagrams, in three fragments each.
-        assert_eq!((ticks, out.len()), (1000, 334 * 3));
+        assert_eq!((ticks, created.len()), (1000, 334 * 3));
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl Endpoint for VideoEnds {
         self.made.extend(self.spec.datagrams(frame));
     }
 
-    fn poll_transmit(&mut self, now: Time, out: &mut Outbox) -> Option<Touched> {
+    fn poll_transmit(&mut self, now: Time, out: &mut Outbox<'_>) -> Option<Touched> {
         if self.made.is_empty() {
             return None;
         }

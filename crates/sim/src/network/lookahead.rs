@@ -70,6 +70,7 @@ fn feeders(pipes: usize, paths: &Paths, flows: usize) -> Vec<Feeders> {
 
 impl World<'_> {
     /// Marks the packet just put on a line as urgent unless it continues to a patient pipe.
+    #[inline(always)]
     pub(crate) fn put_on_line(&mut self, pipe: usize, packet: Handle) {
         if !self.pipes[pipe].lookahead.is_zero() && self.next_patient(packet).is_none() {
             self.pipes[pipe].last_is_urgent();

@@ -129,7 +129,7 @@ impl Multipath {
     }
 
     /// Drains the output of a subflow and rearms its timers.
-    fn drain(&mut self, lane: usize, out: &mut Outbox) -> Touched {
+    fn drain(&mut self, lane: usize, out: &mut Outbox<'_>) -> Touched {
         let ends = &mut self.subflows[lane];
         ends.drain_sender(out);
         ends.drain_receiver(out);
@@ -176,7 +176,7 @@ impl Endpoint for Multipath {
         }
     }
 
-    fn poll_transmit(&mut self, _now: Time, out: &mut Outbox) -> Option<Touched> {
+    fn poll_transmit(&mut self, _now: Time, out: &mut Outbox<'_>) -> Option<Touched> {
         if let Some((lane, begins)) = self.acted.life.take() {
             let flow = self.subflows[lane].flow;
             let lane = lane as u32;

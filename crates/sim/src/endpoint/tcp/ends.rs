@@ -4,8 +4,10 @@ use crate::endpoint::build::{Setup, TrafficEndpoint};
 use crate::endpoint::tcp::receiver::Receiver;
 use crate::endpoint::tcp::sender::{Phase, Sender};
 use crate::endpoint::{
-    Arrival, Deadline, Endpoint, Life, Outbox, Outgoing, Report, Run, Timer, Touched,
+    Arrival, Deadline, Endpoint, Io, Life, Outbox, Outgoing, Report, Run, Timer, Touched,
+    FLOW_TIMERS,
 };
+use crate::events::Source;
 use crate::flow::FlowState;
 use crate::record::ns;
 use dumbbell_cc::CaState;
@@ -52,7 +54,7 @@ pub(in crate::endpoint) fn drain_sender(
     flow: u32,
     outward: bool,
     sender: &mut Sender,
-    out: &mut Outbox,
+    out: &mut Outbox<'_>,
 ) {
     for index in 0..sender.out.len() {
         out.push_back(outgoing(flow, Some(sender), outward, &sender.out[index]));
@@ -60,10 +62,12 @@ pub(in crate::endpoint) fn drain_sender(
     sender.out.clear();
 }
 
+#[inline(always)]
 pub(in crate::endpoint) fn sender_deadline(sender: &mut Sender, set: &mut u64) -> Deadline {
     Deadline { at: sender.next_deadline(), wheel: sender.wheel_turn(set), exact: false }
 }
 
+#[inline(always)]
 pub(in crate::endpoint) fn receiver_deadline(receiver: &mut Receiver, set: &mut u64) -> Deadline {
     Deadline { at: receiver.next_deadline(), wheel: receiver.wheel_turn(set), exact: false }
 }
@@ -110,12 +114,12 @@ impl TcpEnds {
     }
 
     /// Drains the output of the sender.
-    pub(in crate::endpoint) fn drain_sender(&mut self, out: &mut Outbox) {
+    pub(in crate::endpoint) fn drain_sender(&mut self, out: &mut Outbox<'_>) {
         drain_sender(self.flow, true, &mut self.sender, out);
     }
 
     /// Drains the output of the receiver.
-    pub(in crate::endpoint) fn drain_receiver(&mut self, out: &mut Outbox) {
+    pub(in crate::endpoint) fn drain_receiver(&mut self, out: &mut Outbox<'_>) {
         for segment in &self.receiver.out {
             out.push_back(outgoing(self.flow, None, false, segment));
         }
@@ -297,7 +301,7 @@ impl Endpoint for TcpEndpoint {
     }
 
     #[inline]
-    fn poll_transmit(&mut self, _now: Time, out: &mut Outbox) -> Option<Touched> {
+    fn poll_transmit(&mut self, _now: Time, out: &mut Outbox<'_>) -> Option<Touched> {
         let timers = core::mem::take(&mut self.touched);
         if timers == 0 {
             return None;
@@ -310,6 +314,26 @@ impl Endpoint for TcpEndpoint {
         }
         let begins = core::mem::take(&mut self.begins);
         Some(Touched { flow: self.ends.flow, timers, begins, ..Touched::default() })
+    }
+
+    /// As [`Endpoint::settle`], for the only flow.
+    fn settle(&mut self, now: Time, io: &mut Io<'_>) {
+        let Some(touched) = self.poll_transmit(now, &mut io.out) else { return };
+        if touched.begins {
+            io.begun.push(touched.flow);
+        }
+        let first = (io.flow_base + touched.flow as usize * FLOW_TIMERS) as Source;
+        if touched.timers & 1 << BEGIN_STOP != 0 {
+            io.set(first + BEGIN_STOP as Source, Deadline::at(self.life.next()));
+        }
+        if touched.timers & 1 << SENDER != 0 {
+            let deadline = sender_deadline(&mut self.ends.sender, io.timers_set);
+            io.set(first + SENDER as Source, deadline);
+        }
+        if touched.timers & 1 << RECEIVER != 0 {
+            let deadline = receiver_deadline(&mut self.ends.receiver, io.timers_set);
+            io.set(first + RECEIVER as Source, deadline);
+        }
     }
 
     fn next_deadline(&mut self, timer: Timer, set: &mut u64) -> Deadline {

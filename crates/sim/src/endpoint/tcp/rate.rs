@@ -93,7 +93,6 @@ impl RateState {
 }
 
 impl Sender {
-
     /// Completes the sample of an ACK (`tcp_rate_gen`).
     pub(crate) fn rate_generate(
         &mut self,

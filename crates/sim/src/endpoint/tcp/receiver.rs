@@ -538,6 +538,7 @@ impl Receiver {
     }
 
     /// Time of the next call of [`Self::on_timeout`].
+    #[inline(always)]
     pub(crate) fn next_deadline(&self) -> Time {
         earliest([
             self.compressed_timer,
@@ -550,6 +551,7 @@ impl Receiver {
     }
 
     /// Next expiry of the timers on the wheel, with their insertion order.
+    #[inline(always)]
     pub(crate) fn wheel_turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
         let [syn_ack, ack, fin] =
             [self.syn_ack_timer.turn(set), self.ack.wheel.turn(set), self.fin_timer.turn(set)];

@@ -358,6 +358,7 @@ impl Sender {
     }
 
     /// Time of the next call of [`Self::on_timeout`].
+    #[inline(always)]
     pub(crate) fn next_deadline(&self) -> Time {
         earliest([
             self.xmit_timer.timer.fires,
@@ -370,6 +371,7 @@ impl Sender {
     }
 
     /// Next expiry of the timer on the wheel, with its insertion order.
+    #[inline(always)]
     pub(crate) fn wheel_turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
         self.xmit_timer.timer.turn(set)
     }

@@ -105,6 +105,7 @@ impl Timer {
     }
 
     /// Expiry and insertion order. `set` counts all insertions.
+    #[inline(always)]
     pub(crate) fn turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
         if core::mem::take(&mut self.moved) {
             *set += 1;
@@ -124,6 +125,7 @@ impl Timer {
 }
 
 /// Earliest of several times; [`Time::NEVER`] if there is none.
+#[inline(always)]
 pub(crate) fn earliest<const N: usize>(times: [Option<Time>; N]) -> Time {
     times.into_iter().fold(Time::NEVER, |least, at| least.min(at.unwrap_or(Time::NEVER)))
 }

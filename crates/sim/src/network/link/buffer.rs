@@ -79,6 +79,7 @@ impl Buffer {
     /// Returns true if a packet of this length finds no place. Disciplines make place themselves.
     ///
     /// `goes_at_once`: it will not wait at all.
+    #[inline(always)]
     pub(super) fn is_full(&self, frame_bytes: u32, goes_at_once: bool) -> bool {
         match self.kind {
             Kind::DropTail { limit_packets, limit_bytes } => {
@@ -94,6 +95,7 @@ impl Buffer {
     }
 
     /// Offers a packet to the discipline. Returns false if there is none.
+    #[inline(always)]
     pub(super) fn enqueue(&mut self, now: Time, packet: Handle) -> bool {
         let Kind::Discipline(discipline) = &mut self.kind else { return false };
         let queued = Queued { packet, arrived: now, bytes: packet.frame_bytes };
@@ -117,6 +119,7 @@ impl Buffer {
     }
 
     /// Adds a packet in order of `start`: with netem's jitter a later packet may overtake.
+    #[inline(always)]
     pub(super) fn push(&mut self, new: Waiting) {
         self.waiting_bytes += u64::from(new.packet.frame_bytes);
         if self.waiting.back().is_none_or(|last| last.start <= new.start) {
@@ -127,6 +130,7 @@ impl Buffer {
         }
     }
 
+    #[inline(always)]
     fn pop(&mut self) -> Option<Waiting> {
         let head = self.waiting.pop_front()?;
         self.waiting_bytes -= u64::from(head.packet.frame_bytes);
@@ -134,6 +138,7 @@ impl Buffer {
     }
 
     /// Packets of a serial wire whose sending began before `now` wait no longer.
+    #[inline(always)]
     pub(super) fn settle_before(&mut self, now: Time, stats: &mut PipeStats) {
         while self.waiting.front().is_some_and(|head| head.start < now) {
             if let Some(head) = self.pop() {
@@ -178,6 +183,7 @@ impl Buffer {
     }
 
     /// Packets and bytes that wait.
+    #[inline(always)]
     pub(super) fn length(&self) -> (usize, u64) {
         match &self.kind {
             Kind::Discipline(discipline) => discipline.qdisc.length(),

@@ -24,6 +24,7 @@ fn mix(number: u64) -> u64 {
 
 impl Pipe {
     /// Puts a packet onto the line: sent from `start` to `end`, it arrives after the delay.
+    #[inline(always)]
     pub(super) fn depart(&mut self, start: Time, end: Time, packet: Handle) {
         let mut arrival = end + self.delay;
         if self.acting.egress {
@@ -52,6 +53,7 @@ impl Pipe {
     }
 
     /// Time at which the next packet arrives, or must be handed on.
+    #[inline(always)]
     pub(crate) fn line_event(&self) -> Option<Time> {
         let head = self.line.front()?;
         if self.lookahead.is_zero() {
@@ -90,6 +92,7 @@ impl Pipe {
     }
 
     /// Returns true if the last packet stands behind others that hold the line's event.
+    #[inline(always)]
     pub(crate) fn follows(&self) -> bool {
         self.keeps_order && self.is_line && self.lookahead.is_zero() && self.line.len() > 1
     }
@@ -99,6 +102,7 @@ impl Pipe {
     /// real machines and on the kernel's engine the last nanoseconds decide, the same way while both
     /// trains last: so the draw depends on when the train began. Trains that began together keep the
     /// order in which they were sent.
+    #[inline(always)]
     pub(crate) fn draw(&mut self) -> Option<u8> {
         if self.mere_delay {
             return None; // Its two cache lines are enough.
@@ -122,6 +126,7 @@ impl Pipe {
     }
 
     /// Takes the packet that arrives now.
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, now: Time) -> Release {
         let Some(head) = self.line.front().filter(|head| head.arrival <= now).copied() else {
             return Release::Nothing;

@@ -188,6 +188,7 @@ impl Pipe {
     }
 
     /// A packet arrives at the near end.
+    #[inline(always)]
     pub(crate) fn offer(&mut self, now: Time, packet: Handle, arena: &Arena) -> Offered {
         let bytes = packet.frame_bytes;
         self.stats.arrived_packets += 1;
@@ -211,6 +212,7 @@ impl Pipe {
     }
 
     /// Into the queue, or through it, if it has place.
+    #[inline(always)]
     fn admit(&mut self, now: Time, packet: Handle) -> Offered {
         self.settle_before(now);
         let goes_at_once = matches!(&self.row.shaper, Shaper::Serial(wire) if wire.is_free(now));
@@ -258,10 +260,12 @@ impl Pipe {
     }
 
     /// Packets take time from the shaper to the far end.
+    #[inline(always)]
     fn propagates(&self) -> bool {
         !self.delay.is_zero() || self.acting.egress
     }
 
+    #[inline(always)]
     fn wire_bytes(&self, packet: Handle) -> u32 {
         self.framing.wire_bytes(packet.frame_bytes)
     }
@@ -271,6 +275,7 @@ impl Pipe {
         Offered::Dropped(reason)
     }
 
+    #[inline(always)]
     fn push(&mut self, new: Waiting) {
         self.row.buffer.push(new);
         self.stats.queue_max = self.stats.queue_max.max(self.row.buffer.length().0);
@@ -285,6 +290,7 @@ impl Pipe {
     /// instant at which another leaves comes first, and finds the queue full where that was the last
     /// (`netem_dequeue` of the link's delay hands over to the queue before this is asked for a
     /// packet). Where links of one rate follow each other such ties are the rule.
+    #[inline(always)]
     fn settle_before(&mut self, now: Time) {
         if matches!(self.row.shaper, Shaper::Serial(_)) {
             self.row.buffer.settle_before(now, &mut self.stats);
@@ -354,6 +360,7 @@ impl Pipe {
     }
 
     /// At the far end: intact, or damaged and dropped there.
+    #[inline(always)]
     fn emerge(&mut self, packet: Handle) -> Release {
         if self.acting.corruption && self.row.corruption.take(packet) {
             self.stats.dropped[DropReason::Corrupted as usize] += 1;
@@ -363,6 +370,7 @@ impl Pipe {
         Release::Arrived(packet)
     }
 
+    #[inline(always)]
     fn left(&mut self, bytes: u32) {
         self.stats.left_packets += 1;
         self.stats.left_bytes += u64::from(bytes);
@@ -422,6 +430,7 @@ impl Pipe {
     }
 
     /// Packets and bytes that wait now (after [`Self::settle`]).
+    #[inline(always)]
     pub(crate) fn queued(&self) -> (usize, u64) {
         self.row.buffer.length()
     }

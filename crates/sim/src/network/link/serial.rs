@@ -20,11 +20,13 @@ impl Serial {
 
     /// Returns true if a frame is sent at once. At the instant at which the frame before ends, a
     /// new one still waits.
+    #[inline(always)]
     pub(super) fn is_free(&self, now: Time) -> bool {
         self.busy_until < now || self.busy_until == Time::ZERO
     }
 
     /// Plans a frame behind all others. Returns when its sending starts and ends.
+    #[inline(always)]
     pub(super) fn plan(&mut self, now: Time, wire_bytes: u32) -> (Time, Time) {
         let start = if self.busy_until > now {
             self.busy_until
@@ -36,6 +38,7 @@ impl Serial {
     }
 
     /// Plans a frame from `start` on, without a gap to the one before.
+    #[inline(always)]
     pub(super) fn plan_from(&mut self, start: Time, wire_bytes: u32) -> (Time, Time) {
         let span = if (self.exact.0, self.remainder) == (wire_bytes, 0) {
             self.exact.1

@@ -26,6 +26,7 @@ pub(crate) struct PipeStats {
 }
 
 impl PipeStats {
+    #[inline(always)]
     pub(crate) fn leaves(&mut self, waited: Span) {
         self.sojourn_ps += u128::from(waited.as_ps());
         self.sojourn_packets += 1;
