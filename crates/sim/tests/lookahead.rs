@@ -3,9 +3,9 @@
 
 mod lab;
 
-use dumbbell_model::scenario::{Algorithm, Loss, Pipe, Scenario, Stretch};
+use dumbbell_model::scenario::{Algorithm, Loss, Pipe, Scenario, SprayPolicy, SprayWhat, Stretch};
 use dumbbell_model::{Rate, Span};
-use lab::{delay, dumbbell, ping, run_seed, serial, tcp, udp, Run, BULK};
+use lab::{delay, dumbbell, ping, run_seed, serial, sprayed, tcp, udp, Run, BULK};
 use proptest::prelude::*;
 
 /// The same scenario with the way of its packets kept for an instant.
@@ -53,6 +53,25 @@ fn one_event_stands_for_many_packets() {
     // Of three events for a data packet and two for an ACK one each is left, or so.
     let saved = seen.output.events - alone.output.events;
     assert!(saved > alone.output.packets / 2, "{} of {}", saved, seen.output.events);
+}
+
+#[test]
+fn hashed_paths_are_known_before_the_run() {
+    let path = serial(Rate::from_bps(50_000_000), Span::from_ms(1), 100);
+    let saved = [SprayPolicy::PerFlow, SprayPolicy::Random].map(|policy| {
+        let paths = [path.clone(), path.clone()];
+        let mut scenario = sprayed(Span::from_s(2), &paths, policy, SprayWhat::Both);
+        scenario.taps.clear();
+        for link in scenario.links.iter_mut().filter(|link| link.name == "b0") {
+            link.forward = delay(Span::from_ms(9));
+            link.backward = delay(Span::from_ms(9));
+        }
+        scenario.flows.push(tcp("f", 0, Algorithm::Cubic, BULK));
+        let (alone, seen) = (run_seed(&scenario, 1), run_seed(&observed(&scenario), 1));
+        assert_eq!(results(&alone), results(&seen));
+        (seen.output.events - alone.output.events) as f64 / alone.output.packets as f64
+    });
+    assert!(saved[0] > 0.5 && saved[1] == 0.0, "{saved:?}");
 }
 
 proptest! {

@@ -188,10 +188,23 @@ impl Routes {
         }
     }
 
-    /// Pipe of a flow's packet at `node`, if neither turn nor draw decides.
+    /// Pipe of a flow's packets at `node`, if neither turn nor draw nor payload decides.
     pub(crate) fn sure_pipe(&self, node: usize, flow: u32, outward: bool) -> Option<usize> {
         let next = self.next_hop(node, self.destination(flow, outward));
-        (next.group == NONE && next.pipe != NONE).then_some(next.pipe as usize)
+        if next.pipe == NONE || next.group == NONE {
+            return (next.pipe != NONE).then_some(next.pipe as usize);
+        }
+        match &self.spraying[node] {
+            None => Some(next.pipe as usize),
+            Some(Spraying {
+                policy: SprayPolicy::PerFlow, what: SprayWhat::Both, hash, ..
+            }) => {
+                let pipes = &self.groups[next.group as usize].pipes;
+                let hash = hash.of(self.identities[flow as usize]);
+                Some(pipes[ecmp::next_hop(hash, pipes.len())] as usize)
+            }
+            Some(_) => None,
+        }
     }
 
     /// Returns true if the node's interface at this pipe belongs to a bundle, as a slave of TEQL
