@@ -67,8 +67,8 @@ def with_access(scenario: dict[str, Any], rate_bps: int) -> None:
 def run(path: Path, access_bps: int = 0, scale: float = 1) -> dict[str, float]:
     """Reads and runs a benchmark scenario.
 
-    Processor times of reading and of the simulation alone, and packets of the bottleneck, or all
-    that left a host if there is no link of this name.
+    Processor times of reading and of the simulation alone. Data packets that left the bottleneck,
+    or that receivers got if there is no link of this name.
     """
     begin = time.process_time()
     text = load(path).cells[0].scenario
@@ -90,7 +90,7 @@ def run(path: Path, access_bps: int = 0, scale: float = 1) -> dict[str, float]:
         "wall_s": wall_s,
         "cpu_s": cpu_s,
         "simulated_s": duration_s,
-        "packets": output.packets,
+        "packets": int(flows["received_packets"].sum()),
         "goodput_bps": int(flows["delivered_bytes"].sum()) * BITS / duration_s,
         "retransmitted": int(flows["retransmitted_packets"].sum()),
         "events": output.events,

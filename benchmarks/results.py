@@ -25,7 +25,7 @@ class Run:
         access: True if links of hosts serialise.
         cpu_s: Processor time. Ours: set-up, simulation, result tables. Peers: the event loop alone.
         process_s: Processor time of the whole process.
-        packets: Data packets that left the bottleneck, or the hosts if there is none.
+        packets: Data packets that left the bottleneck, or that receivers got if there is none.
         goodput_bps: Payload delivered, over the simulated time.
         simulated_s: Simulated time. Less than the scenario's: stopped at the limit of time.
         peak_bytes: Peak memory of the whole process.

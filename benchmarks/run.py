@@ -18,7 +18,7 @@ from benchmarks.results import OURS, Run, as_row, fastest, machine, write
 from benchmarks.simulators import Peer
 from benchmarks.table import header, judgements, row, warning
 
-#: A peer whose run took longer is not run again.
+#: A peer is not run again on a scenario once its runs took so long together.
 LONG_S = 15
 OTHERS: dict[str, tuple[str, Callable[[], dict[str, float]]]] = {
     "H": ("calls from Python", ours.calls),
@@ -40,7 +40,7 @@ def measured(
                 found.setdefault((run.engine, access), []).append(run)
             for peer in peers:
                 before = found.get((peer.name, access), [])
-                long = any(run.cpu_s > LONG_S for run in before)
+                long = sum(run.cpu_s for run in before) > LONG_S
                 if peer.runs(case, access=access) and len(before) == number and not long:
                     found.setdefault((peer.name, access), []).append(
                         simulators.simulate(
@@ -108,7 +108,7 @@ def parsed() -> argparse.Namespace:
         "--htsim", type=Path, metavar="FOLDER", help="csg-htsim's sources; without: no htsim"
     )
     parser.add_argument(
-        "--limit", type=float, default=120, metavar="S", help="processor time of a peer's run [120]"
+        "--limit", type=float, default=100, metavar="S", help="processor time of a peer's run [100]"
     )
     parser.add_argument("--rounds", type=int, help="runs of each scenario [2 to 9]")
     parser.add_argument(
