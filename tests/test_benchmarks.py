@@ -12,7 +12,7 @@ from benchmarks import growth, instructions, pages, table
 from benchmarks.cases import ACCESS_BPS, CASES, LIMITS, RESULTS, Case, verdict
 from benchmarks.measure import Failed, measure
 from benchmarks.results import Results, Run, as_row, fastest, load, ratio, write
-from benchmarks.simulators import arguments
+from benchmarks.simulators import PEERS, Peer, arguments, simulate
 from dumbbell.experiment import load as load_experiment
 
 FRAME_BYTES = 1500
@@ -62,6 +62,21 @@ def test_peers_simulate_the_network_of_the_file(case: Case) -> None:
     assert (case.network.shortest_rtt_ns, case.network.longest_rtt_ns) == (min(rtts), max(rtts))
     assert case.network.queue_bytes == queue_bytes
     assert case.network.duration_s == scenario["duration_ns"] / 1e9
+
+
+@pytest.mark.peers("ns")
+@pytest.mark.parametrize("access", [False, True])
+def test_ns2_fills_the_line_and_stops_at_its_limit(access: bool) -> None:
+    ns2 = Peer("ns-2", "", ("ns", str(PEERS / "ns2" / "scenario.tcl")), clock_s=0.01)
+    case = CASES[0]
+    assert case.network is not None
+    whole = simulate(ns2, case, access=access, scale=0.05, limit_s=60)
+    assert whole.finished
+    assert table.warning(whole, case.network.rate_bps) is None
+    assert whole.packets * FRAME_BYTES * 8 / whole.simulated_s == pytest.approx(20e6, rel=0.03)
+    stopped = simulate(ns2, case, access=access, scale=1, limit_s=0)
+    assert not stopped.finished
+    assert stopped.simulated_s < 10
 
 
 def test_arguments_of_peers_name_access_links_and_the_limit() -> None:

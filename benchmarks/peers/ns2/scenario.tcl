@@ -120,22 +120,19 @@ proc stop_at {limit} {
     $ns after $check "stop_at $limit"
 }
 
-# ns-2 counts no packets of a link by itself. What was sent and not sent again has passed the
-# bottleneck, except what is still before it or was lost on the way at the end.
+# ns-2 counts no packets of a link by itself: those that were acknowledged have passed it.
 proc finish {} {
     global ns senders segment begin
     set cpu [expr {[processor_time] - $begin}]
     set packets 0
-    set received 0
     foreach tcp $senders {
-        incr packets [expr {[$tcp set ndatapack_] - [$tcp set nrexmitpack_]}]
-        incr received [expr {max([$tcp set ack_], 0)}]
+        incr packets [expr {max([$tcp set ack_], 0)}]
     }
     set now [$ns now]
     # TCP/Linux prints, too: this line begins anew.
     puts [format {
 {"cpu_s": %.2f, "packets": %d, "goodput_bps": %.0f, "simulated_s": %.6f, "peak_bytes": %d}} \
-        $cpu $packets [expr {$received * 8.0 * $segment / $now}] $now [peak_bytes]]
+        $cpu $packets [expr {$packets * 8.0 * $segment / $now}] $now [peak_bytes]]
     exit 0
 }
 
