@@ -10,14 +10,16 @@ use crate::qdisc::serialised_by_netem;
 use crate::realise::Namespaces;
 use crate::sys::Ring;
 use dumbbell_capture::Taps;
-use dumbbell_model::scenario::{Pipe, Scenario, Shaper};
+use dumbbell_model::scenario::{self, Pipe, Scenario, Shaper};
 use dumbbell_model::{Span, Time};
 use dumbbell_packet::pcapng::Recording;
 use dumbbell_packet::{wire, Packet, Tap, TapPackets};
 use std::io::{Error, Result};
 
-/// Blocks of a megabyte per ring. Three of them hold a second at 10 Gbit/s.
+/// Blocks of a megabyte per ring. Rings are drained every 50 ms; a block holds some 5000 frames.
 const RING_BLOCKS: usize = 16;
+/// Blocks of all rings: half of a guest's memory.
+const ALL_BLOCKS: usize = 256;
 /// Captured bytes, enough for all headers: Ethernet 14, IPv4 20, TCP 60.
 const HEADERS_BYTES: u32 = 96;
 
@@ -53,17 +55,15 @@ impl<'a> Rings<'a> {
         namespaces: &Namespaces,
     ) -> Result<Self> {
         let mut taps = Vec::with_capacity(scenario.taps.len());
+        let blocks = blocks(scenario, plan)?;
         let wanted = scenario.sampling.capture;
         let snap_bytes = wanted.map_or(0, |capture| capture.snap_bytes);
         for (tap, spec) in scenario.taps.iter().enumerate() {
-            let node = scenario.nodes.iter().position(|node| node.name == spec.node).unwrap_or(0);
-            let link = scenario.links.iter().position(|link| link.name == spec.link).unwrap_or(0);
-            let forward = scenario.links[link].a == spec.node;
-            let pipe = 2 * link + usize::from(!forward);
+            let (node, pipe) = interface(scenario, spec);
             let location = &plan.queues[pipe];
             let opened = |namespace: usize, device: &str| {
                 namespaces.enter(namespace)?;
-                Ring::open(device, RING_BLOCKS, snap_bytes.max(HEADERS_BYTES))
+                Ring::open(device, blocks, snap_bytes.max(HEADERS_BYTES))
                     .map_err(|error| Error::other(format!("tap {}: {error}", spec.name)))
             };
             // If the link passes through the namespace `wires`, its queue is there.
@@ -75,8 +75,8 @@ impl<'a> Rings<'a> {
                     (opened(location.namespace, &location.device)?, Sees::Leaving),
                 ]
             };
-            let link = &scenario.links[link];
-            let leaving = if forward { &link.forward } else { &link.backward };
+            let link = &scenario.links[pipe / 2];
+            let leaving = if pipe % 2 == 0 { &link.forward } else { &link.backward };
             taps.push(Tapped { rings, tap, leaving, shaped: location.chain > 0 });
         }
         namespaces.leave()?;
@@ -148,6 +148,30 @@ impl<'a> Rings<'a> {
     }
 }
 
+/// Node of a tap, and the pipe that leaves there.
+fn interface(scenario: &Scenario, tap: &scenario::Tap) -> (usize, usize) {
+    let node = scenario.nodes.iter().position(|node| node.name == tap.node).unwrap_or(0);
+    let link = scenario.links.iter().position(|link| link.name == tap.link).unwrap_or(0);
+    (node, 2 * link + usize::from(scenario.links[link].a != tap.node))
+}
+
+/// Blocks of each ring: fewer if there are many rings. A ring needs two.
+fn blocks(scenario: &Scenario, plan: &Plan) -> Result<usize> {
+    let rings: usize = scenario
+        .taps
+        .iter()
+        .map(|tap| interface(scenario, tap))
+        .map(|(node, pipe)| 1 + usize::from(plan.queues[pipe].namespace != node))
+        .sum();
+    let blocks = (ALL_BLOCKS / rings.max(1)).min(RING_BLOCKS);
+    if blocks < 2 {
+        let most = ALL_BLOCKS / 2;
+        let message = format!("taps at {rings} interfaces: a guest has memory for {most}");
+        return Err(Error::other(message));
+    }
+    Ok(blocks)
+}
+
 /// Time from a frame's departure from the queue to its passage at the interface.
 fn ahead(pipe: &Pipe, at: Time, frame_bytes: u32) -> Span {
     let since = at.since(Time::ZERO);
@@ -159,5 +183,25 @@ fn ahead(pipe: &Pipe, at: Time, frame_bytes: u32) -> Span {
             delay + Span::from_ns(bits * 1_000_000_000 / rate_bps.as_bps().max(1))
         }
         Shaper::None | Shaper::Serial { .. } | Shaper::Tbf { .. } | Shaper::Trace { .. } => delay,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+
+    #[test]
+    fn rings_share_half_of_a_guests_memory() {
+        let scenario = Scenario::from_json(include_str!("plan/two-paths.json"));
+        let Ok(mut scenario) = scenario else { panic!("{scenario:?}") };
+        let Ok(plan) = plan(&scenario, 1) else { panic!("no plan") };
+        // A router's interface, whose queue lies in its own namespace: a ring per tap.
+        let tap = scenario::Tap { name: "t".into(), node: "r1".into(), link: "s1-r1".into() };
+        let found = [1, 16, 17, 64, 128, 129].map(|taps| {
+            scenario.taps = vec![tap.clone(); taps];
+            blocks(&scenario, &plan).ok()
+        });
+        assert_eq!(found, [Some(16), Some(16), Some(15), Some(4), Some(2), None]);
     }
 }
