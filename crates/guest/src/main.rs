@@ -162,16 +162,17 @@ fn realise(kernel: Kernel) -> Result<(), Failure> {
     let namespaces = realise::Namespaces::build(&plan, kernel)?;
     let progress = |now_ns| say(&format!("@{now_ns}"));
     let output = run::run(&scenario, &plan, &namespaces, seed, kernel, progress)?;
-    let tables = &output.tables;
+    let tables = output.tables;
+    let digest = digest(&tables);
     if let Some(capture) = &output.capture {
         fs::write(format!("{OUT}/{CAPTURE}"), capture)?;
     }
     for table in tables {
         let path = format!("{OUT}/{}.arrow", table.spec.name);
-        fs::write(path, ipc::stream(table)?)?;
+        ipc::stream(table)?.write_to(&mut fs::File::create(path)?)?;
     }
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let done = serde_json::json!({"digest": digest(tables), "kernel": release.trim()});
+    let done = serde_json::json!({"digest": digest, "kernel": release.trim()});
     let unfinished = format!("{OUT}/done.json.new");
     fs::write(&unfinished, done.to_string())?;
     fs::rename(&unfinished, Path::new(OUT).join("done.json"))?;

@@ -12,11 +12,11 @@ pub fn digest(tables: &[Table]) -> String {
         for (spec, column) in table.spec.columns.iter().zip(&table.columns) {
             hasher.update(spec.name.as_bytes());
             match column {
-                Column::Int(values) => values.iter().for_each(|v| hasher.update(v.to_le_bytes())),
+                Column::Int(values) => values.each(|v| hasher.update(v.to_le_bytes())),
                 Column::Float(values) => {
-                    values.iter().for_each(|v| hasher.update(v.to_bits().to_le_bytes()));
+                    values.each(|v| hasher.update(v.to_bits().to_le_bytes()));
                 }
-                Column::Text(values) => values.iter().for_each(|v| {
+                Column::Text(values) => values.each(|v| {
                     hasher.update((v.len() as u64).to_le_bytes());
                     hasher.update(v.as_bytes());
                 }),

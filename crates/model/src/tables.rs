@@ -4,8 +4,11 @@
 //! Units are suffixes: `_ns`, `_bytes`, `_packets`, `_bps`. A number that is not set in a row is unknown
 //! ([`Int`], [`Float`]), and stored as -1 or NaN. `catalogue::known` says what each engine knows.
 
+mod column;
 mod value;
 
+use column::Packed;
+pub use column::{Column, BLOCK_ROWS};
 pub use value::{Float, Int};
 
 /// Type of a column.
@@ -41,17 +44,6 @@ pub struct TableSpec {
     pub columns: &'static [ColumnSpec],
 }
 
-/// Values of a column.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Column {
-    /// Integers.
-    Int(Vec<i64>),
-    /// Floats.
-    Float(Vec<f64>),
-    /// Texts.
-    Text(Vec<String>),
-}
-
 /// A filled table, with columns in the order of the specification.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -59,6 +51,30 @@ pub struct Table {
     pub spec: &'static TableSpec,
     /// One entry per column of the specification, all of equal length.
     pub columns: Vec<Column>,
+}
+
+impl Table {
+    /// Creates a table without rows.
+    pub fn new(spec: &'static TableSpec) -> Self {
+        let empty = |column: &ColumnSpec| match column.kind {
+            Kind::Int => Column::Int(Packed::default()),
+            Kind::Float => Column::Float(Packed::default()),
+            Kind::Text => Column::Text(Packed::default()),
+        };
+        Self { spec, columns: spec.columns.iter().map(empty).collect() }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, Column::len)
+    }
+
+    /// Appends the rows of another table of the same specification.
+    pub fn append(&mut self, other: Self) {
+        for (column, more) in self.columns.iter_mut().zip(other.columns) {
+            column.append(more);
+        }
+    }
 }
 
 macro_rules! column_kind {
@@ -72,15 +88,21 @@ macro_rules! column_kind {
         Kind::Text
     };
 }
-macro_rules! column_values {
-    (Int, $rows:ident, $field:ident) => {
-        Column::Int($rows.iter().map(|r| r.$field.stored()).collect())
+macro_rules! push_value {
+    (Int, $column:expr, $value:expr) => {
+        if let Some(Column::Int(values)) = $column {
+            values.push($value.stored());
+        }
     };
-    (Float, $rows:ident, $field:ident) => {
-        Column::Float($rows.iter().map(|r| r.$field.stored()).collect())
+    (Float, $column:expr, $value:expr) => {
+        if let Some(Column::Float(values)) = $column {
+            values.push($value.stored());
+        }
     };
-    (String, $rows:ident, $field:ident) => {
-        Column::Text($rows.iter().map(|r| r.$field.clone()).collect())
+    (String, $column:expr, $value:expr) => {
+        if let Some(Column::Text(values)) = $column {
+            values.push(&$value);
+        }
     };
 }
 macro_rules! table {
@@ -102,7 +124,15 @@ macro_rules! table {
         impl $row {
             /// Makes a table of the rows.
             pub fn table(rows: &[Self]) -> Table {
-                Table { spec: &$spec, columns: vec![$(column_values!($kind, rows, $field),)+] }
+                let mut table = Table::new(&$spec);
+                rows.iter().for_each(|row| row.append_to(&mut table));
+                table
+            }
+
+            /// Appends the row to a table of this kind.
+            pub fn append_to(&self, table: &mut Table) {
+                let mut columns = table.columns.iter_mut();
+                $(push_value!($kind, columns.next(), self.$field);)+
             }
         }
     };
@@ -379,9 +409,9 @@ mod tests {
         for table in &tables {
             for (spec, column) in table.spec.columns.iter().zip(&table.columns) {
                 let unknown = match column {
-                    Column::Int(values) => values == &[-1],
-                    Column::Float(values) => values[0].is_nan(),
-                    Column::Text(values) => values[0].is_empty(),
+                    Column::Int(values) => values.to_vec() == [-1],
+                    Column::Float(values) => values.to_vec()[0].is_nan(),
+                    Column::Text(values) => values.to_vec()[0].is_empty(),
                 };
                 assert!(unknown, "{}.{}", table.spec.name, spec.name);
             }

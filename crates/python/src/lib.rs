@@ -9,7 +9,7 @@ mod trace;
 use dumbbell_model::catalogue::CATALOGUE;
 use dumbbell_model::tables::{Kind, ALL};
 use dumbbell_model::tcp_options::PROFILES;
-use dumbbell_model::{Scenario, ScenarioError as ModelError, Time};
+use dumbbell_model::{ipc, Scenario, ScenarioError as ModelError, Time};
 use dumbbell_sim::RunError;
 use dumbbell_trace::{OpenError, Window};
 use pyo3::exceptions::{PyException, PyValueError};
@@ -168,8 +168,9 @@ fn run(
     let scenario = Scenario::from_json(scenario_json).map_err(|e| scenario_error(py, &e))?;
     let shared = monitor.map_or_else(Arc::default, |m| Arc::clone(&m.get().shared));
     let simulate = || {
-        let output = dumbbell_sim::run(&scenario, seed, shared.as_ref())?;
-        let streams: Vec<_> = output.tables.iter().map(dumbbell_model::ipc::stream).collect();
+        let mut output = dumbbell_sim::run(&scenario, seed, shared.as_ref())?;
+        let tables = std::mem::take(&mut output.tables).into_iter();
+        let streams: Vec<_> = tables.map(|table| (table.spec.name, ipc::stream(table))).collect();
         Ok((output, streams))
     };
     // A run that panics shares no state with other runs, which continue.
@@ -178,13 +179,21 @@ fn run(
         .map_err(|payload| DefectError::new_err(panic_message(payload.as_ref())))?
         .map_err(|e| run_error(py, &e))?;
     let mut tables = Vec::with_capacity(streams.len());
-    for (table, stream) in output.tables.iter().zip(streams) {
-        let stream = stream.map_err(|e| PyException::new_err(e.to_string()))?;
-        tables.push((table.spec.name, PyBytes::new(py, &stream).unbind()));
+    for (name, stream) in streams {
+        tables.push((name, bytes(py, stream)?.unbind()));
     }
     let capture = output.capture.map(|bytes| PyBytes::new(py, &bytes).unbind());
     let (packets, events) = (output.packets, output.events);
     Ok(Output { tables, digest: output.digest, packets, events, capture })
+}
+
+/// An encoded table.
+fn bytes<E: std::fmt::Display>(
+    py: Python<'_>,
+    stream: Result<ipc::Pieces, E>,
+) -> PyResult<Bound<'_, PyBytes>> {
+    let pieces = stream.map_err(|e| PyException::new_err(e.to_string()))?;
+    PyBytes::new_with_writer(py, pieces.len(), |writer| Ok(pieces.write_to(writer)?))
 }
 
 /// Contents of a capture file. Tables are JSON texts; large tables come in pieces.
@@ -292,10 +301,9 @@ fn text_and_tables(
         OpenError::Nothing(_) => PyValueError::new_err(error.to_string()),
     })?;
     let named = PyDict::new(py);
-    for table in &tables {
-        let stream = dumbbell_model::ipc::stream(table);
-        let stream = stream.map_err(|e| PyException::new_err(e.to_string()))?;
-        named.set_item(table.spec.name, PyBytes::new(py, &stream))?;
+    for table in tables {
+        let name = table.spec.name;
+        named.set_item(name, bytes(py, ipc::stream(table))?)?;
     }
     Ok((text, named))
 }

@@ -13,24 +13,20 @@ impl Monitor for Silent {
 }
 
 fn print(table: &Table) {
-    for row in 0..table.columns.first().map_or(0, rows) {
-        for (spec, column) in table.spec.columns.iter().zip(&table.columns) {
-            let value = match column {
-                Column::Int(v) => v[row].to_string(),
-                Column::Float(v) => v[row].to_string(),
-                Column::Text(v) => v[row].clone(),
-            };
-            print!("{}={value} ", spec.name);
+    let columns: Vec<Vec<String>> = table.columns.iter().map(texts).collect();
+    for row in 0..table.rows() {
+        for (spec, values) in table.spec.columns.iter().zip(&columns) {
+            print!("{}={} ", spec.name, values[row]);
         }
         println!();
     }
 }
 
-fn rows(column: &Column) -> usize {
+fn texts(column: &Column) -> Vec<String> {
     match column {
-        Column::Int(v) => v.len(),
-        Column::Float(v) => v.len(),
-        Column::Text(v) => v.len(),
+        Column::Int(values) => values.to_vec().iter().map(i64::to_string).collect(),
+        Column::Float(values) => values.to_vec().iter().map(f64::to_string).collect(),
+        Column::Text(values) => values.to_vec(),
     }
 }
 

@@ -12,6 +12,7 @@ use dumbbell_model::scenario::{
 use dumbbell_model::tables::{Column, Table};
 use dumbbell_model::{Rate, Span, TcpOptions, Time};
 use dumbbell_sim::{Monitor, Output};
+use std::collections::BTreeMap;
 
 /// Payload of a full segment with timestamps, and its Ethernet frame.
 pub(crate) const SEGMENT_BYTES: u64 = 1448;
@@ -35,9 +36,24 @@ impl Monitor for Silent {
 #[track_caller]
 pub(crate) fn run_seed(scenario: &Scenario, seed: u64) -> Run {
     match dumbbell_sim::run(scenario, seed, &Silent) {
-        Ok(output) => Run { output },
+        Ok(output) => Run { columns: columns(&output.tables), output },
         Err(error) => panic!("{error}"),
     }
+}
+
+fn columns(tables: &[Table]) -> BTreeMap<(&'static str, &'static str), Values> {
+    let mut found = BTreeMap::new();
+    for table in tables {
+        for (spec, column) in table.spec.columns.iter().zip(&table.columns) {
+            let values = match column {
+                Column::Int(values) => Values::Int(values.to_vec()),
+                Column::Float(values) => Values::Float(values.to_vec()),
+                Column::Text(values) => Values::Text(values.to_vec()),
+            };
+            found.insert((table.spec.name, spec.name), values);
+        }
+    }
+    found
 }
 
 /// Runs with seed 1.
@@ -46,36 +62,44 @@ pub(crate) fn run(scenario: &Scenario) -> Run {
     run_seed(scenario, 1)
 }
 
+/// Values of a column.
+enum Values {
+    Int(Vec<i64>),
+    Float(Vec<f64>),
+    Text(Vec<String>),
+}
+
 /// Tables of a run.
 pub(crate) struct Run {
     pub(crate) output: Output,
+    /// Columns by name of the table and of the column.
+    columns: BTreeMap<(&'static str, &'static str), Values>,
 }
 
 impl Run {
-    fn column(&self, table: &str, column: &str) -> &Column {
-        let found = self.output.tables.iter().find(|t| t.spec.name == table);
-        let table: &Table = found.unwrap_or_else(|| panic!("no table {table}"));
-        let found = table.spec.columns.iter().position(|spec| spec.name == column);
-        &table.columns[found.unwrap_or_else(|| panic!("no column {column}"))]
+    fn column(&self, table: &str, column: &str) -> &Values {
+        let mut columns = self.columns.iter();
+        let found = columns.find(|((of, name), _)| (*of, *name) == (table, column));
+        found.unwrap_or_else(|| panic!("no column {column} in {table}")).1
     }
 
     pub(crate) fn ints(&self, table: &str, column: &str) -> &[i64] {
         match self.column(table, column) {
-            Column::Int(values) => values,
+            Values::Int(values) => values,
             _ => panic!("{column} holds no integers"),
         }
     }
 
     pub(crate) fn floats(&self, table: &str, column: &str) -> &[f64] {
         match self.column(table, column) {
-            Column::Float(values) => values,
+            Values::Float(values) => values,
             _ => panic!("{column} holds no floats"),
         }
     }
 
     pub(crate) fn texts(&self, table: &str, column: &str) -> &[String] {
         match self.column(table, column) {
-            Column::Text(values) => values,
+            Values::Text(values) => values,
             _ => panic!("{column} holds no texts"),
         }
     }
