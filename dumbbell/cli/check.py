@@ -70,7 +70,6 @@ def validate(file: File) -> None:
     with guarded():
         from rich.text import Text
 
-        from dumbbell.compare.expectations import refuse_impossible
         from dumbbell.experiment.check import check_cells
         from dumbbell.experiment.load import open_file
 
@@ -86,7 +85,10 @@ def validate(file: File) -> None:
                 text = f"{file.name}: {checked} of {cells} cells checked"
                 status.update(Text(text))
                 pulse(text)
-        refuse_impossible(info, experiment.file, experiment.expect, flows)
+        if experiment.expect:
+            from dumbbell.compare.expectations import refuse_impossible
+
+            refuse_impossible(info, experiment.file, experiment.expect, flows)
         for name, levels in info.factors.items():
             console.out.print(f"  {name}: {', '.join(levels)}", soft_wrap=True)
         parts = [

@@ -44,7 +44,7 @@ class FatTreeTemplate(BothDirections):
     """
 
     k: Ports
-    spray: Spray = SpraySpec(policy="per_flow")
+    spray: Spray = SpraySpec.model_construct(policy="per_flow")
 
     def expand(self, at: Loc) -> Topology:
         """Network of the template. `at`: path of the template in the file."""
@@ -82,8 +82,8 @@ class LeafSpineTemplate(BothDirections):
     leaves: Tier
     spines: Tier
     hosts_per_leaf: Tier
-    uplinks: BothDirections = BothDirections()
-    spray: Spray = SpraySpec(policy="per_flow")
+    uplinks: BothDirections = BothDirections.made({})
+    spray: Spray = SpraySpec.model_construct(policy="per_flow")
 
     @model_validator(mode="after")
     def _small_enough(self) -> Self:
