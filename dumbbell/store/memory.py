@@ -19,7 +19,7 @@ from dumbbell.results import (
 from dumbbell.runs import ExperimentInfo, Run, RunResult
 from dumbbell.store.index import Damage
 from dumbbell.store.records import Planned, design_of, placed
-from dumbbell.store.tables import constant, frame_of, frame_of_runs, run_fields
+from dumbbell.store.tables import frame_of, frame_of_runs, run_fields, with_constants
 
 
 @dataclass(slots=True)
@@ -129,7 +129,4 @@ class _Tables:
         # One run, as in a loop of calls: the columns of its place are constants, without a join.
         one = self._planned[0]
         levels = {name: one.levels[name] for name in self._info.factors}
-        place: dict[str, str | int] = {**levels, "repeat": one.repeat, "seed": one.seed}
-        for at, (name, value) in enumerate(place.items(), start=1):
-            frame.insert_column(at, constant(name, value, frame.height))
-        return frame
+        return with_constants(frame, {**levels, "repeat": one.repeat, "seed": one.seed}, at=1)

@@ -111,16 +111,20 @@ def frame_of(name: str, streams: Mapping[str, bytes]) -> pl.DataFrame:
     """Table of some runs, from the Arrow IPC stream of each, by id of the run."""
     parts = []
     for run, stream in streams.items():
-        frame = pl.read_ipc_stream(stream)
-        frame.insert_column(0, constant("run", run, frame.height))
+        frame = with_constants(pl.read_ipc_stream(stream), {"run": run})
         parts.append(frame if frame.columns == _schema(name).names() else as_now(name, frame))
     return pl.concat(parts) if parts else empty(name)
 
 
-def constant(name: str, value: str | int, height: int) -> pl.Series:
-    """Column with the same value in every row."""
-    kind = pl.String() if isinstance(value, str) else pl.Int64()
-    return pl.Series(name, [value], dtype=kind).new_from_index(0, height)
+def with_constants(
+    frame: pl.DataFrame, values: Mapping[str, str | int], at: int = 0
+) -> pl.DataFrame:
+    """The frame with further columns from position `at`, each with one value in every row."""
+    for place, (name, value) in enumerate(values.items(), start=at):
+        kind = pl.String() if isinstance(value, str) else pl.Int64()
+        column = pl.Series(name, [value], dtype=kind).new_from_index(0, frame.height)
+        frame.insert_column(place, column)
+    return frame
 
 
 def frame_of_runs(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from dumbbell.errors import EngineError
 from dumbbell.execution import execute
 from dumbbell.results import Results
 from dumbbell.store import MemoryStore, Store, memory
+from dumbbell.store.tables import with_constants
 from tests.helpers import ROOT, FakeEngine, loaded
 
 TABLES = [one.name for one in fields(Results) if one.name != "experiment"]
@@ -133,3 +134,21 @@ def test_a_failed_run_is_told_as_with_a_store(tmp_path: Path) -> None:
             assert len(engine.executed) == 4
     assert messages[0] == messages[1]
     assert "4 runs finished" in messages[0]
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_constant_columns_fit_the_chunks_of_a_table(parts: int) -> None:
+    """A large table comes in several batches."""
+    frame = pl.concat([pl.DataFrame({"run": ["a"] * 2, "x": [i, i + 9]}) for i in range(parts)])
+    assert frame.n_chunks() == parts
+    found = with_constants(frame, {"cc": "reno", "seed": 7}, at=1)
+    assert found.columns == ["run", "cc", "seed", "x"]
+    assert found.schema["seed"] == pl.Int64()
+    expected = [("a", "reno", 7, x) for i in range(parts) for x in (i, i + 9)]
+    assert found.rows() == expected
+    assert found.to_arrow().to_pylist() == [
+        dict(zip(found.columns, e, strict=True)) for e in expected
+    ]
+    assert found.filter(pl.col("x") >= 9).rows() == [one for one in expected if one[3] >= 9]
+    assert pl.concat([found, found]).rechunk().rows() == expected * 2
+    assert found.group_by("cc", "seed").agg(pl.col("x").sum()).rows()[0][:2] == ("reno", 7)
