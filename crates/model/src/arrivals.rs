@@ -1,5 +1,5 @@
-//! Arrivals: short flows that start at random times, with sizes drawn from a distribution. They are
-//! drawn from the seed before the run begins, so every engine runs the same flows.
+//! Arrivals: short flows that start at random times, with sizes drawn from a distribution. The seed
+//! determines them, so every engine runs the same flows.
 
 use crate::rng::Rng;
 use crate::scenario::{Flow, Scenario, Source, Tcp, Traffic};
@@ -142,46 +142,91 @@ fn empirical(points: &[(u64, f64)], share: f64) -> f64 {
     below as f64 + (bytes - below) as f64 * (share - from) / (upto - from)
 }
 
-impl Scenario {
-    /// Adds the flows that the arrivals draw from this seed.
-    pub fn drawn(&self, seed: u64) -> Cow<'_, Self> {
-        if self.arrivals.is_empty() {
-            return Cow::Borrowed(self);
-        }
-        let mut drawn = self.clone();
-        for arrivals in &self.arrivals {
-            drawn.flows.extend(flows(arrivals, self.duration, seed));
-        }
-        Cow::Owned(drawn)
+/// Flows of a process in order of start: time of the start, and size in bytes.
+#[derive(Clone, Debug)]
+pub struct Draws<'a> {
+    arrivals: &'a Arrivals,
+    times: Rng,
+    sizes: Rng,
+    at: Span,
+    end: Span,
+}
+
+impl Iterator for Draws<'_> {
+    type Item = (Span, u64);
+
+    fn next(&mut self) -> Option<(Span, u64)> {
+        let gap_s = -libm::log(unit(&mut self.times)) / self.arrivals.per_second;
+        self.at = self.at + Span::from_ps((gap_s * 1e12) as u64);
+        (self.at < self.end).then(|| (self.at, self.arrivals.size.draw(&mut self.sizes)))
     }
 }
 
-/// Flows of one process, in order of start.
-fn flows(arrivals: &Arrivals, duration: Span, seed: u64) -> Vec<Flow> {
-    let mut times = Rng::named(seed, &format!("arrivals/{}/times", arrivals.name));
-    let mut sizes = Rng::named(seed, &format!("arrivals/{}/sizes", arrivals.name));
-    let end = arrivals.stop.unwrap_or(duration).min(duration);
-    let mut found = Vec::new();
-    let mut at = arrivals.start;
-    loop {
-        let gap_s = -libm::log(unit(&mut times)) / arrivals.per_second;
-        at = at + Span::from_ps((gap_s * 1e12) as u64);
-        if at >= end {
-            return found;
+impl Arrivals {
+    /// Draws the flows of a run of this duration.
+    pub fn draws(&self, duration: Span, seed: u64) -> Draws<'_> {
+        Draws {
+            arrivals: self,
+            times: Rng::named(seed, &format!("arrivals/{}/times", self.name)),
+            sizes: Rng::named(seed, &format!("arrivals/{}/sizes", self.name)),
+            at: self.start,
+            end: self.stop.unwrap_or(duration).min(duration),
         }
-        let bytes = Some(arrivals.size.draw(&mut sizes));
-        let source = Source::Bulk { bytes, refill: Span::ZERO };
-        found.push(Flow {
-            name: format!("{}.{}", arrivals.name, found.len() + 1),
-            group: arrivals.group.clone(),
-            from: arrivals.from.clone(),
-            to: arrivals.to.clone(),
-            start: at,
+    }
+
+    /// Mean number of flows in a run of this duration.
+    pub fn expected(&self, duration: Span) -> f64 {
+        let until = self.stop.unwrap_or(duration).min(duration);
+        let seconds = until.as_ns().saturating_sub(self.start.as_ns()) as f64 / 1e9;
+        self.per_second * seconds
+    }
+
+    /// Name of the flow with this number; the first is 1.
+    pub fn flow_name(&self, number: usize) -> String {
+        format!("{}.{number}", self.name)
+    }
+
+    /// The flow with this number.
+    pub fn flow(&self, number: usize, start: Span, bytes: u64) -> Flow {
+        let source = Source::Bulk { bytes: Some(bytes), refill: Span::ZERO };
+        Flow {
+            name: self.flow_name(number),
+            group: self.group.clone(),
+            from: self.from.clone(),
+            to: self.to.clone(),
+            start,
             stop: None,
             start_jitter: Span::ZERO,
-            dscp: arrivals.dscp,
-            traffic: Traffic::Tcp(Box::new(Tcp { source, ..(*arrivals.tcp).clone() })),
-        });
+            dscp: self.dscp,
+            traffic: Traffic::Tcp(Box::new(Tcp { source, ..(*self.tcp).clone() })),
+        }
+    }
+}
+
+impl Scenario {
+    /// Adds the flows that the arrivals draw from this seed.
+    pub fn drawn(&self, seed: u64) -> Cow<'_, Self> {
+        self.with_flows_of(|arrivals| {
+            let draws = arrivals.draws(self.duration, seed).enumerate();
+            draws.map(|(i, (start, bytes))| arrivals.flow(i + 1, start, bytes)).collect()
+        })
+    }
+
+    /// Adds one flow of each process of arrivals, for what all its flows have in common.
+    pub fn with_representatives(&self) -> Cow<'_, Self> {
+        self.with_flows_of(|arrivals| {
+            let flow = arrivals.flow(1, arrivals.start, arrivals.size.mean_bytes() as u64);
+            vec![Flow { stop: arrivals.stop, ..flow }]
+        })
+    }
+
+    fn with_flows_of(&self, flows: impl Fn(&Arrivals) -> Vec<Flow>) -> Cow<'_, Self> {
+        if self.arrivals.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut all = self.clone();
+        all.flows.extend(self.arrivals.iter().flat_map(flows));
+        Cow::Owned(all)
     }
 }
 

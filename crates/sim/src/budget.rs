@@ -5,7 +5,7 @@
 use crate::network::link::OPPORTUNITY_BYTES;
 use crate::network::route::Routes;
 use dumbbell_model::paths::far_end;
-use dumbbell_model::scenario::{Flow, Pipe, Scenario, Shaper, Stretch, Tcp, Traffic};
+use dumbbell_model::scenario::{Flow, Pipe, Scenario, Shaper, Stretch, Tcp};
 use dumbbell_model::tables::{Kind, HOPS, PACKETS, PROBES, QUEUES, SAMPLES};
 use dumbbell_model::traffic::{Demand, TrafficKind};
 use dumbbell_model::{Queue, ScenarioError, Span};
@@ -68,13 +68,18 @@ impl Load {
 /// There is no way for a flow.
 pub fn budget(scenario: &Scenario) -> Result<Budget, ScenarioError> {
     scenario.validate()?;
-    let (drawn, counts) = representatives(scenario);
-    let routes = Routes::new(&drawn, 0)?;
-    let network = Network::new(&drawn, &routes);
+    let drawn = scenario.with_representatives();
+    let drawn = drawn.as_ref();
+    let arriving_bytes = |number: usize| {
+        let arrivals = scenario.arrivals.get(number.checked_sub(scenario.flows.len())?)?;
+        Some(arrivals.expected(scenario.duration) * arrivals.size.mean_bytes())
+    };
+    let routes = Routes::new(drawn, 0)?;
+    let network = Network::new(drawn, &routes);
     let mut found = Budget::default();
     let mut loads = Vec::with_capacity(drawn.flows.len());
     for (number, flow) in drawn.flows.iter().enumerate() {
-        let (load, boundless) = network.load(number, flow, counts.get(&number).copied());
+        let (load, boundless) = network.load(number, flow, arriving_bytes(number));
         if boundless {
             found.boundless.push(number);
         }
@@ -83,38 +88,14 @@ pub fn budget(scenario: &Scenario) -> Result<Budget, ScenarioError> {
     let hops = |load: &Load| {
         load.packets * (load.out.len() as f64 + load.answers * load.back.len() as f64)
     };
-    let (moved, sampled) = (loads.iter().map(hops).sum::<f64>(), samples_taken(&drawn));
+    let (moved, sampled) = (loads.iter().map(hops).sum::<f64>(), samples_taken(drawn));
     found.events = moved + sampled;
     if moved > sampled {
         let numbers = 0..loads.len();
         found.busiest = numbers.max_by(|&a, &b| hops(&loads[a]).total_cmp(&hops(&loads[b])));
     }
-    recorded(&drawn, &loads, &mut found);
+    recorded(drawn, &loads, &mut found);
     Ok(found)
-}
-
-/// Returns the scenario with one flow per process of arrivals, and the bytes that all flows of each
-/// process carry together, by number of that flow.
-fn representatives(scenario: &Scenario) -> (Scenario, BTreeMap<usize, f64>) {
-    let mut drawn = scenario.clone();
-    let mut bytes = BTreeMap::new();
-    for arrivals in &scenario.arrivals {
-        let until = arrivals.stop.unwrap_or(scenario.duration).min(scenario.duration);
-        let seconds = until.as_ns().saturating_sub(arrivals.start.as_ns()) as f64 / 1e9;
-        bytes.insert(drawn.flows.len(), arrivals.per_second * seconds * arrivals.size.mean_bytes());
-        drawn.flows.push(Flow {
-            name: format!("{}.1", arrivals.name),
-            group: String::new(),
-            from: arrivals.from.clone(),
-            to: arrivals.to.clone(),
-            start: arrivals.start,
-            start_jitter: Span::ZERO,
-            stop: arrivals.stop,
-            dscp: arrivals.dscp,
-            traffic: Traffic::Tcp(arrivals.tcp.clone()),
-        });
-    }
-    (drawn, bytes)
 }
 
 /// Paths of all flows, and how many of TCP share each pipe.

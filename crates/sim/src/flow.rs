@@ -5,13 +5,22 @@ use crate::record::arrived::Arrived;
 use crate::record::reordering::Reorder;
 use dumbbell_model::Time;
 
+/// See [`FlowState::sampled`].
+pub(crate) const NOT_SAMPLED: u32 = u32::MAX;
+
 /// A flow at run time.
 pub(crate) struct FlowState {
     pub(crate) endpoint: u32,
     /// Index among the flows of the endpoint.
     pub(crate) lane: u32,
+    /// Packets under way.
+    pub(crate) under_way: u32,
+    /// Index among the flows whose windows are sampled; [`NOT_SAMPLED`]: none of them.
+    pub(crate) sampled: u32,
     /// DSCP of its packets.
     pub(crate) dscp: u8,
+    /// Its endpoint sends nothing more: it ends with its last packet and its last timer.
+    pub(crate) ending: bool,
     /// [`Time::NEVER`] until its endpoint opens it.
     pub(crate) start: Time,
     pub(crate) stop: Option<Time>,
@@ -33,7 +42,10 @@ impl FlowState {
         Self {
             endpoint: place.endpoint,
             lane: place.lane,
+            under_way: 0,
+            sampled: NOT_SAMPLED,
             dscp,
+            ending: false,
             start: place.start,
             stop: place.stop,
             sent: [0; 2],

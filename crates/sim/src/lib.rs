@@ -13,6 +13,7 @@ mod budget;
 mod endpoint;
 mod events;
 mod flow;
+mod lifetime;
 mod network;
 mod qdisc;
 mod record;

@@ -11,6 +11,7 @@ use crate::network::neighbour::Neighbours;
 use crate::network::path::Paths;
 use crate::network::route::Routes;
 use crate::record::capture::Capture;
+use crate::record::finished::Finished;
 use crate::record::hops::Hops;
 use crate::record::Recorder;
 use crate::world::{World, PIPE_SOURCES};
@@ -82,6 +83,10 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         active: Vec::new(),
         endpoints,
         begun: Vec::new(),
+        over: Vec::new(),
+        closing: Vec::new(),
+        finished: Finished::default(),
+        fault: None,
         reassembly: scenario.nodes.iter().map(reassembly).collect(),
         recorder,
         created: VecDeque::new(),

@@ -11,6 +11,7 @@ use crate::network::neighbour::Neighbours;
 use crate::network::path::{Hop, Paths};
 use crate::network::route::Routes;
 use crate::record::capture::Capture;
+use crate::record::finished::Finished;
 use crate::record::hops::Hops;
 use crate::record::Recorder;
 use crate::{Monitor, RunError};
@@ -51,6 +52,14 @@ pub(crate) struct World<'a> {
     pub(crate) endpoints: Vec<Ends>,
     /// Flows that have just begun.
     pub(crate) begun: Vec<u32>,
+    /// Flows that have just sent their last.
+    pub(crate) over: Vec<u32>,
+    /// Flows that may be over (`lifetime`).
+    pub(crate) closing: Vec<u32>,
+    /// Rows of flows that are over.
+    pub(crate) finished: Finished,
+    /// First violation of conservation by an endpoint that is freed.
+    pub(crate) fault: Option<String>,
     /// Destination nodes of a flow's packets, outward and back.
     pub(crate) targets: Vec<[u32; 2]>,
     pub(crate) taps: Taps,
@@ -87,6 +96,9 @@ impl World<'_> {
             self.fetch_ahead();
             self.dispatch(source);
             self.drain();
+            if !self.closing.is_empty() {
+                self.close_flows();
+            }
         }
         self.now = self.end;
         self.hand_on_all();
@@ -126,12 +138,15 @@ impl World<'_> {
             let number = number - base;
             let (flow, kind) = (&self.flows[number / FLOW_TIMERS], number % FLOW_TIMERS);
             let (endpoint, timer) = (flow.endpoint as usize, Timer::Flow { lane: flow.lane, kind });
+            if flow.ending {
+                self.closing.push((number / FLOW_TIMERS) as u32);
+            }
             self.endpoints[endpoint].on_timer(self.now, timer);
             self.settle(endpoint);
         }
     }
 
-    fn flow_timer(&self, flow: u32, kind: usize) -> Source {
+    pub(crate) fn flow_timer(&self, flow: u32, kind: usize) -> Source {
         (self.flow_base() + flow as usize * FLOW_TIMERS + kind) as Source
     }
 
@@ -145,6 +160,7 @@ impl World<'_> {
             flow_base,
             own,
             begun: &mut self.begun,
+            over: &mut self.over,
         };
         (&mut self.endpoints[endpoint], io)
     }
@@ -154,9 +170,8 @@ impl World<'_> {
         let now = self.now;
         let (ends, mut io) = self.io(endpoint);
         ends.settle(now, &mut io);
-        while let Some(flow) = self.begun.pop() {
-            self.flows[flow as usize].start = now;
-            self.active.push(flow);
+        if !(self.begun.is_empty() && self.over.is_empty()) {
+            self.note_flows();
         }
     }
 
@@ -329,6 +344,7 @@ impl World<'_> {
         let state = &mut self.flows[flow as usize];
         let number = state.sent[usize::from(!outward)];
         state.sent[usize::from(!outward)] += 1;
+        state.under_way += 1;
         if outward {
             state.sent_bytes += u64::from(packet.frame_bytes);
         }
@@ -439,6 +455,9 @@ impl World<'_> {
     pub(crate) fn enter(&mut self, pipe: usize, packet: Handle) -> Option<Time> {
         if self.pipes[pipe].duplicates() {
             let copy = self.arena.insert(*self.arena.get(packet));
+            if let Some(flow) = self.flows.get_mut(packet.flow as usize) {
+                flow.under_way += 1;
+            }
             self.offer(pipe, Handle { hop: packet.hop, ..copy });
         }
         self.offer(pipe, packet)
@@ -500,6 +519,10 @@ impl World<'_> {
         let handle = packet;
         if let Some(flow) = self.flows.get_mut(packet.flow as usize) {
             flow.dropped += 1;
+            flow.under_way -= 1;
+            if flow.ending {
+                self.closing.push(packet.flow);
+            }
         }
         if let Some(hops) = &mut self.hops {
             hops.dropped(self.now, pipe, reason, packet, self.arena.get(packet));
@@ -520,6 +543,10 @@ impl World<'_> {
         let packet = self.arena.get(handle);
         // The handle is in the cache, the packet may not be.
         let flow = &mut self.flows[handle.flow as usize];
+        flow.under_way -= 1;
+        if flow.ending {
+            self.closing.push(handle.flow);
+        }
         let mut copied = false;
         if handle.outward {
             flow.received_packets += 1;
@@ -571,14 +598,8 @@ impl World<'_> {
     }
 
     fn sample(&mut self) {
-        let (flows, endpoints, now) = (&self.flows, &mut self.endpoints, self.now);
-        // A flow's means end at its stop: the send buffer may hold data beyond it.
-        self.active.retain(|&flow| {
-            let flow = &flows[flow as usize];
-            flow.stop.is_none_or(|stop| now <= stop)
-                && endpoints[flow.endpoint as usize].sample_window(flow.lane)
-        });
-        let run = Run { scenario: self.scenario, flows, now };
+        self.sample_windows();
+        let run = Run { scenario: self.scenario, flows: &self.flows, now: self.now };
         self.recorder.sample(&run, &self.endpoints, &mut self.pipes);
         let next = self.now + self.scenario.sampling.interval;
         self.events.set(self.sample_source(), next);
@@ -605,6 +626,9 @@ impl World<'_> {
                 "{} packets alive, {inside} inside pipes",
                 self.arena.alive()
             )));
+        }
+        if let Some(fault) = self.fault.take() {
+            return Err(RunError::Conservation(fault));
         }
         let run = Run { scenario: self.scenario, flows: &self.flows, now: self.now };
         let checks = self.endpoints.iter().map(|endpoint| endpoint.check(&run));

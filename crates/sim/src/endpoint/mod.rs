@@ -128,6 +128,8 @@ pub(crate) struct Io<'a> {
     /// Event source of the endpoint's own timer.
     pub(crate) own: Source,
     pub(crate) begun: &'a mut Vec<u32>,
+    /// Flows that send nothing more.
+    pub(crate) over: &'a mut Vec<u32>,
 }
 
 impl Io<'_> {
@@ -263,6 +265,7 @@ macro_rules! each {
             $(Ends::$variant($endpoint) => $act,)+
             Ends::Page($endpoint) => $act,
             Ends::Multipath($endpoint) => $act,
+            Ends::Gone($endpoint) => $act,
         }
     };
 }
@@ -271,14 +274,21 @@ macro_rules! define {
     ($($variant:ident $module:ident $held:ty { $($entry:tt)+ };)+) => {
         $(pub(crate) mod $module;)+
 
-        /// Endpoint of any kind: one per kind of traffic, and two with several flows.
+        /// Endpoint of any kind: one per kind of traffic, two with several flows, and the place of one
+        /// that is over.
         pub(crate) enum Ends {
             $($variant(Box<<traffic::$variant as TrafficEndpoint>::Ends>),)+
             Page(Box<page::Page>),
             Multipath(Box<mptcp::ends::Multipath>),
+            Gone(Gone),
         }
 
         impl Ends {
+            /// Returns true if it has several flows, or may have.
+            pub(crate) fn is_group(&self) -> bool {
+                matches!(self, Self::Page(_) | Self::Multipath(_))
+            }
+
             /// Creates the endpoint of a single flow.
             fn open(setup: Setup<'_>, number: u32, flow: &Flow) -> Self {
                 match &flow.traffic {
@@ -339,6 +349,30 @@ impl Ends {
             _ => None,
         }
     }
+}
+
+/// Place of an endpoint that is over: nothing arrives, no timer is set.
+pub(crate) struct Gone;
+
+impl Endpoint for Gone {
+    fn on_packet(&mut self, _now: Time, _arrival: &Arrival<'_>) -> bool {
+        debug_assert!(false, "a packet for a flow that is over");
+        false
+    }
+
+    fn on_timer(&mut self, _now: Time, _timer: Timer) {
+        debug_assert!(false, "a timer of a flow that is over");
+    }
+
+    fn poll_transmit(&mut self, _now: Time, _out: &mut Outbox<'_>) -> Option<Touched> {
+        None
+    }
+
+    fn next_deadline(&mut self, _timer: Timer, _set: &mut u64) -> Deadline {
+        Deadline::at(None)
+    }
+
+    fn report(&self, _run: &Run<'_>, _report: Report<'_>) {}
 }
 
 /// Start and stop times of a flow's application.

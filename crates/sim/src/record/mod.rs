@@ -2,18 +2,19 @@
 
 pub(crate) mod arrived;
 pub(crate) mod capture;
+pub(crate) mod finished;
 pub(crate) mod hops;
 pub(crate) mod reordering;
 
 use crate::endpoint::{Endpoint, Ends, Report, Run};
-use crate::flow::FlowState;
 use crate::network::link::drop_reason::DropReason;
 use crate::network::link::Pipe;
+use crate::record::finished::Rows;
 use crate::world::World;
-use dumbbell_model::scenario::{Flow, Sampling};
+use dumbbell_model::scenario::Sampling;
 use dumbbell_model::tables::{
-    ConnectionRow, DropRow, Float, FlowRow, HopRow, Int, PacketRow, PipeRow, ProbeRow, QueueRow,
-    SampleRow, Table, TransferRow,
+    self, ConnectionRow, DropRow, Float, FlowRow, HopRow, Int, PacketRow, PipeRow, ProbeRow,
+    QueueRow, SampleRow, Table, TransferRow,
 };
 use dumbbell_model::{Rate, Time};
 use dumbbell_packet::{Body, Packet};
@@ -123,26 +124,25 @@ fn queue_row(at: Time, pipe: &mut Pipe) -> QueueRow {
 impl World<'_> {
     /// All tables, in the order of the digest.
     pub(crate) fn tables(&mut self) -> Vec<Table> {
-        let mut flows: Vec<FlowRow> = self
-            .scenario
-            .flows
-            .iter()
-            .zip(&self.flows)
-            .enumerate()
-            .map(|(i, (spec, flow))| self.flow_row(i, spec, flow))
-            .collect();
+        let mut flows = Table::new(&tables::FLOWS);
+        for row in self.connection_rows() {
+            row.append_to(&mut flows);
+        }
+        self.keep_rows();
+        let [singles, mut transfers] = std::mem::take(&mut self.finished).tables();
+        flows.append(singles);
         let run = Run { scenario: self.scenario, flows: &self.flows, now: self.end };
-        let mut of_endpoints = Vec::new();
-        let (mut transfers, mut probes, mut connections) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut of_groups, mut probes, mut connections) = (Vec::new(), Vec::new(), Vec::new());
         for endpoint in &self.endpoints {
-            endpoint.report(&run, Report::OwnFlow { flows: &flows, rows: &mut of_endpoints });
-            endpoint.report(&run, Report::Transfers { rows: &mut transfers });
+            if endpoint.is_group() {
+                endpoint.report(&run, Report::Transfers { rows: &mut of_groups });
+            }
             endpoint.report(&run, Report::Connections { rows: &mut connections });
             if self.scenario.sampling.probes {
                 endpoint.report(&run, Report::Probes { rows: &mut probes });
             }
         }
-        flows.splice(0..0, of_endpoints);
+        transfers.append(TransferRow::table(&of_groups));
         let seconds = self.end.as_ps() as f64;
         let links = self.scenario.links.iter().flat_map(|link| [&link.forward, &link.backward]);
         let pipes: Vec<PipeRow> = self
@@ -157,9 +157,9 @@ impl World<'_> {
             drop.flow = flow.map_or_else(|| "arp".to_owned(), |flow| flow.name.clone());
         }
         vec![
-            FlowRow::table(&flows),
+            flows,
             PipeRow::table(&pipes),
-            TransferRow::table(&transfers),
+            transfers,
             SampleRow::table(&self.recorder.samples),
             QueueRow::table(&self.recorder.queues),
             DropRow::table(&self.recorder.drops),
@@ -175,7 +175,33 @@ impl World<'_> {
         self.hops.as_ref().map_or_else(Vec::new, |hops| hops.rows(self.scenario, name))
     }
 
-    fn flow_row(&self, index: usize, spec: &Flow, flow: &FlowState) -> FlowRow {
+    /// Rows of Multipath TCP connections, which need those of their subflows.
+    fn connection_rows(&self) -> Vec<FlowRow> {
+        let mut rows = Vec::new();
+        if self.scenario.connections.is_empty() {
+            return rows;
+        }
+        let flows: Vec<FlowRow> = (0..self.flows.len()).map(|flow| self.flow_row(flow)).collect();
+        let run = Run { scenario: self.scenario, flows: &self.flows, now: self.end };
+        for endpoint in &self.endpoints {
+            endpoint.report(&run, Report::OwnFlow { flows: &flows, rows: &mut rows });
+        }
+        rows
+    }
+
+    /// Row of a flow, and that of its transfer if it has an endpoint of its own.
+    pub(crate) fn rows_of(&self, flow: usize) -> Rows {
+        let endpoint = &self.endpoints[self.flows[flow].endpoint as usize];
+        let mut transfers = Vec::new();
+        if !endpoint.is_group() {
+            let run = Run { scenario: self.scenario, flows: &self.flows, now: self.end };
+            endpoint.report(&run, Report::Transfers { rows: &mut transfers });
+        }
+        (self.flow_row(flow), transfers.pop())
+    }
+
+    fn flow_row(&self, index: usize) -> FlowRow {
+        let (spec, flow) = (&self.scenario.flows[index], &self.flows[index]);
         let mut row = FlowRow {
             flow: spec.name.clone(),
             group: spec.group.clone(),

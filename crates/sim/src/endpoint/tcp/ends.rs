@@ -329,6 +329,9 @@ impl Endpoint for TcpEndpoint {
         if touched.timers & 1 << SENDER != 0 {
             let deadline = sender_deadline(&mut self.ends.sender, io.timers_set);
             io.set(first + SENDER as Source, deadline);
+            if matches!(self.ends.sender.phase, Phase::Finished(_) | Phase::GivenUp(_)) {
+                io.over.push(touched.flow);
+            }
         }
         if touched.timers & 1 << RECEIVER != 0 {
             let deadline = receiver_deadline(&mut self.ends.receiver, io.timers_set);
