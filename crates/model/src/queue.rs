@@ -262,6 +262,7 @@ const CELL_BYTES: u32 = 53;
 
 impl Framing {
     /// Bytes of a frame on the wire.
+    #[inline]
     pub fn wire_bytes(&self, frame_bytes: u32) -> u32 {
         let framed = frame_bytes.saturating_add_signed(self.overhead_bytes).max(self.mpu_bytes);
         if self.atm {

@@ -47,6 +47,7 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
+    #[inline(always)]
     pub(crate) fn insert(&mut self, packet: Packet) -> Handle {
         let Packet { flow, frame_bytes, outward, tos, .. } = packet;
         let id = if let Some(id) = self.free.pop() {

@@ -186,17 +186,19 @@ impl World<'_> {
                 if !self.pipes[pipe].lookahead.is_zero() {
                     return self.hand_on(pipe);
                 }
-                let left_at = self.pipes[pipe].head_left_at().unwrap_or(self.now);
-                let release = self.pipes[pipe].arrive(self.now);
+                let arriving = &mut self.pipes[pipe];
+                let (observed, to) = (arriving.observed, arriving.to as usize);
+                let left_at = if observed { arriving.head_left_at() } else { None };
+                let release = arriving.arrive(self.now);
                 self.schedule_line(pipe);
                 match release {
-                    Release::Arrived(packet) if !self.pipes[pipe].observed => {
+                    Release::Arrived(packet) if !observed => {
                         if packet.is_marked() {
                             self.arena.mark(packet);
                         }
-                        self.carry(packet, self.pipes[pipe].to as usize);
+                        self.carry(packet, to);
                     }
-                    _ => self.emerged(pipe, left_at, release),
+                    _ => self.emerged(pipe, left_at.unwrap_or(self.now), release),
                 }
             }
             AGGREGATION => {

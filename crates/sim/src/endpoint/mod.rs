@@ -63,6 +63,7 @@ pub(crate) struct Outbox<'a> {
 }
 
 impl Outbox<'_> {
+    #[inline(always)]
     pub(crate) fn push_back(&mut self, packet: Outgoing) {
         let Outgoing { flow, outward, asks_departure, ecn_field, frame_bytes, body } = packet;
         let packet = Packet { number: 0, flow, frame_bytes, outward, tos: ecn_field, body };

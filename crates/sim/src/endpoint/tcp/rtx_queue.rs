@@ -171,8 +171,19 @@ impl RtxQueue {
 
     /// Removes the front and returns it.
     pub(crate) fn pop(&mut self) -> Option<Sent> {
-        self.unlist(self.base);
-        self.base += u64::from(!self.segments.is_empty());
+        let front = self.segments.front()?;
+        if front.listed && front.previous == NONE {
+            // The oldest in the order of sending, as nearly always.
+            let behind = far(self.base, front.next);
+            self.oldest = behind;
+            match behind {
+                Some(behind) => self.get_mut(behind).previous = NONE,
+                None => self.newest = None,
+            }
+        } else {
+            self.unlist(self.base);
+        }
+        self.base += 1;
         self.segments.pop_front()
     }
 
