@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 /// Rows of a batch, about.
-const BATCH_ROWS: usize = 1 << 16;
+const BATCH_ROWS: usize = 1 << 14;
 /// Tables with at least as many rows are compressed.
 const COMPRESSED_ROWS: usize = 1 << 13;
 /// Length of a piece of a stream, about.
@@ -35,7 +35,7 @@ impl Pieces {
     ///
     /// # Errors
     /// The writer's.
-    pub fn write_to(self, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    pub fn write_to(self, to: &mut impl Write) -> io::Result<()> {
         self.0.into_iter().try_for_each(|piece| to.write_all(&piece))
     }
 }
@@ -44,7 +44,12 @@ impl Write for Pieces {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.0.last_mut() {
             Some(last) if last.len() + bytes.len() <= PIECE_BYTES => last.extend_from_slice(bytes),
-            _ => self.0.push(bytes.to_vec()),
+            last => {
+                if let Some(full) = last {
+                    full.shrink_to_fit();
+                }
+                self.0.push(bytes.to_vec());
+            }
         }
         Ok(bytes.len())
     }

@@ -69,6 +69,11 @@ impl Table {
         self.columns.first().map_or(0, Column::len)
     }
 
+    /// Packs all rows, so that no memory is kept for more.
+    pub fn seal(&mut self) {
+        self.columns.iter_mut().for_each(Column::seal);
+    }
+
     /// Appends the rows of another table of the same specification.
     pub fn append(&mut self, other: Self) {
         for (column, more) in self.columns.iter_mut().zip(other.columns) {

@@ -168,18 +168,19 @@ fn run(
     let scenario = Scenario::from_json(scenario_json).map_err(|e| scenario_error(py, &e))?;
     let shared = monitor.map_or_else(Arc::default, |m| Arc::clone(&m.get().shared));
     let simulate = || {
-        let mut output = dumbbell_sim::run(&scenario, seed, shared.as_ref())?;
-        let tables = std::mem::take(&mut output.tables).into_iter();
-        let streams: Vec<_> = tables.map(|table| (table.spec.name, ipc::stream(table))).collect();
-        Ok((output, streams))
+        let output = dumbbell_sim::run(&scenario, seed, shared.as_ref())?;
+        drop(scenario);
+        Ok(output)
     };
     // A run that panics shares no state with other runs, which continue.
-    let (output, streams) = py
+    let output = py
         .detach(|| catch_unwind(AssertUnwindSafe(simulate)))
         .map_err(|payload| DefectError::new_err(panic_message(payload.as_ref())))?
         .map_err(|e| run_error(py, &e))?;
-    let mut tables = Vec::with_capacity(streams.len());
-    for (name, stream) in streams {
+    let mut tables = Vec::with_capacity(output.tables.len());
+    for table in output.tables {
+        let name = table.spec.name;
+        let stream = py.detach(|| ipc::stream(table));
         tables.push((name, bytes(py, stream)?.unbind()));
     }
     let capture = output.capture.map(|bytes| PyBytes::new(py, &bytes).unbind());
@@ -193,7 +194,7 @@ fn bytes<E: std::fmt::Display>(
     stream: Result<ipc::Pieces, E>,
 ) -> PyResult<Bound<'_, PyBytes>> {
     let pieces = stream.map_err(|e| PyException::new_err(e.to_string()))?;
-    PyBytes::new_with_writer(py, pieces.len(), |writer| Ok(pieces.write_to(writer)?))
+    PyBytes::new_with(py, pieces.len(), |mut bytes| Ok(pieces.write_to(&mut bytes)?))
 }
 
 /// Contents of a capture file. Tables are JSON texts; large tables come in pieces.

@@ -21,6 +21,8 @@ pub(crate) type Source = u32;
 type Entry = (Time, u64);
 
 const SOURCE_BITS: u32 = 24;
+/// Maximum number of sources.
+pub(crate) const SOURCES_MAX: usize = 1 << SOURCE_BITS;
 /// Marks events that are no timers of the wheel.
 const LATER: u64 = 1 << 63;
 /// Marks events whose order a draw decides.
@@ -61,8 +63,20 @@ pub(crate) struct EventQueue {
 impl EventQueue {
     /// Creates an empty queue for sources `0..sources`.
     pub(crate) fn new(sources: usize) -> Self {
-        debug_assert!(sources < 1 << SOURCE_BITS, "validated: at most so many links and flows");
-        Self { heap: Vec::with_capacity(sources), position: vec![ABSENT; sources], set: 0 }
+        debug_assert!(sources < SOURCES_MAX, "validated: at most so many links and flows");
+        Self { heap: Vec::new(), position: vec![ABSENT; sources], set: 0 }
+    }
+
+    /// Adds sources until there are as many.
+    pub(crate) fn grow(&mut self, sources: usize) {
+        if sources > self.position.len() {
+            self.position.resize(sources, ABSENT);
+        }
+    }
+
+    /// Sets an event before all others of class 2, of the same instant.
+    pub(crate) fn set_first(&mut self, source: Source, at: Time) {
+        self.put(source, at, LATER);
     }
 
     /// Sets or moves the source's event. Setting it to the time it already has keeps its order.

@@ -10,6 +10,8 @@ pub(crate) const NOT_SAMPLED: u32 = u32::MAX;
 
 /// A flow at run time.
 pub(crate) struct FlowState {
+    /// Number in the tables.
+    pub(crate) number: u32,
     pub(crate) endpoint: u32,
     /// Index among the flows of the endpoint.
     pub(crate) lane: u32,
@@ -21,6 +23,8 @@ pub(crate) struct FlowState {
     pub(crate) dscp: u8,
     /// Its endpoint sends nothing more: it ends with its last packet and its last timer.
     pub(crate) ending: bool,
+    /// It is over: its rows are kept.
+    pub(crate) closed: bool,
     /// [`Time::NEVER`] until its endpoint opens it.
     pub(crate) start: Time,
     pub(crate) stop: Option<Time>,
@@ -38,14 +42,16 @@ pub(crate) struct FlowState {
 }
 
 impl FlowState {
-    pub(crate) fn new(place: Place, dscp: u8) -> Self {
+    pub(crate) fn new(number: u32, place: Place, dscp: u8) -> Self {
         Self {
+            number,
             endpoint: place.endpoint,
             lane: place.lane,
             under_way: 0,
             sampled: NOT_SAMPLED,
             dscp,
             ending: false,
+            closed: false,
             start: place.start,
             stop: place.stop,
             sent: [0; 2],

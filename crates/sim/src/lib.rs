@@ -9,6 +9,7 @@ extern crate self as dumbbell_sim;
 mod lab;
 
 mod arena;
+mod arrive;
 mod budget;
 mod endpoint;
 mod events;
@@ -67,8 +68,13 @@ pub trait Monitor: Sync {
 /// See [`RunError`].
 pub fn run(scenario: &Scenario, seed: u64, monitor: &dyn Monitor) -> Result<Output, RunError> {
     scenario.validate()?;
-    let drawn = scenario.drawn(seed);
-    let scenario = drawn.as_ref();
+    let drawn;
+    let mut scenario = scenario;
+    if !scenario.arrivals.is_empty() && arrive::needs_all(scenario) {
+        let all = scenario.drawn(seed).into_owned();
+        drawn = Scenario { arrivals: Vec::new(), ..all };
+        scenario = &drawn;
+    }
     let mut world = setup::world(scenario, seed)?;
     world.begin();
     world.run(monitor)?;

@@ -1,6 +1,7 @@
 //! Builds a [`World`] from a scenario and a seed.
 
 use crate::arena::Arena;
+use crate::arrive::Arriving;
 use crate::endpoint::{self, FLOW_TIMERS};
 use crate::events::EventQueue;
 use crate::flow::FlowState;
@@ -23,7 +24,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Builds the world.
 pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, ScenarioError> {
-    let routes = Routes::new(scenario, seed)?;
+    let represented = scenario.with_representatives();
+    let mut routes = Routes::new(&represented, seed)?;
     let nodes = Nodes::new(scenario);
     let mut pipes = Vec::with_capacity(2 * scenario.links.len());
     for link in &scenario.links {
@@ -39,23 +41,29 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         pipes[leaving ^ 1].taps.get_or_insert_default().far = Some(index);
     }
     let target = |name: &str| nodes.number(name) as u32;
-    let targets: Vec<[u32; 2]> =
-        scenario.flows.iter().map(|f| [target(&f.to), target(&f.from)]).collect();
-    let paths = Paths::new(&pipes, &routes, &targets, scenario.neighbour_discovery.is_some());
+    let mut targets: Vec<[u32; 2]> =
+        represented.flows.iter().map(|f| [target(&f.to), target(&f.from)]).collect();
+    let mut paths = Paths::new(&pipes, &routes, &targets, scenario.neighbour_discovery.is_some());
     let patient = patient(scenario, &mut pipes, &paths, targets.len());
     for pipe in &mut pipes {
         pipe.observe(scenario.sampling.hops.is_some());
     }
+    let arriving = Arriving::new(scenario, seed, &mut targets, &mut paths, &mut routes);
     let (endpoints, places) = endpoint::build(scenario, &nodes, seed);
     let states = places.into_iter().zip(&scenario.flows);
-    let mut flows: Vec<FlowState> =
-        states.map(|(place, flow)| FlowState::new(place, flow.dscp)).collect();
-    if pipes.iter().any(|pipe: &Pipe| pipe.may_duplicate()) {
+    let states = states.enumerate();
+    let mut flows: Vec<FlowState> = states
+        .map(|(number, (place, flow))| FlowState::new(number as u32, place, flow.dscp))
+        .collect();
+    let may_duplicate = pipes.iter().any(|pipe: &Pipe| pipe.may_duplicate());
+    if may_duplicate {
         for flow in &mut flows {
             flow.arrived = Some(Box::default());
         }
     }
-    let sources = pipes.len() * PIPE_SOURCES + flows.len() * FLOW_TIMERS + 2 + endpoints.len();
+    let own_base = pipes.len() * PIPE_SOURCES + 2;
+    let arrivals_base = own_base + endpoints.len();
+    let flow_base = arrivals_base + arriving.processes();
     let recorder = Recorder::new(scenario.sampling);
     let neighbours = scenario.neighbour_discovery.map(|spec| {
         let names = pipes.iter().map(|pipe: &Pipe| pipe.name.clone()).collect();
@@ -63,9 +71,10 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
     });
     Ok(World {
         scenario,
+        seed,
         now: Time::ZERO,
         end: Time::ZERO + scenario.duration,
-        events: EventQueue::new(sources),
+        events: EventQueue::new(flow_base + flows.len() * FLOW_TIMERS),
         arena: Arena::default(),
         taps: Taps::new(flows.len()),
         tap_packets: TapPackets::new(scenario.sampling.packets),
@@ -82,11 +91,18 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         flows,
         active: Vec::new(),
         endpoints,
+        nodes,
         begun: Vec::new(),
         over: Vec::new(),
         closing: Vec::new(),
         finished: Finished::default(),
         fault: None,
+        arriving,
+        refusal: None,
+        may_duplicate,
+        own_base,
+        arrivals_base,
+        flow_base,
         reassembly: scenario.nodes.iter().map(reassembly).collect(),
         recorder,
         created: VecDeque::new(),

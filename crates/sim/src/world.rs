@@ -1,6 +1,7 @@
 //! The running simulation: dispatches events, moves packets between nodes, drives endpoints.
 
 use crate::arena::{Arena, Handle};
+use crate::arrive::Arriving;
 use crate::endpoint::{Arrival, Created, Endpoint, Ends, Io, Outbox, Run, Timer, FLOW_TIMERS};
 use crate::events::{EventQueue, Source};
 use crate::flow::FlowState;
@@ -14,10 +15,11 @@ use crate::record::capture::Capture;
 use crate::record::finished::Finished;
 use crate::record::hops::Hops;
 use crate::record::Recorder;
+use crate::setup::Nodes;
 use crate::{Monitor, RunError};
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::NodeKind;
-use dumbbell_model::{Scenario, Time};
+use dumbbell_model::{Scenario, ScenarioError, Time};
 use dumbbell_packet::frame::NO_FLOW;
 use dumbbell_packet::{Tap, TapPackets};
 use std::collections::VecDeque;
@@ -37,6 +39,8 @@ const MONITOR_EVENTS: u64 = 1 << 14;
 
 pub(crate) struct World<'a> {
     pub(crate) scenario: &'a Scenario,
+    pub(crate) nodes: Nodes<'a>,
+    pub(crate) seed: u64,
     pub(crate) now: Time,
     pub(crate) end: Time,
     pub(crate) events: EventQueue,
@@ -60,6 +64,16 @@ pub(crate) struct World<'a> {
     pub(crate) finished: Finished,
     /// First violation of conservation by an endpoint that is freed.
     pub(crate) fault: Option<String>,
+    /// Flows that arrive during the run.
+    pub(crate) arriving: Arriving<'a>,
+    /// Reason to end the run.
+    pub(crate) refusal: Option<ScenarioError>,
+    /// Some link duplicates packets.
+    pub(crate) may_duplicate: bool,
+    /// First event source of the endpoints' own timers, of arrivals, and of the flows' timers.
+    pub(crate) own_base: usize,
+    pub(crate) arrivals_base: usize,
+    pub(crate) flow_base: usize,
     /// Destination nodes of a flow's packets, outward and back.
     pub(crate) targets: Vec<[u32; 2]>,
     pub(crate) taps: Taps,
@@ -100,6 +114,9 @@ impl World<'_> {
                 self.close_flows();
             }
         }
+        if let Some(refusal) = self.refusal.take() {
+            return Err(refusal.into());
+        }
         self.now = self.end;
         self.hand_on_all();
         self.finish_taps();
@@ -107,35 +124,36 @@ impl World<'_> {
         Ok(())
     }
 
-    pub(crate) fn flow_base(&self) -> usize {
-        self.pipes.len() * PIPE_SOURCES
-    }
-
     pub(crate) fn sample_source(&self) -> Source {
-        (self.flow_base() + self.flows.len() * FLOW_TIMERS) as Source
+        (self.pipes.len() * PIPE_SOURCES) as Source
     }
 
     pub(crate) fn neighbour_source(&self) -> Source {
         self.sample_source() + 1
     }
 
+    pub(crate) fn arrival_source(&self, process: usize) -> Source {
+        (self.arrivals_base + process) as Source
+    }
+
     fn dispatch(&mut self, source: Source) {
         let number = source as usize;
-        let base = self.flow_base();
-        if number < base {
+        if number < self.pipes.len() * PIPE_SOURCES {
             self.pipe_event(number / PIPE_SOURCES, number % PIPE_SOURCES);
         } else if source == self.sample_source() {
             self.sample();
         } else if source == self.neighbour_source() {
             self.neighbour_timeout();
-        } else if source > self.neighbour_source() {
+        } else if number < self.arrivals_base {
             // Not cleared: `settle` sets it again.
-            let endpoint = (source - self.neighbour_source() - 1) as usize;
+            let endpoint = number - self.own_base;
             self.endpoints[endpoint].on_timer(self.now, Timer::Own);
             self.settle(endpoint);
+        } else if number < self.flow_base {
+            self.arrive(number - self.arrivals_base);
         } else {
             self.events.clear(source);
-            let number = number - base;
+            let number = number - self.flow_base;
             let (flow, kind) = (&self.flows[number / FLOW_TIMERS], number % FLOW_TIMERS);
             let (endpoint, timer) = (flow.endpoint as usize, Timer::Flow { lane: flow.lane, kind });
             if flow.ending {
@@ -147,12 +165,13 @@ impl World<'_> {
     }
 
     pub(crate) fn flow_timer(&self, flow: u32, kind: usize) -> Source {
-        (self.flow_base() + flow as usize * FLOW_TIMERS + kind) as Source
+        (self.flow_base + flow as usize * FLOW_TIMERS + kind) as Source
     }
 
     /// An endpoint, and all that it may act on.
     fn io(&mut self, endpoint: usize) -> (&mut Ends, Io<'_>) {
-        let (flow_base, own) = (self.flow_base(), self.neighbour_source() + 1 + endpoint as Source);
+        // Endpoints of flows that arrive have no timer of their own.
+        let (flow_base, own) = (self.flow_base, (self.own_base + endpoint) as Source);
         let io = Io {
             out: Outbox { arena: &mut self.arena, created: &mut self.created },
             events: &mut self.events,
@@ -166,7 +185,7 @@ impl World<'_> {
     }
 
     /// Drains the endpoint's output and rearms its timers.
-    fn settle(&mut self, endpoint: usize) {
+    pub(crate) fn settle(&mut self, endpoint: usize) {
         let now = self.now;
         let (ends, mut io) = self.io(endpoint);
         ends.settle(now, &mut io);
@@ -597,11 +616,26 @@ impl World<'_> {
             let (ends, mut io) = self.io(endpoint);
             ends.rearm_own(&mut io);
         }
+        for process in 0..self.arriving.processes() {
+            self.schedule_arrival(process);
+        }
+    }
+
+    /// State of the run now.
+    pub(crate) fn state(&self) -> Run<'_> {
+        let Self { scenario, arriving, flows, now, .. } = self;
+        Run { scenario, arriving, flows, now: *now }
+    }
+
+    /// State of the run at its end.
+    pub(crate) fn at_end(&self) -> Run<'_> {
+        Run { now: self.end, ..self.state() }
     }
 
     fn sample(&mut self) {
         self.sample_windows();
-        let run = Run { scenario: self.scenario, flows: &self.flows, now: self.now };
+        let Self { scenario, arriving, flows, now, .. } = self;
+        let run = Run { scenario, arriving, flows, now: *now };
         self.recorder.sample(&run, &self.endpoints, &mut self.pipes);
         let next = self.now + self.scenario.sampling.interval;
         self.events.set(self.sample_source(), next);
@@ -632,7 +666,7 @@ impl World<'_> {
         if let Some(fault) = self.fault.take() {
             return Err(RunError::Conservation(fault));
         }
-        let run = Run { scenario: self.scenario, flows: &self.flows, now: self.now };
+        let run = self.state();
         let checks = self.endpoints.iter().map(|endpoint| endpoint.check(&run));
         checks.collect::<Result<(), _>>().map_err(RunError::Conservation)
     }

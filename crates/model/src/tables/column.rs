@@ -33,6 +33,15 @@ impl Column {
         self.len() == 0
     }
 
+    /// Packs all values, so that no memory is kept for more.
+    pub fn seal(&mut self) {
+        match self {
+            Self::Int(values) => values.seal(),
+            Self::Float(values) => values.seal(),
+            Self::Text(values) => values.seal(),
+        }
+    }
+
     /// Appends the values of another column of the same type; those of another type are left out.
     pub fn append(&mut self, other: Self) {
         match (self, other) {
@@ -107,6 +116,12 @@ impl<V: Values> Packed<V> {
             self.packed += self.last.len();
             self.blocks.push(self.last.pack());
         }
+    }
+
+    /// Packs all values, so that no memory is kept for more.
+    fn seal(&mut self) {
+        self.close();
+        self.last = V::default();
     }
 
     /// Appends other values.

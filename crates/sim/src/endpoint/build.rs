@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 /// Inputs for the construction of endpoints.
 #[derive(Clone, Copy)]
 pub(crate) struct Setup<'a> {
-    pub(super) scenario: &'a Scenario,
-    pub(super) nodes: &'a Nodes<'a>,
-    pub(super) seed: u64,
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) nodes: &'a Nodes<'a>,
+    pub(crate) seed: u64,
 }
 
 impl Setup<'_> {
@@ -29,7 +29,10 @@ impl Setup<'_> {
 
     /// Start time, and the stop time if it is within the run.
     pub(super) fn life(&self, flow: &Flow) -> Life {
-        let jitter = self.rng(flow, "start").below(flow.start_jitter.as_ps());
+        let jitter = match flow.start_jitter.as_ps() {
+            0 => 0,
+            most => self.rng(flow, "start").below(most),
+        };
         let start = Time::ZERO + flow.start + Span::from_ps(jitter);
         let end = Time::ZERO + self.scenario.duration;
         let stop = flow.stop.map(|stop| Time::ZERO + stop);

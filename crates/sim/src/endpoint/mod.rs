@@ -7,10 +7,11 @@ pub(crate) mod mptcp;
 mod page;
 
 use crate::arena::{Arena, Handle};
+use crate::arrive::{Arriving, FlowSpec};
 use crate::events::{EventQueue, Source, Turn};
 use crate::flow::FlowState;
-pub(crate) use build::{build, Place};
-use build::{Setup, TrafficEndpoint};
+use build::TrafficEndpoint;
+pub(crate) use build::{build, Place, Setup};
 use dumbbell_model::for_traffic;
 use dumbbell_model::scenario::Flow;
 use dumbbell_model::tables::{ConnectionRow, FlowRow, ProbeRow, SampleRow, TransferRow};
@@ -154,9 +155,17 @@ impl Io<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
     pub(crate) scenario: &'a Scenario,
+    pub(crate) arriving: &'a Arriving<'a>,
     pub(crate) flows: &'a [FlowState],
     /// Current time, or the end of the run.
     pub(crate) now: Time,
+}
+
+impl<'a> Run<'a> {
+    /// Fields of a flow in the tables.
+    pub(crate) fn spec(&self, flow: u32) -> FlowSpec<'a> {
+        self.arriving.spec(self.flows[flow as usize].number)
+    }
 }
 
 /// Rows of the result tables. An endpoint fills the rows that it has.
@@ -291,7 +300,7 @@ macro_rules! define {
             }
 
             /// Creates the endpoint of a single flow.
-            fn open(setup: Setup<'_>, number: u32, flow: &Flow) -> Self {
+            pub(crate) fn open(setup: Setup<'_>, number: u32, flow: &Flow) -> Self {
                 match &flow.traffic {
                     $(Traffic::$variant(spec) => {
                         Self::$variant(Box::new(spec.open(setup, number, flow)))

@@ -4,6 +4,7 @@
 use super::link::Pipe;
 use super::route::Routes;
 use crate::arena::Handle;
+use crate::arrive::put;
 use std::collections::BTreeMap;
 
 /// Ends of a list of pipes.
@@ -61,6 +62,16 @@ impl Paths {
     /// Returns true if all paths lead to their destination without a choice.
     pub(crate) fn complete(&self) -> bool {
         self.complete
+    }
+
+    /// Removes the flows from number `first` on; their entries.
+    pub(crate) fn split_off(&mut self, first: usize) -> Vec<[u32; 2]> {
+        self.first.split_off(first)
+    }
+
+    /// Sets the entry of a flow.
+    pub(crate) fn put(&mut self, flow: u32, entry: [u32; 2]) {
+        put(&mut self.first, flow, entry, || entry);
     }
 
     /// The next hop of a packet.

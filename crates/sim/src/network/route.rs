@@ -1,5 +1,6 @@
 //! Next hops: explicit routes, else all shortest paths by number of hops; packet spraying.
 
+use crate::arrive::put;
 use dumbbell_model::paths::{addresses, Address, Network};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Scenario, SprayPolicy, SprayWhat};
@@ -35,15 +36,20 @@ struct Spraying {
     hash: FlowHash,
 }
 
+/// A flow's place in the network.
+#[derive(Clone, Copy)]
+pub(crate) struct FlowRoute {
+    /// Numbers of source and destination: every node, then the interfaces that subflows run to.
+    ends: [u32; 2],
+    /// Pipe by which it leaves its source, and its destination, if that is fixed; else [`NONE`].
+    origins: [u32; 2],
+    /// Identity for [`FlowHash`].
+    identity: u64,
+}
+
 /// Next hops of every node and destination.
 pub(crate) struct Routes {
-    /// Source and destination of every flow, by number: every node, then the interfaces that subflows
-    /// run to.
-    ends_of: Vec<[u32; 2]>,
-    /// Pipe by which a flow leaves its source, and its destination, if that is fixed.
-    origins: Vec<[Option<usize>; 2]>,
-    /// Identity of every flow for [`FlowHash`].
-    identities: Vec<u64>,
+    flows: Vec<FlowRoute>,
     /// By node and destination (hosts at the ends of flows). A row of one element holds for all
     /// destinations: that of a node with one link.
     next_hops: Vec<Vec<NextHop>>,
@@ -151,13 +157,14 @@ impl Routes {
                 hash: FlowHash::new(seed, &node.name),
             })
         });
-        let Destinations { flows, .. } = &destinations;
-        let numbers = |ends: &[Address; 2]| ends.map(|end| destinations.number(end) as u32);
-        let origins = flows.iter().map(|ends| ends.map(|at| at.pipe(network.ends())));
+        let flows = destinations.flows.iter().zip(ecmp::identities(scenario));
+        let flows = flows.map(|(ends, identity)| FlowRoute {
+            ends: ends.map(|end| destinations.number(end) as u32),
+            origins: ends.map(|at| at.pipe(network.ends()).map_or(NONE, |pipe| pipe as u32)),
+            identity,
+        });
         Ok(Self {
-            ends_of: flows.iter().map(numbers).collect(),
-            origins: origins.collect(),
-            identities: ecmp::identities(scenario),
+            flows: flows.collect(),
             next_hops,
             groups: groups.groups,
             spraying: spraying.collect(),
@@ -171,12 +178,23 @@ impl Routes {
 
     /// Number of the destination of a flow's packets, outward or back.
     pub(crate) fn destination(&self, flow: u32, outward: bool) -> usize {
-        self.ends_of[flow as usize][usize::from(outward)] as usize
+        self.flows[flow as usize].ends[usize::from(outward)] as usize
+    }
+
+    /// Removes the flows from number `first` on.
+    pub(crate) fn split_off(&mut self, first: usize) -> Vec<FlowRoute> {
+        self.flows.split_off(first)
+    }
+
+    /// Sets a flow's place in the network.
+    pub(crate) fn put(&mut self, flow: u32, route: FlowRoute) {
+        put(&mut self.flows, flow, route, || route);
     }
 
     /// Pipe by which a packet of this flow leaves its host, if that is fixed.
     pub(crate) fn origin(&self, flow: u32, outward: bool) -> Option<usize> {
-        self.origins[flow as usize][usize::from(!outward)]
+        let pipe = self.flows[flow as usize].origins[usize::from(!outward)];
+        (pipe != NONE).then_some(pipe as usize)
     }
 
     /// All pipes from `node` towards destination `to`.
@@ -200,7 +218,7 @@ impl Routes {
                 policy: SprayPolicy::PerFlow, what: SprayWhat::Both, hash, ..
             }) => {
                 let pipes = &self.groups[next.group as usize].pipes;
-                let hash = hash.of(self.identities[flow as usize]);
+                let hash = hash.of(self.flows[flow as usize].identity);
                 Some(pipes[ecmp::next_hop(hash, pipes.len())] as usize)
             }
             Some(_) => None,
@@ -258,7 +276,7 @@ impl Routes {
             }
             SprayPolicy::Random => spraying.rng.below(pipes as u64) as usize,
             SprayPolicy::PerFlow => {
-                ecmp::next_hop(spraying.hash.of(self.identities[flow as usize]), pipes)
+                ecmp::next_hop(spraying.hash.of(self.flows[flow as usize].identity), pipes)
             }
         };
         Some(group.pipes[choice] as usize)

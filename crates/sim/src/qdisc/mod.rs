@@ -160,6 +160,12 @@ fn flow_queue(packet: &Handle, queues: usize) -> usize {
     (2 * packet.flow as usize + usize::from(packet.outward)) % queues
 }
 
+/// Returns true if the queue, or one below it, may have a queue per flow ([`flow_queue`]).
+pub(crate) fn tells_flows_apart(queue: &Queue) -> bool {
+    use Queue::{Choke, Codel, DropTail, Netem, Pie, Red};
+    !matches!(queue, DropTail { .. } | Netem { .. } | Red(_) | Choke(_) | Codel(_) | Pie(_))
+}
+
 /// State of a discipline, for the table `queues`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Inside {

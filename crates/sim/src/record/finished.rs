@@ -64,6 +64,8 @@ fn packed(rows: &[Option<Box<Rows>>]) -> (Table, Table) {
             transfer.append_to(&mut transfers);
         }
     }
+    flows.seal();
+    transfers.seal();
     (flows, transfers)
 }
 

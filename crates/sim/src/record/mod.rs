@@ -131,7 +131,7 @@ impl World<'_> {
         self.keep_rows();
         let [singles, mut transfers] = std::mem::take(&mut self.finished).tables();
         flows.append(singles);
-        let run = Run { scenario: self.scenario, flows: &self.flows, now: self.end };
+        let run = self.at_end();
         let (mut of_groups, mut probes, mut connections) = (Vec::new(), Vec::new(), Vec::new());
         for endpoint in &self.endpoints {
             if endpoint.is_group() {
@@ -181,8 +181,9 @@ impl World<'_> {
         if self.scenario.connections.is_empty() {
             return rows;
         }
-        let flows: Vec<FlowRow> = (0..self.flows.len()).map(|flow| self.flow_row(flow)).collect();
-        let run = Run { scenario: self.scenario, flows: &self.flows, now: self.end };
+        let fixed = 0..self.scenario.flows.len();
+        let flows: Vec<FlowRow> = fixed.map(|flow| self.flow_row(flow)).collect();
+        let run = self.at_end();
         for endpoint in &self.endpoints {
             endpoint.report(&run, Report::OwnFlow { flows: &flows, rows: &mut rows });
         }
@@ -194,19 +195,20 @@ impl World<'_> {
         let endpoint = &self.endpoints[self.flows[flow].endpoint as usize];
         let mut transfers = Vec::new();
         if !endpoint.is_group() {
-            let run = Run { scenario: self.scenario, flows: &self.flows, now: self.end };
+            let run = self.at_end();
             endpoint.report(&run, Report::Transfers { rows: &mut transfers });
         }
         (self.flow_row(flow), transfers.pop())
     }
 
     fn flow_row(&self, index: usize) -> FlowRow {
-        let (spec, flow) = (&self.scenario.flows[index], &self.flows[index]);
+        let flow = &self.flows[index];
+        let spec = self.arriving.spec(flow.number);
         let mut row = FlowRow {
-            flow: spec.name.clone(),
-            group: spec.group.clone(),
-            from_host: spec.from.clone(),
-            to_host: spec.to.clone(),
+            flow: spec.name.into_owned(),
+            group: spec.group.to_owned(),
+            from_host: spec.from.to_owned(),
+            to_host: spec.to.to_owned(),
             start_ns: ns(flow.start),
             established_ns: ns(flow.start),
             end_ns: ns(flow.stop.unwrap_or(self.end)),
@@ -223,10 +225,12 @@ impl World<'_> {
             reordering_extent_max_packets: flow.reorder.extent_max.into(),
             ..FlowRow::default()
         };
-        let run = Run { scenario: self.scenario, flows: &self.flows, now: self.end };
+        let run = self.at_end();
         let report = Report::Flow { lane: flow.lane, row: &mut row };
         self.endpoints[flow.endpoint as usize].report(&run, report);
-        self.taps.fill(&mut row, index, &self.scenario.taps);
+        if !self.scenario.taps.is_empty() {
+            self.taps.fill(&mut row, index, &self.scenario.taps);
+        }
         row
     }
 }

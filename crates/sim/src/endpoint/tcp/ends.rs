@@ -1,5 +1,6 @@
 //! Endpoint of a TCP connection with data in one direction: sender and receiver.
 
+use crate::arrive::FlowSpec;
 use crate::endpoint::build::{Setup, TrafficEndpoint};
 use crate::endpoint::tcp::receiver::Receiver;
 use crate::endpoint::tcp::sender::{Phase, Sender};
@@ -11,14 +12,14 @@ use crate::events::Source;
 use crate::flow::FlowState;
 use crate::record::ns;
 use dumbbell_cc::CaState;
-use dumbbell_model::scenario::{self, Flow, Traffic};
+use dumbbell_model::scenario::{self, Flow};
 use dumbbell_model::tables::{Float, FlowRow, Int, SampleRow, TransferRow};
 use dumbbell_model::writer::Writer;
 use dumbbell_model::Time;
 use dumbbell_packet::{Body, Segment};
 
 /// Timer at which the application starts or stops. It precedes the timers that this sets.
-pub(in crate::endpoint) const BEGIN_STOP: usize = 0;
+pub(crate) const BEGIN_STOP: usize = 0;
 /// Timers of sender and receiver.
 pub(in crate::endpoint) const SENDER: usize = 1;
 pub(in crate::endpoint) const RECEIVER: usize = 2;
@@ -109,8 +110,8 @@ impl TcpEnds {
         Self { flow: number, sender, receiver, windows: WindowSums::default() }
     }
 
-    fn spec<'a>(&self, run: &Run<'a>) -> (&'a Flow, &'a FlowState) {
-        (&run.scenario.flows[self.flow as usize], &run.flows[self.flow as usize])
+    fn spec<'a>(&self, run: &Run<'a>) -> (FlowSpec<'a>, &'a FlowState) {
+        (run.spec(self.flow), &run.flows[self.flow as usize])
     }
 
     /// Drains the output of the sender.
@@ -184,7 +185,7 @@ impl TcpEnds {
     /// Fills the flow's totals.
     pub(in crate::endpoint) fn totals(&self, run: &Run<'_>, row: &mut FlowRow) {
         let (spec, flow) = self.spec(run);
-        if let Traffic::Tcp(traffic) = &spec.traffic {
+        if let Some(traffic) = spec.tcp {
             row.congestion_control = traffic.congestion_control.entry().name.to_owned();
         }
         row.delivered_bytes = self.delivered_bytes().into();
@@ -223,8 +224,8 @@ impl TcpEnds {
         let Phase::Finished(_) = self.sender.phase else { return None };
         let (spec, flow) = self.spec(run);
         Some(TransferRow {
-            flow: spec.name.clone(),
-            group: spec.group.clone(),
+            flow: spec.name.into_owned(),
+            group: spec.group.to_owned(),
             session: String::new(),
             object: String::new(),
             start_ns: ns(flow.start),

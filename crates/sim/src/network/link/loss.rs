@@ -84,7 +84,7 @@ impl Loss {
                 if packet.payload_bytes() == 0 {
                     return None;
                 }
-                let count = &mut seen[packet.flow as usize];
+                let count = seen.get_mut(packet.flow as usize)?;
                 *count += 1;
                 let hit = (packet.flow, *count);
                 drops.contains(&hit).then_some(DropReason::Scripted)
