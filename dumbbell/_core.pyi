@@ -164,7 +164,8 @@ def budget(scenario_json: str) -> dict[str, Any]:
 
     `events` (packets times links, and samples), `rows`, `memory_bytes`, `capture_bytes`: numbers;
     `busiest`: number of the flow with the most packets, or None; `boundless`: numbers of the flows
-    whose path limits nothing; `longest`: the field of `sampling` that costs most, or None.
+    whose path limits nothing; `longest`: the field of `sampling` that costs most, or None;
+    `heaviest`: the field of the scenario that needs most memory.
     """
 
 def catalogue() -> str:

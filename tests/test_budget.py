@@ -51,6 +51,11 @@ BOUNDLESS = {
         SPEED,
         ("x.yaml:4", "flows[0]", "minutes|hours", "lower rates", "--allow events="),
     ),
+    "a hundred million arrivals": (
+        f"{DUMBBELL.split('flows:')[0]}arrivals: [{{name: web, from: s1, to: d1, per_second: 1e5, "
+        "size: 100 bytes, tcp: cubic}]\nduration: 1000 s\n",
+        ("x.yaml:4", "arrivals[0]", "GB of memory", "fewer flows per second", "memory='"),
+    ),
     "all packets of a fast link": (
         f"{SPEED.replace('400 G', '5 G').replace('600 s', '60 s')}"
         "sampling: {hops: {from: 0 s, to: 60 s}}\n",
@@ -94,6 +99,33 @@ def test_a_limit_that_is_raised_is_another_limit() -> None:
     check(text, allowed({"events": 5e9}))
     with pytest.raises(_core.ScenarioError, match="above the limit of 4e"):
         check(text, allowed(["events=4e9", "memory=16 GB"]))
+
+
+@pytest.mark.parametrize(
+    ("place", "changes"),
+    [
+        ("flows", {"cubic}": "cubic, count: 100}"}),
+        ("links", {"rtt:": "pairs: 1000, rtt:", "1 BDP": "1 packet"}),
+        ("sampling.interval_ns", {"1 s": "1 s\nsampling: {interval: 1 us, keep: [samples]}"}),
+    ],
+)
+def test_a_refusal_names_what_needs_most_memory(place: str, changes: dict[str, str]) -> None:
+    text = DUMBBELL
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    with pytest.raises(_core.ScenarioError, match="GB of memory") as refused:
+        check(scenario(text), {"memory": 1e5, "rows": 1e9})
+    assert refused.value.path == place
+
+
+def test_memory_grows_with_flows_and_not_with_time() -> None:
+    def bytes_of(text: str) -> float:
+        return float(_core.budget(scenario(text))["memory_bytes"])
+
+    several = DUMBBELL.replace("cubic}", "cubic, count: 101}")
+    # 6 kB: a sender and a receiver with their rows.
+    assert bytes_of(several) - bytes_of(DUMBBELL) == pytest.approx(100 * 6000, rel=0.3)
+    assert bytes_of(DUMBBELL.replace("1 s", "100 s")) == pytest.approx(bytes_of(DUMBBELL), rel=0.3)
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,8 @@ def check(scenario: str, raised: Allowed) -> list[int]:
 def _refusal(name: str, limit: Limit, estimate: Mapping[str, Any], most: float) -> tuple[str, str]:
     """Field and message of a refusal, with the option that allows it."""
     found = estimate[limit.key]
+    if name == "memory":
+        return estimate["heaviest"], _too_large(found, most, estimate["heaviest"])
     allow = f"or allow it: --allow {name}={_rounded_up(found):g}"
     said = f"a run would take about {found:.1e} {limit.unit}, above the limit of {most:.0e}"
     if name != "events":
@@ -115,6 +117,21 @@ def _refusal(name: str, limit: Limit, estimate: Mapping[str, Any], most: float) 
         return "sampling.interval_ns", f"{took}; a longer interval would do, {allow}"
     place = f"flows[{estimate['busiest']}]"
     return place, f"{took}; a shorter run or lower rates would do, {allow}"
+
+
+def _too_large(found: float, most: float, place: str) -> str:
+    """Message about memory above the limit. `place`: the field that needs most of it."""
+    section = place.partition("[")[0].partition(".")[0]
+    advice = {
+        "sampling": "a longer interval, a shorter stretch of time or fewer taps",
+        "arrivals": "a shorter run or fewer flows per second",
+        "flows": "fewer flows, or shorter queues and paths",
+    }.get(section, "a smaller network")
+    allow = f"--allow memory='{_rounded_up(found) / 1e9:g} GB'"
+    return (
+        f"a run would take about {found / 1e9:.2g} GB of memory, above the limit of "
+        f"{most / 1e9:g} GB; {advice} would do, or allow it: {allow}"
+    )
 
 
 def _rounded_up(number: float) -> float:

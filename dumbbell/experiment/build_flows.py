@@ -30,6 +30,9 @@ from dumbbell.experiment.traffic import (
 
 PACED_BY_FQ = {one.name for one in congestion_controls().values() if one.paced_by_fq}
 ETHERNET_MTU_BYTES = 1500
+#: Memory that a flow takes while its experiment is read, and the limit of all.
+FLOW_BYTES = 2_000
+MAX_FLOW_BYTES = 4_000_000_000
 NUMBER = re.compile(r"\{i(?:\+([0-9]{1,9}))?\}", re.ASCII)
 
 
@@ -63,6 +66,7 @@ class FlowBuilder(NetworkBuilder):
 
     def add_flows(self) -> None:
         """Adds the flows of the workload and those written in the file."""
+        self.check_size()
         for spec in self.file.workload.flows() if self.file.workload else []:
             self.origins["flows", len(self.flows)] = ("workload",)
             self.add_flow(spec, 1)
@@ -70,8 +74,18 @@ class FlowBuilder(NetworkBuilder):
             for k in range(1, (spec.count or 1) + 1):
                 self.origins["flows", len(self.flows)] = ("flows", i)
                 self.add_flow(spec, k)
-                if len(self.flows) > 20_000:
-                    raise BuildError("more than 20000 flows", ("flows", i))
+
+    def check_size(self) -> None:
+        """Raises `BuildError` if the flows would not fit into memory while they are read."""
+        counts = [spec.count or 1 for spec in self.file.flows]
+        if sum(counts) * FLOW_BYTES > MAX_FLOW_BYTES:
+            largest = counts.index(max(counts))
+            gigabytes = sum(counts) * FLOW_BYTES / 1e9
+            message = (
+                f"{sum(counts)} flows would take about {gigabytes:.2g} GB of memory to read, above "
+                f"the limit of {MAX_FLOW_BYTES / 1e9:g} GB; as arrivals they would take less"
+            )
+            raise BuildError(message, ("flows", largest, "count"), str(counts[largest]))
 
     def add_flow(self, spec: FlowSpec, k: int) -> None:
         """Adds the `k`-th copy of a flow, counted from 1."""

@@ -180,7 +180,7 @@ class FlowFields(Strict):
     stop: Time | None = None
     start_jitter: StartJitter | None = None
     dscp: Codepoint = 0
-    count: Annotated[int, whole_number(1, 20_000)] | None = None
+    count: Annotated[int, whole_number(1, 1_000_000_000)] | None = None
     tcp: Annotated[TcpSpec, short_text("congestion_control", enum=list(ALGORITHMS))] | None = None
     mptcp: (
         Annotated[MptcpSpec, short_text("congestion_control", enum=[*ALGORITHMS, *COUPLED])] | None

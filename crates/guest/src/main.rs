@@ -157,7 +157,9 @@ fn realise(kernel: Kernel) -> Result<(), Failure> {
     let text = fs::read_to_string(format!("{OUT}/scenario.json"))?;
     let seed: u64 = fs::read_to_string(format!("{OUT}/seed"))?.trim().parse()?;
     let scenario = Scenario::from_json(&text).map_err(Failure::Scenario)?;
-    let scenario = scenario.drawn(seed).into_owned();
+    plan::check_flows(&scenario).map_err(Failure::Scenario)?;
+    let drawn = scenario.drawn(seed).into_owned();
+    let scenario = Scenario { arrivals: Vec::new(), ..drawn };
     let plan = plan::plan(&scenario, seed).map_err(Failure::Scenario)?;
     let namespaces = realise::Namespaces::build(&plan, kernel)?;
     let progress = |now_ns| say(&format!("@{now_ns}"));

@@ -27,8 +27,11 @@ pub(crate) fn error<T>(
 /// Range of framing overhead. It is negative if the Ethernet header is not sent.
 const OVERHEAD_BYTES: core::ops::RangeInclusive<i32> = -14..=65_535;
 
-/// Maximum number of links, and of flows: engines number their events in 24 bits.
-const PARTS_MAX: usize = 1_000_000;
+/// Maximum number of events of links and flows: engines number them in 24 bits.
+const EVENTS_MAX: usize = (1 << 24) - (1 << 16);
+/// Events of a link, and of a flow with its endpoint.
+const LINK_EVENTS: usize = 8;
+const FLOW_EVENTS: usize = 5;
 
 impl Scenario {
     /// Reads a scenario from JSON and checks it.
@@ -83,10 +86,14 @@ impl Scenario {
         if self.neighbour_discovery.is_some_and(|n| n.reachable.is_zero()) {
             return error("neighbour_discovery.reachable_ns", "must be above 0");
         }
-        for (what, count) in [("links", self.links.len()), ("flows", self.flows.len())] {
-            if count > PARTS_MAX {
-                return error(what, format!("found {count}; at most {PARTS_MAX}"));
-            }
+        let (links, flows) = (self.links.len(), self.flows.len());
+        if LINK_EVENTS * links + FLOW_EVENTS * flows > EVENTS_MAX {
+            let what = if LINK_EVENTS * links > FLOW_EVENTS * flows { "links" } else { "flows" };
+            let message = format!(
+                "found {flows} flows and {links} links; {LINK_EVENTS} events per link and \
+                 {FLOW_EVENTS} per flow must be at most {EVENTS_MAX}"
+            );
+            return error(what, message);
         }
         Ok(())
     }

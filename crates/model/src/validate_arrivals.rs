@@ -4,8 +4,8 @@ use crate::scenario::{Arrivals, NodeKind, Scenario, Size};
 use crate::traffic::TrafficKind;
 use crate::validate::{above_zero, error, in_range, ScenarioError};
 
-/// Maximum expected number of flows of one process.
-const FLOWS_MAX: f64 = 1e6;
+/// Maximum expected number of flows of one process: numbers have 32 bits.
+const FLOWS_MAX: f64 = 4e9;
 const BYTES_MAX: u64 = 1 << 40;
 
 impl Scenario {
@@ -45,7 +45,7 @@ impl Scenario {
             return error(format!("{at}.stop_ns"), "not after the start");
         }
         in_range(at, "dscp", u64::from(arrivals.dscp), 0, 63)?;
-        let expected = arrivals.per_second * self.duration.as_secs_f64();
+        let expected = arrivals.expected(self.duration);
         if !(arrivals.per_second > 0.0 && expected <= FLOWS_MAX) {
             let message = format!(
                 "{} a second; more than 0 and at most {FLOWS_MAX} in all are needed",

@@ -336,8 +336,8 @@ fn validate(py: Python<'_>, scenario_json: &str) -> PyResult<()> {
 }
 
 /// Estimates the cost of a run: events, rows, bytes of memory and captures. Also returns the flow
-/// with the most packets, the indices of flows without a bottleneck, and the record with the most
-/// rows.
+/// with the most packets, the indices of flows without a bottleneck, the record with the most rows,
+/// and the field that needs most memory.
 #[pyfunction]
 fn budget<'py>(py: Python<'py>, scenario_json: &str) -> PyResult<Bound<'py, PyDict>> {
     let found = Scenario::from_json(scenario_json)
@@ -347,6 +347,7 @@ fn budget<'py>(py: Python<'py>, scenario_json: &str) -> PyResult<Bound<'py, PyDi
     estimate.set_item("events", found.events)?;
     estimate.set_item("rows", found.rows)?;
     estimate.set_item("memory_bytes", found.memory_bytes)?;
+    estimate.set_item("heaviest", found.heaviest)?;
     estimate.set_item("capture_bytes", found.capture_bytes)?;
     estimate.set_item("busiest", found.busiest)?;
     estimate.set_item("boundless", found.boundless)?;

@@ -135,14 +135,21 @@ struct Planner<'a> {
     teqls: usize,
 }
 
+/// Refuses more flows than there are ports, those of arrivals included.
+pub(crate) fn check_flows(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let arriving = scenario.arrivals.iter().map(|one| one.expected(scenario.duration));
+    if scenario.flows.len() as f64 + arriving.sum::<f64>() > FLOWS_MAX as f64 {
+        return refuse("flows", "more than 10 000 flows");
+    }
+    Ok(())
+}
+
 /// Plans a scenario.
 ///
 /// # Errors
 /// Refuses what Linux or this engine cannot do, at the field that asks for it.
 pub(crate) fn plan(scenario: &Scenario, seed: u64) -> Result<Plan, ScenarioError> {
-    if scenario.flows.len() > FLOWS_MAX {
-        return refuse("flows", "more than 10 000 flows");
-    }
+    check_flows(scenario)?;
     let scenario = &options_to_hosts(scenario)?;
     let numbers: BTreeMap<&str, usize> =
         scenario.nodes.iter().enumerate().map(|(i, node)| (node.name.as_str(), i)).collect();

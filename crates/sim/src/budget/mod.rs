@@ -2,6 +2,8 @@
 //! spent or memory is gone. Packets of a flow follow from its share of what its path lets through, from
 //! its window over the round trip, and from what its application sends; rows from what is recorded.
 
+mod memory;
+
 use crate::network::link::OPPORTUNITY_BYTES;
 use crate::network::route::Routes;
 use dumbbell_model::paths::far_end;
@@ -29,8 +31,10 @@ pub struct Budget {
     pub events: f64,
     /// Rows of all tables.
     pub rows: f64,
-    /// Memory of tables and captures.
+    /// Memory.
     pub memory_bytes: f64,
+    /// Field that needs most of it.
+    pub heaviest: String,
     /// Bytes of the capture.
     pub capture_bytes: f64,
     /// The flow with the most packets, by number; `None`: samples are more than all packets.
@@ -95,6 +99,11 @@ pub fn budget(scenario: &Scenario) -> Result<Budget, ScenarioError> {
         found.busiest = numbers.max_by(|&a, &b| hops(&loads[a]).total_cmp(&hops(&loads[b])));
     }
     recorded(drawn, &loads, &mut found);
+    let longest = found.longest.map(|field| (format!("sampling.{field}"), found.memory_bytes));
+    let parts = memory::parts(scenario, &network, &loads);
+    found.memory_bytes += parts.iter().map(|(_, bytes)| bytes).sum::<f64>();
+    let heaviest = parts.into_iter().chain(longest).max_by(|a, b| a.1.total_cmp(&b.1));
+    found.heaviest = heaviest.map(|(field, _)| field).unwrap_or_default();
     Ok(found)
 }
 
