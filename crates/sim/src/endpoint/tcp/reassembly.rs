@@ -4,6 +4,9 @@ use super::receive_buffer::ReceivedSkb;
 use dumbbell_model::ReceiveBuffer;
 use dumbbell_packet::SackBlock;
 
+/// Skbs whose memory is kept while nothing is out of order.
+const KEPT: usize = 8;
+
 /// An skb and its byte range.
 #[derive(Clone, Copy, Debug)]
 struct Held {
@@ -82,6 +85,9 @@ impl Reassembly {
     pub(crate) fn take_skb(&mut self, next: u64) -> Option<ReceivedSkb> {
         self.skbs.first().filter(|first| first.block.start <= next)?;
         let Held { block, mut skb } = self.skbs.remove(0);
+        if self.skbs.is_empty() && self.skbs.capacity() > KEPT {
+            self.skbs = Vec::new();
+        }
         self.memory_bytes -= skb.memory_bytes;
         skb.bytes = block.end.saturating_sub(next);
         Some(skb)

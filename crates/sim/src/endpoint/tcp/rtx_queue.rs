@@ -2,6 +2,7 @@
 //! `tcp_rtx_queue`), in order of sequence number. A linked list gives the order of sending for RACK
 //! (`tsorted_sent_queue`).
 
+use crate::give_back::give_back;
 use std::collections::VecDeque;
 
 /// Number of a segment, from 0 for the first one sent.
@@ -184,7 +185,9 @@ impl RtxQueue {
             self.unlist(self.base);
         }
         self.base += 1;
-        self.segments.pop_front()
+        let front = self.segments.pop_front();
+        give_back(&mut self.segments);
+        front
     }
 
     /// Merges the next segment into this one. Ids of later segments decrease by one.

@@ -3,6 +3,7 @@
 use super::stage::Departure;
 use super::{Pipe, Release};
 use crate::arena::Handle;
+use crate::give_back::give_back;
 use dumbbell_model::Time;
 use prefetch_index::prefetch_index;
 
@@ -77,6 +78,7 @@ impl Pipe {
     pub(crate) fn arrived(&mut self, until: Time) -> Option<(Time, Handle)> {
         let head = *self.line.front().filter(|head| head.arrival <= until)?;
         self.line.pop_front();
+        give_back(&mut self.line);
         self.left(head.packet.frame_bytes);
         Some((head.arrival, head.packet))
     }
@@ -132,6 +134,7 @@ impl Pipe {
             return Release::Nothing;
         };
         self.line.pop_front();
+        give_back(&mut self.line);
         self.emerge(head.packet)
     }
 }
