@@ -20,7 +20,9 @@ use dumbbell_capture::Taps;
 use dumbbell_model::scenario::{self, Link, Scenario, Traffic};
 use dumbbell_model::{ReceiveBuffer, ScenarioError, TcpOptions, Time};
 use dumbbell_packet::TapPackets;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 /// Builds the world.
 pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, ScenarioError> {
@@ -121,11 +123,16 @@ fn reassembly(node: &scenario::Node) -> Reassembly {
     }
 }
 
+/// Options among which equal ones are searched: hosts of one kind follow each other.
+const SEARCHED: usize = 16;
+
 /// Nodes by name (validated).
 pub(crate) struct Nodes<'a> {
     numbers: BTreeMap<&'a str, usize>,
     /// Nodes with a serial link.
     serial: BTreeSet<&'a str>,
+    /// Options of connections, each once.
+    options: RefCell<Vec<Arc<TcpOptions>>>,
 }
 
 impl<'a> Nodes<'a> {
@@ -135,12 +142,23 @@ impl<'a> Nodes<'a> {
         let serial = sides
             .filter(|(_, pipe)| matches!(pipe.shaper, scenario::Shaper::Serial { .. }))
             .map(|(node, _)| node.as_str());
-        Self { numbers: numbers.collect(), serial: serial.collect() }
+        Self { numbers: numbers.collect(), serial: serial.collect(), options: RefCell::default() }
     }
 
     /// Returns true if the node has a serial link.
     pub(crate) fn is_serial(&self, name: &str) -> bool {
         self.serial.contains(name)
+    }
+
+    /// Returns the shared copy of these options. Most connections have the same.
+    pub(crate) fn shared(&self, options: TcpOptions) -> Arc<TcpOptions> {
+        let mut known = self.options.borrow_mut();
+        if let Some(same) = known.iter().rev().take(SEARCHED).find(|known| ***known == options) {
+            return Arc::clone(same);
+        }
+        let options = Arc::new(options);
+        known.push(Arc::clone(&options));
+        options
     }
 
     fn number(&self, name: &str) -> usize {

@@ -8,6 +8,7 @@ use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Flow, Scenario};
 use dumbbell_model::{Span, TcpOptions, Time};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Inputs for the construction of endpoints.
 #[derive(Clone, Copy)]
@@ -19,8 +20,8 @@ pub(crate) struct Setup<'a> {
 
 impl Setup<'_> {
     /// TCP options of a flow's source and destination.
-    pub(super) fn options(&self, flow: &Flow) -> [TcpOptions; 2] {
-        options(self.scenario, self.nodes, flow)
+    pub(super) fn options(&self, flow: &Flow) -> [Arc<TcpOptions>; 2] {
+        options(self.scenario, self.nodes, flow).map(|options| self.nodes.shared(options))
     }
 
     pub(super) fn rng(&self, flow: &Flow, purpose: &str) -> Rng {

@@ -11,6 +11,7 @@ use dumbbell_model::scenario::{self, Scenario, Traffic};
 use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::{Multipath, Segment};
+use std::sync::Arc;
 
 /// Connection and subflow index of a flow; `None` if it is no subflow.
 pub(crate) fn subflow_of(scenario: &Scenario, flow: &str) -> Option<SubflowOf> {
@@ -47,7 +48,7 @@ impl Connection {
     pub(crate) fn new(
         spec: &scenario::Connection,
         first: &scenario::Flow,
-        [sending, receiving]: &[TcpOptions; 2],
+        [sending, receiving]: &[Arc<TcpOptions>; 2],
         writer: Writer,
     ) -> Self {
         let coupled = matches!(

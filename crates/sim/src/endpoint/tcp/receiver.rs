@@ -13,6 +13,7 @@ use dumbbell_model::scenario::Sink;
 use dumbbell_model::{Span, TcpOptions, Time};
 use dumbbell_packet::tcp::{Flags, SACK_BLOCKS_MAX};
 use dumbbell_packet::{SackBlock, Segment};
+use std::sync::Arc;
 
 /// Maximum number of quick ACKs (TCP_MAX_QUICKACKS).
 pub(super) const MAX_QUICKACKS: u32 = 16;
@@ -50,7 +51,7 @@ pub(super) struct AckState {
 
 /// Receiver of a connection.
 pub(crate) struct Receiver {
-    pub(super) options: TcpOptions,
+    pub(super) options: Arc<TcpOptions>,
     pub(super) sink: Sink,
     /// Next sequence number of this side's own data, for pure ACKs; `None` without own data.
     pub(super) snd_nxt: Option<u64>,
@@ -127,10 +128,10 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) fn new(options: &TcpOptions, sink: Sink) -> Self {
+    pub(crate) fn new(options: &Arc<TcpOptions>, sink: Sink) -> Self {
         let header = 40 + if options.tcp_timestamps { 12 } else { 0 };
         Self {
-            options: options.clone(),
+            options: Arc::clone(options),
             sink,
             snd_nxt: None,
             tick: Tick::new(options.hz),

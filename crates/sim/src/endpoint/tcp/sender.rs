@@ -28,6 +28,7 @@ use dumbbell_model::scenario::Algorithm;
 use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::{Cause, Segment};
+use std::sync::Arc;
 
 /// Reason of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +82,7 @@ pub(crate) struct Counters {
 
 /// Sender of a connection.
 pub(crate) struct Sender {
-    pub(crate) options: TcpOptions,
+    pub(crate) options: Arc<TcpOptions>,
     pub(crate) tick: Tick,
     pub(crate) cc: Box<dyn CongestionControl>,
     pub(crate) window: Window,
@@ -167,7 +168,7 @@ fn initial_window(options: &TcpOptions, pacing: bool) -> Window {
 impl Sender {
     pub(crate) fn new(
         algorithm: Algorithm,
-        options: &TcpOptions,
+        options: &Arc<TcpOptions>,
         writer: Writer,
         fq: bool,
         rng: Rng,
@@ -175,7 +176,7 @@ impl Sender {
         let header = 40 + if options.tcp_timestamps { 12 } else { 0 };
         let cc = dumbbell_cc::new(algorithm, options);
         Self {
-            options: options.clone(),
+            options: Arc::clone(options),
             tick: Tick::new(options.hz),
             draws: cc.draws(),
             cc,
