@@ -129,7 +129,7 @@ fn main() {
         for table in &output.tables {
             for (column, values) in table.spec.columns.iter().zip(&table.columns) {
                 if let dumbbell_model::tables::Column::Int(values) = values {
-                    println!("{file} {}.{} {values:?}", table.spec.name, column.name);
+                    println!("{file} {}.{} {:?}", table.spec.name, column.name, values.to_vec());
                 }
             }
         }
