@@ -52,6 +52,17 @@ class Network:
 
 
 @dataclass(frozen=True)
+class FatTree:
+    """Parameters of a fat tree with a flow from every host, for peers."""
+
+    ports: int
+    rate_bps: int
+    delay_ns: int
+    queue_bytes: int
+    duration_s: float
+
+
+@dataclass(frozen=True)
 class Case:
     """A scenario in `scenarios/`.
 
@@ -66,7 +77,7 @@ class Case:
     name: str
     title: str
     rounds: int
-    network: Network | None = None
+    network: Network | FatTree | None = None
     has_setup: bool = False
 
     @property
@@ -109,6 +120,7 @@ CASES = [
         "G",
         "fat tree k = 8, 128 hosts, 10 Gbit/s, permutation of CUBIC flows, 0.1 s",
         5,
+        FatTree(8, 10_000_000_000, 1000, 150_000, 0.1),
     ),
 ]
 
@@ -130,6 +142,7 @@ LIMITS = [
     Limit("F", "cpu_s", CPU, "s", 15, 8),
     Limit("F", "peak_bytes", "memory of the process", "MB", 300, None, MB),
     Limit("G", "cpu_s", CPU, "s", 3.0, 1.5),
+    Limit("G", "fabric", "cost of a delivered byte, over htsim's", "×", 0.5),
     Limit("idle", "idle_flow_bytes", "memory of an idle TCP flow", "KB", 4, None, KB),
     Limit("active", "active_flow_bytes", "memory of an active one, less window", "KB", 8, None, KB),
     Limit("H", "call_s", "`dumbbell.run` of 1 s at 20 Mbit/s", "ms", 3.0, 1.5, MILLI),

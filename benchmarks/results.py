@@ -59,6 +59,11 @@ class Run:
         """Processor time per data packet."""
         return self.cpu_s / self.packets * 1e9 if self.packets else float("nan")
 
+    @property
+    def per_bit_s(self) -> float:
+        """Processor time per delivered bit."""
+        return self.cpu_s / (self.goodput_bps * self.simulated_s)
+
 
 def fastest(runs: Iterable[Run]) -> Run:
     """The run with the least processor time: others were disturbed."""
@@ -88,6 +93,9 @@ class Results:
         if limit.quantity == "growth":
             small, large = self.run("A"), self.run("D")
             return large.per_packet_ns / small.per_packet_ns if small and large else None
+        if limit.quantity == "fabric":
+            ours, peer = self.run("G"), self.run("G", "htsim")
+            return ours.per_bit_s / peer.per_bit_s if ours and peer else None
         run = self.run(limit.case)
         if any(case.name == limit.case for case in CASES):
             found = getattr(run, limit.quantity) if run else None
@@ -103,8 +111,11 @@ class Results:
 
 
 def ratio(other: Run, ours: Run) -> str:
-    """Processor time of another simulator over ours, as text. Unfinished: a lower bound."""
-    times = other.cpu_s / ours.cpu_s
+    """Processor time per delivered bit of another simulator over ours, as text.
+
+    Unfinished: a lower bound of the whole processor time over ours.
+    """
+    times = other.per_bit_s / ours.per_bit_s if other.finished else other.cpu_s / ours.cpu_s
     text = f"{times:.2f} ×" if times < 10 else f"{times:.0f} ×"
     return text if other.finished else f"> {text}"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.cases import ACCESS_BPS, BUILT, HERE, Case, Network
+from benchmarks.cases import ACCESS_BPS, BUILT, HERE, Case, FatTree, Network
 from benchmarks.measure import measure
 from benchmarks.results import Run
 
@@ -27,7 +27,8 @@ class Peer:
     Attributes:
         name: Its name in tables.
         title: Version and kind of TCP.
-        command: The program, which takes the arguments of `arguments`.
+        command: The program for dumbbells, which takes the arguments of `arguments`.
+        fat_tree: The program for fat trees.
         lean: Scenarios that it runs without access links.
         access: Scenarios that it runs with access links.
         clock_s: Resolution of the program's own clock. Short runs are measured from outside, less a
@@ -40,9 +41,12 @@ class Peer:
     lean: str = "ABCD"
     access: str = "ABCD"
     clock_s: float = 1e-6
+    fat_tree: tuple[str, ...] = ()
 
     def runs(self, case: Case, *, access: bool) -> bool:
         """Returns true if it runs a scenario."""
+        if isinstance(case.network, FatTree):
+            return bool(self.fat_tree) and not access
         return case.network is not None and case.name in (self.access if access else self.lean)
 
 
@@ -68,6 +72,7 @@ def available(htsim: Path | None) -> Iterable[Peer]:
             "htsim",
             "csg-htsim, NewReno without SACK, an ACK per packet",
             (str(BUILT / "htsim-scenario"),),
+            fat_tree=(str(BUILT / "htsim-fat_tree"),),
         )
     if not NS3_HEADER.exists():
         print("ns-3 left out: apt-get install libns3-dev")
@@ -95,8 +100,17 @@ def built(name: str, *variables: str) -> bool:
     return done.returncode == 0
 
 
-def arguments(network: Network, access: bool, scale: float, limit_s: float) -> list[str]:
+def arguments(network: Network | FatTree, access: bool, scale: float, limit_s: float) -> list[str]:
     """Arguments of the programs in `peers/`."""
+    if isinstance(network, FatTree):
+        return [
+            str(network.ports),
+            str(network.rate_bps),
+            str(network.delay_ns),
+            str(network.queue_bytes),
+            f"{network.duration_s * scale:g}",
+            f"{limit_s:g}",
+        ]
     return [
         str(network.flows),
         str(network.rate_bps),
@@ -123,13 +137,14 @@ def simulate(peer: Peer, case: Case, *, access: bool, scale: float, limit_s: flo
         Failed: The program failed.
     """
     assert case.network is not None
+    command = peer.fat_tree if isinstance(case.network, FatTree) else peer.command
     words = arguments(case.network, access, scale, limit_s)
-    found = measure([*peer.command, *words])
+    found = measure([*command, *words])
     answer = found.answer
     cpu_s = answer["cpu_s"]
     if cpu_s < peer.clock_s * CLOCKS:
         nothing = arguments(case.network, access, NOTHING, limit_s)
-        cpu_s = found.cpu_s - measure([*peer.command, *nothing]).cpu_s
+        cpu_s = found.cpu_s - measure([*command, *nothing]).cpu_s
     wanted_s = case.network.duration_s * scale
     return Run(
         case=case.name,

@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from benchmarks import growth, instructions, pages, table
-from benchmarks.cases import ACCESS_BPS, CASES, LIMITS, RESULTS, Case, verdict
+from benchmarks.cases import (
+    ACCESS_BPS,
+    CASES,
+    LIMITS,
+    RESULTS,
+    Case,
+    FatTree,
+    Network,
+    verdict,
+)
 from benchmarks.measure import Failed, measure
 from benchmarks.results import Results, Run, as_row, fastest, load, ratio, write
 from benchmarks.simulators import PEERS, Peer, arguments, simulate
@@ -44,9 +53,13 @@ def test_a_changed_result_makes_pages_stale() -> None:
     assert {"performance.md: limits", "performance.md: runs", "README.md: speed"} <= set(found)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.network], ids=lambda c: c.name)
+DUMBBELLS = [case for case in CASES if isinstance(case.network, Network)]
+FAT_TREE = next(case for case in CASES if isinstance(case.network, FatTree))
+
+
+@pytest.mark.parametrize("case", DUMBBELLS, ids=lambda case: case.name)
 def test_peers_simulate_the_network_of_the_file(case: Case) -> None:
-    assert case.network is not None
+    assert isinstance(case.network, Network)
     scenario = json.loads(load_experiment(case.file).cells[0].scenario)
     links = {link["name"]: link["forward"] for link in scenario["links"]}
     bottleneck = links.pop("bottleneck")
@@ -64,12 +77,30 @@ def test_peers_simulate_the_network_of_the_file(case: Case) -> None:
     assert case.network.duration_s == scenario["duration_ns"] / 1e9
 
 
+def test_peers_simulate_the_fat_tree_of_the_file() -> None:
+    tree = FAT_TREE.network
+    assert isinstance(tree, FatTree)
+    scenario = json.loads(load_experiment(FAT_TREE.file).cells[0].scenario)
+    for link in scenario["links"]:
+        for pipe in (link["forward"], link["backward"]):
+            assert pipe["shaper"] == {"serial": {"rate_bps": tree.rate_bps}}
+            assert pipe["delay_ns"] == tree.delay_ns
+            limit = pipe["queue"]["drop_tail"]["limit_packets"]
+            assert limit * FRAME_BYTES == tree.queue_bytes
+    hosts = tree.ports**3 // 4
+    assert len(scenario["links"]) == 3 * hosts
+    ends = [(int(flow["from"][1:]), int(flow["to"][1:])) for flow in scenario["flows"]]
+    assert ends == [(i + 1, (i + hosts // 2) % hosts + 1) for i in range(hosts)]
+    assert tree.duration_s == scenario["duration_ns"] / 1e9
+    assert arguments(tree, False, 0.5, 60) == ["8", "10000000000", "1000", "150000", "0.05", "60"]
+
+
 @pytest.mark.peers("ns")
 @pytest.mark.parametrize("access", [False, True])
 def test_ns2_fills_the_line_and_stops_at_its_limit(access: bool) -> None:
     ns2 = Peer("ns-2", "", ("ns", str(PEERS / "ns2" / "scenario.tcl")), clock_s=0.01)
     case = CASES[0]
-    assert case.network is not None
+    assert isinstance(case.network, Network)
     whole = simulate(ns2, case, access=access, scale=0.05, limit_s=60)
     assert whole.finished
     assert table.warning(whole, case.network.rate_bps) is None
@@ -86,11 +117,12 @@ def test_arguments_of_peers_name_access_links_and_the_limit() -> None:
     assert arguments(network, True, 1, 60)[-3:] == ["100", str(ACCESS_BPS), "60"]
 
 
-def test_ratios_are_of_processor_time_and_bounds_where_a_peer_was_stopped() -> None:
+def test_ratios_are_of_processor_time_per_bit_and_bounds_where_a_peer_was_stopped() -> None:
     ours = a_run(cpu_s=0.5)
     assert ratio(a_run(cpu_s=0.2), ours) == "0.40 ×"
     assert ratio(a_run(cpu_s=60), ours) == "120 ×"
     assert ratio(a_run(cpu_s=60, finished=False), ours) == "> 120 ×"
+    assert ratio(a_run(cpu_s=1, goodput_bps=38e6), ours) == "1.00 ×"  # twice the work
 
 
 def test_the_fastest_run_counts() -> None:
@@ -109,12 +141,14 @@ def test_every_limit_finds_its_value() -> None:
     runs = [
         as_row(a_run(case=case.name, reading_s=0.1, setup_s=0.2, above_bytes=5)) for case in CASES
     ]
+    runs.append(as_row(a_run(case="G", engine="htsim", cpu_s=1.25)))
     names = {limit.quantity for limit in LIMITS}
     results = Results({"runs": runs, "others": dict.fromkeys(names, 1), "memory": {}})
     assert [limit for limit, _ in results.judged()] == LIMITS
     found = {(limit.case, limit.quantity): value for limit, value in results.judged()}
     assert found["E", "run_s"] == pytest.approx(0.3)  # without set-up
     assert found["D/A", "growth"] == 1
+    assert found["G", "fabric"] == pytest.approx(0.4)
     assert found["A", "above_bytes"] == pytest.approx(5e-6)
     assert found["H", "call_s"] == 1000  # in ms
 

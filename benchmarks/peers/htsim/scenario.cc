@@ -8,29 +8,18 @@
 // NewReno without SACK and sends an ACK per packet. Packets of 1500 bytes carry 1448.
 
 #include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <ctime>
-#include <fstream>
 #include <iostream>
 #include <random>
-#include <string>
-#include <vector>
 
-#include "eventlist.h"
 #include "network.h"
 #include "pipe.h"
 #include "queue.h"
-#include "tcp.h"
+#include "run.h"
 
 namespace
 {
 
-constexpr int PACKET = 1500;
-constexpr int SEGMENT = 1448;
 constexpr double START_S = 0.1;
-constexpr simtime_picosec PS_PER_NS = 1000;
 constexpr mem_b AMPLE = mem_b(1) << 40;
 
 // A drop-tail queue that counts what leaves it.
@@ -47,24 +36,6 @@ protected:
         Queue::completeService();
     }
 };
-
-// Peak memory in bytes (proc(5)).
-uint64_t PeakBytes()
-{
-    std::ifstream status("/proc/self/status");
-    std::string word;
-    uint64_t kib = 0;
-    while (status >> word && word != "VmHWM:")
-    {
-    }
-    status >> kib;
-    return kib * 1024;
-}
-
-double ProcessorTime()
-{
-    return double(std::clock()) / CLOCKS_PER_SEC;
-}
 
 } // namespace
 
@@ -138,27 +109,6 @@ int main(int argc, char* argv[])
         sinks.push_back(sink);
     }
 
-    const double begin = ProcessorTime();
-    uint64_t count = 0;
-    double spent = 0;
-    while (EventList::doNextEvent())
-    {
-        if (++count % 65536 == 0 && (spent = ProcessorTime() - begin) > limitS)
-        {
-            break;
-        }
-    }
-    const double cpuS = ProcessorTime() - begin;
-    const double simulatedS = spent > limitS ? timeAsSec(EventList::now()) : durationS;
-    double received = 0;
-    for (const TcpSink* sink : sinks)
-    {
-        received += double(sink->_cumulative_ack) / PACKET * SEGMENT;
-    }
-    std::printf("{\"cpu_s\": %.6f, \"packets\": %llu, \"goodput_bps\": %.0f, "
-                "\"simulated_s\": %.6f, \"peak_bytes\": %llu, \"events\": %llu}\n",
-                cpuS, (unsigned long long)queue.left, received * 8 / simulatedS, simulatedS,
-                (unsigned long long)PeakBytes(), (unsigned long long)count);
-    std::fflush(stdout);
-    std::_Exit(0);
+    const Ended ended = Run(durationS, limitS);
+    PrintAndExit(ended, queue.left, Delivered(sinks));
 }
