@@ -12,6 +12,7 @@ from dumbbell.experiment.build_flows import FlowBuilder, suggested
 from dumbbell.experiment.build_network import Parts
 from dumbbell.experiment.document import ExperimentFile
 from dumbbell.experiment.pipes import BuildError, fill
+from dumbbell.experiment.recording import default_sampling
 from dumbbell.experiment.source import Loc
 
 __all__ = ["SCENARIO_VERSION", "Built", "Parts", "build"]
@@ -44,7 +45,10 @@ class _Builder(FlowBuilder):
         self.add_pages()
         self.processes = [self.arrivals(i, spec) for i, spec in enumerate(self.file.arrivals)]
         rtt_ns = self.complete()
-        sampling, discovery = self.file.sampling, self.file.neighbour_discovery
+        discovery = self.file.neighbour_discovery
+        sampling = self.file.sampling or default_sampling(
+            self.file.duration, self.links, self.flows, arrivals=bool(self.processes)
+        )
         scenario = {
             "version": SCENARIO_VERSION,
             "name": self.file.name,

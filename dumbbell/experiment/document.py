@@ -23,7 +23,6 @@ from dumbbell.experiment.network import (
     RouterSpec,
     RouteSpec,
     Sampling,
-    SamplingSpec,
     TapSpec,
 )
 from dumbbell.experiment.options import HostSpec
@@ -98,7 +97,7 @@ class ExperimentFile(Strict):
     arrivals: list[ArrivalsSpec] = Field(default=[], max_length=MAX_ITEMS)
     pages: list[PageSpec] = Field(default=[], max_length=MAX_ITEMS)
     taps: list[TapSpec] = Field(default=[], max_length=MAX_ITEMS)
-    sampling: Sampling = SamplingSpec.made({})
+    sampling: Sampling | None = None
     neighbour_discovery: NeighbourDiscovery = None
     duration: PositiveTime
     factors: Factors = None

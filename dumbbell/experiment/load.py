@@ -20,6 +20,7 @@ from dumbbell.experiment.document import MAX_SEED, ExperimentFile
 from dumbbell.experiment.expect import ExpectSpec
 from dumbbell.experiment.factors import Level
 from dumbbell.experiment.locate import Locator
+from dumbbell.experiment.network import SamplingSpec
 from dumbbell.experiment.pipes import BuildError
 from dumbbell.experiment.sections import Sections
 from dumbbell.experiment.source import Node, read
@@ -279,9 +280,8 @@ def _cell(
 ) -> Cell:
     labels = {name: level.label for name, level in levels.items()}
     sampling = document.sampling
-    unsampled = None
-    recorded = sampling.keep or sampling.packets or sampling.hops or sampling.capture
-    if sampling.repeats is not None and recorded:
+    unsampled, repeats = None, None if sampling is None else sampling.repeats
+    if sampling is not None and repeats is not None and _records(sampling):
         # Metrics need probes in every repeat.
         bare = dict.fromkeys(("samples", "queues", "drops"), False)
         bare["probes"] = "probes" in sampling.keep
@@ -292,10 +292,14 @@ def _cell(
         labels,
         scenario,
         unsampled,
-        sampling.repeats or 0,
+        repeats or 0,
         built.rtt_ns,
         document.duration,
     )
+
+
+def _records(sampling: SamplingSpec) -> bool:
+    return bool(sampling.keep or sampling.packets or sampling.hops or sampling.capture)
 
 
 def canonical(scenario: Mapping[str, Any]) -> str:

@@ -358,10 +358,14 @@ class SamplingSpec(Strict):
 
 
 def _sampling(value: Any) -> Any:
+    if value == "none":
+        return {}
     return value if isinstance(value, dict) else {"interval": value, "keep": ["samples", "queues"]}
 
 
-Sampling = Annotated[SamplingSpec, Short(_sampling, {"type": "string", "examples": ["20 ms"]})]
+Sampling = Annotated[
+    SamplingSpec, Short(_sampling, {"type": "string", "examples": ["20 ms", "none"]})
+]
 
 
 class NeighbourDiscoverySpec(Strict):

@@ -473,7 +473,8 @@ def test_what_is_not_written() -> None:
     assert found["flows"][2]["traffic"]["udp"] == udp
     ping = {"interval_ns": 10**9, "payload_bytes": 56, "protocol": "icmp"}
     assert found["flows"][3]["traffic"]["ping"] == ping
-    assert found["sampling"] == {
+    none = scenario(DEFAULTS.replace("BUFFER", "1 BDP") + "sampling: none\n")["sampling"]
+    assert none == {
         "interval_ns": 20_000_000, "samples": False, "queues": False, "drops": False,
         "probes": False,
         "packets": None, "hops": None, "capture": None,

@@ -62,8 +62,8 @@ def test_results_have_the_place_of_each_run_in_the_design(tmp_path: Path) -> Non
             "run", "rtt", "cc", "repeat", "seed", "engine", "engine_version", "digest", "wall_s",
             "packets", "events", "scenario",
         ]  # fmt: skip
-        assert results.samples.height == 0
-        assert results.samples.columns[:6] == ["run", "rtt", "cc", "repeat", "seed", "time_ns"]
+        assert results.drops.height == 0
+        assert results.drops.columns[:6] == ["run", "rtt", "cc", "repeat", "seed", "time_ns"]
         assert results.experiment.factors == {"rtt": ["10 ms", "50 ms"], "cc": ["reno", "cubic"]}
         assert results.experiment.yaml == VARIED
     assert open_.flows.equals(closed.flows)

@@ -1,0 +1,90 @@
+"""What is recorded over time where an experiment does not say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dumbbell
+from dumbbell.experiment import load
+from dumbbell.experiment.recording import MOST_ROWS, POINTS
+from tests.helpers import BASE, ROOT, scenario
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+
+TABLES = ("samples", "queues", "drops", "probes")
+FABRIC = """\
+dumbbell: 1
+name: fabric
+template: {fat-tree: {k: 8, rate: 1 Gbit/s, delay: 1 us, buffer: 100 packets, spray: per_flow}}
+flows: [{from: h1, to: h65, count: COUNT, tcp: cubic}]
+duration: 1 s
+"""
+ARRIVING = """\
+dumbbell: 1
+name: short
+template: {dumbbell: {rate: 10 Mbit/s, rtt: 10 ms, buffer: 1 BDP}}
+arrivals: [{name: web, from: s1, to: d1, per_second: 10, size: 1 KB, tcp: cubic}]
+duration: 1 s
+"""
+
+
+def sampling(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = scenario(text)["sampling"]
+    return found
+
+
+def kept(text: str) -> list[str]:
+    found = sampling(text)
+    return [table for table in TABLES if found[table]]
+
+
+@pytest.mark.parametrize(
+    ("duration", "interval_ms"),
+    [("100 s", 200), ("30 s", 60), ("7 s", 20), ("1 s", 2), ("10 ms", 1), ("1 h", 8000)],
+)
+def test_a_figure_has_some_hundred_points(duration: str, interval_ms: int) -> None:
+    text = BASE.replace("duration: 100 s", f"duration: {duration}").replace("start: 5 s", "")
+    found = sampling(text)
+    assert found["interval_ns"] == interval_ms * 1_000_000
+    assert kept(text) == ["samples", "queues"]
+
+
+def test_many_flows_have_fewer_points_and_too_many_none() -> None:
+    # Each of 384 links has two queues.
+    assert kept(FABRIC.replace("COUNT", "4")) == ["samples", "queues"]
+    few, none = sampling(FABRIC.replace("COUNT", "4")), kept(FABRIC.replace("COUNT", "900"))
+    assert few["interval_ns"] == 20_000_000
+    assert none == ["queues"]
+
+
+def test_probes_are_kept_where_there_is_ping() -> None:
+    ping = BASE.replace("duration", "  - {from: s1, to: d1, ping: 100 ms}\nduration")
+    assert kept(ping) == ["samples", "queues", "probes"]
+    busy = ping.replace("duration", "  - {from: s1, to: d1, udp: 9 Mbit/s}\nduration")
+    assert kept(busy) == ["samples", "queues"]
+
+
+def test_flows_that_arrive_keep_queues_alone() -> None:
+    assert kept(ARRIVING) == ["queues"]
+
+
+def test_what_a_file_says_counts() -> None:
+    assert kept(BASE + "sampling: none\n") == []
+    assert kept(BASE + "sampling: {keep: [drops]}\n") == ["drops"]
+    assert sampling(BASE + "sampling: none\n")["interval_ns"] == 20_000_000
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=[file.stem for file in EXAMPLES])
+def test_examples_keep_no_more_rows_than_allowed(file: Path) -> None:
+    if "\nsampling" in file.read_text(encoding="utf-8"):
+        pytest.skip("says what it keeps")
+    spec = json.loads(load(file).cells[0].scenario)
+    results = dumbbell.run(file, repeats=1)
+    rows = results.samples.height + results.queues.height
+    assert rows <= results.runs.height * MOST_ROWS
+    times = results.queues["time_ns"].n_unique()
+    assert POINTS // 5 <= times <= POINTS, spec["sampling"]
