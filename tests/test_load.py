@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from rich.table import Table
 
 import dumbbell
 from dumbbell.experiment import load_text
@@ -185,4 +186,5 @@ def test_a_cell_under_load_in_a_row(results: dumbbell.Results) -> None:
     assert rows["codel"]["voice_mos"] == heard.min()
     shown = load_summary.table(results)
     assert shown is not None
-    assert shown.row_count == 3
+    (drawn,) = [one for one in shown.renderables if isinstance(one, Table)]
+    assert drawn.row_count == 3

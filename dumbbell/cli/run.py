@@ -67,10 +67,13 @@ def run(
                 traces=traces,
                 allow=allow,
             )
-        console.out.print(overview.table(results))
-        for one in pages.tables(results):
+        width = console.out.width
+        console.out.print(overview.table(results, width))
+        for finding in overview.stands_out(results):
+            console.out.print(f"• {finding.sentence}")
+        for one in pages.tables(results, width):
             console.out.print(one)
-        under_load = load.table(results)
+        under_load = load.table(results, width)
         if under_load is not None:
             console.out.print(under_load)
         if json_file is not None:

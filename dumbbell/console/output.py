@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from rich.console import Console
 
 from dumbbell.console import written
+
+#: Characters of a line where standard output is no terminal.
+FILE_WIDTH = 100
 
 
 class Output(Console):
@@ -14,6 +18,8 @@ class Output(Console):
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+        if not self.is_terminal and "COLUMNS" not in os.environ:
+            self.width = FILE_WIDTH
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Prints as rich does; raises `OutputError` if standard output takes nothing."""

@@ -66,6 +66,31 @@ def flow_limits(scenario: str | Scenario, flow: str) -> FlowLimits:
     )
 
 
+#: With more paths, only what all of them pass can be said to limit a flow.
+_FEW_PATHS = 2
+
+
+def narrowest_pipes(scenario: str | Scenario, flow: str) -> list[str]:
+    """Names of the pipes that limit a flow's data: the narrowest of each of its paths.
+
+    None where no pipe has a rate. Raises `KeyError` for an unknown flow and `ValueError` if no path
+    joins its ends.
+    """
+    spec = read_scenario(scenario) if isinstance(scenario, str) else scenario
+    names = {
+        id(link[way]): f"{link['name']}/{way}"
+        for link in spec["links"]
+        for way in ("forward", "backward")
+    }
+    found = []
+    for path in _paths(spec, flow)[0]:
+        least = min(map(_rate, path))
+        limiting = (pipe for pipe in path if _rate(pipe) == least < float("inf"))
+        found.append({names[id(pipe)] for pipe in limiting})
+    few = len(found) <= _FEW_PATHS
+    return sorted(set.union(*found) if few else set.intersection(*found))
+
+
 def _paths(spec: Scenario, flow: str) -> tuple[list[list[Pipe]], list[list[Pipe]]]:
     """All ways that a flow's packets may take, and their ACKs."""
     out: list[list[Pipe]] = []

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
+from rich.console import Group
 from rich.table import Table
 
 from dumbbell.metrics import METRICS, Metric, Tables
 from dumbbell.metrics.numbers import number, with_error
 from dumbbell.metrics.statistics import interval
+from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 
 #: Column → heading, metric, and which of its flows count; of several the mean, of speech the worst.
 COLUMNS: dict[str, tuple[str, str, str]] = {
@@ -68,28 +70,30 @@ def _interval(values: list[float]) -> Interval:
     return (found.low if known else None, found.mean, found.high if known else None)
 
 
-def table(results: Tables) -> Table | None:
-    """The rows for a terminal; None without probes."""
+def table(results: Tables, width: int = WIDTH) -> Group | None:
+    """The rows for a terminal of this width; None without probes."""
     every = rows(results)
     if not every:
         return None
     names = [name for name in COLUMNS if any(row[name] is not None for row in every)]
-    shown = Table(title="Under load", title_justify="left")
-    for factor in results.experiment.factors:
-        shown.add_column(factor)
-    for name in names:
-        shown.add_column(COLUMNS[name][0], justify="right")
-    for row in every:
-        levels = (row[factor] for factor in results.experiment.factors)
-        shown.add_row(*levels, *(text(row, name) for name in names))
-    return shown
+    factors = list(results.experiment.factors)
+
+    def make(intervals: bool) -> Table:
+        shown = plain_table()
+        add_columns(shown, map(shortened, factors), (COLUMNS[name][0] for name in names))
+        for row in every:
+            levels = (shortened(row[factor]) for factor in factors)
+            shown.add_row(*levels, *(text(row, name, intervals=intervals) for name in names))
+        return shown
+
+    return titled("Under load", fitted(make, (True, False), width))
 
 
-def text(row: dict[str, Any], name: str) -> str:
+def text(row: dict[str, Any], name: str, *, intervals: bool = True) -> str:
     """A column of a row, with its interval."""
     mean, low, high = (row[name + end] for end in ("", "_low", "_high"))
     if mean is None:
         return "–"
-    if low is None or high is None or high <= low:
+    if low is None or high is None or high <= low or not intervals:
         return number(mean)
     return with_error(mean, max(high - mean, mean - low))

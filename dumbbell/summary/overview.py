@@ -1,19 +1,24 @@
-"""Table of flows: means and intervals over repeats, a row per cell and flow."""
+"""The table of `dumbbell run`: flows and bottlenecks of each cell, and what stands out."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 import polars as pl
+from rich.console import Group
 from rich.table import Table
 
 from dumbbell.metrics import METRICS, summary
-from dumbbell.metrics.arrivals import processes
 from dumbbell.metrics.numbers import number, with_error
+from dumbbell.metrics.statistics import Interval
 from dumbbell.results import Results
 from dumbbell.summary import load as load_summary
 from dumbbell.summary import pages as page_summary
+from dumbbell.summary.cells import CellLine, FlowLine, LinkLine, cells, without_arrivals
+from dumbbell.summary.findings import Finding, findings
+from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 
 QUANTITIES: dict[str, tuple[str, ...]] = {
     "goodput_mbps": ("goodput_mbps",),
@@ -23,19 +28,13 @@ QUANTITIES: dict[str, tuple[str, ...]] = {
 """Column → metrics; the first that applies to a flow counts. The RTT is the mean at the tap, else
 the sender's smoothed one, else that of ping."""
 
-_HEADINGS = {
-    "goodput_mbps": "goodput\nMbit/s",
-    "rtt_ms": "RTT\nms",
-    "retransmissions": "retrans-\nmissions",
-}
-_MAX_ROWS = 200
 _ENDS = ("mean", "low", "high")
 
 
 def rows(results: Results) -> list[dict[str, Any]]:
     """One row per cell and flow: factors, flow, each quantity with `_low` and `_high` (95 %)."""
     keys = [*results.experiment.factors, "flow"]
-    results = _without_arrivals(results)
+    results = results.with_tables(flows=without_arrivals(results))
     frame = results.flows.select([*keys, "kind", "congestion_control"]).unique(
         subset=keys, maintain_order=True
     )
@@ -57,48 +56,127 @@ def rows(results: Results) -> list[dict[str, Any]]:
     return frame.to_dicts()
 
 
-def _without_arrivals(results: Results) -> Results:
-    """Without the flows of arrivals, of which there may be thousands: they have a table."""
-    names = processes(results)
-    if not names:
-        return results
-    process = pl.col("flow").str.replace(r"\.\d+$", "")
-    arrived = pl.col("flow").str.contains(r"\.\d+$") & process.is_in(names)
-    return results.with_tables(flows=results.flows.filter(~arrived))
+_MAX_CELLS = 60
+#: Column → its heading.
+_COLUMNS = {
+    "rate": "Mbit/s",
+    "share": "share",
+    "rtt": "RTT\nms",
+    "p50": "queue\nms p50",
+    "p95": "\np95",
+    "lost": "lost",
+    "jain": "Jain",
+}
+#: Findings that are printed: the gravest.
+_MOST_FINDINGS = 2
+
+_Line = tuple[str, dict[str, str]]
 
 
-def table(results: Results) -> Table:
-    """The rows for a terminal."""
+def table(results: Results, width: int = WIDTH) -> Group:
+    """The rows for a terminal of this width, without intervals if it is narrow."""
+    every = cells(results)
     factors = list(results.experiment.factors)
     repeats = results.experiment.repeats
-    count = f"{repeats} repeats, mean ± half the 95 % interval" if repeats > 1 else "1 repeat"
-    shown = Table(title=f"{results.experiment.name} ({count})", title_justify="left")
-    for name in [*factors, "flow", "kind"]:
-        shown.add_column(name)
-    for column in QUANTITIES:
-        shown.add_column(_HEADINGS[column], justify="right", no_wrap=True)
-    every = rows(results)
-    if len(every) > _MAX_ROWS:
-        shown.caption = f"{len(every) - _MAX_ROWS} more rows: see --json"
-    for row in every[:_MAX_ROWS]:
-        kind = row["congestion_control"] or row["kind"]
-        cells = [*(row[name] for name in factors), row["flow"], kind]
-        shown.add_row(*cells, *(_with_interval(row, column) for column in QUANTITIES))
-    return shown
+    count = f"{repeats} repeats: mean ± half the 95 % interval" if repeats > 1 else "1 repeat"
+    more = len(every) - _MAX_CELLS
+
+    def make(form: tuple[bool, bool]) -> Table:
+        intervals, headed = form
+        made = plain_table()
+        if more > 0:
+            made.caption = f"{more} more cells: dumbbell report, or --json"
+            made.caption_justify = "left"
+        _fill(made, every[:_MAX_CELLS], [] if headed else factors, intervals=intervals)
+        return made
+
+    forms = ((True, False), (False, False), (True, True), (False, True))
+    title = f"{results.experiment.name} ({count})"
+    return titled(title, fitted(make, forms, width))
 
 
-def _with_interval(row: dict[str, Any], column: str) -> str:
-    mean, low, high = (row[column + end] for end in ("", "_low", "_high"))
-    if mean is None or math.isnan(mean):
-        return "–"
-    if low is None or high is None or high <= low:
-        return number(mean)
-    return with_error(mean, max(high - mean, mean - low))
+def _fill(table: Table, every: list[CellLine], factors: list[str], *, intervals: bool) -> None:
+    """Adds columns and rows. A factor that is no column stands in a heading of each cell."""
+    lines = [_lines(cell, intervals) for cell in every]
+    known = {column for cell in lines for _, texts in cell for column in texts}
+    columns = [column for column in _COLUMNS if column in known]
+    names = [*map(shortened, factors), ""]
+    add_columns(table, names, (_COLUMNS[column] for column in columns))
+    for cell, own in zip(every, lines, strict=True):
+        levels = [shortened(cell.levels[name]) for name in factors]
+        apart = ", ".join(level for name, level in cell.levels.items() if name not in factors)
+        if apart:
+            table.add_row(shortened(apart), *[""] * len(columns), style="bold")
+        for place, (name, texts) in enumerate(own):
+            first = levels if place == 0 else [""] * len(levels)
+            values = (texts.get(column, "") for column in columns)
+            table.add_row(*first, name, *values, end_section=place == len(own) - 1)
+
+
+def _lines(cell: CellLine, intervals: bool) -> list[_Line]:
+    """Name and texts of the rows of a cell."""
+    lines = [_flow_line(flow, intervals) for flow in cell.flows]
+    return lines + [_link_line(link) for link in cell.links]
+
+
+def _flow_line(flow: FlowLine, intervals: bool) -> _Line:
+    rate = _value(flow.goodput_mbps, intervals)
+    if flow.count > 1:
+        rate = f"{number(flow.goodput_mbps.mean)} ({'–'.join(map(number, flow.range_mbps))})"
+    texts = {
+        "rate": rate if flow.algorithm != "ping" else "",
+        "share": _percent(flow.share),
+        "rtt": _value(flow.rtt_ms, intervals),
+        "lost": _percent(flow.lost),
+    }
+    return shortened(flow.title), {key: text for key, text in texts.items() if text}
+
+
+def _link_line(link: LinkLine) -> _Line:
+    name, _, way = link.pipe.rpartition("/")
+    arrow = "→" if way == "forward" else "←"
+    texts = {
+        "rate": number(link.throughput_mbps),
+        "share": _percent(link.used),
+        "p50": _ms(link.delay_p50_ms),
+        "p95": _ms(link.delay_p95_ms),
+        "lost": _percent(link.dropped),
+        "jain": "" if link.jain is None else number(round(link.jain, 2)),
+    }
+    named = f"{arrow} {shortened(name)}"
+    return named, {key: text for key, text in texts.items() if text}
+
+
+def _value(found: Interval, intervals: bool) -> str:
+    if math.isnan(found.mean):
+        return ""
+    half = max(found.high - found.mean, found.mean - found.low)
+    return with_error(found.mean, half) if intervals and half > 0 else number(found.mean)
+
+
+def _ms(value: float | None) -> str:
+    return "" if value is None else number(round(value, 2))
+
+
+def _percent(share: float | None) -> str:
+    """A share with at most one decimal place; what is not 0 does not look so."""
+    if share is None:
+        return ""
+    percent = 100 * share
+    if 0 < percent < 0.1:
+        return "<0.1 %"
+    return f"{percent:.1f} %" if percent < 10 and percent else f"{percent:.0f} %"
+
+
+def stands_out(results: Results) -> list[Finding]:
+    """The gravest findings, none if nothing stands out."""
+    return findings(cells(results))[:_MOST_FINDINGS]
 
 
 def to_json(results: Results) -> dict[str, Any]:
     """Content of `--json`, shaped as a study's, without claims."""
     loaded = load_summary.rows(results)
+    every = cells(results)
     versions = dict(results.runs.select("engine", "engine_version").unique().sort("engine").rows())
     return {
         "study": None,
@@ -106,8 +184,10 @@ def to_json(results: Results) -> dict[str, Any]:
         "engine": "+".join(versions),
         "versions": versions,
         "claims": [],
+        "findings": [asdict(finding) for finding in findings(every)],
         "tables": {
             "flows": rows(results),
+            "links": [{**cell.levels, **asdict(link)} for cell in every for link in cell.links],
             **page_summary.to_json(results),
             **({"load": loaded} if loaded else {}),
         },

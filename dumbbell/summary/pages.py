@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
+from rich.console import Group
 from rich.table import Table
 
 from dumbbell.metrics import METRICS, Tables, summary
+from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 from dumbbell.summary.load import text
 
 #: Table → what names a row beside the factors, and column → heading and metric.
@@ -63,23 +65,26 @@ def rows(results: Tables, name: str) -> list[dict[str, Any]]:
     return [] if frame is None else frame.to_dicts()
 
 
-def tables(results: Tables) -> list[Table]:
-    """The rows for a terminal, a table for each kind that there is."""
-    shown = []
-    for name, (title, key, columns) in TABLES.items():
-        every = rows(results, name)
-        if not every:
-            continue
-        table = Table(title=title, title_justify="left")
-        for column in [*results.experiment.factors, "page" if key == "session" else key]:
-            table.add_column(column)
-        for heading, _ in columns.values():
-            table.add_column(heading, justify="right", no_wrap=True)
+def tables(results: Tables, width: int = WIDTH) -> list[Group]:
+    """The rows for a terminal of this width, a table for each kind that there is."""
+    found = ((name, rows(results, name)) for name in TABLES)
+    return [_table(results, name, every, width) for name, every in found if every]
+
+
+def _table(results: Tables, name: str, every: list[dict[str, Any]], width: int) -> Group:
+    title, key, columns = TABLES[name]
+    factors = list(results.experiment.factors)
+
+    def make(intervals: bool) -> Table:
+        shown = plain_table()
+        left = [*map(shortened, factors), "page" if key == "session" else key]
+        add_columns(shown, left, (heading for heading, _ in columns.values()))
         for row in every:
-            levels = (row[factor] for factor in results.experiment.factors)
-            table.add_row(*levels, row[key], *(text(row, column) for column in columns))
-        shown.append(table)
-    return shown
+            names = (shortened(row[one]) for one in [*factors, key])
+            shown.add_row(*names, *(text(row, column, intervals=intervals) for column in columns))
+        return shown
+
+    return titled(title, fitted(make, (True, False), width))
 
 
 def to_json(results: Tables) -> dict[str, list[dict[str, Any]]]:

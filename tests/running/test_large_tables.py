@@ -65,7 +65,7 @@ def test_what_a_run_prints_reads_only_what_it_needs(
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     assert "Under load" in done.output
-    assert {name for name, _ in read} == {"probes"}
+    assert {name for name, _ in read} == {"probes", "queues"}
 
 
 @pytest.mark.slow

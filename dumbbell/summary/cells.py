@@ -1,0 +1,336 @@
+"""What happened in each cell: its flows, its bottlenecks, and how they shared them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from dumbbell.limits.flows import narrowest_pipes
+from dumbbell.metrics import METRICS, Tables
+from dumbbell.metrics.arrivals import processes
+from dumbbell.metrics.fairness import jain_index
+from dumbbell.metrics.statistics import Interval, interval
+from dumbbell.scenario import read_scenario
+from dumbbell.summary.flow_names import algorithm, flow_title
+from dumbbell.summary.links import MOST, links
+
+#: From so many flows on that differ by number alone, they are one line.
+_FOLDED_FROM = 4
+#: Flows of a cell whose bottlenecks are looked up; of more, all count as sharing one.
+_MOST_PATHS = 400
+_ANYWHERE = "anywhere"
+#: Metrics of an RTT; the first that applies to a flow counts.
+_RTTS = ("rtt_mean_ms", "srtt_mean_ms", "ping_rtt_ms")
+_TCP = ("tcp", "mptcp")
+_DATA = (*_TCP, "udp")
+
+
+@dataclass(frozen=True)
+class FlowLine:
+    """A flow, or several that differ by number alone.
+
+    Attributes:
+        title: What it is called.
+        algorithm: Its congestion control, or kind.
+        count: Number of flows.
+        goodput_mbps: Mean over flows and repeats.
+        range_mbps: Smallest and largest mean of a flow.
+        share: Goodput of all of them over that of all flows that share their bottleneck; None for a
+            flow that has it alone.
+        rtt_ms: Mean RTT.
+        lost: Share of retransmitted segments; of datagrams and echoes that never arrived.
+        timeouts: Time-outs per run.
+        fair_share: Goodput of the least of them over the mean of all such flows at its
+            bottleneck; None where it is alone, or has not always data to send.
+    """
+
+    title: str
+    algorithm: str
+    count: int
+    goodput_mbps: Interval
+    range_mbps: tuple[float, float]
+    share: float | None
+    rtt_ms: Interval
+    lost: float | None
+    timeouts: float
+    fair_share: float | None
+
+
+@dataclass(frozen=True)
+class LinkLine:
+    """A bottleneck: means over repeats; None where it is not known.
+
+    Attributes:
+        pipe: Link and direction.
+        throughput_mbps: Bits of frames that it carried, over the run.
+        used: Share of what it could carry.
+        dropped: Share of the packets offered.
+        delay_p10_ms: Quantile of the queueing delay in the time of load, as the next two.
+        jain: Jain's index of the goodputs of the bulk flows that it limits; None for one flow.
+    """
+
+    pipe: str
+    throughput_mbps: float
+    used: float | None
+    dropped: float | None
+    delay_p10_ms: float | None
+    delay_p50_ms: float | None
+    delay_p95_ms: float | None
+    jain: float | None
+
+
+@dataclass(frozen=True)
+class CellLine:
+    """A cell of an experiment.
+
+    Attributes:
+        levels: Factor → level.
+        flows: Its flows.
+        links: Its bottlenecks.
+        bulk: True if some flow always has data to send.
+    """
+
+    levels: dict[str, str]
+    flows: list[FlowLine]
+    links: list[LinkLine]
+    bulk: bool
+
+
+def cells(tables: Tables) -> list[CellLine]:
+    """All cells, in order."""
+    factors = list(tables.experiment.factors)
+    flows, bottlenecks = _flows(tables), links(tables)
+    levels = tables.runs.select("run", *factors)
+    of_cells: dict[tuple[Any, ...], list[str]] = {}
+    for run, *cell in levels.iter_rows():
+        of_cells.setdefault(tuple(cell), []).append(run)
+    flow_rows, link_rows = _by_run(flows), _by_run(bottlenecks)
+    scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
+    done = []
+    for named, runs in of_cells.items():
+        own = [row for run in runs for row in flow_rows.get(run, [])]
+        places = _places(scenarios[runs[0]], own)
+        done.append(
+            CellLine(
+                levels=dict(zip(factors, named, strict=True)),
+                flows=_flow_lines(own, places),
+                links=_link_lines([r for run in runs for r in link_rows.get(run, [])], own, places),
+                bulk=any(_is_lasting(row, places) for row in own),
+            )
+        )
+    return done
+
+
+def _by_run(frame: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in frame.iter_rows(named=True):
+        found.setdefault(row["run"], []).append(row)
+    return found
+
+
+def without_arrivals(tables: Tables) -> pl.DataFrame:
+    """The table `flows` without the flows of arrivals, of which there may be thousands."""
+    names = processes(tables)
+    if not names:
+        return tables.flows
+    process = pl.col("flow").str.replace(r"\.\d+$", "")
+    arrived = pl.col("flow").str.contains(r"\.\d+$") & process.is_in(names)
+    return tables.flows.filter(~arrived)
+
+
+def _flows(tables: Tables) -> pl.DataFrame:
+    """Rows of flows with `goodput_mbps`, `rtt_ms`, `lost`, `lasts`."""
+    frame = without_arrivals(tables)
+    for name in ("goodput_mbps", *_RTTS, "probe_loss_ratio"):
+        one = METRICS[name].measure(tables).select("run", "flow", pl.col("value").fill_nan(None))
+        one = one.rename({"value": name})
+        frame = frame.join(one, on=["run", "flow"], how="left", maintain_order="left")
+    sent, data = pl.col("sent_packets"), pl.col("data_packets")
+    tcp = pl.col("kind").is_in(["tcp", "mptcp", "subflow"])
+    life_ns = pl.col("end_ns") - pl.col("start_ns")
+    return frame.with_columns(
+        pl.coalesce(_RTTS).alias("rtt_ms"),
+        pl.when(tcp & (data > 0))
+        .then(pl.col("retransmitted_packets") / data)
+        .when((pl.col("kind") == "udp") & (sent > 0))
+        .then(1 - pl.col("received_packets").clip(0) / sent)
+        .when(pl.col("kind") == "ping")
+        .then(pl.col("probe_loss_ratio"))
+        .alias("lost"),
+        (life_ns * 2 >= life_ns.max().over("run")).alias("lasts"),
+    )
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Flow → the pipes that limit its data; flows that always have data to send."""
+
+    pipes: dict[str, frozenset[str]]
+    bulk: frozenset[str]
+
+    def pipes_of(self, rows: list[dict[str, Any]]) -> frozenset[str]:
+        """The pipes that limit all of these flows."""
+        found = [self.pipes.get(row["flow"], frozenset()) for row in rows]
+        return frozenset.intersection(*found) if found else frozenset()
+
+
+def _places(scenario: str, rows: list[dict[str, Any]]) -> _Places:
+    spec = read_scenario(scenario)
+    names = dict.fromkeys(row["flow"] for row in rows if row["kind"] in _DATA)
+    found = dict.fromkeys(names, frozenset((_ANYWHERE,)))
+    if len(names) <= _MOST_PATHS:
+        for name in names:
+            try:
+                found[name] = frozenset(narrowest_pipes(spec, name))
+            except (KeyError, ValueError):  # a flow of a page
+                found[name] = frozenset()
+    applications: dict[str, Any] = {
+        flow["name"]: flow["traffic"].get("tcp") for flow in spec["flows"]
+    }
+    applications |= {one["name"]: one for one in spec["connections"]}
+    bulk = (name for name in names if _is_bulk(applications.get(name)))
+    return _Places(found, frozenset(bulk))
+
+
+def _is_bulk(application: Mapping[str, Any] | None) -> bool:
+    """True if it always has data, and the receiver reads what arrives."""
+    if application is None or not isinstance(application["source"], dict):
+        return False
+    bulk = application["source"].get("bulk")
+    return bulk is not None and bulk["bytes"] is None and application["sink"]["rate_bps"] is None
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """Goodputs at a bottleneck in a run: of all flows together, of each that always has data."""
+
+    total_mbps: float
+    bulk_mbps: list[float]
+
+
+def _shared(rows: list[dict[str, Any]], places: _Places) -> dict[tuple[str, str], _Shared]:
+    """By run and bottleneck."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        for pipe in places.pipes.get(row["flow"], ()):
+            found.setdefault((row["run"], pipe), []).append(row)
+    return {
+        key: _Shared(
+            sum(row["goodput_mbps"] or 0.0 for row in own),
+            [row["goodput_mbps"] or 0.0 for row in own if _is_lasting(row, places)],
+        )
+        for key, own in found.items()
+    }
+
+
+def _is_lasting(row: Mapping[str, Any], places: _Places) -> bool:
+    """True for a flow that has data for at least half as long as any other lives."""
+    return bool(row["lasts"]) and row["flow"] in places.bulk
+
+
+def _flow_lines(rows: list[dict[str, Any]], places: _Places) -> list[FlowLine]:
+    folds: dict[tuple[str, ...], dict[str, list[dict[str, Any]]]] = {}
+    for row in rows:
+        key = _stem(row["flow"]), row["kind"], row["congestion_control"]
+        folds.setdefault(key, {}).setdefault(row["flow"], []).append(row)
+    shared = _shared(rows, places)
+    lines = []
+    for flows in folds.values():
+        every = list(flows.values())
+        folded = len(every) >= _FOLDED_FROM
+        for part in [every] if folded else [[one] for one in every]:
+            lines.append(_flow_line(part, shared, places))
+    return lines
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"\d+$", "", name)
+
+
+def _flow_line(
+    flows: list[list[dict[str, Any]]], shared: Mapping[tuple[str, str], _Shared], places: _Places
+) -> FlowLine:
+    """Line of some flows, each with its rows of all runs."""
+    rows = [row for own in flows for row in own]
+    first, kind = rows[0], algorithm(rows[0])
+    title = flow_title(first)
+    if len(flows) > 1:
+        stem = _stem(first["flow"]).rstrip("-_./ ")
+        title = f"{len(flows)} × {kind}" if stem == "flow" else f"{len(flows)} × {stem} ({kind})"
+    common = places.pipes_of(rows)
+    shares: dict[str, float] = {}
+    least, alone = [], True
+    for row in rows:
+        beside = [shared[row["run"], pipe] for pipe in common]
+        total = max((one.total_mbps for one in beside), default=0.0)
+        goodput = row["goodput_mbps"] or 0.0
+        if total > 0:
+            alone &= goodput == total
+            shares[row["run"]] = shares.get(row["run"], 0.0) + goodput / total
+        own = (shared[row["run"], pipe].bulk_mbps for pipe in places.pipes.get(row["flow"], ()))
+        bulk: list[float] = max(own, key=len, default=[])
+        if _is_lasting(row, places) and len(bulk) > 1 and sum(bulk) > 0:
+            least.append(goodput * len(bulk) / sum(bulk))
+    means = [_mean(row["goodput_mbps"] for row in own) or 0.0 for own in flows]
+    runs = len({row["run"] for row in rows})
+    return FlowLine(
+        title=title,
+        algorithm=kind,
+        count=len(flows),
+        goodput_mbps=_over_repeats(rows, "goodput_mbps"),
+        range_mbps=(min(means), max(means)),
+        share=None if alone else _mean(shares.values()),
+        rtt_ms=_over_repeats(rows, "rtt_ms"),
+        lost=_mean(row["lost"] for row in rows),
+        timeouts=sum(max(row["timeouts"] or 0, 0) for row in rows) / runs,
+        fair_share=min(least, default=None),
+    )
+
+
+def _over_repeats(rows: list[dict[str, Any]], column: str) -> Interval:
+    """Mean of a column over the flows of each run, then over the runs."""
+    runs: dict[str, list[float]] = {}
+    for row in rows:
+        if row[column] is not None:
+            runs.setdefault(row["run"], []).append(row[column])
+    return interval([sum(values) / len(values) for values in runs.values()])
+
+
+def _link_lines(
+    rows: list[dict[str, Any]], flows: list[dict[str, Any]], places: _Places
+) -> list[LinkLine]:
+    """Bottlenecks of a cell, each over the repeats in which it is one."""
+    pipes: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        pipes.setdefault(row["pipe"], []).append(row)
+    lines = []
+    often = sorted(pipes.items(), key=lambda one: -len(one[1]))  # stable: then as named
+    for pipe, own in often[:MOST]:
+        values = {name: _mean(row[name] for row in own) for name in own[0] if name not in _NAMES}
+        throughput = values.pop("throughput_mbps") or 0.0
+        limits = {pipe, _ANYWHERE}
+        limited = [
+            row for row in flows if _is_lasting(row, places) and limits & places.pipes[row["flow"]]
+        ]
+        lines.append(LinkLine(pipe, throughput, jain=_jain(limited), **values))
+    return lines
+
+
+_NAMES = ("run", "pipe")
+
+
+def _jain(rows: list[dict[str, Any]]) -> float | None:
+    """Jain's index of the goodputs, mean over runs; None with fewer than two flows."""
+    runs: dict[str, list[float]] = {}
+    for row in rows:
+        runs.setdefault(row["run"], []).append(row["goodput_mbps"] or 0.0)
+    return _mean(jain_index(shares) for shares in runs.values() if len(shares) > 1)
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,110 @@
+"""What stands out, by fixed rules: a sentence each, the gravest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from dumbbell.metrics.numbers import number
+from dumbbell.summary.cells import CellLine
+
+#: A flow starves below this part of its fair share.
+STARVED = 0.1
+#: CoDel's target (RFC 8289 §4.4) times five: a tenth percentile of the queueing delay above it is a
+#: standing queue.
+TARGET_MS = 5.0
+STANDING_MS = 5 * TARGET_MS
+#: A bottleneck with bulk traffic that carries less of its rate is underused.
+UNDERUSED = 0.9
+#: Jain's index below which flows share unequally.
+UNEQUAL = 0.8
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding: its rule, how grave it is (larger is worse, 1 is the edge), a sentence."""
+
+    rule: str
+    gravity: float
+    sentence: str
+
+
+_Rule = Callable[[CellLine], Iterable[tuple[float, str]]]
+
+
+def findings(cells: list[CellLine]) -> list[Finding]:
+    """All that stands out: the worst case of each rule, and in how many cells it holds."""
+    found = []
+    for name, rule in _RULES.items():
+        worst = [max(cases) for cell in cells if (cases := _in(rule, cell))]
+        if worst:
+            gravity, sentence = max(worst)
+            many = f" (the worst of {len(worst)} of {len(cells)} cells)" if len(worst) > 1 else ""
+            found.append(Finding(name, gravity, f"{sentence}{many}."))
+    return sorted(found, key=lambda one: -one.gravity)
+
+
+def _in(rule: _Rule, cell: CellLine) -> list[tuple[float, str]]:
+    where = ", ".join(f"{name} {level}" for name, level in cell.levels.items())
+    return [(gravity, f"{where}: {words}" if where else words) for gravity, words in rule(cell)]
+
+
+def _starvation(cell: CellLine) -> Iterable[tuple[float, str]]:
+    for flow in cell.flows:
+        if flow.fair_share is not None and flow.fair_share < STARVED:
+            who = flow.title if flow.count == 1 else f"one of {flow.title}"
+            words = f"{who} starves: {_percent(flow.fair_share)} of its fair share"
+            yield min(STARVED / max(flow.fair_share, 1e-3), 100.0), words
+
+
+def _standing_queue(cell: CellLine) -> Iterable[tuple[float, str]]:
+    for link in cell.links:
+        least = link.delay_p10_ms
+        if least is not None and least > STANDING_MS:
+            words = (
+                f"a standing queue at {link.pipe}: the delay is {number(least)} ms or more in nine "
+                f"tenths of the time, half of the time {number(link.delay_p50_ms)} ms or more"
+            )
+            yield least / STANDING_MS, words
+
+
+def _underused(cell: CellLine) -> Iterable[tuple[float, str]]:
+    used = [link.used for link in cell.links if link.used is not None]
+    if cell.bulk and used and max(used) < UNDERUSED:
+        (link,) = [link for link in cell.links if link.used == max(used)][:1]
+        words = f"{link.pipe} carries only {_percent(max(used))} of what it could"
+        yield UNDERUSED / max(max(used), 1e-3), words
+
+
+def _timeouts(cell: CellLine) -> Iterable[tuple[float, str]]:
+    for flow in cell.flows:
+        if flow.timeouts > 0:
+            noun = "time-out" if flow.timeouts == 1 else "time-outs"
+            yield 1 + flow.timeouts / 10, f"{flow.title} has {number(flow.timeouts)} {noun} per run"
+
+
+def _unequal(cell: CellLine) -> Iterable[tuple[float, str]]:
+    known = [link for link in cell.links if link.jain is not None and link.jain < UNEQUAL]
+    groups = [flow for flow in cell.flows if flow.share is not None and flow.fair_share is not None]
+    if not known or not groups:
+        return
+    link = min(known, key=lambda one: one.jain or 0.0)
+    index = link.jain or 0.0
+    most = max(groups, key=lambda flow: (flow.share or 0.0) / flow.count)
+    words = f"flows share {link.pipe} unequally (Jain's index {number(index)})"
+    if len(groups) > 1:
+        words += f": {most.title} takes {_percent(most.share or 0.0)}"
+    yield UNEQUAL / max(index, 1e-3), words
+
+
+_RULES: dict[str, _Rule] = {
+    "starvation": _starvation,
+    "standing queue": _standing_queue,
+    "underused": _underused,
+    "unequal shares": _unequal,
+    "time-outs": _timeouts,
+}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

@@ -1,0 +1,105 @@
+"""Bottlenecks of a run: what they carried, how full and how long their queues were."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from dumbbell.limits.pipes import capacity_bits, rate_of
+from dumbbell.metrics import METRICS, Tables
+from dumbbell.metrics.load import load_windows
+from dumbbell.scenario import Pipe, Scenario, read_scenario
+
+#: A pipe that carried this share of its rate, or of the fullest pipe's share, is a bottleneck.
+_BUSY, _OF_THE_FULLEST = 0.9, 0.9
+#: A pipe whose queue dropped this share of the packets offered is one, too.
+_DROPPED = 1e-3
+#: Bottlenecks of a run that are named: those used most.
+MOST = 4
+_QUANTILES = {"delay_p10_ms": 0.10, "delay_p50_ms": 0.50, "delay_p95_ms": 0.95}
+_DROPS = ("overflow", "random", "scripted", "policed", "corrupted", "aqm")
+
+
+def links(tables: Tables) -> pl.DataFrame:
+    """One row per run and bottleneck.
+
+    `run`, `pipe`, `throughput_mbps`, `used` (share of what it could carry; null if unknown),
+    `dropped` (share of the packets offered), and where queues were sampled the queueing delay
+    `delay_p10_ms`, `delay_p50_ms`, `delay_p95_ms` over the time of load.
+    """
+    scenarios: dict[str, Scenario] = {}
+    rows = []
+    for run, text in tables.runs.select("run", "scenario").iter_rows():
+        spec = scenarios.get(text) or scenarios.setdefault(text, read_scenario(text))
+        rows += [(run, name, *_capacity(pipe, spec)) for name, pipe in _pipes(spec)]
+    schema = {"run": pl.String, "pipe": pl.String, "rate_bps": pl.Float64, "bits": pl.Float64}
+    known = pl.DataFrame(rows, schema=schema | {"duration_s": pl.Float64}, orient="row")
+    found = tables.pipes.join(known, on=["run", "pipe"], maintain_order="left")
+    sampled = METRICS["utilisation"].measure(tables).select("run", "pipe", "value")
+    found = found.join(sampled, on=["run", "pipe"], how="left", maintain_order="left")
+    over_run = pl.col("left_bytes") * 8 / pl.col("bits")
+    dropped = pl.sum_horizontal(
+        pl.col(f"dropped_{reason}_packets").clip(lower_bound=0) for reason in _DROPS
+    )
+    found = found.with_columns(
+        pl.coalesce(pl.col("value").fill_nan(None), over_run).clip(0, 1).alias("used"),
+        (pl.col("left_bytes") * 8e-6 / pl.col("duration_s")).alias("throughput_mbps"),
+        pl.when(pl.col("arrived_packets") > 0)
+        .then(dropped / pl.col("arrived_packets"))
+        .alias("dropped"),
+    ).filter(pl.col("left_bytes") > 0)
+    delays = _delays(tables, known)
+    found = found.join(delays, on=["run", "pipe"], how="left", maintain_order="left")
+    fullest = pl.col("used").max().over("run")
+    busy = (pl.col("used") >= _BUSY) | (pl.col("used") >= _OF_THE_FULLEST * fullest)
+    overflows = (pl.col("dropped_overflow_packets") + pl.col("dropped_aqm_packets")) / pl.col(
+        "arrived_packets"
+    ) >= _DROPPED
+    # Where several are full, those that drop come first.
+    rank = pl.struct(pl.col("used").round(2), "dropped").rank("ordinal", descending=True)
+    columns = ["run", "pipe", "throughput_mbps", "used", "dropped", *_QUANTILES]
+    return found.filter((busy | overflows) & (rank.over("run") <= MOST)).select(columns)
+
+
+def _pipes(spec: Scenario) -> list[tuple[str, Pipe]]:
+    """Directions of links where packets can wait, by name."""
+    every = [
+        (f"{link['name']}/{way}", link[way])
+        for link in spec["links"]
+        for way in ("forward", "backward")
+    ]
+    return [
+        (name, pipe)
+        for name, pipe in every
+        if pipe["shaper"] != "none" or "drop_tail" not in pipe["queue"]
+    ]
+
+
+def _capacity(pipe: Pipe, spec: Scenario) -> tuple[float | None, float | None, float]:
+    """Rate, what it can carry in the whole run in bits, and the run's duration in s."""
+    bits = capacity_bits(pipe, 0, spec["duration_ns"])
+    return rate_of(pipe), bits if math.isfinite(bits) else None, spec["duration_ns"] * 1e-9
+
+
+def _delays(tables: Tables, known: pl.DataFrame) -> pl.DataFrame:
+    """Quantiles of the queueing delay in the time of load, by run and pipe.
+
+    The delay of a sample is the mean time in the queue of the packets that left since the sample
+    before; where that is not known, the time that the queue takes at the pipe's rate.
+    """
+    schema = {"run": pl.String, "pipe": pl.String} | dict.fromkeys(_QUANTILES, pl.Float64)
+    done = [pl.DataFrame(schema=schema)]
+    windows = load_windows(tables)
+    columns = ("pipe", "time_ns", "queued_bytes", "sojourn_mean_ns")
+    inside = pl.col("time_ns").is_between(pl.col("load_start_ns"), pl.col("load_end_ns"))
+    at_rate_ns = pl.col("queued_bytes") * 8e9 / pl.col("rate_bps")
+    delay_ns = pl.coalesce(pl.col("sojourn_mean_ns").fill_nan(None), at_rate_ns)
+    for part in tables.parts("queues", columns):
+        one = part.join(known, on=["run", "pipe"]).join(windows, on="run").filter(inside)
+        quantiles = [
+            (delay_ns.quantile(share, "linear") * 1e-6).alias(name)
+            for name, share in _QUANTILES.items()
+        ]
+        done.append(one.group_by("run", "pipe").agg(quantiles).select(list(schema)))
+    return pl.concat(done)

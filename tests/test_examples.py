@@ -1,0 +1,39 @@
+"""Each example, run once: what it keeps, and what the terminal says of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dumbbell
+from dumbbell.console.output import Output
+from dumbbell.experiment.recording import MOST_ROWS, POINTS
+from dumbbell.summary import overview
+from dumbbell.summary.fit import WIDTH
+from tests.helpers import ROOT
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+
+
+def printed(results: dumbbell.Results) -> list[str]:
+    console = Output()
+    console.width = WIDTH
+    with console.capture() as found:
+        console.print(overview.table(results))
+    return found.get().splitlines()
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=[file.stem for file in EXAMPLES])
+def test_an_example_is_recorded_and_told(file: Path) -> None:
+    results = dumbbell.run(file, repeats=1)
+    if "\nsampling" not in file.read_text(encoding="utf-8"):
+        rows = results.samples.height + results.queues.height
+        assert rows <= results.runs.height * MOST_ROWS
+        assert POINTS // 5 <= results.queues["time_ns"].n_unique() <= POINTS
+    lines = printed(results)
+    assert max(map(len, lines)) <= WIDTH
+    assert not [line for line in lines if "…" in line or "–  " in line]
+    assert any(line.strip().startswith("→") or " → " in line for line in lines), "a bottleneck"
+    for finding in overview.stands_out(results):
+        assert finding.gravity >= 1 and finding.sentence.endswith(".")

@@ -1,0 +1,102 @@
+"""What `dumbbell run` says of runs whose answer is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dumbbell
+from dumbbell.summary.cells import CellLine, cells
+from dumbbell.summary.findings import STARVED, findings
+
+ONE = """\
+dumbbell: 1
+name: known
+template: {dumbbell: {pairs: PAIRS, rate: 10 Mbit/s, rtt: 20 ms, buffer: BUFFER}}
+flows:
+FLOWS
+duration: 20 s
+"""
+CUBIC = "  - {from: s1, to: d1, tcp: cubic}"
+
+
+def told(folder: Path, flows: str, buffer: str = "1 BDP", pairs: int = 1) -> CellLine:
+    file = folder / "known.yaml"
+    text = ONE.replace("FLOWS", flows).replace("BUFFER", buffer).replace("PAIRS", str(pairs))
+    file.write_text(text, encoding="utf-8")
+    (cell,) = cells(dumbbell.run(file))
+    return cell
+
+
+def rules(cell: CellLine) -> set[str]:
+    return {finding.rule for finding in findings([cell])}
+
+
+def test_a_flow_that_has_the_line_for_itself(tmp_path: Path) -> None:
+    cell = told(tmp_path, CUBIC)
+    (flow,), (link,) = cell.flows, cell.links
+    assert (flow.title, flow.share, flow.fair_share) == ("CUBIC s1→d1", None, None)
+    assert link.pipe == "bottleneck/forward" and link.jain is None
+    assert link.used == pytest.approx(1, abs=0.02)
+    # A queue of one BDP holds at most a round trip.
+    assert 0 < (link.delay_p50_ms or 0) <= (link.delay_p95_ms or 0) <= 20.5
+    # A 10 Mbit/s line carries 1448 of 1514 bytes as payload.
+    assert flow.goodput_mbps.mean <= 10 * 1448 / 1514
+    assert flow.rtt_ms.mean >= 20
+    assert rules(cell) == set()
+
+
+def test_a_deep_buffer_is_a_standing_queue(tmp_path: Path) -> None:
+    cell = told(tmp_path, CUBIC, buffer="10 BDP")
+    assert "standing queue" in rules(cell)
+    (found,) = [one for one in findings([cell]) if one.rule == "standing queue"]
+    assert found.gravity > 1 and "bottleneck/forward" in found.sentence
+
+
+def test_a_buffer_of_a_packet_leaves_the_line_idle(tmp_path: Path) -> None:
+    cell = told(tmp_path, CUBIC.replace("cubic", "reno"), buffer="1 packet")
+    (link,) = cell.links
+    assert link.used is not None and link.used < 0.9
+    assert "underused" in rules(cell)
+
+
+def test_an_application_with_little_data_is_no_finding(tmp_path: Path) -> None:
+    slow = "  - {from: s1, to: d1, tcp: {congestion_control: cubic, source: 100 KiB/s}}"
+    cell = told(tmp_path, slow)
+    assert (cell.links[0].used or 0) < 0.2
+    assert rules(cell) == set()
+
+
+def test_a_flow_with_a_small_window_starves_beside_another(tmp_path: Path) -> None:
+    poor = (
+        "  - {name: poor, from: s2, to: d2, tcp: {congestion_control: cubic, "
+        "receiver: {tcp_rmem: [4096, 4096, 4096]}}}"
+    )
+    cell = told(tmp_path, f"{CUBIC}\n{poor}", pairs=2)
+    by_title = {flow.title: flow for flow in cell.flows}
+    least = by_title["poor (CUBIC)"].fair_share
+    assert least is not None and least < STARVED
+    assert "starvation" in rules(cell)
+    shares = [flow.share or 0 for flow in cell.flows]
+    assert sum(shares) == pytest.approx(1)
+    (link,) = cell.links
+    # One of two takes nearly all: Jain's index is little above a half.
+    assert link.jain is not None and 0.5 < link.jain < 0.6
+
+
+def test_flows_that_differ_by_number_are_a_line(tmp_path: Path) -> None:
+    many = "  - {from: s1, to: d1, tcp: cubic, count: 12}\n" + CUBIC.replace("cubic", "reno")
+    cell = told(tmp_path, many)
+    assert [flow.title for flow in cell.flows] == ["12 × CUBIC", "Reno s1→d1"]
+    low, high = cell.flows[0].range_mbps
+    assert low <= cell.flows[0].goodput_mbps.mean <= high
+    assert sum(flow.share or 0 for flow in cell.flows) == pytest.approx(1)
+
+
+def test_udp_counts_what_never_arrived(tmp_path: Path) -> None:
+    cell = told(tmp_path, "  - {from: s1, to: d1, udp: 20 Mbit/s}")
+    (flow,) = cell.flows
+    assert flow.title == "UDP s1→d1"
+    assert flow.lost == pytest.approx(0.5, abs=0.03)
+    assert rules(cell) == set()  # no bulk TCP
