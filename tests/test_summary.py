@@ -62,7 +62,8 @@ def test_a_buffer_of_a_packet_leaves_the_line_idle(tmp_path: Path) -> None:
 
 
 def test_an_application_with_little_data_is_no_finding(tmp_path: Path) -> None:
-    slow = "  - {from: s1, to: d1, tcp: {congestion_control: cubic, source: 100 KiB/s}}"
+    periodic = "{periodic: {chunk: 10 KiB, interval: 100 ms}}"
+    slow = f"  - {{from: s1, to: d1, tcp: {{congestion_control: cubic, source: {periodic}}}}}"
     cell = told(tmp_path, slow)
     assert (cell.links[0].used or 0) < 0.2
     assert rules(cell) == set()
