@@ -11,14 +11,26 @@
 use dumbbell_model::Time;
 
 const ABSENT: u32 = u32::MAX;
-const ARITY: usize = 4;
 
 /// Number of an event source.
 pub(crate) type Source = u32;
 
-/// A pending event: its time; its place among events of that time and, in the low bits, its source.
-/// Four entries fill a cache line.
-type Entry = (Time, u64);
+/// A pending event as one number, which orders it: its time in ps; its place among events of that time;
+/// in the low bits its source.
+type Entry = u128;
+
+/// Fills unused places of the heap.
+const NOTHING: Entry = Entry::MAX;
+
+/// The children of an entry of the heap: one cache line.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Children([Entry; 4]);
+
+/// Index of the earliest event: its children, and theirs, then fill whole lines.
+const ROOT: usize = 3;
+/// Levels of the heap, from the root on, whose moves are noted ([`EventQueue::risen`]).
+const LEVELS: usize = 4;
 
 const SOURCE_BITS: u32 = 24;
 /// Maximum number of sources.
@@ -28,14 +40,12 @@ const LATER: u64 = 1 << 63;
 /// Marks events whose order a draw decides.
 const DRAWN: u64 = LATER | 1 << 62;
 
-/// The order as one number: two words compare faster than two pairs.
-#[inline]
-fn order(entry: Entry) -> u128 {
-    u128::from(entry.0.as_ps()) << 64 | u128::from(entry.1)
+fn time(entry: Entry) -> Time {
+    Time::from_ps((entry >> 64) as u64)
 }
 
 fn owner(entry: Entry) -> usize {
-    (entry.1 & ((1 << SOURCE_BITS) - 1)) as usize
+    entry as usize & ((1 << SOURCE_BITS) - 1)
 }
 
 /// Order of a timer among the wheel's timers of one instant: the coarser level first
@@ -55,16 +65,30 @@ impl Turn {
 
 /// Pending events, at most one per source.
 pub(crate) struct EventQueue {
-    heap: Vec<Entry>,
+    /// Children of the event at index `i` are group `i - 2`.
+    heap: Vec<Children>,
+    /// Index behind the last event.
+    end: usize,
     position: Vec<u32>,
     set: u64,
+    /// Sources that moved up when the earliest event was replaced last: to the root, to the level below …
+    risen: [Source; LEVELS],
+    /// How many of `risen` did.
+    levels: usize,
 }
 
 impl EventQueue {
     /// Creates an empty queue for sources `0..sources`.
     pub(crate) fn new(sources: usize) -> Self {
         debug_assert!(sources < SOURCES_MAX, "validated: at most so many links and flows");
-        Self { heap: Vec::new(), position: vec![ABSENT; sources], set: 0 }
+        Self {
+            heap: vec![Children([NOTHING; 4])],
+            end: ROOT,
+            position: vec![ABSENT; sources],
+            set: 0,
+            risen: [0; LEVELS],
+            levels: 0,
+        }
     }
 
     /// Adds sources until there are as many.
@@ -106,53 +130,36 @@ impl EventQueue {
 
     #[inline(always)]
     fn put(&mut self, source: Source, at: Time, turn: u64) {
+        let entry = Entry::from(at.as_ps()) << 64 | Entry::from(turn | u64::from(source));
         let index = self.position[source as usize];
-        let entry = (at, turn | u64::from(source));
         if index == ABSENT {
-            self.heap.push(entry);
-            self.sift_up(self.heap.len() - 1);
+            self.push(entry);
+        } else if entry < self.entry(index as usize) {
+            self.sift_up(index as usize, entry);
         } else {
-            let index = index as usize;
-            let before = self.heap[index];
-            self.heap[index] = entry;
-            if order(entry) < order(before) {
-                self.sift_up(index);
-            } else {
-                self.sift_down(index);
-            }
+            self.sift_down(index as usize, entry);
         }
     }
 
     /// Returns the earliest event, which stays pending.
+    #[inline(always)]
     pub(crate) fn peek(&self) -> Option<(Time, Source)> {
-        self.heap.first().map(|&entry| (entry.0, owner(entry) as Source))
+        let first = self.entry(ROOT);
+        (first != NOTHING).then(|| (time(first), owner(first) as Source))
     }
 
-    /// Number of pending events.
-    pub(crate) fn len(&self) -> usize {
-        self.heap.len()
-    }
-
-    /// Heap index of the second-earliest event.
-    pub(crate) fn next(&self) -> Option<usize> {
-        (1..self.heap.len().min(1 + ARITY)).min_by_key(|&place| order(self.heap[place]))
-    }
-
-    /// Source of the event at this heap index.
-    pub(crate) fn source(&self, place: usize) -> Source {
-        owner(self.heap[place]) as Source
-    }
-
-    /// Sources of the events below this heap index; one of them moves up next.
-    pub(crate) fn below(&self, place: usize) -> impl Iterator<Item = Source> + '_ {
-        let children = self.heap.iter().skip(place * ARITY + 1).take(ARITY);
-        children.map(|&entry| owner(entry) as Source)
+    /// The source that moved up to this level of the heap when the earliest event was replaced last. Its
+    /// event is among the next 4 to the power of `level`, or soon will be.
+    #[inline(always)]
+    pub(crate) fn risen(&self, level: usize) -> Option<Source> {
+        (level < self.levels).then(|| self.risen[level])
     }
 
     /// Time of the source's event.
+    #[inline(always)]
     pub(crate) fn at(&self, source: Source) -> Option<Time> {
         let index = self.position[source as usize];
-        (index != ABSENT).then(|| self.heap[index as usize].0)
+        (index != ABSENT).then(|| time(self.entry(index as usize)))
     }
 
     /// Removes the source's event.
@@ -163,57 +170,85 @@ impl EventQueue {
         }
         let index = index as usize;
         self.position[source as usize] = ABSENT;
-        let last = self.heap.len() - 1;
-        self.heap.swap_remove(index);
-        if index < last {
-            let moved = owner(self.heap[index]);
-            self.position[moved] = index as u32;
-            self.sift_up(index);
-            let index = self.position[moved] as usize;
-            self.sift_down(index);
+        self.end -= 1;
+        let last = self.entry(self.end);
+        *self.slot(self.end) = NOTHING;
+        if index < self.end {
+            if index > ROOT && last < self.entry(parent(index)) {
+                self.sift_up(index, last);
+            } else {
+                self.sift_down(index, last);
+            }
         }
     }
 
-    fn sift_up(&mut self, mut index: usize) {
-        let entry = self.heap[index];
-        while index > 0 {
-            let parent = (index - 1) / ARITY;
-            if order(self.heap[parent]) <= order(entry) {
-                break;
-            }
-            self.heap[index] = self.heap[parent];
-            self.position[owner(self.heap[index])] = index as u32;
-            index = parent;
+    fn push(&mut self, entry: Entry) {
+        let index = self.end;
+        if index / 4 == self.heap.len() {
+            self.heap.push(Children([NOTHING; 4]));
         }
-        self.heap[index] = entry;
+        self.end += 1;
+        self.sift_up(index, entry);
+    }
+
+    #[inline(always)]
+    fn entry(&self, index: usize) -> Entry {
+        self.heap[index / 4].0[index % 4]
+    }
+
+    #[inline(always)]
+    fn slot(&mut self, index: usize) -> &mut Entry {
+        &mut self.heap[index / 4].0[index % 4]
+    }
+
+    #[inline(always)]
+    fn place(&mut self, index: usize, entry: Entry) {
+        *self.slot(index) = entry;
         self.position[owner(entry)] = index as u32;
     }
 
-    fn sift_down(&mut self, mut index: usize) {
-        let entry = self.heap[index];
-        loop {
-            let first = index * ARITY + 1;
-            if first >= self.heap.len() {
+    /// Places an entry at `index` or above.
+    fn sift_up(&mut self, mut index: usize, entry: Entry) {
+        while index > ROOT {
+            let above = self.entry(parent(index));
+            if above <= entry {
                 break;
             }
-            let end = (first + ARITY).min(self.heap.len());
-            let (mut least, mut least_order) = (first, order(self.heap[first]));
-            for (child, &other) in (first + 1..).zip(&self.heap[first + 1..end]) {
-                let other = order(other);
-                if other < least_order {
-                    (least, least_order) = (child, other);
+            self.place(index, above);
+            index = parent(index);
+        }
+        self.place(index, entry);
+    }
+
+    /// Places an entry at `index` or below.
+    fn sift_down(&mut self, mut index: usize, entry: Entry) {
+        let from_root = index == ROOT;
+        let mut level = 0;
+        while let Some(&Children([a, b, c, d])) = self.heap.get(index - 2) {
+            let (ab, at_ab) = if b < a { (b, 1) } else { (a, 0) };
+            let (cd, at_cd) = if d < c { (d, 3) } else { (c, 2) };
+            let (least, at) = if cd < ab { (cd, at_cd) } else { (ab, at_ab) };
+            if entry <= least {
+                break;
+            }
+            self.place(index, least);
+            if from_root {
+                if let Some(risen) = self.risen.get_mut(level) {
+                    *risen = owner(least) as Source;
+                    level += 1;
                 }
             }
-            if least_order >= order(entry) {
-                break;
-            }
-            self.heap[index] = self.heap[least];
-            self.position[owner(self.heap[index])] = index as u32;
-            index = least;
+            index = (index - 2) * 4 + at;
         }
-        self.heap[index] = entry;
-        self.position[owner(entry)] = index as u32;
+        if from_root {
+            self.levels = level;
+        }
+        self.place(index, entry);
     }
+}
+
+fn parent(index: usize) -> usize {
+    index / 4 + 2
 }
 
 #[cfg(test)]
@@ -224,8 +259,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn behaves_as_a_sorted_map(operations in prop::collection::vec((0u32..20, 0u64..50, 0u8..3), 1..300)) {
-            let mut queue = EventQueue::new(20);
+        fn behaves_as_a_sorted_map(operations in prop::collection::vec((0u32..100, 0u64..50, 0u8..5), 1..600)) {
+            let mut queue = EventQueue::new(100);
             let mut model: BTreeMap<Source, (Time, usize)> = BTreeMap::new();
             for (turn, (source, at, operation)) in operations.into_iter().enumerate() {
                 let at = Time::from_ps(at);

@@ -24,10 +24,11 @@ use dumbbell_packet::frame::NO_FLOW;
 use dumbbell_packet::{Tap, TapPackets};
 use std::collections::VecDeque;
 
-/// Event sources per pipe: source `PIPE_SOURCES · pipe + …`.
+/// Event sources per pipe: source `kind · number of pipes + pipe`. Hardly any pipe has others than
+/// [`LINE`].
 pub(crate) const PIPE_SOURCES: usize = 4;
-const QUEUE: usize = 0;
-const LINE: usize = 1;
+const LINE: usize = 0;
+const QUEUE: usize = 1;
 const AGGREGATION: usize = 2;
 const CHANGE: usize = 3;
 
@@ -138,8 +139,10 @@ impl World<'_> {
 
     fn dispatch(&mut self, source: Source) {
         let number = source as usize;
-        if number < self.pipes.len() * PIPE_SOURCES {
-            self.pipe_event(number / PIPE_SOURCES, number % PIPE_SOURCES);
+        if number < self.pipes.len() {
+            self.line_event(number);
+        } else if number < self.pipes.len() * PIPE_SOURCES {
+            self.pipe_event(number % self.pipes.len(), number / self.pipes.len());
         } else if source == self.sample_source() {
             self.sample();
         } else if source == self.neighbour_source() {
@@ -194,31 +197,33 @@ impl World<'_> {
         }
     }
 
+    /// A packet arrives at the far end of a pipe.
+    fn line_event(&mut self, pipe: usize) {
+        if !self.pipes[pipe].lookahead.is_zero() {
+            return self.hand_on(pipe);
+        }
+        let arriving = &mut self.pipes[pipe];
+        let (observed, to) = (arriving.observed, arriving.to as usize);
+        let left_at = if observed { arriving.head_left_at() } else { None };
+        let release = arriving.arrive(self.now);
+        self.schedule_line(pipe);
+        match release {
+            Release::Arrived(packet) if !observed => {
+                if packet.is_marked() {
+                    self.arena.mark(packet);
+                }
+                self.carry(packet, to);
+            }
+            _ => self.emerged(pipe, left_at.unwrap_or(self.now), release),
+        }
+    }
+
     fn pipe_event(&mut self, pipe: usize, kind: usize) {
         match kind {
             QUEUE => {
                 self.pipes[pipe].open_trace();
                 self.release(pipe);
                 self.pipes[pipe].close_trace();
-            }
-            LINE => {
-                if !self.pipes[pipe].lookahead.is_zero() {
-                    return self.hand_on(pipe);
-                }
-                let arriving = &mut self.pipes[pipe];
-                let (observed, to) = (arriving.observed, arriving.to as usize);
-                let left_at = if observed { arriving.head_left_at() } else { None };
-                let release = arriving.arrive(self.now);
-                self.schedule_line(pipe);
-                match release {
-                    Release::Arrived(packet) if !observed => {
-                        if packet.is_marked() {
-                            self.arena.mark(packet);
-                        }
-                        self.carry(packet, to);
-                    }
-                    _ => self.emerged(pipe, left_at.unwrap_or(self.now), release),
-                }
             }
             AGGREGATION => {
                 for (packet, offered) in self.pipes[pipe].release_batch(self.now) {
@@ -309,18 +314,22 @@ impl World<'_> {
         }
     }
 
-    pub(crate) fn set(&mut self, source: usize, at: Option<Time>) {
+    fn source(&self, pipe: usize, kind: usize) -> Source {
+        (kind * self.pipes.len() + pipe) as Source
+    }
+
+    pub(crate) fn set(&mut self, source: Source, at: Option<Time>) {
         match at {
-            Some(at) => self.events.set(source as Source, at),
-            None => self.events.clear(source as Source),
+            Some(at) => self.events.set(source, at),
+            None => self.events.clear(source),
         }
     }
 
     #[inline(always)]
     pub(crate) fn schedule_line(&mut self, pipe: usize) {
-        let source = pipe * PIPE_SOURCES + LINE;
+        let source = self.source(pipe, LINE);
         match (self.pipes[pipe].line_event(), self.pipes[pipe].draw()) {
-            (Some(at), Some(draw)) => self.events.set_drawn(source as Source, at, draw),
+            (Some(at), Some(draw)) => self.events.set_drawn(source, at, draw),
             (at, _) => self.set(source, at),
         }
     }
@@ -332,17 +341,18 @@ impl World<'_> {
         for (packet, reason) in self.pipes[pipe].discarded() {
             self.drop_packet(pipe, packet, reason);
         }
+        let source = self.source(pipe, QUEUE);
         match queue {
             Some(at) if self.pipes[pipe].leaves_last(self.now, at) => {
-                self.events.set_drawn((pipe * PIPE_SOURCES + QUEUE) as Source, at, LAST);
+                self.events.set_drawn(source, at, LAST);
             }
-            _ => self.set(pipe * PIPE_SOURCES + QUEUE, queue),
+            _ => self.set(source, queue),
         }
         self.schedule_line(pipe);
         let (aggregation, change) =
             (self.pipes[pipe].aggregation_event(), self.pipes[pipe].change_event());
-        self.set(pipe * PIPE_SOURCES + AGGREGATION, aggregation);
-        self.set(pipe * PIPE_SOURCES + CHANGE, change);
+        self.set(self.source(pipe, AGGREGATION), aggregation);
+        self.set(self.source(pipe, CHANGE), change);
     }
 
     /// Forwards and sends until nothing is left to do at this instant, in order of arrival.
@@ -520,7 +530,7 @@ impl World<'_> {
         }
         if self.pipes[pipe].is_line {
             // Reordering, or a shorter delay, may have placed it before the head.
-            let source = (pipe * PIPE_SOURCES + LINE) as Source;
+            let source = self.source(pipe, LINE);
             let head = self.pipes[pipe].line_event();
             if self.events.at(source).is_none_or(|at| head < Some(at)) {
                 self.schedule_line(pipe);

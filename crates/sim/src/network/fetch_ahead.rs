@@ -2,30 +2,23 @@
 //! not fit the inner caches, and most of a packet's cost is waiting for memory. Nothing here changes
 //! what is simulated.
 
-use crate::world::{World, PIPE_SOURCES};
+use crate::world::World;
 use prefetch_index::prefetch_index;
 
-/// With fewer pending events, all state is in the cache.
-const FEW: usize = 64;
-
 impl World<'_> {
-    /// Prefetches for the events that come soon: each step for one event later than the step that it
-    /// needs.
+    /// Prefetches for events that come soon: what one step reads the step before has fetched, when the
+    /// event was a level deeper in the heap.
+    #[inline(always)]
     pub(crate) fn fetch_ahead(&self) {
-        if self.events.len() < FEW {
-            return;
+        let pipe_of = |level| self.pipes.get(self.events.risen(level)? as usize);
+        if let Some(pipe) = pipe_of(3) {
+            prefetch_index(std::slice::from_ref(pipe), 0);
         }
-        let Some(next) = self.events.next() else { return };
-        for source in self.events.below(next) {
-            prefetch_index(&self.pipes, source as usize / PIPE_SOURCES);
-        }
-        for source in self.events.below(0) {
-            let Some(pipe) = self.pipes.get(source as usize / PIPE_SOURCES) else { continue };
+        if let Some(pipe) = pipe_of(2) {
             prefetch_index(std::slice::from_ref(&pipe.stats), 0);
             pipe.fetch_line();
         }
-        let next = self.events.source(next) as usize / PIPE_SOURCES;
-        if let Some(packet) = self.pipes.get(next).and_then(|pipe| pipe.to_arrive(0)) {
+        if let Some(packet) = pipe_of(1).and_then(|pipe| pipe.to_arrive(0)) {
             self.arena.fetch(packet);
             prefetch_index(&self.flows, packet.flow as usize);
         }

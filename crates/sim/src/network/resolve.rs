@@ -132,7 +132,7 @@ impl World<'_> {
     fn schedule_neighbours(&mut self) {
         let at = self.neighbours.as_ref().and_then(Neighbours::next_deadline);
         let source = self.neighbour_source();
-        self.set(source as usize, at);
+        self.set(source, at);
     }
 
     pub(crate) fn neighbour_timeout(&mut self) {
