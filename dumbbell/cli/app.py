@@ -18,6 +18,7 @@ from dumbbell.cli.capture_words import CaptureCommand
 from dumbbell.cli.check import check, schema, validate
 from dumbbell.cli.compare import compare
 from dumbbell.cli.doctor import doctor
+from dumbbell.cli.init import init
 from dumbbell.cli.kernel import kernel_app
 from dumbbell.cli.report import report
 from dumbbell.cli.run import run
@@ -35,6 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command()(init)
 app.command()(run)
 app.command()(compare)
 app.command(cls=CaptureCommand)(capture)

@@ -31,6 +31,8 @@ from dumbbell.experiment.templates import TemplateSpec
 from dumbbell.experiment.traffic import FlowSpec
 from dumbbell.experiment.workloads import WorkloadSpec
 
+Repeats = Annotated[int, whole_number(1, 100_000)]
+
 FORMAT = 1
 MAX_SEED = 2**62
 DEFAULTS = "defaults"
@@ -102,7 +104,7 @@ class ExperimentFile(Strict):
     duration: PositiveTime
     factors: Factors = None
     expect: list[ExpectSpec] = Field(default=[], max_length=MAX_ITEMS)
-    repeats: Annotated[int, whole_number(1, 100_000)] = 1
+    repeats: Repeats = 1
     seed: Annotated[int, whole_number(0, MAX_SEED)] = 1
 
     @model_validator(mode="after")

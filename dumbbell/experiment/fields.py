@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from dumbbell.errors import nearest_name, shortened
+from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment import units
 from dumbbell.experiment.units import Family, QuantityError
 
@@ -121,6 +121,21 @@ class Checked:
         self, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         return dict(self.schema() if callable(self.schema) else self.schema)
+
+
+def read_alone(kind: Any, value: object) -> Any:
+    """Reads a value that is in no file, as a field of the type `kind` does.
+
+    Raises:
+        ExperimentError: What is wrong with the value.
+    """
+    (checked,) = (one for one in kind.__metadata__ if isinstance(one, Checked))
+    try:
+        return checked.read(value)
+    except PydanticCustomError as error:
+        known: dict[str, Any] = dict(error.context or {})
+        message, _ = known.pop("message"), known.pop("field")
+        raise ExperimentError(message, **known) from None
 
 
 def choice(*names: str, what: str) -> Checked:

@@ -18,6 +18,7 @@ from dumbbell.experiment.network import (
 )
 from dumbbell.experiment.queues import FRAME_BYTES
 from dumbbell.experiment.source import Loc
+from dumbbell.experiment.units import MAX
 from dumbbell.files.input import TooLargeError, read_file
 
 TRACE_PACKET_BYTES = 1504
@@ -221,6 +222,8 @@ def fill(pending: Pending, rtt_ns: dict[str, int], through: int | None) -> None:
                     raise BuildError("a BDP of an unknown flow", pending.at, limit.flow, known)
                 bits = pending.rate_bps * rtt / 10**9 * (limit.bdp or 0)
             size = max(int(bits / 8), FRAME_BYTES)
+            if size > MAX:
+                raise BuildError("a queue limit too large", pending.at, f"{size:.1e} bytes")
         netem = pending.pipe["queue"].get("netem")
         if netem is not None:
             netem["limit_packets"] = packets or -(-(size or 0) // FRAME_BYTES)

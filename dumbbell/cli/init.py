@@ -1,0 +1,69 @@
+"""Verb `init`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.guard import check_places, guarded
+from dumbbell.console import print_text, say
+from dumbbell.errors import DumbbellError
+from dumbbell.files.output import PRINTED, write_output
+
+_DEFAULT = Path("experiment.yaml")
+#: Names for `--template`. The module `dumbbell.starter` is not imported for a help text.
+NAMES = (
+    "dumbbell", "parallel-paths", "parking-lot", "fat-tree", "leaf-spine", "bufferbloat",
+    "cellular", "rrul",
+)  # fmt: skip
+
+
+def init(
+    file: Annotated[Path, typer.Argument(help="Experiment to write; - prints it.")] = _DEFAULT,
+    template: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help=f"Ask nothing; write one of {', '.join(NAMES)}."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Write a first experiment file: four questions at the terminal, or a template."""
+    with guarded():
+        from dumbbell.starter import read, starter_named
+
+        _refuse_existing(file, force)
+        if template is not None:
+            starter = starter_named(template)
+            answers = starter.defaults
+        elif sys.stdin is not None and sys.stdin.isatty():
+            from dumbbell.cli.questions import ask
+
+            starter, answers = ask()
+        else:
+            raise DumbbellError(
+                "init asks its questions at a terminal, and standard input is none: "
+                f"`dumbbell init FILE --template NAME` asks nothing; names: {', '.join(NAMES)}"
+            )
+        text = starter.text(answers)
+        if str(file) == PRINTED:
+            print_text(text)
+            return
+        _refuse_existing(file, force)
+        write_output(file, text)
+        experiment = read(starter, answers)
+        runs = len(experiment.cells) * experiment.info.repeats
+        say(f"Written: {file}, {runs} runs" if runs > 1 else f"Written: {file}, 1 run")
+        say(f"Next: dumbbell run {shlex.quote(str(file))}")
+
+
+def _refuse_existing(file: Path, force: bool) -> None:
+    """Raises an error for a file that must not, or cannot, be written."""
+    if str(file) == PRINTED:
+        return
+    if os.path.lexists(file) and not force:
+        raise DumbbellError(f"{file}: exists already; choose another name, or replace it: --force")
+    check_places(file)

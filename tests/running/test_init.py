@@ -1,0 +1,260 @@
+"""`dumbbell init`: first experiments load, run, and are asked for at a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import dumbbell
+from dumbbell.cli import app
+from dumbbell.cli.init import NAMES
+from dumbbell.cli.questions import ask
+from dumbbell.errors import DumbbellError, ExperimentError
+from dumbbell.experiment import load, load_text
+from dumbbell.experiment.templates import TemplateSpec
+from dumbbell.starter import STARTERS, Answers, affordable, read, with_short_runs
+from tests.helpers import ROOT
+
+#: Answers far from the defaults.
+UNUSUAL = [
+    Answers("1 bit/s", "1 ns", ("reno",), "1 ns", 1),
+    Answers("3 bit/s", "7 ns", ("reno", "bbr"), "13 ns", 2),
+    Answers("400 Gbit/s", "1 h", ("bic", "cubic", "westwood"), "1 us", 100_000),
+    Answers("1_000 kbit/s", "0.25 ms", ("bbr",), "1e-3 s", 9),
+    Answers("9e18 bit/s", "290 h", ("cubic",), "1 ms", 1),
+]
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_names() -> None:
+    assert tuple(STARTERS) == NAMES
+    assert set(TemplateSpec.names()) <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_template_runs(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "new" / "first.yaml"
+    done = call("init", file, "--template", name)
+    assert done.exit_code == 0, done.output
+    assert done.stderr.splitlines()[-1] == f"Next: dumbbell run {file}"
+    text = file.read_text(encoding="utf-8")
+    experiment = load(file)
+    runs = len(experiment.cells) * experiment.info.repeats
+    assert f"Written: {file}, {runs} runs" in done.stderr
+    assert "sampling" not in text
+    for line in text.splitlines():
+        assert len(line) <= 100
+        if re.match(r"\s*[a-z_]+: [^{$]", line) and name != "rrul":
+            assert "# " in line, f"no comment: {line}"
+    results = dumbbell.run(file, repeats=1)
+    assert results.runs.height == len(experiment.cells)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_factor_in_a_comment_works(name: str) -> None:
+    text = STARTERS[name].text(STARTERS[name].defaults)
+    hint = re.search(r"^# To vary (\w+), write `(.*)` above.*\n# (factors: .*)\n\Z", text, re.M)
+    if hint is None:
+        assert "\nfactors:\n" in text
+        return
+    field, written, factors = hint.groups()
+    varied = re.sub(rf"(?m)^(\s+){field}: .*$", rf"\1{written}", text[: hint.start()])
+    assert varied != text[: hint.start()]
+    assert len(load_text(varied + factors, Path("e.yaml")).cells) > 1
+
+
+@pytest.mark.parametrize("answers", UNUSUAL)
+@pytest.mark.parametrize("name", NAMES)
+def test_any_answer_loads_or_is_refused(name: str, answers: Answers) -> None:
+    starter = STARTERS[name]
+    try:
+        experiment = read(starter, answers)
+    except ExperimentError as error:
+        assert error.file == "" and error.line is None
+    else:
+        assert experiment.info.repeats == answers.repeats
+
+
+def test_controls_compete() -> None:
+    for name in NAMES:
+        answers = replace(STARTERS[name].defaults, controls=("reno", "bic", "bbr"))
+        cells = read(STARTERS[name], answers).cells
+        found = "".join(cell.scenario for cell in (cells if name == "rrul" else cells[:1]))
+        assert all(f'"{control}"' in found for control in answers.controls)
+
+
+def test_fast_links_make_short_runs() -> None:
+    starter = STARTERS["dumbbell"]
+    assert with_short_runs(starter, starter.defaults) == starter.defaults
+    fast = with_short_runs(starter, replace(starter.defaults, rate="10 Gbit/s"))
+    assert fast.duration == "5 s"
+    starter = STARTERS["fat-tree"]
+    assert (
+        with_short_runs(starter, replace(starter.defaults, rate="100 Gbit/s")).duration == "10 ms"
+    )
+    far = replace(starter.defaults, rate="100 Gbit/s", rtt="5 ms")
+    assert with_short_runs(starter, far).duration == "50 ms"  # ten RTTs
+    with pytest.raises(ExperimentError, match="above the limit of"):
+        affordable(starter, replace(far, duration="1000 s"))
+
+
+def test_a_file_is_never_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "e.yaml"
+    file.write_text("mine")
+    dangling = tmp_path / "link.yaml"
+    dangling.symlink_to(tmp_path / "nowhere")
+    for there in (file, dangling, tmp_path):
+        refused = call("init", there, "--template", "dumbbell")
+        assert refused.exit_code == 2
+        assert refused.stderr == (
+            f"dumbbell: {there}: exists already; choose another name, or replace it: --force\n"
+        )
+    assert file.read_text() == "mine"
+    assert not (tmp_path / "nowhere").exists()
+    assert call("init", file, "--template", "dumbbell", "--force").exit_code == 0
+    assert file.read_text().startswith("# 2 TCP flows share a bottleneck")
+    folder = call("init", tmp_path, "--template", "dumbbell", "--force")
+    assert (folder.exit_code, folder.stderr) == (
+        2,
+        f"dumbbell: {tmp_path}: cannot be written: Is a directory\n",
+    )
+
+
+def test_a_dash_prints() -> None:
+    done = call("init", "-", "--template", "rrul")
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    assert load_text(done.stdout, Path("e.yaml")).info.name == "rrul"
+
+
+def test_the_next_command_is_quoted(tmp_path: Path) -> None:
+    done = call("init", tmp_path / "a b.yaml", "--template", "cellular")
+    assert done.stderr.splitlines()[-1] == f"Next: dumbbell run '{tmp_path}/a b.yaml'"
+
+
+def test_mistakes() -> None:
+    unknown = call("init", "-", "--template", "fattree")
+    assert unknown.exit_code == 2
+    assert "unknown template; found fattree; did you mean fat-tree?" in unknown.stderr
+    hostile = call("init", "-", "--template", "[/b]\x1b[31m<script>")
+    assert hostile.exit_code == 2
+    assert "found [/b]\ufffd[31m<script>;" in hostile.stderr
+    nowhere = call("init", "-")
+    assert nowhere.exit_code == 2
+    assert nowhere.stderr.startswith("dumbbell: init asks its questions at a terminal")
+    assert nowhere.stderr.count("\n") == 1
+
+
+def typed(lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines that come from standard input, and then its end."""
+    left: Iterator[str] = iter(lines)
+
+    def answer() -> str:
+        try:
+            return next(left)
+        except StopIteration:
+            raise EOFError from None
+
+    monkeypatch.setattr("builtins.input", answer)
+
+
+def test_enter_takes_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed([""] * 4, monkeypatch)
+    starter, answers = ask()
+    assert (starter.name, answers) == ("dumbbell", STARTERS["dumbbell"].defaults)
+
+
+def test_answers_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed(["Fat-Tree", "40us 10Gbit/s", "reno,bbr", "5 ms"], monkeypatch)
+    starter, answers = ask()
+    assert starter.name == "fat-tree"
+    assert answers == Answers("10 Gbit/s", "40 us", ("reno", "bbr"), "5 ms", 3)
+
+
+#: Question, a wrong answer to it, words of the message.
+WRONG = [
+    (0, "dumbell", "unknown template; found dumbell; did you mean dumbbell?"),
+    (1, "10", "a rate or time needs a unit: 10 Mbit/s, 10 ms or 10 Gbit/s; found 10"),
+    (1, "10 Gbps, 1 ms", "unknown unit for a rate or time; found 10 Gbps; did you mean 10 Gbit/s?"),
+    (1, "0 bit/s", "a rate above 0 is needed; found 0 bit/s"),
+    (1, "1 ms, 2 ms", "one rate and one RTT are needed, as 10 Mbit/s, 40 ms; found 1 ms, 2 ms"),
+    (1, "-1 ms", "a rate or time cannot be negative; found -1 ms"),
+    (1, "\x1b[2J ms", "not a rate or time; found \ufffd[2J ms"),
+    (2, "cubik", "unknown congestion control; found cubik; did you mean cubic?"),
+    (2, "lia", "lia couples the subflows of a multipath connection"),
+    (2, "reno cubic reno", "each congestion control once"),
+    (2, ",", "unknown congestion control"),
+    (2, "reno}, x: {", "unknown congestion control; found reno}"),
+    (3, "5", "a time needs a unit"),
+    (3, "0 s", "a time above 0 is needed"),
+    (3, "5 s, 0", "should be a whole number from 1 to 100000; found 0"),
+    (3, "5 s, many", "a duration and a number of repeats are needed, as 30 s, 3"),
+    (3, "5 s, 1, 1", "a duration and a number of repeats are needed, as 30 s, 3"),
+    (3, "1000 h", "a run would take about"),
+    (3, "10000 h", "is longer than 106 days"),
+]
+
+
+@pytest.mark.parametrize(("question", "answer", "words"), WRONG)
+def test_a_wrong_answer_is_told_and_asked_for_again(
+    question: int,
+    answer: str,
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = [""] * 4
+    lines.insert(question, answer)
+    typed(lines, monkeypatch)
+    _, answers = ask()
+    assert answers == STARTERS["dumbbell"].defaults
+    (told,) = (line for line in capsys.readouterr().err.splitlines() if words in line)
+    assert "\x1b" not in told
+
+
+def test_the_end_of_the_input_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed(["", ""], monkeypatch)
+    with pytest.raises(DumbbellError, match="the questions were not answered; nothing is written"):
+        ask()
+
+
+def test_four_times_enter_at_a_terminal(tmp_path: Path) -> None:
+    """Enter is sent after each prompt."""
+    mine, its = pty.openpty()
+    command = [sys.executable, "-m", "dumbbell", "init"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command, stdin=its, stdout=its, stderr=its, cwd=tmp_path, env=environment
+    ) as child:
+        os.close(its)
+        shown = b""
+        while select.select([mine], [], [], 60)[0]:
+            try:
+                part = os.read(mine, 4096)
+            except OSError:  # the child closed its end
+                break
+            shown += part
+            if part.endswith(b"]: "):
+                os.write(mine, b"\n")
+        assert child.wait(60) == 0
+    os.close(mine)
+    lines = shown.decode().splitlines()
+    assert lines[-2:] == [
+        "Written: experiment.yaml, 3 runs",
+        "Next: dumbbell run experiment.yaml",
+    ]
+    assert sum(line.endswith("]: ") for line in lines) == 4
+    assert load(tmp_path / "experiment.yaml").info.name == "cubic and bbr share a bottleneck"
