@@ -9,7 +9,7 @@ import polars as pl
 
 from dumbbell.figures.factor import series_name, words
 from dumbbell.figures.figure import Figure, as_spec
-from dumbbell.figures.theme import dashes, legend_columns
+from dumbbell.figures.series import algorithms_of, series_of
 from dumbbell.metrics import Tables
 from dumbbell.metrics.load import load_windows
 from dumbbell.results import where_rows
@@ -51,10 +51,7 @@ def cdf(
         )
     )
     levels = list(factors.get(series, loaded[series].unique(maintain_order=True)))
-    names = [series_name(level) for level in levels]
-    scale = alt.Scale(domain=names)
-    legend = alt.Legend(title=None, columns=legend_columns(names))
-    dash = alt.Scale(domain=names, range=dashes(len(names)))
+    look = series_of(levels, algorithms_of(results.flows) if series == "flow" else None)
     rows = [
         row for level in levels for row in _curve(loaded.filter(pl.col(series) == level), level)
     ]
@@ -64,8 +61,8 @@ def cdf(
         .encode(
             x=alt.X("ms:Q", title="RTT (ms)", scale=alt.Scale(type="log", nice=False)),
             y=alt.Y("share:Q", title="Share of the probes", scale=alt.Scale(domain=[0, 1])),
-            color=alt.Color("series:N", scale=scale, sort=names, legend=legend),
-            strokeDash=alt.StrokeDash("series:N", scale=dash, sort=names, legend=legend),
+            color=look.color("series:N"),
+            strokeDash=look.dash("series:N"),
             tooltip=[
                 alt.Tooltip("series:N", title=words(series)),
                 alt.Tooltip("ms:Q", title="within (ms)", format=",.4~g"),
@@ -73,7 +70,7 @@ def cdf(
             ],
         )
     )
-    text = f"CDF of the RTT for {', '.join(names)}."
+    text = f"CDF of the RTT for {', '.join(look.names)}."
     return Figure(title or "CDF of RTT", text, as_spec(alt.layer(chart)))
 
 

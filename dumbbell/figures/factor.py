@@ -11,6 +11,7 @@ import altair as alt
 import polars as pl
 
 from dumbbell.figures.figure import Figure, as_spec
+from dumbbell.figures.series import Series, algorithms_of, series_of
 from dumbbell.figures.theme import NAMES, label_angle
 from dumbbell.figures.varied import varied
 from dumbbell.metrics import Metric, Tables, metric_named, summary
@@ -43,6 +44,7 @@ class Shown:
     scale: Scale | None
     #: What x varies, in words.
     x_name: str
+    series: Series
 
 
 def metric_against_factor(
@@ -119,7 +121,8 @@ def choose(
     series = _in_order(results, frame, by) if by else [metric.label]
     scale = scale_of(order)
     name = varied(results, x, scale) or words(x)
-    return Shown(x, by, frame.to_dicts(), order, series, scale, name)
+    look = series_of(series, algorithms_of(frame) if by == "flow" else None)
+    return Shown(x, by, frame.to_dicts(), order, series, scale, name, look)
 
 
 def _in_order(results: Tables, frame: pl.DataFrame, column: str) -> list[str]:
@@ -190,19 +193,14 @@ def _x_tooltip(shown: Shown) -> alt.Tooltip:
     return alt.Tooltip("x:Q", title=shown.x_name + unit)
 
 
-def _color(shown: Shown) -> alt.Color:
-    names = [series_name(level) for level in shown.by_levels]
-    legend = alt.Legend(title=None) if len(names) > 1 else None
-    return alt.Color("series:N", scale=alt.Scale(domain=names), sort=names, legend=legend)
-
-
 def _measured(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
-    names = [series_name(level) for level in shown.by_levels]
+    names = shown.series.names
     data = alt.InlineData(values=_rows(shown, metric))
     y = alt.Y("mean:Q", title=metric.axis, scale=alt.Scale(zero=extra.zero, nice=True))
     pick = alt.selection_point(fields=["series"], bind="legend", name="pick")
     opacity = alt.when(pick).then(alt.value(1.0)).otherwise(alt.value(0.15))
-    base = alt.Chart(data).encode(x=_x(shown), color=_color(shown), opacity=opacity)
+    color = shown.series.color("series:N")
+    base = alt.Chart(data).encode(x=_x(shown), color=color, opacity=opacity)
     if shown.scale is None and len(names) > 1:
         base = base.encode(xOffset=alt.XOffset("series:N", sort=names))
     tooltip = [
@@ -215,12 +213,12 @@ def _measured(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
     ]
     layers: list[alt.Chart] = []
     if shown.scale is not None:
-        layers.append(base.mark_line(strokeWidth=1.8).encode(y=y))
+        dash = shown.series.dash("series:N")
+        layers.append(base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=dash))
     layers.append(
         base.mark_rule(strokeWidth=2.2).encode(y=alt.Y("low:Q", title=metric.axis), y2="high:Q")
     )
-    legend = alt.Legend(title=None) if len(names) > 1 else None
-    shape = alt.Shape("series:N", scale=alt.Scale(domain=names), sort=names, legend=legend)
+    shape = shown.series.shape("series:N")
     points = base.mark_point(filled=True, size=64).encode(y=y, shape=shape, tooltip=tooltip)
     layers.append(points.add_params(pick))
     return layers
@@ -246,8 +244,10 @@ def _published(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
     mark = alt.Chart(alt.InlineData(values=rows)).mark_point(
         style="published", shape="M-1,-1L1,1M-1,1L1,-1", size=90, strokeWidth=2.5, opacity=1
     )
-    drawn = mark.encode(x=_x(shown), y="mean:Q", color=_color(shown), tooltip=tooltip)
-    names = [series_name(level) for level in shown.by_levels]
+    drawn = mark.encode(
+        x=_x(shown), y="mean:Q", color=shown.series.color("series:N"), tooltip=tooltip
+    )
+    names = shown.series.names
     if shown.scale is None and len(names) > 1:
         drawn = drawn.encode(xOffset=alt.XOffset("series:N", sort=names))
     return [drawn]

@@ -8,8 +8,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from dumbbell.figures.factor import words
+from dumbbell.figures.factor import series_name, words
 from dumbbell.figures.figure import Figure, as_spec
+from dumbbell.figures.series import series_of
 from dumbbell.metrics import Tables
 
 #: A point: panel, line, seconds, value.
@@ -30,15 +31,25 @@ def one_run(
     return frame
 
 
-def panels(title: str, description: str, points: Sequence[Point], *, dots: bool = False) -> Figure:
-    """The lines, or points by themselves, a panel under each name in order of appearance."""
+def panels(
+    title: str,
+    description: str,
+    points: Sequence[Point],
+    *,
+    dots: bool = False,
+    algorithms: Mapping[str, str] | None = None,
+) -> Figure:
+    """The lines, or points by themselves, a panel under each name in order of appearance.
+
+    `algorithms`: line → its algorithm, which gives the colour.
+    """
     order = list(dict.fromkeys(panel for panel, *_ in points))
     lines = list(dict.fromkeys(line for _, line, *_ in points))
     rows: list[dict[str, Any]] = [
-        {"panel": panel, "line": line, "s": round(at, 3), "value": round(value, 4)}
+        {"panel": panel, "line": series_name(line), "s": round(at, 3), "value": round(value, 4)}
         for panel, line, at, value in points
     ]
-    legend = alt.Legend(title=None) if len(lines) > 1 else None
+    look = series_of(lines, algorithms)
     base = alt.Chart(alt.InlineData(values=rows))
     marked = base.mark_circle(size=9, clip=True, opacity=1)
     chart = (
@@ -46,7 +57,7 @@ def panels(title: str, description: str, points: Sequence[Point], *, dots: bool 
         .encode(
             x=alt.X("s:Q", title="Time (s)", scale=alt.Scale(nice=False, domainMin=0)),
             y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=True)),
-            color=alt.Color("line:N", scale=alt.Scale(domain=lines), legend=legend),
+            color=look.color("line:N"),
             tooltip=[
                 alt.Tooltip("line:N", title="line"),
                 alt.Tooltip("s:Q", title="time (s)"),

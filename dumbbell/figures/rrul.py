@@ -8,6 +8,7 @@ import polars as pl
 
 from dumbbell.figures.figure import Figure
 from dumbbell.figures.panels import Point, one_run, panels
+from dumbbell.figures.series import algorithms_of
 from dumbbell.metrics import Tables
 
 #: Goodput is of so long a stretch.
@@ -48,7 +49,7 @@ def rrul(
             points.append(("Queue (packets)", pipe, at / 1e9, float(queued)))
     heading = title or "A run under load over time"
     text = "Goodput of both directions, RTT and queue length over time."
-    return panels(heading, text, points)
+    return panels(heading, text, points, algorithms=algorithms_of(flows))
 
 
 def _goodput(samples: pl.DataFrame, panel: str) -> list[Point]:

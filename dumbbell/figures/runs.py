@@ -11,6 +11,8 @@ import polars as pl
 
 from dumbbell.figures.factor import Extras, series_name, words
 from dumbbell.figures.figure import Figure, as_spec
+from dumbbell.figures.series import algorithms_of
+from dumbbell.figures.theme import algorithm_style, colour_expression
 from dumbbell.metrics import Tables, metric_named
 from dumbbell.metrics.statistics import percentiles
 
@@ -52,6 +54,8 @@ def runs(
     if left:
         raise ValueError(f"several values for each run: fix {', '.join(map(words, left))} by where")
     levels = frame.select(named).unique(maintain_order=True).rows() if named else [()]
+    flows = algorithms_of(frame)
+    colours = {_name(level): _colour(level, flows if "flow" in named else {}) for level in levels}
     groups = {
         _name(level): frame.filter(
             *(pl.col(c) == one for c, one in zip(named, level, strict=True))
@@ -63,7 +67,7 @@ def runs(
         for row in (extras.published if extras else ())
     }
     heading = title or f"{measured.label}: single runs"
-    chart = _chart(groups, published, measured.axis)
+    chart = _chart(groups, published, measured.axis, colours)
     count = max(map(len, groups.values()))
     text = f"{measured.label} of {count} single runs each for {'; '.join(groups)}."
     return Figure(heading, text, as_spec(chart), height=_FOOT + _LINE * len(groups))
@@ -82,7 +86,18 @@ def _ticks(values: Sequence[float]) -> list[dict[str, float]]:
     return [{"value": value, "runs": count} for value, count in found.items()]
 
 
-def _chart(groups: Mapping[str, list[float]], published: Mapping[str, float], axis: str) -> Any:
+def _colour(levels: Sequence[str], algorithms: Mapping[str, str]) -> int:
+    """Colour of the first algorithm that names a line; the first colour if none does."""
+    found = (algorithm_style(algorithms.get(level, level)) for level in levels)
+    return next((style.colour for style in found if style is not None), 0)
+
+
+def _chart(
+    groups: Mapping[str, list[float]],
+    published: Mapping[str, float],
+    axis: str,
+    colours: Mapping[str, int],
+) -> Any:
     """The layers: ranges, ticks of runs, medians, crosses of what was published."""
     ticks: list[dict[str, Any]] = []
     ranges: list[dict[str, Any]] = []
@@ -101,6 +116,8 @@ def _chart(groups: Mapping[str, list[float]], published: Mapping[str, float], ax
     order = list(groups)
     y = alt.Y("cell:N", sort=order, title=None, axis=alt.Axis(labelLimit=260))
     x = alt.X("value:Q", title=axis, scale=scale)
+    looks = [colour_expression(colours[name]) for name in order]
+    color = alt.Color("cell:N", scale=alt.Scale(domain=order, range=looks), legend=None)
     tip = [
         alt.Tooltip("cell:N", title="runs of"),
         alt.Tooltip("median:Q", title="median", format=",.4~g"),
@@ -108,14 +125,14 @@ def _chart(groups: Mapping[str, list[float]], published: Mapping[str, float], ax
         alt.Tooltip("high:Q", title="to", format=",.4~g"),
         alt.Tooltip("runs:Q", title="runs"),
     ]
-    bars = alt.Chart(alt.InlineData(values=ranges)).encode(y=y, tooltip=tip)
+    bars = alt.Chart(alt.InlineData(values=ranges)).encode(y=y, tooltip=tip, color=color)
     layers = [
         bars.mark_bar(height=13, opacity=0.22).encode(
             x=alt.X("low:Q", title=axis, scale=scale), x2="high:Q"
         ),
         alt.Chart(alt.InlineData(values=ticks))
         .mark_tick(thickness=1.2, size=11)
-        .encode(x=x, y=y, opacity=alt.Opacity("runs:Q", scale=shade, legend=None)),
+        .encode(x=x, y=y, color=color, opacity=alt.Opacity("runs:Q", scale=shade, legend=None)),
         bars.mark_tick(thickness=3, size=18).encode(x=alt.X("median:Q", title=axis, scale=scale)),
     ]
     if crosses:

@@ -25,8 +25,12 @@ NAMES = {
 }
 #: Shapes of points, in the order of the colours: colour is never the only difference.
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
-#: How lines are broken each time the colours have been used up.
-_DASHES = ([1, 0], [6, 3], [2, 2])
+#: Dash patterns of lines; the next one each time the colours have been used up.
+DASHES = ([1, 0], [6, 3], [2, 2])
+#: Dash pattern of algorithms that couple subflows.
+_COUPLED = [8, 3, 2, 3]
+#: Colour of traffic without congestion control; algorithms use those before it.
+_GREY = 5
 #: Pixels of a letter of a label, and what else an entry of a legend takes, roughly.
 _LETTER = 7
 _ENTRY = 34
@@ -70,10 +74,43 @@ THEMES: dict[ThemeName, Theme] = {
 }
 
 
-def dashes(series: int) -> list[list[int]]:
-    """Dash patterns of so many series, all different."""
-    colours = len(THEMES["light"].series)
-    return [_DASHES[i // colours % len(_DASHES)] for i in range(series)]
+@dataclass(frozen=True)
+class Style:
+    """Look of a series: index of its colour in `Theme.series`, dash pattern, shape of points."""
+
+    colour: int
+    dash: list[int]
+    shape: str
+
+
+def _algorithm_styles() -> dict[str, Style]:
+    """Style of each congestion control and kind of traffic by name and title, in lower case.
+
+    Plain and coupled algorithms are counted apart: a new one at the end of either changes no other.
+    """
+    grey = {"udp": [1, 0], "ping": [6, 3], "video": [2, 2]}
+    styles = {name: Style(_GREY, dash, SHAPES[_GREY]) for name, dash in grey.items()}
+    for coupled in (False, True):
+        found = (one for one in congestion_controls().values() if one.coupled == coupled)
+        for place, one in enumerate(found):
+            colour = place % _GREY
+            dash = _COUPLED if coupled else DASHES[place // _GREY % len(DASHES)]
+            style = Style(colour, dash, SHAPES[colour])
+            styles |= {one.name.lower(): style, one.title.lower(): style}
+    return styles
+
+
+_ALGORITHMS = _algorithm_styles()
+
+
+def algorithm_style(name: str) -> Style | None:
+    """Style of a congestion control, UDP, ping or video in every figure; None for other names."""
+    return _ALGORITHMS.get(name.lower())
+
+
+def colour_expression(index: int) -> dict[str, str]:
+    """Colour of a theme in a specification, which knows no theme: a parameter of `config`."""
+    return {"expr": f"colour{index}"}
 
 
 def legend_columns(names: Sequence[str]) -> int:
@@ -135,6 +172,9 @@ def config(name: ThemeName) -> dict[str, Any]:
             "columnPadding": 14,
             "offset": 6,
         },
+        "params": [
+            {"name": f"colour{place}", "value": colour} for place, colour in enumerate(theme.series)
+        ],
         "range": {"category": list(theme.series), "symbol": list(SHAPES)},
         "style": {
             "reference": {"color": theme.text, "strokeDash": [5, 4], "strokeWidth": 1.3},

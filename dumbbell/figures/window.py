@@ -10,8 +10,10 @@ import polars as pl
 
 from dumbbell.figures.factor import series_name, words
 from dumbbell.figures.figure import Figure, as_spec
+from dumbbell.figures.series import Series, algorithms_of, series_of
 from dumbbell.figures.thinning import thinned
 from dumbbell.metrics import Tables, flow_limits
+from dumbbell.results import where_rows
 
 _MOST_POINTS = 420
 _MOST_TICKS = 300
@@ -49,10 +51,14 @@ def window(
     _closed(results, samples, column, over)
     if flow is not None:
         samples = samples.filter(pl.col("flow") == flow)
+    if over is None:
+        look = series_of(levels, _algorithms(results, chosen) if column == "flow" else None)
+    else:
+        look = series_of(results.experiment.factors.get(over) or _levels(samples, over))
     layers = [
         alt.Chart()
         .mark_line(strokeWidth=1.4, clip=True)
-        .encode(**_line_encoding(levels, results.experiment.factors.get(over or "")))
+        .encode(**_line_encoding(look, over is not None))
         .transform_filter("isNumber(datum.time)"),
         alt.Chart()
         .mark_rule(style="reference")
@@ -100,11 +106,17 @@ def _closed(results: Tables, samples: pl.DataFrame, by: str, over: str | None) -
         raise ValueError(f"several runs for each panel: fix {', '.join(map(words, left))} by where")
 
 
-def _line_encoding(levels: list[str], over: list[str] | None) -> dict[str, Any]:
-    names = [series_name(level) for level in levels]
-    color = alt.Color("panel:N", scale=alt.Scale(domain=names), legend=None)
-    if over is not None:
-        color = alt.Color("over:N", scale=alt.Scale(domain=over), title=None)
+def _algorithms(results: Tables, where: Mapping[str, str | list[str]]) -> dict[str, str]:
+    """Flow → its algorithm in the runs that are shown."""
+    known = {name: level for name, level in where.items() if name in results.flows.columns}
+    return algorithms_of(where_rows(results.flows, known))
+
+
+def _levels(samples: pl.DataFrame, column: str) -> list[str]:
+    return [str(level) for level in samples[column].unique(maintain_order=True)]
+
+
+def _line_encoding(look: Series, over: bool) -> dict[str, Any]:
     return {
         "x": alt.X("time:Q", title="Time (s)", scale=alt.Scale(nice=False, domainMin=0)),
         "y": alt.Y(
@@ -113,7 +125,7 @@ def _line_encoding(levels: list[str], over: list[str] | None) -> dict[str, Any]:
             scale=alt.Scale(zero=True),
             axis=alt.Axis(tickCount=4),
         ),
-        "color": color,
+        "color": look.color("over:N" if over else "panel:N", legend=over),
         "detail": [alt.Detail("flow:N"), alt.Detail("over:N")],
         "tooltip": [
             alt.Tooltip("panel:N", title="run"),
