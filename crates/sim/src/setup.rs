@@ -17,7 +17,7 @@ use crate::record::hops::Hops;
 use crate::record::Recorder;
 use crate::world::{World, PIPE_SOURCES};
 use dumbbell_capture::Taps;
-use dumbbell_model::scenario::{self, Link, Scenario, Traffic};
+use dumbbell_model::scenario::{self, Link, NodeKind, Scenario, Traffic};
 use dumbbell_model::{ReceiveBuffer, ScenarioError, TcpOptions, Time};
 use dumbbell_packet::TapPackets;
 use std::cell::RefCell;
@@ -45,7 +45,8 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
     let target = |name: &str| nodes.number(name) as u32;
     let mut targets: Vec<[u32; 2]> =
         represented.flows.iter().map(|f| [target(&f.to), target(&f.from)]).collect();
-    let mut paths = Paths::new(&pipes, &routes, &targets, scenario.neighbour_discovery.is_some());
+    let resolves: Vec<bool> = scenario.nodes.iter().map(|node| resolves(scenario, node)).collect();
+    let mut paths = Paths::new(&pipes, &routes, &targets, &resolves);
     let patient = patient(scenario, &mut pipes, &paths, targets.len());
     for pipe in &mut pipes {
         pipe.observe(scenario.sampling.hops.is_some());
@@ -114,6 +115,11 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         processed: 0,
         timers_set: 0,
     })
+}
+
+/// Returns true if the node asks for the addresses of its neighbours.
+fn resolves(scenario: &Scenario, node: &scenario::Node) -> bool {
+    scenario.neighbour_discovery.is_some() && node.kind != NodeKind::Switch
 }
 
 fn reassembly(node: &scenario::Node) -> Reassembly {

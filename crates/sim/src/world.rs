@@ -390,46 +390,58 @@ impl World<'_> {
 
     /// Offers a packet to its first link. Returns when it leaves the host, if known and asked for.
     fn leave_host(&mut self, mut packet: Handle, asks_departure: bool) -> Option<Time> {
-        match self.paths.next(packet) {
+        let pipe = match self.paths.next(packet) {
             Hop::Pipe(_) if !asks_departure => {
                 self.carry(packet, 0);
-                None
+                return None;
             }
             Hop::Pipe(pipe) => {
                 packet.hop += 1;
-                self.enter(pipe, packet)
+                pipe
             }
+            Hop::Neighbour(pipe) => self.resolve(&mut packet, pipe)?,
             Hop::Destination | Hop::Choice => {
                 let node = self.targets[packet.flow as usize][usize::from(packet.outward)] as usize;
                 match self.routes.origin(packet.flow, packet.outward) {
-                    Some(pipe) => self.take(packet, node, pipe),
-                    None => self.forward(packet, node),
+                    Some(pipe) => self.take(&mut packet, pipe)?,
+                    None => self.choose(&mut packet, node)?,
                 }
             }
-        }
+        };
+        self.enter(pipe, packet)
     }
 
     /// Takes a packet at a node through pipes that it passes at once, to the next one or to its
     /// destination.
     pub(crate) fn carry(&mut self, mut packet: Handle, mut node: usize) {
         loop {
-            match self.paths.next(packet) {
+            let pipe = match self.paths.next(packet) {
                 Hop::Destination => return self.deliver(packet),
-                Hop::Choice => return self.at_node(packet, node),
                 Hop::Pipe(pipe) => {
                     packet.hop += 1;
-                    let passed = &mut self.pipes[pipe];
-                    if !passed.passes {
-                        self.enter(pipe, packet);
-                        return;
-                    }
-                    passed.pass(packet);
-                    node = passed.to as usize;
-                    if !self.inbox.is_empty() {
-                        // Others of this instant come first.
-                        return self.inbox.push_back((packet, node));
-                    }
+                    pipe
                 }
+                Hop::Neighbour(pipe) => match self.resolve(&mut packet, pipe) {
+                    Some(pipe) => pipe,
+                    None => return,
+                },
+                Hop::Choice if packet.flow == NO_FLOW => return self.arp_at_node(packet, node),
+                Hop::Choice if node == self.target(packet) => return self.deliver(packet),
+                Hop::Choice => match self.choose(&mut packet, node) {
+                    Some(pipe) => pipe,
+                    None => return,
+                },
+            };
+            let passed = &mut self.pipes[pipe];
+            if !passed.passes {
+                self.enter(pipe, packet);
+                return;
+            }
+            passed.pass(packet);
+            node = passed.to as usize;
+            if !self.inbox.is_empty() {
+                // Others of this instant come first.
+                return self.inbox.push_back((packet, node));
             }
         }
     }
@@ -447,38 +459,27 @@ impl World<'_> {
         }
     }
 
-    /// Delivers or forwards a packet at a node.
-    fn at_node(&mut self, packet: Handle, node: usize) {
-        if packet.flow == NO_FLOW {
-            self.arp_at_node(packet, node);
-        } else if node == self.target(packet) {
-            self.deliver(packet);
-        } else {
-            self.forward(packet, node);
-        }
-    }
-
     pub(crate) fn target(&self, packet: Handle) -> usize {
         self.targets[packet.flow as usize][usize::from(!packet.outward)] as usize
     }
 
-    /// Offers a packet to the next pipe. Returns when it leaves the node, if known.
-    fn forward(&mut self, packet: Handle, node: usize) -> Option<Time> {
+    /// Chooses the pipe of a packet at a node, and moves the packet behind it.
+    fn choose(&mut self, packet: &mut Handle, node: usize) -> Option<usize> {
         let destination = self.routes.destination(packet.flow, packet.outward);
         // Routes were checked before the run.
-        let has_payload = || self.arena.get(packet).payload_bytes() > 0;
+        let has_payload = || self.arena.get(*packet).payload_bytes() > 0;
         let pipe = self.routes.next_pipe(node, destination, packet.flow, has_payload)?;
-        self.take(packet, node, pipe)
+        self.take(packet, pipe)
     }
 
-    /// Offers a packet to a pipe, once the neighbour's address is known.
-    fn take(&mut self, packet: Handle, node: usize, pipe: usize) -> Option<Time> {
-        let mut pipe = pipe;
+    /// Moves a packet behind a pipe, or behind another whose neighbour is known.
+    fn take(&mut self, packet: &mut Handle, pipe: usize) -> Option<usize> {
+        let node = self.pipes[pipe ^ 1].to as usize;
         if self.neighbours.is_some() && self.scenario.nodes[node].kind != NodeKind::Switch {
-            let destination = self.routes.destination(packet.flow, packet.outward);
-            pipe = self.resolved(packet, node, destination, pipe)?;
+            return self.resolve(packet, pipe);
         }
-        self.enter(pipe, packet)
+        packet.hop = self.paths.behind(*packet, pipe);
+        Some(pipe)
     }
 
     /// Offers a packet to a pipe, twice if the pipe duplicates it.

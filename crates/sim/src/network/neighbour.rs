@@ -16,6 +16,9 @@ const RETRY: Span = Span::from_s(1);
 /// Most packets that wait for a reply (`unres_qlen`); one more drops the oldest.
 pub(crate) const WAITING_MAX: usize = 101;
 
+/// No entry.
+const NONE: u32 = u32::MAX;
+
 /// State of an entry (RFC 4861 §7.3.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
@@ -58,6 +61,9 @@ pub(crate) struct Neighbours {
     entries: Vec<Entry>,
     /// Entries by the node's pipe.
     of_pipe: Vec<Vec<u32>>,
+    /// Entries found so far ([`NONE`]: not yet), by the node's pipe and the number of the destination. A
+    /// row of one element holds for all destinations: no switch lies behind the pipe.
+    found: Vec<Vec<u32>>,
     /// Names of the pipes: random streams are named by them, not by numbers.
     names: Vec<String>,
     seed: u64,
@@ -74,7 +80,26 @@ pub(crate) enum Lookup {
 
 impl Neighbours {
     pub(crate) fn new(spec: NeighbourDiscovery, names: Vec<String>, seed: u64) -> Self {
-        Self { spec, entries: Vec::new(), of_pipe: vec![Vec::new(); names.len()], names, seed }
+        let pipes = vec![Vec::new(); names.len()];
+        Self { spec, entries: Vec::new(), of_pipe: pipes.clone(), found: pipes, names, seed }
+    }
+
+    /// Returns true if a packet may be sent through a pipe at once, and no timer moves.
+    #[inline]
+    pub(crate) fn knows(&self, pipe: usize, destination: usize) -> bool {
+        let row = &self.found[pipe];
+        let entry = row.get(if row.len() == 1 { 0 } else { destination });
+        entry.and_then(|&entry| self.entries.get(entry as usize)).is_some_and(Entry::is_used)
+    }
+
+    /// Notes the entry of a pipe and a destination.
+    fn find(&mut self, path: &[usize], destination: usize, entry: u32) {
+        let row = &mut self.found[path[0]];
+        let (index, least) = if path.len() == 1 { (0, 1) } else { (destination, 2) };
+        if row.len() <= index {
+            row.resize((index + 1).max(least), NONE);
+        }
+        row[index] = entry;
     }
 
     /// Returns the entry of the neighbour at the end of a path; creates it if there is none.
@@ -94,12 +119,19 @@ impl Neighbours {
         entry
     }
 
-    /// Decides about a packet to be sent along a path (`neigh_event_send`).
-    pub(crate) fn lookup(&mut self, now: Time, path: &[usize], revalidates: bool) -> Lookup {
+    /// Decides about a packet to be sent along a path towards a destination (`neigh_event_send`).
+    pub(crate) fn lookup(
+        &mut self,
+        now: Time,
+        path: &[usize],
+        destination: usize,
+        revalidates: bool,
+    ) -> Lookup {
         let before = self.entries.len();
         let retry = tick().fires_after(now, RETRY);
         let incomplete = State::Incomplete { waiting: Vec::new(), retry };
         let number = self.entry(path, revalidates, incomplete);
+        self.find(path, destination, number);
         let probe_delay = self.spec.probe_delay;
         let entry = &mut self.entries[number as usize];
         match entry.state {
@@ -201,6 +233,15 @@ impl Neighbours {
 }
 
 impl Entry {
+    /// Returns true if the address is used, and use changes nothing.
+    fn is_used(&self) -> bool {
+        match self.state {
+            State::Incomplete { .. } => false,
+            State::Stale => !self.revalidates,
+            State::Reachable { .. } | State::Delay { .. } | State::Probe { .. } => true,
+        }
+    }
+
     fn due(&self) -> Option<Time> {
         match self.state {
             State::Incomplete { retry, .. } | State::Probe { retry } => Some(retry),
@@ -226,30 +267,30 @@ mod tests {
     fn a_router_asks_once_uses_asks_again_and_goes_on_meanwhile() {
         let mut n = neighbours();
         let at = |s: u64| Time::from_ns(s * S);
-        assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Unresolved { entry: 0, ask: true });
+        assert_eq!(n.lookup(at(0), &[0, 2], 2, true), Lookup::Unresolved { entry: 0, ask: true });
         let packet = Handle { id: 7, flow: 0, frame_bytes: 66, outward: true, tos: 0, hop: 0 };
         assert_eq!(n.wait(0, packet), None);
-        assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Unresolved { entry: 0, ask: false });
+        assert_eq!(n.lookup(at(0), &[0, 2], 2, true), Lookup::Unresolved { entry: 0, ask: false });
         assert_eq!(n.answered(at(0), 0), [packet]);
-        assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Resolved { timer: false });
+        assert_eq!(n.lookup(at(0), &[0, 2], 2, true), Lookup::Resolved { timer: false });
         let stale = n.next_deadline().expect("reachable for a time");
         assert!(at(15) <= stale && stale < at(45), "{stale}");
         assert!(n.on_timeout(stale).is_empty());
         assert_eq!(n.next_deadline(), None);
-        assert_eq!(n.lookup(stale, &[0, 2], true), Lookup::Resolved { timer: true });
+        assert_eq!(n.lookup(stale, &[0, 2], 2, true), Lookup::Resolved { timer: true });
         let asks = n.next_deadline().expect("asked again");
         let late = asks.since(stale + Span::from_s(5));
         assert!(late <= Span::from_ms(512), "{late:?}"); // A bucket of the wheel.
         assert_eq!(n.on_timeout(asks), [0]);
-        let probing = n.lookup(asks, &[0, 2], true);
+        let probing = n.lookup(asks, &[0, 2], 2, true);
         assert_eq!(probing, Lookup::Resolved { timer: false });
     }
 
     #[test]
     fn the_asked_neighbour_knows_the_asker() {
         let mut n = neighbours();
-        n.lookup(Time::ZERO, &[0, 2], true);
+        n.lookup(Time::ZERO, &[0, 2], 2, true);
         n.asked(0, true);
-        assert_eq!(n.lookup(Time::ZERO, &[3, 1], true), Lookup::Resolved { timer: true });
+        assert_eq!(n.lookup(Time::ZERO, &[3, 1], 0, true), Lookup::Resolved { timer: true });
     }
 }

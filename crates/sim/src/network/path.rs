@@ -1,5 +1,5 @@
-//! Paths of flows, found before the run: the pipes that a flow's packets take, as far as neither a turn
-//! nor a draw chooses one of several.
+//! Paths of flows, found before the run: the pipes that a flow's packets take. Where a turn, a draw or
+//! a known neighbour chooses one of several pipes, a path branches.
 
 use super::link::Pipe;
 use super::route::Routes;
@@ -9,15 +9,20 @@ use std::collections::BTreeMap;
 
 /// Ends of a list of pipes.
 const DESTINATION: u32 = u32::MAX;
+/// A choice. Behind it: the number of pipes, and for each the pipe and the place of its segment.
 const CHOICE: u32 = u32::MAX - 1;
+/// Marks a pipe whose neighbour's address must be known.
+const NEIGHBOUR: u32 = 1 << 31;
 
 /// Next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hop {
     Pipe(usize),
+    /// The pipe, once its neighbour's address is known.
+    Neighbour(usize),
     /// The packet is at its destination.
     Destination,
-    /// The node chooses ([`Routes::next_pipe`]), as do all behind it.
+    /// The node chooses ([`Routes::next_pipe`]).
     Choice,
 }
 
@@ -26,30 +31,27 @@ pub(crate) struct Paths {
     /// Place of the first hop, by flow and direction.
     first: Vec<[u32; 2]>,
     hops: Vec<u32>,
-    /// True if no path ends at a choice.
+    /// True if nothing is decided during the run.
     complete: bool,
 }
 
 impl Paths {
-    /// `targets`: destination nodes of a flow's packets, outward and back. With `resolve`, nodes
-    /// resolve the address of the next hop, and may choose another.
+    /// `targets`: destination nodes of a flow's packets, outward and back. `resolves`: nodes that
+    /// resolve the address of the next hop.
     pub(crate) fn new(
         pipes: &[Pipe],
         routes: &Routes,
         targets: &[[u32; 2]],
-        resolve: bool,
+        resolves: &[bool],
     ) -> Self {
         let mut paths = Self { first: Vec::new(), hops: Vec::new(), complete: true };
         let mut known: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
         paths.first.reserve(targets.len());
         for (flow, &[to, from]) in targets.iter().enumerate() {
             paths.first.push([(true, from, to), (false, to, from)].map(|(outward, from, to)| {
-                let path = if resolve {
-                    vec![CHOICE]
-                } else {
-                    path(pipes, routes, flow as u32, outward, [from, to])
-                };
-                paths.complete &= path.last() == Some(&DESTINATION);
+                let walk = Walk { pipes, routes, resolves, flow: flow as u32, outward, to };
+                let path = walk.path(from);
+                paths.complete &= path.iter().all(|&hop| hop < NEIGHBOUR || hop == DESTINATION);
                 *known.entry(path).or_insert_with_key(|path| {
                     paths.hops.extend(path);
                     (paths.hops.len() - path.len()) as u32
@@ -59,7 +61,7 @@ impl Paths {
         paths
     }
 
-    /// Returns true if all paths lead to their destination without a choice.
+    /// Returns true if all paths lead to their destination without a choice and a resolution.
     pub(crate) fn complete(&self) -> bool {
         self.complete
     }
@@ -83,37 +85,108 @@ impl Paths {
         match self.hops.get(place) {
             Some(&DESTINATION) => Hop::Destination,
             Some(&CHOICE) | None => Hop::Choice,
-            Some(&pipe) => Hop::Pipe(pipe as usize),
+            Some(&pipe) if pipe < NEIGHBOUR => Hop::Pipe(pipe as usize),
+            Some(&pipe) => Hop::Neighbour((pipe & !NEIGHBOUR) as usize),
         }
     }
 
-    /// Pipes of a flow's path.
+    /// Place behind the pipe that was taken from a choice or after a resolution: the new
+    /// [`Handle::hop`].
+    pub(crate) fn behind(&self, packet: Handle, pipe: usize) -> u16 {
+        let first = self.first[packet.flow as usize][usize::from(!packet.outward)] as usize;
+        let at = &self.hops[first + usize::from(packet.hop)..];
+        if at[0] != CHOICE {
+            return packet.hop + 1;
+        }
+        let mut branches = at[2..][..2 * at[1] as usize].chunks_exact(2);
+        // Only a subflow's origin can be missing.
+        branches.find(|branch| branch[0] as usize == pipe).map_or(packet.hop, |b| b[1] as u16)
+    }
+
+    /// Pipes of a flow's path, if it is complete.
     pub(crate) fn pipes(&self, flow: usize, outward: bool) -> impl Iterator<Item = usize> + '_ {
         let first = self.first[flow][usize::from(!outward)] as usize;
-        let hops = self.hops[first..].iter().take_while(|&&hop| hop < CHOICE);
+        let hops = self.hops[first..].iter().take_while(|&&hop| hop < NEIGHBOUR);
         hops.map(|&pipe| pipe as usize)
     }
 }
 
-fn path(
-    pipes: &[Pipe],
-    routes: &Routes,
+/// Walk over all pipes that packets of one flow may take in one direction.
+struct Walk<'a> {
+    pipes: &'a [Pipe],
+    routes: &'a Routes,
+    resolves: &'a [bool],
     flow: u32,
     outward: bool,
-    [from, to]: [u32; 2],
-) -> Vec<u32> {
-    let mut path = Vec::new();
-    let mut node = from;
-    while node != to || path.is_empty() {
-        let origin = if path.is_empty() { routes.origin(flow, outward) } else { None };
-        let next = origin.or_else(|| routes.sure_pipe(node as usize, flow, outward));
-        let Some(pipe) = next.filter(|_| path.len() < usize::from(u16::MAX)) else {
-            path.push(CHOICE);
-            return path;
-        };
-        path.push(pipe as u32);
-        node = pipes[pipe].to;
+    /// Destination node.
+    to: u32,
+}
+
+impl Walk<'_> {
+    /// The path from a node. Segments behind choices follow it, each once.
+    fn path(&self, from: u32) -> Vec<u32> {
+        let mut path = Vec::new();
+        let origin = self.routes.origin(self.flow, self.outward);
+        let mut branches = self.segment(&mut path, from, origin);
+        let mut segments: BTreeMap<u32, u32> = BTreeMap::new();
+        while let Some((node, place)) = branches.pop() {
+            let next = path.len() as u32;
+            path[place] = *segments.entry(node).or_insert(next);
+            if path[place] == next {
+                branches.extend(self.segment(&mut path, node, None));
+            }
+        }
+        if path.len() > usize::from(u16::MAX) {
+            return vec![CHOICE, 0];
+        }
+        path
     }
-    path.push(DESTINATION);
-    path
+
+    /// Appends the hops from a node up to the destination or to a choice. `origin`: the first pipe, if
+    /// that is fixed. Returns the nodes behind the choice, and the places that refer to them.
+    fn segment(
+        &self,
+        path: &mut Vec<u32>,
+        from: u32,
+        mut origin: Option<usize>,
+    ) -> Vec<(u32, usize)> {
+        let mut node = from;
+        while node != self.to || path.is_empty() {
+            let resolves = self.resolves[node as usize];
+            let next = match origin.take() {
+                // A neighbour that is known may replace the chosen one.
+                _ if resolves && self.branches(node) => None,
+                None => self.routes.sure_pipe(node as usize, self.flow, self.outward),
+                origin => origin,
+            };
+            let Some(pipe) = next.filter(|_| path.len() <= usize::from(u16::MAX)) else {
+                return self.choice(path, node);
+            };
+            path.push(pipe as u32 | if resolves { NEIGHBOUR } else { 0 });
+            node = self.pipes[pipe].to;
+        }
+        path.push(DESTINATION);
+        Vec::new()
+    }
+
+    fn ways(&self, node: u32) -> &[u32] {
+        let destination = self.routes.destination(self.flow, self.outward);
+        self.routes.pipes(node as usize, destination)
+    }
+
+    /// Returns true if the node sprays over several pipes.
+    fn branches(&self, node: u32) -> bool {
+        self.routes.sprays(node as usize) && self.ways(node).len() > 1
+    }
+
+    fn choice(&self, path: &mut Vec<u32>, node: u32) -> Vec<(u32, usize)> {
+        let pipes = self.ways(node);
+        path.extend([CHOICE, pipes.len() as u32]);
+        let mut branches = Vec::with_capacity(pipes.len());
+        for &pipe in pipes {
+            branches.push((self.pipes[pipe as usize].to, path.len() + 1));
+            path.extend([pipe, 0]);
+        }
+        branches
+    }
 }

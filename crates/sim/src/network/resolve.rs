@@ -1,4 +1,4 @@
-//! Address resolution in the running world: the choice of a pipe, and ARP's packets.
+//! Address resolution in the running world: known neighbours, and ARP's packets.
 
 use crate::arena::Handle;
 use crate::network::link::drop_reason::DropReason;
@@ -9,31 +9,41 @@ use dumbbell_packet::frame::{ARP_FRAME_BYTES, NO_FLOW};
 use dumbbell_packet::{Body, Packet};
 
 impl World<'_> {
-    /// Returns the pipe to take: the chosen one if its neighbour is known, else another next hop whose
-    /// neighbour is known. Otherwise the packet waits at the chosen one (`teql_master_xmit`).
-    pub(crate) fn resolved(
+    /// Moves a packet behind the pipe to take: the chosen one if its neighbour is known, else another
+    /// next hop whose neighbour is known. Returns that pipe. Otherwise the packet waits at the chosen
+    /// one (`teql_master_xmit`).
+    #[inline]
+    pub(crate) fn resolve(&mut self, packet: &mut Handle, chosen: usize) -> Option<usize> {
+        let destination = self.routes.destination(packet.flow, packet.outward);
+        let known = self.neighbours.as_ref()?.knows(chosen, destination);
+        let pipe = if known { chosen } else { self.ask_neighbours(*packet, destination, chosen)? };
+        packet.hop = self.paths.behind(*packet, pipe);
+        Some(pipe)
+    }
+
+    fn ask_neighbours(
         &mut self,
         packet: Handle,
-        node: usize,
         destination: usize,
         chosen: usize,
     ) -> Option<usize> {
+        let node = self.pipes[chosen ^ 1].to as usize;
+        let sprays = self.routes.sprays(node);
         let ways = self.routes.pipes(node, destination);
         // A subflow leaves its host by one interface only.
         let order: Vec<usize> = match ways.iter().position(|&way| way as usize == chosen) {
-            Some(start) => {
+            Some(start) if sprays => {
                 ways[start..].iter().chain(&ways[..start]).map(|&way| way as usize).collect()
             }
-            None => vec![chosen],
+            _ => vec![chosen],
         };
-        let sprays = self.scenario.nodes[node].spray.is_some();
         let mut wait_at = None;
         for way in order {
             let path = self.path_to_neighbour(way, destination);
             let revalidates = self.scenario.nodes[node].kind == NodeKind::Router;
             let now = self.now;
             let neighbours = self.neighbours.as_mut()?;
-            match neighbours.lookup(now, &path, revalidates) {
+            match neighbours.lookup(now, &path, destination, revalidates) {
                 Lookup::Resolved { timer } => {
                     if timer {
                         self.schedule_neighbours();
@@ -46,9 +56,6 @@ impl World<'_> {
                         self.ask(entry);
                     }
                 }
-            }
-            if !sprays {
-                break;
             }
         }
         let dropped = self.neighbours.as_mut()?.wait(wait_at?, packet);
@@ -111,7 +118,8 @@ impl World<'_> {
         }
         let first = neighbours.path(entry)[0];
         if reply {
-            for packet in neighbours.answered(now, entry) {
+            for mut packet in neighbours.answered(now, entry) {
+                packet.hop = self.paths.behind(packet, first);
                 self.enter(first, packet);
             }
         } else {

@@ -225,6 +225,11 @@ impl Routes {
         }
     }
 
+    /// Returns true if the node sprays.
+    pub(crate) fn sprays(&self, node: usize) -> bool {
+        self.spraying[node].is_some()
+    }
+
     /// Returns true if the node's interface at this pipe belongs to a bundle, as a slave of TEQL
     /// does: it has an address of its own besides that of the bundle.
     pub(crate) fn bundled(&self, node: usize, pipe: usize) -> bool {
