@@ -1,8 +1,7 @@
 """Figures: one chart specification gives interactive HTML, SVG and PNG.
 
-`plot(results, "goodput").save("goodput.html")`. Kinds: `cdf`, `goodput`, `ladder`, `rrul`, `rtt`,
-`runs`, `sojourn`, `window`, and the name of any metric (`plot(results, "sack_blocks")`), which is
-drawn against a factor.
+`plot(results, "goodput").save("goodput.html")`. Kinds: the names in `KINDS`, and the name of any
+metric (`plot(results, "sack_blocks")`), which is drawn against a factor.
 """
 
 from __future__ import annotations
@@ -11,11 +10,14 @@ from collections.abc import Callable
 from typing import Unpack, cast
 
 from dumbbell.figures.cdf import cdf
+from dumbbell.figures.delay_throughput import delay_throughput
 from dumbbell.figures.factor import Extras, metric_against_factor
 from dumbbell.figures.figure import Figure, page_scripts
 from dumbbell.figures.goodput import goodput
 from dumbbell.figures.ladder import ladder
 from dumbbell.figures.options import FactorOptions, PlotOptions
+from dumbbell.figures.over_time import over_time
+from dumbbell.figures.queue_delay import queue_delay
 from dumbbell.figures.rrul import rrul
 from dumbbell.figures.rtt import rtt
 from dumbbell.figures.runs import runs
@@ -25,12 +27,15 @@ from dumbbell.metrics import METRICS, Tables
 
 KINDS: dict[str, Callable[..., Figure]] = {
     "cdf": cdf,
+    "delay-throughput": delay_throughput,
     "goodput": goodput,
     "ladder": ladder,
+    "queue-delay": queue_delay,
     "rrul": rrul,
     "rtt": rtt,
     "sojourn": sojourn,
     "runs": runs,
+    "series": over_time,
     "window": window,
 }
 

@@ -8,11 +8,25 @@ function theme() {
   return document.documentElement.dataset.theme || (dark.matches ? "dark" : "light");
 }
 
+/** Breaks the rows of legends that are wider than the chart. */
+function fitLegends(spec, width) {
+  for (const { legend, scale } of Object.values(spec.encoding ?? {})) {
+    if (!legend || !scale?.domain) continue;
+    const entry = 34 + 7 * Math.max(...scale.domain.map((name) => String(name).length));
+    const room = width - 40;
+    const fits = entry * scale.domain.length <= room;
+    legend.columns = fits ? 0 : Math.max(1, Math.floor(room / entry));
+  }
+  const parts = [...(spec.layer ?? []), ...(spec.spec ? [spec.spec] : [])];
+  for (const part of parts) fitLegends(part, width);
+}
+
 /** The specification for a width in pixels, as `Figure.specification` does it in Python. */
 function specification(chart, width) {
   const spec = JSON.parse(chart.querySelector("script").textContent);
   const panels = Number(chart.dataset.panels);
   const narrow = width < 560;
+  if (narrow) fitLegends(spec, width);
   if (panels > 1) {
     const columns = narrow ? 1 : 2;
     spec.columns = columns;
@@ -24,6 +38,55 @@ function specification(chart, width) {
     spec.height = narrow ? Math.round(0.8 * height) : height;
   }
   return spec;
+}
+
+/** The data of a specification and of its layers: texts of CSV. */
+function tables(spec) {
+  const own = [];
+  const { values } = spec.data ?? {};
+  if (typeof values === "string") own.push(values);
+  else if (Array.isArray(values) && values.length) own.push(asCsv(values));
+  const parts = [...(spec.layer ?? []), ...(spec.spec ? [spec.spec] : [])];
+  for (const part of parts) own.push(...tables(part));
+  return own;
+}
+
+function asCsv(rows) {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const cell = (value) => {
+    const text = String(value ?? "");
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [names, ...rows.map((row) => names.map((name) => row[name]))]
+    .map((row) => `${row.map(cell).join(",")}\n`)
+    .join("");
+}
+
+function save(text, type, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** Buttons below a chart that save its data and its drawing. */
+function offer(chart) {
+  if (chart.nextElementSibling?.className === "offers") return;
+  const bar = document.createElement("div");
+  bar.className = "offers";
+  const add = (words, action) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = words;
+    button.addEventListener("click", action);
+    bar.append(button);
+  };
+  const spec = JSON.parse(chart.querySelector("script").textContent);
+  add("data (CSV)", () => save(tables(spec).join("\n"), "text/csv", `${chart.id}.csv`));
+  const drawing = async () => save(await chart.view.toSVG(), "image/svg+xml", `${chart.id}.svg`);
+  add("figure (SVG)", drawing);
+  chart.after(bar); // not inside: the chart is an image to screen readers
 }
 
 async function draw(chart) {
@@ -45,6 +108,7 @@ async function draw(chart) {
     chart.view = view;
     place.className = "drawing";
     chart.querySelector(".drawing").replaceWith(place);
+    offer(chart);
   } catch (error) {
     chart.querySelector(".drawing").classList.remove("static"); // it stays
     console.error(error);

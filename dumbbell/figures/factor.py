@@ -68,12 +68,15 @@ def metric_against_factor(
     """
     measured = metric_named(metric)
     shown = choose(results, measured, x=x, by=by, where=where or {}, flow=flow, over=over)
-    extra = extras or Extras()
-    layers = [*_measured(shown, measured, extra), *_published(shown, measured, extra)]
-    layers += _lines(shown, measured, extra)
-    heading = title or f"{measured.label} against {shown.x_name}"
-    spec = as_spec(alt.layer(*layers))
-    return Figure(heading, _description(shown, measured), spec)
+    return figure_of(shown, measured, title=title, extra=extras or Extras())
+
+
+def figure_of(shown: Shown, metric: Metric, *, title: str | None, extra: Extras) -> Figure:
+    """The figure of chosen cells."""
+    layers = [*_measured(shown, metric, extra), *_published(shown, metric, extra)]
+    layers += _lines(shown, metric, extra)
+    heading = title or f"{metric.label} against {shown.x_name}"
+    return Figure(heading, _description(shown, metric), as_spec(alt.layer(*layers)))
 
 
 def choose(
@@ -195,7 +198,8 @@ def _x_tooltip(shown: Shown) -> alt.Tooltip:
 
 def _measured(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
     names = shown.series.names
-    data = alt.InlineData(values=_rows(shown, metric))
+    rows = _rows(shown, metric)
+    data = alt.InlineData(values=rows)
     y = alt.Y("mean:Q", title=metric.axis, scale=alt.Scale(zero=extra.zero, nice=True))
     pick = alt.selection_point(fields=["series"], bind="legend", name="pick")
     opacity = alt.when(pick).then(alt.value(1.0)).otherwise(alt.value(0.15))
@@ -215,9 +219,9 @@ def _measured(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
     if shown.scale is not None:
         dash = shown.series.dash("series:N")
         layers.append(base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=dash))
-    layers.append(
-        base.mark_rule(strokeWidth=2.2).encode(y=alt.Y("low:Q", title=metric.axis), y2="high:Q")
-    )
+    if any(row["low"] is not None for row in rows):
+        low = alt.Y("low:Q", title=metric.axis)
+        layers.append(base.mark_rule(strokeWidth=2.2).encode(y=low, y2="high:Q"))
     shape = shown.series.shape("series:N")
     points = base.mark_point(filled=True, size=64).encode(y=y, shape=shape, tooltip=tooltip)
     layers.append(points.add_params(pick))

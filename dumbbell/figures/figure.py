@@ -80,12 +80,13 @@ class Figure:
             scripts=page_scripts(),
         )
 
-    def html_block(self, identity: str, svg: str | None = None) -> str:
+    def html_block(self, identity: str, svg: str | None = None, *, static: bool = True) -> str:
         """The chart as a part of a page that also holds `page_scripts()`.
 
-        Without scripts the static drawing in it stays: `svg`, if it was drawn already.
+        Without scripts the static drawing in it stays: `svg`, if it was drawn already. Without
+        `static` there is none.
         """
-        static = _renumbered(svg or self.svg(), identity + "-clip")
+        drawing = _renumbered(svg or self.svg(), identity + "-clip") if static else ""
         data = json_text(self.spec)
         label = html.escape(self.description, quote=True)
         return (
@@ -93,7 +94,7 @@ class Figure:
             f'data-panels="{self.panels}" data-height="{self.height}" '
             f'role="img" aria-label="{label}">'
             f'<script type="application/json">{json_safe(data)}</script>'
-            f'<div class="drawing static">{static}</div></div>'
+            f'<div class="drawing{" static" * static}">{drawing}</div></div>'
         )
 
     def save(self, path: str | Path, theme: ThemeName = "light") -> Path:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import altair as alt
 import polars as pl
@@ -38,23 +39,30 @@ def panels(
     *,
     dots: bool = False,
     algorithms: Mapping[str, str] | None = None,
+    zoom: bool = False,
 ) -> Figure:
     """The lines, or points by themselves, a panel under each name in order of appearance.
 
-    `algorithms`: line → its algorithm, which gives the colour.
+    `algorithms`: line → its algorithm, which gives the colour. `zoom`: the wheel and dragging move
+    the time axis of all panels.
     """
     order = list(dict.fromkeys(panel for panel, *_ in points))
     lines = list(dict.fromkeys(line for _, line, *_ in points))
-    rows: list[dict[str, Any]] = [
-        {"panel": panel, "line": series_name(line), "s": round(at, 3), "value": round(value, 4)}
-        for panel, line, at, value in points
-    ]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["panel", "line", "s", "value"])
+    for panel, line, at, value in points:
+        writer.writerow((panel, series_name(line), f"{at:.7g}", f"{value:.5g}"))
+    data = alt.InlineData(values=text.getvalue(), format=alt.CsvDataFormat(type="csv"))
     look = series_of(lines, algorithms)
-    base = alt.Chart(alt.InlineData(values=rows))
+    base = alt.Chart(data)
     marked = base.mark_circle(size=9, clip=True, opacity=1)
+    lined = base.mark_line(strokeWidth=1.3, clip=True).encode(strokeDash=look.dash("line:N"))
+    drawn = marked if dots else lined
+    if zoom:
+        drawn = drawn.add_params(alt.selection_interval("zoom", bind="scales", encodings=["x"]))
     chart = (
-        (marked if dots else base.mark_line(strokeWidth=1.3, clip=True))
-        .encode(
+        drawn.encode(
             x=alt.X("s:Q", title="Time (s)", scale=alt.Scale(nice=False, domainMin=0)),
             y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=True)),
             color=look.color("line:N"),

@@ -13,14 +13,15 @@ from dumbbell.errors import StoreError
 from dumbbell.figures.drawing import Drawer
 from dumbbell.files.output import write_output
 from dumbbell.metrics import Tables
+from dumbbell.report.experiment import experiment_page
 from dumbbell.report.figures import begin_figures
-from dumbbell.report.page import experiment_page, study_page
+from dumbbell.report.page import study_page
 from dumbbell.store import Store
 from dumbbell.store.records import Record
 from dumbbell.studies.definition import Study
 from dumbbell.studies.fixed import refuse_changed
 from dumbbell.studies.result import evaluate_study
-from dumbbell.studies.running import agreement_of, experiment_names, list_studies, parts_of
+from dumbbell.studies.running import agreement_of, experiment_names, parts_of, studies_of
 
 __all__ = ["render", "write_report"]
 
@@ -39,11 +40,11 @@ def write_report(store: str | Path, out: str | Path) -> Path:
         if not latest:
             raise StoreError(f"{store}: no experiment was run here")
         last = next(reversed(latest))
-        family = next((f for f in map(experiment_names, list_studies()) if last in f), {last})
+        family = next((f for f in map(experiment_names, studies_of(last)) if last in f), {last})
         found: dict[str, Tables] = {
             name: opened.results(record) for name, record in latest.items() if name in family
         }
-    for study in list_studies():
+    for study in studies_of(last):
         refuse_changed(study, Path(store))
     target = Path(out)
     with Drawer() as drawer:
@@ -63,11 +64,11 @@ def render(
     if not experiments:
         raise ValueError("no experiment was run here")
     last = next(reversed(experiments))
-    for study in list_studies():
+    for study in studies_of(last):
         page = _as_study(study, experiments, last, drawer, beside)
         if page is not None:
             return page
-    return experiment_page(experiments[last])
+    return experiment_page(experiments[last], drawer)
 
 
 def _as_study(

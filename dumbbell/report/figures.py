@@ -50,9 +50,9 @@ def figure_section(study: Study, name: str, begun: Begun) -> Markup:
     return tag("figure", head, chart, tag("figcaption", figure.caption))
 
 
-def framed(drawn: Drawn, identity: str, svg: str | None = None) -> Markup:
-    """A figure as a part of the page."""
-    return joined([Markup(drawn.html_block(identity, svg))])
+def framed(drawn: Drawn, identity: str, svg: str | None = None, *, static: bool = True) -> Markup:
+    """A figure as a part of the page; `static`: seen without scripts, too."""
+    return joined([Markup(drawn.html_block(identity, svg, static=static))])
 
 
 def study_figure(study: Study, figure: Figure, results: Tables) -> Drawn:

@@ -1,19 +1,15 @@
-"""The pages of a study and of an experiment."""
+"""The page of a study."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
-import polars as pl
-
-from dumbbell.figures import plot
-from dumbbell.metrics import METRICS, Tables, summary
-from dumbbell.metrics.numbers import with_error
+from dumbbell.metrics import Tables
 from dumbbell.report.animations import animations_section
 from dumbbell.report.claims import claims_section, pills
-from dumbbell.report.figures import Begun, begin_figures, figure_section, framed
+from dumbbell.report.figures import Begun, begin_figures, figure_section
 from dumbbell.report.markup import Markup, details, joined, table, tag
 from dumbbell.report.provenance import method_section, provenance_section
 from dumbbell.report.shell import chart_page
@@ -22,13 +18,6 @@ from dumbbell.report.topology import topology
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.studies.definition import metrics_in
 from dumbbell.studies.result import StudyResult
-from dumbbell.summary import load as load_summary
-from dumbbell.summary import pages as page_summary
-
-_PLAIN_METRICS = ("goodput_mbps", "rtt_mean_ms", "retransmissions", "sack_blocks", "cwnd_mean")
-_MOST_ROWS = 400
-#: Runs that are drawn over time.
-_MOST_RUNS = 6
 
 
 class _Text(Protocol):
@@ -51,7 +40,7 @@ def study_page(
         tag("p", study.question, class_="lead"),
         pills(result),
         tag("p", _ran(result), class_="faint"),
-        _navigation(
+        navigation(
             {
                 "testbed": "Testbed",
                 **{f"part-{part}": study.parts[part].title for part in own},
@@ -65,7 +54,7 @@ def study_page(
         ),
         tag("h2", "Testbed", id="testbed"),
         tag("p", study.testbed),
-        *_topologies(result.parts),
+        *topologies(result.parts),
     ]
     if result.agreement is None:
         body += [_part(result, part, begun) for part in own]
@@ -80,28 +69,10 @@ def study_page(
     quantities = [one for t in study.tables.values() for one in t.columns.values()]
     metrics = dict.fromkeys(name for one in quantities for name in metrics_in(one))
     titles = {study.parts[part].title: results for part, results in result.parts.items()}
-    body += _closing(list(metrics), titles)
+    body += closing(list(metrics), titles)
     body.append(tag("h3", "Sources"))
     body.append(tag("ul", *(tag("li", source) for source in study.sources)))
     return chart_page(study.title, joined(body))
-
-
-def experiment_page(results: Tables) -> str:
-    """The report of an experiment that belongs to no study."""
-    name = results.experiment.name
-    parts = {name: results}
-    body = [
-        tag("p", f"{results.runs.height} runs.", class_="faint"),
-        tag("h2", "Network", id="testbed"),
-        *_topologies(parts),
-        tag("h2", "Results", id="results"),
-        *_pages(results),
-        *_under_load(results),
-        _plain_table(results),
-        *_plain_figures(results),
-        *_closing(list(_PLAIN_METRICS), parts),
-    ]
-    return chart_page(name, joined(body))
 
 
 def _ran(result: StudyResult) -> str:
@@ -117,7 +88,8 @@ def _ran(result: StudyResult) -> str:
     return f"{text}, {runs} runs on {versions}."
 
 
-def _navigation(places: Mapping[str, str]) -> Markup:
+def navigation(places: Mapping[str, str]) -> Markup:
+    """Links to parts of the page: place → words."""
     links = (tag("li", tag("a", words, href=f"#{place}")) for place, words in places.items())
     return tag("nav", tag("ul", *links), aria_label="Contents")
 
@@ -165,7 +137,7 @@ def _levels(value: str | list[str]) -> str:
     return value if isinstance(value, str) else ", ".join(value)
 
 
-def _topologies(parts: Mapping[str, Tables]) -> list[Markup]:
+def topologies(parts: Mapping[str, Tables]) -> list[Markup]:
     """The network of the largest scenario; one drawing serves a study."""
     scenarios = [
         scenario
@@ -186,14 +158,17 @@ def _richness(scenario: Scenario) -> tuple[int, int]:
     return len(scenario["nodes"]), sum(node["spray"] is not None for node in scenario["nodes"])
 
 
-def _closing(metrics: list[str], parts: Mapping[str, Tables]) -> list[Markup]:
+def closing(
+    metrics: list[str], parts: Mapping[str, Tables], *, verdicts: bool = True
+) -> list[Markup]:
+    """Method, provenance and experiment files; `verdicts`: the page judges claims."""
     sources = [
         details(f"{title}: {results.experiment.name}", tag("pre", _yaml(results)))
         for title, results in parts.items()
     ]
     return [
         tag("h2", "Method", id="method"),
-        method_section(metrics),
+        method_section(metrics, verdicts=verdicts),
         tag("h2", "Provenance", id="provenance"),
         provenance_section(parts),
         tag("h2", "Experiment files", id="files"),
@@ -204,87 +179,3 @@ def _closing(metrics: list[str], parts: Mapping[str, Tables]) -> list[Markup]:
 
 def _yaml(results: Tables) -> str:
     return cast(_Text, results.experiment).yaml
-
-
-def _plain_table(results: Tables) -> Markup:
-    factors = list(results.experiment.factors)
-    frame: pl.DataFrame | None = None
-    for name in _PLAIN_METRICS:
-        one = summary(results, METRICS[name], [*factors, "flow"])
-        one = one.select(*factors, "flow", pl.struct("mean", "low", "high").alias(name))
-        frame = one if frame is None else frame.join(one, [*factors, "flow"], how="left")
-    if frame is None or frame.is_empty():
-        return tag("p", "No flows.")
-    head = [*factors, "flow", *(METRICS[name].axis for name in _PLAIN_METRICS)]
-    rows = [
-        [*row[: len(factors) + 1], *map(_mean, row[len(factors) + 1 :])]
-        for row in frame.head(_MOST_ROWS).iter_rows()
-    ]
-    return table(head, rows, left=len(factors) + 1)
-
-
-def _mean(value: Mapping[str, float] | None) -> str:
-    if value is None or value["mean"] != value["mean"]:
-        return "–"
-    half = max(value["high"] - value["mean"], value["mean"] - value["low"])
-    return with_error(value["mean"], half if half == half else 0.0)
-
-
-def _pages(results: Tables) -> list[Markup]:
-    """Pages and groups of connections, each cell in a row."""
-    factors = list(results.experiment.factors)
-    shown = []
-    for name, rows in page_summary.to_json(results).items():
-        title, key, columns = page_summary.TABLES[name]
-        head = [*factors, "page" if key == "session" else key]
-        head += [heading.replace("\n", " ") for heading, _ in columns.values()]
-        cells = [
-            [
-                *(row[factor] for factor in factors),
-                row[key],
-                *(load_summary.text(row, column) for column in columns),
-            ]
-            for row in rows[:_MOST_ROWS]
-        ]
-        shown += [tag("h3", title), table(head, cells, left=len(factors) + 1)]
-    return shown
-
-
-def _under_load(results: Tables) -> list[Markup]:
-    """RTT under load where probes are kept: a row per cell, and runs over time."""
-    rows = load_summary.rows(results)
-    if not rows:
-        return []
-    factors = list(results.experiment.factors)
-    names = [name for name in load_summary.COLUMNS if any(row[name] is not None for row in rows)]
-    head = [*factors, *(load_summary.COLUMNS[name][0].replace("\n", " ") for name in names)]
-    cells = [
-        [*(row[factor] for factor in factors), *(load_summary.text(row, name) for name in names)]
-        for row in rows[:_MOST_ROWS]
-    ]
-    flows = results.flows.filter(results.flows["kind"] == "ping")["flow"]
-    shown = [tag("h3", "Under load"), table(head, cells, left=len(factors))]
-    wanted: list[tuple[str, dict[str, Any]]] = [("cdf", {"flow": flow}) for flow in flows[:1]]
-    for row in rows[:_MOST_RUNS]:
-        where = {factor: row[factor] for factor in factors}
-        title = ", ".join(["Over time", *where.values()])
-        wanted.append(("rrul", {"where": where, "title": title}))
-    for number, (kind, options) in enumerate(wanted):
-        try:
-            figure = plot(results, kind, **options)
-        except ValueError:
-            continue
-        shown.append(tag("figure", tag("h3", figure.title), framed(figure, f"chart-load-{number}")))
-    return shown
-
-
-def _plain_figures(results: Tables) -> list[Markup]:
-    drawn = []
-    for kind in ("goodput", "rtt", "window"):
-        try:
-            figure = plot(results, kind)
-        except ValueError:
-            continue
-        chart = framed(figure, f"chart-{kind}")
-        drawn.append(tag("figure", tag("h3", figure.title), chart))
-    return drawn

@@ -14,8 +14,8 @@ from dumbbell.report.markup import Markup, details, joined, table, tag
 _MOST_RUNS = 1000
 
 
-def method_section(metrics: Iterable[str]) -> Markup:
-    """The definitions of the metrics used, and how repeats are summed up."""
+def method_section(metrics: Iterable[str], *, verdicts: bool = True) -> Markup:
+    """The definitions of the metrics used, how repeats are summed up and claims judged."""
     entries = []
     for name in metrics:
         metric = METRICS[name]
@@ -33,7 +33,7 @@ def method_section(metrics: Iterable[str]) -> Markup:
         "percentile intervals of 10 000 bootstrap resamples of the repeats (fixed seed). "
         "Differences and ratios are paired by repeat."
     )
-    verdicts = (
+    judged = (
         "A claim is reproduced if the published value lies in our interval widened by the "
         "tolerance that the study file fixed beforehand, or if its ordering holds in at least 95 % "
         "of resamples in all cases at once; not reproduced if it does not; within noise if our "
@@ -44,7 +44,7 @@ def method_section(metrics: Iterable[str]) -> Markup:
     return joined(
         [
             tag("p", statistics),
-            tag("p", verdicts),
+            *([tag("p", judged)] if verdicts else []),
             details("Definitions of what is measured", tag("dl", *entries, class_="facts")),
         ]
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,7 @@ from dumbbell.metrics.arrivals import processes
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.statistics import Interval, interval
 from dumbbell.scenario import read_scenario
-from dumbbell.summary.flow_names import algorithm, flow_title
+from dumbbell.summary.flow_names import algorithm, flow_title, fold_title, stem
 from dumbbell.summary.links import MOST, links
 
 #: From so many flows on that differ by number alone, they are one line.
@@ -144,7 +143,7 @@ def without_arrivals(tables: Tables) -> pl.DataFrame:
 
 def _flows(tables: Tables) -> pl.DataFrame:
     """Rows of flows with `goodput_mbps`, `rtt_ms`, `lost`, `lasts`."""
-    frame = without_arrivals(tables)
+    frame = without_arrivals(tables).drop(tables.experiment.factors)
     for name in ("goodput_mbps", *_RTTS, "probe_loss_ratio"):
         one = METRICS[name].measure(tables).select("run", "flow", pl.col("value").fill_nan(None))
         one = one.rename({"value": name})
@@ -191,17 +190,17 @@ def _places(scenario: str, rows: list[dict[str, Any]]) -> _Places:
     applications: dict[str, Any] = {
         flow["name"]: flow["traffic"].get("tcp") for flow in spec["flows"]
     }
-    applications |= {one["name"]: one for one in spec["connections"]}
-    bulk = (name for name in names if _is_bulk(applications.get(name)))
+    applications |= {one["name"]: one for one in spec.get("connections", ())}
+    bulk = (name for name in names if _is_bulk(applications.get(name) or {}))
     return _Places(found, frozenset(bulk))
 
 
-def _is_bulk(application: Mapping[str, Any] | None) -> bool:
+def _is_bulk(application: Mapping[str, Any]) -> bool:
     """True if it always has data, and the receiver reads what arrives."""
-    if application is None or not isinstance(application["source"], dict):
+    source = application.get("source")
+    if not isinstance(source, dict) or "bulk" not in source:
         return False
-    bulk = application["source"].get("bulk")
-    return bulk is not None and bulk["bytes"] is None and application["sink"]["rate_bps"] is None
+    return source["bulk"]["bytes"] is None and application["sink"]["rate_bps"] is None
 
 
 @dataclass(frozen=True)
@@ -235,7 +234,7 @@ def _is_lasting(row: Mapping[str, Any], places: _Places) -> bool:
 def _flow_lines(rows: list[dict[str, Any]], places: _Places) -> list[FlowLine]:
     folds: dict[tuple[str, ...], dict[str, list[dict[str, Any]]]] = {}
     for row in rows:
-        key = _stem(row["flow"]), row["kind"], row["congestion_control"]
+        key = stem(row["flow"]), row["kind"], row["congestion_control"]
         folds.setdefault(key, {}).setdefault(row["flow"], []).append(row)
     shared = _shared(rows, places)
     lines = []
@@ -247,20 +246,13 @@ def _flow_lines(rows: list[dict[str, Any]], places: _Places) -> list[FlowLine]:
     return lines
 
 
-def _stem(name: str) -> str:
-    return re.sub(r"\d+$", "", name)
-
-
 def _flow_line(
     flows: list[list[dict[str, Any]]], shared: Mapping[tuple[str, str], _Shared], places: _Places
 ) -> FlowLine:
     """Line of some flows, each with its rows of all runs."""
     rows = [row for own in flows for row in own]
     first, kind = rows[0], algorithm(rows[0])
-    title = flow_title(first)
-    if len(flows) > 1:
-        stem = _stem(first["flow"]).rstrip("-_./ ")
-        title = f"{len(flows)} × {kind}" if stem == "flow" else f"{len(flows)} × {stem} ({kind})"
+    title = flow_title(first) if len(flows) == 1 else fold_title(first, len(flows))
     common = places.pipes_of(rows)
     shares: dict[str, float] = {}
     least, alone = [], True

@@ -29,3 +29,14 @@ def flow_title(row: Mapping[str, Any]) -> str:
         return f"{kind} {row['from_host']}→{row['to_host']}"
     squeezed = re.sub(r"[^a-z0-9]", "", kind.lower())
     return name if squeezed in re.sub(r"[^a-z0-9]", "", name.lower()) else f"{name} ({kind})"
+
+
+def stem(name: str) -> str:
+    """A flow's name without the number at its end."""
+    return re.sub(r"\d+$", "", name)
+
+
+def fold_title(row: Mapping[str, Any], count: int) -> str:
+    """Words for `count` flows that differ from this one by number alone: `4 × up (CUBIC)`."""
+    kind, shared = algorithm(row), stem(row["flow"]).rstrip("-_./ ")
+    return f"{count} × {kind}" if shared in ("flow", "") else f"{count} × {shared} ({kind})"

@@ -35,7 +35,8 @@ def links(tables: Tables) -> pl.DataFrame:
         rows += [(run, name, *_capacity(pipe, spec)) for name, pipe in _pipes(spec)]
     schema = {"run": pl.String, "pipe": pl.String, "rate_bps": pl.Float64, "bits": pl.Float64}
     known = pl.DataFrame(rows, schema=schema | {"duration_s": pl.Float64}, orient="row")
-    found = tables.pipes.join(known, on=["run", "pipe"], maintain_order="left")
+    pipes = tables.pipes.drop(tables.experiment.factors)
+    found = pipes.join(known, on=["run", "pipe"], maintain_order="left")
     sampled = METRICS["utilisation"].measure(tables).select("run", "pipe", "value")
     found = found.join(sampled, on=["run", "pipe"], how="left", maintain_order="left")
     over_run = pl.col("left_bytes") * 8 / pl.col("bits")

@@ -58,7 +58,7 @@ def rows(results: Results) -> list[dict[str, Any]]:
 
 _MAX_CELLS = 60
 #: Column → its heading.
-_COLUMNS = {
+COLUMNS = {
     "rate": "Mbit/s",
     "share": "share",
     "rtt": "RTT\nms",
@@ -70,7 +70,7 @@ _COLUMNS = {
 #: Findings that are printed: the gravest.
 _MOST_FINDINGS = 2
 
-_Line = tuple[str, dict[str, str]]
+Line = tuple[str, dict[str, str]]
 
 
 def table(results: Results, width: int = WIDTH) -> Group:
@@ -97,12 +97,11 @@ def table(results: Results, width: int = WIDTH) -> Group:
 
 def _fill(table: Table, every: list[CellLine], factors: list[str], *, intervals: bool) -> None:
     """Adds columns and rows. A factor that is no column stands in a heading of each cell."""
-    lines = [_lines(cell, intervals) for cell in every]
-    known = {column for cell in lines for _, texts in cell for column in texts}
-    columns = [column for column in _COLUMNS if column in known]
+    drawn = [lines(cell, intervals) for cell in every]
+    columns = columns_of(drawn)
     names = [*map(shortened, factors), ""]
-    add_columns(table, names, (_COLUMNS[column] for column in columns))
-    for cell, own in zip(every, lines, strict=True):
+    add_columns(table, names, (COLUMNS[column] for column in columns))
+    for cell, own in zip(every, drawn, strict=True):
         levels = [shortened(cell.levels[name]) for name in factors]
         apart = ", ".join(level for name, level in cell.levels.items() if name not in factors)
         if apart:
@@ -113,13 +112,19 @@ def _fill(table: Table, every: list[CellLine], factors: list[str], *, intervals:
             table.add_row(*first, name, *values, end_section=place == len(own) - 1)
 
 
-def _lines(cell: CellLine, intervals: bool) -> list[_Line]:
-    """Name and texts of the rows of a cell."""
-    lines = [_flow_line(flow, intervals) for flow in cell.flows]
-    return lines + [_link_line(link) for link in cell.links]
+def columns_of(drawn: list[list[Line]]) -> list[str]:
+    """Columns that some row fills, in order."""
+    known = {column for cell in drawn for _, texts in cell for column in texts}
+    return [column for column in COLUMNS if column in known]
 
 
-def _flow_line(flow: FlowLine, intervals: bool) -> _Line:
+def lines(cell: CellLine, intervals: bool = True) -> list[Line]:
+    """Name and texts of the rows of a cell, by column."""
+    flows = [_flow_line(flow, intervals) for flow in cell.flows]
+    return flows + [_link_line(link) for link in cell.links]
+
+
+def _flow_line(flow: FlowLine, intervals: bool) -> Line:
     rate = _value(flow.goodput_mbps, intervals)
     if flow.count > 1:
         rate = f"{number(flow.goodput_mbps.mean)} ({'–'.join(map(number, flow.range_mbps))})"
@@ -132,7 +137,7 @@ def _flow_line(flow: FlowLine, intervals: bool) -> _Line:
     return shortened(flow.title), {key: text for key, text in texts.items() if text}
 
 
-def _link_line(link: LinkLine) -> _Line:
+def _link_line(link: LinkLine) -> Line:
     name, _, way = link.pipe.rpartition("/")
     arrow = "→" if way == "forward" else "←"
     texts = {

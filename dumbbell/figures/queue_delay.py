@@ -1,0 +1,97 @@
+"""CDF of the queueing delay at the bottleneck, a curve per cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from dumbbell.figures.figure import Figure, as_spec
+from dumbbell.figures.series import series_of
+from dumbbell.metrics import Tables
+from dumbbell.metrics.load import load_windows
+from dumbbell.results import where_rows
+
+#: Points of a curve, and curves of a figure.
+_POINTS, _MOST_CURVES = 120, 12
+
+
+def queue_delay(
+    results: Tables,
+    *,
+    where: Mapping[str, str] | None = None,
+    pipe: str | None = None,
+    title: str | None = None,
+) -> Figure:
+    """Share of the time of load in which the queue takes at most so long.
+
+    `pipe`: by default the one whose queue is longest. All repeats count. A sample's delay is the
+    mean time in the queue of the packets that left since the sample before, or else what waits over
+    the pipe's rate. Raises `ValueError` where no queues are kept, or of more than 12 cells.
+    """
+    delays = _delays(results, where or {})
+    if delays.is_empty():
+        raise ValueError("no queues are kept here: see the field sampling")
+    means = delays.group_by("pipe", maintain_order=True).agg(pl.col("ms").mean())
+    chosen = pipe or means.sort("ms", descending=True, maintain_order=True)["pipe"][0]
+    own = delays.filter(pl.col("pipe") == chosen)
+    if own.is_empty():
+        raise ValueError(f"no queue {chosen!r}; there are {', '.join(means['pipe'])}")
+    names = own["cell"].unique(maintain_order=True).to_list()
+    if len(names) > _MOST_CURVES:
+        raise ValueError(f"{len(names)} curves in one: fix factors by where")
+    rows = [row for name in names for row in _curve(own.filter(pl.col("cell") == name), name)]
+    look = series_of(names)
+    chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(strokeWidth=1.6, interpolate="step-after")
+        .encode(
+            x=alt.X("ms:Q", title="Queueing delay (ms)", scale=alt.Scale(zero=True)),
+            y=alt.Y("share:Q", title="Share of the time", scale=alt.Scale(domain=[0, 1])),
+            color=look.color("cell:N"),
+            strokeDash=look.dash("cell:N"),
+            tooltip=[
+                alt.Tooltip("cell:N", title="cell"),
+                alt.Tooltip("ms:Q", title="at most (ms)", format=",.4~g"),
+                alt.Tooltip("share:Q", title="share of the time", format=".1%"),
+            ],
+        )
+    )
+    heading = title or f"Queueing delay at {chosen}"
+    text = f"CDF of the queueing delay at {chosen}."
+    return Figure(heading, text, as_spec(alt.layer(chart)))
+
+
+def _delays(results: Tables, where: Mapping[str, str]) -> pl.DataFrame:
+    """Delay in ms of each sample under load: `cell`, `pipe`, `ms`."""
+    factors = list(results.experiment.factors)
+    runs = where_rows(results.runs, where).select("run", *factors)
+    label = pl.concat_str(factors, separator=", ") if factors else pl.lit("all")
+    cells = runs.select("run", label.alias("cell")).join(load_windows(results), on="run")
+    rates = results.pipes.select("run", "pipe", "rate_bps")
+    at_rate = pl.when(pl.col("rate_bps") > 0).then(
+        pl.col("queued_bytes") * 8e3 / pl.col("rate_bps")
+    )
+    sojourn = pl.col("sojourn_mean_ns").fill_nan(None) / 1e6
+    inside = pl.col("time_ns").is_between(pl.col("load_start_ns"), pl.col("load_end_ns"))
+    columns = ("pipe", "time_ns", "queued_bytes", "sojourn_mean_ns")
+    found = [
+        part.join(cells, on="run", maintain_order="left")
+        .join(rates, on=["run", "pipe"], maintain_order="left")
+        .filter(inside)
+        .select("cell", "pipe", pl.coalesce(sojourn, at_rate, pl.lit(0.0)).alias("ms"))
+        for part in results.parts("queues", columns)
+    ]
+    return pl.concat(found) if found else pl.DataFrame()
+
+
+def _curve(samples: pl.DataFrame, name: str) -> list[dict[str, Any]]:
+    ordered = samples["ms"].sort()
+    count = len(ordered)
+    places = sorted({round(i * (count - 1) / _POINTS) for i in range(_POINTS + 1)})
+    return [
+        {"cell": name, "ms": round(ordered[place], 4), "share": round((place + 1) / count, 4)}
+        for place in places
+    ]

@@ -1,0 +1,246 @@
+"""The page of an experiment that belongs to no study: what happened, over time and across cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from dumbbell.figures import Figure, plot
+from dumbbell.figures.across import across
+from dumbbell.figures.drawing import Drawer
+from dumbbell.metrics import METRICS, Tables
+from dumbbell.report.figures import framed
+from dumbbell.report.markup import Markup, details, joined, table, tag
+from dumbbell.report.page import closing, navigation, topologies
+from dumbbell.report.shell import chart_page
+from dumbbell.scenario import read_scenario
+from dumbbell.summary import load as load_summary
+from dumbbell.summary import overview
+from dumbbell.summary import pages as page_summary
+from dumbbell.summary.cells import CellLine, cells
+from dumbbell.summary.findings import findings
+
+#: Metrics whose definitions the page gives.
+_METRICS = ("goodput_mbps", "rtt_mean_ms", "srtt_mean_ms", "retransmissions", "utilisation", "jain")
+_MOST_ROWS = 400
+#: Cells whose table is open, that are drawn over time, and that are so without a click.
+_OPEN_CELLS, _MOST_OVER_TIME, _SHOWN_OVER_TIME = 12, 24, 2
+#: Cells that are drawn under load.
+_MOST_UNDER_LOAD = 6
+_MOST_FINDINGS = 6
+#: Metrics that are drawn against the factors, where they apply.
+_COMPARED = ("goodput_mbps", "rtt_mean_ms", "srtt_mean_ms", "page_load_s", "fct_median_ms")
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A figure of the page; `svg`: its drawing, begun in the background."""
+
+    figure: Figure
+    name: str
+    svg: Future[str] | None
+    static: bool = True
+
+    def framed(self) -> Markup:
+        """The figure with its title."""
+        svg = self.svg.result() if self.svg else None
+        chart = framed(self.figure, self.name, svg, static=self.static)
+        return tag("figure", tag("h3", self.figure.title), chart)
+
+
+class _Figures:
+    """Draws figures; those that the tables do not allow are left out."""
+
+    def __init__(self, results: Tables, drawer: Drawer | None) -> None:
+        self._results = results
+        self._drawer = drawer
+        self._count = 0
+
+    def drawn(self, kind: str, *, static: bool = True, **options: Any) -> list[_Drawn]:
+        """The figure of this kind, if it can be drawn."""
+        return self.made(lambda: plot(self._results, kind, **options), static=static)
+
+    def made(self, make: Callable[[], Figure], *, static: bool = True) -> list[_Drawn]:
+        """The figure, if it can be drawn."""
+        try:
+            figure = make()
+        except ValueError:
+            return []
+        self._count += 1
+        begun = figure.begin(self._drawer) if static and self._drawer else None
+        return [_Drawn(figure, f"chart-{self._count}", begun, static)]
+
+
+def experiment_page(results: Tables, drawer: Drawer | None = None) -> str:
+    """The report of an experiment from its tables; with a `drawer` figures are drawn meanwhile."""
+    figures = _Figures(results, drawer)
+    every = cells(results)
+    over_time = _over_time(figures, every)
+    compared = _compared(figures, results)
+    under_load = _under_load(figures, results)
+    parts = {
+        "over-time": ("Over time", [_shown(*one) for one in over_time]),
+        "comparison": ("Comparison", [one.framed() for one in compared]),
+        "tables": ("Applications", [*_pages(results), *under_load]),
+    }
+    parts = {place: part for place, part in parts.items() if part[1]}
+    named = {place: title for place, (title, _) in parts.items()}
+    closing_places = {"testbed": "Network", "method": "Method", "provenance": "Provenance"}
+    body = [
+        tag("p", _description(results), class_="lead"),
+        tag("p", _ran(results), class_="faint"),
+        navigation({"results": "Results", **named, **closing_places, "files": "Experiment files"}),
+        tag("h2", "Results", id="results"),
+        *_stands_out(every),
+        *_overview(results, every),
+    ]
+    for place, (title, content) in parts.items():
+        body += [tag("h2", title, id=place), *content]
+    body += [tag("h2", "Network", id="testbed"), *topologies({"": results})]
+    body += closing(_applying(results), {results.experiment.name: results}, verdicts=False)
+    return chart_page(results.experiment.name, joined(body))
+
+
+def _description(results: Tables) -> str:
+    """Comment at the beginning of the experiment's file: what it is about."""
+    text = str(getattr(results.experiment, "yaml", ""))
+    words = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        words.append(line.lstrip("# "))
+    return " ".join(words)
+
+
+def _ran(results: Tables) -> str:
+    runs, factors = results.runs, list(results.experiment.factors)
+    count = runs.select(factors).unique().height if factors else 1
+    repeats = runs["repeat"].n_unique()
+    engines = " and ".join(sorted(runs["engine"].unique().to_list()))
+    seconds = read_scenario(runs["scenario"][0])["duration_ns"] * 1e-9 if runs.height else 0
+    words = [
+        f"{count} cells" if count > 1 else "1 cell",
+        f"{repeats} repeats" if repeats > 1 else "1 repeat",
+        f"{seconds:g} s each",
+        f"engine {engines}",
+    ]
+    return ", ".join(words) + "."
+
+
+def _stands_out(every: list[CellLine]) -> list[Markup]:
+    found = findings(every)[:_MOST_FINDINGS]
+    if not found:
+        return [tag("p", "Nothing stands out: no starvation, standing queue, idle line, time-out.")]
+    return [tag("ul", *(tag("li", one.sentence) for one in found), class_="findings")]
+
+
+def _overview(results: Tables, every: list[CellLine]) -> list[Markup]:
+    """Flows and bottlenecks of each cell, as on the terminal."""
+    factors = list(results.experiment.factors)
+    drawn = [overview.lines(cell) for cell in every]
+    columns = overview.columns_of(drawn)
+    head = [
+        *factors,
+        "flow or link",
+        *(overview.COLUMNS[name].replace("\n", " ") for name in columns),
+    ]
+    rows = []
+    for cell, own in zip(every, drawn, strict=True):
+        for place, (name, texts) in enumerate(own):
+            levels = cell.levels.values() if place == 0 else [""] * len(factors)
+            rows.append([*levels, name, *(texts.get(column, "") for column in columns)])
+    shown = table(head, rows[:_MOST_ROWS], left=len(factors) + 1)
+    note = (
+        "Flows: goodput, its share at the bottleneck, mean RTT, retransmitted segments (datagrams "
+        "and echoes: lost). Links: throughput of frames, use, queueing delay under load, dropped "
+        "packets, Jain's index of the flows that always have data."
+    )
+    if len(rows) > _MOST_ROWS:
+        note += f" {len(rows) - _MOST_ROWS} more rows: dumbbell run --json."
+    parts = [shown, tag("p", note, class_="caption")]
+    if len(every) > _OPEN_CELLS:
+        return [details(f"All {len(every)} cells", *parts)]
+    return parts
+
+
+def _over_time(figures: _Figures, every: list[CellLine]) -> list[tuple[str, _Drawn, bool]]:
+    """A figure per cell: its words, the figure, and whether it is seen without a click."""
+    found: list[tuple[str, _Drawn, bool]] = []
+    for cell in every[:_MOST_OVER_TIME]:
+        shown = len(found) < _SHOWN_OVER_TIME
+        words = ", ".join(f"{name} {level}" for name, level in cell.levels.items())
+        title = f"Over time, {words}" if words else "Over time"
+        for one in figures.drawn("series", static=shown, where=cell.levels, title=title):
+            found.append((words, one, shown))
+    return found
+
+
+def _shown(words: str, one: _Drawn, shown: bool) -> Markup:
+    return one.framed() if shown else details(words, one.framed())
+
+
+def _compared(figures: _Figures, results: Tables) -> list[_Drawn]:
+    """Metrics against the factors, delay and throughput, queueing delays."""
+    drawn: list[_Drawn] = []
+    applying = [name for name in _COMPARED if _applies(results, name)]
+    if len({METRICS[name].label for name in applying if "rtt" in name}) > 1:
+        applying.remove("srtt_mean_ms")
+    for factor, levels in results.experiment.factors.items():
+        for name in applying if len(levels) > 1 else ():
+            drawn += figures.made(partial(across, results, name, factor))
+    return [*drawn, *figures.drawn("delay-throughput"), *figures.drawn("queue-delay")]
+
+
+def _applying(results: Tables) -> list[str]:
+    """Metrics of the page that apply to some flow."""
+    return [name for name in _METRICS if _applies(results, name)]
+
+
+def _applies(results: Tables, metric: str) -> bool:
+    """True if it has a value for some flow."""
+    return bool(METRICS[metric].measure(results)["value"].is_not_nan().any())
+
+
+def _pages(results: Tables) -> list[Markup]:
+    """Pages, arrivals and groups of connections, each cell in a row."""
+    factors = list(results.experiment.factors)
+    shown = []
+    for name, rows in page_summary.to_json(results).items():
+        title, key, columns = page_summary.TABLES[name]
+        head = [*factors, "page" if key == "session" else key]
+        head += [heading.replace("\n", " ") for heading, _ in columns.values()]
+        cells = [
+            [
+                *(row[factor] for factor in factors),
+                row[key],
+                *(load_summary.text(row, column) for column in columns),
+            ]
+            for row in rows[:_MOST_ROWS]
+        ]
+        shown += [tag("h3", title), table(head, cells, left=len(factors) + 1)]
+    return shown
+
+
+def _under_load(figures: _Figures, results: Tables) -> list[Markup]:
+    """RTT under load where probes are kept: a row per cell, and runs over time."""
+    rows = load_summary.rows(results)
+    if not rows:
+        return []
+    factors = list(results.experiment.factors)
+    names = [name for name in load_summary.COLUMNS if any(row[name] is not None for row in rows)]
+    head = [*factors, *(load_summary.COLUMNS[name][0].replace("\n", " ") for name in names)]
+    cells = [
+        [*(row[factor] for factor in factors), *(load_summary.text(row, name) for name in names)]
+        for row in rows[:_MOST_ROWS]
+    ]
+    shown = [tag("h3", "Under load"), table(head, cells, left=len(factors))]
+    flows = results.flows.filter(results.flows["kind"] == "ping")["flow"]
+    drawn = [one for flow in flows[:1] for one in figures.drawn("cdf", flow=flow)]
+    for row in rows[:_MOST_UNDER_LOAD]:
+        where = {factor: row[factor] for factor in factors}
+        title = ", ".join(["Under load", *where.values()])
+        drawn += figures.drawn("rrul", static=False, where=where, title=title)
+    return [*shown, *(one.framed() for one in drawn)]
