@@ -3,7 +3,7 @@
 use super::stage::Departure;
 use super::{Pipe, Release};
 use crate::arena::Handle;
-use crate::give_back::give_back;
+use crate::give_back::{give_back, push_back};
 use dumbbell_model::Time;
 use prefetch_index::prefetch_index;
 
@@ -36,7 +36,7 @@ impl Pipe {
         }
         let entry = OnLine { arrival, start, packet };
         if self.line.back().is_none_or(|last| last.arrival <= arrival) {
-            self.line.push_back(entry);
+            push_back(&mut self.line, entry);
         } else {
             let index = self.line.partition_point(|before| before.arrival <= arrival);
             self.line.insert(index, entry);

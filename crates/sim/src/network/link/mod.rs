@@ -24,6 +24,7 @@ mod stats;
 mod token_bucket;
 
 use crate::arena::{Arena, Handle};
+use crate::give_back::push_back;
 use crate::qdisc::Inside;
 use buffer::Waiting;
 pub(crate) use delivery_trace::OPPORTUNITY_BYTES;
@@ -198,7 +199,7 @@ impl Pipe {
                 self.left(bytes);
                 return Offered::Passed;
             }
-            self.line.push_back(OnLine { arrival: now + self.delay, start: now, packet });
+            push_back(&mut self.line, OnLine { arrival: now + self.delay, start: now, packet });
             return Offered::Kept(None);
         }
         if self.acting.ingress {
