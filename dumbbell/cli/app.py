@@ -22,6 +22,7 @@ from dumbbell.cli.init import init
 from dumbbell.cli.kernel import kernel_app
 from dumbbell.cli.report import report
 from dumbbell.cli.run import run
+from dumbbell.cli.show import show
 from dumbbell.cli.store import store_app
 from dumbbell.cli.study import study_app
 from dumbbell.cli.trace import TraceCommand, animate, trace
@@ -38,6 +39,7 @@ app = typer.Typer(
 )
 app.command()(init)
 app.command()(run)
+app.command()(show)
 app.command()(compare)
 app.command(cls=CaptureCommand)(capture)
 app.command(cls=TraceCommand)(trace)

@@ -31,7 +31,7 @@ def init(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write a first experiment file: four questions at the terminal, or a template."""
+    """Write a first experiment file. It asks four questions, or takes a template."""
     with guarded():
         from dumbbell.starter import read, starter_named
 

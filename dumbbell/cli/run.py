@@ -78,4 +78,5 @@ def run(
             console.out.print(under_load)
         if json_file is not None:
             write_json(json_file, overview.to_json(results))
-        say(f"Runs are kept in {store}; a page of them: dumbbell report {store} -o report.html")
+        say(f"Runs are kept in {store}. Windows and queues of one: dumbbell show {store}")
+        say(f"A page of all: dumbbell report {store} -o report.html")

@@ -16,8 +16,8 @@ FILE_WIDTH = 100
 class Output(Console):
     """Console that prints text as it is, without markup, emoji or highlighting of names."""
 
-    def __init__(self, *, stderr: bool = False) -> None:
-        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+    def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
+        super().__init__(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
         if not self.is_terminal and "COLUMNS" not in os.environ:
             self.width = FILE_WIDTH
 

@@ -47,6 +47,7 @@ def text(contents: Contents, answers: Answers) -> str:
         [
             ("", contents.about),
             ("", "Every field, with its units: docs/experiment-file.md"),
+            ("", "`dumbbell run FILE` runs it, `dumbbell show store` draws windows and queues."),
             ("dumbbell: 1", "format of the file"),
             (f"name: {contents.name}", "title of tables and figures"),
         ],

@@ -1,0 +1,54 @@
+"""Verb `show`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.guard import guarded
+
+#: Columns of a drawing: at most, and at least.
+_WIDEST, _NARROWEST = 100, 40
+
+
+def show(
+    store: Annotated[Path, typer.Argument(help="Store folder.")],
+    cell: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVELS", help="Levels of factors: 'rtt=10 ms,cc=reno' [default: the first]."
+        ),
+    ] = None,
+    repeat: Annotated[
+        int | None, typer.Option(min=0, help="Repeat, counted from 0 [default: the first].")
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Print the state of flows and queues at this time: 5 s."),
+    ] = None,
+) -> None:
+    """Draw windows and queues of a run in the terminal. It is of the experiment run last."""
+    with guarded():
+        from dumbbell.console.output import Output
+        from dumbbell.show.chart import Terminal
+        from dumbbell.show.chosen import choose
+        from dumbbell.show.drawing import drawing
+        from dumbbell.show.moment import tables
+
+        columns = shutil.get_terminal_size((_WIDEST, 0)).columns
+        out = Output(width=max(_NARROWEST, min(_WIDEST, columns)))
+        chosen = choose(store, cell, repeat)
+        moment = None if at is None else tables(chosen, at, out)
+        out.print(chosen.title, soft_wrap=True)
+        for hint in chosen.hints:
+            out.print(hint, style="dim", soft_wrap=True)
+        if moment is not None:
+            for table in moment:
+                out.print(table)
+            return
+        terminal = Terminal(out.width, out.options.ascii_only, out.color_system is not None)
+        for line in drawing(chosen, terminal):
+            out.print(line, soft_wrap=True)

@@ -1,0 +1,169 @@
+"""Choice of a run in a store."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from dumbbell.errors import DumbbellError, ExperimentError, nearest_name, shortened
+from dumbbell.results import Results
+from dumbbell.scenario import Scenario, read_scenario
+from dumbbell.store import Store
+from dumbbell.store.records import Planned, Record
+
+#: Field that keeps tables over time, for messages.
+KEEPS = "`sampling: {keep: [samples, queues]}`"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A run of the experiment that was run last.
+
+    Attributes:
+        title: Experiment, levels, repeat and seed, for people.
+        hints: How to see other runs.
+        scenario: Scenario of the run.
+        samples: Rows of the table `samples`.
+        queues: Rows of the table `queues`.
+        pipes: Rows of the table `pipes`.
+    """
+
+    title: str
+    hints: Sequence[str]
+    scenario: Scenario
+    samples: pl.DataFrame
+    queues: pl.DataFrame
+    pipes: pl.DataFrame
+
+
+def choose(place: Path, cell: str | None, repeat: int | None) -> Chosen:
+    """Reads one run of a store; no file of other runs is read.
+
+    Args:
+        place: Folder of the store.
+        cell: Levels of factors, as `rtt=10 ms,cc=reno`; None: any.
+        repeat: Repeat, counted from 0; None: any. Of several runs the first finished one is taken.
+
+    Raises:
+        DumbbellError: There is no such run, or nothing over time is kept of it.
+        StoreError: The store cannot be read, or a file of the run is damaged.
+    """
+    with Store(place, write=False) as store:
+        records = store.experiments()
+        if not records:
+            raise DumbbellError(f"{place}: no experiment was run here")
+        record = records[-1]
+        wanted = levels_of(cell, record.info.factors) if cell is not None else {}
+        fitting = [one for one in record.runs if _fits(one, wanted, repeat)]
+        if not fitting:
+            raise DumbbellError(_no_repeat(record, repeat))
+        finished = [one for one in record.runs if one.run in store]
+        found = next((one for one in fitting if one.run in store), None)
+        results = store.results(replace(record, runs=(found,) if found else tuple(fitting)))
+        if found is None:
+            raise DumbbellError(
+                f"{place}: no such run of {shortened(record.info.name)} is finished yet; "
+                f"{len(finished)} of {len(record.runs)} runs are: {store.run_again(record.file)}"
+            )
+    return _read(results, record, found, len(finished))
+
+
+def _fits(planned: Planned, levels: Mapping[str, str], repeat: int | None) -> bool:
+    same = all(planned.levels[name] == level for name, level in levels.items())
+    return same and repeat in (None, planned.repeat)
+
+
+def _no_repeat(record: Record, repeat: int | None) -> str:
+    """Message that no planned run fits."""
+    last = max(one.repeat for one in record.runs)
+    if repeat is not None and repeat > last:
+        return f"--repeat {repeat}: repeats are counted from 0; the last one is {last}"
+    return "--cell: the experiment does not combine these levels"
+
+
+def levels_of(text: str, factors: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Value of `--cell` as factor → level. Raises `ExperimentError`."""
+    if not factors:
+        message = "--cell: the experiment has one cell, it varies no factor"
+        raise ExperimentError(message, found=shortened(text))
+    # Levels may contain commas and equals signs: only the first `NAME=` of a factor begins one.
+    names = "|".join(re.escape(name) for name in sorted(factors, key=len, reverse=True))
+    begins: list[re.Match[str]] = []
+    for one in re.finditer(rf"(?:^|,)\s*({names})\s*=", text):
+        if one[1] not in (before[1] for before in begins):
+            begins.append(one)
+    if not begins or begins[0].start() != 0:
+        name = text.partition("=")[0].strip()
+        raise ExperimentError(
+            "--cell: no such factor",
+            found=shortened(name),
+            allowed=tuple(factors),
+            nearest=nearest_name(name, factors),
+        )
+    ends = [one.start() for one in begins[1:]] + [len(text)]
+    return {
+        one[1]: _level(one[1], text[one.end() : end], factors[one[1]])
+        for one, end in zip(begins, ends, strict=True)
+    }
+
+
+def _level(name: str, text: str, levels: Sequence[str]) -> str:
+    """Level as the experiment writes it; white space does not matter."""
+    text = text.strip()
+    same = {"".join(level.split()): level for level in levels}
+    found = text if text in levels else same.get("".join(text.split()))
+    if found is None:
+        raise ExperimentError(
+            f"--cell: no such level of {name}",
+            found=shortened(text),
+            allowed=tuple(levels),
+            nearest=nearest_name(text, levels),
+        )
+    return found
+
+
+def _read(results: Results, record: Record, planned: Planned, finished: int) -> Chosen:
+    title = _title(record, planned)
+    where = {"run": planned.run}
+    samples, queues = (results.of_repeat(name, where) for name in ("samples", "queues"))
+    if samples.is_empty() and queues.is_empty():
+        raise DumbbellError(
+            f"{title}: no windows and no queues over time are kept of this run; the file's field"
+            f" {KEEPS} keeps them"
+        )
+    scenario = read_scenario(results.runs["scenario"][0])
+    hints = _hints(record, planned, finished)
+    return Chosen(title, hints, scenario, samples, queues, results.pipes)
+
+
+def _title(record: Record, planned: Planned) -> str:
+    parts = [f"{name}={level}" for name, level in planned.levels.items()]
+    if record.info.repeats > 1:
+        parts.append(f"repeat {planned.repeat}")
+    if record.engine != "sim":
+        parts.append(f"engine {record.engine}")
+    shown = ", ".join(shortened(part) for part in parts)
+    return shortened(record.info.name) + (f": {shown}" if shown else "")
+
+
+def _hints(record: Record, planned: Planned, finished: int) -> list[str]:
+    """Lines about the other runs of the experiment."""
+    cells = list(dict.fromkeys(tuple(one.levels.items()) for one in record.runs))
+    parts = []
+    if len(cells) > 1:
+        here = tuple(planned.levels.items())
+        other = dict(next(one for one in cells if one != here))
+        differing = [name for name, level in here if other[name] != level]
+        text = shlex.quote(",".join(f"{name}={other[name]}" for name in differing))
+        parts.append(f"one of {len(cells)} cells; another: --cell {shortened(text, 100)}")
+    if record.info.repeats > 1:
+        other_repeat = 0 if planned.repeat else 1
+        parts.append(f"one of {record.info.repeats} repeats; another: --repeat {other_repeat}")
+    if finished < len(record.runs):
+        parts.append(f"{finished} of {len(record.runs)} runs are finished")
+    return parts

@@ -1,0 +1,130 @@
+"""Drawings of a run: congestion windows, and queues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+from rich.text import Text
+
+from dumbbell.errors import shortened
+from dumbbell.show.chart import Line, Terminal, by_signs, chart
+from dumbbell.show.chosen import KEEPS, Chosen
+
+#: Maximum numbers of flows and of queues that are drawn, and of names of the others.
+_FLOWS, _QUEUES, _NAMES = 6, 3, 12
+_WINDOW_ROWS, _QUEUE_ROWS = 15, 9
+_SIGNS = "*+ox#@"
+_STYLES = ("cyan", "yellow", "magenta", "green", "bright_blue", "red")
+#: Columns of a name in messages.
+_NAME = 40
+#: Points of a line for each column of the terminal; more are thinned.
+_POINTS_PER_COLUMN = 8
+
+
+def drawing(chosen: Chosen, terminal: Terminal) -> Iterator[Text]:
+    """Lines of all drawings of a run."""
+    yield Text()
+    yield from _windows(chosen, terminal)
+    yield Text()
+    yield from _queues(chosen, terminal)
+
+
+def _windows(chosen: Chosen, terminal: Terminal) -> Iterator[Text]:
+    if chosen.samples.is_empty():
+        yield Text(f"No windows over time are kept; the file's field {KEEPS} keeps them")
+        return
+    known = chosen.samples.filter(pl.col("cwnd_packets") >= 0)  # UDP and ping have no window
+    names = known["flow"].unique(maintain_order=True).to_list()
+    if not names:
+        yield Text("No flow with a congestion window")
+        return
+    yield Text("Congestion windows (packets)")
+    drawn = [known.filter(pl.col("flow") == name) for name in names[:_FLOWS]]
+    lines = [
+        Line(_outline(rows, "cwnd_packets", terminal), sign, style)
+        for rows, sign, style in zip(drawn, _SIGNS, _STYLES, strict=False)
+    ]
+    yield from chart(lines, _end(chosen), _WINDOW_ROWS, terminal)
+    for name, rows, line in zip(names, drawn, lines, strict=False):
+        yield _legend(name, rows, line, terminal, len(lines))
+    yield from _others("flows", names[_FLOWS:])
+
+
+def _legend(name: str, rows: pl.DataFrame, line: Line, terminal: Terminal, lines: int) -> Text:
+    """Line about a flow, with its sign or colour."""
+    key = line.sign if by_signs(terminal, lines) else "━━"
+    windows = rows["cwnd_packets"].to_list()
+    again = max(rows["retransmitted_packets"].to_list())
+    mean = sum(windows) / len(windows)
+    words = f"mean {mean:.0f}, at most {max(windows)}; {again} retransmissions"
+    return Text.assemble(
+        "  ", (key, line.style if terminal.colour else ""), f" {shortened(name, _NAME)}: {words}"
+    )
+
+
+def _queues(chosen: Chosen, terminal: Terminal) -> Iterator[Text]:
+    if chosen.queues.is_empty():
+        yield Text(f"No queues over time are kept; the file's field {KEEPS} keeps them")
+        return
+    most = chosen.queues.group_by("pipe", maintain_order=True).agg(
+        pl.col("queued_packets").max().alias("most"), pl.col("queued_packets").mean().alias("mean")
+    )
+    ranked = most.sort("mean", descending=True, maintain_order=True)
+    waiting = ranked.filter(pl.col("most") > 0)["pipe"].to_list()
+    if not waiting:
+        yield Text("All queues are empty at the sampled times")
+    for name in waiting[:_QUEUES]:
+        rows = chosen.queues.filter(pl.col("pipe") == name).sort("time_ns")
+        yield Text(_about_queue(name, rows, chosen.pipes))
+        line = Line(_outline(rows, "queued_packets", terminal), _SIGNS[0], _STYLES[0])
+        yield from chart([line], _end(chosen), _QUEUE_ROWS, terminal)
+    yield from _others("queues", waiting[_QUEUES:])
+    empty = ranked.height - len(waiting)
+    if waiting and empty:
+        yield Text(f"{_count(empty, 'queue')} always empty at the sampled times")
+
+
+def _about_queue(name: str, rows: pl.DataFrame, pipes: pl.DataFrame) -> str:
+    """Heading of the drawing of a queue."""
+    last = rows.row(-1, named=True)
+    parts = [f"Queue of {shortened(name, _NAME)} (packets)", shortened(last["qdisc"], _NAME)]
+    if last["dropped_packets"] >= 0:
+        parts.append(f"{last['dropped_packets']} dropped")
+    for pipe in pipes.filter(pl.col("pipe") == name).iter_rows(named=True):
+        if pipe["sojourn_max_ns"] >= 0:
+            mean, most = pipe["sojourn_mean_ns"] / 1e6, pipe["sojourn_max_ns"] / 1e6
+            parts.append(f"waiting time {mean:.3g} ms, at most {most:.3g} ms")
+    return ", ".join(filter(None, parts))
+
+
+def _others(what: str, names: Sequence[str]) -> Iterator[Text]:
+    """Line with the names of what is not drawn."""
+    if names:
+        shown = ", ".join(shortened(name, _NAME) for name in names[:_NAMES])
+        more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+        yield Text(f"Not drawn, {len(names)} {what}: {shown}{more}")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word} is" if number == 1 else f"{number} {word}s are"
+
+
+def _end(chosen: Chosen) -> int:
+    return chosen.scenario["duration_ns"]
+
+
+def _outline(rows: pl.DataFrame, column: str, terminal: Terminal) -> list[tuple[int, float]]:
+    """Points of a series; of a long one the extremes of each stretch, which look the same."""
+    points = rows.filter(pl.col(column) >= 0).select("time_ns", column).sort("time_ns")
+    stretch = points.height // (terminal.width * _POINTS_PER_COLUMN) + 1
+    if stretch == 1:
+        return list(points.iter_rows())
+    value = pl.col(column)
+    extremes = (
+        points.with_row_index("number")
+        .group_by(pl.col("number") // stretch, maintain_order=True)
+        .agg(pl.col("time_ns").first(), value.min().alias("least"), value.max().alias("most"))
+    )
+    found = extremes.select("time_ns", "least", "most").iter_rows()
+    return [(at, one) for at, least, most in found for one in (least, most)]
