@@ -115,7 +115,7 @@ def test_figures_are_saved_as_their_suffix_says(single: Results, tmp_path: Path)
     assert "Goodput" in page
     assert not re.search(r'(src|href)="https?:', page)
     assert json.loads(figure.save(tmp_path / "x.json").read_text(encoding="utf-8"))["layer"]
-    with pytest.raises(ValueError, match=r"\.html, \.svg, \.png"):
+    with pytest.raises(ValueError, match=r"\.svg, \.pdf, \.png, \.html or \.json"):
         figure.save(tmp_path / "x.gif")
 
 

@@ -18,6 +18,7 @@ from dumbbell.cli.capture_words import CaptureCommand
 from dumbbell.cli.check import check, schema, validate
 from dumbbell.cli.compare import compare
 from dumbbell.cli.doctor import doctor
+from dumbbell.cli.figure import figure
 from dumbbell.cli.init import init
 from dumbbell.cli.kernel import kernel_app
 from dumbbell.cli.report import report
@@ -48,6 +49,7 @@ app.command()(check)
 app.command()(validate)
 app.command()(schema)
 app.command()(report)
+app.command()(figure)
 app.command()(doctor)
 app.add_typer(study_app, name="study")
 app.add_typer(kernel_app, name="kernel")

@@ -68,13 +68,13 @@ def _say_last(message: str) -> None:
             signal.signal(signal.SIGINT, before)
 
 
-def levels(chosen: list[str] | None) -> dict[str, list[str]]:
+def levels(chosen: list[str] | None, option: str = "--set") -> dict[str, list[str]]:
     """Values of `--set` as factor → levels. Raises `DumbbellError` for a malformed value."""
     found: dict[str, list[str]] = {}
     for text in chosen or ():
         name, equals, level = text.partition("=")
         if not equals or not name.strip():
-            raise DumbbellError(f"--set {text}: should be FACTOR=LEVEL, as --set cc=cubic")
+            raise DumbbellError(f"{option} {text}: should be FACTOR=LEVEL, as {option} cc=cubic")
         found.setdefault(name.strip(), []).append(level)
     return found
 

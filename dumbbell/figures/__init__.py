@@ -7,15 +7,17 @@ metric (`plot(results, "sack_blocks")`), which is drawn against a factor.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Unpack, cast
+from functools import partial
+from typing import Unpack
 
+from dumbbell.errors import nearest_name, shortened
 from dumbbell.figures.cdf import cdf
 from dumbbell.figures.delay_throughput import delay_throughput
 from dumbbell.figures.factor import Extras, metric_against_factor
 from dumbbell.figures.figure import Figure, page_scripts
 from dumbbell.figures.goodput import goodput
 from dumbbell.figures.ladder import ladder
-from dumbbell.figures.options import FactorOptions, PlotOptions
+from dumbbell.figures.options import PlotOptions, options_of
 from dumbbell.figures.over_time import over_time
 from dumbbell.figures.queue_delay import queue_delay
 from dumbbell.figures.rrul import rrul
@@ -40,6 +42,20 @@ KINDS: dict[str, Callable[..., Figure]] = {
 }
 
 
+def function_of(kind: str) -> Callable[..., Figure]:
+    """What draws a kind. Raises `ValueError` for an unknown one, with the nearest name."""
+    if kind in KINDS:
+        return KINDS[kind]
+    if kind in METRICS:
+        return partial(metric_against_factor, metric=kind)
+    near = nearest_name(kind, [*KINDS, *METRICS])
+    hint = f"; did you mean {near}?" if near is not None else "."
+    raise ValueError(
+        f"no figure {shortened(kind)!r}{hint} There are {', '.join(KINDS)}, "
+        "and each metric of docs/metrics.md"
+    )
+
+
 def plot(results: Tables, kind: str, **options: Unpack[PlotOptions]) -> Figure:
     """Draws a figure of some results.
 
@@ -53,12 +69,16 @@ def plot(results: Tables, kind: str, **options: Unpack[PlotOptions]) -> Figure:
             several values for a point.
         TypeError: The kind does not take one of the options.
     """
-    if kind in KINDS:
-        return KINDS[kind](results, **options)
-    if kind in METRICS:
-        return metric_against_factor(results, kind, **cast("FactorOptions", options))
-    names = ", ".join([*KINDS, *sorted(METRICS)])
-    raise ValueError(f"no figure {kind!r}; there are {names}")
+    return function_of(kind)(results, **options)
 
 
-__all__ = ["KINDS", "Extras", "Figure", "PlotOptions", "page_scripts", "plot"]
+__all__ = [
+    "KINDS",
+    "Extras",
+    "Figure",
+    "PlotOptions",
+    "function_of",
+    "options_of",
+    "page_scripts",
+    "plot",
+]

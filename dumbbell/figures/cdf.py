@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import altair as alt
 import polars as pl
 
@@ -12,7 +10,7 @@ from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import algorithms_of, series_of
 from dumbbell.metrics import Tables
 from dumbbell.metrics.load import load_windows
-from dumbbell.results import where_rows
+from dumbbell.results import Where, where_rows
 
 #: Points of a curve: a share of the probes each.
 _POINTS = 200
@@ -22,7 +20,7 @@ def cdf(
     results: Tables,
     *,
     by: str | None = None,
-    where: Mapping[str, str] | None = None,
+    where: Where | None = None,
     flow: str | None = None,
     title: str | None = None,
 ) -> Figure:
@@ -74,7 +72,7 @@ def cdf(
     return Figure(title or "CDF of RTT", text, as_spec(alt.layer(chart)))
 
 
-def _probes(results: Tables, chosen: Mapping[str, str], by: str | None) -> pl.DataFrame:
+def _probes(results: Tables, chosen: Where, by: str | None) -> pl.DataFrame:
     """Columns of the chosen probes that the curves need."""
     columns = [*results.experiment.factors, "flow", "time_ns", "delay_ns"]
     enough = set(chosen) | {by or "flow"} <= set(columns)

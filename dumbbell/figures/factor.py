@@ -16,6 +16,7 @@ from dumbbell.figures.theme import NAMES, label_angle
 from dumbbell.figures.varied import varied
 from dumbbell.metrics import Metric, Tables, metric_named, summary
 from dumbbell.metrics.levels import Scale, scale_of
+from dumbbell.results import Where, where_rows
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def metric_against_factor(
     *,
     x: str | None = None,
     by: str | None = None,
-    where: Mapping[str, str] | None = None,
+    where: Where | None = None,
     flow: str | None = None,
     over: str | None = None,
     title: str | None = None,
@@ -63,8 +64,8 @@ def metric_against_factor(
 
     `x`: the factor on the axis (by default the first whose levels are numbers); `by`: the factor
     or column that makes series (by default the other one that varies). `where` fixes the levels of
-    the remaining factors; the levels of a factor `over` are averaged within each repeat. Raises
-    `ValueError` where that leaves several values for a point.
+    the remaining factors, a list chooses some; the levels of a factor `over` are averaged within
+    each repeat. Raises `ValueError` where that leaves several values for a point.
     """
     measured = metric_named(metric)
     shown = choose(results, measured, x=x, by=by, where=where or {}, flow=flow, over=over)
@@ -85,7 +86,7 @@ def choose(
     *,
     x: str | None,
     by: str | None,
-    where: Mapping[str, str],
+    where: Where,
     flow: str | None,
     over: str | None = None,
 ) -> Shown:
@@ -95,10 +96,7 @@ def choose(
         raise ValueError(f"no factor {over!r}; there are {', '.join(cell)}")
     frame = summary(results, metric, [c for c in cell if c != over]).filter(pl.col("count") > 0)
     chosen = dict(where) | ({"flow": flow} if flow is not None else {})
-    for column, level in chosen.items():
-        if column not in frame.columns:
-            raise ValueError(f"no factor {column!r}; there are {', '.join(frame.columns)}")
-        frame = frame.filter(pl.col(column) == level)
+    frame = where_rows(frame, chosen)
     if frame.is_empty():
         raise ValueError(f"nothing measured for {metric.name} where {chosen or 'anything'}")
     named = (*results.experiment.factors, "flow", "session", "group", "arrivals", "pipe")

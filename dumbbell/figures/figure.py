@@ -20,11 +20,15 @@ import altair as alt
 import vl_convert
 
 from dumbbell.figures.drawing import Drawer, drawn
+from dumbbell.figures.paper import COLUMN_MM, LEAST_MM, MOST_MM, PPI, printed_svg
 from dumbbell.figures.theme import THEMES, ThemeName, config
 from dumbbell.files.output import json_text, write_json, write_output
 
 #: Vega-Lite version of the specifications, as vl-convert names it: Altair's.
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+#: Suffixes of files; of those the ones that are printed.
+SUFFIXES = (".svg", ".pdf", ".png", ".html", ".json")
+PRINTED = (".svg", ".pdf", ".png")
 _WIDTH = 680
 _HEIGHT = 300
 
@@ -43,9 +47,13 @@ class Figure:
     panels: int = 1
     height: int = _HEIGHT
 
-    def specification(self, theme: ThemeName = "light", width: int = _WIDTH) -> dict[str, Any]:
-        """The whole specification for a theme and a width in pixels."""
+    def specification(
+        self, theme: ThemeName = "light", width: int = _WIDTH, *, titled: bool = False
+    ) -> dict[str, Any]:
+        """The whole specification for a theme and a width in pixels; `titled`: with the title."""
         spec = copy.deepcopy(self.spec)
+        if titled:
+            spec["title"] = {"text": self.title, "limit": width}
         spec["config"] = config(theme)
         spec["description"] = self.description
         if self.panels > 1:
@@ -58,17 +66,32 @@ class Figure:
             spec["height"] = self.height
         return spec
 
-    def svg(self, theme: ThemeName = "light", width: int = _WIDTH) -> str:
+    def svg(self, theme: ThemeName = "light", width: int = _WIDTH, *, titled: bool = False) -> str:
         """The chart as SVG text on a transparent ground."""
-        return drawn(self.specification(theme, width), VEGA_LITE)
+        return drawn(self.specification(theme, width, titled=titled), VEGA_LITE)
+
+    def printed(
+        self, width_mm: float = COLUMN_MM, theme: ThemeName = "light", *, titled: bool = False
+    ) -> str:
+        """The chart as SVG text for print: 50 to 400 mm wide, no letter below 7 points."""
+        spec = self.specification(theme, titled=titled)
+        height = None if self.height == _HEIGHT else self.height
+        return printed_svg(spec, width_mm, height, VEGA_LITE)
 
     def begin(self, drawer: Drawer) -> Future[str]:
         """Begins to draw `svg()` in the background."""
         return drawer.draw(self.specification(), VEGA_LITE)
 
-    def png(self, theme: ThemeName = "light", width: int = _WIDTH, scale: float = 2.0) -> bytes:
+    def png(
+        self,
+        theme: ThemeName = "light",
+        width: int = _WIDTH,
+        scale: float = 2.0,
+        *,
+        titled: bool = False,
+    ) -> bytes:
         """The chart as PNG on the theme's ground, `scale` device pixels per pixel."""
-        spec = self.specification(theme, width)
+        spec = self.specification(theme, width, titled=titled)
         spec["config"]["background"] = THEMES[theme].ground
         return vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=scale)
 
@@ -97,27 +120,72 @@ class Figure:
             f'<div class="drawing{" static" * static}">{drawing}</div></div>'
         )
 
-    def save(self, path: str | Path, theme: ThemeName = "light") -> Path:
-        """Writes the figure as its suffix says: .html, .svg, .png or .json.
+    def save(
+        self,
+        path: str | Path,
+        theme: ThemeName = "light",
+        *,
+        width_mm: float | None = None,
+        titled: bool = False,
+    ) -> Path:
+        """Writes the figure as its suffix says: .svg, .pdf, .png, .html or .json.
 
-        Raises `ValueError` for another suffix, `OutputError` if it cannot be written.
+        Args:
+            path: File.
+            theme: Colours.
+            width_mm: Width in print, as of a paper's column (85 mm), for .svg, .pdf and .png.
+            titled: With the title in the drawing.
+
+        Raises:
+            ValueError: The suffix is another, or the width is none of a figure.
+            OutputError: The file cannot be written.
         """
         target = Path(path)
-        match target.suffix.lower():
+        suffix = check_form(target, width_mm)
+        if width_mm is not None:
+            write_output(target, self._printed_as(suffix, width_mm, theme, titled))
+            return target
+        match suffix:
             case ".html":
                 write_output(target, self.html())
             case ".svg":
-                write_output(target, self.svg(theme))
+                write_output(target, self.svg(theme, titled=titled))
+            case ".pdf":
+                write_output(target, vl_convert.svg_to_pdf(self.svg(theme, titled=titled)))
             case ".png":
-                write_output(target, self.png(theme))
-            case ".json":
-                write_json(target, self.specification(theme))
-            case other:
-                raise ValueError(f"a figure is saved as .html, .svg, .png or .json, not {other!r}")
+                write_output(target, self.png(theme, titled=titled))
+            case _:
+                write_json(target, self.specification(theme, titled=titled))
         return target
+
+    def _printed_as(
+        self, suffix: str, width_mm: float, theme: ThemeName, titled: bool
+    ) -> str | bytes:
+        svg = self.printed(width_mm, theme, titled=titled)
+        if suffix == ".svg":
+            return svg
+        # The converters take a pixel for a point.
+        svg = re.sub(r'width="[^"]*mm" height="[^"]*mm"', "", svg, count=1)
+        if suffix == ".pdf":
+            return vl_convert.svg_to_pdf(svg)
+        ground = f'><rect width="100%" height="100%" fill="{THEMES[theme].ground}"/>'
+        return vl_convert.svg_to_png(svg.replace(">", ground, 1), ppi=PPI)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         return {"image/svg+xml": self.svg(), "text/plain": f"{self.title}: {self.description}"}
+
+
+def check_form(path: Path, width_mm: float | None) -> str:
+    """Suffix of a figure's file. Raises `ValueError` for another one, or a width it cannot have."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        words = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+        raise ValueError(f"a figure is saved as {words}, not {path.suffix!r}")
+    if width_mm is not None and suffix not in PRINTED:
+        raise ValueError(f"a width in mm is for {', '.join(PRINTED)}, not {suffix}")
+    if width_mm is not None and not LEAST_MM <= width_mm <= MOST_MM:
+        raise ValueError(f"a figure is {LEAST_MM:g} to {MOST_MM:g} mm wide, not {width_mm:g} mm")
+    return suffix
 
 
 def as_spec(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
@@ -13,6 +13,7 @@ import polars as pl
 
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.metrics import Tables
+from dumbbell.results import Where
 
 _MOST_ARROWS = 160
 _HEIGHT = 480
@@ -61,7 +62,7 @@ class _Stretch:
 def ladder(
     results: Tables,
     *,
-    where: Mapping[str, str] | None = None,
+    where: Where | None = None,
     flow: str | None = None,
     start_ms: float | None = None,
     end_ms: float | None = None,
@@ -95,7 +96,7 @@ def ladder(
 
 
 def _one_run(
-    results: Tables, where: dict[str, str], flow: str | None, repeat: int | None
+    results: Tables, where: dict[str, str | Sequence[str]], flow: str | None, repeat: int | None
 ) -> pl.DataFrame:
     if not results.has("packets"):
         raise ValueError("no packets are kept here: set sampling.packets to a stretch of time")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypedDict
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypedDict, get_args, get_type_hints
 
 from dumbbell.figures.factor import Extras
+from dumbbell.results import Where
 
 
 class LineOptions(TypedDict, total=False):
@@ -34,7 +37,7 @@ class FactorOptions(LineOptions, total=False):
 
     x: str | None
     by: str | None
-    where: Mapping[str, str] | None
+    where: Where | None
     flow: str | None
 
 
@@ -45,7 +48,7 @@ class PlotOptions(TypedDict, total=False):
         x: Factor on the axis.
         by: Factor with a line, panel or curve per level; `runs` takes several.
         over: Factor whose levels are averaged; for `window`: drawn over each other.
-        where: Level of each further factor; for `window` a list chooses some of `by`.
+        where: Level of each further factor; a list chooses some of those shown.
         flow: Flow that is shown, where a run has several.
         title: Title of the figure.
         extras: Published values, and a line.
@@ -59,7 +62,7 @@ class PlotOptions(TypedDict, total=False):
     x: str | None
     by: Sequence[str] | str | None
     over: str | None
-    where: Mapping[str, str] | Mapping[str, str | list[str]] | None
+    where: Where | None
     flow: str | None
     title: str | None
     extras: Extras | None
@@ -68,3 +71,17 @@ class PlotOptions(TypedDict, total=False):
     start_ms: float | None
     end_ms: float | None
     pipe: str | None
+
+
+def options_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Options that the function of a kind takes, with their types."""
+    function = function.func if isinstance(function, partial) else function
+    hints = get_type_hints(function)
+    found: dict[str, Any] = {}
+    for one in inspect.signature(function).parameters.values():
+        if one.kind is one.KEYWORD_ONLY:
+            found[one.name] = hints[one.name]
+        elif one.kind is one.VAR_KEYWORD:  # `Unpack` of a dictionary with types
+            (options,) = get_args(hints[one.name])
+            found |= get_type_hints(options)
+    return found

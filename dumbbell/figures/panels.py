@@ -13,14 +13,13 @@ from dumbbell.figures.factor import series_name, words
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import series_of
 from dumbbell.metrics import Tables
+from dumbbell.results import Where
 
 #: A point: panel, line, seconds, value.
 Point = tuple[str, str, float, float]
 
 
-def one_run(
-    results: Tables, name: str, where: Mapping[str, str], repeat: int | None
-) -> pl.DataFrame:
+def one_run(results: Tables, name: str, where: Where, repeat: int | None) -> pl.DataFrame:
     """The rows of a table of one run: where these levels hold, of the first repeat or of that one.
 
     Raises `ValueError` for unknown names and where several runs are left.

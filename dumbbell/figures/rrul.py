@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from dumbbell.figures.figure import Figure
 from dumbbell.figures.panels import Point, one_run, panels
 from dumbbell.figures.series import algorithms_of
 from dumbbell.metrics import Tables
+from dumbbell.results import Where
 
 #: Goodput is of so long a stretch.
 _STEP_S = 1.0
@@ -18,7 +17,7 @@ _STEP_S = 1.0
 def rrul(
     results: Tables,
     *,
-    where: Mapping[str, str] | None = None,
+    where: Where | None = None,
     repeat: int | None = None,
     title: str | None = None,
 ) -> Figure:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Unpack
 
 import polars as pl
@@ -11,6 +10,7 @@ from dumbbell.figures.factor import Extras, choose, metric_against_factor
 from dumbbell.figures.figure import Figure
 from dumbbell.figures.options import LineOptions
 from dumbbell.metrics import METRICS, Tables, flow_limits
+from dumbbell.results import Where, where_rows
 
 
 def rtt(
@@ -18,7 +18,7 @@ def rtt(
     *,
     x: str | None = None,
     by: str | None = None,
-    where: Mapping[str, str] | None = None,
+    where: Where | None = None,
     flow: str | None = None,
     **options: Unpack[LineOptions],
 ) -> Figure:
@@ -34,18 +34,14 @@ def rtt(
     )
 
 
-def _base_rtts(
-    results: Tables, x: str, levels: list[str], where: Mapping[str, str]
-) -> list[dict[str, Any]]:
+def _base_rtts(results: Tables, x: str, levels: list[str], where: Where) -> list[dict[str, Any]]:
     """The base RTT in ms of the first TCP flow at each level of x."""
     if x not in results.experiment.factors:
         return []
     found = []
     for level in levels:
-        rows = results.runs.filter(pl.col(x) == level)
-        for column, fixed in where.items():
-            if column in rows.columns:
-                rows = rows.filter(pl.col(column) == fixed)
+        known = {name: fixed for name, fixed in where.items() if name in results.runs.columns}
+        rows = where_rows(results.runs.filter(pl.col(x) == level), known)
         flows = results.flows.filter((pl.col(x) == level) & (pl.col("kind") == "tcp"))
         if rows.is_empty() or flows.is_empty():
             continue

@@ -15,6 +15,7 @@ from dumbbell.figures.series import algorithms_of
 from dumbbell.figures.theme import algorithm_style, colour_expression
 from dumbbell.metrics import Tables, metric_named
 from dumbbell.metrics.statistics import percentiles
+from dumbbell.results import Where, where_rows
 
 #: Ratio of the ends above which an axis is logarithmic.
 _WIDE = 20
@@ -27,7 +28,7 @@ def runs(
     *,
     metric: str,
     by: Sequence[str] | str | None = None,
-    where: Mapping[str, str] | None = None,
+    where: Where | None = None,
     title: str | None = None,
     extras: Extras | None = None,
 ) -> Figure:
@@ -39,10 +40,7 @@ def runs(
     """
     measured = metric_named(metric)
     frame = measured.measure(results).filter(pl.col("value").is_not_nan())
-    for column, level in (where or {}).items():
-        if column not in frame.columns:
-            raise ValueError(f"no factor {column!r}; there are {', '.join(frame.columns)}")
-        frame = frame.filter(pl.col(column) == level)
+    frame = where_rows(frame, where or {})
     if frame.is_empty():
         raise ValueError(f"nothing measured for {metric} where {dict(where or {}) or 'anything'}")
     known = (*results.experiment.factors, "flow", "session", "group", "arrivals", "pipe")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from dumbbell.figures.figure import Figure
 from dumbbell.figures.panels import Point, one_run, panels
 from dumbbell.metrics import Tables
+from dumbbell.results import Where
 
 
 def sojourn(
     results: Tables,
     *,
     pipe: str | None = None,
-    where: Mapping[str, str] | None = None,
+    where: Where | None = None,
     repeat: int | None = None,
     title: str | None = None,
 ) -> Figure:

@@ -9,6 +9,8 @@ from typing import Any, Literal
 from dumbbell.catalogue import congestion_controls
 
 ThemeName = Literal["light", "dark"]
+#: A configuration of Vega-Lite.
+Config = dict[str, Any]
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
@@ -113,19 +115,21 @@ def colour_expression(index: int) -> dict[str, str]:
     return {"expr": f"colour{index}"}
 
 
-def legend_columns(names: Sequence[str]) -> int:
+def legend_columns(
+    names: Sequence[str], *, room: int = _ROOM, letter: float = _LETTER, entry: int = _ENTRY
+) -> int:
     """Entries of a legend side by side; 0 where one row holds them all."""
-    entry = max(map(len, names), default=0) * _LETTER + _ENTRY
-    fits = sum(len(name) * _LETTER + _ENTRY for name in names) <= _ROOM
-    return 0 if fits else max(1, _ROOM // entry)
+    widest = max(map(len, names), default=0) * letter + entry
+    fits = sum(len(name) * letter + entry for name in names) <= room
+    return 0 if fits else max(1, int(room / widest))
 
 
-def label_angle(labels: Sequence[str]) -> int:
+def label_angle(labels: Sequence[str], *, room: int = _ROOM, letter: float = _LETTER) -> int:
     """Degrees by which the labels of an axis are turned: 0 where they have room side by side."""
-    return 0 if max(map(len, labels), default=0) * _LETTER * len(labels) <= _ROOM else -35
+    return 0 if max(map(len, labels), default=0) * letter * len(labels) <= room else -35
 
 
-def config(name: ThemeName) -> dict[str, Any]:
+def config(name: ThemeName) -> Config:
     """The Vega-Lite configuration of a theme."""
     theme = THEMES[name]
     axis = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
@@ -13,7 +12,7 @@ from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import Series, algorithms_of, series_of
 from dumbbell.figures.thinning import thinned
 from dumbbell.metrics import Tables, flow_limits
-from dumbbell.results import where_rows
+from dumbbell.results import Where, where_rows
 
 _MOST_POINTS = 420
 _MOST_TICKS = 300
@@ -24,7 +23,7 @@ def window(
     *,
     by: str | None = None,
     over: str | None = None,
-    where: Mapping[str, str | list[str]] | None = None,
+    where: Where | None = None,
     flow: str | None = None,
     repeat: int | None = None,
     title: str | None = None,
@@ -106,7 +105,7 @@ def _closed(results: Tables, samples: pl.DataFrame, by: str, over: str | None) -
         raise ValueError(f"several runs for each panel: fix {', '.join(map(words, left))} by where")
 
 
-def _algorithms(results: Tables, where: Mapping[str, str | list[str]]) -> dict[str, str]:
+def _algorithms(results: Tables, where: Where) -> dict[str, str]:
     """Flow → its algorithm in the runs that are shown."""
     known = {name: level for name, level in where.items() if name in results.flows.columns}
     return algorithms_of(where_rows(results.flows, known))
