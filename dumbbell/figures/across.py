@@ -12,6 +12,7 @@ from dumbbell.figures.figure import Figure
 from dumbbell.figures.series import algorithms_of, series_of
 from dumbbell.figures.varied import varied
 from dumbbell.metrics import METRICS, Tables, summary
+from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.levels import scale_of
 from dumbbell.summary.flow_names import flow_title
 
@@ -29,6 +30,8 @@ def across(results: Tables, metric: str, factor: str, *, title: str | None = Non
     there are more lines.
     """
     measured = METRICS[metric]
+    if "flow" in measured.of:
+        results = without_arrivals(results)
     factors = list(results.experiment.factors)
     frame = summary(results, measured, [*factors, *measured.of]).filter(pl.col("count") > 0)
     if frame.is_empty():
@@ -58,7 +61,8 @@ def across(results: Tables, metric: str, factor: str, *, title: str | None = Non
 
 def _labelled(results: Tables, frame: pl.DataFrame, factor: str, others: list[str]) -> pl.DataFrame:
     """With `_LINE`: what is measured, and the levels of the other factors."""
-    flows = {row["flow"]: row for row in results.flows.iter_rows(named=True)}
+    named = results.flows.unique("flow") if "flow" in frame.columns else results.flows.clear()
+    flows = {row["flow"]: row for row in named.iter_rows(named=True)}
     several = any(frame[name].n_unique() > 1 for name in _MEASURED if name in frame.columns)
     varies: set[str] = set()
     if "congestion_control" in frame.columns:

@@ -17,6 +17,7 @@ import polars as pl
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import series_of
 from dumbbell.metrics import METRICS, Tables
+from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.results import where_rows
 from dumbbell.summary.flow_names import algorithm
 
@@ -25,6 +26,7 @@ _DELAYS = ("rtt_mean_ms", "srtt_mean_ms")
 _DELAY = " delay"  # no factor has a blank at its beginning
 #: Points from which on an ellipse is drawn, and corners of one.
 _ENOUGH, _CORNERS = 3, 48
+_MOST_ELLIPSES = 60
 _MOST_POINTS = 2000
 #: Room beside the points, as a factor.
 _ROOM = 1.25
@@ -33,7 +35,7 @@ _ROOM = 1.25
 def delay_throughput(
     results: Tables, *, where: Mapping[str, str] | None = None, title: str | None = None
 ) -> Figure:
-    """Goodput of each TCP flow against its mean RTT, coloured by algorithm.
+    """Goodput of each TCP flow against its mean RTT, coloured by algorithm; without arrivals.
 
     Raises `ValueError` where no flow has both.
     """
@@ -78,6 +80,7 @@ def delay_throughput(
 
 def _points(results: Tables, where: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     columns = ("goodput_mbps", *_DELAYS)
+    results = without_arrivals(results)
     frame = where_rows(results.flows, where).filter(pl.col("kind").is_in(["tcp", "mptcp"]))
     for name in columns:
         one = METRICS[name].measure(results).select("run", "flow", pl.col("value").fill_nan(None))
@@ -102,7 +105,7 @@ def _cells(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     cells: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows:
         cells.setdefault((row["cell"], row["series"]), []).append(row)
-    return [own for own in cells.values() if len(own) >= _ENOUGH]
+    return [own for own in cells.values() if len(own) >= _ENOUGH][:_MOST_ELLIPSES]
 
 
 def _ellipse(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import polars as pl
 
@@ -117,3 +118,24 @@ SLOWDOWN = Metric(
 )
 
 METRICS = (COUNT, MEAN, MEDIAN, P99, SLOWDOWN)
+
+
+class _WithoutArrivals:
+    """Tables of which `flows` lacks the flows that arrived."""
+
+    def __init__(self, tables: Tables, flows: pl.DataFrame) -> None:
+        self._tables = tables
+        self.flows = flows
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._tables, name)
+
+
+def without_arrivals(tables: Tables) -> Tables:
+    """Tables without the flows of arrivals, of which there may be thousands."""
+    names = processes(tables)
+    if not names:
+        return tables
+    process = pl.col("flow").str.replace(r"\.\d+$", "")
+    arrived = pl.col("flow").str.contains(r"\.\d+$") & process.is_in(names)
+    return cast("Tables", _WithoutArrivals(tables, tables.flows.filter(~arrived)))

@@ -10,7 +10,7 @@ import polars as pl
 
 from dumbbell.limits.flows import narrowest_pipes
 from dumbbell.metrics import METRICS, Tables
-from dumbbell.metrics.arrivals import processes
+from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.statistics import Interval, interval
 from dumbbell.scenario import read_scenario
@@ -131,19 +131,10 @@ def _by_run(frame: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def without_arrivals(tables: Tables) -> pl.DataFrame:
-    """The table `flows` without the flows of arrivals, of which there may be thousands."""
-    names = processes(tables)
-    if not names:
-        return tables.flows
-    process = pl.col("flow").str.replace(r"\.\d+$", "")
-    arrived = pl.col("flow").str.contains(r"\.\d+$") & process.is_in(names)
-    return tables.flows.filter(~arrived)
-
-
 def _flows(tables: Tables) -> pl.DataFrame:
-    """Rows of flows with `goodput_mbps`, `rtt_ms`, `lost`, `lasts`."""
-    frame = without_arrivals(tables).drop(tables.experiment.factors)
+    """Rows of flows with `goodput_mbps`, `rtt_ms`, `lost`, `lasts`; without arrivals."""
+    tables = without_arrivals(tables)
+    frame = tables.flows.drop(tables.experiment.factors)
     for name in ("goodput_mbps", *_RTTS, "probe_loss_ratio"):
         one = METRICS[name].measure(tables).select("run", "flow", pl.col("value").fill_nan(None))
         one = one.rename({"value": name})

@@ -10,13 +10,14 @@ import polars as pl
 from rich.console import Group
 from rich.table import Table
 
-from dumbbell.metrics import METRICS, summary
+from dumbbell.metrics import METRICS, Tables, summary
+from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.numbers import number, with_error
 from dumbbell.metrics.statistics import Interval
 from dumbbell.results import Results
 from dumbbell.summary import load as load_summary
 from dumbbell.summary import pages as page_summary
-from dumbbell.summary.cells import CellLine, FlowLine, LinkLine, cells, without_arrivals
+from dumbbell.summary.cells import CellLine, FlowLine, LinkLine, cells
 from dumbbell.summary.findings import Finding, findings
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 
@@ -34,12 +35,12 @@ _ENDS = ("mean", "low", "high")
 def rows(results: Results) -> list[dict[str, Any]]:
     """One row per cell and flow: factors, flow, each quantity with `_low` and `_high` (95 %)."""
     keys = [*results.experiment.factors, "flow"]
-    results = results.with_tables(flows=without_arrivals(results))
-    frame = results.flows.select([*keys, "kind", "congestion_control"]).unique(
+    tables: Tables = without_arrivals(results)
+    frame = tables.flows.select([*keys, "kind", "congestion_control"]).unique(
         subset=keys, maintain_order=True
     )
     for column, metrics in QUANTITIES.items():
-        found = [summary(results, METRICS[name]) for name in metrics]
+        found = [summary(tables, METRICS[name]) for name in metrics]
         for place, one in enumerate(found):
             renamed = {end: f"{end}_{place}" for end in _ENDS}
             part = one.select([*keys, *_ENDS]).rename(renamed)
