@@ -11,33 +11,41 @@ from functools import partial
 from typing import Unpack
 
 from dumbbell.errors import nearest_name, shortened
+from dumbbell.figures.bars import bars
 from dumbbell.figures.cdf import cdf
 from dumbbell.figures.delay_throughput import delay_throughput
 from dumbbell.figures.factor import Extras, metric_against_factor
 from dumbbell.figures.figure import Figure, page_scripts
 from dumbbell.figures.goodput import goodput
 from dumbbell.figures.ladder import ladder
+from dumbbell.figures.matrix import matrix
 from dumbbell.figures.options import PlotOptions, options_of
 from dumbbell.figures.over_time import over_time
 from dumbbell.figures.queue_delay import queue_delay
 from dumbbell.figures.rrul import rrul
 from dumbbell.figures.rtt import rtt
 from dumbbell.figures.runs import runs
+from dumbbell.figures.sequence import sequence
 from dumbbell.figures.sojourn import sojourn
+from dumbbell.figures.sweep import sweep
 from dumbbell.figures.window import window
 from dumbbell.metrics import METRICS, Tables
 
 KINDS: dict[str, Callable[..., Figure]] = {
+    "bars": bars,
     "cdf": cdf,
     "delay-throughput": delay_throughput,
     "goodput": goodput,
     "ladder": ladder,
+    "matrix": matrix,
     "queue-delay": queue_delay,
     "rrul": rrul,
     "rtt": rtt,
     "sojourn": sojourn,
     "runs": runs,
+    "sequence": sequence,
     "series": over_time,
+    "sweep": sweep,
     "window": window,
 }
 

@@ -89,8 +89,13 @@ def choose(
     where: Where,
     flow: str | None,
     over: str | None = None,
+    numeric: bool = True,
 ) -> Shown:
-    """The cells of a chart. Raises `ValueError` for unknown names and open factors."""
+    """The cells of a chart.
+
+    `numeric`: on the axis is by default a factor of numbers, else one of words. Raises `ValueError`
+    for unknown names and open factors.
+    """
     cell = [*results.experiment.factors, *metric.of]
     if over is not None and over not in cell:
         raise ValueError(f"no factor {over!r}; there are {', '.join(cell)}")
@@ -104,8 +109,8 @@ def choose(
     varying = [c for c in columns if frame[c].n_unique() > 1]
     levels = {c: _in_order(results, frame, c) for c in columns}
     if x is None:
-        numeric = [c for c in varying if c != by and scale_of(levels[c])]
-        x = next(iter([*numeric, *(c for c in varying if c != by), *columns]), "flow")
+        first = [c for c in varying if c != by and (scale_of(levels[c]) is None) != numeric]
+        x = next(iter([*first, *(c for c in varying if c != by), *columns]), "flow")
     if by is None:
         by = next((c for c in varying if c != x), None)
     for name in filter(None, (x, by)):
@@ -158,7 +163,13 @@ def _point(shown: Shown, level: str) -> float | str:
     return level if shown.scale is None else shown.scale.values[level]
 
 
-def _rows(shown: Shown, metric: Metric) -> list[dict[str, Any]]:
+def rounded(value: float) -> float:
+    """A value with 7 significant digits."""
+    return float(f"{value:.7g}")
+
+
+def points_of(shown: Shown, metric: Metric) -> list[dict[str, Any]]:
+    """Points with their intervals; `low` and `high` are None below two repeats."""
     rows = []
     for row in shown.rows:
         low, high = row["low"], row["high"]
@@ -166,9 +177,9 @@ def _rows(shown: Shown, metric: Metric) -> list[dict[str, Any]]:
             {
                 "x": _point(shown, row[shown.x]),
                 "series": series_name(row[shown.by]) if shown.by else metric.label,
-                "mean": round(row["mean"], 5),
-                "low": None if math.isnan(low) else round(low, 5),
-                "high": None if math.isnan(high) else round(high, 5),
+                "mean": rounded(row["mean"]),
+                "low": None if math.isnan(low) else rounded(low),
+                "high": None if math.isnan(high) else rounded(high),
                 "repeats": row["count"],
             }
         )
@@ -187,16 +198,29 @@ def _x(shown: Shown) -> alt.X:
     return alt.X("x:Q", title=f"{sentence(title)}{unit}", axis=axis, scale=scale)
 
 
-def _x_tooltip(shown: Shown) -> alt.Tooltip:
+def x_tooltip(shown: Shown) -> alt.Tooltip:
+    """Tooltip of the factor on the axis."""
     if shown.scale is None:
         return alt.Tooltip("x:N", title=shown.x_name)
     unit = f" ({shown.scale.unit})" if shown.scale.unit else ""
     return alt.Tooltip("x:Q", title=shown.x_name + unit)
 
 
+def tooltips(shown: Shown, metric: Metric) -> list[alt.Tooltip]:
+    """Tooltips of a point of `points_of`."""
+    return [
+        alt.Tooltip("series:N", title=words(shown.by) if shown.by else "metric"),
+        x_tooltip(shown),
+        alt.Tooltip("mean:Q", title=metric.axis, format=",.4~g"),
+        alt.Tooltip("low:Q", title="95 % interval from", format=",.4~g"),
+        alt.Tooltip("high:Q", title="to", format=",.4~g"),
+        alt.Tooltip("repeats:Q", title="repeats"),
+    ]
+
+
 def _measured(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
     names = shown.series.names
-    rows = _rows(shown, metric)
+    rows = points_of(shown, metric)
     data = alt.InlineData(values=rows)
     y = alt.Y("mean:Q", title=metric.axis, scale=alt.Scale(zero=extra.zero, nice=True))
     pick = alt.selection_point(fields=["series"], bind="legend", name="pick")
@@ -205,14 +229,7 @@ def _measured(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
     base = alt.Chart(data).encode(x=_x(shown), color=color, opacity=opacity)
     if shown.scale is None and len(names) > 1:
         base = base.encode(xOffset=alt.XOffset("series:N", sort=names))
-    tooltip = [
-        alt.Tooltip("series:N", title=words(shown.by) if shown.by else "metric"),
-        _x_tooltip(shown),
-        alt.Tooltip("mean:Q", title=metric.axis, format=",.4~g"),
-        alt.Tooltip("low:Q", title="95 % interval from", format=",.4~g"),
-        alt.Tooltip("high:Q", title="to", format=",.4~g"),
-        alt.Tooltip("repeats:Q", title="repeats"),
-    ]
+    tooltip = tooltips(shown, metric)
     layers: list[alt.Chart] = []
     if shown.scale is not None:
         dash = shown.series.dash("series:N")

@@ -50,7 +50,8 @@ class Series:
         return {
             "scale": alt.Scale(domain=self.names, range=looks),
             "sort": self.names,
-            "legend": alt.Legend(title=None, columns=columns) if shown else None,
+            # Bands are transparent, their colour in the legend is not.
+            "legend": alt.Legend(title=None, columns=columns, symbolOpacity=1) if shown else None,
         }
 
 

@@ -53,6 +53,8 @@ class Theme:
     faint: str
     grid: str
     alarm: str
+    #: From too little over an equal share to too much.
+    diverging: tuple[str, str, str]
     series: tuple[str, ...]
 
 
@@ -63,6 +65,7 @@ THEMES: dict[ThemeName, Theme] = {
         faint="#5b6675",
         grid="#e3e7ec",
         alarm="#c2251c",
+        diverging=("#f0b452", "#f3f4f6", "#6fb1e6"),
         series=("#0b6fb8", "#c47a00", "#00825d", "#b3478a", "#5d5fc4", "#59636f"),
     ),
     "dark": Theme(
@@ -71,6 +74,7 @@ THEMES: dict[ThemeName, Theme] = {
         faint="#9aa6b5",
         grid="#2a333f",
         alarm="#ff8a7a",
+        diverging=("#8a5600", "#222b36", "#175f9c"),
         series=("#63b3f2", "#f0ad3d", "#3fcf9f", "#ee8fc8", "#a3a5ff", "#aab4c0"),
     ),
 }
@@ -113,6 +117,11 @@ def algorithm_style(name: str) -> Style | None:
 def colour_expression(index: int) -> dict[str, str]:
     """Colour of a theme in a specification, which knows no theme: a parameter of `config`."""
     return {"expr": f"colour{index}"}
+
+
+def alarm_expression() -> dict[str, str]:
+    """Colour of losses and retransmissions in a specification."""
+    return {"expr": "alarm"}
 
 
 def legend_columns(
@@ -177,9 +186,17 @@ def config(name: ThemeName) -> Config:
             "offset": 6,
         },
         "params": [
-            {"name": f"colour{place}", "value": colour} for place, colour in enumerate(theme.series)
+            {"name": "alarm", "value": theme.alarm},
+            *(
+                {"name": f"colour{place}", "value": colour}
+                for place, colour in enumerate(theme.series)
+            ),
         ],
-        "range": {"category": list(theme.series), "symbol": list(SHAPES)},
+        "range": {
+            "category": list(theme.series),
+            "symbol": list(SHAPES),
+            "diverging": list(theme.diverging),
+        },
         "style": {
             "reference": {"color": theme.text, "strokeDash": [5, 4], "strokeWidth": 1.3},
             "reference-label": {"color": theme.faint, "fontSize": 12},
@@ -188,5 +205,7 @@ def config(name: ThemeName) -> Config:
             "lost": {"color": theme.alarm},
             "loss": {"color": theme.alarm, "thickness": 1, "opacity": 0.85},
             "published": {"strokeWidth": 2.5},
+            "interval": {"color": theme.text, "strokeWidth": 1.6},
+            "cell": {"color": theme.text, "fontSize": 13},
         },
     }

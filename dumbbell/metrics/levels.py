@@ -7,18 +7,25 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-_LEVEL = re.compile(r"^\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([A-Za-z%µ/]*)\s*$")
+_LEVEL = re.compile(r"^\s*([-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([A-Za-z%µμ/]*)\s*$")
+#: Unit in lower case → base unit, and what one is in it: as `dumbbell.experiment.units`.
 _SCALE = {
+    **dict.fromkeys(("us", "µs", "μs"), ("s", 1e-06)),
     "ns": ("s", 1e-9),
-    "us": ("s", 1e-6),
-    "µs": ("s", 1e-6),
     "ms": ("s", 1e-3),
     "s": ("s", 1.0),
-    "bit/s": ("bit/s", 1.0),
-    "kbit/s": ("bit/s", 1e3),
-    "Mbit/s": ("bit/s", 1e6),
-    "Gbit/s": ("bit/s", 1e9),
-}
+    "min": ("s", 60.0),
+    "h": ("s", 3600.0),
+    **{f"{prefix}bit{end}": ("bit/s", size)
+       for prefix, size in (("", 1.0), ("k", 1e3), ("m", 1e6), ("g", 1e9), ("t", 1e12))
+       for end in ("", "/s")},
+    **dict.fromkeys(("bytes", "byte", "b"), ("bytes", 1.0)),
+    **{f"{prefix}{end}": ("bytes", 1024.0**place)
+       for place, prefix in enumerate("kmgt", 1) for end in ("b", "ib")},
+    **dict.fromkeys(("packets", "packet"), ("packets", 1.0)),
+    "%": ("share", 1e-2),
+    "ppm": ("share", 1e-6),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -54,8 +61,8 @@ def scale_of(levels: Iterable[str]) -> Scale | None:
         if not values:
             unit = own
         if own != unit:
-            base, factor = _SCALE.get(own, (own, 1.0))
-            target, step = _SCALE.get(unit, (unit, 1.0))
+            base, factor = _SCALE.get(own.lower(), (own, 1.0))
+            target, step = _SCALE.get(unit.lower(), (unit, 1.0))
             if base != target:
                 return None
             number *= factor / step

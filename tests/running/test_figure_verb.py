@@ -118,7 +118,7 @@ def test_where_may_choose_several_levels(store: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["godput", "-o", "f.svg"], "no figure 'godput'; did you mean goodput? There are cdf, "),
+        (["godput", "-o", "f.svg"], "no figure 'godput'; did you mean goodput? There are bars, "),
         (["[/b]", "-o", "f.svg"], "no figure '[/b]'"),
         (["goodput"], "dumbbell: figure: -o FILE is missing, as -o figure.svg (or .pdf, .png)"),
         (["goodput", "-o", "f.gif"], "saved as .svg, .pdf, .png, .html or .json, not '.gif'"),
