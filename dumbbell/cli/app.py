@@ -30,11 +30,12 @@ from dumbbell.cli.trace import TraceCommand, animate, trace
 from dumbbell.cli.workload import workload_app
 from dumbbell.console import print_text, say, use_terminal
 
+_NAME = "dumbbell"
+
 app = typer.Typer(
-    name="dumbbell",
+    name=_NAME,
     help="A laboratory for transport protocols.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -82,7 +83,7 @@ def main() -> None:
     """Runs the verb of the command line."""
     use_terminal()
     try:
-        app()
+        app(prog_name=_NAME)  # also under `python -m dumbbell`: scripts for shells contain the name
     except BrokenPipeError:  # `dumbbell schema | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None

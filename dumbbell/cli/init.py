@@ -27,7 +27,11 @@ def init(
     file: Annotated[Path, typer.Argument(help="Experiment to write; - prints it.")] = _DEFAULT,
     template: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=f"Ask nothing; write one of {', '.join(NAMES)}."),
+        typer.Option(
+            metavar="NAME",
+            autocompletion=lambda: NAMES,
+            help=f"Ask nothing; write one of {', '.join(NAMES)}.",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:

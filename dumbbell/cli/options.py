@@ -20,7 +20,11 @@ Workers = Annotated[int | None, typer.Option(min=1, help="Runs at once [default:
 StoreDir = Annotated[Path, typer.Option(help="Store folder: finished runs are not repeated.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="File for the results.")]
 EngineName = Annotated[
-    str, typer.Option(help="Engine that executes the runs: sim, linux, linux:NAME, netns.")
+    str,
+    typer.Option(
+        help="Engine that executes the runs: sim, linux, linux:NAME, netns.",
+        autocompletion=lambda: ("sim", "linux", "netns"),
+    ),
 ]
 Allow = Annotated[
     list[str] | None,
