@@ -99,7 +99,7 @@ def _changed(study: Study, part: str) -> dict[str, str | list[str]]:
         return {}
     text = (study.folder / one.experiment).read_text(encoding="utf-8")
     changed: dict[str, str | list[str]] = {**one.set, "name": _part_name(study, part)}
-    if re.search(r"^sampling:", text, re.MULTILINE):
+    if re.search(r"^sampling:(?! *none\b)", text, re.MULTILINE):
         # Metrics come from probes; of all other tables over time only figures do.
         kept = "[probes]" if re.search(r"\bprobes\b", text) else "[]"
         changed["sampling.keep"] = kept
