@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dumbbell.cli import app
 from tests.helpers import ROOT
 
 
@@ -17,3 +18,10 @@ def test_the_readme_has_the_number_of_cells_of_the_page_behind_it() -> None:
     )
     assert written is not None
     assert (written[2], written[1]) == (found[1], found[2])
+
+
+def test_the_page_of_the_command_line_has_every_verb() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `([a-z]+)", page, re.MULTILINE))
+    commands = {one.callback.__name__ for one in app.registered_commands if one.callback}
+    assert listed == commands | {str(group.name) for group in app.registered_groups}
