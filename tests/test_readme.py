@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import pytest
+
+import dumbbell
 from dumbbell.cli import app
+from dumbbell.console.output import Output
+from dumbbell.summary import overview
 from tests.helpers import ROOT
 
 
@@ -25,3 +31,17 @@ def test_the_page_of_the_command_line_has_every_verb() -> None:
     listed = set(re.findall(r"^\| `([a-z]+)", page, re.MULTILINE))
     commands = {one.callback.__name__ for one in app.registered_commands if one.callback}
     assert listed == commands | {str(group.name) for group in app.registered_groups}
+
+
+@pytest.mark.slow
+def test_the_readme_s_example_prints_the_readme_s_table(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    yaml, printed = re.findall(r"```(?:yaml)?\n(.*?)```", readme, re.DOTALL)[:2]
+    file = tmp_path / "two-flows.yaml"
+    file.write_text(yaml, encoding="utf-8")
+    console = Output()
+    console.width = 100
+    with console.capture() as found:
+        console.print(overview.table(dumbbell.run(file)))
+    said = [line.rstrip() for line in printed.splitlines()[1:]]
+    assert said == [line.rstrip() for line in found.get().rstrip().splitlines()]

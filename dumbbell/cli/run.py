@@ -50,6 +50,7 @@ def run(
         import dumbbell
         from dumbbell.execution import use_progress
         from dumbbell.execution.bar import RichProgress
+        from dumbbell.show.picture import picture
         from dumbbell.summary import load, overview, pages
 
         check_places(json_file)
@@ -69,7 +70,10 @@ def run(
             )
         width = console.out.width
         console.out.print(overview.table(results, width))
-        for finding in overview.stands_out(results):
+        found = overview.stands_out(results)
+        for line in picture(store, found[0].levels if found else {}, console.out):
+            console.out.print(line, soft_wrap=True)
+        for finding in found:
             console.out.print(f"• {finding.sentence}")
         for one in pages.tables(results, width):
             console.out.print(one)

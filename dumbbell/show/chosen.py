@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +15,7 @@ from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.store import Store
 from dumbbell.store.records import Planned, Record
+from dumbbell.summary.flow_names import flow_title
 
 #: Field that keeps tables over time, for messages.
 KEEPS = "`sampling: {keep: [samples, queues]}`"
@@ -31,6 +32,7 @@ class Chosen:
         samples: Rows of the table `samples`.
         queues: Rows of the table `queues`.
         pipes: Rows of the table `pipes`.
+        titles: Flow → what it is called.
     """
 
     title: str
@@ -39,6 +41,7 @@ class Chosen:
     samples: pl.DataFrame
     queues: pl.DataFrame
     pipes: pl.DataFrame
+    titles: Mapping[str, str] = field(default_factory=dict)
 
 
 def choose(place: Path, cell: str | None, repeat: int | None) -> Chosen:
@@ -138,7 +141,8 @@ def _read(results: Results, record: Record, planned: Planned, finished: int) -> 
         )
     scenario = read_scenario(results.runs["scenario"][0])
     hints = _hints(record, planned, finished)
-    return Chosen(title, hints, scenario, samples, queues, results.pipes)
+    titles = {row["flow"]: flow_title(row) for row in results.flows.iter_rows(named=True)}
+    return Chosen(title, hints, scenario, samples, queues, results.pipes, titles)
 
 
 def _title(record: Record, planned: Planned) -> str:

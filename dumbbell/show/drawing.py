@@ -25,12 +25,13 @@ _POINTS_PER_COLUMN = 8
 def drawing(chosen: Chosen, terminal: Terminal) -> Iterator[Text]:
     """Lines of all drawings of a run."""
     yield Text()
-    yield from _windows(chosen, terminal)
+    yield from windows(chosen, terminal)
     yield Text()
     yield from _queues(chosen, terminal)
 
 
-def _windows(chosen: Chosen, terminal: Terminal) -> Iterator[Text]:
+def windows(chosen: Chosen, terminal: Terminal, rows: int = _WINDOW_ROWS) -> Iterator[Text]:
+    """Lines of the drawing of congestion windows."""
     if chosen.samples.is_empty():
         yield Text(f"No windows over time are kept; the file's field {KEEPS} keeps them")
         return
@@ -42,12 +43,12 @@ def _windows(chosen: Chosen, terminal: Terminal) -> Iterator[Text]:
     yield Text("Congestion windows (packets)")
     drawn = [known.filter(pl.col("flow") == name) for name in names[:_FLOWS]]
     lines = [
-        Line(_outline(rows, "cwnd_packets", terminal), sign, style)
-        for rows, sign, style in zip(drawn, _SIGNS, _STYLES, strict=False)
+        Line(_outline(own, "cwnd_packets", terminal), sign, style)
+        for own, sign, style in zip(drawn, _SIGNS, _STYLES, strict=False)
     ]
-    yield from chart(lines, _end(chosen), _WINDOW_ROWS, terminal)
-    for name, rows, line in zip(names, drawn, lines, strict=False):
-        yield _legend(name, rows, line, terminal, len(lines))
+    yield from chart(lines, _end(chosen), rows, terminal)
+    for name, own, line in zip(names, drawn, lines, strict=False):
+        yield _legend(chosen.titles.get(name, name), own, line, terminal, len(lines))
     yield from _others("flows", names[_FLOWS:])
 
 

@@ -22,11 +22,19 @@ UNEQUAL = 0.8
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding: its rule, how grave it is (larger is worse, 1 is the edge), a sentence."""
+    """A finding.
+
+    Attributes:
+        rule: Name of its rule.
+        gravity: How grave it is: larger is worse, 1 is the edge.
+        sentence: It in words.
+        levels: Factor → level of the cell where it is gravest.
+    """
 
     rule: str
     gravity: float
     sentence: str
+    levels: dict[str, str]
 
 
 _Rule = Callable[[CellLine], Iterable[tuple[float, str]]]
@@ -36,17 +44,14 @@ def findings(cells: list[CellLine]) -> list[Finding]:
     """All that stands out: the worst case of each rule, and in how many cells it holds."""
     found = []
     for name, rule in _RULES.items():
-        worst = [max(cases) for cell in cells if (cases := _in(rule, cell))]
+        worst = [(*max(cases), cell) for cell in cells if (cases := list(rule(cell)))]
         if worst:
-            gravity, sentence = max(worst)
+            gravity, words, cell = max(worst, key=lambda one: one[0])
+            where = ", ".join(f"{factor} {level}" for factor, level in cell.levels.items())
             many = f" (the worst of {len(worst)} of {len(cells)} cells)" if len(worst) > 1 else ""
-            found.append(Finding(name, gravity, f"{sentence}{many}."))
+            sentence = f"{where}: {words}{many}." if where else f"{words}{many}."
+            found.append(Finding(name, gravity, sentence, cell.levels))
     return sorted(found, key=lambda one: -one.gravity)
-
-
-def _in(rule: _Rule, cell: CellLine) -> list[tuple[float, str]]:
-    where = ", ".join(f"{name} {level}" for name, level in cell.levels.items())
-    return [(gravity, f"{where}: {words}" if where else words) for gravity, words in rule(cell)]
 
 
 def _starvation(cell: CellLine) -> Iterable[tuple[float, str]]:

@@ -33,18 +33,20 @@ def links(tables: Tables) -> pl.DataFrame:
     for run, text in tables.runs.select("run", "scenario").iter_rows():
         spec = scenarios.get(text) or scenarios.setdefault(text, read_scenario(text))
         rows += [(run, name, *_capacity(pipe, spec)) for name, pipe in _pipes(spec)]
-    schema = {"run": pl.String, "pipe": pl.String, "rate_bps": pl.Float64, "bits": pl.Float64}
-    known = pl.DataFrame(rows, schema=schema | {"duration_s": pl.Float64}, orient="row")
+    known = pl.DataFrame(rows, schema=_CAPACITY, orient="row")
     pipes = tables.pipes.drop(tables.experiment.factors)
     found = pipes.join(known, on=["run", "pipe"], maintain_order="left")
     sampled = METRICS["utilisation"].measure(tables).select("run", "pipe", "value")
     found = found.join(sampled, on=["run", "pipe"], how="left", maintain_order="left")
-    over_run = pl.col("left_bytes") * 8 / pl.col("bits")
+    on_wire = pl.col("left_bytes") + pl.col("overhead_bytes") * pl.col("left_packets")
     dropped = pl.sum_horizontal(
         pl.col(f"dropped_{reason}_packets").clip(lower_bound=0) for reason in _DROPS
     )
+    under_load = pl.when(pl.col("overhead_bytes") == 0).then(pl.col("value").fill_nan(None))
+    fullness = pl.coalesce(under_load, on_wire * 8 / pl.col("bits")).clip(0, 1)
     found = found.with_columns(
-        pl.coalesce(pl.col("value").fill_nan(None), over_run).clip(0, 1).alias("used"),
+        fullness.alias("fullness"),
+        pl.when(~pl.col("atm")).then(fullness).alias("used"),
         (pl.col("left_bytes") * 8e-6 / pl.col("duration_s")).alias("throughput_mbps"),
         pl.when(pl.col("arrived_packets") > 0)
         .then(dropped / pl.col("arrived_packets"))
@@ -52,13 +54,15 @@ def links(tables: Tables) -> pl.DataFrame:
     ).filter(pl.col("left_bytes") > 0)
     delays = _delays(tables, known)
     found = found.join(delays, on=["run", "pipe"], how="left", maintain_order="left")
-    fullest = pl.col("used").max().over("run")
-    busy = (pl.col("used") >= _BUSY) | (pl.col("used") >= _OF_THE_FULLEST * fullest)
+    fullness = pl.col("fullness").fill_null(0)
+    fullest = fullness.max().over("run")
+    busy = (fullness >= _BUSY) | (fullness >= _OF_THE_FULLEST * fullest)
     overflows = (pl.col("dropped_overflow_packets") + pl.col("dropped_aqm_packets")) / pl.col(
         "arrived_packets"
     ) >= _DROPPED
     # Where several are full, those that drop come first.
-    rank = pl.struct(pl.col("used").round(2), "dropped").rank("ordinal", descending=True)
+    rank = pl.struct(fullness.round(2), pl.col("dropped").fill_null(0))
+    rank = rank.rank("ordinal", descending=True)
     columns = ["run", "pipe", "throughput_mbps", "used", "dropped", *_QUANTILES]
     return found.filter((busy | overflows) & (rank.over("run") <= MOST)).select(columns)
 
@@ -77,10 +81,31 @@ def _pipes(spec: Scenario) -> list[tuple[str, Pipe]]:
     ]
 
 
-def _capacity(pipe: Pipe, spec: Scenario) -> tuple[float | None, float | None, float]:
-    """Rate, what it can carry in the whole run in bits, and the run's duration in s."""
+_CAPACITY = {
+    "run": pl.String,
+    "pipe": pl.String,
+    "rate_bps": pl.Float64,
+    "bits": pl.Float64,
+    "duration_s": pl.Float64,
+    "overhead_bytes": pl.Int64,
+    "atm": pl.Boolean,
+}
+
+
+def _capacity(pipe: Pipe, spec: Scenario) -> tuple[float | None, float | None, float, int, bool]:
+    """The columns of `_CAPACITY` from `rate_bps` on; bits are those of the whole run.
+
+    With ATM the length of a frame on the wire depends on each frame, so its use is not known.
+    """
     bits = capacity_bits(pipe, 0, spec["duration_ns"])
-    return rate_of(pipe), bits if math.isfinite(bits) else None, spec["duration_ns"] * 1e-9
+    framing = pipe["framing"]
+    return (
+        rate_of(pipe),
+        bits if math.isfinite(bits) else None,
+        spec["duration_ns"] * 1e-9,
+        framing["overhead_bytes"],
+        framing["atm"],
+    )
 
 
 def _delays(tables: Tables, known: pl.DataFrame) -> pl.DataFrame:

@@ -102,7 +102,7 @@ def test_a_run_is_drawn(made: Path) -> None:
     samples = dumbbell.load_results(made).of_repeat("samples", {"cc": "reno"}, 0)
     for sign, name in (("*", "one [/b] <i>"), ("+", "two")):
         rows = samples.filter(pl.col("flow") == name)["cwnd_packets"]
-        (legend,) = (line for line in lines if line.startswith(f"  {sign} {name}: "))
+        (legend,) = (line for line in lines if line.startswith(f"  {sign} {name}"))
         assert f"mean {rows.mean():.0f}, at most {rows.max()}; " in legend
     assert not any("echo" in line for line in lines)
     (heading,) = (line for line in lines if line.startswith("Queue of"))
