@@ -12,8 +12,8 @@ const STALE_LOSS_COUNT: u32 = 4;
 
 impl DataSender {
     pub(super) fn reset_timer(&mut self, now: Time) {
-        let due = self.tick.jiffies(now) + self.timer_jiffies;
-        self.timer.set(self.tick, now, due);
+        let clock = self.tick.jiffies(now);
+        self.timer.set(self.tick, clock, clock + self.timer_jiffies);
     }
 
     /// Sets the connection's time-out to the longest of its subflows (`mptcp_set_timeout`).

@@ -3,7 +3,6 @@
 
 use super::rate::Building;
 use super::recovery::Rexmit;
-use super::rtt::RTO_MAX_US;
 use super::sacktag::{AckFlags, Tagging};
 use super::sender::Sender;
 use super::xmit_timer::Pending;
@@ -361,10 +360,9 @@ impl Sender {
         }
     }
 
-    /// RTO with back-off, ticks (`icsk_rto`; ticks are doubled, `tcp_retransmit_timer`).
+    /// RTO with back-off, ticks (`icsk_rto`).
     pub(crate) fn rto_jiffies(&self) -> u64 {
-        (self.tick.us(self.rtt.rto_us) << self.xmit_timer.backoff.min(20))
-            .min(self.tick.us(RTO_MAX_US))
+        self.rtt.rto_jiffies(self.xmit_timer.backoff)
     }
 }
 

@@ -179,7 +179,7 @@ impl Receiver {
     fn set_syn_ack_timer(&mut self) {
         let timeout = self.tick.us(self.options.rto_initial.as_us()) << self.syn_ack_timeouts;
         let due = self.jiffy.number + timeout.min(self.tick.us(RTO_MAX_US));
-        self.syn_ack_timer.set(self.tick, self.now, due);
+        self.syn_ack_timer.set(self.tick, self.jiffy.number, due);
     }
 
     /// `reqsk_timer_handler`.

@@ -577,7 +577,7 @@ impl Receiver {
         };
         if self.fins <= ORPHAN_RETRIES {
             let due = self.jiffy.number + timeout.min(self.tick.us(RTO_MAX_US));
-            self.fin_timer.set(self.tick, self.now, due);
+            self.fin_timer.set(self.tick, self.jiffy.number, due);
         }
         let fin = Flags { fin: true, ..Flags::default() };
         self.send(fin);

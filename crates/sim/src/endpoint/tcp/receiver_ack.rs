@@ -100,9 +100,8 @@ impl Receiver {
             if self.srtt_us8 > 0 {
                 most = most.min(self.tick.us(self.srtt_us8 >> 3).max(delack_min));
             }
-            ato = ato.min(most);
+            ato = ato.min(most).min(self.tick.ms(200)); // TCP_DELACK_MAX
         }
-        ato = ato.min(self.tick.ms(200));
         let mut timeout = now + ato;
         if let Some(due) = self.ack.timer {
             if due <= now + (ato >> 2) {
@@ -112,7 +111,7 @@ impl Receiver {
             timeout = timeout.min(due);
         }
         self.ack.timer = Some(timeout);
-        self.ack.wheel.set(self.tick, self.now, timeout);
+        self.ack.wheel.set(self.tick, now, timeout);
     }
 
     pub(super) fn delayed_ack_timeout(&mut self) {
@@ -122,7 +121,7 @@ impl Receiver {
         }
         let Some(due) = self.ack.timer else { return };
         if due > self.jiffy.number {
-            self.ack.wheel.set(self.tick, self.now, due);
+            self.ack.wheel.set(self.tick, self.jiffy.number, due);
             return;
         }
         self.ack.timer = None;

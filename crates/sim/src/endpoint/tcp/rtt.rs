@@ -1,6 +1,7 @@
 //! RTT estimation and RTO: RFC 6298 with Linux's variance (`tcp_rtt_estimator`, `tcp_set_rto`), and
 //! the windowed minimum RTT (`tcp_update_rtt_min`).
 
+use super::wheel::Tick;
 use dumbbell_cc::minmax::WindowedMin;
 use dumbbell_model::TcpOptions;
 
@@ -21,6 +22,11 @@ pub(crate) struct RttState {
     rto_min_us: u32,
     /// RTO before back-off, microseconds.
     pub(crate) rto_us: u64,
+    /// The same in ticks.
+    rto: u64,
+    /// Maximum RTO, ticks.
+    rto_max: u64,
+    tick: Tick,
     minimum: WindowedMin<u64, u32>,
     /// Minimum of all samples, microseconds, for the tables.
     pub(crate) least_us: Option<u64>,
@@ -28,6 +34,7 @@ pub(crate) struct RttState {
 
 impl RttState {
     pub(crate) fn new(options: &TcpOptions) -> Self {
+        let tick = Tick::new(options.hz);
         let window_jiffies = u64::from(options.tcp_min_rtt_wlen) * u64::from(options.hz);
         Self {
             srtt_us8: 0,
@@ -37,6 +44,9 @@ impl RttState {
             round_seq: 0,
             rto_min_us: options.rto_min.as_us() as u32,
             rto_us: options.rto_initial.as_us(),
+            rto: tick.us(options.rto_initial.as_us()),
+            rto_max: tick.us(RTO_MAX_US),
+            tick,
             minimum: WindowedMin::new(window_jiffies, 0, u32::MAX),
             least_us: None,
         }
@@ -60,7 +70,23 @@ impl RttState {
         self.rttvar_us4 = FALLBACK_US;
         self.mdev_us4 = FALLBACK_US;
         self.mdev_max_us4 = FALLBACK_US;
-        self.rto_us = u64::from(FALLBACK_US);
+        self.set_rto(u64::from(FALLBACK_US));
+    }
+
+    fn set_rto(&mut self, us: u64) {
+        if us != self.rto_us {
+            (self.rto_us, self.rto) = (us, self.tick.us(us));
+        }
+    }
+
+    /// RTO after `backoff` doublings, ticks (`icsk_rto`; ticks are doubled, `tcp_retransmit_timer`).
+    pub(crate) fn rto_jiffies(&self, backoff: u32) -> u64 {
+        (self.rto << backoff.min(20)).min(self.rto_max)
+    }
+
+    /// Maximum RTO, ticks.
+    pub(crate) fn rto_max_jiffies(&self) -> u64 {
+        self.rto_max
     }
 
     /// Adds a valid sample to smoothed RTT, variance, RTO and minimum (RFC 6298 §2).
@@ -105,7 +131,7 @@ impl RttState {
             }
         }
         self.srtt_us8 = self.srtt_us8.max(1);
-        self.rto_us = self.base_rto_us();
+        self.set_rto(self.base_rto_us());
     }
 
     /// RTO without back-off (`__tcp_set_rto`).

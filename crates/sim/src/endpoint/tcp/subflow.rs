@@ -198,7 +198,8 @@ impl Sender {
             }
             (Role::Joins { .. }, Some(Multipath::Join { .. })) => {
                 // schedule_3rdack_retransmission: a second, since there is no RTT yet.
-                subflow.third_timer.set(tick, now, tick.jiffies(now) + tick.ms(1000));
+                let clock = tick.jiffies(now);
+                subflow.third_timer.set(tick, clock, clock + tick.ms(1000));
             }
             (Role::Joins { .. }, _) => return false,
         }
@@ -232,7 +233,8 @@ impl Sender {
         let srtt_us = u64::from(self.rtt.srtt_us8 >> 2); // Twice the RTT.
         let Some(subflow) = &mut self.subflow else { return };
         if subflow.third_timer.take_due(now) && !subflow.confirmed {
-            subflow.third_timer.set(tick, now, tick.jiffies(now) + tick.us(srtt_us.max(1000)));
+            let clock = tick.jiffies(now);
+            subflow.third_timer.set(tick, clock, clock + tick.us(srtt_us.max(1000)));
             let ack = self.segment_header();
             self.out.push(ack);
         }

@@ -15,8 +15,8 @@ impl Sender {
     /// Sets the shared timer, in ticks from now (`inet_csk_reset_xmit_timer`).
     pub(crate) fn set_timer(&mut self, pending: Pending, jiffies: u64) {
         self.xmit_timer.pending = pending;
-        self.xmit_timer.timeout = self.jiffies() + jiffies.min(self.tick.us(RTO_MAX_US));
-        self.xmit_timer.timer.set(self.tick, self.now, self.xmit_timer.timeout);
+        self.xmit_timer.timeout = self.jiffies() + jiffies.min(self.rtt.rto_max_jiffies());
+        self.xmit_timer.timer.set(self.tick, self.jiffies(), self.xmit_timer.timeout);
     }
 
     /// Clears the purpose. As in the kernel, the timer stays on the wheel (INET_CSK_CLEAR_TIMERS is
@@ -31,7 +31,7 @@ impl Sender {
             return;
         }
         if self.xmit_timer.timeout > self.jiffies() {
-            self.xmit_timer.timer.set(self.tick, self.now, self.xmit_timer.timeout);
+            self.xmit_timer.timer.set(self.tick, self.jiffies(), self.xmit_timer.timeout);
             return;
         }
         if let Phase::SynSent { first, tries, timeout } = self.phase {
@@ -123,13 +123,12 @@ impl Sender {
         {
             return false;
         }
-        let mut timeout = if self.rtt.srtt_us8 > 0 {
-            let mut us = u64::from(self.rtt.srtt_us8 >> 2);
-            us +=
+        let mut timeout_us = if self.rtt.srtt_us8 > 0 {
+            let more_us =
                 if self.scoreboard.packets_out == 1 { self.options.rto_min.as_us() } else { 2000 };
-            self.tick.us(us)
+            u64::from(self.rtt.srtt_us8 >> 2) + more_us
         } else {
-            self.tick.ms(1000)
+            1_000_000
         };
         let rto_us = if advancing_rto {
             self.tick.to_us(self.rto_jiffies()) as i64
@@ -137,9 +136,9 @@ impl Sender {
             self.rto_delta_us()
         };
         if rto_us > 0 {
-            timeout = timeout.min(self.tick.us(rto_us as u64));
+            timeout_us = timeout_us.min(rto_us as u64);
         }
-        self.set_timer(Pending::LossProbe, timeout);
+        self.set_timer(Pending::LossProbe, self.tick.us(timeout_us));
         true
     }
 

@@ -52,13 +52,13 @@ impl Tick {
 
     /// Expiry of a timer that is set at `now` for `delay` later.
     pub(crate) fn fires_after(self, now: Time, delay: Span) -> Time {
-        self.fires_at(now, self.jiffies(now) + self.us(delay.as_us())).0
+        let clock = self.jiffies(now);
+        self.fires_at(clock, clock + self.us(delay.as_us())).0
     }
 
-    /// Expiry of a timer that is set at `now` for tick `expires`, and its wheel level
+    /// Expiry of a timer that is set in tick `clock` for tick `expires`, and its wheel level
     /// (`calc_wheel_index`).
-    fn fires_at(self, now: Time, expires: u64) -> (Time, u32) {
-        let clock = self.jiffies(now);
+    fn fires_at(self, clock: u64, expires: u64) -> (Time, u32) {
         let delta = expires.saturating_sub(clock);
         let mut level = 0;
         // LVL_START(n) = 63 << ((n - 1) * 3): level n is used from there on.
@@ -94,11 +94,11 @@ pub(crate) struct Timer {
 }
 
 impl Timer {
-    /// Sets the timer (`mod_timer`). Set to the same tick, it stays in its bucket, even if that is
+    /// Sets the timer in tick `clock` (`mod_timer`). Set to the same tick, it stays in its bucket, even if that is
     /// coarse for a time that is now near. Set to the same bucket, it keeps its insertion order.
-    pub(crate) fn set(&mut self, tick: Tick, now: Time, expires: u64) {
+    pub(crate) fn set(&mut self, tick: Tick, clock: u64, expires: u64) {
         if self.fires.is_none() || self.expires != expires {
-            let (fires, level) = tick.fires_at(now, expires);
+            let (fires, level) = tick.fires_at(clock, expires);
             self.moved |= self.fires != Some(fires) || self.level != level;
             (self.expires, self.fires, self.level) = (expires, Some(fires), level);
         }
@@ -138,15 +138,15 @@ mod tests {
     fn near_timers_fire_one_tick_late_and_far_ones_up_to_their_level() {
         let tick = Tick::new(1000);
         let ms = |ms: u64| Time::from_ps(ms * 1_000_000_000);
-        assert_eq!(tick.fires_at(ms(100), 140), (ms(141), 0));
-        assert_eq!(tick.fires_at(ms(100), 162), (ms(163), 0));
+        assert_eq!(tick.fires_at(100, 140), (ms(141), 0));
+        assert_eq!(tick.fires_at(100, 162), (ms(163), 0));
         // 63 ticks away: level 1, granularity 8.
-        assert_eq!(tick.fires_at(ms(100), 163), (ms(168), 1));
-        assert_eq!(tick.fires_at(ms(100), 300), (ms(304), 1));
-        assert_eq!(tick.fires_at(ms(100), 304), (ms(312), 1));
+        assert_eq!(tick.fires_at(100, 163), (ms(168), 1));
+        assert_eq!(tick.fires_at(100, 300), (ms(304), 1));
+        assert_eq!(tick.fires_at(100, 304), (ms(312), 1));
         // 504 ticks away: level 2, granularity 64.
-        assert_eq!(tick.fires_at(ms(0), 503), (ms(504), 1));
-        assert_eq!(tick.fires_at(ms(0), 504), (ms(512), 2));
+        assert_eq!(tick.fires_at(0, 503), (ms(504), 1));
+        assert_eq!(tick.fires_at(0, 504), (ms(512), 2));
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         let mut set = 0;
         let mut on = |now: u64, expires: u64| {
             let mut timer = Timer::default();
-            timer.set(tick, ms(now), expires);
+            timer.set(tick, now, expires);
             let turn = timer.turn(&mut set);
             (timer, turn)
         };
@@ -166,10 +166,10 @@ mod tests {
         assert_eq!(near.map(|(at, _)| at), far.map(|(at, _)| at));
         assert!(far < last && last < near);
         // Within its bucket it keeps its order. Moved away and back, it is first.
-        first.set(tick, ms(291), 303);
+        first.set(tick, 291, 303);
         assert_eq!(first.turn(&mut set), near);
-        first.set(tick, ms(291), 305);
-        first.set(tick, ms(291), 303);
+        first.set(tick, 291, 305);
+        first.set(tick, 291, 303);
         assert!(first.turn(&mut set) < last);
     }
 
@@ -178,16 +178,16 @@ mod tests {
         let tick = Tick::new(1000);
         let ms = |ms: u64| Time::from_ps(ms * 1_000_000_000);
         let mut timer = Timer::default();
-        timer.set(tick, ms(100), 301);
+        timer.set(tick, 100, 301);
         assert_eq!(timer.fires, Some(ms(304)));
-        timer.set(tick, ms(290), 301);
+        timer.set(tick, 290, 301);
         assert_eq!(timer.fires, Some(ms(304)));
         // Set for another tick, it moves to that tick's bucket.
-        timer.set(tick, ms(290), 300);
+        timer.set(tick, 290, 300);
         assert_eq!(timer.fires, Some(ms(301)));
         assert!(!timer.take_due(ms(300)));
         assert!(timer.take_due(ms(301)) && !timer.take_due(ms(301)));
-        timer.set(tick, ms(301), 340);
+        timer.set(tick, 301, 340);
         assert_eq!(timer.fires, Some(ms(341)));
     }
 }
