@@ -100,7 +100,7 @@ fn header(segment: &dumbbell_packet::Segment) -> TcpHeader {
         payload_bytes: segment.payload_bytes,
         sack_permitted: flags.is_syn(),
         timestamps: segment.timestamps.then_some((segment.tsval_ms, segment.tsecr_ms)),
-        sack_count: segment.sack_count,
+        sack_count: segment.entries.blocks() as u8,
         ..TcpHeader::default()
     };
     for (block, range) in header.sack.iter_mut().zip(segment.sack_blocks()) {
@@ -127,8 +127,8 @@ mod tests {
         let at = |ms: u64| Time::from_ns(ms * 1_000_000);
         taps.frame(at(0), 0, &data(0, 0));
         taps.frame(at(1), 0, &data(1, 100));
-        let mut sack = Segment { sack_count: 1, ..Segment::default() };
-        sack.sack[0] = SackBlock { start: 100, end: 200 };
+        let mut sack = Segment::default();
+        sack.push_sack(SackBlock { start: 100, end: 200 });
         taps.frame(at(10), 0, &packet(0, false, sack));
         taps.frame(at(12), 0, &data(2, 0));
         taps.frame(at(12), 7, &data(2, 0));

@@ -3,7 +3,7 @@
 use dumbbell_model::scenario::Scenario;
 use dumbbell_model::traffic::{Carrier, TrafficKind};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, UDP_HEADER_BYTES};
-use dumbbell_packet::tcp::{Flags, Syn};
+use dumbbell_packet::tcp::{Flags, Syn, SACK_BLOCKS_MAX};
 use dumbbell_packet::wire::{address, CLIENT_PORT, SERVER_PORT};
 use dumbbell_packet::{Body, Packet, SackBlock, Segment};
 use std::collections::BTreeMap;
@@ -262,15 +262,13 @@ fn options(
                 stream.shifts[side] = u32::from(tcp.byte(at + 2)).min(14);
             }
             5 => {
-                let blocks = ((length - 2) / 8).min(segment.sack.len());
-                for (index, block) in segment.sack.iter_mut().enumerate().take(blocks) {
-                    let place = at + 2 + 8 * index;
-                    *block = SackBlock {
+                segment.clear_sack();
+                for place in (at + 2..).step_by(8).take(((length - 2) / 8).min(SACK_BLOCKS_MAX)) {
+                    segment.push_sack(SackBlock {
                         start: acknowledged(stream, 1 - side, tcp.word(place)),
                         end: acknowledged(stream, 1 - side, tcp.word(place + 4)),
-                    };
+                    });
                 }
-                segment.sack_count = blocks as u8;
             }
             8 => {
                 segment.timestamps = true;

@@ -116,8 +116,9 @@ pub const DATA_ACK_BYTES: u32 = 12;
 impl Segment {
     /// Multipath TCP option of the segment, stored in the place of the fourth SACK block. A header
     /// with such an option never has space for a fourth block.
+    #[inline]
     pub fn multipath(&self) -> Option<Multipath> {
-        if usize::from(self.sack_count) == SACK_BLOCKS_MAX {
+        if !self.entries.has_multipath() {
             return None;
         }
         let SackBlock { start, end } = self.sack[SACK_BLOCKS_MAX - 1];
@@ -127,7 +128,7 @@ impl Segment {
     /// Returns the segment with this option.
     pub fn with_multipath(mut self, option: Option<Multipath>) -> Self {
         let [start, end] = option.map_or([0, 0], Multipath::words);
-        self.sack_count = self.sack_count.min(SACK_BLOCKS_MAX as u8 - 1);
+        self.entries = self.entries.with_multipath(option.is_some());
         self.sack[SACK_BLOCKS_MAX - 1] = SackBlock { start, end };
         self
     }
@@ -167,8 +168,11 @@ mod tests {
     #[test]
     fn four_sack_blocks_are_no_option() {
         let block = SackBlock { start: CAPABLE, end: 0 };
-        let segment = Segment { sack_count: 4, sack: [block; 4], ..Segment::default() };
-        assert_eq!(segment.multipath(), None);
+        let mut segment = Segment::default();
+        (0..5).for_each(|_| segment.push_sack(block));
+        assert_eq!((segment.multipath(), segment.sack_blocks().len()), (None, 4));
+        let option = segment.with_multipath(Some(Multipath::Capable));
+        assert_eq!(option.sack_blocks(), &[block; 3]);
     }
 
     #[test]

@@ -84,8 +84,39 @@ pub enum Cause {
     Probe,
 }
 
-/// A TCP segment. SACK blocks come last because of the layout of [`crate::Packet`].
+/// Entries of [`Segment::sack`] in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entries(u8);
+
+impl Entries {
+    /// Marks the last entry as the Multipath TCP option.
+    const MULTIPATH: u8 = 1 << 7;
+
+    /// Returns true if no entry is in use.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Number of SACK blocks.
+    pub fn blocks(self) -> usize {
+        usize::from(self.0 & !Self::MULTIPATH)
+    }
+
+    /// Returns true if the last entry is the Multipath TCP option.
+    pub(crate) fn has_multipath(self) -> bool {
+        self.0 & Self::MULTIPATH != 0
+    }
+
+    /// The same entries, with or without the Multipath TCP option. It takes the place of a fourth
+    /// block.
+    pub(crate) fn with_multipath(self, multipath: bool) -> Self {
+        let blocks = self.blocks().min(SACK_BLOCKS_MAX - 1) as u8;
+        Self(blocks | if multipath { Self::MULTIPATH } else { 0 })
+    }
+}
+
+/// A TCP segment. SACK blocks come last because of the layout of [`crate::Packet`].
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Segment {
     /// Sequence number of the first payload byte.
@@ -104,19 +135,49 @@ pub struct Segment {
     pub flags: Flags,
     /// True if the segment has timestamps.
     pub timestamps: bool,
-    /// Number of blocks in use in `sack`.
-    pub sack_count: u8,
+    /// Entries in use in `sack`.
+    pub entries: Entries,
     /// Reason of the transmission.
     pub cause: Cause,
     /// SACK blocks; a DSACK comes first. The last entry also stores the Multipath TCP option
-    /// ([`Segment::multipath`]).
+    /// ([`Segment::multipath`]). Entries that are not in use have no meaning.
     pub sack: [SackBlock; SACK_BLOCKS_MAX],
 }
 
 impl Segment {
     /// SACK blocks in use.
+    #[inline]
     pub fn sack_blocks(&self) -> &[SackBlock] {
-        &self.sack[..usize::from(self.sack_count)]
+        &self.sack[..self.entries.blocks().min(SACK_BLOCKS_MAX)]
+    }
+
+    /// Appends a SACK block, if there is a free entry.
+    pub fn push_sack(&mut self, block: SackBlock) {
+        let most = SACK_BLOCKS_MAX - usize::from(self.entries.has_multipath());
+        if let Some(free) = self.sack[..most].get_mut(self.entries.blocks()) {
+            *free = block;
+            self.entries.0 += 1;
+        }
+    }
+
+    /// Removes the SACK blocks.
+    pub fn clear_sack(&mut self) {
+        self.entries.0 &= Entries::MULTIPATH;
+    }
+
+    /// Copies the segment over another one. The entries of `sack`, which are most of its size, are
+    /// copied only if one is in use.
+    #[inline]
+    pub fn copy_to(&self, to: &mut Self) {
+        let Self { seq, ack, payload_bytes, window_bytes, tsval_ms, tsecr_ms, .. } = *self;
+        let Self { flags, timestamps, entries, cause, .. } = *self;
+        (to.seq, to.ack) = (seq, ack);
+        (to.payload_bytes, to.window_bytes) = (payload_bytes, window_bytes);
+        (to.tsval_ms, to.tsecr_ms) = (tsval_ms, tsecr_ms);
+        (to.flags, to.timestamps, to.entries, to.cause) = (flags, timestamps, entries, cause);
+        if !entries.is_empty() {
+            to.sack = self.sack;
+        }
     }
 
     /// End of the segment in sequence space; a FIN counts as one.
@@ -131,9 +192,9 @@ impl Segment {
             SYN_OPTIONS_BYTES
         } else {
             let timestamps = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
-            let sack = match self.sack_count {
+            let sack = match self.entries.blocks() {
                 0 => 0,
-                n => 4 + 8 * u32::from(n),
+                n => 4 + 8 * n as u32,
             };
             timestamps + sack
         };
@@ -144,15 +205,52 @@ impl Segment {
     }
 }
 
+impl PartialEq for Segment {
+    fn eq(&self, other: &Self) -> bool {
+        let head = |of: &Self| {
+            let Self { seq, ack, payload_bytes, window_bytes, tsval_ms, tsecr_ms, .. } = *of;
+            let Self { flags, timestamps, cause, .. } = *of;
+            let numbers = (seq, ack, payload_bytes, window_bytes, tsval_ms, tsecr_ms);
+            (numbers, flags, timestamps, cause)
+        };
+        head(self) == head(other)
+            && self.sack_blocks() == other.sack_blocks()
+            && self.multipath() == other.multipath()
+    }
+}
+
+impl Eq for Segment {}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn a_copy_takes_the_entries_in_use_and_nothing_else_counts() {
+        let block = |start| SackBlock { start, end: start + 1 };
+        let mut held = Segment { seq: 1, ..Segment::default() };
+        held.push_sack(block(10));
+        held.push_sack(block(20));
+        let mut two = Segment { ack: 5, cause: Cause::Fast, ..Segment::default() };
+        two.push_sack(block(30));
+        two.copy_to(&mut held);
+        assert_eq!((held, held.sack_blocks()), (two, &[block(30)][..]));
+        let none = Segment { window_bytes: 7, ..Segment::default() };
+        none.copy_to(&mut held);
+        assert_eq!((held, held.sack_blocks()), (none, &[][..]));
+        let option = none.with_multipath(Some(crate::Multipath::JoinAck));
+        option.copy_to(&mut held);
+        assert_eq!((held, held.multipath()), (option, Some(crate::Multipath::JoinAck)));
+        none.copy_to(&mut held);
+        assert_eq!(held.multipath(), None);
+        assert_ne!(none, option);
+    }
+
+    #[test]
     fn frames_are_as_long_as_on_a_wire() {
         let mut segment = Segment { timestamps: true, ..Segment::default() };
         assert_eq!(segment.frame_bytes(), 66);
-        segment.sack_count = 3;
+        (0..3).for_each(|_| segment.push_sack(SackBlock::default()));
         assert_eq!(segment.frame_bytes(), 94);
         let data = Segment { timestamps: true, payload_bytes: 1448, ..Segment::default() };
         assert_eq!(data.frame_bytes(), 1514);

@@ -185,8 +185,9 @@ fn tcp(segment: &Segment, headers: &FlowHeaders, side: usize, out: &mut Vec<u8>)
             out.extend([1, 1]);
             timestamps(segment, out);
         }
-        if segment.sack_count > 0 {
-            out.extend([1, 1, 5, 2 + 8 * segment.sack_count]);
+        let blocks = segment.entries.blocks() as u8;
+        if blocks > 0 {
+            out.extend([1, 1, 5, 2 + 8 * blocks]);
             for block in segment.sack_blocks() {
                 out.extend(at(1 - side, block.start).to_be_bytes());
                 out.extend(at(1 - side, block.end).to_be_bytes());
@@ -326,11 +327,10 @@ mod tests {
             payload_bytes: 1000,
             window_bytes: 256 << 8,
             timestamps: true,
-            sack_count: 1,
             flags: Flags { psh: true, ..Flags::default() },
             ..Segment::default()
         };
-        segment.sack[0] = SackBlock { start: 200, end: 300 };
+        segment.push_sack(SackBlock { start: 200, end: 300 });
         let bytes = of_segment(false, segment);
         assert_eq!(bytes.len() as u32, segment.frame_bytes());
         assert_eq!(bytes[38..42], 28_u32.to_be_bytes());

@@ -1,6 +1,6 @@
 //! Storage of all packets under way. Everything else holds handles.
 
-use dumbbell_packet::Packet;
+use dumbbell_packet::{Body, Packet, Segment};
 use prefetch_index::prefetch_index;
 
 /// Number of a packet in the arena.
@@ -57,6 +57,31 @@ impl Arena {
             self.packets.push(packet);
             (self.packets.len() - 1) as PacketId
         };
+        Handle { id, flow, frame_bytes, outward, tos, hop: 0 }
+    }
+
+    /// Inserts a TCP segment. Without SACK blocks it writes only the first cache line of a place
+    /// that held another segment.
+    #[inline(always)]
+    pub(crate) fn insert_segment(
+        &mut self,
+        flow: u32,
+        outward: bool,
+        tos: u8,
+        segment: &Segment,
+    ) -> Handle {
+        let frame_bytes = segment.frame_bytes();
+        let Some(id) = self.free.pop() else {
+            let body = Body::Tcp(*segment);
+            return self.insert(Packet { number: 0, flow, frame_bytes, outward, tos, body });
+        };
+        let place = &mut self.packets[id as usize];
+        (place.flow, place.frame_bytes) = (flow, frame_bytes);
+        (place.outward, place.tos) = (outward, tos);
+        match &mut place.body {
+            Body::Tcp(held) => segment.copy_to(held),
+            body => *body = Body::Tcp(*segment),
+        }
         Handle { id, flow, frame_bytes, outward, tos, hop: 0 }
     }
 

@@ -18,7 +18,7 @@ use dumbbell_model::tables::{ConnectionRow, FlowRow, ProbeRow, SampleRow, Transf
 use dumbbell_model::traffic::{self, Traffic};
 use dumbbell_model::{Scenario, Span, Time};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES};
-use dumbbell_packet::{Body, Packet};
+use dumbbell_packet::{Body, Packet, Segment};
 use std::collections::VecDeque;
 
 /// Maximum number of timers per flow: `kind` in [`Timer::Flow`] is smaller.
@@ -69,6 +69,20 @@ impl Outbox<'_> {
         let Outgoing { flow, outward, asks_departure, ecn_field, frame_bytes, body } = packet;
         let packet = Packet { number: 0, flow, frame_bytes, outward, tos: ecn_field, body };
         let packet = self.arena.insert(packet);
+        self.created.push_back(Created { packet, asks_departure });
+    }
+
+    /// Creates the packet of a TCP segment.
+    #[inline(always)]
+    pub(crate) fn push_segment(
+        &mut self,
+        flow: u32,
+        outward: bool,
+        asks_departure: bool,
+        ecn_field: u8,
+        segment: &Segment,
+    ) {
+        let packet = self.arena.insert_segment(flow, outward, ecn_field, segment);
         self.created.push_back(Created { packet, asks_departure });
     }
 

@@ -38,7 +38,7 @@ impl Sender {
         let predicted = flags.snd_una_advanced && self.header_predicted(ack);
         flags.window_update = self.update_window(ack, prior_una);
         self.snd_una = ack.ack;
-        if ack.sack_count > 0 {
+        if ack.entries.blocks() > 0 {
             self.sacktag(ack, prior_una, &mut flags, &mut tagging);
         }
         flags.ece = self.ecn_echoed(ack);
@@ -82,7 +82,7 @@ impl Sender {
     /// Returns true if an ACK has the predicted header: no SACK blocks, an unchanged window, no ECN
     /// echo (`tcp_rcv_established`, `pred_flags`).
     fn header_predicted(&self, ack: &Segment) -> bool {
-        ack.sack_count == 0 && u64::from(ack.window_bytes) == self.snd_wnd && !ack.flags.ece
+        ack.entries.blocks() == 0 && u64::from(ack.window_bytes) == self.snd_wnd && !ack.flags.ece
     }
 
     /// Processes an old ACK, which may still carry new SACK blocks.
@@ -93,7 +93,7 @@ impl Sender {
         mut flags: AckFlags,
         mut tagging: Tagging,
     ) {
-        if ack.sack_count == 0 || ack.ack < prior_una.saturating_sub(self.max_window) {
+        if ack.entries.blocks() == 0 || ack.ack < prior_una.saturating_sub(self.max_window) {
             return;
         }
         let mut rexmit = Rexmit::None;

@@ -5,7 +5,7 @@ use crate::endpoint::build::{Setup, TrafficEndpoint};
 use crate::endpoint::tcp::receiver::Receiver;
 use crate::endpoint::tcp::sender::{Phase, Sender};
 use crate::endpoint::{
-    Arrival, Deadline, Endpoint, Io, Life, Outbox, Outgoing, Report, Run, Timer, Touched,
+    Arrival, Deadline, Endpoint, Io, Life, Outbox, Report, Run, Timer, Touched,
     FLOW_TIMERS,
 };
 use crate::events::Source;
@@ -16,7 +16,7 @@ use dumbbell_model::scenario::{self, Flow};
 use dumbbell_model::tables::{Float, FlowRow, Int, SampleRow, TransferRow};
 use dumbbell_model::writer::Writer;
 use dumbbell_model::Time;
-use dumbbell_packet::{Body, Segment};
+use dumbbell_packet::Body;
 
 /// Timer at which the application starts or stops. It precedes the timers that this sets.
 pub(crate) const BEGIN_STOP: usize = 0;
@@ -32,24 +32,6 @@ pub(crate) struct TcpEnds {
     windows: WindowSums,
 }
 
-/// Segment of an endpoint, as a packet to be sent.
-pub(in crate::endpoint) fn outgoing(
-    flow: u32,
-    sender: Option<&Sender>,
-    outward: bool,
-    segment: &Segment,
-) -> Outgoing {
-    Outgoing {
-        flow,
-        outward,
-        asks_departure: sender
-            .is_some_and(|s| s.host_queue.is_below_tcp() && segment.payload_bytes > 0),
-        ecn_field: sender.map_or(0, |sender| sender.ecn_field(segment)),
-        frame_bytes: segment.frame_bytes(),
-        body: Body::Tcp(*segment),
-    }
-}
-
 /// Drains the output of a sender.
 pub(in crate::endpoint) fn drain_sender(
     flow: u32,
@@ -57,8 +39,9 @@ pub(in crate::endpoint) fn drain_sender(
     sender: &mut Sender,
     out: &mut Outbox<'_>,
 ) {
-    for index in 0..sender.out.len() {
-        out.push_back(outgoing(flow, Some(sender), outward, &sender.out[index]));
+    for segment in sender.out.segments() {
+        let asks_departure = sender.host_queue.is_below_tcp() && segment.payload_bytes > 0;
+        out.push_segment(flow, outward, asks_departure, sender.ecn_field(segment), segment);
     }
     sender.out.clear();
 }
@@ -121,8 +104,8 @@ impl TcpEnds {
 
     /// Drains the output of the receiver.
     pub(in crate::endpoint) fn drain_receiver(&mut self, out: &mut Outbox<'_>) {
-        for segment in &self.receiver.out {
-            out.push_back(outgoing(self.flow, None, false, segment));
+        for segment in self.receiver.out.segments() {
+            out.push_segment(self.flow, false, false, 0, segment);
         }
         self.receiver.out.clear();
     }

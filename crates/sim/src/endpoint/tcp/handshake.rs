@@ -35,7 +35,7 @@ impl Sender {
             window_bytes: self.carried.window_bytes,
             ..Segment::default()
         };
-        self.out.push(syn.with_multipath(self.multipath_of_syn()));
+        self.out.push(&syn.with_multipath(self.multipath_of_syn()));
         self.set_timer(Pending::Retransmit, timeout);
     }
 
@@ -57,7 +57,7 @@ impl Sender {
         self.established(segment, rtt_us);
         let ack = self.segment_header();
         self.sent_since.any = true;
-        self.out.push(ack);
+        self.out.push(&ack);
         self.buffer.source_at = Some(self.now + WAKE_UP);
     }
 
@@ -196,7 +196,7 @@ impl Receiver {
         let window_bytes = self.rcv_wnd.min(u64::from(u32::MAX)) as u32;
         let header = self.header();
         let segment = Segment { flags, window_bytes, ..header };
-        self.out.push(segment.with_multipath(self.multipath_of_syn_ack()));
+        self.out.push(&segment.with_multipath(self.multipath_of_syn_ack()));
     }
 
     /// RTT of the SYN-ACK, microseconds. For a retransmitted SYN-ACK, only timestamps give it

@@ -10,6 +10,7 @@ mod fack;
 mod handshake;
 pub(crate) mod host_queue;
 pub(crate) mod mappings;
+pub(crate) mod out_queue;
 pub(crate) mod output;
 mod pacer;
 pub(crate) mod rack;

@@ -277,9 +277,23 @@ impl Sender {
         self.pacer.sent(self.now, same_skb, bytes, paced.then_some(rate));
     }
 
+    /// Puts a segment on the wire, or into fq.
     fn emit(&mut self, sent: &Sent, cause: Cause) {
+        if self.has_plain_header() {
+            self.emit_with(self.plain_header(), sent, cause);
+        } else {
+            self.emit_with_options(sent, cause);
+        }
+    }
+
+    #[inline(never)]
+    fn emit_with_options(&mut self, sent: &Sent, cause: Cause) {
+        self.emit_with(self.segment_header(), sent, cause);
+    }
+
+    #[inline(always)]
+    fn emit_with(&mut self, header: Segment, sent: &Sent, cause: Cause) {
         let Sent { seq, payload_bytes, .. } = *sent;
-        let header = self.segment_header();
         let mut segment = Segment {
             seq,
             payload_bytes,
@@ -291,8 +305,10 @@ impl Sender {
         if payload_bytes > 0 && self.subflow.is_some() {
             segment = segment.with_multipath(self.multipath_of_data(seq, payload_bytes));
         }
-        if segment.frame_bytes() > ETHERNET_HEADER_BYTES + self.options.mtu_bytes {
-            segment.sack_count = 0; // The header has no space for SACK blocks.
+        if segment.entries.blocks() > 0
+            && segment.frame_bytes() > ETHERNET_HEADER_BYTES + self.options.mtu_bytes
+        {
+            segment.clear_sack(); // The header has no space for them.
         }
         self.sent_since.any = true;
         self.sent_since.data |= payload_bytes > 0;
@@ -307,7 +323,7 @@ impl Sender {
             if self.host_queue.is_below_tcp() && payload_bytes > 0 {
                 self.count_host_queue();
             }
-            self.out.push(segment);
+            self.out.push(&segment);
         }
     }
 
@@ -331,7 +347,7 @@ impl Sender {
             if self.host_queue.is_below_tcp() && segment.payload_bytes > 0 {
                 self.count_host_queue();
             }
-            self.out.push(segment);
+            self.out.push(&segment);
         }
     }
 

@@ -2,6 +2,7 @@
 //! (RFC 2018, RFC 2883), window and buffer autotuning (dynamic right-sizing), application reads.
 
 use super::ecn::ReceiverEcn;
+use super::out_queue::OutQueue;
 use super::reassembly::Reassembly;
 use super::receive_buffer::{ReceiveQueue, ReceivedSkb};
 use super::rtt::RTO_MAX_US;
@@ -61,7 +62,7 @@ pub(crate) struct Receiver {
     /// Ticks of the minimum delayed-ACK time-out.
     pub(super) ato_min: u64,
     /// Segments to put on the wire, in order.
-    pub(crate) out: Vec<Segment>,
+    pub(crate) out: OutQueue,
     /// Time of the first SYN-ACK (`snt_synack`).
     pub(super) syn_ack_at: Option<Time>,
     pub(super) syn_ack_retransmitted: bool,
@@ -138,7 +139,7 @@ impl Receiver {
             now: Time::ZERO,
             jiffy: Jiffy::default(),
             ato_min: Tick::new(options.hz).ms(ATO_MIN_MS),
-            out: Vec::new(),
+            out: OutQueue::default(),
             syn_ack_at: None,
             syn_ack_retransmitted: false,
             syn_ack_timer: Timer::default(),

@@ -138,7 +138,16 @@ impl Receiver {
     }
 
     pub(super) fn header(&self) -> Segment {
-        let header = Segment {
+        match self.multipath_of_ack() {
+            None => self.plain_header(),
+            option => self.plain_header().with_multipath(option),
+        }
+    }
+
+    /// Header without SACK blocks and Multipath TCP option.
+    #[inline(always)]
+    fn plain_header(&self) -> Segment {
+        Segment {
             seq: self.snd_nxt.unwrap_or(u64::from(self.fins > 0)),
             ack: self.rcv_nxt,
             timestamps: self.options.tcp_timestamps,
@@ -147,11 +156,13 @@ impl Receiver {
             flags: Flags { ece: self.ecn_echoes(), ..Flags::default() },
             window_bytes: self.rcv_wnd.min(u64::from(u32::MAX)) as u32,
             ..Segment::default()
-        };
-        match self.multipath_of_ack() {
-            None => header,
-            option => header.with_multipath(option),
         }
+    }
+
+    /// Returns true if a header has neither.
+    #[inline(always)]
+    fn has_plain_header(&self) -> bool {
+        self.subflow.is_none() && self.sack_count == 0 && self.dsack.is_none()
     }
 
     /// `tcp_send_ack`.
@@ -167,13 +178,26 @@ impl Receiver {
     /// Sends a segment without data: an ACK with the given flags.
     pub(super) fn send(&mut self, flags: Flags) {
         let window_bytes = self.select_and_set_window() as u32;
-        let header = self.header();
+        if self.has_plain_header() {
+            self.push(self.plain_header(), window_bytes, flags);
+        } else {
+            self.push_with_options(window_bytes, flags);
+        }
+        self.ack_sent();
+    }
+
+    #[inline(never)]
+    fn push_with_options(&mut self, window_bytes: u32, flags: Flags) {
+        let mut header = self.header();
+        self.fill_sack(&mut header);
+        self.push(header, window_bytes, flags);
+    }
+
+    #[inline(always)]
+    fn push(&mut self, header: Segment, window_bytes: u32, flags: Flags) {
         let seq = header.seq - u64::from(flags.fin);
         let flags = Flags { fin: flags.fin, ..header.flags };
-        let mut segment = Segment { seq, window_bytes, flags, ..header };
-        self.fill_sack(&mut segment);
-        self.out.push(segment);
-        self.ack_sent();
+        self.out.push(&Segment { seq, window_bytes, flags, ..header });
     }
 
     /// ACK fields of a data segment of the same endpoint. Changes no state.

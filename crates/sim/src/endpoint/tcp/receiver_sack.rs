@@ -91,8 +91,7 @@ impl Receiver {
         let held = self.sacks[..self.sack_count].iter().copied();
         let blocks = self.dsack.into_iter().chain(held).take(most);
         for block in blocks {
-            segment.sack[usize::from(segment.sack_count)] = block;
-            segment.sack_count += 1;
+            segment.push_sack(block);
         }
     }
 }

@@ -7,6 +7,7 @@ use super::congestion_state::CongestionState;
 use super::duplex::SentSince;
 use super::ecn::SenderEcn;
 use super::host_queue::HostQueue;
+use super::out_queue::OutQueue;
 use super::pacer::Pacer;
 use super::rack::Rack;
 use super::rate::RateState;
@@ -93,7 +94,7 @@ pub(crate) struct Sender {
     pub(crate) now: Time,
     jiffy: Jiffy,
     /// Segments to put on the wire, in order.
-    pub(crate) out: Vec<Segment>,
+    pub(crate) out: OutQueue,
 
     // Sequence space.
     pub(crate) snd_una: u64,
@@ -185,7 +186,7 @@ impl Sender {
             phase: Phase::Closed,
             now: Time::ZERO,
             jiffy: Jiffy::default(),
-            out: Vec::new(),
+            out: OutQueue::default(),
             snd_una: 0,
             snd_nxt: 0,
             write_seq: 0,
@@ -302,13 +303,13 @@ impl Sender {
             self.challenged_at = Some(self.now);
             let ack = self.segment_header();
             self.sent_since.any = true;
-            self.out.push(ack);
+            self.out.push(&ack);
         }
     }
 
     fn acknowledge_fin(&mut self, segment: &Segment) {
         let ack = self.segment_header();
-        self.out.push(Segment { seq: self.snd_nxt, ack: segment.end(), ..ack });
+        self.out.push(&Segment { seq: self.snd_nxt, ack: segment.end(), ..ack });
     }
 
     /// Lets the source write.
@@ -468,17 +469,34 @@ impl Sender {
     }
 
     pub(crate) fn segment_header(&self) -> Segment {
-        let header = Segment {
-            seq: self.snd_nxt,
-            timestamps: self.options.tcp_timestamps,
-            tsval_ms: self.now_ms() as u32,
-            tsecr_ms: self.ts_recent_ms,
-            ..self.carried
-        };
+        let Segment { entries, sack, .. } = self.carried;
+        let header = Segment { entries, sack, ..self.plain_header() };
         match self.multipath_of_bare() {
             None => header,
             option => header.with_multipath(option),
         }
+    }
+
+    /// Header without SACK blocks and Multipath TCP option.
+    #[inline(always)]
+    pub(super) fn plain_header(&self) -> Segment {
+        let Segment { ack, window_bytes, flags, .. } = self.carried;
+        Segment {
+            seq: self.snd_nxt,
+            ack,
+            window_bytes,
+            timestamps: self.options.tcp_timestamps,
+            tsval_ms: self.now_ms() as u32,
+            tsecr_ms: self.ts_recent_ms,
+            flags,
+            ..Segment::default()
+        }
+    }
+
+    /// Returns true if a header has neither.
+    #[inline(always)]
+    pub(super) fn has_plain_header(&self) -> bool {
+        self.carried.entries.is_empty() && self.subflow.is_none()
     }
 
     /// Sets the ACK fields of the following segments: `ack`, `window_bytes`, `sack`, `tsecr_ms` and

@@ -236,7 +236,7 @@ impl Sender {
             let clock = tick.jiffies(now);
             subflow.third_timer.set(tick, clock, clock + tick.us(srtt_us.max(1000)));
             let ack = self.segment_header();
-            self.out.push(ack);
+            self.out.push(&ack);
         }
     }
 
@@ -299,7 +299,7 @@ impl Sender {
     pub(crate) fn send_bare(&mut self, now: Time) {
         self.set_now(now);
         let segment = self.segment_header();
-        self.out.push(segment);
+        self.out.push(&segment);
     }
 
     /// Send-buffer memory in use, and its limit.

@@ -197,7 +197,7 @@ impl Sender {
         } else {
             let header = self.segment_header();
             self.sent_since.any = true;
-            self.out.push(Segment { seq: self.snd_una.saturating_sub(1), ..header });
+            self.out.push(&Segment { seq: self.snd_una.saturating_sub(1), ..header });
         }
         if self.scoreboard.packets_out > 0 {
             self.xmit_timer.backoff = 0;
