@@ -105,8 +105,8 @@ pub(crate) enum Timer {
 pub(crate) struct Deadline {
     /// Earliest deadline; [`Time::NEVER`] if there is none.
     pub(crate) at: Time,
-    /// Earliest deadline on the timer wheel, with its insertion order.
-    pub(crate) wheel: Option<(Time, Turn)>,
+    /// Earliest deadline on the timer wheel, or [`Time::NEVER`], with its insertion order.
+    pub(crate) wheel: (Time, Turn),
     /// False: an event set earlier stays when the deadline moves later, and wakes the endpoint once
     /// without effect. True: the event moves.
     pub(crate) exact: bool,
@@ -114,7 +114,8 @@ pub(crate) struct Deadline {
 
 impl Deadline {
     pub(crate) fn at(at: Option<Time>) -> Self {
-        Self { at: at.unwrap_or(Time::NEVER), wheel: None, exact: false }
+        let wheel = (Time::NEVER, Turn::new(0, 0));
+        Self { at: at.unwrap_or(Time::NEVER), wheel, exact: false }
     }
 }
 
@@ -156,11 +157,15 @@ impl Io<'_> {
             Some(before) if !exact => before,
             _ => Time::NEVER,
         };
-        match wheel.filter(|(fires, _)| *fires <= at) {
-            Some((fires, turn)) if fires <= before => self.events.set_wheel(source, fires, turn),
-            None if at < before => self.events.set(source, at),
-            None if exact => self.events.clear(source),
-            _ => {}
+        let (fires, turn) = wheel;
+        if fires <= at && fires != Time::NEVER {
+            if fires <= before {
+                self.events.set_wheel(source, fires, turn);
+            }
+        } else if at < before {
+            self.events.set(source, at);
+        } else if exact {
+            self.events.clear(source);
         }
     }
 }

@@ -55,7 +55,7 @@ impl DataSender {
             return;
         }
         self.push(now, Context::Process, subflows);
-        if self.timer.fires.is_none() {
+        if !self.timer.is_set() {
             self.reset_timer(now);
         }
     }

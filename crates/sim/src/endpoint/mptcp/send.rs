@@ -358,7 +358,7 @@ impl DataSender {
             self.release(now, last, subflows);
         }
         if pushed {
-            if self.timer.fires.is_none() {
+            if !self.timer.is_set() {
                 self.reset_timer(now);
             }
             self.check_fin(now, subflows);

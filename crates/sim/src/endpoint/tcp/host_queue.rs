@@ -4,7 +4,7 @@ use dumbbell_model::Time;
 use std::collections::VecDeque;
 
 /// Segments between TCP and the wire, counted by their memory.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct HostQueue {
     /// True if segments in the queue of the host's own serial link count.
     below_tcp: bool,
@@ -12,10 +12,17 @@ pub(crate) struct HostQueue {
     waiting: VecDeque<(Time, u64)>,
     /// Memory of all segments, including those without a known departure time.
     bytes: u64,
-    /// Time at which TCP is woken.
-    wakes: Option<Time>,
+    /// Time at which TCP is woken; [`Time::NEVER`] if it does not wait.
+    wakes: Time,
     /// True if small queues stopped TCP and no departure time is known yet.
     throttled: bool,
+}
+
+impl Default for HostQueue {
+    fn default() -> Self {
+        let (waiting, wakes) = (VecDeque::new(), Time::NEVER);
+        Self { below_tcp: false, waiting, bytes: 0, wakes, throttled: false }
+    }
 }
 
 impl HostQueue {
@@ -47,7 +54,7 @@ impl HostQueue {
         self.waiting.push_back((leaves, bytes));
         if self.throttled {
             self.throttled = false;
-            self.wakes = Some(leaves);
+            self.wakes = leaves;
         }
     }
 
@@ -62,20 +69,20 @@ impl HostQueue {
 
     /// Stops TCP until the first segment leaves.
     pub(super) fn throttle(&mut self) {
-        self.wakes = self.waiting.front().map(|(leaves, _)| *leaves);
-        self.throttled = self.wakes.is_none();
+        self.wakes = self.waiting.front().map_or(Time::NEVER, |(leaves, _)| *leaves);
+        self.throttled = self.wakes == Time::NEVER;
     }
 
     /// Time at which TCP is woken.
-    pub(super) fn wakes(&self) -> Option<Time> {
+    pub(super) fn wakes(&self) -> Time {
         self.wakes
     }
 
     /// Returns true once when TCP is to be woken.
     pub(super) fn take_due(&mut self, now: Time) -> bool {
-        let due = self.wakes.is_some_and(|at| at <= now);
+        let due = self.wakes <= now;
         if due {
-            self.wakes = None;
+            self.wakes = Time::NEVER;
         }
         due
     }
@@ -107,15 +114,15 @@ mod tests {
         let mut queue = HostQueue::default();
         queue.count(100);
         queue.throttle();
-        assert_eq!(queue.wakes(), None);
+        assert_eq!(queue.wakes(), Time::NEVER);
         queue.queued(100, Some(AT(30)));
-        assert_eq!(queue.wakes(), Some(AT(30)));
+        assert_eq!(queue.wakes(), AT(30));
         assert!(!queue.take_due(AT(29)) && queue.take_due(AT(30)) && !queue.take_due(AT(30)));
         queue.count(100);
         queue.queued(100, Some(AT(50)));
-        assert_eq!(queue.wakes(), None, "nothing waits for room");
+        assert_eq!(queue.wakes(), Time::NEVER, "nothing waits for room");
         assert!(queue.exceeds(AT(40), 50));
         queue.throttle();
-        assert_eq!(queue.wakes(), Some(AT(50)));
+        assert_eq!(queue.wakes(), AT(50));
     }
 }

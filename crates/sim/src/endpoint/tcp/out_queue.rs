@@ -67,7 +67,7 @@ mod tests {
         out.clear();
         assert!(out.is_empty() && out.last_mut().is_none());
         out.push(&segment(4));
-        [5, 6].map(|seq| other.push(&segment(seq)));
+        (5..7).for_each(|seq| other.push(&segment(seq)));
         out.append(&mut other);
         assert_eq!((sequence(&out), other.len()), (vec![4, 5, 6], 0));
         assert_eq!(out.last_mut().map(|last| last.seq), Some(6));

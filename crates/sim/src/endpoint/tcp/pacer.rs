@@ -6,13 +6,14 @@ use dumbbell_packet::Segment;
 use std::collections::VecDeque;
 
 /// Pacing state of a sender.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pacer {
     /// Earliest departure time of the next skb, ns (`tcp_wstamp_ns`).
     wstamp_ns: u64,
     /// Departure time of the last skb, ns.
     departs_ns: u64,
-    timer: Option<Time>,
+    /// Time of TCP's own timer; [`Time::NEVER`] if not set.
+    timer: Time,
     /// True if the host's fq discipline holds segments until their departure time, instead of TCP.
     fq: bool,
     fq_queue: VecDeque<(Time, Segment)>,
@@ -20,7 +21,8 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     pub(super) fn new(fq: bool) -> Self {
-        Self { fq, ..Self::default() }
+        let fq_queue = VecDeque::new();
+        Self { wstamp_ns: 0, departs_ns: 0, timer: Time::NEVER, fq, fq_queue }
     }
 
     /// Earliest departure time of the next skb, ns.
@@ -55,20 +57,22 @@ impl Pacer {
         if self.fq || self.wstamp_ns <= now.as_ns() {
             return false;
         }
-        self.timer.get_or_insert(Time::from_ns(self.wstamp_ns));
+        if self.timer == Time::NEVER {
+            self.timer = Time::from_ns(self.wstamp_ns);
+        }
         true
     }
 
     /// Returns true once when TCP's own timer is due.
     pub(super) fn take_due(&mut self, now: Time) -> bool {
-        let due = self.timer.is_some_and(|at| at <= now);
+        let due = self.timer <= now;
         if due {
-            self.timer = None;
+            self.timer = Time::NEVER;
         }
         due
     }
 
-    pub(super) fn timer(&self) -> Option<Time> {
+    pub(super) fn timer(&self) -> Time {
         self.timer
     }
 
@@ -94,9 +98,9 @@ impl Pacer {
         self.fq_queue.pop_front().map(|(_, segment)| segment)
     }
 
-    /// Time at which fq releases the next segment.
-    pub(super) fn releases_at(&self) -> Option<Time> {
-        self.fq_queue.front().map(|(leaves, _)| *leaves)
+    /// Time at which fq releases the next segment; [`Time::NEVER`] if none waits.
+    pub(super) fn releases_at(&self) -> Time {
+        self.fq_queue.front().map_or(Time::NEVER, |(leaves, _)| *leaves)
     }
 }
 
@@ -132,7 +136,7 @@ mod tests {
         assert_eq!(pacer.waits_until(ms(10)), Some(ms(11)));
         pacer.wait(ms(11), Segment { seq: 7, ..Segment::default() });
         assert!(!pacer.blocks(ms(10)), "segments wait in fq, not in TCP");
-        assert_eq!(pacer.releases_at(), Some(ms(11)));
+        assert_eq!(pacer.releases_at(), ms(11));
         assert!(pacer.release(ms(10)).is_none());
         assert_eq!(pacer.release(ms(11)).map(|segment| segment.seq), Some(7));
     }

@@ -84,8 +84,8 @@ pub(crate) struct Receiver {
     pub(super) reassembly: Reassembly,
     pub(super) fin_at: Option<u64>,
     pub(super) finished: bool,
-    /// Time at which the application closes this side.
-    close_at: Option<Time>,
+    /// Time at which the application closes this side; [`Time::NEVER`] if it does not.
+    close_at: Time,
     /// Number of transmissions of this side's FIN.
     pub(super) fins: u32,
     fin_timer: Timer,
@@ -97,7 +97,8 @@ pub(crate) struct Receiver {
     pub(super) compressed: u32,
     pub(super) compressed_rcv_nxt: u64,
     pub(super) dup_acks: u32,
-    pub(super) compressed_timer: Option<Time>,
+    /// Time of the compressed ACK; [`Time::NEVER`] if there is none.
+    pub(super) compressed_timer: Time,
 
     /// Time of the last rate-limited ACK to a segment outside the window.
     pub(super) limited_ack_at: Option<Time>,
@@ -158,7 +159,7 @@ impl Receiver {
             reassembly: Reassembly::default(),
             fin_at: None,
             finished: false,
-            close_at: None,
+            close_at: Time::NEVER,
             fins: 0,
             fin_timer: Timer::default(),
             ack: AckState { rcv_mss: 536, ..AckState::default() },
@@ -168,7 +169,7 @@ impl Receiver {
             compressed: 0,
             compressed_rcv_nxt: 0,
             dup_acks: 0,
-            compressed_timer: None,
+            compressed_timer: Time::NEVER,
             limited_ack_at: None,
             ts_recent_ms: 0,
             last_tsecr_ms: 0,
@@ -386,7 +387,7 @@ impl Receiver {
         }
         if !self.finished {
             self.finished = true;
-            self.close_at = Some(self.now);
+            self.close_at = self.now;
         }
     }
 
@@ -515,8 +516,8 @@ impl Receiver {
     /// Processes due timers. Calls without a due timer have no effect.
     pub(crate) fn on_timeout(&mut self, now: Time) {
         self.set_now(now);
-        if self.compressed_timer.is_some_and(|at| at <= now) {
-            self.compressed_timer = None;
+        if self.compressed_timer <= now {
+            self.compressed_timer = Time::NEVER;
             if self.compressed > 0 {
                 self.send_ack();
             }
@@ -530,8 +531,8 @@ impl Receiver {
         if self.read_at.is_some_and(|at| at <= now) {
             self.application_reads();
         }
-        if self.close_at.is_some_and(|at| at <= now) {
-            self.close_at = None;
+        if self.close_at <= now {
+            self.close_at = Time::NEVER;
             self.send_fin();
         }
         if self.fin_timer.take_due(now) {
@@ -546,7 +547,7 @@ impl Receiver {
             self.compressed_timer,
             self.ack.wheel.fires,
             self.syn_ack_timer.fires,
-            self.read_at,
+            self.read_at.unwrap_or(Time::NEVER),
             self.close_at,
             self.fin_timer.fires,
         ])
@@ -554,13 +555,12 @@ impl Receiver {
 
     /// Next expiry of the timers on the wheel, with their insertion order.
     #[inline(always)]
-    pub(crate) fn wheel_turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
-        let [syn_ack, ack, fin] =
-            [self.syn_ack_timer.turn(set), self.ack.wheel.turn(set), self.fin_timer.turn(set)];
-        if syn_ack.is_none() && fin.is_none() {
-            return ack; // The usual case.
+    pub(crate) fn wheel_turn(&mut self, set: &mut u64) -> (Time, Turn) {
+        if !self.syn_ack_timer.is_set() && !self.fin_timer.is_set() {
+            return self.ack.wheel.turn(set); // The usual case.
         }
-        [syn_ack, ack, fin].into_iter().flatten().min()
+        let first = self.syn_ack_timer.turn(set).min(self.ack.wheel.turn(set));
+        first.min(self.fin_timer.turn(set))
     }
 
     /// Sends this side's FIN with the scheduled ACK and sets its timer: a tail loss probe, then

@@ -1,7 +1,7 @@
 //! ACK policy of the receiver: delayed ACKs (RFC 1122 §4.2.3.2), quick ACKs, SACK compression.
 
 use super::receiver::Receiver;
-use dumbbell_model::{DelayedAck, Span};
+use dumbbell_model::{DelayedAck, Span, Time};
 use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::Segment;
 
@@ -70,7 +70,7 @@ impl Receiver {
             return;
         }
         self.compressed += 1;
-        if self.compressed_timer.is_some() {
+        if self.compressed_timer != Time::NEVER {
             return;
         }
         let mut rtt_us8 = self.rcv_rtt_us8;
@@ -81,7 +81,7 @@ impl Receiver {
         // The timer may be late by the slack. In virtual time nothing else wakes the processor, so
         // it fires at the end of the range.
         let slack = self.options.tcp_comp_sack_slack;
-        self.compressed_timer = Some(self.now + Span::from_ns(delay_ns) + slack);
+        self.compressed_timer = self.now + Span::from_ns(delay_ns) + slack;
     }
 
     pub(super) fn send_compressed(&mut self) {
@@ -225,7 +225,7 @@ impl Receiver {
     fn ack_sent(&mut self) {
         self.dsack = None;
         self.compressed = 0;
-        self.compressed_timer = None;
+        self.compressed_timer = Time::NEVER;
         if self.ack.quick > 0 {
             let counted = u32::from(self.ack.scheduled || self.ack.now);
             if counted >= self.ack.quick {

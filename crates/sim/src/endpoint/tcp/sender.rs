@@ -366,7 +366,7 @@ impl Sender {
             self.xmit_timer.timer.fires,
             self.pacer.timer(),
             self.host_queue.wakes(),
-            self.buffer.source_at,
+            self.buffer.source_at.unwrap_or(Time::NEVER),
             self.pacer.releases_at(),
             self.third_timer_fires(),
         ])
@@ -374,7 +374,7 @@ impl Sender {
 
     /// Next expiry of the timer on the wheel, with its insertion order.
     #[inline(always)]
-    pub(crate) fn wheel_turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
+    pub(crate) fn wheel_turn(&mut self, set: &mut u64) -> (Time, Turn) {
         self.xmit_timer.timer.turn(set)
     }
 

@@ -240,8 +240,8 @@ impl Sender {
         }
     }
 
-    pub(super) fn third_timer_fires(&self) -> Option<Time> {
-        self.subflow.as_ref().and_then(|subflow| subflow.third_timer.fires)
+    pub(super) fn third_timer_fires(&self) -> Time {
+        self.subflow.as_ref().map_or(Time::NEVER, |subflow| subflow.third_timer.fires)
     }
 
     /// Writes bytes of the connection's stream into one skb. Returns their number

@@ -81,53 +81,64 @@ pub(crate) struct Jiffy {
 }
 
 /// A timer on the wheel (`struct timer_list`).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Timer {
     /// Tick for which the timer was set.
     expires: u64,
-    /// Expiry; `None` if not set.
-    pub(crate) fires: Option<Time>,
+    /// Expiry; [`Time::NEVER`] if not set.
+    pub(crate) fires: Time,
     level: u32,
     /// True if the insertion order within the bucket must be renewed ([`Self::turn`]).
     moved: bool,
-    turn: Option<Turn>,
+    turn: Turn,
+}
+
+impl Default for Timer {
+    fn default() -> Self {
+        let turn = Turn::new(0, 0);
+        Self { expires: 0, fires: Time::NEVER, level: 0, moved: false, turn }
+    }
 }
 
 impl Timer {
     /// Sets the timer in tick `clock` (`mod_timer`). Set to the same tick, it stays in its bucket, even if that is
     /// coarse for a time that is now near. Set to the same bucket, it keeps its insertion order.
     pub(crate) fn set(&mut self, tick: Tick, clock: u64, expires: u64) {
-        if self.fires.is_none() || self.expires != expires {
+        if self.expires != expires || !self.is_set() {
             let (fires, level) = tick.fires_at(clock, expires);
-            self.moved |= self.fires != Some(fires) || self.level != level;
-            (self.expires, self.fires, self.level) = (expires, Some(fires), level);
+            self.moved |= self.fires != fires || self.level != level;
+            (self.expires, self.fires, self.level) = (expires, fires, level);
         }
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.fires != Time::NEVER
     }
 
     /// Expiry and insertion order. `set` counts all insertions.
     #[inline(always)]
-    pub(crate) fn turn(&mut self, set: &mut u64) -> Option<(Time, Turn)> {
+    pub(crate) fn turn(&mut self, set: &mut u64) -> (Time, Turn) {
         if core::mem::take(&mut self.moved) {
             *set += 1;
-            self.turn = Some(Turn::new(self.level, *set));
+            self.turn = Turn::new(self.level, *set);
         }
-        self.fires.zip(self.turn)
+        (self.fires, self.turn)
     }
 
     /// Returns true once when the timer fires.
     pub(crate) fn take_due(&mut self, now: Time) -> bool {
-        let due = self.fires.is_some_and(|at| at <= now);
+        let due = self.fires <= now;
         if due {
-            self.fires = None;
+            self.fires = Time::NEVER;
         }
         due
     }
 }
 
-/// Earliest of several times; [`Time::NEVER`] if there is none.
+/// Earliest of several times.
 #[inline(always)]
-pub(crate) fn earliest<const N: usize>(times: [Option<Time>; N]) -> Time {
-    times.into_iter().fold(Time::NEVER, |least, at| least.min(at.unwrap_or(Time::NEVER)))
+pub(crate) fn earliest<const N: usize>(times: [Time; N]) -> Time {
+    times.into_iter().fold(Time::NEVER, Time::min)
 }
 
 #[cfg(test)]
@@ -152,7 +163,6 @@ mod tests {
     #[test]
     fn of_a_tick_the_coarser_level_fires_first_and_of_a_bucket_the_last_set() {
         let tick = Tick::new(1000);
-        let ms = |ms: u64| Time::from_ps(ms * 1_000_000_000);
         let mut set = 0;
         let mut on = |now: u64, expires: u64| {
             let mut timer = Timer::default();
@@ -163,7 +173,7 @@ mod tests {
         let (_, far) = on(0, 300);
         let (mut first, near) = on(290, 303);
         let (_, last) = on(290, 303);
-        assert_eq!(near.map(|(at, _)| at), far.map(|(at, _)| at));
+        assert_eq!(near.0, far.0);
         assert!(far < last && last < near);
         // Within its bucket it keeps its order. Moved away and back, it is first.
         first.set(tick, 291, 303);
@@ -179,15 +189,15 @@ mod tests {
         let ms = |ms: u64| Time::from_ps(ms * 1_000_000_000);
         let mut timer = Timer::default();
         timer.set(tick, 100, 301);
-        assert_eq!(timer.fires, Some(ms(304)));
+        assert_eq!(timer.fires, ms(304));
         timer.set(tick, 290, 301);
-        assert_eq!(timer.fires, Some(ms(304)));
+        assert_eq!(timer.fires, ms(304));
         // Set for another tick, it moves to that tick's bucket.
         timer.set(tick, 290, 300);
-        assert_eq!(timer.fires, Some(ms(301)));
+        assert_eq!(timer.fires, ms(301));
         assert!(!timer.take_due(ms(300)));
         assert!(timer.take_due(ms(301)) && !timer.take_due(ms(301)));
         timer.set(tick, 301, 340);
-        assert_eq!(timer.fires, Some(ms(341)));
+        assert_eq!(timer.fires, ms(341));
     }
 }
