@@ -14,6 +14,9 @@ pub const SACK_BLOCKS_WITH_TIMESTAMPS: usize = 3;
 /// Maximum number of SACK blocks in a segment.
 pub const SACK_BLOCKS_MAX: usize = 4;
 
+/// Length of all headers without TCP options.
+const HEADERS_BYTES: u32 = ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES + TCP_HEADER_BYTES;
+
 /// Range of bytes that the receiver holds out of order: `start..end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
@@ -187,7 +190,16 @@ impl Segment {
 
     /// Length of the Ethernet frame without FCS: 1514 for 1448 bytes with timestamps, 66 for a
     /// plain ACK with timestamps.
+    #[inline]
     pub fn frame_bytes(&self) -> u32 {
+        if self.flags.is_syn() || !self.entries.is_empty() {
+            return self.frame_with_options();
+        }
+        let timestamps = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        HEADERS_BYTES + timestamps + self.payload_bytes
+    }
+
+    fn frame_with_options(&self) -> u32 {
         let options = if self.flags.is_syn() {
             SYN_OPTIONS_BYTES
         } else {
@@ -200,8 +212,7 @@ impl Segment {
         };
         let multipath =
             self.multipath().map_or(0, |option| option.bytes(self.flags.syn == Syn::Answers));
-        let headers = ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES + TCP_HEADER_BYTES;
-        headers + options + multipath + self.payload_bytes
+        HEADERS_BYTES + options + multipath + self.payload_bytes
     }
 }
 

@@ -106,7 +106,10 @@ pub(crate) fn judged_memory(kind: ReceiveBuffer, bytes: u64, in_order: bool) -> 
 /// Data that waits to be read (`sk_receive_queue`).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReceiveQueue {
-    skbs: VecDeque<ReceivedSkb>,
+    /// The last skb, mostly the only one.
+    last: Option<ReceivedSkb>,
+    /// Those before it.
+    earlier: VecDeque<ReceivedSkb>,
     memory_bytes: u64,
 }
 
@@ -121,26 +124,33 @@ impl ReceiveQueue {
         if skb.bytes == 0 {
             return;
         }
-        if let Some(last) = self.skbs.back_mut() {
+        if let Some(last) = &mut self.last {
             let before = last.memory_bytes;
             if last.merge(&skb) {
                 self.memory_bytes += last.memory_bytes - before;
                 return;
             }
+            self.earlier.push_back(*last);
         }
         self.memory_bytes += skb.memory_bytes;
-        self.skbs.push_back(skb);
+        self.last = Some(skb);
     }
 
     /// Reads up to `most` bytes from the first skb and frees an empty skb. Returns `None` if there
     /// is no data or `most` is 0.
     pub(crate) fn read(&mut self, most: u64) -> Option<u64> {
-        let front = self.skbs.front_mut().filter(|_| most > 0)?;
-        let piece = most.min(front.bytes);
-        front.bytes -= piece;
-        if front.bytes == 0 {
-            self.memory_bytes -= front.memory_bytes;
-            self.skbs.pop_front();
+        let only = self.earlier.is_empty();
+        let first = if only { self.last.as_mut() } else { self.earlier.front_mut() };
+        let first = first.filter(|_| most > 0)?;
+        let piece = most.min(first.bytes);
+        first.bytes -= piece;
+        if first.bytes == 0 {
+            self.memory_bytes -= first.memory_bytes;
+            if only {
+                self.last = None;
+            } else {
+                self.earlier.pop_front();
+            }
         }
         Some(piece)
     }
@@ -168,7 +178,7 @@ mod tests {
         for segments in 1..=182 {
             skbs += usize::from(began.contains(&segments));
             let queue = filled(ReceiveBuffer::Pages, segments);
-            assert_eq!(queue.skbs.len(), skbs, "{segments}");
+            assert_eq!(queue.earlier.len() + 1, skbs, "{segments}");
             assert_eq!(queue.memory_bytes(), segments * FULL + skbs as u64 * 1280);
         }
     }

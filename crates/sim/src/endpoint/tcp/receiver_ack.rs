@@ -39,10 +39,15 @@ impl Receiver {
             self.send_ack();
             return;
         }
-        let second_segment = self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss
-            && (self.rcv_nxt - self.copied_seq < self.sink.lowat_bytes
-                || self.select_window() >= self.rcv_wnd);
-        if second_segment || self.sends_quick() || self.ack.now {
+        if self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss {
+            let selected = self.select_window();
+            let waits = self.rcv_nxt - self.copied_seq < self.sink.lowat_bytes;
+            if waits || selected >= self.rcv_wnd {
+                self.send_of_window(selected, Flags::default());
+                return;
+            }
+        }
+        if self.sends_quick() || self.ack.now {
             self.send_ack();
             return;
         }
@@ -177,7 +182,11 @@ impl Receiver {
 
     /// Sends a segment without data: an ACK with the given flags.
     pub(super) fn send(&mut self, flags: Flags) {
-        let window_bytes = self.select_and_set_window() as u32;
+        self.send_of_window(self.select_window(), flags);
+    }
+
+    fn send_of_window(&mut self, selected: u64, flags: Flags) {
+        let window_bytes = self.set_window(selected) as u32;
         if self.has_plain_header() {
             self.push(self.plain_header(), window_bytes, flags);
         } else {
@@ -211,7 +220,7 @@ impl Receiver {
     /// Processes the transmission of an ACK by the sender, with or without data.
     pub(super) fn carried_ack(&mut self, data: bool) {
         if self.established {
-            self.select_and_set_window();
+            self.set_window(self.select_window());
             self.ack_sent();
         }
         // tcp_event_data_sent

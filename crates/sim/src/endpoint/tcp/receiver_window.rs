@@ -104,29 +104,32 @@ impl Receiver {
         }
     }
 
-    /// Selects the window of an ACK. It never shrinks an offered window (RFC 9293 §3.8.6,
-    /// `tcp_select_window`).
-    pub(super) fn select_and_set_window(&mut self) -> u64 {
-        if self.select_window() < self.win_from_space(self.rcvbuf) >> 2 {
+    /// Sets the window of an ACK for a [`Self::select_window`]. It never shrinks an offered window
+    /// (RFC 9293 §3.8.6, `tcp_select_window`).
+    pub(super) fn set_window(&mut self, selected: u64) -> u64 {
+        if selected < self.win_from_space(self.rcvbuf) >> 2 {
             // Little space: quick ACKs end.
             let full = self.window_clamp.min(self.win_from_space(self.rcvbuf));
             if self.space() < full >> 1 {
                 self.ack.quick = 0;
             }
         }
-        let offered = self.offered_window();
-        self.rcv_wnd = self.next_window();
+        self.rcv_wnd = self.next_window(selected);
         self.rcv_wup = self.rcv_nxt;
         if self.in_use().is_some() {
             self.share_window();
-            return self.whole_units(self.rcv_wnd.min(65_535 << self.wscale));
         }
-        offered
+        self.in_header(self.rcv_wnd)
     }
 
     /// Window of the next ACK, as encoded in the header.
     pub(super) fn offered_window(&self) -> u64 {
-        self.whole_units(self.next_window().min(65_535 << self.wscale))
+        self.in_header(self.next_window(self.select_window()))
+    }
+
+    /// A window as the header can encode it.
+    fn in_header(&self, window: u64) -> u64 {
+        self.whole_units(window.min(65_535 << self.wscale))
     }
 
     /// Rounds a window down to the unit of the header's field (RFC 7323 §2.3).
@@ -139,10 +142,9 @@ impl Receiver {
         self.whole_units(window + (1 << self.wscale) - 1)
     }
 
-    fn next_window(&self) -> u64 {
+    fn next_window(&self, window: u64) -> u64 {
         // With Multipath TCP, the connection's window must not shrink, but the subflow's may.
         let current = if self.in_use().is_some() { 0 } else { self.receive_window() };
-        let window = self.select_window();
         if window < current {
             self.begun_units(current)
         } else {
@@ -170,9 +172,11 @@ impl Receiver {
     /// `tcp_epollin_ready`.
     fn is_readable(&self) -> bool {
         let unread = self.unread_bytes();
-        let pressed = self.memory() > self.rcvbuf - (self.rcvbuf >> 3)
-            || self.receive_window() <= self.ack.rcv_mss;
-        unread > 0 && (unread >= self.sink.lowat_bytes || pressed || self.finished)
+        let pressed = || {
+            self.memory() > self.rcvbuf - (self.rcvbuf >> 3)
+                || self.receive_window() <= self.ack.rcv_mss
+        };
+        unread > 0 && (unread >= self.sink.lowat_bytes || self.finished || pressed())
     }
 
     /// Lets the application read all data, or as much as its rate allows.
