@@ -2,9 +2,6 @@
 //! `tcp_rtx_queue`), in order of sequence number. A linked list gives the order of sending for RACK
 //! (`tsorted_sent_queue`).
 
-use crate::give_back::give_back;
-use std::collections::VecDeque;
-
 /// Number of a segment, from 0 for the first one sent.
 pub(crate) type SegmentId = u64;
 
@@ -99,12 +96,20 @@ fn far(base: SegmentId, neighbour: u32) -> Option<SegmentId> {
     (neighbour != NONE).then_some(base + u64::from(above))
 }
 
+/// Least number of places that give memory back.
+const PLACES_KEPT: usize = 64;
+/// Memory is given back when this part of the places is in use.
+const IN_USE: usize = 8;
+
 /// Retransmission queue. Ids are consecutive; the front is the oldest unacknowledged segment.
 #[derive(Default)]
 pub(crate) struct RtxQueue {
-    segments: VecDeque<Sent>,
+    /// A segment's place is its id modulo the number of places, a power of two.
+    places: Vec<Sent>,
     /// Id of the front.
     base: SegmentId,
+    /// Id of the next new segment.
+    end: SegmentId,
     /// Ends of the list in order of sending.
     oldest: Option<SegmentId>,
     newest: Option<SegmentId>,
@@ -112,11 +117,11 @@ pub(crate) struct RtxQueue {
 
 impl RtxQueue {
     pub(crate) fn is_empty(&self) -> bool {
-        self.segments.is_empty()
+        self.base == self.end
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.segments.len()
+        (self.end - self.base) as usize
     }
 
     /// Id of the front, or of the next segment if the queue is empty.
@@ -126,19 +131,51 @@ impl RtxQueue {
 
     /// Id of the next new segment.
     pub(crate) fn end_id(&self) -> SegmentId {
-        self.base + self.segments.len() as u64
+        self.end
     }
 
+    #[inline]
     pub(crate) fn front(&self) -> Option<&Sent> {
-        self.segments.front()
+        if self.is_empty() {
+            None
+        } else {
+            Some(self.get(self.base))
+        }
     }
 
+    #[inline]
+    fn place(&self, id: SegmentId) -> usize {
+        id as usize & self.places.len().wrapping_sub(1)
+    }
+
+    #[inline]
     pub(crate) fn get(&self, id: SegmentId) -> &Sent {
-        &self.segments[(id - self.base) as usize]
+        debug_assert!((self.base..self.end).contains(&id));
+        &self.places[self.place(id)]
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self, id: SegmentId) -> &mut Sent {
-        &mut self.segments[(id - self.base) as usize]
+        debug_assert!((self.base..self.end).contains(&id));
+        let place = self.place(id);
+        &mut self.places[place]
+    }
+
+    /// Changes the number of places.
+    #[cold]
+    fn resize(&mut self, places: usize) {
+        let held: Vec<Sent> = (self.base..self.end).map(|id| *self.get(id)).collect();
+        self.places = vec![Sent::new(0, 0, false); places];
+        for (id, segment) in (self.base..).zip(held) {
+            *self.get_mut(id) = segment;
+        }
+    }
+
+    /// Removes the marks of loss.
+    pub(crate) fn unmark_lost(&mut self) {
+        for id in self.base..self.end {
+            self.get_mut(id).lost = false;
+        }
     }
 
     /// Replaces a segment, but keeps its position in the order of sending.
@@ -148,13 +185,13 @@ impl RtxQueue {
         *old = Sent { previous, next, listed, ..new };
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Sent> {
-        self.segments.iter_mut()
-    }
-
     /// Appends a new segment, the newest in the order of sending. Returns its id.
     pub(crate) fn push(&mut self, segment: Sent) -> SegmentId {
-        let id = self.end_id();
+        if self.len() == self.places.len() {
+            self.resize((2 * self.places.len()).max(4));
+        }
+        let id = self.end;
+        self.end += 1;
         let previous = match self.newest {
             Some(newest) => {
                 self.get_mut(newest).next = near(id);
@@ -166,13 +203,13 @@ impl RtxQueue {
             }
         };
         self.newest = Some(id);
-        self.segments.push_back(Sent { previous, next: NONE, listed: true, ..segment });
+        *self.get_mut(id) = Sent { previous, next: NONE, listed: true, ..segment };
         id
     }
 
     /// Removes the front and returns it.
     pub(crate) fn pop(&mut self) -> Option<Sent> {
-        let front = self.segments.front()?;
+        let front = *self.front()?;
         if front.listed && front.previous == NONE {
             // The oldest in the order of sending, as nearly always.
             let behind = far(self.base, front.next);
@@ -185,16 +222,21 @@ impl RtxQueue {
             self.unlist(self.base);
         }
         self.base += 1;
-        let front = self.segments.pop_front();
-        give_back(&mut self.segments);
-        front
+        if self.places.len() > PLACES_KEPT && self.len() < self.places.len() / IN_USE {
+            self.resize((2 * self.len()).next_power_of_two().max(PLACES_KEPT / 2));
+        }
+        Some(front)
     }
 
     /// Merges the next segment into this one. Ids of later segments decrease by one.
     pub(crate) fn absorb_next(&mut self, id: SegmentId) {
         let gone = id + 1;
         self.unlist(gone);
-        let Some(next) = self.segments.remove((gone - self.base) as usize) else { return };
+        let next = *self.get(gone);
+        for later in gone + 1..self.end {
+            *self.get_mut(later - 1) = *self.get(later);
+        }
+        self.end -= 1;
         let kept = self.get_mut(id);
         kept.payload_bytes += next.payload_bytes;
         kept.fin |= next.fin;
@@ -202,7 +244,8 @@ impl RtxQueue {
         kept.ever_retransmitted |= next.ever_retransmitted;
         let moved = |at: SegmentId| if at > gone { at - 1 } else { at };
         let base = self.base;
-        for segment in &mut self.segments {
+        for held in base..self.end {
+            let segment = self.get_mut(held);
             for neighbour in [&mut segment.previous, &mut segment.next] {
                 if let Some(at) = far(base, *neighbour) {
                     *neighbour = near(moved(at));
@@ -215,18 +258,28 @@ impl RtxQueue {
     /// First segment that ends after `seq`, or the end (`tcp_sacktag_bsearch`).
     pub(crate) fn find(&self, seq: u64) -> SegmentId {
         // Fast path: almost all segments have equal size.
-        let Some(front) = self.segments.front() else { return self.base };
+        let Some(front) = self.front() else { return self.base };
         if seq < front.end() {
             return self.base;
         }
         let size = u64::from(front.payload_bytes).max(1);
-        let guess = ((seq - front.seq) / size) as usize;
-        if let Some(segment) = self.segments.get(guess) {
+        let guess = self.base + (seq - front.seq) / size;
+        if guess < self.end {
+            let segment = self.get(guess);
             if segment.seq <= seq && seq < segment.end() {
-                return self.base + guess as u64;
+                return guess;
             }
         }
-        self.base + self.segments.partition_point(|s| s.end() <= seq) as u64
+        let (mut low, mut high) = (self.base, self.end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.get(middle).end() <= seq {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
     }
 
     /// Makes a segment the newest in the order of sending.
@@ -246,7 +299,7 @@ impl RtxQueue {
 
     /// Removes a segment from the order of sending.
     pub(crate) fn unlist(&mut self, id: SegmentId) {
-        let Some(segment) = self.segments.get_mut((id - self.base) as usize) else { return };
+        let segment = self.get_mut(id);
         if !segment.listed {
             return;
         }

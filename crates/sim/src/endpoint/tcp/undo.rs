@@ -36,9 +36,7 @@ impl Sender {
     pub(super) fn undo_cwnd_reduction(&mut self, unmark_loss: bool) {
         self.counters.undos += 1;
         if unmark_loss {
-            for segment in self.queue.iter_mut() {
-                segment.lost = false;
-            }
+            self.queue.unmark_lost();
             self.scoreboard.lost_out = 0;
             self.scoreboard.lost_hint = None;
             self.scoreboard.retransmit_hint = None;
