@@ -211,7 +211,8 @@ impl Sender {
         building: &mut Building,
     ) {
         let id = self.queue.front_id();
-        let Some(mut head) = self.queue.pop() else { return };
+        let head = *self.queue.get(id);
+        self.queue.pop();
         if head.ever_retransmitted {
             if head.retransmitted {
                 self.scoreboard.retrans_out -= 1;
@@ -246,7 +247,7 @@ impl Sender {
             self.buffer.sent_overhead_bytes -= u64::from(head.overhead_bytes);
         }
         acked.packets += 1;
-        self.rate.segment_delivered(&mut head, self.delivered, building);
+        self.rate.segment_delivered(&head, self.delivered, building);
         flags.data_acked = true;
         if self.scoreboard.retransmit_hint == Some(id) {
             self.scoreboard.retransmit_hint = None;

@@ -57,7 +57,11 @@ impl Sender {
 
     /// Updates the sample for a newly ACKed or SACKed segment (`tcp_rate_skb_delivered`).
     pub(crate) fn rate_segment_delivered(&mut self, id: SegmentId, building: &mut Building) {
-        self.rate.segment_delivered(self.queue.get_mut(id), self.delivered, building);
+        let segment = self.queue.get_mut(id);
+        self.rate.segment_delivered(segment, self.delivered, building);
+        if segment.sacked {
+            segment.delivered_us = USED;
+        }
     }
 }
 
@@ -65,7 +69,7 @@ impl RateState {
     /// `delivered`: packets that the connection has delivered by now.
     pub(super) fn segment_delivered(
         &mut self,
-        segment: &mut Sent,
+        segment: &Sent,
         delivered: u64,
         building: &mut Building,
     ) {
@@ -85,9 +89,6 @@ impl RateState {
             building.last_end_seq = segment.end();
             self.first_tx_us = sent_us;
             building.sample.interval_us = i64::from(segment.send_phase_us);
-        }
-        if segment.sacked {
-            segment.delivered_us = USED;
         }
     }
 }
@@ -118,7 +119,7 @@ impl Sender {
         sample.delivered = (self.delivered - sample.prior_delivered) as i64;
         // The longer of send phase and ACK phase, so that neither ACK compression nor bursts
         // overestimate the rate.
-        let ack_us = self.now.as_us().saturating_sub(prior_us) as i64;
+        let ack_us = self.now_us().saturating_sub(prior_us) as i64;
         sample.interval_us = sample.interval_us.max(ack_us);
         if sample.interval_us < i64::from(self.rtt.min_us()) {
             sample.interval_us = -1;

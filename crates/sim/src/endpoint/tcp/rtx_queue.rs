@@ -207,9 +207,9 @@ impl RtxQueue {
         id
     }
 
-    /// Removes the front and returns it.
-    pub(crate) fn pop(&mut self) -> Option<Sent> {
-        let front = *self.front()?;
+    /// Removes the front.
+    pub(crate) fn pop(&mut self) {
+        let Some(front) = self.front() else { return };
         if front.listed && front.previous == NONE {
             // The oldest in the order of sending, as nearly always.
             let behind = far(self.base, front.next);
@@ -225,7 +225,6 @@ impl RtxQueue {
         if self.places.len() > PLACES_KEPT && self.len() < self.places.len() / IN_USE {
             self.resize((2 * self.len()).next_power_of_two().max(PLACES_KEPT / 2));
         }
-        Some(front)
     }
 
     /// Merges the next segment into this one. Ids of later segments decrease by one.

@@ -92,6 +92,9 @@ pub(crate) struct Sender {
     draws: bool,
     pub(crate) phase: Phase,
     pub(crate) now: Time,
+    /// The same in microseconds and milliseconds.
+    now_us: u64,
+    now_ms: u64,
     jiffy: Jiffy,
     /// Segments to put on the wire, in order.
     pub(crate) out: OutQueue,
@@ -185,6 +188,8 @@ impl Sender {
             rng,
             phase: Phase::Closed,
             now: Time::ZERO,
+            now_us: 0,
+            now_ms: 0,
             jiffy: Jiffy::default(),
             out: OutQueue::default(),
             snd_una: 0,
@@ -229,6 +234,8 @@ impl Sender {
     /// Sets the current time.
     pub(crate) fn set_now(&mut self, now: Time) {
         self.now = now;
+        self.now_us = now.as_us();
+        self.now_ms = self.now_us / 1000;
         self.tick.follow(&mut self.jiffy, now);
     }
 
@@ -388,11 +395,11 @@ impl Sender {
     }
 
     pub(crate) fn now_us(&self) -> u64 {
-        self.now.as_us()
+        self.now_us
     }
 
     pub(crate) fn now_ms(&self) -> u64 {
-        self.now.as_us() / 1000
+        self.now_ms
     }
 
     /// Packets in the network as far as the sender knows (`tcp_packets_in_flight`).
