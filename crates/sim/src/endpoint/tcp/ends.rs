@@ -5,8 +5,7 @@ use crate::endpoint::build::{Setup, TrafficEndpoint};
 use crate::endpoint::tcp::receiver::Receiver;
 use crate::endpoint::tcp::sender::{Phase, Sender};
 use crate::endpoint::{
-    Arrival, Deadline, Endpoint, Io, Life, Outbox, Report, Run, Timer, Touched,
-    FLOW_TIMERS,
+    Arrival, Deadline, Endpoint, Io, Life, Outbox, Report, Run, Timer, Touched, FLOW_TIMERS,
 };
 use crate::events::Source;
 use crate::flow::FlowState;

@@ -96,10 +96,11 @@ fn far(base: SegmentId, neighbour: u32) -> Option<SegmentId> {
     (neighbour != NONE).then_some(base + u64::from(above))
 }
 
-/// Least number of places that give memory back.
+/// Fewer places keep their memory.
 const PLACES_KEPT: usize = 64;
-/// Memory is given back when this part of the places is in use.
-const IN_USE: usize = 8;
+/// Half of the memory is given back when less than this part of the places is in use. The queue is
+/// long at the end of slow start.
+const IN_USE: usize = 4;
 
 /// Retransmission queue. Ids are consecutive; the front is the oldest unacknowledged segment.
 #[derive(Default)]
@@ -223,7 +224,7 @@ impl RtxQueue {
         }
         self.base += 1;
         if self.places.len() > PLACES_KEPT && self.len() < self.places.len() / IN_USE {
-            self.resize((2 * self.len()).next_power_of_two().max(PLACES_KEPT / 2));
+            self.resize(self.places.len() / 2);
         }
     }
 
