@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from html import escape
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 import polars as pl
 
 from dumbbell.runs import ExperimentInfo
+
+if TYPE_CHECKING:
+    from dumbbell.figures import Figure, PlotOptions
 
 
 class LazyTables(Protocol):
@@ -140,6 +143,17 @@ class Results:
         known: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         return Results(**known)
 
+    def plot(self, kind: str | None = None, **options: Unpack[PlotOptions]) -> Figure:
+        """Draws a figure. See :func:`dumbbell.figures.plot`.
+
+        Args:
+            kind: Kind of figure, or name of a metric; None: what suits, and the title says which.
+            options: Options of the kind.
+        """
+        from dumbbell.figures import plot
+
+        return plot(self, kind, **options)
+
     def _summary(self) -> dict[str, str]:
         """Summary of the results, by heading."""
         from dumbbell.metrics import METRICS
@@ -170,7 +184,9 @@ class Results:
             f"<td style='text-align: left'>{escape(text)}</td></tr>"
             for name, text in self._summary().items()
         )
-        return f"<table>{''.join(rows)}</table>"
+        from dumbbell.summary.notebook import overview_html
+
+        return f"<table>{''.join(rows)}</table>{overview_html(self)}"
 
     def __repr__(self) -> str:
         info = self.experiment

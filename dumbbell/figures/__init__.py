@@ -13,6 +13,7 @@ from typing import Unpack
 from dumbbell.errors import nearest_name, shortened
 from dumbbell.figures.bars import bars
 from dumbbell.figures.cdf import cdf
+from dumbbell.figures.choice import chosen_figure
 from dumbbell.figures.delay_throughput import delay_throughput
 from dumbbell.figures.factor import Extras, metric_against_factor
 from dumbbell.figures.figure import Figure, page_scripts
@@ -64,12 +65,13 @@ def function_of(kind: str) -> Callable[..., Figure]:
     )
 
 
-def plot(results: Tables, kind: str, **options: Unpack[PlotOptions]) -> Figure:
+def plot(results: Tables, kind: str | None = None, **options: Unpack[PlotOptions]) -> Figure:
     """Draws a figure of some results.
 
     Args:
         results: The tables.
-        kind: One of `KINDS`, or the name of a metric, which is drawn against a factor.
+        kind: One of `KINDS`, or the name of a metric, which is drawn against a factor. None: the
+            kind that suits the results, see `dumbbell.figures.choice`; the title says which.
         options: See `PlotOptions`; each kind takes some of them.
 
     Raises:
@@ -77,6 +79,8 @@ def plot(results: Tables, kind: str, **options: Unpack[PlotOptions]) -> Figure:
             several values for a point.
         TypeError: The kind does not take one of the options.
     """
+    if kind is None:
+        return chosen_figure(results, **options)
     return function_of(kind)(results, **options)
 
 

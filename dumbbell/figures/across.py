@@ -23,7 +23,13 @@ _MEASURED = ("flow", "session", "group", "arrivals")
 
 
 def across(results: Tables, metric: str, factor: str, *, title: str | None = None) -> Figure:
-    """Means over repeats of a metric against a factor.
+    """Means over repeats of a metric against a factor. Raises `ValueError` as `cells_across`."""
+    shown, heading = cells_across(results, metric, factor)
+    return figure_of(shown, METRICS[metric], title=title or heading, extra=Extras(zero=True))
+
+
+def cells_across(results: Tables, metric: str, factor: str) -> tuple[Shown, str]:
+    """Cells of a figure of a metric against a factor, and a title.
 
     Where there would be more than 10 lines, the other factors are fixed at their first levels, one
     after the other; the title says so. Raises `ValueError` where nothing was measured, or even then
@@ -34,6 +40,8 @@ def across(results: Tables, metric: str, factor: str, *, title: str | None = Non
         results = without_arrivals(results)
     factors = list(results.experiment.factors)
     frame = summary(results, measured, [*factors, *measured.of]).filter(pl.col("count") > 0)
+    if "kind" in frame.columns:  # a connection has the name of its subflows
+        frame = frame.filter(pl.col("kind") != "subflow")
     if frame.is_empty():
         raise ValueError(f"nothing measured for {metric}")
     others = [one for one in factors if one != factor and frame[one].n_unique() > 1]
@@ -55,8 +63,7 @@ def across(results: Tables, metric: str, factor: str, *, title: str | None = Non
     kinds = algorithms_of(frame.with_columns(pl.col(_LINE).alias("flow")))
     look = series_of(lines if by else [measured.label], kinds)
     shown = Shown(factor, by, frame.to_dicts(), levels, lines, scale, name, look)
-    heading = title or ", ".join([f"{measured.label} against {name}", *fixed])
-    return figure_of(shown, measured, title=heading, extra=Extras(zero=True))
+    return shown, ", ".join([f"{measured.label} against {name}", *fixed])
 
 
 def _labelled(results: Tables, frame: pl.DataFrame, factor: str, others: list[str]) -> pl.DataFrame:

@@ -43,11 +43,15 @@ def bars(
     measured = metric_named(metric)
     chosen = where or {}
     shown = choose(results, measured, x=x, by=by, where=chosen, flow=flow, over=over, numeric=False)
+    return bars_of(shown, measured, title or f"{measured.label} by {shown.x_name}")
+
+
+def bars_of(shown: Shown, metric: Metric, title: str) -> Figure:
+    """The figure of chosen cells."""
     shown = replace(shown, scale=None)
     if shown.by is None and any(algorithm_style(level) for level in shown.x_levels):
         shown = replace(shown, by=shown.x, series=series_of(shown.x_levels))
-    heading = title or f"{measured.label} by {shown.x_name}"
-    return Figure(heading, _description(shown, measured), as_spec(_chart(shown, measured)))
+    return Figure(title, _description(shown, metric), as_spec(_chart(shown, metric)))
 
 
 def _chart(shown: Shown, metric: Metric) -> alt.LayerChart | alt.FacetChart:
@@ -64,7 +68,9 @@ def _chart(shown: Shown, metric: Metric) -> alt.LayerChart | alt.FacetChart:
         base = base.encode(xOffset=alt.XOffset("series:N", sort=look.names))
     scale = alt.Scale(zero=True, nice=True)
     y = alt.Y("mean:Q", title=metric.axis, scale=scale)
-    layers = [base.mark_bar().encode(y=y, color=color)]
+    layers = [
+        base.mark_bar().encode(y=y, color=color, opacity=look.opacity("series:N", legend=grouped))
+    ]
     if any(row["low"] is not None for row in rows):
         low = alt.Y("low:Q", title=metric.axis, scale=scale)
         layers.append(base.mark_rule(style="interval").encode(y=low, y2="high:Q"))

@@ -172,7 +172,10 @@ class Figure:
         return vl_convert.svg_to_png(svg.replace(">", ground, 1), ppi=PPI)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        return {"image/svg+xml": self.svg(), "text/plain": f"{self.title}: {self.description}"}
+        return {
+            "image/svg+xml": self.svg(titled=True),
+            "text/plain": f"{self.title}: {self.description}",
+        }
 
 
 def check_form(path: Path, width_mm: float | None) -> str:

@@ -21,6 +21,8 @@ from dumbbell.figures.theme import (
     legend_columns,
 )
 
+#: Opacities of areas of one colour, in order.
+_OPACITIES = (1.0, 0.65, 0.4, 0.25)
 _COLOURS = len(THEMES["light"].series)
 
 
@@ -31,10 +33,20 @@ class Series:
     names: list[str]
     styles: list[Style]
 
-    def color(self, field: str, *, legend: bool = True) -> alt.Color:
-        """Channel of colours."""
+    def color(self, field: str, *, legend: bool = True, solid: bool = False) -> alt.Color:
+        """Channel of colours; `solid`: in the legend also where the marks are transparent."""
         colours = [colour_expression(style.colour) for style in self.styles]
-        return alt.Color(field, **self._channel(colours, legend))
+        channel = self._channel(colours, legend)
+        if solid and channel["legend"] is not None:
+            channel["legend"].symbolOpacity = 1
+        return alt.Color(field, **channel)
+
+    def opacity(self, field: str, *, legend: bool = True) -> alt.Opacity:
+        """Channel of opacities, which tell areas of one colour apart."""
+        colours = [style.colour for style in self.styles]
+        before = [colours[:place].count(colour) for place, colour in enumerate(colours)]
+        looks = [_OPACITIES[count % len(_OPACITIES)] for count in before]
+        return alt.Opacity(field, **self._channel(looks, legend))
 
     def dash(self, field: str, *, legend: bool = True) -> alt.StrokeDash:
         """Channel of dash patterns."""
@@ -48,10 +60,9 @@ class Series:
         shown = legend and len(self.names) > 1
         columns = legend_columns(self.names)
         return {
-            "scale": alt.Scale(domain=self.names, range=looks),
+            "scale": alt.Scale(type="ordinal", domain=self.names, range=looks),
             "sort": self.names,
-            # Bands are transparent, their colour in the legend is not.
-            "legend": alt.Legend(title=None, columns=columns, symbolOpacity=1) if shown else None,
+            "legend": alt.Legend(title=None, columns=columns) if shown else None,
         }
 
 

@@ -40,9 +40,12 @@ def sweep(
     shown = choose(results, measured, x=x, by=by, where=where or {}, flow=flow, over=over)
     if shown.scale is None:
         raise ValueError(f"{shown.x} has no numbers for an axis: the kind bars draws such factors")
-    spec = as_spec(alt.layer(*_layers(shown, measured)))
-    heading = title or f"{measured.label} against {shown.x_name}"
-    return Figure(heading, _description(shown, measured), spec)
+    return sweep_of(shown, measured, title or f"{measured.label} against {shown.x_name}")
+
+
+def sweep_of(shown: Shown, metric: Metric, title: str) -> Figure:
+    """The figure of chosen cells, whose axis has numbers."""
+    return Figure(title, _description(shown, metric), as_spec(alt.layer(*_layers(shown, metric))))
 
 
 def is_geometric(levels: Sequence[float]) -> bool:
@@ -62,7 +65,7 @@ def _x(shown: Shown) -> alt.X:
         raise ValueError(f"{shown.x} has no numbers")
     values = sorted(set(shown.scale.values.values()))
     unit = f" ({shown.scale.unit})" if shown.scale.unit else ""
-    axis = alt.Axis(values=values, format=",~g") if len(values) <= _MOST_TICKS else alt.Axis()
+    axis = alt.Axis(values=values, format=",.6~g") if len(values) <= _MOST_TICKS else alt.Axis()
     kind: Any = "log" if is_geometric(values) else "linear"
     scale = alt.Scale(type=kind, nice=False, zero=False, padding=8)
     return alt.X("x:Q", title=f"{sentence(shown.x_name)}{unit}", axis=axis, scale=scale)
@@ -74,7 +77,9 @@ def _layers(shown: Shown, metric: Metric) -> list[alt.Chart]:
     scale = alt.Scale(zero=min(ends) < max(ends) / 2, nice=True)
     y = alt.Y("mean:Q", title=metric.axis, scale=scale)
     look = shown.series
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=_x(shown), color=look.color("series:N"))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=_x(shown), color=look.color("series:N", solid=True)
+    )
     layers = []
     if any(row["low"] is not None for row in rows):
         low = alt.Y("low:Q", title=metric.axis, scale=scale)
