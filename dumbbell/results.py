@@ -26,7 +26,7 @@ class LazyTables(Protocol):
         """Table with the rows of all runs."""
 
     def parts(self, name: str, columns: Sequence[str] | None) -> Iterator[pl.DataFrame]:
-        """Columns of a table, run by run. Default: all columns."""
+        """Columns of a table, some runs at a time. Default: all columns."""
 
     def has(self, name: str) -> bool:
         """Returns true if the table has rows."""

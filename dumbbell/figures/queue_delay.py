@@ -31,6 +31,10 @@ def queue_delay(
     mean time in the queue of the packets that left since the sample before, or else what waits over
     the pipe's rate. Raises `ValueError` where no queues are kept, or of more than 12 cells.
     """
+    factors = list(results.experiment.factors)
+    count = where_rows(results.runs, where or {}).select(factors).unique().height if factors else 1
+    if count > _MOST_CURVES:
+        raise ValueError(f"{count} curves in one: fix factors by where")
     delays = _delays(results, where or {})
     if delays.is_empty():
         raise ValueError("no queues are kept here: see the field sampling")
@@ -40,8 +44,6 @@ def queue_delay(
     if own.is_empty():
         raise ValueError(f"no queue {chosen!r}; there are {', '.join(means['pipe'])}")
     names = own["cell"].unique(maintain_order=True).to_list()
-    if len(names) > _MOST_CURVES:
-        raise ValueError(f"{len(names)} curves in one: fix factors by where")
     rows = [row for name in names for row in _curve(own.filter(pl.col("cell") == name), name)]
     look = series_of(names)
     chart = (

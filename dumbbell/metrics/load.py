@@ -7,7 +7,7 @@ import polars as pl
 from dumbbell.limits.flows import longest_frame_bytes
 from dumbbell.limits.pipes import capacity_bits, frames_exceed_wire, surplus_bits
 from dumbbell.metrics.definition import Metric, Tables, keys, known, present, ratio
-from dumbbell.scenario import read_scenario
+from dumbbell.scenario import Scenario, read_scenario
 
 WORDS = (
     "the time in which all TCP flows are under way: from the latest start_ns to the earliest "
@@ -64,12 +64,14 @@ _SURPLUS_MOST = 0.05
 
 def _capacities(tables: Tables, sent: pl.DataFrame) -> pl.DataFrame:
     """Bits that each pipe could carry in its window; null where that decides nothing."""
-    scenarios = {
-        run: read_scenario(text) for run, text in tables.runs["run", "scenario"].iter_rows()
-    }
+    texts = dict(tables.runs["run", "scenario"].iter_rows())
+    read: dict[str, Scenario] = {}
     rows = []
     for run, name, begin_ns, end_ns in sent["run", "pipe", "begin_ns", "end_ns"].iter_rows():
-        spec = scenarios[run]
+        text = texts[run]
+        if text not in read:
+            read[text] = read_scenario(text)
+        spec = read[text]
         link, _, side = name.rpartition("/")
         (found,) = (one for one in spec["links"] if one["name"] == link)
         pipe = found["forward"] if side == "forward" else found["backward"]

@@ -196,7 +196,12 @@ def _compared(figures: _Figures, results: Tables) -> list[_Drawn]:
 
 def _applying(results: Tables) -> list[str]:
     """Metrics of the page that apply to some flow."""
-    return [name for name in _METRICS if _applies(results, name)]
+    over_time = {"utilisation": "queues"}  # read from the table of queues, which may be large
+    return [
+        name
+        for name in _METRICS
+        if (results.has(over_time[name]) if name in over_time else _applies(results, name))
+    ]
 
 
 def _applies(results: Tables, metric: str) -> bool:

@@ -13,6 +13,9 @@ from dumbbell.store.records import placed
 from dumbbell.store.segments import readable
 from dumbbell.store.tables import LARGE, as_now, empty
 
+#: Rows from which on a part of a table is given out.
+_PART_ROWS = 100_000
+
 
 class StoredTables:
     """Large tables of some runs of a store.
@@ -47,11 +50,25 @@ class StoredTables:
         return placed(self._design, pl.concat(frames) if frames else empty(name))
 
     def parts(self, name: str, columns: Sequence[str] | None) -> Iterator[pl.DataFrame]:
-        """Columns of a table, run by run."""
+        """Columns of a table, some runs at a time."""
+        frames: list[pl.DataFrame] = []
+        rows = 0
         for run in self._files[name]:
-            design = self._design.filter(pl.col("run") == run)
-            frame = placed(design, self._read(name, run, columns))
-            yield frame if columns is None else frame.select(list(dict.fromkeys(["run", *columns])))
+            frames.append(self._read(name, run, columns))
+            rows += frames[-1].height
+            if rows >= _PART_ROWS:
+                yield self._part(frames, columns)
+                frames, rows = [], 0
+        if frames:
+            yield self._part(frames, columns)
+
+    def _part(self, frames: list[pl.DataFrame], columns: Sequence[str] | None) -> pl.DataFrame:
+        """Rows of some runs; the place in the design is added only where it is asked for."""
+        frame = pl.concat(frames)
+        wanted = None if columns is None else list(dict.fromkeys(["run", *columns]))
+        if wanted is None or not set(wanted) <= set(frame.columns):
+            frame = placed(self._design, frame)
+        return frame if wanted is None else frame.select(wanted)
 
     def of_repeat(self, name: str, where: Where, repeat: int | None) -> pl.DataFrame:
         """Rows with these levels of one repeat. Default: the first repeat with such rows.
