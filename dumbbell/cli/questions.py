@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -60,6 +61,7 @@ def _asked(question: str, default: str, read_answer: Callable[[str], _Answer]) -
     """Answer to a question, as `read_answer` reads it; Enter is the default."""
     while True:
         console.err.print(f"{question} [{default}]: ", end="", soft_wrap=True)
+        signal.siginterrupt(signal.SIGINT, True)  # polars lets reads go on after Ctrl-C
         try:
             text = input().strip()
         except EOFError:

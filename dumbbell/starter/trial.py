@@ -7,7 +7,6 @@ from pathlib import Path
 
 from dumbbell import _core
 from dumbbell.errors import ExperimentError
-from dumbbell.execution import budget
 from dumbbell.experiment import Experiment, load_text
 from dumbbell.experiment.units import TIME, whole
 from dumbbell.starter.answers import Answers
@@ -37,6 +36,8 @@ def read(starter: Starter, answers: Answers) -> Experiment:
 
 def affordable(starter: Starter, answers: Answers) -> Experiment:
     """Experiment of some answers, see :func:`read`. Raises `ExperimentError` if it is too large."""
+    from dumbbell.execution import budget  # imports polars
+
     experiment = read(starter, answers)
     try:
         for cell in experiment.cells:

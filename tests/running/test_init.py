@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import re
 import select
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -231,14 +233,15 @@ def test_the_end_of_the_input_writes_nothing(monkeypatch: pytest.MonkeyPatch) ->
         ask()
 
 
-def test_four_times_enter_at_a_terminal(tmp_path: Path) -> None:
-    """Enter is sent after each prompt."""
+def at_a_terminal(folder: Path, keys: list[bytes]) -> tuple[int, list[str]]:
+    """Exit code and lines of `dumbbell init`; at each prompt the next keys are pressed."""
     mine, its = pty.openpty()
-    command = [sys.executable, "-m", "dumbbell", "init"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
-        command, stdin=its, stdout=its, stderr=its, cwd=tmp_path, env=environment
-    ) as child:
+        [sys.executable, "-m", "dumbbell", "init"],
+        stdin=its, stdout=its, stderr=its, cwd=folder, env=environment,
+        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    ) as child:  # fmt: skip
         os.close(its)
         shown = b""
         while select.select([mine], [], [], 60)[0]:
@@ -248,13 +251,27 @@ def test_four_times_enter_at_a_terminal(tmp_path: Path) -> None:
                 break
             shown += part
             if part.endswith(b"]: "):
-                os.write(mine, b"\n")
-        assert child.wait(60) == 0
+                os.write(mine, keys.pop(0))
+        code = child.wait(60)
     os.close(mine)
-    lines = shown.decode().splitlines()
+    return code, shown.decode().splitlines()
+
+
+def test_four_times_enter_at_a_terminal(tmp_path: Path) -> None:
+    code, lines = at_a_terminal(tmp_path, [b"\n"] * 4)
+    assert code == 0
     assert lines[-2:] == [
         "Written: experiment.yaml, 3 runs",
         "Next: dumbbell run experiment.yaml",
     ]
     assert sum(line.endswith("]: ") for line in lines) == 4
     assert load(tmp_path / "experiment.yaml").info.name == "cubic and bbr share a bottleneck"
+
+
+@pytest.mark.parametrize("answers", [[], [b"\n", b"\n", b"\n", b"1000 h\n"]])
+def test_ctrl_c_at_a_question(answers: list[bytes], tmp_path: Path) -> None:
+    """The last answer makes the program import polars, whose handler of signals stays."""
+    code, lines = at_a_terminal(tmp_path, [*answers, b"\x03"])
+    assert code == 130
+    assert lines[-1].endswith("dumbbell: stopped")
+    assert not list(tmp_path.iterdir())
