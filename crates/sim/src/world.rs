@@ -141,6 +141,8 @@ impl World<'_> {
         let number = source as usize;
         if number < self.pipes.len() {
             self.line_event(number);
+        } else if number < self.pipes.len() * (QUEUE + 1) {
+            self.queue_event(number - self.pipes.len() * QUEUE);
         } else if number < self.pipes.len() * PIPE_SOURCES {
             self.pipe_event(number % self.pipes.len(), number / self.pipes.len());
         } else if source == self.sample_source() {
@@ -218,19 +220,21 @@ impl World<'_> {
         }
     }
 
+    /// The head of a pipe's queue may leave.
+    fn queue_event(&mut self, pipe: usize) {
+        self.pipes[pipe].open_trace();
+        self.release(pipe);
+        self.pipes[pipe].close_trace();
+    }
+
     fn pipe_event(&mut self, pipe: usize, kind: usize) {
         match kind {
-            QUEUE => {
-                self.pipes[pipe].open_trace();
-                self.release(pipe);
-                self.pipes[pipe].close_trace();
-            }
             AGGREGATION => {
                 for (packet, offered) in self.pipes[pipe].release_batch(self.now) {
                     match offered {
                         Offered::Passed => self.passed(pipe, packet),
                         Offered::Dropped(reason) => self.drop_packet(pipe, packet, reason),
-                        Offered::Kept(_) => {}
+                        Offered::Kept(_) | Offered::Behind => {}
                     }
                 }
                 self.schedule_pipe(pipe);
@@ -238,20 +242,21 @@ impl World<'_> {
             _ => {
                 self.pipes[pipe].apply_change(self.now, self.scenario);
                 self.schedule_pipe(pipe);
+                self.schedule_line(pipe);
             }
         }
     }
 
     /// Releases all packets that may leave the queue now.
     fn release(&mut self, pipe: usize) {
-        loop {
-            let release = self.pipes[pipe].release(self.now);
-            if release == Release::Nothing {
-                break;
+        let next = loop {
+            match self.pipes[pipe].release(self.now) {
+                Ok(release) => self.emerged(pipe, self.now, release),
+                Err(next) => break next,
             }
-            self.emerged(pipe, self.now, release);
-        }
-        self.schedule_pipe(pipe);
+        };
+        self.schedule_queue(pipe, next);
+        self.schedule_rare_events(pipe);
     }
 
     /// Handles a packet that left the queue at `left_at`.
@@ -334,25 +339,37 @@ impl World<'_> {
         }
     }
 
-    /// Sets all events of a pipe, and drops what its discipline discarded.
+    /// Sets all events of a pipe.
     pub(crate) fn schedule_pipe(&mut self, pipe: usize) {
-        let now = self.now;
-        let queue = self.pipes[pipe].queue_event(now);
+        let head = self.pipes[pipe].queue_event(self.now);
+        self.schedule_queue(pipe, head);
+        if !self.pipes[pipe].is_line_empty() {
+            self.schedule_line(pipe);
+        }
+        self.schedule_rare_events(pipe);
+    }
+
+    fn schedule_rare_events(&mut self, pipe: usize) {
+        if self.pipes[pipe].has_rare_events {
+            let (aggregation, change) =
+                (self.pipes[pipe].aggregation_event(), self.pipes[pipe].change_event());
+            self.set(self.source(pipe, AGGREGATION), aggregation);
+            self.set(self.source(pipe, CHANGE), change);
+        }
+    }
+
+    /// Sets the event of a pipe's queue, and drops what its discipline discarded.
+    fn schedule_queue(&mut self, pipe: usize, head: Option<Time>) {
         for (packet, reason) in self.pipes[pipe].discarded() {
             self.drop_packet(pipe, packet, reason);
         }
         let source = self.source(pipe, QUEUE);
-        match queue {
+        match head {
             Some(at) if self.pipes[pipe].leaves_last(self.now, at) => {
                 self.events.set_drawn(source, at, LAST);
             }
-            _ => self.set(source, queue),
+            _ => self.set(source, head),
         }
-        self.schedule_line(pipe);
-        let (aggregation, change) =
-            (self.pipes[pipe].aggregation_event(), self.pipes[pipe].change_event());
-        self.set(self.source(pipe, AGGREGATION), aggregation);
-        self.set(self.source(pipe, CHANGE), change);
     }
 
     /// Forwards and sends until nothing is left to do at this instant, in order of arrival.
@@ -513,6 +530,14 @@ impl World<'_> {
                 self.put_on_line(pipe, packet);
                 self.kept(pipe);
                 leaves
+            }
+            Offered::Behind => {
+                let source = self.source(pipe, QUEUE);
+                let due = self.events.at(source).is_some_and(|at| at <= self.now);
+                if due && !self.pipes[pipe].gathers {
+                    self.release(pipe);
+                }
+                None
             }
         }
     }

@@ -40,6 +40,8 @@ pub(crate) struct Retransmission {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proofs {
     retransmissions: VecDeque<Retransmission>,
+    /// End of the highest byte retransmitted.
+    end: i64,
     /// Spurious retransmissions by [`Proof`].
     pub(crate) proved: [u64; 3],
     /// Duplicates that passed and that no DSACK has reported yet.
@@ -57,6 +59,7 @@ impl Proofs {
         if self.retransmissions.len() == REMEMBERED_MAX {
             self.retransmissions.pop_front();
         }
+        self.end = self.end.max(repeated.end);
         self.retransmissions.push_back(repeated);
     }
 
@@ -118,6 +121,9 @@ impl Proofs {
     /// numbers of frames that retransmitted the first byte and were sent later than the echoed
     /// segment.
     pub(crate) fn echo(&mut self, acked: i64, tsecr: u32, proved: &mut Vec<u64>) {
+        if acked >= self.end {
+            return;
+        }
         let repeated =
             self.retransmissions.iter_mut().filter(|one| one.start <= acked && acked < one.end);
         for one in repeated {
@@ -127,9 +133,5 @@ impl Proofs {
                 proved.push(one.frame);
             }
         }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.retransmissions.is_empty()
     }
 }

@@ -88,12 +88,10 @@ impl Stream {
     }
 
     pub(super) fn advance(&mut self, ack: &Ack<'_>, position: i64, proved: &mut Vec<u64>) {
-        if !self.proofs.is_empty() {
-            if let Some(tsecr) = ack.tsecr {
-                let known = proved.len();
-                self.proofs.echo(self.acked, tsecr, proved);
-                self.undo_if(proved.len() > known);
-            }
+        if let Some(tsecr) = ack.tsecr {
+            let known = proved.len();
+            self.proofs.echo(self.acked, tsecr, proved);
+            self.undo_if(proved.len() > known);
         }
         let (mut segments, mut latest) = (0, None);
         let mut covered = self.acked;

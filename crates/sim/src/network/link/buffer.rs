@@ -118,15 +118,18 @@ impl Buffer {
         true
     }
 
-    /// Adds a packet in order of `start`: with netem's jitter a later packet may overtake.
+    /// Adds a packet in order of `start`: with netem's jitter a later packet may overtake. Returns its
+    /// place, 0 for the head.
     #[inline(always)]
-    pub(super) fn push(&mut self, new: Waiting) {
+    pub(super) fn push(&mut self, new: Waiting) -> usize {
         self.waiting_bytes += u64::from(new.packet.frame_bytes);
         if self.waiting.back().is_none_or(|last| last.start <= new.start) {
             self.waiting.push_back(new);
+            self.waiting.len() - 1
         } else {
             let index = self.waiting.partition_point(|before| before.start <= new.start);
             self.waiting.insert(index, new);
+            index
         }
     }
 

@@ -43,6 +43,10 @@ impl Pipe {
         }
     }
 
+    pub(crate) fn is_line_empty(&self) -> bool {
+        self.line.is_empty()
+    }
+
     /// Prefetches the head of the line.
     pub(crate) fn fetch_line(&self) {
         prefetch_index(self.line.as_slices().0, 0);

@@ -48,6 +48,8 @@ pub(crate) enum Offered {
     Passed,
     /// It waits or travels; a serial link knows when it will have left.
     Kept(Option<Time>),
+    /// It waits behind the head of the queue, which leaves when it would have left.
+    Behind,
     Dropped(DropReason),
 }
 
@@ -89,6 +91,8 @@ pub(crate) struct Pipe {
     pub(crate) observed: bool,
     /// No stage has an event: the only one is the next arrival at the far end.
     pub(crate) is_line: bool,
+    /// It has events of its own besides those of packets that leave or arrive.
+    pub(crate) has_rare_events: bool,
     /// Every packet that it keeps goes onto its line at once, behind all before, and arrives.
     pub(crate) keeps_order: bool,
     acting: Acting,
@@ -146,6 +150,7 @@ impl Pipe {
             acting: Acting::of(&row),
             observed: false,
             is_line: !properties.own_event,
+            has_rare_events: row.changes.properties().acts || row.ack_aggregation.acts(),
             keeps_order: properties.keeps_order,
             is_wire: matches!(spec.shaper, scenario::Shaper::Serial { .. }),
             gathers: delayed && matches!(row.shaper, Shaper::Tbf(_)),
@@ -254,7 +259,10 @@ impl Pipe {
             }
             _ => {
                 let start = now + self.row.buffer.delay(&mut self.rng);
-                self.push(Waiting { packet, arrived: now, start });
+                let place = self.push(Waiting { packet, arrived: now, start });
+                if place > 0 && !self.is_trace() {
+                    return Offered::Behind;
+                }
                 Offered::Kept(None)
             }
         }
@@ -277,9 +285,10 @@ impl Pipe {
     }
 
     #[inline(always)]
-    fn push(&mut self, new: Waiting) {
-        self.row.buffer.push(new);
+    fn push(&mut self, new: Waiting) -> usize {
+        let place = self.row.buffer.push(new);
         self.stats.queue_max = self.stats.queue_max.max(self.row.buffer.length().0);
+        place
     }
 
     /// Packets of a serial link whose sending has begun wait no longer.
@@ -317,22 +326,20 @@ impl Pipe {
         self.row.shaper.leaves_at(now, start, wire_bytes)
     }
 
-    /// Takes the head out of the queue if it may leave now.
-    pub(crate) fn release(&mut self, now: Time) -> Release {
-        let Some((start, Some(packet))) = self.row.buffer.head(now) else {
-            return Release::Nothing;
-        };
+    /// Takes the head out of the queue if it may leave now. Otherwise returns the same as
+    /// [`Self::queue_event`].
+    pub(crate) fn release(&mut self, now: Time) -> Result<Release, Option<Time>> {
+        let (start, packet) = self.row.buffer.head(now).ok_or(None)?;
+        let packet = packet.ok_or(Some(start))?;
         let wire_bytes = self.wire_bytes(packet);
-        if !self.row.shaper.lets_go(now, start, wire_bytes) {
-            return Release::Nothing;
-        }
-        let Some((packet, arrived)) = self.row.buffer.take(now) else { return Release::Nothing };
+        self.row.shaper.lets_go(now, start, wire_bytes)?;
+        let (packet, arrived) = self.row.buffer.take(now).ok_or(None)?;
         self.stats.leaves(now.since(arrived));
         if !self.propagates() {
-            return self.emerge(packet);
+            return Ok(self.emerge(packet));
         }
         self.depart(now, now, packet);
-        Release::OnLine
+        Ok(Release::OnLine)
     }
 
     /// Returns true if what leaves at a time is behind all that arrives at that instant.

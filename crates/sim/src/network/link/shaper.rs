@@ -65,21 +65,32 @@ impl Shaper {
         }
     }
 
-    /// Returns true if the head of the queue leaves now, and spends what that takes.
-    pub(super) fn lets_go(&mut self, now: Time, start: Time, wire_bytes: u32) -> bool {
-        start <= now
-            && match self {
-                Self::Serial(_) => false,
-                Self::None => true,
-                Self::Tbf(bucket) => {
-                    let goes = bucket.leaves_at(start, wire_bytes) <= now;
-                    if goes {
-                        bucket.take(now, wire_bytes);
-                    }
-                    goes
+    /// Lets the head of the queue go now, and spends what that takes. Otherwise returns when it may
+    /// leave, as [`Self::leaves_at`].
+    pub(super) fn lets_go(
+        &mut self,
+        now: Time,
+        start: Time,
+        wire_bytes: u32,
+    ) -> Result<(), Option<Time>> {
+        let goes = match self {
+            Self::Serial(_) => false,
+            Self::None => start <= now,
+            Self::Tbf(bucket) => {
+                let at = bucket.leaves_at(start, wire_bytes);
+                if at > now {
+                    return Err(Some(at));
                 }
-                Self::Trace(trace) => trace.spend(wire_bytes),
+                bucket.take(now, wire_bytes);
+                true
             }
+            Self::Trace(trace) => start <= now && trace.spend(wire_bytes),
+        };
+        if goes {
+            Ok(())
+        } else {
+            Err(self.leaves_at(now, start, wire_bytes))
+        }
     }
 
     /// Changes the rate of a token bucket. A wire is planned anew by the link.

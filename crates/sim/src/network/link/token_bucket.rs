@@ -10,11 +10,13 @@ struct Bucket {
     rate: Rate,
     depth_ns: u64,
     tokens_ns: u64,
+    /// Length of the last frame asked for, and its cost.
+    last: (u32, u64),
 }
 
 impl Bucket {
     fn new(rate: Rate, burst_bytes: u64, initial_bytes: u64) -> Self {
-        let mut bucket = Self { rate, depth_ns: 0, tokens_ns: 0 };
+        let mut bucket = Self { rate, depth_ns: 0, tokens_ns: 0, last: (0, 0) };
         bucket.depth_ns = bucket.cost_ns(burst_bytes);
         bucket.tokens_ns = bucket.cost_ns(initial_bytes);
         bucket
@@ -25,15 +27,26 @@ impl Bucket {
         self.rate.serialise(bytes, 0).0.as_ns()
     }
 
-    /// Nanoseconds until there are enough tokens. A packet that [`TokenBucket::holds`] may cost more
-    /// than the depth only by rounding and framing; then the depth suffices.
-    fn wait_ns(&self, bytes: u32) -> u64 {
-        self.cost_ns(u64::from(bytes)).min(self.depth_ns).saturating_sub(self.tokens_ns)
+    /// Transmission time of a frame. Most have one length.
+    #[inline(always)]
+    fn frame_cost_ns(&mut self, bytes: u32) -> u64 {
+        if self.last.0 != bytes {
+            self.last = (bytes, self.cost_ns(u64::from(bytes)));
+        }
+        self.last.1
     }
 
+    /// Nanoseconds until there are enough tokens. A packet that [`TokenBucket::holds`] may cost more
+    /// than the depth only by rounding and framing; then the depth suffices.
+    #[inline(always)]
+    fn wait_ns(&mut self, bytes: u32) -> u64 {
+        self.frame_cost_ns(bytes).min(self.depth_ns).saturating_sub(self.tokens_ns)
+    }
+
+    #[inline(always)]
     fn take(&mut self, since_ns: u64, bytes: u32) {
         let filled = self.tokens_ns + since_ns.min(self.depth_ns);
-        self.tokens_ns = filled.min(self.depth_ns).saturating_sub(self.cost_ns(u64::from(bytes)));
+        self.tokens_ns = filled.min(self.depth_ns).saturating_sub(self.frame_cost_ns(bytes));
     }
 
     /// Changes the rate; the bucket keeps its tokens in bytes.
@@ -42,6 +55,7 @@ impl Bucket {
         let depth = bytes_in(self.depth_ns + 1, self.rate);
         let level = bytes_in(self.tokens_ns, self.rate);
         self.rate = rate;
+        self.last = (0, 0);
         self.depth_ns = self.cost_ns(depth);
         self.tokens_ns = self.cost_ns(level);
     }
@@ -97,8 +111,9 @@ impl TokenBucket {
     }
 
     /// Earliest time, from `from` on, at which a packet of this length may leave.
-    pub(crate) fn leaves_at(&self, from: Time, bytes: u32) -> Time {
-        let peak_ns = self.peak.as_ref().map_or(0, |peak| peak.wait_ns(bytes));
+    #[inline]
+    pub(crate) fn leaves_at(&mut self, from: Time, bytes: u32) -> Time {
+        let peak_ns = self.peak.as_mut().map_or(0, |peak| peak.wait_ns(bytes));
         from.max(Time::from_ns(self.at_ns + self.rate.wait_ns(bytes).max(peak_ns)))
     }
 
