@@ -209,22 +209,23 @@ impl World<'_> {
         let left_at = if observed { arriving.head_left_at() } else { None };
         let release = arriving.arrive(self.now);
         self.schedule_line(pipe);
-        match release {
-            Release::Arrived(packet) if !observed => {
-                if packet.is_marked() {
-                    self.arena.mark(packet);
-                }
-                self.carry(packet, to);
-            }
-            _ => self.emerged(pipe, left_at.unwrap_or(self.now), release),
+        if let Some(packet) = self.emerged(pipe, left_at.unwrap_or(self.now), release) {
+            self.carry(packet, to);
         }
     }
 
     /// The head of a pipe's queue may leave.
     fn queue_event(&mut self, pipe: usize) {
         self.pipes[pipe].open_trace();
-        self.release(pipe);
+        let last = self.release(pipe);
         self.pipes[pipe].close_trace();
+        let Some(packet) = last else { return };
+        let to = self.pipes[pipe].to as usize;
+        if self.inbox.is_empty() {
+            self.carry(packet, to);
+        } else {
+            self.inbox.push_back((packet, to));
+        }
     }
 
     fn pipe_event(&mut self, pipe: usize, kind: usize) {
@@ -247,27 +248,46 @@ impl World<'_> {
         }
     }
 
-    /// Releases all packets that may leave the queue now.
-    fn release(&mut self, pipe: usize) {
+    /// Releases all packets that may leave the queue now. Returns the last one that is at the far end;
+    /// those before it are in the inbox.
+    fn release(&mut self, pipe: usize) -> Option<Handle> {
+        let mut last = None;
         let next = loop {
             match self.pipes[pipe].release(self.now) {
-                Ok(release) => self.emerged(pipe, self.now, release),
+                Ok(release) => {
+                    let Some(packet) = self.emerged(pipe, self.now, release) else { continue };
+                    if let Some(before) = last.replace(packet) {
+                        self.inbox.push_back((before, self.pipes[pipe].to as usize));
+                    }
+                }
                 Err(next) => break next,
             }
         };
         self.schedule_queue(pipe, next);
         self.schedule_rare_events(pipe);
+        last
     }
 
-    /// Handles a packet that left the queue at `left_at`.
-    fn emerged(&mut self, pipe: usize, left_at: Time, release: Release) {
+    /// As [`Self::release`], all into the inbox.
+    fn release_to_inbox(&mut self, pipe: usize) {
+        if let Some(packet) = self.release(pipe) {
+            self.inbox.push_back((packet, self.pipes[pipe].to as usize));
+        }
+    }
+
+    /// Handles a packet that left the queue at `left_at`. Returns it if it is at the far end.
+    #[inline(always)]
+    fn emerged(&mut self, pipe: usize, left_at: Time, release: Release) -> Option<Handle> {
         match release {
             Release::Arrived(packet) => {
                 if packet.is_marked() {
                     self.arena.mark(packet);
                 }
-                self.at_near_end(pipe, left_at, packet);
-                self.at_far_end(pipe, packet);
+                if self.pipes[pipe].observed {
+                    self.at_near_end(pipe, left_at, packet);
+                    self.observe_arrival(pipe, packet);
+                }
+                return Some(packet);
             }
             Release::Damaged(packet) => {
                 self.at_near_end(pipe, left_at, packet);
@@ -276,6 +296,7 @@ impl World<'_> {
             Release::OnLine => self.schedule_line(pipe),
             Release::Nothing => {}
         }
+        None
     }
 
     /// Reports a packet that left the queue to the tap at the near end. Called when the packet has
@@ -290,13 +311,17 @@ impl World<'_> {
     }
 
     pub(crate) fn at_far_end(&mut self, pipe: usize, packet: Handle) {
+        self.observe_arrival(pipe, packet);
+        self.inbox.push_back((packet, self.pipes[pipe].to as usize));
+    }
+
+    fn observe_arrival(&mut self, pipe: usize, packet: Handle) {
         if let Some(hops) = &mut self.hops {
             hops.arrived(self.now, packet);
         }
         if let Some(tap) = self.pipes[pipe].taps.as_ref().and_then(|taps| taps.far) {
             self.at_tap(self.now, tap, false, packet);
         }
-        self.inbox.push_back((packet, self.pipes[pipe].to as usize));
     }
 
     fn at_tap(&mut self, at: Time, tap: usize, leaves: bool, packet: Handle) {
@@ -495,7 +520,7 @@ impl World<'_> {
         if self.neighbours.is_some() && self.scenario.nodes[node].kind != NodeKind::Switch {
             return self.resolve(packet, pipe);
         }
-        packet.hop = self.paths.behind(*packet, pipe);
+        packet.hop = self.paths.taken(*packet, pipe).1;
         Some(pipe)
     }
 
@@ -535,7 +560,7 @@ impl World<'_> {
                 let source = self.source(pipe, QUEUE);
                 let due = self.events.at(source).is_some_and(|at| at <= self.now);
                 if due && !self.pipes[pipe].gathers {
-                    self.release(pipe);
+                    self.release_to_inbox(pipe);
                 }
                 None
             }
@@ -566,7 +591,7 @@ impl World<'_> {
         let at = self.pipes[pipe].queue_event(self.now);
         let waits = self.pipes[pipe].is_trace() || self.pipes[pipe].gathers;
         if at.is_some_and(|at| at <= self.now) && !waits {
-            self.release(pipe);
+            self.release_to_inbox(pipe);
         } else {
             self.schedule_pipe(pipe);
         }

@@ -61,9 +61,9 @@ pub(crate) struct Neighbours {
     entries: Vec<Entry>,
     /// Entries by the node's pipe.
     of_pipe: Vec<Vec<u32>>,
-    /// Entries found so far ([`NONE`]: not yet), by the node's pipe and the number of the destination. A
-    /// row of one element holds for all destinations: no switch lies behind the pipe.
-    found: Vec<Vec<u32>>,
+    /// Entries found so far ([`NONE`]: not yet), by the place of the node's pipe in a path
+    /// ([`Paths::taken`](super::path::Paths::taken)).
+    found: Vec<u32>,
     /// Names of the pipes: random streams are named by them, not by numbers.
     names: Vec<String>,
     seed: u64,
@@ -73,33 +73,30 @@ pub(crate) struct Neighbours {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
     /// The address is known. `timer`: the entry's timer has moved.
-    Resolved { timer: bool },
+    Resolved { entry: u32, timer: bool },
     /// The packet waits with this entry. `ask`: a request must be sent.
     Unresolved { entry: u32, ask: bool },
 }
 
 impl Neighbours {
     pub(crate) fn new(spec: NeighbourDiscovery, names: Vec<String>, seed: u64) -> Self {
-        let pipes = vec![Vec::new(); names.len()];
-        Self { spec, entries: Vec::new(), of_pipe: pipes.clone(), found: pipes, names, seed }
+        let of_pipe = vec![Vec::new(); names.len()];
+        Self { spec, entries: Vec::new(), of_pipe, found: Vec::new(), names, seed }
     }
 
-    /// Returns true if a packet may be sent through a pipe at once, and no timer moves.
+    /// Returns true if a packet at a place of its path may be sent at once, and no timer moves.
     #[inline]
-    pub(crate) fn knows(&self, pipe: usize, destination: usize) -> bool {
-        let row = &self.found[pipe];
-        let entry = row.get(if row.len() == 1 { 0 } else { destination });
-        entry.and_then(|&entry| self.entries.get(entry as usize)).is_some_and(Entry::is_used)
+    pub(crate) fn knows(&self, place: usize) -> bool {
+        let entry = self.found.get(place).and_then(|&entry| self.entries.get(entry as usize));
+        entry.is_some_and(Entry::is_used)
     }
 
-    /// Notes the entry of a pipe and a destination.
-    fn find(&mut self, path: &[usize], destination: usize, entry: u32) {
-        let row = &mut self.found[path[0]];
-        let (index, least) = if path.len() == 1 { (0, 1) } else { (destination, 2) };
-        if row.len() <= index {
-            row.resize((index + 1).max(least), NONE);
+    /// Notes the entry of the neighbour behind a place.
+    pub(crate) fn note(&mut self, place: usize, entry: u32) {
+        if self.found.len() <= place {
+            self.found.resize(place + 1, NONE);
         }
-        row[index] = entry;
+        self.found[place] = entry;
     }
 
     /// Returns the entry of the neighbour at the end of a path; creates it if there is none.
@@ -119,19 +116,12 @@ impl Neighbours {
         entry
     }
 
-    /// Decides about a packet to be sent along a path towards a destination (`neigh_event_send`).
-    pub(crate) fn lookup(
-        &mut self,
-        now: Time,
-        path: &[usize],
-        destination: usize,
-        revalidates: bool,
-    ) -> Lookup {
+    /// Decides about a packet to be sent along a path (`neigh_event_send`).
+    pub(crate) fn lookup(&mut self, now: Time, path: &[usize], revalidates: bool) -> Lookup {
         let before = self.entries.len();
         let retry = tick().fires_after(now, RETRY);
         let incomplete = State::Incomplete { waiting: Vec::new(), retry };
         let number = self.entry(path, revalidates, incomplete);
-        self.find(path, destination, number);
         let probe_delay = self.spec.probe_delay;
         let entry = &mut self.entries[number as usize];
         match entry.state {
@@ -143,10 +133,10 @@ impl Neighbours {
                     let until = tick().fires_after(now, probe_delay);
                     entry.state = State::Delay { until };
                 }
-                Lookup::Resolved { timer: entry.revalidates }
+                Lookup::Resolved { entry: number, timer: entry.revalidates }
             }
             State::Reachable { .. } | State::Delay { .. } | State::Probe { .. } => {
-                Lookup::Resolved { timer: false }
+                Lookup::Resolved { entry: number, timer: false }
             }
         }
     }
@@ -267,30 +257,30 @@ mod tests {
     fn a_router_asks_once_uses_asks_again_and_goes_on_meanwhile() {
         let mut n = neighbours();
         let at = |s: u64| Time::from_ns(s * S);
-        assert_eq!(n.lookup(at(0), &[0, 2], 2, true), Lookup::Unresolved { entry: 0, ask: true });
+        assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Unresolved { entry: 0, ask: true });
         let packet = Handle { id: 7, flow: 0, frame_bytes: 66, outward: true, tos: 0, hop: 0 };
         assert_eq!(n.wait(0, packet), None);
-        assert_eq!(n.lookup(at(0), &[0, 2], 2, true), Lookup::Unresolved { entry: 0, ask: false });
+        assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Unresolved { entry: 0, ask: false });
         assert_eq!(n.answered(at(0), 0), [packet]);
-        assert_eq!(n.lookup(at(0), &[0, 2], 2, true), Lookup::Resolved { timer: false });
+        assert_eq!(n.lookup(at(0), &[0, 2], true), Lookup::Resolved { entry: 0, timer: false });
         let stale = n.next_deadline().expect("reachable for a time");
         assert!(at(15) <= stale && stale < at(45), "{stale}");
         assert!(n.on_timeout(stale).is_empty());
         assert_eq!(n.next_deadline(), None);
-        assert_eq!(n.lookup(stale, &[0, 2], 2, true), Lookup::Resolved { timer: true });
+        assert_eq!(n.lookup(stale, &[0, 2], true), Lookup::Resolved { entry: 0, timer: true });
         let asks = n.next_deadline().expect("asked again");
         let late = asks.since(stale + Span::from_s(5));
         assert!(late <= Span::from_ms(512), "{late:?}"); // A bucket of the wheel.
         assert_eq!(n.on_timeout(asks), [0]);
-        let probing = n.lookup(asks, &[0, 2], 2, true);
-        assert_eq!(probing, Lookup::Resolved { timer: false });
+        let probing = n.lookup(asks, &[0, 2], true);
+        assert_eq!(probing, Lookup::Resolved { entry: 0, timer: false });
     }
 
     #[test]
     fn the_asked_neighbour_knows_the_asker() {
         let mut n = neighbours();
-        n.lookup(Time::ZERO, &[0, 2], 2, true);
+        n.lookup(Time::ZERO, &[0, 2], true);
         n.asked(0, true);
-        assert_eq!(n.lookup(Time::ZERO, &[3, 1], 0, true), Lookup::Resolved { timer: true });
+        assert_eq!(n.lookup(Time::ZERO, &[3, 1], true), Lookup::Resolved { entry: 1, timer: true });
     }
 }

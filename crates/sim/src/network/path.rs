@@ -90,17 +90,18 @@ impl Paths {
         }
     }
 
-    /// Place behind the pipe that was taken from a choice or after a resolution: the new
-    /// [`Handle::hop`].
-    pub(crate) fn behind(&self, packet: Handle, pipe: usize) -> u16 {
+    /// Place of the pipe that a packet takes from a choice or after a resolution, and
+    /// [`Handle::hop`] behind it.
+    pub(crate) fn taken(&self, packet: Handle, pipe: usize) -> (usize, u16) {
         let first = self.first[packet.flow as usize][usize::from(!packet.outward)] as usize;
-        let at = &self.hops[first + usize::from(packet.hop)..];
-        if at[0] != CHOICE {
-            return packet.hop + 1;
+        let place = first + usize::from(packet.hop);
+        if self.hops[place] != CHOICE {
+            return (place, packet.hop + 1);
         }
-        let mut branches = at[2..][..2 * at[1] as usize].chunks_exact(2);
+        let branches = &self.hops[place + 2..][..2 * self.hops[place + 1] as usize];
+        let index = branches.chunks_exact(2).position(|branch| branch[0] as usize == pipe);
         // Only a subflow's origin can be missing.
-        branches.find(|branch| branch[0] as usize == pipe).map_or(packet.hop, |b| b[1] as u16)
+        index.map_or((place, packet.hop), |i| (place + 2 + 2 * i, branches[2 * i + 1] as u16))
     }
 
     /// Pipes of a flow's path, if it is complete.

@@ -14,19 +14,18 @@ impl World<'_> {
     /// one (`teql_master_xmit`).
     #[inline]
     pub(crate) fn resolve(&mut self, packet: &mut Handle, chosen: usize) -> Option<usize> {
-        let destination = self.routes.destination(packet.flow, packet.outward);
-        let known = self.neighbours.as_ref()?.knows(chosen, destination);
-        let pipe = if known { chosen } else { self.ask_neighbours(*packet, destination, chosen)? };
-        packet.hop = self.paths.behind(*packet, pipe);
+        let (place, hop) = self.paths.taken(*packet, chosen);
+        if self.neighbours.as_ref()?.knows(place) {
+            packet.hop = hop;
+            return Some(chosen);
+        }
+        let pipe = self.ask_neighbours(*packet, chosen)?;
+        packet.hop = self.paths.taken(*packet, pipe).1;
         Some(pipe)
     }
 
-    fn ask_neighbours(
-        &mut self,
-        packet: Handle,
-        destination: usize,
-        chosen: usize,
-    ) -> Option<usize> {
+    fn ask_neighbours(&mut self, packet: Handle, chosen: usize) -> Option<usize> {
+        let destination = self.routes.destination(packet.flow, packet.outward);
         let node = self.pipes[chosen ^ 1].to as usize;
         let sprays = self.routes.sprays(node);
         let ways = self.routes.pipes(node, destination);
@@ -43,8 +42,12 @@ impl World<'_> {
             let revalidates = self.scenario.nodes[node].kind == NodeKind::Router;
             let now = self.now;
             let neighbours = self.neighbours.as_mut()?;
-            match neighbours.lookup(now, &path, destination, revalidates) {
-                Lookup::Resolved { timer } => {
+            match neighbours.lookup(now, &path, revalidates) {
+                Lookup::Resolved { entry, timer } => {
+                    let (place, hop) = self.paths.taken(packet, way);
+                    if hop != packet.hop {
+                        neighbours.note(place, entry);
+                    }
                     if timer {
                         self.schedule_neighbours();
                     }
@@ -119,7 +122,7 @@ impl World<'_> {
         let first = neighbours.path(entry)[0];
         if reply {
             for mut packet in neighbours.answered(now, entry) {
-                packet.hop = self.paths.behind(packet, first);
+                packet.hop = self.paths.taken(packet, first).1;
                 self.enter(first, packet);
             }
         } else {
