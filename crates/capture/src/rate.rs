@@ -4,6 +4,9 @@
 /// Initial bin width.
 const WIDTH_NS: i64 = 1_000_000;
 
+/// No time lies in it.
+const NO_BIN: (usize, i64, i64) = (0, i64::MAX, i64::MIN);
+
 /// `N` amounts per bin.
 #[derive(Clone, Debug)]
 pub struct Rates<const N: usize> {
@@ -11,6 +14,8 @@ pub struct Rates<const N: usize> {
     width_ns: i64,
     bins_max: usize,
     bins: Vec<[u64; N]>,
+    /// The last bin added to: its index and its first and last ns. Most amounts follow each other.
+    last: (usize, i64, i64),
 }
 
 impl<const N: usize> Default for Rates<N> {
@@ -22,11 +27,16 @@ impl<const N: usize> Default for Rates<N> {
 impl<const N: usize> Rates<N> {
     /// State with at max `bins_max` bins, at least two.
     pub fn new(bins_max: usize) -> Self {
-        Self { start_ns: 0, width_ns: WIDTH_NS, bins_max: bins_max.max(2), bins: Vec::new() }
+        let bins_max = bins_max.max(2);
+        Self { start_ns: 0, width_ns: WIDTH_NS, bins_max, bins: Vec::new(), last: NO_BIN }
     }
 
     /// Adds amounts at a time. Times may come in any order.
     pub fn add(&mut self, now_ns: i64, amounts: [u64; N]) {
+        let (index, from_ns, to_ns) = self.last;
+        if from_ns <= now_ns && now_ns <= to_ns {
+            return self.add_to(index, amounts);
+        }
         if self.bins.is_empty() {
             self.start_ns = now_ns;
         }
@@ -41,6 +51,12 @@ impl<const N: usize> Rates<N> {
         if index >= self.bins.len() {
             self.bins.resize(index + 1, [0; N]);
         }
+        let from_ns = now_ns - since_ns % self.width_ns;
+        self.last = (index, from_ns, from_ns.saturating_add(self.width_ns - 1));
+        self.add_to(index, amounts);
+    }
+
+    fn add_to(&mut self, index: usize, amounts: [u64; N]) {
         for (sum, amount) in self.bins[index].iter_mut().zip(amounts) {
             *sum += amount;
         }
@@ -48,6 +64,7 @@ impl<const N: usize> Rates<N> {
 
     /// Inserts bins before the first, or duplicates the width if there are too many.
     fn extend_back(&mut self, now_ns: i64) {
+        self.last = NO_BIN;
         let before_ns = self.start_ns.saturating_sub(now_ns);
         let bins = before_ns / self.width_ns + i64::from(before_ns % self.width_ns > 0);
         if bins > (self.bins_max - self.bins.len()) as i64 {
@@ -63,6 +80,7 @@ impl<const N: usize> Rates<N> {
     }
 
     fn widen(&mut self) {
+        self.last = NO_BIN;
         self.width_ns = self.width_ns.saturating_mul(2);
         let pairs = self.bins.chunks(2).map(|pair| {
             std::array::from_fn(|n| pair[0][n] + pair.get(1).map_or(0, |second| second[n]))

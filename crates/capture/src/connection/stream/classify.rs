@@ -97,9 +97,12 @@ impl Stream {
     /// within the time limits of these. Nothing else causes a packet here: all captured data is
     /// acknowledged, and the packet is no response to data.
     pub(super) fn lost_before(&self, data: &Data, start: i64, rtt_ns: i64, silent_ns: i64) -> i64 {
+        let unexplained = self.identifications.missing().saturating_sub(self.explained);
+        if unexplained == 0 {
+            return 0;
+        }
         let segment = i64::from(self.counters.segment_max_bytes.max(1));
         let hole = (start - self.next + segment - 1) / segment;
-        let unexplained = self.identifications.missing().saturating_sub(self.explained);
         let lost = i64::from(unexplained) - hole;
         let window = (self.flight.max_bytes / segment).max(INITIAL_SEGMENTS);
         let counts = self.identifications.detects_missing() && !data.shared_counter;

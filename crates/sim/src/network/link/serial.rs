@@ -7,15 +7,15 @@ use dumbbell_model::{Rate, Span, Time};
 pub(crate) struct Serial {
     rate: Rate,
     busy_until: Time,
-    /// Length of the last frame whose time was exact, and that time.
-    exact: (u32, Span),
+    /// Length of the last frame, and its time with the remainder of the division.
+    last: (u32, Span, u64),
     /// Remainder of the division that gave `busy_until`: a long train stays exact.
     remainder: u64,
 }
 
 impl Serial {
     pub(super) fn new(rate: Rate) -> Self {
-        Self { rate, busy_until: Time::ZERO, exact: (0, Span::ZERO), remainder: 0 }
+        Self { rate, busy_until: Time::ZERO, last: (0, Span::ZERO, 0), remainder: 0 }
     }
 
     /// Returns true if a frame is sent at once. At the instant at which the frame before ends, a
@@ -40,17 +40,17 @@ impl Serial {
     /// Plans a frame from `start` on, without a gap to the one before.
     #[inline(always)]
     pub(super) fn plan_from(&mut self, start: Time, wire_bytes: u32) -> (Time, Time) {
-        let span = if (self.exact.0, self.remainder) == (wire_bytes, 0) {
-            self.exact.1
-        } else {
-            let before = self.remainder;
-            let (span, remainder) = self.rate.serialise(u64::from(wire_bytes), before);
-            if (before, remainder) == (0, 0) {
-                self.exact = (wire_bytes, span);
-            }
-            self.remainder = remainder;
-            span
-        };
+        if self.last.0 != wire_bytes {
+            let (span, remainder) = self.rate.serialise(u64::from(wire_bytes), 0);
+            self.last = (wire_bytes, span, remainder);
+        }
+        let (_, mut span, remainder) = self.last;
+        let rate = self.rate.as_bps();
+        self.remainder += remainder;
+        if self.remainder >= rate {
+            span = span + Span::from_ps(self.remainder / rate);
+            self.remainder %= rate;
+        }
         self.busy_until = start + span;
         (start, self.busy_until)
     }
@@ -58,7 +58,7 @@ impl Serial {
     /// A new rate for all that is planned from now on.
     pub(super) fn set_rate(&mut self, rate: Rate) {
         self.rate = rate;
-        self.exact = (0, Span::ZERO);
+        self.last = (0, Span::ZERO, 0);
     }
 }
 
