@@ -525,7 +525,7 @@ impl World<'_> {
     }
 
     /// Offers a packet to a pipe, twice if the pipe duplicates it.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn enter(&mut self, pipe: usize, packet: Handle) -> Option<Time> {
         if self.pipes[pipe].duplicates() {
             let copy = self.arena.insert(*self.arena.get(packet));
