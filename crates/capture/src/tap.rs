@@ -15,9 +15,15 @@ struct Tapped {
     connection: Box<Connection>,
 }
 
+/// Frames that are analysed together: the analysis and the simulation do not fit the nearest cache for
+/// code at once.
+const BATCH: usize = 32;
+
 /// All taps of a run. Each flow counts at the first tap that saw it.
 #[derive(Debug)]
 pub struct Taps {
+    /// Frames to be analysed: time, tap, packet.
+    seen: Vec<(Time, usize, Packet)>,
     flows: Vec<Option<Tapped>>,
     frames: u64,
     proved: Vec<u64>,
@@ -26,12 +32,18 @@ pub struct Taps {
 impl Taps {
     /// State for `flows` flows.
     pub fn new(flows: usize) -> Self {
-        Self { flows: (0..flows).map(|_| None).collect(), frames: 0, proved: Vec::new() }
+        Self {
+            seen: Vec::with_capacity(BATCH),
+            flows: (0..flows).map(|_| None).collect(),
+            frames: 0,
+            proved: Vec::new(),
+        }
     }
 
     /// Fills the `tap…` columns of a flow's row; unknown if no tap saw the flow. `taps` are the
     /// scenario's.
-    pub fn fill(&self, row: &mut FlowRow, flow: usize, taps: &[scenario::Tap]) {
+    pub fn fill(&mut self, row: &mut FlowRow, flow: usize, taps: &[scenario::Tap]) {
+        self.analyse_seen();
         let Some(Tapped { tap, connection }) = &self.flows[flow] else { return };
         row.tap = taps[*tap].name.clone();
         let [from, to] = &connection.sides;
@@ -57,6 +69,24 @@ impl Taps {
 
 impl Tap for Taps {
     fn frame(&mut self, at: Time, interface: usize, packet: &Packet) {
+        self.seen.push((at, interface, *packet));
+        if self.seen.len() == BATCH {
+            self.analyse_seen();
+        }
+    }
+}
+
+impl Taps {
+    #[inline(never)]
+    fn analyse_seen(&mut self) {
+        let mut seen = std::mem::take(&mut self.seen);
+        for (at, interface, packet) in seen.drain(..) {
+            self.analyse(at, interface, &packet);
+        }
+        self.seen = seen;
+    }
+
+    fn analyse(&mut self, at: Time, interface: usize, packet: &Packet) {
         let Body::Tcp(segment) = &packet.body else { return };
         let tapped = self.flows[packet.flow as usize].get_or_insert_with(|| Tapped {
             tap: interface,

@@ -45,7 +45,7 @@ impl Rows {
     /// Makes the tables in the order of the digest.
     pub(crate) fn tables(
         mut self,
-        taps: &Taps,
+        taps: &mut Taps,
         packets: &[PacketRow],
         named: &[scenario::Tap],
     ) -> Vec<Table> {

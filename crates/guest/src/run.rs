@@ -97,7 +97,7 @@ pub(crate) fn run(
     wait(&mut [], i64::from(RETIRE_MS) * 2_100_000)?;
     rings.drain(&clock, &mut taps, &mut kept);
     rings.complete()?;
-    let tables = rows.tables(&taps, &kept.rows(scenario), &scenario.taps);
+    let tables = rows.tables(&mut taps, &kept.rows(scenario), &scenario.taps);
     Ok(Output { tables, capture: rings.capture() })
 }
 

@@ -176,7 +176,7 @@ impl World<'_> {
     }
 
     /// Rows of Multipath TCP connections, which need those of their subflows.
-    fn connection_rows(&self) -> Vec<FlowRow> {
+    fn connection_rows(&mut self) -> Vec<FlowRow> {
         let mut rows = Vec::new();
         if self.scenario.connections.is_empty() {
             return rows;
@@ -191,7 +191,7 @@ impl World<'_> {
     }
 
     /// Row of a flow, and that of its transfer if it has an endpoint of its own.
-    pub(crate) fn rows_of(&self, flow: usize) -> Rows {
+    pub(crate) fn rows_of(&mut self, flow: usize) -> Rows {
         let endpoint = &self.endpoints[self.flows[flow].endpoint as usize];
         let mut transfers = Vec::new();
         if !endpoint.is_group() {
@@ -201,7 +201,7 @@ impl World<'_> {
         (self.flow_row(flow), transfers.pop())
     }
 
-    fn flow_row(&self, index: usize) -> FlowRow {
+    fn flow_row(&mut self, index: usize) -> FlowRow {
         let flow = &self.flows[index];
         let spec = self.arriving.spec(flow.number);
         let mut row = FlowRow {
