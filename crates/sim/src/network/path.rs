@@ -191,3 +191,55 @@ impl Walk<'_> {
         branches
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::{delay, segments, sprayed, tcp};
+    use crate::world::World;
+    use dumbbell_model::scenario::{Algorithm, NeighbourDiscovery, SprayPolicy, SprayWhat};
+    use dumbbell_model::{Scenario, Span};
+
+    /// All ways of a packet from a node on, as names of pipes: behind `?` if the neighbour must be known,
+    /// behind `|` if the node chooses.
+    fn ways(world: &World<'_>, packet: Handle, node: usize) -> Vec<String> {
+        let (mark, pipes) = match world.paths.next(packet) {
+            Hop::Destination => return vec![".".to_owned()],
+            Hop::Pipe(pipe) => ("", vec![pipe as u32]),
+            Hop::Neighbour(pipe) => ("?", vec![pipe as u32]),
+            Hop::Choice => {
+                let to = world.routes.destination(packet.flow, packet.outward);
+                ("|", world.routes.pipes(node, to).to_vec())
+            }
+        };
+        let mut all = Vec::new();
+        for pipe in pipes {
+            let hop = world.paths.taken(packet, pipe as usize).1;
+            let pipe = &world.pipes[pipe as usize];
+            for way in ways(world, Handle { hop, ..packet }, pipe.to as usize) {
+                all.push(format!("{mark}{} {way}", pipe.name));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn a_path_goes_on_behind_every_branch() {
+        let paths = [1, 2].map(|ms| delay(Span::from_ms(ms)));
+        let (policy, what) = (SprayPolicy::RoundRobin, SprayWhat::Both);
+        let mut scenario = sprayed(Span::from_s(1), &paths, policy, what);
+        scenario.flows.push(tcp("f", 0, Algorithm::Cubic, segments(1)));
+        let outward = |scenario: &Scenario| {
+            let Ok(world) = crate::setup::world(scenario, 1) else { panic!("no world") };
+            assert!(!world.paths.complete());
+            let packet = Handle { id: 0, flow: 0, frame_bytes: 66, outward: true, tos: 0, hop: 0 };
+            ways(&world, packet, world.targets[0][1] as usize)
+        };
+        let known = ["a0/forward |p0/forward b0/forward .", "a0/forward |p1/forward b0/forward ."];
+        assert_eq!(outward(&scenario), known);
+        scenario.neighbour_discovery =
+            Some(NeighbourDiscovery { reachable: Span::from_s(3), probe_delay: Span::from_s(1) });
+        let asked = known.map(|way| way.replace("a0", "?a0").replace("b0", "?b0"));
+        assert_eq!(outward(&scenario), asked);
+    }
+}
