@@ -29,7 +29,7 @@ class Chosen:
         title: Experiment, levels, repeat and seed, for people.
         hints: How to see other runs.
         scenario: Scenario of the run.
-        samples: Rows of the table `samples`.
+        samples: Rows of the table `samples`, flows in the order of the file.
         queues: Rows of the table `queues`.
         pipes: Rows of the table `pipes`.
         titles: Flow → what it is called.
@@ -142,6 +142,9 @@ def _read(results: Results, record: Record, planned: Planned, finished: int) -> 
     scenario = read_scenario(results.runs["scenario"][0])
     hints = _hints(record, planned, finished)
     titles = {row["flow"]: flow_title(row) for row in results.flows.iter_rows(named=True)}
+    names = [flow["name"] for flow in scenario["flows"]]
+    place = pl.col("flow").replace_strict(names, range(len(names)), default=len(names))
+    samples = samples.sort(place, maintain_order=True)  # rows are in the order of first samples
     return Chosen(title, hints, scenario, samples, queues, results.pipes, titles)
 
 

@@ -182,6 +182,22 @@ def test_at_most_six_flows_and_three_queues() -> None:
     ]
 
 
+def test_flows_stand_in_the_order_of_the_file(tmp_path: Path) -> None:
+    flows = "".join(
+        f"  - {{name: f{number}, from: s1, to: d1, tcp: reno, start: {200 - 50 * number} ms}}\n"
+        for number in range(3)
+    )
+    file = tmp_path / "e.yaml"
+    file.write_text(
+        "dumbbell: 1\nname: order\ntemplate: {dumbbell: {rate: 5 Mbit/s, rtt: 20 ms}}\n"
+        f"flows:\n{flows}duration: 1 s\n"
+    )
+    dumbbell.run(file, store=tmp_path / "s")
+    for options in ([], ["--at", "1 s"]):
+        shown = call(tmp_path / "s", *options).stdout
+        assert re.findall(r"^  (?:\S )?(f[0-2])\b", shown, re.M) == ["f0", "f1", "f2"]
+
+
 def test_names_are_harmless() -> None:
     name = "\x1b[31m[/b]<script>\u202e\n" + 200 * "x"
     chosen = chosen_of([window(name, 5)], [queue(name, 5)])
