@@ -269,7 +269,7 @@ def _layers(
     lines: list[dict[str, Any]], labels: dict[str, list[dict[str, Any]]], stretch: _Stretch
 ) -> list[alt.Chart]:
     margin = stretch.span / 40
-    scale = alt.Scale(domain=[-0.3, 1.55], nice=False)
+    scale = alt.Scale(domain=[-0.42, 1.6], nice=False)
     down = alt.Scale(domain=[stretch.span + margin, -margin], nice=False)
     x = alt.X("x:Q", axis=None, scale=scale)
     y = alt.Y("y:Q", title="Time (ms)", scale=down, axis=alt.Axis(grid=False, tickCount=8))

@@ -113,12 +113,12 @@ def _parts(spec: Any) -> Iterator[dict[str, Any]]:
 
 def _mark(mark: dict[str, Any]) -> dict[str, Any]:
     """A mark with lines and lengths for print."""
-    lengths = {"height", "thickness", "dx", "dy", "xOffset", "yOffset", "cornerRadius"}
+    lengths = {"height", "dx", "dy", "xOffset", "yOffset", "cornerRadius"}
     found = dict(mark)
     for name, value in mark.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
-        if name == "strokeWidth":
+        if name in ("strokeWidth", "thickness"):
             found[name] = max(_THINNEST, round(_LENGTH * value, 2))
         elif name == "size" and mark["type"] != "tick":  # an area
             found[name] = round(_LENGTH**2 * value, 1)

@@ -199,13 +199,13 @@ def _chart(marks: pl.DataFrame, kinds: list[str]) -> alt.LayerChart | alt.FacetC
         base.mark_line(strokeWidth=1.3, interpolate="step-after", clip=True)
         .encode(y=low)
         .transform_filter(only(_ACKED, _DELIVERED)),
-        base.mark_rule(strokeWidth=1.8, clip=True)
+        base.mark_rule(strokeWidth=1.8, clip=True, aria=False)
         .encode(y=low, y2="high:Q", tooltip=tooltip)
         .transform_filter(only(_SENT, _SACKED)),
-        base.mark_rule(strokeWidth=2.4, clip=True)
+        base.mark_rule(strokeWidth=2.4, clip=True, aria=False)
         .encode(y=low, y2="high:Q", tooltip=tooltip)
         .transform_filter(again),
-        base.mark_point(shape="triangle-up", size=18, filled=True, opacity=1, clip=True)
+        base.mark_point(shape="triangle-up", size=18, filled=True, opacity=1, clip=True, aria=False)
         .encode(y=low, tooltip=tooltip)
         .transform_filter(again),
     )

@@ -31,8 +31,9 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross"
 DASHES = ([1, 0], [6, 3], [2, 2])
 #: Dash pattern of algorithms that couple subflows.
 _COUPLED = [8, 3, 2, 3]
-#: Colour of traffic without congestion control; algorithms use those before it.
-_GREY = 5
+#: Colour of traffic without congestion control; algorithms use those before it. Probes are black,
+#: or white on a dark ground: they compete with nothing.
+_GREY, _TEXT = 5, 6
 #: Pixels of a letter of a label, and what else an entry of a legend takes, roughly.
 _LETTER = 7
 _ENTRY = 34
@@ -82,7 +83,13 @@ THEMES: dict[ThemeName, Theme] = {
 
 @dataclass(frozen=True)
 class Style:
-    """Look of a series: index of its colour in `Theme.series`, dash pattern, shape of points."""
+    """Look of a series.
+
+    Attributes:
+        colour: Index of its colour in `Theme.series`; the one after the last is `Theme.text`.
+        dash: Dash pattern of its line.
+        shape: Shape of its points.
+    """
 
     colour: int
     dash: list[int]
@@ -94,8 +101,11 @@ def _algorithm_styles() -> dict[str, Style]:
 
     Plain and coupled algorithms are counted apart: a new one at the end of either changes no other.
     """
-    grey = {"udp": [1, 0], "ping": [6, 3], "video": [2, 2]}
-    styles = {name: Style(_GREY, dash, SHAPES[_GREY]) for name, dash in grey.items()}
+    styles = {
+        "udp": Style(_GREY, [1, 0], SHAPES[_GREY]),
+        "video": Style(_GREY, [6, 3], SHAPES[_GREY]),
+        "ping": Style(_TEXT, [1, 0], SHAPES[_TEXT % len(SHAPES)]),
+    }
     for coupled in (False, True):
         found = (one for one in congestion_controls().values() if one.coupled == coupled)
         for place, one in enumerate(found):
@@ -189,7 +199,7 @@ def config(name: ThemeName) -> Config:
             {"name": "alarm", "value": theme.alarm},
             *(
                 {"name": f"colour{place}", "value": colour}
-                for place, colour in enumerate(theme.series)
+                for place, colour in enumerate((*theme.series, theme.text))
             ),
         ],
         "range": {
