@@ -41,7 +41,9 @@ def test_run(small: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "small (3 repeats" in result.stdout
     found = json.loads(numbers.read_text())
-    assert sorted(found) == ["claims", "engine", "experiment", "study", "tables", "versions"]
+    assert sorted(found) == [
+        "claims", "engine", "experiment", "findings", "study", "tables", "versions"
+    ]  # fmt: skip
     rows = found["tables"]["flows"]
     assert [(row["cc"], row["flow"]) for row in rows] == [
         ("reno", "flow1"), ("reno", "flow2"), ("bbr", "flow1"), ("bbr", "flow2")

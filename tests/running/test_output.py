@@ -134,8 +134,8 @@ def test_levels_that_are_lists_are_shown(tmp_path: Path) -> None:
     (tmp_path / "ways.yaml").write_text(ROUTES)
     result = call("run", tmp_path / "ways.yaml", "--store", tmp_path / "s")
     assert result.exit_code == 0, result.output
-    assert "│ [p1] " in result.stdout
-    assert "│ [p1, p2] " in result.stdout
+    assert "\n[p1]  " in result.stdout
+    assert "\n[p1, p2]  " in result.stdout
 
 
 def test_a_part_of_a_study_may_have_any_title(capsys: pytest.CaptureFixture[str]) -> None:
@@ -275,7 +275,7 @@ def test_a_terminal_of_ascii_shows_what_it_can(tiny: Path, tmp_path: Path) -> No
         "run", tiny, "--repeats", 2, "--store", tmp_path / "s", env={**os.environ, **ascii_only}
     )
     assert done.returncode == 0, done.stderr
-    assert "t?ny [/b] [red] (2 repeats, mean +- half" in done.stdout
+    assert "t?ny [/b] [red] (2 repeats: mean +- half" in done.stdout
 
 
 def test_json_is_utf_8_whatever_the_terminal() -> None:
