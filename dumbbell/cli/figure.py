@@ -11,10 +11,20 @@ from dumbbell.cli.guard import check_places, guarded
 from dumbbell.console import say
 from dumbbell.errors import DumbbellError
 
+#: Kinds, for completion in shells. `dumbbell.figures` is not imported for it: it takes a second.
+KINDS = (
+    "bars", "cdf", "delay-throughput", "goodput", "ladder", "matrix", "queue-delay", "rrul", "rtt",
+    "runs", "sequence", "series", "sojourn", "sweep", "window",
+)  # fmt: skip
+
 
 def figure(
     kind: Annotated[
-        str, typer.Argument(help="Kind of figure, or name of a metric: docs/figures.md.")
+        str,
+        typer.Argument(
+            help="Kind of figure, or name of a metric: docs/figures.md.",
+            autocompletion=lambda: KINDS,
+        ),
     ],
     store: Annotated[Path, typer.Argument(help="Store folder.")],
     output: Annotated[

@@ -60,7 +60,7 @@ def function_of(kind: str) -> Callable[..., Figure]:
     near = nearest_name(kind, [*KINDS, *METRICS])
     hint = f"; did you mean {near}?" if near is not None else "."
     raise ValueError(
-        f"no figure {shortened(kind)!r}{hint} There are {', '.join(KINDS)}, "
+        f"no figure {shortened(kind)!r}{hint} There are {', '.join(sorted(KINDS))}, "
         "and each metric of docs/metrics.md"
     )
 

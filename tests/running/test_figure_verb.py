@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import dumbbell
+from dumbbell.cli import figure
 from dumbbell.figures import KINDS, function_of, options_of
 from dumbbell.figures.figure import Figure
 from dumbbell.figures.paper import PPI
@@ -92,6 +93,10 @@ def test_a_column_is_85_mm_wide_with_letters_of_7_points(store: Path, tmp_path: 
         ("goodput", ("--by", "flow", "--where", "cc=bbr", "--where", "buffer=[red]2 BDP")),
         ("runs", ("--metric", "goodput_mbps", "--by", "buffer", "--by", "cc", "--by", "rtt",
                   "--where", "flow=[/b]")),
+        ("bars", ("--x", "buffer", "--by", "flow", "--where", "cc=bbr", "--where", "rtt=10 ms")),
+        ("sweep", ("--by", "buffer", "--where", "cc=bbr", "--flow", FLOW)),
+        ("sequence", ("--where", "cc=bbr", "--where", f"buffer={LONG[:100].strip()}",
+                      "--where", "rtt=10 ms", "--flow", FLOW)),
         ("window", ("--by", "buffer", "--where", "cc=bbr", "--where", "rtt=10 ms")),
     ],
 )  # fmt: skip
@@ -157,6 +162,10 @@ def test_every_option_of_every_kind_is_one_of_the_verb() -> None:
     for kind in (*KINDS, "goodput_mbps"):
         for name in options_of(function_of(kind)):
             assert name == "extras" or re.search(rf'"{name}": .*{name}', text), (kind, name)
+
+
+def test_shells_complete_every_kind() -> None:
+    assert tuple(sorted(KINDS)) == figure.KINDS
 
 
 def test_a_width_in_python(store: Path, tmp_path: Path) -> None:
