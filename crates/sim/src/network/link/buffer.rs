@@ -40,6 +40,17 @@ struct Discipline {
     verdicts: Verdicts,
 }
 
+impl Discipline {
+    #[inline(never)]
+    fn head(&mut self, now: Time) -> Option<(Time, Option<Handle>)> {
+        match self.qdisc.peek(now, &mut self.verdicts) {
+            Head::Empty => None,
+            Head::Until(at) => Some((at, None)),
+            Head::Ready(queued) => Some((queued.arrived, Some(queued.packet))),
+        }
+    }
+}
+
 /// The queue of a link.
 pub(crate) struct Buffer {
     kind: Kind,
@@ -157,18 +168,16 @@ impl Buffer {
     }
 
     /// When the head may leave, and the head itself if it is known by then.
+    #[inline(always)]
     pub(super) fn head(&mut self, now: Time) -> Option<(Time, Option<Handle>)> {
         let Kind::Discipline(discipline) = &mut self.kind else {
             return self.waiting.front().map(|head| (head.start, Some(head.packet)));
         };
-        match discipline.qdisc.peek(now, &mut discipline.verdicts) {
-            Head::Empty => None,
-            Head::Until(at) => Some((at, None)),
-            Head::Ready(queued) => Some((queued.arrived, Some(queued.packet))),
-        }
+        discipline.head(now)
     }
 
     /// Takes the head. Returns it and when it arrived.
+    #[inline(always)]
     pub(super) fn take(&mut self, now: Time) -> Option<(Handle, Time)> {
         if let Kind::Discipline(discipline) = &mut self.kind {
             let queued = discipline.qdisc.take(now, &mut discipline.verdicts)?;

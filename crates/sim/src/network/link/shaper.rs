@@ -67,6 +67,7 @@ impl Shaper {
 
     /// Lets the head of the queue go now, and spends what that takes. Otherwise returns when it may
     /// leave, as [`Self::leaves_at`].
+    #[inline(always)]
     pub(super) fn lets_go(
         &mut self,
         now: Time,

@@ -111,7 +111,7 @@ impl TokenBucket {
     }
 
     /// Earliest time, from `from` on, at which a packet of this length may leave.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn leaves_at(&mut self, from: Time, bytes: u32) -> Time {
         let peak_ns = self.peak.as_mut().map_or(0, |peak| peak.wait_ns(bytes));
         from.max(Time::from_ns(self.at_ns + self.rate.wait_ns(bytes).max(peak_ns)))
