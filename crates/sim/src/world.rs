@@ -441,7 +441,7 @@ impl World<'_> {
                 packet.hop += 1;
                 pipe
             }
-            Hop::Neighbour(pipe) => self.resolve(&mut packet, pipe)?,
+            Hop::Neighbour(pipe) => self.resolve_next(&mut packet, pipe)?,
             Hop::Destination | Hop::Choice => {
                 let node = self.targets[packet.flow as usize][usize::from(packet.outward)] as usize;
                 match self.routes.origin(packet.flow, packet.outward) {
@@ -463,7 +463,7 @@ impl World<'_> {
                     packet.hop += 1;
                     pipe
                 }
-                Hop::Neighbour(pipe) => match self.resolve(&mut packet, pipe) {
+                Hop::Neighbour(pipe) => match self.resolve_next(&mut packet, pipe) {
                     Some(pipe) => pipe,
                     None => return,
                 },

@@ -80,9 +80,10 @@ impl Paths {
     #[inline]
     pub(crate) fn next(&self, packet: Handle) -> Hop {
         // ARP's packets have no flow.
-        let Some(first) = self.first.get(packet.flow as usize) else { return Hop::Choice };
-        let place = first[usize::from(!packet.outward)] as usize + usize::from(packet.hop);
-        match self.hops.get(place) {
+        if packet.flow as usize >= self.first.len() {
+            return Hop::Choice;
+        }
+        match self.hops.get(self.place(packet)) {
             Some(&DESTINATION) => Hop::Destination,
             Some(&CHOICE) | None => Hop::Choice,
             Some(&pipe) if pipe < NEIGHBOUR => Hop::Pipe(pipe as usize),
@@ -90,11 +91,17 @@ impl Paths {
         }
     }
 
+    /// Place of a packet's next hop.
+    #[inline]
+    pub(crate) fn place(&self, packet: Handle) -> usize {
+        let first = self.first[packet.flow as usize][usize::from(!packet.outward)];
+        first as usize + usize::from(packet.hop)
+    }
+
     /// Place of the pipe that a packet takes from a choice or after a resolution, and
     /// [`Handle::hop`] behind it.
     pub(crate) fn taken(&self, packet: Handle, pipe: usize) -> (usize, u16) {
-        let first = self.first[packet.flow as usize][usize::from(!packet.outward)] as usize;
-        let place = first + usize::from(packet.hop);
+        let place = self.place(packet);
         if self.hops[place] != CHOICE {
             return (place, packet.hop + 1);
         }

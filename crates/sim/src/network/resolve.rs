@@ -9,6 +9,17 @@ use dumbbell_packet::frame::{ARP_FRAME_BYTES, NO_FLOW};
 use dumbbell_packet::{Body, Packet};
 
 impl World<'_> {
+    /// Moves a packet behind the only pipe that it can take, once the neighbour is known.
+    #[inline(always)]
+    pub(crate) fn resolve_next(&mut self, packet: &mut Handle, pipe: usize) -> Option<usize> {
+        let place = self.paths.place(*packet);
+        if self.neighbours.as_ref().is_some_and(|neighbours| neighbours.knows(place)) {
+            packet.hop += 1;
+            return Some(pipe);
+        }
+        self.resolve(packet, pipe)
+    }
+
     /// Moves a packet behind the pipe to take: the chosen one if its neighbour is known, else another
     /// next hop whose neighbour is known. Returns that pipe. Otherwise the packet waits at the chosen
     /// one (`teql_master_xmit`).
