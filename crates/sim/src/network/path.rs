@@ -14,6 +14,9 @@ const CHOICE: u32 = u32::MAX - 1;
 /// Marks a pipe whose neighbour's address must be known.
 const NEIGHBOUR: u32 = 1 << 31;
 
+/// Most entries of a path that branches. In a larger network its nodes choose without it.
+const BRANCHED_MAX: usize = 1 << 10;
+
 /// Next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hop {
@@ -138,6 +141,9 @@ impl Walk<'_> {
         let mut branches = self.segment(&mut path, from, origin);
         let mut segments: BTreeMap<u32, u32> = BTreeMap::new();
         while let Some((node, place)) = branches.pop() {
+            if path.len() > BRANCHED_MAX {
+                return vec![CHOICE, 0];
+            }
             let next = path.len() as u32;
             path[place] = *segments.entry(node).or_insert(next);
             if path[place] == next {
@@ -214,6 +220,7 @@ mod tests {
             Hop::Destination => return vec![".".to_owned()],
             Hop::Pipe(pipe) => ("", vec![pipe as u32]),
             Hop::Neighbour(pipe) => ("?", vec![pipe as u32]),
+            Hop::Choice if node == world.target(packet) => return vec![".".to_owned()],
             Hop::Choice => {
                 let to = world.routes.destination(packet.flow, packet.outward);
                 ("|", world.routes.pipes(node, to).to_vec())
@@ -248,5 +255,10 @@ mod tests {
             Some(NeighbourDiscovery { reachable: Span::from_s(3), probe_delay: Span::from_s(1) });
         let asked = known.map(|way| way.replace("a0", "?a0").replace("b0", "?b0"));
         assert_eq!(outward(&scenario), asked);
+        scenario = sprayed(Span::from_s(1), &vec![delay(Span::ZERO); BRANCHED_MAX], policy, what);
+        scenario.flows.push(tcp("f", 0, Algorithm::Cubic, segments(1)));
+        let many = outward(&scenario);
+        assert_eq!(many.len(), BRANCHED_MAX);
+        assert_eq!(many[7], "|a0/forward |p7/forward |b0/forward .");
     }
 }
