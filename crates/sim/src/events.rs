@@ -27,10 +27,29 @@ const NOTHING: Entry = Entry::MAX;
 #[repr(align(64))]
 struct Children([Entry; 4]);
 
+impl Children {
+    /// The earliest, and its place.
+    #[inline(always)]
+    fn least(&self) -> (Entry, usize) {
+        let [a, b, c, d] = self.0;
+        let (ab, at_ab) = if b < a { (b, 1) } else { (a, 0) };
+        let (cd, at_cd) = if d < c { (d, 3) } else { (c, 2) };
+        if cd < ab {
+            (cd, at_cd)
+        } else {
+            (ab, at_ab)
+        }
+    }
+
+    /// Their sources; a number beyond all sources for an unused place.
+    #[inline(always)]
+    fn sources(&self) -> [Source; 4] {
+        self.0.map(|entry| owner(entry) as Source)
+    }
+}
+
 /// Index of the earliest event: its children, and theirs, then fill whole lines.
 const ROOT: usize = 3;
-/// Levels of the heap, from the root on, whose moves are noted ([`EventQueue::risen`]).
-const LEVELS: usize = 4;
 
 const SOURCE_BITS: u32 = 24;
 /// Maximum number of sources.
@@ -71,10 +90,6 @@ pub(crate) struct EventQueue {
     end: usize,
     position: Vec<u32>,
     set: u64,
-    /// Sources that moved up when the earliest event was replaced last: to the root, to the level below …
-    risen: [Source; LEVELS],
-    /// How many of `risen` did.
-    levels: usize,
 }
 
 impl EventQueue {
@@ -86,8 +101,6 @@ impl EventQueue {
             end: ROOT,
             position: vec![ABSENT; sources],
             set: 0,
-            risen: [0; LEVELS],
-            levels: 0,
         }
     }
 
@@ -148,11 +161,22 @@ impl EventQueue {
         (first != NOTHING).then(|| (time(first), owner(first) as Source))
     }
 
-    /// The source that moved up to this level of the heap when the earliest event was replaced last. Its
-    /// event is among the next 4 to the power of `level`, or soon will be.
+    /// Number of pending events.
+    pub(crate) fn len(&self) -> usize {
+        self.end - ROOT
+    }
+
+    /// Sources of the children of the earliest event, and which of them is next.
     #[inline(always)]
-    pub(crate) fn risen(&self, level: usize) -> Option<Source> {
-        (level < self.levels).then(|| self.risen[level])
+    pub(crate) fn soon(&self) -> Option<([Source; 4], usize)> {
+        let children = self.heap.get(1)?;
+        Some((children.sources(), children.least().1))
+    }
+
+    /// Sources of the children of a child of the earliest event.
+    #[inline(always)]
+    pub(crate) fn later(&self, child: usize) -> Option<[Source; 4]> {
+        self.heap.get(2 + child).map(Children::sources)
     }
 
     /// Time of the source's event.
@@ -222,26 +246,13 @@ impl EventQueue {
 
     /// Places an entry at `index` or below.
     fn sift_down(&mut self, mut index: usize, entry: Entry) {
-        let from_root = index == ROOT;
-        let mut level = 0;
-        while let Some(&Children([a, b, c, d])) = self.heap.get(index - 2) {
-            let (ab, at_ab) = if b < a { (b, 1) } else { (a, 0) };
-            let (cd, at_cd) = if d < c { (d, 3) } else { (c, 2) };
-            let (least, at) = if cd < ab { (cd, at_cd) } else { (ab, at_ab) };
+        while let Some(children) = self.heap.get(index - 2) {
+            let (least, at) = children.least();
             if entry <= least {
                 break;
             }
             self.place(index, least);
-            if from_root {
-                if let Some(risen) = self.risen.get_mut(level) {
-                    *risen = owner(least) as Source;
-                    level += 1;
-                }
-            }
             index = (index - 2) * 4 + at;
-        }
-        if from_root {
-            self.levels = level;
         }
         self.place(index, entry);
     }

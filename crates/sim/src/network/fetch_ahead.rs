@@ -5,20 +5,27 @@
 use crate::world::World;
 use prefetch_index::prefetch_index;
 
+/// With fewer pending events, all state is in the cache.
+const FEW: usize = 64;
+
 impl World<'_> {
-    /// Prefetches for events that come soon: what one step reads the step before has fetched, when the
-    /// event was a level deeper in the heap.
-    #[inline(always)]
+    /// Prefetches for the events that come soon: each step for one event later than the step that it
+    /// needs.
     pub(crate) fn fetch_ahead(&self) {
-        let pipe_of = |level| self.pipes.get(self.events.risen(level)? as usize);
-        if let Some(pipe) = pipe_of(3) {
-            prefetch_index(std::slice::from_ref(pipe), 0);
+        if self.events.len() < FEW {
+            return;
         }
-        if let Some(pipe) = pipe_of(2) {
+        let Some((soon, next)) = self.events.soon() else { return };
+        for source in self.events.later(next).into_iter().flatten() {
+            prefetch_index(&self.pipes, source as usize);
+        }
+        for source in soon {
+            let Some(pipe) = self.pipes.get(source as usize) else { continue };
             prefetch_index(std::slice::from_ref(&pipe.stats), 0);
             pipe.fetch_line();
         }
-        if let Some(packet) = pipe_of(1).and_then(|pipe| pipe.to_arrive(0)) {
+        let next = self.pipes.get(soon[next] as usize);
+        if let Some(packet) = next.and_then(|pipe| pipe.to_arrive(0)) {
             self.arena.fetch(packet);
             prefetch_index(&self.flows, packet.flow as usize);
         }

@@ -1,7 +1,7 @@
-//! Queue in front of the shaper: a FIFO with a limit, netem's delay, or a queue discipline.
+//! Queue in front of the shaper: a FIFO with a limit, netem's delay, or a queue discipline. That of a
+//! wire is in [`super::serial`].
 
 use super::stage::{LinkSetup, Properties, Stage};
-use super::stats::PipeStats;
 use crate::arena::Handle;
 use crate::qdisc::{Head, Inside, Qdisc, Queued, Verdicts};
 use dumbbell_model::queue::Queue;
@@ -88,17 +88,14 @@ impl Buffer {
     }
 
     /// Returns true if a packet of this length finds no place. Disciplines make place themselves.
-    ///
-    /// `goes_at_once`: it will not wait at all.
     #[inline(always)]
-    pub(super) fn is_full(&self, frame_bytes: u32, goes_at_once: bool) -> bool {
+    pub(super) fn is_full(&self, frame_bytes: u32) -> bool {
         match self.kind {
             Kind::DropTail { limit_packets, limit_bytes } => {
                 let packets = self.waiting.len() as u64;
                 let bytes = self.waiting_bytes + u64::from(frame_bytes);
-                !goes_at_once
-                    && (limit_packets.is_some_and(|limit| packets >= limit)
-                        || limit_bytes.is_some_and(|limit| bytes > limit))
+                limit_packets.is_some_and(|limit| packets >= limit)
+                    || limit_bytes.is_some_and(|limit| bytes > limit)
             }
             Kind::Netem { limit_packets, .. } => self.waiting.len() as u64 >= limit_packets,
             Kind::Discipline(_) => false,
@@ -149,22 +146,6 @@ impl Buffer {
         let head = self.waiting.pop_front()?;
         self.waiting_bytes -= u64::from(head.packet.frame_bytes);
         Some(head)
-    }
-
-    /// Packets of a serial wire whose sending began before `now` wait no longer.
-    #[inline(always)]
-    pub(super) fn settle_before(&mut self, now: Time, stats: &mut PipeStats) {
-        while self.waiting.front().is_some_and(|head| head.start < now) {
-            if let Some(head) = self.pop() {
-                stats.leaves(head.start.since(head.arrived));
-            }
-        }
-    }
-
-    /// Takes all that waits for a serial wire.
-    pub(super) fn drain(&mut self) -> Vec<Waiting> {
-        self.waiting_bytes = 0;
-        self.waiting.drain(..).collect()
     }
 
     /// When the head may leave, and the head itself if it is known by then.

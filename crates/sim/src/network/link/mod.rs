@@ -35,9 +35,10 @@ use dumbbell_model::{Framing, Rate, Span, Time};
 use line::OnLine;
 use loss::Loss;
 use row::Row;
+use serial::Serial;
 use shaper::Shaper;
 pub(crate) use stage::LinkSetup;
-use stage::{Incoming, Passage, Stage};
+use stage::{Incoming, Passage, Properties, Stage};
 use stats::PipeStats;
 use std::collections::VecDeque;
 
@@ -72,15 +73,14 @@ pub(crate) struct EndTaps {
     pub(crate) far: Option<usize>,
 }
 
-/// One direction of a link. What a mere delay needs comes first, in two cache lines (the second is
-/// its counters): with a thousand access links, memory is what a packet costs.
+/// One direction of a link. Memory is what a packet costs where links are many. So what each packet
+/// needs comes first: for a mere delay two cache lines, for a wire five.
 #[repr(C, align(64))]
 pub(crate) struct Pipe {
     line: VecDeque<OnLine>,
     pub(crate) delay: Span,
     /// How long arrivals at the far end may wait until they are handed on.
     pub(crate) lookahead: Span,
-    pub(crate) taps: Option<Box<EndTaps>>,
     /// Index of the node at the far end.
     pub(crate) to: u32,
     /// No stage acts: packets pass after the delay.
@@ -95,9 +95,17 @@ pub(crate) struct Pipe {
     pub(crate) has_rare_events: bool,
     /// Every packet that it keeps goes onto its line at once, behind all before, and arrives.
     pub(crate) keeps_order: bool,
+    /// Frames are longer on the wire.
+    framed: bool,
     acting: Acting,
     pub(crate) stats: PipeStats,
 
+    wire: Option<Serial>,
+    /// When packets that followed each other without a gap on a serial wire began to be sent: the
+    /// first is that of the head of the line, or over.
+    trains: VecDeque<Time>,
+
+    pub(crate) taps: Option<Box<EndTaps>>,
     /// Arrivals of one instant are in the queue before the shaper is asked for a packet: below
     /// netem's delay, which hands over all that is due before it asks (`netem_dequeue`).
     /// HTB's drops are the kernel's without this (docs/disciplines.md); why is not known.
@@ -111,9 +119,6 @@ pub(crate) struct Pipe {
     rng: Rng,
     /// Arrivals that may not wait, where others may.
     urgent: VecDeque<Time>,
-    /// When packets that followed each other without a gap on a serial wire began to be sent: the
-    /// first is that of the head of the line, or over.
-    trains: VecDeque<Time>,
 }
 
 /// Stages that act now, found again when values change.
@@ -140,7 +145,9 @@ impl Pipe {
     pub(crate) fn new(setup: &LinkSetup<'_>) -> Self {
         let spec = setup.spec;
         let row = Row::new(setup);
-        let properties = row.properties();
+        let wire = Serial::of(setup);
+        let properties =
+            row.properties().and(wire.as_ref().map_or(Properties::NONE, Properties::of));
         let delayed = !spec.delay.is_zero()
             || !spec.jitter.is_zero()
             || spec.changes.iter().any(|change| change.delay.is_some());
@@ -155,8 +162,10 @@ impl Pipe {
             is_wire: matches!(spec.shaper, scenario::Shaper::Serial { .. }),
             gathers: delayed && matches!(row.shaper, Shaper::Tbf(_)),
             row,
+            wire,
             name: setup.name.to_owned(),
             to: setup.to as u32,
+            framed: spec.framing != Framing::default(),
             framing: spec.framing,
             delay: spec.delay,
             rng: Rng::named(setup.seed, &format!("link/{}", setup.name)),
@@ -220,10 +229,36 @@ impl Pipe {
     /// Into the queue, or through it, if it has place.
     #[inline(always)]
     fn admit(&mut self, now: Time, packet: Handle) -> Offered {
-        self.settle_before(now);
-        let goes_at_once = matches!(&self.row.shaper, Shaper::Serial(wire) if wire.is_free(now));
+        let wire_bytes = self.wire_bytes(packet);
+        let Some(wire) = &mut self.wire else { return self.admit_to_buffer(now, packet) };
+        // A packet that arrives at the instant at which another leaves comes first, and finds the queue
+        // full where that was the last (`netem_dequeue` of the link's delay hands over to the queue
+        // before this is asked for a packet). Where links of one rate follow each other such ties are
+        // the rule.
+        wire.settle_before(now, &mut self.stats);
+        let goes_at_once = wire.is_free(now);
+        if !goes_at_once && wire.is_full(packet.frame_bytes) {
+            return self.dropped(DropReason::Overflow);
+        }
+        if self.acting.corruption {
+            self.row.corruption.on_admission(packet, &mut self.rng);
+        }
+        let (start, end) = wire.plan(now, wire_bytes);
+        if goes_at_once {
+            self.trains.push_back(start);
+            self.stats.leaves(Span::ZERO);
+        } else {
+            wire.push(Waiting { packet, arrived: now, start });
+            self.stats.queue_max = self.stats.queue_max.max(wire.queued().0);
+        }
+        self.depart(start, end, packet);
+        Offered::Kept(Some(end))
+    }
+
+    #[inline(always)]
+    fn admit_to_buffer(&mut self, now: Time, packet: Handle) -> Offered {
         let bytes = packet.frame_bytes;
-        if !self.row.shaper.holds(bytes) || self.row.buffer.is_full(bytes, goes_at_once) {
+        if !self.row.shaper.holds(bytes) || self.row.buffer.is_full(bytes) {
             return self.dropped(DropReason::Overflow);
         }
         if self.acting.corruption {
@@ -233,39 +268,24 @@ impl Pipe {
             self.stats.queue_max = self.stats.queue_max.max(self.queued().0);
             return Offered::Kept(None);
         }
-        let wire_bytes = self.wire_bytes(packet);
-        match &mut self.row.shaper {
-            Shaper::Serial(wire) => {
-                let (start, end) = wire.plan(now, wire_bytes);
-                if goes_at_once {
-                    self.trains.push_back(start);
-                    self.stats.leaves(Span::ZERO);
-                } else {
-                    self.push(Waiting { packet, arrived: now, start });
-                }
-                self.depart(start, end, packet);
-                Offered::Kept(Some(end))
+        if matches!(self.row.shaper, Shaper::None) && !self.row.buffer.is_netem() {
+            if self.propagates() {
+                self.depart(now, now, packet);
+                return Offered::Kept(None);
             }
-            Shaper::None if !self.row.buffer.is_netem() => {
-                if self.propagates() {
-                    self.depart(now, now, packet);
-                    return Offered::Kept(None);
-                }
-                if self.row.corruption.take(packet) {
-                    return self.dropped(DropReason::Corrupted);
-                }
-                self.left(packet.frame_bytes);
-                Offered::Passed
+            if self.row.corruption.take(packet) {
+                return self.dropped(DropReason::Corrupted);
             }
-            _ => {
-                let start = now + self.row.buffer.delay(&mut self.rng);
-                let place = self.push(Waiting { packet, arrived: now, start });
-                if place > 0 && !self.is_trace() {
-                    return Offered::Behind;
-                }
-                Offered::Kept(None)
-            }
+            self.left(packet.frame_bytes);
+            return Offered::Passed;
         }
+        let start = now + self.row.buffer.delay(&mut self.rng);
+        let place = self.row.buffer.push(Waiting { packet, arrived: now, start });
+        self.stats.queue_max = self.stats.queue_max.max(self.row.buffer.length().0);
+        if place > 0 && !self.is_trace() {
+            return Offered::Behind;
+        }
+        Offered::Kept(None)
     }
 
     /// Packets take time from the shaper to the far end.
@@ -276,7 +296,11 @@ impl Pipe {
 
     #[inline(always)]
     fn wire_bytes(&self, packet: Handle) -> u32 {
-        self.framing.wire_bytes(packet.frame_bytes)
+        if self.framed {
+            self.framing.wire_bytes(packet.frame_bytes)
+        } else {
+            packet.frame_bytes
+        }
     }
 
     fn dropped(&mut self, reason: DropReason) -> Offered {
@@ -284,26 +308,10 @@ impl Pipe {
         Offered::Dropped(reason)
     }
 
-    #[inline(always)]
-    fn push(&mut self, new: Waiting) -> usize {
-        let place = self.row.buffer.push(new);
-        self.stats.queue_max = self.stats.queue_max.max(self.row.buffer.length().0);
-        place
-    }
-
-    /// Packets of a serial link whose sending has begun wait no longer.
+    /// Packets of a wire whose sending has begun wait no longer.
     pub(crate) fn settle(&mut self, now: Time) {
-        self.settle_before(now + Span::from_ps(1));
-    }
-
-    /// As [`Self::settle`], without packets whose sending begins right now: one that arrives at the
-    /// instant at which another leaves comes first, and finds the queue full where that was the last
-    /// (`netem_dequeue` of the link's delay hands over to the queue before this is asked for a
-    /// packet). Where links of one rate follow each other such ties are the rule.
-    #[inline(always)]
-    fn settle_before(&mut self, now: Time) {
-        if matches!(self.row.shaper, Shaper::Serial(_)) {
-            self.row.buffer.settle_before(now, &mut self.stats);
+        if let Some(wire) = &mut self.wire {
+            wire.settle_before(now + Span::from_ps(1), &mut self.stats);
         }
     }
 
@@ -421,18 +429,19 @@ impl Pipe {
     /// sent at the new rate.
     fn replan(&mut self, now: Time, rate: Rate) {
         self.settle(now);
-        let Shaper::Serial(wire) = &mut self.row.shaper else { return };
+        let Some(wire) = &mut self.wire else { return };
         wire.set_rate(rate);
-        let planned = self.row.buffer.drain();
+        let planned = wire.drain();
         self.line.retain(|entry| entry.start <= now);
         // The end of the packet on the wire.
         let mut next = planned.first().map_or(now, |first| first.start);
         for planned in planned {
             let wire_bytes = self.framing.wire_bytes(planned.packet.frame_bytes);
-            let Shaper::Serial(wire) = &mut self.row.shaper else { return };
+            let Some(wire) = &mut self.wire else { return };
             let (start, end) = wire.plan_from(next, wire_bytes);
             next = end;
-            self.push(Waiting { start, ..planned });
+            wire.push(Waiting { start, ..planned });
+            self.stats.queue_max = self.stats.queue_max.max(wire.queued().0);
             self.depart(start, end, planned.packet);
         }
     }
@@ -440,7 +449,7 @@ impl Pipe {
     /// Packets and bytes that wait now (after [`Self::settle`]).
     #[inline(always)]
     pub(crate) fn queued(&self) -> (usize, u64) {
-        self.row.buffer.length()
+        self.wire.as_ref().map_or_else(|| self.row.buffer.length(), Serial::queued)
     }
 
     /// State of the discipline, for the table `queues`.
@@ -455,11 +464,8 @@ impl Pipe {
 
     /// Packets inside: waiting, travelling or held.
     pub(crate) fn inside(&self) -> u64 {
-        let waiting = match self.row.shaper {
-            Shaper::Serial(_) => 0, // Those are on the line already.
-            _ => self.queued().0,
-        };
-        (waiting + self.line.len() + self.row.held()) as u64
+        // Those that wait for a wire are on the line already.
+        (self.row.buffer.length().0 + self.line.len() + self.row.held()) as u64
     }
 
     pub(crate) fn is_trace(&self) -> bool {
@@ -468,7 +474,9 @@ impl Pipe {
 
     /// Returns true if the pipe has a queue worth a table.
     pub(crate) fn has_queue(&self) -> bool {
-        self.row.shaper.properties().acts || self.row.buffer.properties().acts
+        self.wire.is_some()
+            || self.row.shaper.properties().acts
+            || self.row.buffer.properties().acts
     }
 }
 
@@ -505,6 +513,17 @@ mod tests {
         let leaves = Time::ZERO + Span::from_us(FRAME_US);
         assert!(takes(&mut pipe, Time::ZERO));
         assert_eq!([(); 3].map(|()| takes(&mut pipe, leaves)), [true, true, false]);
+    }
+
+    #[test]
+    fn what_a_packet_needs_is_in_five_cache_lines() {
+        use std::mem::offset_of;
+        let stats = offset_of!(Pipe, stats);
+        assert_eq!((stats, offset_of!(PipeStats, queue_max)), (64, 64));
+        assert_eq!(offset_of!(PipeStats, dropped), 96);
+        let wire = offset_of!(Pipe, wire);
+        assert_eq!(wire % 64, 0);
+        assert!(offset_of!(Pipe, trains) + size_of::<VecDeque<Time>>() <= wire + 128);
     }
 
     #[test]

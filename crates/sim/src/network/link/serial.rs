@@ -1,21 +1,83 @@
-//! Serial wire: sends one frame after the other at its rate. When a frame is accepted its
-//! departure is known, so the wire needs no event.
+//! Serial wire with the FIFO in front of it: sends one frame after the other at its rate. When a frame
+//! is accepted its departure is known, so the wire needs no event.
 
-use super::stage::Stage;
-use dumbbell_model::{Rate, Span, Time};
+use super::buffer::Waiting;
+use super::stage::{LinkSetup, Stage};
+use super::stats::PipeStats;
+use dumbbell_model::queue::Queue;
+use dumbbell_model::{scenario, Rate, Span, Time};
+use std::collections::VecDeque;
 
 pub(crate) struct Serial {
     rate: Rate,
     busy_until: Time,
     /// Length of the last frame, and its time with the remainder of the division.
-    last: (u32, Span, u64),
+    last_bytes: u32,
+    last: (Span, u64),
     /// Remainder of the division that gave `busy_until`: a long train stays exact.
     remainder: u64,
+    limit_packets: u32,
+    limit_bytes: u64,
+    /// Packets whose sending has not begun when the wire was settled last, in order.
+    waiting: VecDeque<Waiting>,
+    waiting_bytes: u64,
 }
 
 impl Serial {
-    pub(super) fn new(rate: Rate) -> Self {
-        Self { rate, busy_until: Time::ZERO, last: (0, Span::ZERO, 0), remainder: 0 }
+    /// The wire of a link, unless a discipline decides what it sends: as on the kernel's engines, no
+    /// discipline can stand behind a wire.
+    pub(super) fn of(setup: &LinkSetup<'_>) -> Option<Self> {
+        let (scenario::Shaper::Serial { rate_bps }, Queue::DropTail { limit_packets, limit_bytes }) =
+            (&setup.spec.shaper, &setup.spec.queue)
+        else {
+            return None;
+        };
+        Some(Self {
+            rate: *rate_bps,
+            busy_until: Time::ZERO,
+            last_bytes: 0,
+            last: (Span::ZERO, 0),
+            remainder: 0,
+            limit_packets: limit_packets
+                .map_or(u32::MAX, |limit| limit.min(u64::from(u32::MAX)) as u32),
+            limit_bytes: limit_bytes.unwrap_or(u64::MAX),
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+        })
+    }
+
+    /// Packets and bytes that wait.
+    pub(super) fn queued(&self) -> (usize, u64) {
+        (self.waiting.len(), self.waiting_bytes)
+    }
+
+    /// Returns true if a packet of this length finds no place behind others.
+    #[inline(always)]
+    pub(super) fn is_full(&self, frame_bytes: u32) -> bool {
+        self.waiting.len() >= self.limit_packets as usize
+            || self.waiting_bytes + u64::from(frame_bytes) > self.limit_bytes
+    }
+
+    #[inline(always)]
+    pub(super) fn push(&mut self, new: Waiting) {
+        self.waiting_bytes += u64::from(new.packet.frame_bytes);
+        self.waiting.push_back(new);
+    }
+
+    /// Packets whose sending began before `now` wait no longer.
+    #[inline(always)]
+    pub(super) fn settle_before(&mut self, now: Time, stats: &mut PipeStats) {
+        while let Some(head) = self.waiting.front().filter(|head| head.start < now) {
+            self.waiting_bytes -= u64::from(head.packet.frame_bytes);
+            stats.leaves(head.start.since(head.arrived));
+            self.waiting.pop_front();
+        }
+    }
+
+    /// Takes all packets that wait.
+    pub(super) fn drain(&mut self) -> Vec<Waiting> {
+        self.waiting_bytes = 0;
+        self.waiting.drain(..).collect()
     }
 
     /// Returns true if a frame is sent at once. At the instant at which the frame before ends, a
@@ -40,11 +102,11 @@ impl Serial {
     /// Plans a frame from `start` on, without a gap to the one before.
     #[inline(always)]
     pub(super) fn plan_from(&mut self, start: Time, wire_bytes: u32) -> (Time, Time) {
-        if self.last.0 != wire_bytes {
-            let (span, remainder) = self.rate.serialise(u64::from(wire_bytes), 0);
-            self.last = (wire_bytes, span, remainder);
+        if self.last_bytes != wire_bytes {
+            self.last_bytes = wire_bytes;
+            self.last = self.rate.serialise(u64::from(wire_bytes), 0);
         }
-        let (_, mut span, remainder) = self.last;
+        let (mut span, remainder) = self.last;
         let rate = self.rate.as_bps();
         self.remainder += remainder;
         if self.remainder >= rate {
@@ -58,7 +120,7 @@ impl Serial {
     /// A new rate for all that is planned from now on.
     pub(super) fn set_rate(&mut self, rate: Rate) {
         self.rate = rate;
-        self.last = (0, Span::ZERO, 0);
+        (self.last_bytes, self.last) = (0, (Span::ZERO, 0));
     }
 }
 

@@ -1,7 +1,6 @@
 //! The shaper of a link: decides when the head of the queue leaves.
 
 use super::delivery_trace::DeliveryTrace;
-use super::serial::Serial;
 use super::stage::{LinkSetup, Properties};
 use super::token_bucket::TokenBucket;
 use dumbbell_model::rng::Rng;
@@ -11,8 +10,8 @@ use dumbbell_model::{scenario, Rate, Time};
 const FULL_FRAME_BYTES: u64 = 1514;
 
 pub(crate) enum Shaper {
+    /// Nothing, or a wire (`Pipe::wire`).
     None,
-    Serial(Serial),
     Tbf(TokenBucket),
     Trace(DeliveryTrace),
 }
@@ -28,7 +27,7 @@ impl Shaper {
                 let burst = FULL_FRAME_BYTES.max(setup.scenario.longest_frame_bytes());
                 Self::Tbf(TokenBucket::new(*rate_bps, burst, burst, None, framing))
             }
-            scenario::Shaper::Serial { rate_bps } => Self::Serial(Serial::new(*rate_bps)),
+            scenario::Shaper::Serial { .. } => Self::None,
             scenario::Shaper::Tbf { rate_bps, burst_bytes, initial_bytes, peak } => {
                 let drawn =
                     || Rng::named(*seed, &format!("link/{name}/tokens")).below(*burst_bytes + 1);
@@ -44,7 +43,6 @@ impl Shaper {
     pub(super) fn properties(&self) -> Properties {
         match self {
             Self::None => Properties::NONE,
-            Self::Serial(wire) => Properties::of(wire),
             Self::Tbf(bucket) => Properties::of(bucket),
             Self::Trace(trace) => Properties::of(trace),
         }
@@ -58,7 +56,6 @@ impl Shaper {
     /// When the head of the queue, eligible from `start` on, may leave; `None`: no event is needed.
     pub(super) fn leaves_at(&mut self, now: Time, start: Time, wire_bytes: u32) -> Option<Time> {
         match self {
-            Self::Serial(_) => None,
             Self::None => Some(start),
             Self::Tbf(bucket) => Some(bucket.leaves_at(start, wire_bytes).max(now)),
             Self::Trace(trace) => Some(trace.next_at(now.max(start))),
@@ -75,7 +72,6 @@ impl Shaper {
         wire_bytes: u32,
     ) -> Result<(), Option<Time>> {
         let goes = match self {
-            Self::Serial(_) => false,
             Self::None => start <= now,
             Self::Tbf(bucket) => {
                 let at = bucket.leaves_at(start, wire_bytes);
@@ -94,7 +90,7 @@ impl Shaper {
         }
     }
 
-    /// Changes the rate of a token bucket. A wire is planned anew by the link.
+    /// Changes the rate of a token bucket.
     pub(super) fn set_bucket_rate(&mut self, now: Time, rate: Rate) {
         if let Self::Tbf(bucket) = self {
             bucket.set_rate(now, rate);

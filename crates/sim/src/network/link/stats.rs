@@ -3,26 +3,27 @@
 use super::drop_reason::DropReason;
 use dumbbell_model::Span;
 
-/// Counters for the `pipes` and `queues` tables.
+/// Counters for the `pipes` and `queues` tables: what counts each packet first.
 #[derive(Clone, Debug, Default)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct PipeStats {
     pub(crate) arrived_packets: u64,
     pub(crate) arrived_bytes: u64,
     pub(crate) left_packets: u64,
     pub(crate) left_bytes: u64,
-    pub(crate) dropped: [u64; DropReason::ALL.len()],
-    pub(crate) marked: u64,
-    pub(crate) queue_max: usize,
     /// Packet·picoseconds in the queue, and packets that left it.
     pub(crate) sojourn_ps: u128,
     pub(crate) sojourn_packets: u64,
     pub(crate) sojourn_max_ps: u64,
+
+    pub(crate) queue_max: usize,
+    /// Each since the last sample, where queues are sampled.
+    pub(crate) recent_ps: Option<Vec<u64>>,
+    pub(crate) dropped: [u64; DropReason::ALL.len()],
+    pub(crate) marked: u64,
     /// Those up to the last sample.
     pub(crate) sampled_ps: u128,
     pub(crate) sampled_packets: u64,
-    /// Each since the last sample, where queues are sampled.
-    pub(crate) recent_ps: Option<Vec<u64>>,
 }
 
 impl PipeStats {
