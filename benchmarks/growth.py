@@ -43,6 +43,7 @@ template:
 flows:
   - {{from: "s{{i}}", to: "d{{i}}", count: {pairs}, tcp: cubic, start_jitter: 100 ms}}
 duration: {duration} s
+sampling: none
 """
 #: The receive buffer alone limits the window, and nothing waits: as many bytes are under way as it
 #: allows. {source} is `bulk`, or writes once.
@@ -57,6 +58,7 @@ flows:
   - {{from: "s{{i}}", to: "d{{i}}", count: {pairs}, start_jitter: 100 ms,
      tcp: {{congestion_control: cubic, source: {source}}}}}
 duration: 2 s
+sampling: none
 """
 IDLE = "{periodic: {chunk: 1 KiB, interval: 1000 s}}"
 SMALL, LARGE = 16_384, 65_536

@@ -37,6 +37,7 @@ flows:
   - {name: "u{i}", from: s1, to: d1, count: 1000, start_jitter: 10 ms,
      udp: {rate: 0.94 Mbit/s, datagram: 1400 bytes}}
 duration: 2 s
+sampling: none
 factors: {queue: QUEUES}
 """
 

@@ -88,13 +88,8 @@ fn queue_row(at: Time, pipe: &mut Pipe) -> QueueRow {
     stats.sampled_packets = stats.sojourn_packets;
     stats.sampled_ps = stats.sojourn_ps;
     let mut recent_ps = stats.recent_ps.take().unwrap_or_default();
-    recent_ps.sort_unstable();
-    let quantile_ns = |share: f64| -> Int {
-        // Nearest rank.
-        let rank = (share * recent_ps.len() as f64).ceil() as usize;
-        recent_ps.get(rank.saturating_sub(1)).map(|ps| ps / 1000).into()
-    };
-    let (sojourn_min_ns, sojourn_p99_ns) = (quantile_ns(0.0), quantile_ns(0.99));
+    let sojourn_min_ns = recent_ps.iter().min().map(|ps| ps / 1000).into();
+    let sojourn_p99_ns = percentile_99(&mut recent_ps).map(|ps| ps / 1000).into();
     recent_ps.clear();
     stats.recent_ps = Some(recent_ps);
     QueueRow {
@@ -119,6 +114,13 @@ fn queue_row(at: Time, pipe: &mut Pipe) -> QueueRow {
         marked_packets: pipe.stats.marked.into(),
         sent_bytes: pipe.left_bytes(at).into(),
     }
+}
+
+/// The 99th percentile by nearest rank; reorders the values.
+fn percentile_99(values: &mut [u64]) -> Option<u64> {
+    let rank = (0.99 * values.len() as f64).ceil() as usize;
+    let place = rank.checked_sub(1)?;
+    Some(*values.select_nth_unstable(place).1)
 }
 
 impl World<'_> {
