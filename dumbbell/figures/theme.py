@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dumbbell.catalogue import congestion_controls
+from dumbbell.catalogue import congestion_controls, traffic_kinds
 
 ThemeName = Literal["light", "dark"]
 #: A configuration of Vega-Lite.
@@ -103,9 +103,11 @@ def _algorithm_styles() -> dict[str, Style]:
     """
     styles = {
         "udp": Style(_GREY, [1, 0], SHAPES[_GREY]),
-        "video": Style(_GREY, [6, 3], SHAPES[_GREY]),
         "ping": Style(_TEXT, [1, 0], SHAPES[_TEXT % len(SHAPES)]),
     }
+    others = (kind for kind in traffic_kinds() if kind not in (*styles, "tcp"))
+    for place, kind in enumerate(others):
+        styles[kind] = Style(_GREY, DASHES[1 + place % (len(DASHES) - 1)], SHAPES[_GREY])
     for coupled in (False, True):
         found = (one for one in congestion_controls().values() if one.coupled == coupled)
         for place, one in enumerate(found):
@@ -120,7 +122,7 @@ _ALGORITHMS = _algorithm_styles()
 
 
 def algorithm_style(name: str) -> Style | None:
-    """Style of a congestion control, UDP, ping or video in every figure; None for other names."""
+    """Style of a congestion control or kind of traffic in every figure; None for other names."""
     return _ALGORITHMS.get(name.lower())
 
 
