@@ -1,4 +1,4 @@
-"""What is recorded over time where an experiment does not say: its field `sampling` is absent."""
+"""Default of the field `sampling`: tables over time that a run keeps."""
 
 from __future__ import annotations
 

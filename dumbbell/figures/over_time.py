@@ -12,6 +12,7 @@ from dumbbell.figures.panels import Point, one_run, panels
 from dumbbell.figures.thinning import thinned
 from dumbbell.metrics import Tables
 from dumbbell.metrics.fairness import jain_index
+from dumbbell.metrics.load import QUEUEING_DELAY_MS
 from dumbbell.summary.flow_names import flow_title, fold_title, stem
 
 #: Lines of a panel; of more flows, those with one algorithm are one line, their mean.
@@ -139,22 +140,19 @@ def _shares(rates: pl.DataFrame, tcp: list[str]) -> Iterator[Point]:
 
 
 def _queues(results: Tables, chosen: Mapping[str, str], repeat: int | None) -> Iterator[Point]:
-    """Delay in the longest queues; their length where no rate is known."""
+    """Delay in the longest queues."""
     queues = one_run(results, "queues", chosen, repeat)
     if queues.is_empty():
         return
     pipes = one_run(results, "pipes", chosen, repeat).select("pipe", "rate_bps")
-    at_rate = pl.when(pl.col("rate_bps") > 0).then(
-        pl.col("queued_bytes") * 8e3 / pl.col("rate_bps")
-    )
-    sojourn = pl.col("sojourn_mean_ns").fill_nan(None) / 1e6
     delays = (
         queues.join(pipes, on="pipe", maintain_order="left")
         .select(
             (pl.col("time_ns") / 1e9),
             pl.col("pipe").alias("line"),
-            pl.coalesce(sojourn, at_rate, pl.lit(0.0)).alias("delay_ms"),
+            QUEUEING_DELAY_MS.alias("delay_ms"),
         )
+        .drop_nulls()
         .sort("line", "time_ns", maintain_order=True)
     )
     means = delays.group_by("line", maintain_order=True).agg(pl.col("delay_ms").mean())

@@ -11,7 +11,7 @@ import polars as pl
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import series_of
 from dumbbell.metrics import Tables
-from dumbbell.metrics.load import load_windows
+from dumbbell.metrics.load import QUEUEING_DELAY_MS, load_windows
 from dumbbell.results import where_rows
 
 #: Points of a curve, and curves of a figure.
@@ -73,17 +73,14 @@ def _delays(results: Tables, where: Mapping[str, str]) -> pl.DataFrame:
     label = pl.concat_str(factors, separator=", ") if factors else pl.lit("all")
     cells = runs.select("run", label.alias("cell")).join(load_windows(results), on="run")
     rates = results.pipes.select("run", "pipe", "rate_bps")
-    at_rate = pl.when(pl.col("rate_bps") > 0).then(
-        pl.col("queued_bytes") * 8e3 / pl.col("rate_bps")
-    )
-    sojourn = pl.col("sojourn_mean_ns").fill_nan(None) / 1e6
     inside = pl.col("time_ns").is_between(pl.col("load_start_ns"), pl.col("load_end_ns"))
     columns = ("pipe", "time_ns", "queued_bytes", "sojourn_mean_ns")
     found = [
         part.join(cells, on="run", maintain_order="left")
         .join(rates, on=["run", "pipe"], maintain_order="left")
         .filter(inside)
-        .select("cell", "pipe", pl.coalesce(sojourn, at_rate, pl.lit(0.0)).alias("ms"))
+        .select("cell", "pipe", QUEUEING_DELAY_MS.alias("ms"))
+        .drop_nulls()
         for part in results.parts("queues", columns)
     ]
     return pl.concat(found) if found else pl.DataFrame()

@@ -58,6 +58,14 @@ def _direction(tables: Tables, end: str) -> pl.DataFrame:
     )
 
 
+#: Queueing delay of a row of `queues` with the pipe's `rate_bps`, in ms. It is the mean time in the
+#: queue of the packets that left since the row before. Where that is not known, it is what waits
+#: over the rate. Without a rate it is null.
+QUEUEING_DELAY_MS = pl.coalesce(
+    pl.col("sojourn_mean_ns").fill_nan(None) / 1e6,
+    pl.when(pl.col("rate_bps") > 0).then(pl.col("queued_bytes") * 8e3 / pl.col("rate_bps")),
+)
+
 #: Of what a pipe can carry in a window, the most that may have been under way when it began.
 _SURPLUS_MOST = 0.05
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from dumbbell.limits.pipes import capacity_bits, rate_of
 from dumbbell.metrics import METRICS, Tables
-from dumbbell.metrics.load import load_windows
+from dumbbell.metrics.load import QUEUEING_DELAY_MS, load_windows
 from dumbbell.scenario import Pipe, Scenario, read_scenario
 
 #: A pipe that carried this share of its rate, or of the fullest pipe's share, is a bottleneck.
@@ -109,22 +109,16 @@ def _capacity(pipe: Pipe, spec: Scenario) -> tuple[float | None, float | None, f
 
 
 def _delays(tables: Tables, known: pl.DataFrame) -> pl.DataFrame:
-    """Quantiles of the queueing delay in the time of load, by run and pipe.
-
-    The delay of a sample is the mean time in the queue of the packets that left since the sample
-    before; where that is not known, the time that the queue takes at the pipe's rate.
-    """
+    """Quantiles of the queueing delay in the time of load, by run and pipe."""
     schema = {"run": pl.String, "pipe": pl.String} | dict.fromkeys(_QUANTILES, pl.Float64)
     done = [pl.DataFrame(schema=schema)]
     windows = load_windows(tables)
     columns = ("pipe", "time_ns", "queued_bytes", "sojourn_mean_ns")
     inside = pl.col("time_ns").is_between(pl.col("load_start_ns"), pl.col("load_end_ns"))
-    at_rate_ns = pl.col("queued_bytes") * 8e9 / pl.col("rate_bps")
-    delay_ns = pl.coalesce(pl.col("sojourn_mean_ns").fill_nan(None), at_rate_ns)
     for part in tables.parts("queues", columns):
         one = part.join(known, on=["run", "pipe"]).join(windows, on="run").filter(inside)
         quantiles = [
-            (delay_ns.quantile(share, "linear") * 1e-6).alias(name)
+            QUEUEING_DELAY_MS.quantile(share, "linear").alias(name)
             for name, share in _QUANTILES.items()
         ]
         done.append(one.group_by("run", "pipe").agg(quantiles).select(list(schema)))
