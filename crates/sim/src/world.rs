@@ -609,10 +609,10 @@ impl World<'_> {
         if let Some(hops) = &mut self.hops {
             hops.dropped(self.now, pipe, reason, packet, self.arena.get(packet));
         }
-        let (name, packet) = (&self.pipes[pipe].name, self.arena.get(packet));
-        self.recorder.drop(self.now, name, reason.name(), packet);
+        let packet = self.arena.get(packet);
+        self.recorder.drop(self.now, pipe, reason, packet);
         if let Some(capture) = &mut self.capture {
-            capture.dropped(name, reason.name(), packet);
+            capture.dropped(&self.pipes[pipe].name, reason.name(), packet);
         }
         self.arena.free(handle);
     }

@@ -344,6 +344,9 @@ impl Values for Texts {
         let mut texts = self.iter();
         let mut prefix = texts.next().unwrap_or("");
         for text in texts {
+            if text.starts_with(prefix) {
+                continue;
+            }
             let same = prefix.char_indices().zip(text.char_indices());
             let same = same.take_while(|(a, b)| a == b).last();
             prefix = &prefix[..same.map_or(0, |((at, last), _)| at + last.len_utf8())];

@@ -2,6 +2,7 @@
 
 pub(crate) mod arrived;
 pub(crate) mod capture;
+mod drops;
 pub(crate) mod finished;
 pub(crate) mod hops;
 pub(crate) mod reordering;
@@ -9,22 +10,23 @@ pub(crate) mod reordering;
 use crate::endpoint::{Endpoint, Ends, Report, Run};
 use crate::network::link::drop_reason::DropReason;
 use crate::network::link::Pipe;
+use crate::record::drops::Drops;
 use crate::record::finished::Rows;
 use crate::world::World;
 use dumbbell_model::scenario::Sampling;
 use dumbbell_model::tables::{
-    self, ConnectionRow, DropRow, Float, FlowRow, HopRow, Int, PacketRow, PipeRow, ProbeRow,
-    QueueRow, SampleRow, Table, TransferRow,
+    self, ConnectionRow, Float, FlowRow, HopRow, Int, PacketRow, PipeRow, ProbeRow, QueueRow,
+    SampleRow, Table, TransferRow,
 };
 use dumbbell_model::{Rate, Time};
-use dumbbell_packet::{Body, Packet};
+use dumbbell_packet::Packet;
 
 /// Rows recorded over time.
 pub(crate) struct Recorder {
     sampling: Sampling,
     samples: Vec<SampleRow>,
     queues: Vec<QueueRow>,
-    drops: Vec<DropRow>,
+    drops: Drops,
 }
 
 /// Nanoseconds; unknown for [`Time::NEVER`].
@@ -34,24 +36,13 @@ pub(crate) fn ns(at: Time) -> Int {
 
 impl Recorder {
     pub(crate) fn new(sampling: Sampling) -> Self {
-        Self { sampling, samples: Vec::new(), queues: Vec::new(), drops: Vec::new() }
+        Self { sampling, samples: Vec::new(), queues: Vec::new(), drops: Drops::default() }
     }
 
-    pub(crate) fn drop(&mut self, at: Time, pipe: &str, reason: &str, packet: &Packet) {
-        if !self.sampling.drops {
-            return;
+    pub(crate) fn drop(&mut self, at: Time, pipe: usize, reason: DropReason, packet: &Packet) {
+        if self.sampling.drops {
+            self.drops.add(at, pipe, reason, packet);
         }
-        let seq = match packet.body {
-            Body::Tcp(segment) => segment.seq,
-            Body::Udp { .. } | Body::Ping { .. } | Body::Arp { .. } => packet.number,
-        };
-        self.drops.push(DropRow {
-            time_ns: ns(at),
-            pipe: pipe.to_owned(),
-            reason: reason.to_owned(),
-            flow: packet.flow.to_string(), // Named at the end.
-            seq_bytes: seq.into(),
-        });
     }
 
     pub(crate) fn sample(&mut self, run: &Run<'_>, endpoints: &[Ends], pipes: &mut [Pipe]) {
@@ -153,18 +144,13 @@ impl World<'_> {
             .zip(links)
             .map(|(pipe, spec)| pipe_row(pipe, spec.rate(), seconds))
             .collect();
-        for drop in &mut self.recorder.drops {
-            // Only ARP's packets have no flow.
-            let flow = drop.flow.parse().ok().and_then(|i: usize| self.scenario.flows.get(i));
-            drop.flow = flow.map_or_else(|| "arp".to_owned(), |flow| flow.name.clone());
-        }
         vec![
             flows,
             PipeRow::table(&pipes),
             transfers,
             SampleRow::table(&self.recorder.samples),
             QueueRow::table(&self.recorder.queues),
-            DropRow::table(&self.recorder.drops),
+            self.recorder.drops.table(&self.scenario.flows, &self.pipes),
             PacketRow::table(&self.tap_packets.rows(self.scenario)),
             ProbeRow::table(&probes),
             ConnectionRow::table(&connections),
