@@ -54,8 +54,6 @@ impl Discipline {
 /// The queue of a link.
 pub(crate) struct Buffer {
     kind: Kind,
-    /// Name in `tc`.
-    pub(super) name: &'static str,
     /// By `start`; empty under a discipline, which keeps its packets itself.
     waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
@@ -76,7 +74,7 @@ impl Buffer {
                 verdicts: Verdicts::default(),
             })),
         };
-        Self { kind, name: spec.queue.name(), waiting: VecDeque::new(), waiting_bytes: 0 }
+        Self { kind, waiting: VecDeque::new(), waiting_bytes: 0 }
     }
 
     pub(super) fn properties(&self) -> Properties {

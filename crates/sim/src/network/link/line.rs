@@ -28,10 +28,10 @@ impl Pipe {
     #[inline(always)]
     pub(super) fn depart(&mut self, start: Time, end: Time, packet: Handle) {
         let mut arrival = end + self.delay;
-        if self.acting.egress {
+        if let Some(row) = self.row.as_mut().filter(|_| self.acting.egress) {
             let previous_arrival = self.line.back().map(|last| last.arrival);
             let mut departure = Departure { arrival, may_overtake: false, previous_arrival };
-            self.row.depart(&mut departure, &mut self.rng);
+            row.depart(&mut departure, &mut self.rng);
             arrival = departure.arrival;
         }
         let entry = OnLine { arrival, start, packet };

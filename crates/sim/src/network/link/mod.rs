@@ -27,6 +27,7 @@ use crate::arena::{Arena, Handle};
 use crate::give_back::push_back;
 use crate::qdisc::Inside;
 use buffer::Waiting;
+use delivery_trace::DeliveryTrace;
 pub(crate) use delivery_trace::OPPORTUNITY_BYTES;
 use drop_reason::DropReason;
 use dumbbell_model::rng::Rng;
@@ -52,6 +53,12 @@ pub(crate) enum Offered {
     /// It waits behind the head of the queue, which leaves when it would have left.
     Behind,
     Dropped(DropReason),
+}
+
+/// Bytes of a packet on the wire.
+#[inline(always)]
+fn on_wire(framing: Option<&Framing>, packet: Handle) -> u32 {
+    framing.map_or(packet.frame_bytes, |framing| framing.wire_bytes(packet.frame_bytes))
 }
 
 /// A packet that left a queue or a line.
@@ -114,7 +121,10 @@ pub(crate) struct Pipe {
     is_wire: bool,
     framing: Framing,
     pub(crate) name: String,
-    row: Row,
+    /// Name of the queue in `tc`.
+    queue_name: &'static str,
+    /// Stages, where one acts or may act later: a network has many links without.
+    row: Option<Box<Row>>,
     /// Draws of all stages.
     rng: Rng,
     /// Arrivals that may not wait, where others may.
@@ -122,7 +132,7 @@ pub(crate) struct Pipe {
 }
 
 /// Stages that act now, found again when values change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Acting {
     ingress: bool,
     duplication: bool,
@@ -146,8 +156,8 @@ impl Pipe {
         let spec = setup.spec;
         let row = Row::new(setup);
         let wire = Serial::of(setup);
-        let properties =
-            row.properties().and(wire.as_ref().map_or(Properties::NONE, Properties::of));
+        let of_stages = row.properties();
+        let properties = of_stages.and(wire.as_ref().map_or(Properties::NONE, Properties::of));
         let delayed = !spec.delay.is_zero()
             || !spec.jitter.is_zero()
             || spec.changes.iter().any(|change| change.delay.is_some());
@@ -161,7 +171,8 @@ impl Pipe {
             keeps_order: properties.keeps_order,
             is_wire: matches!(spec.shaper, scenario::Shaper::Serial { .. }),
             gathers: delayed && matches!(row.shaper, Shaper::Tbf(_)),
-            row,
+            queue_name: spec.queue.name(),
+            row: of_stages.acts.then(|| Box::new(row)),
             wire,
             name: setup.name.to_owned(),
             to: setup.to as u32,
@@ -194,12 +205,15 @@ impl Pipe {
 
     /// Returns true if packets are duplicated here.
     pub(crate) fn may_duplicate(&self) -> bool {
-        self.row.duplication.acts()
+        self.acting.duplication
     }
 
     /// Draws whether this packet is offered twice.
     pub(crate) fn duplicates(&mut self) -> bool {
-        self.acting.duplication && self.row.duplication.strikes(&mut self.rng)
+        match &self.row {
+            Some(row) if self.acting.duplication => row.duplication.strikes(&mut self.rng),
+            _ => false,
+        }
     }
 
     /// A packet arrives at the near end.
@@ -216,8 +230,8 @@ impl Pipe {
             push_back(&mut self.line, OnLine { arrival: now + self.delay, start: now, packet });
             return Offered::Kept(None);
         }
-        if self.acting.ingress {
-            match self.row.arrive(&Incoming { now, packet, arena }, &mut self.rng) {
+        if let Some(row) = self.row.as_mut().filter(|_| self.acting.ingress) {
+            match row.arrive(&Incoming { now, packet, arena }, &mut self.rng) {
                 Passage::On => {}
                 Passage::Held => return Offered::Kept(None),
                 Passage::Dropped(reason) => return self.dropped(reason),
@@ -240,8 +254,8 @@ impl Pipe {
         if !goes_at_once && wire.is_full(packet.frame_bytes) {
             return self.dropped(DropReason::Overflow);
         }
-        if self.acting.corruption {
-            self.row.corruption.on_admission(packet, &mut self.rng);
+        if let Some(row) = self.row.as_mut().filter(|_| self.acting.corruption) {
+            row.corruption.on_admission(packet, &mut self.rng);
         }
         let (start, end) = wire.plan(now, wire_bytes);
         if goes_at_once {
@@ -258,34 +272,39 @@ impl Pipe {
     #[inline(always)]
     fn admit_to_buffer(&mut self, now: Time, packet: Handle) -> Offered {
         let bytes = packet.frame_bytes;
-        if !self.row.shaper.holds(bytes) || self.row.buffer.is_full(bytes) {
+        let Some(row) = &mut self.row else { return self.through(now, packet) };
+        if !row.shaper.holds(bytes) || row.buffer.is_full(bytes) {
             return self.dropped(DropReason::Overflow);
         }
         if self.acting.corruption {
-            self.row.corruption.on_admission(packet, &mut self.rng);
+            row.corruption.on_admission(packet, &mut self.rng);
         }
-        if self.row.buffer.enqueue(now, packet) {
-            self.stats.queue_max = self.stats.queue_max.max(self.queued().0);
+        if row.buffer.enqueue(now, packet) {
+            self.stats.queue_max = self.stats.queue_max.max(row.buffer.length().0);
             return Offered::Kept(None);
         }
-        if matches!(self.row.shaper, Shaper::None) && !self.row.buffer.is_netem() {
-            if self.propagates() {
-                self.depart(now, now, packet);
-                return Offered::Kept(None);
-            }
-            if self.row.corruption.take(packet) {
-                return self.dropped(DropReason::Corrupted);
-            }
-            self.left(packet.frame_bytes);
-            return Offered::Passed;
+        if matches!(row.shaper, Shaper::None) && !row.buffer.is_netem() {
+            return self.through(now, packet);
         }
-        let start = now + self.row.buffer.delay(&mut self.rng);
-        let place = self.row.buffer.push(Waiting { packet, arrived: now, start });
-        self.stats.queue_max = self.stats.queue_max.max(self.row.buffer.length().0);
+        let start = now + row.buffer.delay(&mut self.rng);
+        let place = row.buffer.push(Waiting { packet, arrived: now, start });
+        self.stats.queue_max = self.stats.queue_max.max(row.buffer.length().0);
         if place > 0 && !self.is_trace() {
             return Offered::Behind;
         }
         Offered::Kept(None)
+    }
+
+    /// A packet that nothing makes wait goes onto the line, or to the far end.
+    fn through(&mut self, now: Time, packet: Handle) -> Offered {
+        if self.propagates() {
+            self.depart(now, now, packet);
+            return Offered::Kept(None);
+        }
+        match self.emerge(packet) {
+            Release::Damaged(_) => Offered::Dropped(DropReason::Corrupted),
+            _ => Offered::Passed,
+        }
     }
 
     /// Packets take time from the shaper to the far end.
@@ -296,11 +315,7 @@ impl Pipe {
 
     #[inline(always)]
     fn wire_bytes(&self, packet: Handle) -> u32 {
-        if self.framed {
-            self.framing.wire_bytes(packet.frame_bytes)
-        } else {
-            packet.frame_bytes
-        }
+        on_wire(self.framed.then_some(&self.framing), packet)
     }
 
     fn dropped(&mut self, reason: DropReason) -> Offered {
@@ -317,7 +332,8 @@ impl Pipe {
 
     /// Takes the packets that the discipline dropped since the last call, with reasons.
     pub(crate) fn discarded(&mut self) -> Vec<(Handle, DropReason)> {
-        let Some(verdicts) = self.row.buffer.verdicts() else { return Vec::new() };
+        let verdicts = self.row.as_mut().and_then(|row| row.buffer.verdicts());
+        let Some(verdicts) = verdicts else { return Vec::new() };
         self.stats.marked += core::mem::take(&mut verdicts.marked);
         let dropped = core::mem::take(&mut verdicts.dropped);
         for (_, reason) in &dropped {
@@ -328,20 +344,22 @@ impl Pipe {
 
     /// When the head of the queue may leave; `None`: nothing waits, or no event is needed.
     pub(crate) fn queue_event(&mut self, now: Time) -> Option<Time> {
-        let (start, packet) = self.row.buffer.head(now)?;
+        let row = self.row.as_mut()?;
+        let (start, packet) = row.buffer.head(now)?;
         let Some(packet) = packet else { return Some(start) };
-        let wire_bytes = self.wire_bytes(packet);
-        self.row.shaper.leaves_at(now, start, wire_bytes)
+        let wire_bytes = on_wire(self.framed.then_some(&self.framing), packet);
+        row.shaper.leaves_at(now, start, wire_bytes)
     }
 
     /// Takes the head out of the queue if it may leave now. Otherwise returns the same as
     /// [`Self::queue_event`].
     pub(crate) fn release(&mut self, now: Time) -> Result<Release, Option<Time>> {
-        let (start, packet) = self.row.buffer.head(now).ok_or(None)?;
+        let row = self.row.as_mut().ok_or(None)?;
+        let (start, packet) = row.buffer.head(now).ok_or(None)?;
         let packet = packet.ok_or(Some(start))?;
-        let wire_bytes = self.wire_bytes(packet);
-        self.row.shaper.lets_go(now, start, wire_bytes)?;
-        let (packet, arrived) = self.row.buffer.take(now).ok_or(None)?;
+        let wire_bytes = on_wire(self.framed.then_some(&self.framing), packet);
+        row.shaper.lets_go(now, start, wire_bytes)?;
+        let (packet, arrived) = row.buffer.take(now).ok_or(None)?;
         self.stats.leaves(now.since(arrived));
         if !self.propagates() {
             return Ok(self.emerge(packet));
@@ -359,9 +377,16 @@ impl Pipe {
         self.gathers && (at <= now || self.is_wire)
     }
 
+    fn trace(&mut self) -> Option<&mut DeliveryTrace> {
+        match &mut self.row.as_mut()?.shaper {
+            Shaper::Trace(trace) => Some(trace),
+            Shaper::None | Shaper::Tbf(_) => None,
+        }
+    }
+
     /// A delivery opportunity of a trace begins or ends.
     pub(crate) fn open_trace(&mut self) {
-        if let Shaper::Trace(trace) = &mut self.row.shaper {
+        if let Some(trace) = self.trace() {
             trace.open();
         }
     }
@@ -369,7 +394,7 @@ impl Pipe {
     /// Ends a delivery opportunity if nothing waits any more.
     pub(crate) fn close_trace(&mut self) {
         if self.queued().0 == 0 {
-            if let Shaper::Trace(trace) = &mut self.row.shaper {
+            if let Some(trace) = self.trace() {
                 trace.waste();
             }
         }
@@ -378,7 +403,8 @@ impl Pipe {
     /// At the far end: intact, or damaged and dropped there.
     #[inline(always)]
     fn emerge(&mut self, packet: Handle) -> Release {
-        if self.acting.corruption && self.row.corruption.take(packet) {
+        let row = self.row.as_mut().filter(|_| self.acting.corruption);
+        if row.is_some_and(|row| row.corruption.take(packet)) {
             self.stats.dropped[DropReason::Corrupted as usize] += 1;
             return Release::Damaged(packet);
         }
@@ -394,34 +420,36 @@ impl Pipe {
 
     /// When the batch of held ACKs leaves.
     pub(crate) fn aggregation_event(&self) -> Option<Time> {
-        self.row.ack_aggregation.due()
+        self.row.as_ref()?.ack_aggregation.due()
     }
 
     /// Moves the batch of held ACKs into the queue, one after the other.
     pub(crate) fn release_batch(&mut self, now: Time) -> Vec<(Handle, Offered)> {
-        let batch = self.row.ack_aggregation.release();
+        let batch = self.row.as_mut().map(|row| row.ack_aggregation.release());
+        let batch = batch.unwrap_or_default();
         batch.into_iter().map(|packet| (packet, self.admit(now, packet))).collect()
     }
 
     /// When the next change of values is due.
     pub(crate) fn change_event(&self) -> Option<Time> {
-        self.row.changes.due()
+        self.row.as_ref()?.changes.due()
     }
 
     /// Applies the change that is due now; packets planned on a serial link are planned anew.
     pub(crate) fn apply_change(&mut self, now: Time, scenario: &Scenario) {
-        let Some(change) = self.row.changes.next() else { return };
+        let Some(row) = &mut self.row else { return };
+        let Some(change) = row.changes.next() else { return };
         if let Some(loss) = &change.loss {
-            self.row.loss = Loss::of(loss, scenario);
-            self.acting = Acting::of(&self.row);
+            row.loss = Loss::of(loss, scenario);
+            self.acting = Acting::of(row);
         }
         if let Some(delay) = change.delay {
-            if !self.row.buffer.set_delay(delay) {
+            if !row.buffer.set_delay(delay) {
                 self.delay = delay;
             }
         }
         let Some(rate) = change.rate_bps else { return };
-        self.row.shaper.set_bucket_rate(now, rate);
+        row.shaper.set_bucket_rate(now, rate);
         self.replan(now, rate);
     }
 
@@ -449,34 +477,38 @@ impl Pipe {
     /// Packets and bytes that wait now (after [`Self::settle`]).
     #[inline(always)]
     pub(crate) fn queued(&self) -> (usize, u64) {
-        self.wire.as_ref().map_or_else(|| self.row.buffer.length(), Serial::queued)
+        match (&self.wire, &self.row) {
+            (Some(wire), _) => wire.queued(),
+            (None, Some(row)) => row.buffer.length(),
+            (None, None) => (0, 0),
+        }
     }
 
     /// State of the discipline, for the table `queues`.
     pub(crate) fn inside_queue(&self, now: Time) -> Inside {
-        self.row.buffer.inside(now)
+        self.row.as_ref().map(|row| row.buffer.inside(now)).unwrap_or_default()
     }
 
     /// Name of the queue in `tc`.
     pub(crate) fn queue_name(&self) -> &'static str {
-        self.row.buffer.name
+        self.queue_name
     }
 
     /// Packets inside: waiting, travelling or held.
     pub(crate) fn inside(&self) -> u64 {
         // Those that wait for a wire are on the line already.
-        (self.row.buffer.length().0 + self.line.len() + self.row.held()) as u64
+        let stages = self.row.as_ref().map_or(0, |row| row.buffer.length().0 + row.held());
+        (stages + self.line.len()) as u64
     }
 
     pub(crate) fn is_trace(&self) -> bool {
-        matches!(self.row.shaper, Shaper::Trace(_))
+        self.row.as_ref().is_some_and(|row| matches!(row.shaper, Shaper::Trace(_)))
     }
 
     /// Returns true if the pipe has a queue worth a table.
     pub(crate) fn has_queue(&self) -> bool {
-        self.wire.is_some()
-            || self.row.shaper.properties().acts
-            || self.row.buffer.properties().acts
+        let queues = |row: &Row| row.shaper.properties().acts || row.buffer.properties().acts;
+        self.wire.is_some() || self.row.as_deref().is_some_and(queues)
     }
 }
 
