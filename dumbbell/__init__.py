@@ -98,7 +98,7 @@ def run(
     from pathlib import Path
 
     from dumbbell.engines import engine_named
-    from dumbbell.execution import execute
+    from dumbbell.execution import execute_enough
     from dumbbell.execution.budget import allowed
     from dumbbell.execution.exports import Exports
     from dumbbell.experiment.load import load
@@ -111,12 +111,16 @@ def run(
     exports.check(experiment, path)
     if store is None and captures is None:
         memory = MemoryStore()
-        found = memory.results(execute(experiment, chosen, memory, workers=workers, allow=raised))
+        found = memory.results(
+            execute_enough(experiment, chosen, memory, workers=workers, allow=raised)
+        )
         exports.write_traces(found)
         return found
     # Captures may be larger than memory: without a store they pass through a temporary one.
     with temporary_store() if store is None else Store(Path(store), write=True) as kept:
-        found = kept.results(execute(experiment, chosen, kept, workers=workers, allow=raised))
+        found = kept.results(
+            execute_enough(experiment, chosen, kept, workers=workers, allow=raised)
+        )
         exports.write_captures(kept, found)
         exports.write_traces(found)
         return found.in_memory() if store is None else found

@@ -133,6 +133,19 @@ class Results:
         """
         return repeat_of(getattr(self, name), where or {}, repeat)
 
+    @property
+    def repeats_range(self) -> tuple[int, int]:
+        """Least and most repeats of a cell."""
+        counts = self.runs.group_by(list(self.experiment.factors) or [pl.lit(0)]).len()["len"]
+        least, most = counts.min(), counts.max()
+        return (least, most) if isinstance(least, int) and isinstance(most, int) else (0, 0)
+
+    @property
+    def repeats_words(self) -> str:
+        """`10 repeats`, or `5–40 repeats` where cells differ."""
+        least, most = self.repeats_range
+        return f"{least if least == most else f'{least}–{most}'} repeat{'s' * (most != 1)}"
+
     def with_tables(self, **tables: pl.DataFrame) -> Results:
         """Copy with other tables."""
         known = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -162,8 +175,7 @@ class Results:
         engines = self.runs.select("engine", "engine_version").unique(maintain_order=True)
         cells = self.runs.select(*info.factors).unique().height if info.factors else 1
         factors = ", ".join(f"{name}: {len(levels)}" for name, levels in info.factors.items())
-        repeats = f"{info.repeats} repeat{'s' * (info.repeats > 1)}"
-        design = f"{cells} cell{'s' * (cells > 1)} × {repeats} = {self.runs.height} runs"
+        design = f"{cells} cell{'s' * (cells > 1)} × {self.repeats_words} = {self.runs.height} runs"
         return {
             "experiment": info.name,
             "engine": ", ".join(" ".join(row) for row in engines.iter_rows()) or "none",

@@ -91,14 +91,15 @@ def validate(file: File) -> None:
             refuse_impossible(info, experiment.file, experiment.expect, flows)
         for name, levels in info.factors.items():
             console.out.print(f"  {name}: {', '.join(levels)}", soft_wrap=True)
+        at_most = "at most " if experiment.enough is not None else ""
         parts = [
             _count(cells, "cell"),
             "×",
-            _count(info.repeats, "repeat"),
+            at_most + _count(info.repeats, "repeat"),
             "=",
-            _count(runs, "run"),
+            at_most + _count(runs, "run"),
         ]
-        text = f"{info.name}: {' '.join(parts)}, {simulated_s:g} simulated seconds"
+        text = f"{info.name}: {' '.join(parts)}, {at_most}{simulated_s:g} simulated seconds"
         console.out.print(text, soft_wrap=True)
 
 

@@ -1,6 +1,7 @@
 """Execution of experiments: on all cores, resumable, with progress."""
 
 from dumbbell.errors import Interrupted
+from dumbbell.execution.enough import execute_enough
 from dumbbell.execution.plan import Task, plan
 from dumbbell.execution.progress import Progress, current_progress, use_progress
 from dumbbell.execution.runner import execute
@@ -11,6 +12,7 @@ __all__ = [
     "Task",
     "current_progress",
     "execute",
+    "execute_enough",
     "plan",
     "use_progress",
 ]

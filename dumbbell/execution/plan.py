@@ -37,7 +37,7 @@ def plan(experiment: Experiment, engine: Engine) -> list[Task]:
     """
     tasks = []
     for number, cell in enumerate(experiment.cells):
-        for repeat in range(experiment.info.repeats):
+        for repeat in range(experiment.repeats_of(number)):
             seed = experiment.info.seed + repeat
             scenario = cell.scenario_of(repeat)
             address = run_id(scenario, seed, engine.name, engine.version)

@@ -27,11 +27,10 @@ from dumbbell.experiment.network import (
 )
 from dumbbell.experiment.options import HostSpec
 from dumbbell.experiment.pages import PageSpec
+from dumbbell.experiment.repeats import RepeatsField, fixed
 from dumbbell.experiment.templates import TemplateSpec
 from dumbbell.experiment.traffic import FlowSpec
 from dumbbell.experiment.workloads import WorkloadSpec
-
-Repeats = Annotated[int, whole_number(1, 100_000)]
 
 FORMAT = 1
 MAX_SEED = 2**62
@@ -104,7 +103,7 @@ class ExperimentFile(Strict):
     duration: PositiveTime
     factors: Factors = None
     expect: list[ExpectSpec] = Field(default=[], max_length=MAX_ITEMS)
-    repeats: Repeats = 1
+    repeats: RepeatsField = fixed(1)
     seed: Annotated[int, whole_number(0, MAX_SEED)] = 1
 
     @model_validator(mode="after")

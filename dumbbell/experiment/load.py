@@ -22,6 +22,7 @@ from dumbbell.experiment.factors import Level
 from dumbbell.experiment.locate import Locator
 from dumbbell.experiment.network import SamplingSpec
 from dumbbell.experiment.pipes import BuildError
+from dumbbell.experiment.repeats import MAX_REPEATS, RepeatsSpec
 from dumbbell.experiment.sections import Sections
 from dumbbell.experiment.source import Node, read
 from dumbbell.runs import ExperimentInfo
@@ -66,6 +67,8 @@ class Experiment:
         overrides: Levels and values of `set`, as written.
         cells: All combinations of levels.
         expect: Expectations on its results.
+        enough: Rule that ends the repeats of a cell; None: their number is fixed.
+        counts: Repeats of each cell; None: as many in every cell.
     """
 
     info: ExperimentInfo
@@ -73,6 +76,12 @@ class Experiment:
     overrides: dict[str, list[str]]
     cells: list[Cell]
     expect: tuple[ExpectSpec, ...] = ()
+    enough: RepeatsSpec | None = None
+    counts: tuple[int, ...] | None = None
+
+    def repeats_of(self, cell: int) -> int:
+        """Number of repeats of a cell."""
+        return self.info.repeats if self.counts is None else self.counts[cell]
 
 
 def load(
@@ -115,7 +124,8 @@ def load_text(
     """Reads an experiment from text, see :func:`load`. `path`: for messages and trace files."""
     opened = Opened(text, path, set=set, repeats=repeats, seed=seed)
     done = opened.all_cells()
-    return Experiment(opened.info, opened.file, opened.overrides, done, opened.expect)
+    info, file, overrides = opened.info, opened.file, opened.overrides
+    return Experiment(info, file, overrides, done, opened.expect, opened.enough)
 
 
 class Reading:
@@ -206,6 +216,7 @@ class Opened:
         overrides: Levels and values of `set`, as written.
         count: Number of cells.
         expect: Expectations on its results.
+        enough: Rule that ends the repeats of a cell; None: their number is fixed.
     """
 
     def __init__(
@@ -225,11 +236,15 @@ class Opened:
         self.count = design.varied.count()
         self.factors_line = design.line("factors")
         self.expect = tuple(first.expect)
+        varies = repeats is None and first.repeats.until is not None
+        self.enough = first.repeats if varies else None
         self.info = ExperimentInfo(
             name=first.name,
             yaml=text,
             factors={name: [one.label for one in own] for name, own in levels.items()},
-            repeats=_bounded("repeats", first.repeats if repeats is None else repeats, 1, 100_000),
+            repeats=_bounded(
+                "repeats", first.repeats.max if repeats is None else repeats, 1, MAX_REPEATS
+            ),
             seed=_bounded("seed", first.seed if seed is None else seed, 0, MAX_SEED),
         )
         if self.info.repeats * self.count > MAX_RUNS:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from dumbbell.errors import ExperimentError, shortened
 from dumbbell.experiment import units
-from dumbbell.experiment.document import Repeats
 from dumbbell.experiment.fields import PositiveTime, Rate, read_alone
+from dumbbell.experiment.repeats import Repeats
 from dumbbell.experiment.traffic import Algorithm
 
 #: Between two values: a comma, or white space before a number.

@@ -80,10 +80,20 @@ class MemoryStore:
         return info.name
 
     def results(self, experiment: str) -> Results:
-        """Results of the finished runs. Raises `LookupError` for an experiment not recorded."""
+        """Results of the finished runs, after which no run is added.
+
+        Raises `LookupError` for an experiment not recorded.
+        """
+        return self._results(experiment, self._runs)
+
+    def results_so_far(self, experiment: str) -> Results:
+        """Results of the finished runs; more may be added. See :meth:`results`."""
+        return self._results(experiment, _Runs(self._runs.fields, dict(self._runs.streams)))
+
+    def _results(self, experiment: str, runs: _Runs) -> Results:
         if self._info is None or self._info.name != experiment:
             raise LookupError(experiment)
-        return LazyResults.of(self._info, {}, _Tables(self._info, self._planned, self._runs))
+        return LazyResults.of(self._info, {}, _Tables(self._info, self._planned, runs))
 
 
 class _Tables:

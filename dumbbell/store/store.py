@@ -284,6 +284,10 @@ class Store:
         tables = {name: placed(design, frame) for name, frame in found.items()}
         return LazyResults.of(record.info, tables, StoredTables(self.path, kept, design))
 
+    def results_so_far(self, experiment: str) -> Results:
+        """Results of the finished runs; more may be added. See :meth:`results`."""
+        return self.results(experiment)
+
     def run_again(self, file: str) -> str:
         """Command that runs an experiment into this store, for messages."""
         name = shlex.quote(file) if file else "FILE"

@@ -78,8 +78,8 @@ def table(results: Results, width: int = WIDTH) -> Group:
     """The rows for a terminal of this width, without intervals if it is narrow."""
     every = cells(results)
     factors = list(results.experiment.factors)
-    repeats = results.experiment.repeats
-    count = f"{repeats} repeats: mean ± half the 95 % interval" if repeats > 1 else "1 repeat"
+    several = results.repeats_range[1] > 1
+    count = results.repeats_words + (": mean ± half the 95 % interval" if several else "")
     more = len(every) - _MAX_CELLS
 
     def make(form: tuple[bool, bool]) -> Table:
