@@ -17,6 +17,7 @@ from dumbbell.cli.capture import capture
 from dumbbell.cli.capture_words import CaptureCommand
 from dumbbell.cli.check import check, schema, validate
 from dumbbell.cli.compare import compare
+from dumbbell.cli.contrast import contrast
 from dumbbell.cli.doctor import doctor
 from dumbbell.cli.figure import figure
 from dumbbell.cli.init import init
@@ -43,6 +44,7 @@ app.command()(init)
 app.command()(run)
 app.command()(show)
 app.command()(compare)
+app.command()(contrast)
 app.command(cls=CaptureCommand)(capture)
 app.command(cls=TraceCommand)(trace)
 app.command()(animate)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from dumbbell import console
-from dumbbell.cli.guard import guarded, levels
+from dumbbell.cli.guard import check_places, guarded, levels
 from dumbbell.cli.options import (
     DEFAULT_STORE,
     Allow,
@@ -18,8 +21,7 @@ from dumbbell.cli.options import (
     Workers,
 )
 from dumbbell.console import Pulse, print_text
-from dumbbell.errors import DumbbellError
-from dumbbell.files.output import json_text
+from dumbbell.files.output import json_text, write_output
 
 
 def check(
@@ -31,22 +33,28 @@ def check(
     engine: EngineName = "sim",
     store: StoreDir = DEFAULT_STORE,
     allow: Allow = None,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Compare with the values in this file.")
+    ] = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Write the baseline in place of comparing with it.")
+    ] = False,
+    tolerance: Annotated[
+        str, typer.Option(metavar="SHARE", help="Smaller differences from the baseline pass.")
+    ] = "1 %",
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML.")
+    ] = None,
 ) -> None:
-    """Run an experiment and check its expectations; exit code 1 if one fails."""
+    """Run an experiment; check its expectations and a baseline; exit code 1 if one fails."""
     with guarded():
         import dumbbell
-        from dumbbell.compare.expectations import check, refuse_impossible
+        from dumbbell.compare.checking import Checking, share_of
         from dumbbell.execution import use_progress
         from dumbbell.execution.bar import RichProgress
-        from dumbbell.experiment import load
 
-        opened = load(file, set=levels(set_))
-        expected = opened.expect
-        if not expected:
-            message = "nothing is expected: write `expect` into the file"
-            raise DumbbellError(f"{file}: {message}")
-        flows = {flow for cell in opened.cells for flow in cell.rtt_ns}
-        refuse_impossible(opened.info, opened.file, expected, flows)
+        checking = Checking(file, levels(set_), baseline, share_of(tolerance), update=update)
+        check_places(junit, baseline if update else None)
         with use_progress(RichProgress(console.err)):
             results = dumbbell.run(
                 file,
@@ -58,10 +66,12 @@ def check(
                 store=store,
                 allow=allow,
             )
-        found = check(results, expected)
-        for one in found:
-            console.out.print(f"{'✓' if one.holds else '✗'} {one.words}", soft_wrap=True)
-        if not all(one.holds for one in found):
+        passed = checking.judge(results)
+        for line in checking.lines:
+            console.out.print(line, soft_wrap=True)
+        if junit is not None:
+            write_output(junit, checking.junit(results))
+        if not passed:
             raise typer.Exit(1)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +19,14 @@ from dumbbell.results import Results
 from dumbbell.runs import ExperimentInfo
 
 
+class Verdict(enum.Enum):
+    """Verdict about an expectation in a cell, by the interval over repeats."""
+
+    HOLDS = "✓"
+    FAILS = "✗"
+    UNDECIDED = "?"
+
+
 @dataclass(frozen=True)
 class Checked:
     """Result of one expectation in one cell."""
@@ -26,21 +36,37 @@ class Checked:
     found: Interval
 
     @property
+    def verdict(self) -> Verdict:
+        """Holds if the whole interval lies within the bounds, fails if it lies outside.
+
+        Without an interval (one repeat) the mean decides.
+        """
+        low, high = self.found.widened(0)
+        above = -math.inf if self.expect.above is None else self.expect.above
+        below = math.inf if self.expect.below is None else self.expect.below
+        if above < low and high < below:
+            return Verdict.HOLDS
+        if high <= above or below <= low:
+            return Verdict.FAILS
+        return Verdict.UNDECIDED
+
+    @property
     def holds(self) -> bool:
-        """True if the mean lies within the bounds."""
-        above, below = self.expect.above, self.expect.below
-        return (above is None or self.found.mean > above) and (
-            below is None or self.found.mean < below
-        )
+        """True if the expectation is shown to hold."""
+        return self.verdict is Verdict.HOLDS
 
     @property
     def words(self) -> str:
-        """`goodput_mbps above 9 (cc=cubic, flow1): 9.55`."""
+        """`goodput_mbps above 9 (cubic, flow1): 9.55 Mbit/s`, with the interval over repeats."""
         bounds = [("above", self.expect.above), ("below", self.expect.below)]
         wanted = " and ".join(f"{word} {value:g}" for word, value in bounds if value is not None)
         place = ", ".join(self.where.values())
         unit = METRICS[self.expect.metric].unit
         found = f"{number(self.found.mean)} {unit}".strip()
+        if self.found.count > 1:
+            found += f", interval {number(self.found.low)} to {number(self.found.high)}"
+        if self.verdict is Verdict.UNDECIDED:
+            found += f" over {self.found.count} repeats: undecided, more repeats would tell"
         return f"{self.expect.metric} {wanted} ({place}): {found}"
 
 

@@ -1,0 +1,75 @@
+"""Verb `contrast`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dumbbell import console
+from dumbbell.cli.guard import check_places, guarded
+from dumbbell.cli.options import JsonFile
+from dumbbell.files.output import write_json
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from dumbbell.compare.contrast import Contrast
+
+_MOST_ROWS = 200
+
+
+def contrast(
+    store: Annotated[Path, typer.Argument(help="Store folder.")],
+    factor: Annotated[str, typer.Option(help="Factor whose levels are compared.")],
+    level: Annotated[
+        list[str] | None,
+        typer.Option(help="Level to compare; twice or more [default: all levels]."),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Metric; may be repeated [default: the usual ones]."),
+    ] = None,
+    experiment: Annotated[
+        str | None, typer.Option(help="Experiment of the store [default: the one run last].")
+    ] = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Compare the levels of a factor: difference, effect size, and whether it is shown."""
+    with guarded():
+        import dumbbell
+        from dumbbell.compare.contrast import contrasts
+
+        check_places(json_file)
+        results = dumbbell.load_results(store, experiment)
+        found = contrasts(results, factor, levels=level or (), metrics=metric or ())
+        for name in dict.fromkeys(one.metric for one in found):
+            console.out.print(_table(name, [one for one in found if one.metric == name]))
+        shown = sum(one.shown for one in found)
+        text = f"{shown} of {len(found)} differences are shown at 5 % over all together (Holm)."
+        console.out.print(text, soft_wrap=True)
+        if json_file is not None:
+            write_json(json_file, [one.to_json() for one in found])
+
+
+def _table(metric: str, found: list[Contrast]) -> RenderableType:
+    from dumbbell.metrics import METRICS
+    from dumbbell.metrics.numbers import number
+    from dumbbell.summary.fit import add_columns, fitted, plain_table, shortened, titled
+
+    def make(wide: bool) -> Table:
+        table = plain_table()
+        add_columns(table, ["", "levels"], ["from", "to", "effect"] if wide else [])
+        table.add_column("difference (95 % interval)")
+        for one in found[:_MOST_ROWS]:
+            values = [*map(number, one.means), f"{one.size} ({number(one.paired.effect)})"]
+            pair = f"{shortened(one.first)} → {shortened(one.second)}"
+            table.add_row(one.place, pair, *(values if wide else []), one.words)
+        if len(found) > _MOST_ROWS:
+            table.caption = f"{len(found) - _MOST_ROWS} more: --json"
+        return table
+
+    title = METRICS[metric].axis
+    return titled(title, fitted(make, (True, False), console.out.width))

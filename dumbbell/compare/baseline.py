@@ -1,0 +1,192 @@
+"""Baseline of an experiment: values of an earlier version, against which later ones are tested."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dumbbell.compare.samples import USUAL, Sample, samples
+from dumbbell.errors import DumbbellError, shortened
+from dumbbell.files.input import read_file
+from dumbbell.files.output import write_json
+from dumbbell.metrics import METRICS
+from dumbbell.metrics.numbers import number
+from dumbbell.metrics.paired import ALPHA, Paired, compared, holm
+from dumbbell.results import Results
+
+FORMAT = 1
+MAX_BYTES = 64 << 20
+#: Direction in which a metric gets better. A change of any other metric is neither.
+BETTER = {
+    "goodput_mbps": 1, "jain": 1, "utilisation": 1, "rtt_mean_ms": -1, "loss_ratio": -1,
+    "retransmissions": -1,
+}  # fmt: skip
+
+
+class Change(enum.Enum):
+    """Result of the comparison of a quantity with its baseline."""
+
+    NONE = "no difference shown"
+    SMALL = "differs by less than the tolerance"
+    BETTER = "better"
+    WORSE = "worse"
+    OTHER = "changed"
+    MISSING = "not measured any more"
+    NEW = "not in the baseline"
+
+    @property
+    def passes(self) -> bool:
+        """True if the test passes."""
+        return self not in (Change.WORSE, Change.OTHER, Change.MISSING)
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """Values of an experiment, kept in a file of JSON.
+
+    Attributes:
+        experiment, engine, engine_version: What made the values.
+        seed: Seed of the first repeat.
+        digest: Hash over the digests of all runs.
+        samples: The values.
+    """
+
+    experiment: str
+    engine: str
+    engine_version: str
+    seed: int
+    digest: str
+    samples: tuple[Sample, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A quantity beside its baseline. `p` is adjusted by Holm over all quantities of the test."""
+
+    sample: Sample
+    before: float
+    now: float
+    paired: Paired | None
+    p: float
+    change: Change
+
+    @property
+    def words(self) -> str:
+        """`goodput_mbps (rtt=10 ms, flow1): 9.1, before 9.5 Mbit/s: worse by 4.2 % (p 0.001)`."""
+        unit = METRICS[self.sample.metric].unit
+        place = f" ({self.sample.place})" if self.sample.place else ""
+        values = f"{number(self.now)}, before {number(self.before)} {unit}".rstrip()
+        told = ""
+        if self.change in (Change.BETTER, Change.WORSE, Change.OTHER) and self.before:
+            told = f" by {100 * abs(self.now / self.before - 1):.2g} %"
+        if not math.isnan(self.p) and not self.change.passes:
+            told += f" (p {self.p:.2g})"
+        return f"{self.sample.metric}{place}: {values}: {self.change.value}{told}"
+
+
+def baseline_of(results: Results, metrics: Sequence[str]) -> Baseline:
+    """Baseline of results: the usual metrics and those named."""
+    engines = results.runs.select("engine", "engine_version").row(0)
+    digests = "".join(sorted(results.runs["digest"]))
+    names = list(dict.fromkeys([*USUAL, *metrics]))
+    return Baseline(
+        results.experiment.name,
+        engines[0],
+        engines[1],
+        results.experiment.seed,
+        hashlib.sha256(digests.encode()).hexdigest(),
+        tuple(samples(results, names)),
+    )
+
+
+def write(path: Path, baseline: Baseline) -> None:
+    """Writes a baseline. Raises `OutputError`."""
+    write_json(path, {"format": FORMAT, **asdict(baseline)})
+
+
+def read(path: Path) -> Baseline:
+    """Reads a baseline. Raises `DumbbellError` if it is none."""
+    again = f"`dumbbell check FILE --baseline {shlex.quote(str(path))} --update` writes one"
+    try:
+        data = read_file(path, MAX_BYTES)
+    except OSError as error:
+        raise DumbbellError(f"{path}: no baseline: {error.strerror}; {again}") from None
+    try:
+        fields: dict[str, Any] = json.loads(data)
+        if fields.pop("format") != FORMAT:
+            raise ValueError("its format is unknown to this program")
+        made = tuple(_sample(one) for one in fields.pop("samples"))
+        return Baseline(**fields, samples=made)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        what = shortened(str(error), 100)
+        raise DumbbellError(f"{path}: not a baseline ({what}); {again}") from None
+
+
+def _sample(fields: dict[str, Any]) -> Sample:
+    if fields["metric"] not in METRICS:
+        raise ValueError(f"unknown metric {fields['metric']!r}")
+    repeats = tuple(map(int, fields.pop("repeats")))
+    values = tuple(map(float, fields.pop("values")))
+    if len(repeats) != len(values) or not repeats:
+        raise ValueError("a quantity needs as many repeats as values")
+    return Sample(**fields, repeats=repeats, values=values)
+
+
+def against(now: Baseline, before: Baseline, tolerance: float) -> list[Quantity]:
+    """Compares the values of now with those before, repeat by repeat.
+
+    A quantity has changed if the difference is larger than `tolerance` (share of the value
+    before), and if a paired test shows it at 5 % over all quantities together. A single repeat has
+    no test: the tolerance alone decides.
+
+    Raises `DumbbellError` if they are of different experiments or seeds.
+    """
+    for name in ("experiment", "seed"):
+        mine, theirs = getattr(now, name), getattr(before, name)
+        if mine != theirs:
+            raise DumbbellError(
+                f"the baseline has the {name} {shortened(theirs)}, this run {shortened(mine)}: "
+                "--update writes a new one"
+            )
+    old = {one.key: one for one in before.samples}
+    new = {one.key: one for one in now.samples}
+    both = {key: compared(*old[key].common(new[key])) for key in new if key in old}
+    adjusted = dict(zip(both, holm([one.p for one in both.values()]), strict=True))
+    found = [
+        _judged(old[key], new[key], pair, adjusted[key], tolerance) for key, pair in both.items()
+    ]
+    nan = math.nan
+    for key, one in old.items():
+        if key not in new:
+            found.append(Quantity(one, _mean(one.values), nan, None, nan, Change.MISSING))
+    for key, one in new.items():
+        if key not in old:
+            found.append(Quantity(one, nan, _mean(one.values), None, nan, Change.NEW))
+    return found
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
+
+
+def _judged(old: Sample, new: Sample, pair: Paired, p: float, tolerance: float) -> Quantity:
+    before, now = map(_mean, old.common(new))
+    moved = pair.difference.mean
+    if math.isnan(moved):  # no common repeat
+        change = Change.MISSING
+    elif moved == 0 or p >= ALPHA:
+        change = Change.NONE
+    elif abs(moved) <= tolerance * abs(before):
+        change = Change.SMALL
+    elif new.metric not in BETTER:
+        change = Change.OTHER
+    else:
+        change = Change.BETTER if moved * BETTER[new.metric] > 0 else Change.WORSE
+    return Quantity(new, before, now, pair, p, change)

@@ -1,0 +1,109 @@
+"""`dumbbell check`: expectations of an experiment file, and a baseline, as test cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dumbbell.compare import baseline as baselines
+from dumbbell.compare.baseline import Baseline, Change, Quantity
+from dumbbell.compare.expectations import check, refuse_impossible
+from dumbbell.compare.junit import Case, xml
+from dumbbell.errors import DumbbellError, ExperimentError
+from dumbbell.experiment.fields import Share, read_alone
+from dumbbell.experiment.load import load
+from dumbbell.results import Results
+
+#: Quantities that pass are counted; of those that do not, this many are printed.
+_MOST_LINES = 40
+
+
+def share_of(text: str) -> float:
+    """Value of `--tolerance`. Raises `DumbbellError`."""
+    try:
+        share: float = read_alone(Share, text)
+    except ExperimentError as error:
+        raise DumbbellError(f"--tolerance: {error}") from None
+    return share
+
+
+class Checking:
+    """What is checked, read before the runs; afterwards its lines and test cases."""
+
+    def __init__(
+        self,
+        file: Path,
+        chosen: Mapping[str, Sequence[str]],
+        baseline: Path | None,
+        tolerance: float,
+        *,
+        update: bool,
+    ) -> None:
+        """Reads the file and the baseline. Raises `DumbbellError` for what no run can meet."""
+        opened = load(file, set=dict(chosen))
+        self._expected = opened.expect
+        self._path, self._tolerance, self._update = baseline, tolerance, update
+        self._before: Baseline | None = None
+        if update and baseline is None:
+            raise DumbbellError("--update writes a baseline: name its file with --baseline")
+        if not self._expected and baseline is None:
+            message = "nothing is expected: write `expect` into the file, or name a --baseline"
+            raise DumbbellError(f"{file}: {message}")
+        if baseline is not None and not update:
+            self._before = baselines.read(baseline)
+        flows = {flow for cell in opened.cells for flow in cell.rtt_ns}
+        refuse_impossible(opened.info, opened.file, self._expected, flows)
+        self.lines: list[str] = []
+        self._cases: list[Case] = []
+
+    def judge(self, results: Results) -> bool:
+        """Judges results; returns true if everything passes. Writes the baseline with `update`."""
+        if self._expected:
+            self._expectations(results)
+        if self._path is not None:
+            now = baselines.baseline_of(results, [one.metric for one in self._expected])
+            if self._before is None:
+                baselines.write(self._path, now)
+                count = len(now.samples)
+                self.lines.append(f"{self._path}: baseline of {count} quantities written")
+            else:
+                self._compare(now, self._before)
+        return all(case.failure is None for case in self._cases)
+
+    def junit(self, results: Results) -> str:
+        """The test cases as JUnit XML."""
+        engine, version = results.runs.select("engine", "engine_version").row(0)
+        seed = str(results.experiment.seed)
+        properties = [("engine", engine), ("engine_version", version), ("seed", seed)]
+        return xml(results.experiment.name, self._cases, properties)
+
+    def _expectations(self, results: Results) -> None:
+        for one in check(results, self._expected):
+            self.lines.append(f"{one.verdict.value} {one.words}")
+            name, _, found = one.words.partition(": ")
+            self._cases.append(Case("expect", name, None if one.holds else found))
+
+    def _compare(self, now: Baseline, before: Baseline) -> None:
+        found = baselines.against(now, before, self._tolerance)
+        for one in found:
+            name = f"{one.sample.metric} ({one.sample.place})"
+            self._cases.append(Case("baseline", name, None if one.change.passes else one.words))
+        shown = [one for one in found if not one.change.passes or one.change is Change.BETTER]
+        self.lines += [_line(one) for one in shown[:_MOST_LINES]]
+        if len(shown) > _MOST_LINES:
+            self.lines.append(f"… {len(shown) - _MOST_LINES} more")
+        self.lines.append(_summary(now, before, found))
+
+
+def _line(one: Quantity) -> str:
+    return f"{'↑' if one.change is Change.BETTER else '✗'} {one.words}"
+
+
+def _summary(now: Baseline, before: Baseline, found: Sequence[Quantity]) -> str:
+    """Last line: versions, and how many quantities passed."""
+    if now.digest == before.digest:
+        return f"✓ every run is identical to the baseline's ({len(found)} quantities)"
+    passed = sum(one.change.passes for one in found)
+    versions = f"{before.engine} {before.engine_version} → {now.engine} {now.engine_version}"
+    mark = "✓" if passed == len(found) else "✗"
+    return f"{mark} {passed} of {len(found)} quantities pass against the baseline ({versions})"
