@@ -24,6 +24,7 @@ from dumbbell.metrics import (
     rtt,
     sack,
     throughput,
+    warm_up,
     window,
 )
 from dumbbell.metrics.definition import Metric, Tables
@@ -55,6 +56,7 @@ SUBJECTS: dict[str, tuple[Metric, ...]] = {
     "Load": load.METRICS,
     "Latency under load": latency.METRICS,
     "Several paths": multipath.METRICS,
+    "Warm-up": warm_up.METRICS,
 }
 
 #: Every metric by name.

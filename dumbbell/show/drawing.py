@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import polars as pl
 from rich.text import Text
 
 from dumbbell.errors import shortened
+from dumbbell.metrics.warm_up import of_samples
 from dumbbell.show.chart import Line, Terminal, by_signs, chart
 from dumbbell.show.chosen import KEEPS, Chosen
 
@@ -59,6 +61,9 @@ def _legend(name: str, rows: pl.DataFrame, line: Line, terminal: Terminal, lines
     again = max(rows["retransmitted_packets"].to_list())
     mean = sum(windows) / len(windows)
     words = f"mean {mean:.0f}, at most {max(windows)}; {again} retransmissions"
+    warm_up_s = of_samples(rows)
+    if not math.isnan(warm_up_s):
+        words += f"; warm-up {warm_up_s:.2g} s"
     return Text.assemble(
         "  ", (key, line.style if terminal.colour else ""), f" {shortened(name, _NAME)}: {words}"
     )
