@@ -6,6 +6,7 @@ same tables give the same bytes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from dumbbell.compare.agreement import Agreement
@@ -13,6 +14,7 @@ from dumbbell.errors import StoreError
 from dumbbell.figures.drawing import Drawer
 from dumbbell.files.output import write_output
 from dumbbell.metrics import Tables
+from dumbbell.report.animations import RunAnimation, run_animations
 from dumbbell.report.experiment import experiment_page
 from dumbbell.report.figures import begin_figures
 from dumbbell.report.page import study_page
@@ -26,11 +28,14 @@ from dumbbell.studies.running import agreement_of, experiment_names, parts_of, s
 __all__ = ["render", "write_report"]
 
 
-def write_report(store: str | Path, out: str | Path) -> Path:
+def write_report(
+    store: str | Path, out: str | Path, animations: Sequence[RunAnimation] = ()
+) -> Path:
     """Writes the report of a store to a file and returns its path.
 
     Experiments that belong to a study are reported as that study; otherwise the experiment run
-    last is. Raises `StoreError` for what is no store, `OutputError` if the file cannot be written.
+    last is, with its `animations`. Raises `StoreError` for what is no store, `OutputError` if the
+    file cannot be written.
     """
     with Store(Path(store), write=False) as opened:
         latest: dict[str, Record] = {}
@@ -48,27 +53,32 @@ def write_report(store: str | Path, out: str | Path) -> Path:
         refuse_changed(study, Path(store))
     target = Path(out)
     with Drawer() as drawer:
-        write_output(target, render(found, drawer, target.parent))
+        write_output(target, render(found, drawer, target, animations))
     return target
 
 
 def render(
-    experiments: dict[str, Tables], drawer: Drawer | None = None, beside: Path | None = None
+    experiments: dict[str, Tables],
+    drawer: Drawer | None = None,
+    place: Path | None = None,
+    animations: Sequence[RunAnimation] = (),
 ) -> str:
     """The report of some experiments by name, the one run last at the end.
 
-    With a `drawer`, figures are drawn while claims are judged; animations that stand in a folder of
-    that name `beside` the page are linked. Raises `ValueError` if
-    there is none.
+    With a `drawer`, figures are drawn while claims are judged. `place` is the path of the page:
+    animations of a study are linked that stand in a folder of that name beside it, large ones of
+    runs are written there. Raises `ValueError` if there is no experiment.
     """
     if not experiments:
         raise ValueError("no experiment was run here")
     last = next(reversed(experiments))
     for study in studies_of(last):
+        beside = None if place is None else place.parent
         page = _as_study(study, experiments, last, drawer, beside)
         if page is not None:
             return page
-    return experiment_page(experiments[last], drawer)
+    packets = run_animations(animations, place) if animations else []
+    return experiment_page(experiments[last], drawer, packets)
 
 
 def _as_study(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -74,8 +74,13 @@ class _Figures:
         return [_Drawn(figure, f"chart-{self._count}", begun, static)]
 
 
-def experiment_page(results: Tables, drawer: Drawer | None = None) -> str:
-    """The report of an experiment from its tables; with a `drawer` figures are drawn meanwhile."""
+def experiment_page(
+    results: Tables, drawer: Drawer | None = None, packets: Sequence[Markup] = ()
+) -> str:
+    """The report of an experiment from its tables; with a `drawer` figures are drawn meanwhile.
+
+    `packets`: Links to animations of its runs.
+    """
     figures = _Figures(results, drawer)
     every = cells(results)
     over_time = _over_time(figures, every)
@@ -83,6 +88,7 @@ def experiment_page(results: Tables, drawer: Drawer | None = None) -> str:
     under_load = _under_load(figures, results)
     parts = {
         "over-time": ("Over time", [_shown(*one) for one in over_time]),
+        "packets": ("Packets", list(packets)),
         "comparison": ("Comparison", [one.framed() for one in compared]),
         "tables": ("Applications", [*_pages(results), *under_load]),
     }
