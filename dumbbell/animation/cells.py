@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,8 +31,18 @@ from dumbbell.studies.running import experiment_names, studies_of
 ALL = "all"
 #: Hops of an animation in a report, about 2 MB. A longer run is shown from its start up to there.
 MOST_HOPS = 300_000
-#: Columns of the place of a run in its experiment.
-_PLACE = ("run", "repeat")
+#: Columns of flows by which a run is recognised. Others depend on when windows are sampled.
+_COUNTED = (
+    "flow",
+    "end_ns",
+    "last_delivery_ns",
+    "delivered_bytes",
+    "sent_packets",
+    "received_packets",
+    "retransmitted_packets",
+    "timeouts",
+    "dropped_packets",
+)
 
 
 def cell_animations(store: Path, cells: Sequence[str], err: Console) -> list[RunAnimation]:
@@ -48,7 +58,7 @@ def cell_animations(store: Path, cells: Sequence[str], err: Console) -> list[Run
             cannot be made again.
         StoreError: The store cannot be read, or a file of the runs is damaged.
     """
-    with Store(store, write=False) as opened:
+    with Store(store, write=False, partial=True) as opened:
         records = opened.experiments()
         if not records:
             raise DumbbellError(f"{store}: no experiment was run here")
@@ -59,31 +69,30 @@ def cell_animations(store: Path, cells: Sequence[str], err: Console) -> list[Run
                     f"--animate: {record.info.name} belongs to the study {study.study}:"
                     f" `dumbbell study animate {study.study}` makes its animations"
                 )
-        chosen = list(_chosen(record, cells, {one.run for one in record.runs if one.run in opened}))
-        results = opened.results(replace(record, runs=tuple(chosen)))
+        wanted = _wanted(record, cells)
+        fitting = [one for one in record.runs if any(fits(one, of) for of in wanted.values())]
+        results, _ = opened.partial_results(replace(record, runs=tuple(fitting)))
+    whole = set(results.runs["run"])
+    first: dict[tuple[str, ...], Planned] = {}
+    for one in fitting:
+        if one.run in whole:
+            first.setdefault(tuple(one.levels.values()), one)
+    chosen = list(first.values())
+    for text, levels in wanted.items():
+        if not any(fits(one, levels) for one in chosen):
+            raise DumbbellError(f"--animate {text}: no run of it is finished yet")
     return [_animation(record, one, results, err) for one in chosen]
 
 
-def _chosen(record: Record, cells: Iterable[str], finished: set[str]) -> Iterator[Planned]:
-    """The first finished run of each chosen cell, in design order."""
-    wanted = [
-        {} if text.strip() == ALL else levels_of(text, record.info.factors, "--animate")
-        for text in cells
-    ]
-    for text, levels in zip(cells, wanted, strict=True):
-        fitting = [one for one in record.runs if fits(one, levels)]
-        if not fitting:
+def _wanted(record: Record, cells: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Levels that each text chooses. Raises `DumbbellError` for levels that are not combined."""
+    wanted = {}
+    for text in cells:
+        every = text.strip() == ALL
+        wanted[text] = {} if every else levels_of(text, record.info.factors, "--animate")
+        if not any(fits(one, wanted[text]) for one in record.runs):
             raise DumbbellError(f"--animate {text}: the experiment does not combine these levels")
-        if not any(one.run in finished for one in fitting):
-            raise DumbbellError(f"--animate {text}: no run of it is finished yet")
-    told = set()
-    for one in record.runs:
-        cell = tuple(one.levels.items())
-        if cell in told or one.run not in finished:
-            continue
-        if any(fits(one, levels) for levels in wanted):
-            told.add(cell)
-            yield one
+    return wanted
 
 
 def _animation(record: Record, planned: Planned, results: Results, err: Console) -> RunAnimation:
@@ -109,12 +118,8 @@ def _animation(record: Record, planned: Planned, results: Results, err: Console)
 
 
 def _same(again: Results, flows: pl.DataFrame) -> bool:
-    """Returns true if the flows of a run are those of the stored run.
-
-    Means of samples are not compared: they depend on the interval of the samples.
-    """
-    columns = [name for name in flows.columns if name not in _PLACE and "_mean_" not in name]
-    return again.flows.select(columns).equals(flows.select(columns))
+    """Returns true if the flows of a run are those of the stored run."""
+    return again.flows.select(_COUNTED).equals(flows.select(_COUNTED))
 
 
 def _made_again(

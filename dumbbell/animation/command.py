@@ -131,7 +131,7 @@ def _scene(
     if first.is_dir():
         from dumbbell import load_results
 
-        return run_scene(load_results(first), first.name, wanted, window, given)
+        return run_scene(load_results(first, partial=True), first.name, wanted, window, given)
     if first.suffix in (".yaml", ".yml"):
         return _experiment_scene(first, wanted, window, given, err)
     if sources[0] != "-" and not first.exists():

@@ -14,7 +14,7 @@ from dumbbell.figures.drawing import Drawer
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.report.figures import framed
 from dumbbell.report.markup import Markup, details, joined, table, tag
-from dumbbell.report.page import closing, navigation, topologies
+from dumbbell.report.page import closing, navigation, topologies, warning
 from dumbbell.report.shell import chart_page
 from dumbbell.scenario import read_scenario
 from dumbbell.summary import load as load_summary
@@ -75,11 +75,14 @@ class _Figures:
 
 
 def experiment_page(
-    results: Tables, drawer: Drawer | None = None, packets: Sequence[Markup] = ()
+    results: Tables,
+    drawer: Drawer | None = None,
+    packets: Sequence[Markup] = (),
+    notes: Sequence[str] = (),
 ) -> str:
     """The report of an experiment from its tables; with a `drawer` figures are drawn meanwhile.
 
-    `packets`: Links to animations of its runs.
+    `packets`: Links to animations of its runs; `notes`: what its store lacks.
     """
     figures = _Figures(results, drawer)
     every = cells(results)
@@ -96,6 +99,7 @@ def experiment_page(
     named = {place: title for place, (title, _) in parts.items()}
     closing_places = {"testbed": "Network", "method": "Method", "provenance": "Provenance"}
     body = [
+        *warning(notes),
         tag("p", _description(results), class_="lead"),
         tag("p", _ran(results), class_="faint"),
         navigation({"results": "Results", **named, **closing_places, "files": "Experiment files"}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -25,18 +25,22 @@ class _Text(Protocol):
 
 
 def study_page(
-    result: StudyResult, figures: Mapping[str, Begun] | None = None, beside: Path | None = None
+    result: StudyResult,
+    figures: Mapping[str, Begun] | None = None,
+    beside: Path | None = None,
+    notes: Sequence[str] = (),
 ) -> str:
     """The report of a study, from its tables.
 
     `figures` may be in drawing already; `beside`: where the page will be, and animations are looked
-    for.
+    for; `notes`: what its store lacks.
     """
     study = result.study
     begun = begin_figures(study, result.parts, None) if figures is None else figures
     own = [part for part in result.parts if not study.parts[part].is_variant]
     variants = [part for part in result.parts if study.parts[part].is_variant]
     body = [
+        *warning(notes),
         tag("p", study.question, class_="lead"),
         pills(result),
         tag("p", _ran(result), class_="faint"),
@@ -86,6 +90,13 @@ def _ran(result: StudyResult) -> str:
     if all_variants:
         text += f", {len(have)} of {len(all_variants)} variants"
     return f"{text}, {runs} runs on {versions}."
+
+
+def warning(notes: Sequence[str]) -> list[Markup]:
+    """What a reader should know before all else, a sentence each; nothing if there is none."""
+    if not notes:
+        return []
+    return [tag("div", *(tag("p", note) for note in notes), class_="warning", role="note")]
 
 
 def navigation(places: Mapping[str, str]) -> Markup:

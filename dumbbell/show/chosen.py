@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
-from dumbbell.errors import DumbbellError, shortened
+from dumbbell.errors import DumbbellError, StoreError, StoreWarning, shortened
 from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.store import Store
@@ -52,11 +53,13 @@ def choose(place: Path, cell: str | None, repeat: int | None) -> Chosen:
         cell: Levels of factors, as `rtt=10 ms,cc=reno`; None: any.
         repeat: Repeat, counted from 0; None: any. Of several runs the first finished one is taken.
 
+    A damaged run is left out, with a `StoreWarning`.
+
     Raises:
         DumbbellError: There is no such run, or nothing over time is kept of it.
-        StoreError: The store cannot be read, or a file of the run is damaged.
+        StoreError: The store cannot be read, or every such run is damaged.
     """
-    with Store(place, write=False) as store:
+    with Store(place, write=False, partial=True) as store:
         records = store.experiments()
         if not records:
             raise DumbbellError(f"{place}: no experiment was run here")
@@ -66,14 +69,34 @@ def choose(place: Path, cell: str | None, repeat: int | None) -> Chosen:
         if not fitting:
             raise DumbbellError(_no_repeat(record, repeat))
         finished = [one for one in record.runs if one.run in store]
-        found = next((one for one in fitting if one.run in store), None)
-        results = store.results(replace(record, runs=(found,) if found else tuple(fitting)))
+        found, results = _first_whole(store, record, fitting)
+        for sentence in store.sentences([]):
+            warnings.warn(sentence, StoreWarning, stacklevel=2)
         if found is None:
             raise DumbbellError(
                 f"{place}: no such run of {shortened(record.info.name)} is finished yet; "
                 f"{len(finished)} of {len(record.runs)} runs are: {store.run_again(record.file)}"
             )
     return _read(results, record, found, len(finished))
+
+
+def _first_whole(
+    store: Store, record: Record, fitting: Sequence[Planned]
+) -> tuple[Planned | None, Results]:
+    """The first finished run that is not damaged. Raises `StoreError` if all are damaged."""
+    damaged: StoreError | None = None
+    for one in fitting:
+        if one.run not in store:
+            continue
+        try:
+            results = store.results(replace(record, runs=(one,)))
+        except StoreError as error:
+            damaged = damaged or error
+            continue
+        if damaged is not None:
+            warnings.warn(f"another run is shown: {damaged}.", StoreWarning, stacklevel=3)
+        return one, results
+    return None, store.results(replace(record, runs=tuple(fitting)))  # raises if any is damaged
 
 
 def _no_repeat(record: Record, repeat: int | None) -> str:
