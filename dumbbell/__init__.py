@@ -153,6 +153,8 @@ def load_results(
         if not partial:
             return kept.results(experiment)
         found, lack = kept.partial_results(experiment)
+        if lack.damages and found.runs.is_empty():
+            return kept.results(experiment)  # raises an error that names the damage
         for sentence in kept.sentences([lack]):
             warnings.warn(sentence, StoreWarning, stacklevel=2)
         return found

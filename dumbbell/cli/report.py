@@ -29,10 +29,13 @@ def report(
 ) -> None:
     """Write a page of tables and figures from the runs of a store."""
     with guarded():
-        from dumbbell.report import write_report
+        from dumbbell.vega.drawing import Drawer
 
         check_places(output)
-        write_report(store, output, _animations(store, animate or []))
+        with Drawer() as drawer:  # it starts while the rest is imported
+            from dumbbell.report import write_report
+
+            write_report(store, output, _animations(store, animate or []), drawer)
         say(f"The report: {output}")
 
 

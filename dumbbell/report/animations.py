@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dumbbell.files.output import write_output
 from dumbbell.report.markup import Markup, joined, tag
 from dumbbell.report.shell import module
-from dumbbell.studies.definition import Study
+
+if TYPE_CHECKING:
+    from dumbbell.studies.definition import Study
 
 #: Folder beside the report.
 FOLDER = "animations"

@@ -314,14 +314,10 @@ class Store:
     def partial_results(self, experiment: str | Record | None = None) -> tuple[Results, Lack]:
         """Results of the finished, undamaged runs of an experiment, and what they lack.
 
-        Raises:
-            StoreError: The experiment is unknown, the store cannot be read, or every finished run
-                is damaged.
+        Raises `StoreError` if the experiment is unknown, or the store cannot be read.
         """
         record = experiment if isinstance(experiment, Record) else self._chosen(experiment)
         kept, damages = self._sound_runs(record)
-        if damages and not kept:
-            raise self._damaged(record, damages)
         found = self._results(record, kept)
         versions = found.runs["engine_version"].unique().to_list()
         repair = self.run_again(record.file)
