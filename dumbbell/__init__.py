@@ -13,7 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dumbbell._core import version as __version__
-from dumbbell.errors import DumbbellError, EngineError, ExperimentError, StoreError
+from dumbbell.errors import (
+    DumbbellError,
+    EngineError,
+    ExperimentError,
+    StoreError,
+    StoreWarning,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +36,7 @@ __all__ = [
     "ExperimentInfo",
     "Results",
     "StoreError",
+    "StoreWarning",
     "__version__",
     "load_results",
     "run",
@@ -126,19 +133,32 @@ def run(
         return found.in_memory() if store is None else found
 
 
-def load_results(store: str | Path, experiment: str | None = None) -> Results:
+def load_results(
+    store: str | Path, experiment: str | None = None, *, partial: bool = False
+) -> Results:
     """Reads the results of an experiment from a store.
 
     Args:
         store: Folder of the store.
         experiment: Name or id of the experiment; None: the one run last.
+        partial: Leave out damaged runs, with a `StoreWarning` about each reason, also about
+            unfinished runs. Without it damage raises an error.
 
     Raises:
-        StoreError: The experiment is unknown, or the store cannot be read.
+        StoreError: The experiment is unknown, the store cannot be read, or a run is damaged (with
+            `partial`: every run).
     """
+    import warnings
     from pathlib import Path
 
     from dumbbell.store import Store
 
-    with Store(Path(store), write=False) as kept:
-        return kept.results(experiment)
+    with Store(Path(store), write=False, partial=partial) as kept:
+        if not partial:
+            return kept.results(experiment)
+        found, lack = kept.partial_results(experiment)
+        if lack.damages and found.runs.is_empty():
+            return kept.results(experiment)  # raises an error that names the damage
+        for sentence in kept.sentences([lack]):
+            warnings.warn(sentence, StoreWarning, stacklevel=2)
+        return found

@@ -107,3 +107,7 @@ def shortened(value: object, limit: int = 60) -> str:
 
 class DefectWarning(UserWarning):
     """Value outside its physical bounds: a defect of the program, not of the experiment."""
+
+
+class StoreWarning(UserWarning):
+    """Runs that results of a store lack, or a reason to doubt them; the message is a sentence."""

@@ -21,6 +21,7 @@ from dumbbell.figures.figure import json_safe, page_scripts, script_safe
 from dumbbell.figures.theme import THEMES, ThemeName, config
 from dumbbell.figures.thinning import thinned
 from dumbbell.results import Results
+from dumbbell.vega.drawing import VEGA_LITE, Drawer
 from tests import synthetic
 
 
@@ -190,6 +191,20 @@ def test_specifications_fit_vega_lites_schema(kind: str, single: Results, delay:
         else plot(delay, kind)
     )
     alt.Chart.from_dict(figure.spec)  # checks it
+
+
+def test_drawings_are_of_the_version_of_the_specifications() -> None:
+    assert alt.SCHEMA_VERSION.startswith(f"v{VEGA_LITE}.")
+
+
+def test_a_drawer_gives_what_is_drawn_at_once(single: Results) -> None:
+    figure = plot(single, "window", where={"routing": "multi"}, by="cc")
+    with Drawer() as drawer:
+        assert figure.begin(drawer).result() == figure.svg()
+    with pytest.raises(KeyError), Drawer() as killed:
+        begun = killed.draw(figure.spec)
+        raise KeyError
+    assert begun.done()
 
 
 def test_the_schema_is_strict() -> None:

@@ -131,7 +131,7 @@ def _scene(
     if first.is_dir():
         from dumbbell import load_results
 
-        return _run_scene(load_results(first), first.name, wanted, window, given)
+        return run_scene(load_results(first, partial=True), first.name, wanted, window, given)
     if first.suffix in (".yaml", ".yml"):
         return _experiment_scene(first, wanted, window, given, err)
     if sources[0] != "-" and not first.exists():
@@ -180,7 +180,7 @@ def _experiment_scene(
             replace(experiment, cells=cells), engine_named(wanted.engine), kept, workers=1
         )
         results = kept.results(record)
-    return _run_scene(results, file.stem, wanted, window, given)
+    return run_scene(results, file.stem, wanted, window, given)
 
 
 def looking(scenario: str, to_ns: int) -> str:
@@ -218,13 +218,14 @@ def _one_cell(levels: Sequence[dict[str, str]], place: str) -> None:
     )
 
 
-def _run_scene(
+def run_scene(
     results: Results,
     title: str,
     wanted: Wanted,
     window: tuple[int, int | None],
     given: Places | None,
 ) -> Scene:
+    """The scene of the run that `wanted.set` chooses. Raises `DumbbellError` if it is not one."""
     rows = results.runs
     for name in results.experiment.factors:
         if name in wanted.set:

@@ -96,7 +96,7 @@ def figure(
             chosen = checked(kind, given)
             check_form(output, wide)
             check_places(output)
-            drawn = plot(load_results(store, experiment), kind, **chosen)
+            drawn = plot(load_results(store, experiment, partial=True), kind, **chosen)
             drawn.save(output, theme, width_mm=wide, titled=title is not None)
         except ValueError as error:
             raise DumbbellError(f"figure {kind}: {error}") from None

@@ -14,7 +14,7 @@ from typing import Any, cast
 import typer
 
 from dumbbell.console import claim_last_word, say, written
-from dumbbell.errors import DefectWarning, DumbbellError, Interrupted
+from dumbbell.errors import DefectWarning, DumbbellError, Interrupted, StoreWarning
 from dumbbell.files.output import check_place
 
 
@@ -22,7 +22,7 @@ from dumbbell.files.output import check_place
 def guarded() -> Iterator[None]:
     """Context that turns errors into one message and an exit code."""
     try:
-        with _defects_told():
+        with _warnings_told():
             yield
         if sys.stdout is not None:
             with written():
@@ -39,15 +39,18 @@ def guarded() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _defects_told() -> Iterator[None]:
-    """Context that prints each value outside its physical bounds on a line."""
+def _warnings_told() -> Iterator[None]:
+    """Context that prints warnings: values outside physical bounds, what a store lacks."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", DefectWarning)
+        warnings.simplefilter("always", StoreWarning)
         shown = warnings.showwarning
 
         def show(message: Warning | str, kind: type[Warning], *where: Any, **more: Any) -> None:
             if issubclass(kind, DefectWarning):
                 say(f"dumbbell: {message}")
+            elif issubclass(kind, StoreWarning):
+                say(f"dumbbell: warning: {message}")
             else:
                 shown(message, kind, *where, **more)
 

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -18,14 +19,13 @@ from typing import Any
 
 import altair as alt
 import vl_convert
+from altair.utils.schemapi import debug_mode
 
-from dumbbell.figures.drawing import Drawer, drawn
 from dumbbell.figures.paper import COLUMN_MM, LEAST_MM, MOST_MM, PPI, printed_svg
 from dumbbell.figures.theme import THEMES, ThemeName, config
 from dumbbell.files.output import json_text, write_json, write_output
+from dumbbell.vega.drawing import VEGA_LITE, Drawer, drawn
 
-#: Vega-Lite version of the specifications, as vl-convert names it: Altair's.
-VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 #: Suffixes of files; of those the ones that are printed.
 SUFFIXES = (".svg", ".pdf", ".png", ".html", ".json")
 PRINTED = (".svg", ".pdf", ".png")
@@ -68,7 +68,7 @@ class Figure:
 
     def svg(self, theme: ThemeName = "light", width: int = _WIDTH, *, titled: bool = False) -> str:
         """The chart as SVG text on a transparent ground."""
-        return drawn(self.specification(theme, width, titled=titled), VEGA_LITE)
+        return drawn(self.specification(theme, width, titled=titled))
 
     def printed(
         self, width_mm: float = COLUMN_MM, theme: ThemeName = "light", *, titled: bool = False
@@ -76,11 +76,11 @@ class Figure:
         """The chart as SVG text for print: 50 to 400 mm wide, no letter below 7 points."""
         spec = self.specification(theme, titled=titled)
         height = None if self.height == _HEIGHT else self.height
-        return printed_svg(spec, width_mm, height, VEGA_LITE)
+        return printed_svg(spec, width_mm, height)
 
     def begin(self, drawer: Drawer) -> Future[str]:
         """Begins to draw `svg()` in the background."""
-        return drawer.draw(self.specification(), VEGA_LITE)
+        return drawer.draw(self.specification())
 
     def png(
         self,
@@ -189,6 +189,11 @@ def check_form(path: Path, width_mm: float | None) -> str:
     if width_mm is not None and not LEAST_MM <= width_mm <= MOST_MM:
         raise ValueError(f"a figure is {LEAST_MM:g} to {MOST_MM:g} mm wide, not {width_mm:g} mm")
     return suffix
+
+
+def unchecked() -> AbstractContextManager[None]:
+    """Context in which Altair does not compare parts of charts with its schema: tests do."""
+    return debug_mode(False)
 
 
 def as_spec(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:

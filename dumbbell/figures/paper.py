@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import Any
 
-from dumbbell.figures.drawing import drawn
 from dumbbell.figures.theme import Config, label_angle, legend_columns
+from dumbbell.vega.drawing import drawn
 
 #: Width of a column in mm, as of ACM and IEEE.
 COLUMN_MM = 85.0
@@ -38,14 +38,13 @@ _TRIES = 5
 _SLACK = 4
 
 
-def printed_svg(spec: dict[str, Any], width_mm: float, height: int | None, version: str) -> str:
+def printed_svg(spec: dict[str, Any], width_mm: float, height: int | None) -> str:
     """A whole specification as SVG of exactly this width.
 
     Args:
         spec: Specification for a screen.
         width_mm: Width, 50 to 400 mm.
         height: Height on a screen of a figure that chose its own; None: follows from the width.
-        version: Version of Vega-Lite.
     """
     width = round(width_mm * _POINTS_PER_MM)
     spec = _for_print(spec, width)
@@ -56,7 +55,7 @@ def printed_svg(spec: dict[str, Any], width_mm: float, height: int | None, versi
         plot["height"] = round(_FLAT * width if height is None else _LENGTH * height)
     plot["width"] = round(width / across - 40)
     for _ in range(_TRIES):
-        svg = drawn(spec, version)
+        svg = drawn(spec)
         excess = _size(svg)[0] - width
         if -_SLACK < excess <= 0:
             break

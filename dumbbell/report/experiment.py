@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -10,11 +10,11 @@ from typing import Any
 
 from dumbbell.figures import Figure, plot
 from dumbbell.figures.across import across
-from dumbbell.figures.drawing import Drawer
+from dumbbell.figures.figure import unchecked
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.report.figures import framed
 from dumbbell.report.markup import Markup, details, joined, table, tag
-from dumbbell.report.page import closing, navigation, topologies
+from dumbbell.report.parts import closing, navigation, topologies, warning
 from dumbbell.report.shell import chart_page
 from dumbbell.scenario import read_scenario
 from dumbbell.summary import load as load_summary
@@ -22,6 +22,7 @@ from dumbbell.summary import overview
 from dumbbell.summary import pages as page_summary
 from dumbbell.summary.cells import CellLine, cells
 from dumbbell.summary.findings import findings
+from dumbbell.vega.drawing import Drawer
 
 #: Metrics whose definitions the page gives.
 _METRICS = ("goodput_mbps", "rtt_mean_ms", "srtt_mean_ms", "retransmissions", "utilisation", "jain")
@@ -66,7 +67,8 @@ class _Figures:
     def made(self, make: Callable[[], Figure], *, static: bool = True) -> list[_Drawn]:
         """The figure, if it can be drawn."""
         try:
-            figure = make()
+            with unchecked():
+                figure = make()
         except ValueError:
             return []
         self._count += 1
@@ -74,8 +76,16 @@ class _Figures:
         return [_Drawn(figure, f"chart-{self._count}", begun, static)]
 
 
-def experiment_page(results: Tables, drawer: Drawer | None = None) -> str:
-    """The report of an experiment from its tables; with a `drawer` figures are drawn meanwhile."""
+def experiment_page(
+    results: Tables,
+    drawer: Drawer | None = None,
+    packets: Sequence[Markup] = (),
+    notes: Sequence[str] = (),
+) -> str:
+    """The report of an experiment from its tables; with a `drawer` figures are drawn meanwhile.
+
+    `packets`: Links to animations of its runs; `notes`: what its store lacks.
+    """
     figures = _Figures(results, drawer)
     every = cells(results)
     over_time = _over_time(figures, every)
@@ -83,6 +93,7 @@ def experiment_page(results: Tables, drawer: Drawer | None = None) -> str:
     under_load = _under_load(figures, results)
     parts = {
         "over-time": ("Over time", [_shown(*one) for one in over_time]),
+        "packets": ("Packets", list(packets)),
         "comparison": ("Comparison", [one.framed() for one in compared]),
         "tables": ("Applications", [*_pages(results), *under_load]),
     }
@@ -90,6 +101,7 @@ def experiment_page(results: Tables, drawer: Drawer | None = None) -> str:
     named = {place: title for place, (title, _) in parts.items()}
     closing_places = {"testbed": "Network", "method": "Method", "provenance": "Provenance"}
     body = [
+        *warning(notes),
         tag("p", _description(results), class_="lead"),
         tag("p", _ran(results), class_="faint"),
         navigation({"results": "Results", **named, **closing_places, "files": "Experiment files"}),

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dumbbell.figures import Extras, plot
 from dumbbell.figures import Figure as Drawn
-from dumbbell.figures.drawing import Drawer
 from dumbbell.metrics import Tables
 from dumbbell.report.markup import Markup, joined, tag
-from dumbbell.studies.definition import Figure, Study
+from dumbbell.vega.drawing import Drawer
+
+if TYPE_CHECKING:
+    from dumbbell.studies.definition import Figure, Study
 
 
 @dataclass(frozen=True)

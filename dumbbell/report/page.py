@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, cast
 
-from dumbbell.metrics import Tables
 from dumbbell.report.animations import animations_section
 from dumbbell.report.claims import claims_section, pills
 from dumbbell.report.figures import Begun, begin_figures, figure_section
-from dumbbell.report.markup import Markup, details, joined, table, tag
-from dumbbell.report.provenance import method_section, provenance_section
+from dumbbell.report.markup import Markup, joined, table, tag
+from dumbbell.report.parts import closing, navigation, topologies, warning
 from dumbbell.report.shell import chart_page
 from dumbbell.report.tables import agreement_section, study_table
-from dumbbell.report.topology import topology
-from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.studies.definition import metrics_in
 from dumbbell.studies.result import StudyResult
 
 
-class _Text(Protocol):
-    yaml: str
-
-
 def study_page(
-    result: StudyResult, figures: Mapping[str, Begun] | None = None, beside: Path | None = None
+    result: StudyResult,
+    figures: Mapping[str, Begun] | None = None,
+    beside: Path | None = None,
+    notes: Sequence[str] = (),
 ) -> str:
     """The report of a study, from its tables.
 
     `figures` may be in drawing already; `beside`: where the page will be, and animations are looked
-    for.
+    for; `notes`: what its store lacks.
     """
     study = result.study
     begun = begin_figures(study, result.parts, None) if figures is None else figures
     own = [part for part in result.parts if not study.parts[part].is_variant]
     variants = [part for part in result.parts if study.parts[part].is_variant]
     body = [
+        *warning(notes),
         tag("p", study.question, class_="lead"),
         pills(result),
         tag("p", _ran(result), class_="faint"),
@@ -88,12 +84,6 @@ def _ran(result: StudyResult) -> str:
     return f"{text}, {runs} runs on {versions}."
 
 
-def navigation(places: Mapping[str, str]) -> Markup:
-    """Links to parts of the page: place → words."""
-    links = (tag("li", tag("a", words, href=f"#{place}")) for place, words in places.items())
-    return tag("nav", tag("ul", *links), aria_label="Contents")
-
-
 def _part(result: StudyResult, part: str, begun: Mapping[str, Begun]) -> Markup:
     study = result.study
     parts = [
@@ -135,47 +125,3 @@ def _variants(result: StudyResult, variants: list[str]) -> Markup:
 
 def _levels(value: str | list[str]) -> str:
     return value if isinstance(value, str) else ", ".join(value)
-
-
-def topologies(parts: Mapping[str, Tables]) -> list[Markup]:
-    """The network of the largest scenario; one drawing serves a study."""
-    scenarios = [
-        scenario
-        for results in parts.values()
-        for scenario in results.runs["scenario"].unique(maintain_order=True).to_list()
-    ]
-    if not scenarios:
-        return []
-    chosen = max(map(read_scenario, scenarios), key=_richness)
-    note = (
-        "Rate, delay and queue limit of a link stand beside it or in its tooltip; taps are marked."
-    )
-    return [topology(chosen), tag("p", note, class_="caption")]
-
-
-def _richness(scenario: Scenario) -> tuple[int, int]:
-    """Size of a network to draw: nodes, and routers that spray."""
-    return len(scenario["nodes"]), sum(node["spray"] is not None for node in scenario["nodes"])
-
-
-def closing(
-    metrics: list[str], parts: Mapping[str, Tables], *, verdicts: bool = True
-) -> list[Markup]:
-    """Method, provenance and experiment files; `verdicts`: the page judges claims."""
-    sources = [
-        details(f"{title}: {results.experiment.name}", tag("pre", _yaml(results)))
-        for title, results in parts.items()
-    ]
-    return [
-        tag("h2", "Method", id="method"),
-        method_section(metrics, verdicts=verdicts),
-        tag("h2", "Provenance", id="provenance"),
-        provenance_section(parts),
-        tag("h2", "Experiment files", id="files"),
-        tag("p", "Save one as a file and run it with ", tag("code", "dumbbell run FILE"), "."),
-        *sources,
-    ]
-
-
-def _yaml(results: Tables) -> str:
-    return cast(_Text, results.experiment).yaml

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import shlex
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
-from dumbbell.errors import DumbbellError, ExperimentError, nearest_name, shortened
+from dumbbell.errors import DumbbellError, StoreError, StoreWarning, shortened
 from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.store import Store
+from dumbbell.store.levels import fits, levels_of
 from dumbbell.store.records import Planned, Record
 from dumbbell.summary.flow_names import flow_title
 
@@ -52,22 +53,25 @@ def choose(place: Path, cell: str | None, repeat: int | None) -> Chosen:
         cell: Levels of factors, as `rtt=10 ms,cc=reno`; None: any.
         repeat: Repeat, counted from 0; None: any. Of several runs the first finished one is taken.
 
+    A damaged run is left out, with a `StoreWarning`.
+
     Raises:
         DumbbellError: There is no such run, or nothing over time is kept of it.
-        StoreError: The store cannot be read, or a file of the run is damaged.
+        StoreError: The store cannot be read, or every such run is damaged.
     """
-    with Store(place, write=False) as store:
+    with Store(place, write=False, partial=True) as store:
         records = store.experiments()
         if not records:
             raise DumbbellError(f"{place}: no experiment was run here")
         record = records[-1]
         wanted = levels_of(cell, record.info.factors) if cell is not None else {}
-        fitting = [one for one in record.runs if _fits(one, wanted, repeat)]
+        fitting = [one for one in record.runs if fits(one, wanted) and repeat in (None, one.repeat)]
         if not fitting:
             raise DumbbellError(_no_repeat(record, repeat))
         finished = [one for one in record.runs if one.run in store]
-        found = next((one for one in fitting if one.run in store), None)
-        results = store.results(replace(record, runs=(found,) if found else tuple(fitting)))
+        found, results = _first_whole(store, record, fitting)
+        for sentence in store.sentences([]):
+            warnings.warn(sentence, StoreWarning, stacklevel=2)
         if found is None:
             raise DumbbellError(
                 f"{place}: no such run of {shortened(record.info.name)} is finished yet; "
@@ -76,9 +80,23 @@ def choose(place: Path, cell: str | None, repeat: int | None) -> Chosen:
     return _read(results, record, found, len(finished))
 
 
-def _fits(planned: Planned, levels: Mapping[str, str], repeat: int | None) -> bool:
-    same = all(planned.levels[name] == level for name, level in levels.items())
-    return same and repeat in (None, planned.repeat)
+def _first_whole(
+    store: Store, record: Record, fitting: Sequence[Planned]
+) -> tuple[Planned | None, Results]:
+    """The first finished run that is not damaged. Raises `StoreError` if all are damaged."""
+    damaged: StoreError | None = None
+    for one in fitting:
+        if one.run not in store:
+            continue
+        try:
+            results = store.results(replace(record, runs=(one,)))
+        except StoreError as error:
+            damaged = damaged or error
+            continue
+        if damaged is not None:
+            warnings.warn(f"another run is shown: {damaged}.", StoreWarning, stacklevel=3)
+        return one, results
+    return None, store.results(replace(record, runs=tuple(fitting)))  # raises if any is damaged
 
 
 def _no_repeat(record: Record, repeat: int | None) -> str:
@@ -87,47 +105,6 @@ def _no_repeat(record: Record, repeat: int | None) -> str:
     if repeat is not None and repeat > last:
         return f"--repeat {repeat}: repeats are counted from 0; the last one is {last}"
     return "--cell: the experiment does not combine these levels"
-
-
-def levels_of(text: str, factors: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Value of `--cell` as factor → level. Raises `ExperimentError`."""
-    if not factors:
-        message = "--cell: the experiment has one cell, it varies no factor"
-        raise ExperimentError(message, found=shortened(text))
-    # Levels may contain commas and equals signs: only the first `NAME=` of a factor begins one.
-    names = "|".join(re.escape(name) for name in sorted(factors, key=len, reverse=True))
-    begins: list[re.Match[str]] = []
-    for one in re.finditer(rf"(?:^|,)\s*({names})\s*=", text):
-        if one[1] not in (before[1] for before in begins):
-            begins.append(one)
-    if not begins or begins[0].start() != 0:
-        name = text.partition("=")[0].strip()
-        raise ExperimentError(
-            "--cell: no such factor",
-            found=shortened(name),
-            allowed=tuple(factors),
-            nearest=nearest_name(name, factors),
-        )
-    ends = [one.start() for one in begins[1:]] + [len(text)]
-    return {
-        one[1]: _level(one[1], text[one.end() : end], factors[one[1]])
-        for one, end in zip(begins, ends, strict=True)
-    }
-
-
-def _level(name: str, text: str, levels: Sequence[str]) -> str:
-    """Level as the experiment writes it; white space does not matter."""
-    text = text.strip()
-    same = {"".join(level.split()): level for level in levels}
-    found = text if text in levels else same.get("".join(text.split()))
-    if found is None:
-        raise ExperimentError(
-            f"--cell: no such level of {name}",
-            found=shortened(text),
-            allowed=tuple(levels),
-            nearest=nearest_name(text, levels),
-        )
-    return found
 
 
 def _read(results: Results, record: Record, planned: Planned, finished: int) -> Chosen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from dumbbell.store.records import placed
 from dumbbell.store.segments import readable
 from dumbbell.store.tables import LARGE, as_now, empty
 
-#: Rows from which on a part of a table is given out.
-_PART_ROWS = 100_000
+#: Bytes of files from which on a part of a table is given out: some 100 000 rows.
+_BATCH_BYTES = 1000000
+#: Column with the path of a file, while several are read.
+_FILE = "\0file"
 
 
 class StoredTables:
@@ -46,25 +49,30 @@ class StoredTables:
 
     def load(self, name: str) -> pl.DataFrame:
         """Table with the rows of all runs."""
-        frames = [self._read(name, run, None) for run in self._files[name]]
+        frames = [self._read(name, runs, None) for runs in self._batches(name)]
         return placed(self._design, pl.concat(frames) if frames else empty(name))
 
     def parts(self, name: str, columns: Sequence[str] | None) -> Iterator[pl.DataFrame]:
         """Columns of a table, some runs at a time."""
-        frames: list[pl.DataFrame] = []
-        rows = 0
-        for run in self._files[name]:
-            frames.append(self._read(name, run, columns))
-            rows += frames[-1].height
-            if rows >= _PART_ROWS:
-                yield self._part(frames, columns)
-                frames, rows = [], 0
-        if frames:
-            yield self._part(frames, columns)
+        for runs in self._batches(name):
+            yield self._part(self._read(name, runs, columns), columns)
 
-    def _part(self, frames: list[pl.DataFrame], columns: Sequence[str] | None) -> pl.DataFrame:
+    def _batches(self, name: str) -> Iterator[list[str]]:
+        """Runs whose files are read together: reading one costs more than its rows."""
+        batch: list[str] = []
+        size = 0
+        for run, path in self._files[name].items():
+            batch.append(run)
+            with contextlib.suppress(OSError):  # reading names a missing file
+                size += path.stat().st_size
+            if size >= _BATCH_BYTES:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
+
+    def _part(self, frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame:
         """Rows of some runs; the place in the design is added only where it is asked for."""
-        frame = pl.concat(frames)
         wanted = None if columns is None else list(dict.fromkeys(["run", *columns]))
         if wanted is None or not set(wanted) <= set(frame.columns):
             frame = placed(self._design, frame)
@@ -82,16 +90,31 @@ class StoredTables:
         runs = where_rows(kept, placing).sort("repeat", maintain_order=True)
         for shown in runs["repeat"].unique(maintain_order=True) if repeat is None else [repeat]:
             design = runs.filter(pl.col("repeat") == shown)
-            frames = [
-                self._read(name, run, None) for run in design["run"].unique(maintain_order=True)
-            ]
-            if frames:
-                found = where_rows(placed(design, pl.concat(frames)), where)
+            chosen = design["run"].unique(maintain_order=True).to_list()
+            if chosen:
+                found = where_rows(placed(design, self._read(name, chosen, None)), where)
                 if not found.is_empty():
                     return found
         return none
 
-    def _read(self, name: str, run: str, columns: Sequence[str] | None) -> pl.DataFrame:
+    def _read(self, name: str, runs: Sequence[str], columns: Sequence[str] | None) -> pl.DataFrame:
+        """Rows of some runs, in the order of the runs."""
+        paths = [self._files[name][run] for run in runs]
+        wanted = empty(name).columns[1:]
+        if columns is not None:
+            wanted = [one for one in wanted if one in columns]
+        try:
+            read = pl.scan_parquet(paths, glob=False, include_file_paths=_FILE)
+            frame = read.select(*wanted, _FILE).collect()
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            # Older versions had other columns; a message names the one file that is damaged.
+            frames = [self._read_one(name, run, columns) for run in runs]
+            return pl.concat(frames)
+        before, after = len(f"{paths[0].parent}/"), len(f".{name}.parquet")
+        run = pl.col(_FILE).str.slice(before).str.head(-after).alias("run")
+        return frame.select(run, *wanted)
+
+    def _read_one(self, name: str, run: str, columns: Sequence[str] | None) -> pl.DataFrame:
         path = self._files[name][run]
         with readable(path):
             own = None

@@ -34,8 +34,17 @@ from dumbbell.store.adopt import adopt
 from dumbbell.store.files import is_refused, mark_of
 from dumbbell.store.index import Damage, Index, Kept, Sound
 from dumbbell.store.journal import Entry, Journal
+from dumbbell.store.lack import Lack, lack_of, sentence_of
 from dumbbell.store.large import StoredTables
-from dumbbell.store.place import MARK, begin_writing, check_format, check_name, create, is_store
+from dumbbell.store.place import (
+    MARK,
+    FormatError,
+    begin_writing,
+    check_format,
+    check_name,
+    create,
+    is_store,
+)
 from dumbbell.store.record_files import read_all, read_one, record_path
 from dumbbell.store.records import Planned, Record, index, placed, record_id
 from dumbbell.store.segments import write_segment
@@ -47,12 +56,24 @@ SYNC_S = 1.0
 
 
 class Store:
-    """Open store. Any method may raise `StoreError`, with one message for the user."""
+    """Open store. Any method may raise `StoreError`, with one message for the user.
 
-    def __init__(self, path: Path, *, write: bool) -> None:
+    Args:
+        path: Folder of the store.
+        write: Open it for writing.
+        partial: Go on after damage that leaves something to read: a missing mark, unreadable
+            experiments. It is listed in `beside`.
+
+    Attributes:
+        beside: Damaged files that were left out, other than those of runs.
+    """
+
+    def __init__(self, path: Path, *, write: bool, partial: bool = False) -> None:
         check_name(path)
         self.path = path
+        self.beside: list[Damage] = []
         self._write = write
+        self._partial = partial and not write
         self._journal: Journal | None = None
         self._entries: list[Entry] = []
         self._bytes = 0
@@ -69,15 +90,26 @@ class Store:
         if not (self.path / MARK).exists():
             if self._write:
                 self._journal = create(self.path)
+            elif is_store(self.path) and self._partial:
+                self.beside.append(Damage(self.path / MARK, "missing"))
             elif is_store(self.path):
                 raise StoreError(f"{self.path / MARK}: missing; {self.run_again('')} repairs it")
             else:
                 raise StoreError(f"{self.path}: not a store of Dumbbell")
-        check_format(self.path)
+        if not self.beside:
+            self._check_format()
         if self._write:
             adopt(self.path, self._journal, self._sound)
         self._index = Index(self.path, self._sound)
         self._known = self._index.runs()
+
+    def _check_format(self) -> None:
+        try:
+            check_format(self.path)
+        except FormatError as error:
+            if not self._partial:
+                raise
+            self.beside.append(Damage(self.path / MARK, error.what))
 
     def prepare(self) -> None:
         """Opens the journal. An unwritable store raises its error here, before any run."""
@@ -248,9 +280,14 @@ class Store:
         return key
 
     def experiments(self) -> list[Record]:
-        """All experiments, the one run last at the end. Raises `StoreError` for a damaged one."""
+        """All experiments, the one run last at the end.
+
+        Raises `StoreError` for a damaged one; of a partial store, if no other is there.
+        """
         records, wrong = self._records()
-        if wrong:
+        if wrong and self._partial and records:
+            self.beside += [one for one in wrong if one not in self.beside]
+        elif wrong:
             raise StoreError(f"{wrong[0]}; {self.run_again('')} repairs it, with its file")
         return records
 
@@ -269,6 +306,33 @@ class Store:
                 is damaged.
         """
         record = experiment if isinstance(experiment, Record) else self._chosen(experiment)
+        kept, damages = self._sound_runs(record)
+        if damages:
+            raise self._damaged(record, damages)
+        return self._results(record, kept)
+
+    def partial_results(self, experiment: str | Record | None = None) -> tuple[Results, Lack]:
+        """Results of the finished, undamaged runs of an experiment, and what they lack.
+
+        Raises `StoreError` if the experiment is unknown, or the store cannot be read.
+        """
+        record = experiment if isinstance(experiment, Record) else self._chosen(experiment)
+        kept, damages = self._sound_runs(record)
+        found = self._results(record, kept)
+        versions = found.runs["engine_version"].unique().to_list()
+        repair = self.run_again(record.file)
+        return found, lack_of(self.path, record, kept, damages, versions, repair)
+
+    def sentences(self, lacks: Sequence[Lack]) -> list[str]:
+        """What a reader of partial results should know, a sentence each."""
+        told = [sentence_of(one, self.path) for one in self.beside]
+        for lack in lacks:
+            name = f"{shortened(lack.experiment)}: " if len(lacks) > 1 else ""
+            told += [name + sentence for sentence in lack.sentences()]
+        return told
+
+    def _sound_runs(self, record: Record) -> tuple[dict[str, Kept], list[Damage]]:
+        """Undamaged copies of the runs of an experiment, and the damage of the others."""
         wanted = {one.run for one in record.runs}
         with self._clear("read"):
             self._index = Index(self.path, self._sound)
@@ -276,9 +340,10 @@ class Store:
             self._known = self._index.runs() - (wanted - set(kept))
             if missing := wanted - set(kept):
                 damages += self._index.unread(missing)
-            if damages:
-                others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
-                raise StoreError(f"{damages[0]}{others}; {self._mended(record.file)}")
+        return kept, damages
+
+    def _results(self, record: Record, kept: Mapping[str, Kept]) -> Results:
+        with self._clear("read"):
             found = self._small(kept)
         design = index(record)
         tables = {name: placed(design, frame) for name, frame in found.items()}
@@ -293,9 +358,11 @@ class Store:
         name = shlex.quote(file) if file else "FILE"
         return f"`dumbbell run {name} --store {shlex.quote(str(self.path))}`"
 
-    def _mended(self, file: str) -> str:
+    def _damaged(self, record: Record, damages: Sequence[Damage]) -> StoreError:
+        others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
         store = shlex.quote(str(self.path))
-        return f"{self.run_again(file)} repairs it, or `dumbbell store repair {store}`"
+        repair = f"{self.run_again(record.file)} repairs it, or `dumbbell store repair {store}`"
+        return StoreError(f"{damages[0]}{others}; {repair}")
 
     def _chosen(self, experiment: str | None) -> Record:
         if experiment is not None:

@@ -17,6 +17,7 @@ from dumbbell.experiment.source import parse, read
 from dumbbell.files.input import read_file
 from dumbbell.metrics import metric_named
 from dumbbell.metrics.levels import levels_with
+from dumbbell.studies.names import list_names, study_folders
 from dumbbell.studies.references import Reference, Strict
 
 #: Largest table of published numbers that is read.
@@ -300,13 +301,6 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         raise StudyError(f"{path}: no CSV: {error}") from None
 
 
-def study_folders() -> list[Path]:
-    """Folders of studies: shipped with the package, the repository's, the current folder's."""
-    package = Path(__file__).resolve().parents[1]
-    places = (package / "_studies", package.parent / "studies", Path.cwd() / "studies")
-    return [place for place in dict.fromkeys(places) if place.is_dir()]
-
-
 def load_study(name: str | Path) -> Study:
     """The study of that name, or in that folder. Raises `StudyError`."""
     folder = Path(name)
@@ -334,14 +328,3 @@ def _read(path: Path, _changed_ns: int) -> Study:
         return Study.model_validate({**root.plain(), "folder": path.parent})
     except ValidationError as error:
         raise StudyError(str(Locator(str(path), root).invalid(error))) from None
-
-
-def list_names() -> list[str]:
-    """Names of all studies found."""
-    names = {
-        entry.name
-        for place in study_folders()
-        for entry in place.iterdir()
-        if (entry / "study.yaml").is_file()
-    }
-    return sorted(names)

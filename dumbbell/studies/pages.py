@@ -21,7 +21,8 @@ from rich.console import Console
 from dumbbell.compare import Comparison, compare_engines
 from dumbbell.files.output import json_text, write_output
 from dumbbell.results import Results
-from dumbbell.studies.definition import StudyError, study_folders
+from dumbbell.studies.definition import StudyError
+from dumbbell.studies.names import study_folders
 from dumbbell.studies.result import StudyResult
 from dumbbell.studies.running import run_study
 

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from dumbbell.compare.agreement import Agreement, CellKey, agree, cells_of, read_reference
 from dumbbell.metrics import METRICS, Tables
-from dumbbell.studies.definition import Study, StudyError, list_names, load_study, study_folders
+from dumbbell.studies.definition import Study, StudyError, load_study
 from dumbbell.studies.fixed import fix_claims, refuse_changed
+from dumbbell.studies.names import list_names, names_for
 from dumbbell.studies.reference import filled, plain
 from dumbbell.studies.references import Reference
 from dumbbell.studies.result import StudyResult, evaluate_study
@@ -28,20 +29,7 @@ def list_studies() -> list[Study]:
 
 def studies_of(experiment: str) -> list[Study]:
     """Studies that may have an experiment of this name: reading them all takes a second."""
-    return [load_study(name) for name in list_names() if _may_have(name, experiment)]
-
-
-def _may_have(study: str, experiment: str) -> bool:
-    """True if a file in the folder has the experiment's name, or the beginning of it."""
-    for place in study_folders():
-        for file in (place / study).rglob("*.yaml"):
-            named = _NAME.search(file.read_text(encoding="utf-8", errors="replace"))
-            if named is not None and experiment.startswith(named[1].strip("'\"")):
-                return True
-    return False
-
-
-_NAME = re.compile(r"^name: *(.+?) *$", re.MULTILINE)
+    return [load_study(name) for name in names_for(experiment)]
 
 
 def run_study(

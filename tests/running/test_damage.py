@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from typer.testing import CliRunner
 import dumbbell
 from dumbbell.cli import app
 from dumbbell.engines import RunResult
-from dumbbell.errors import EngineError, StoreError
+from dumbbell.errors import EngineError, StoreError, StoreWarning
 from dumbbell.execution import execute
 from dumbbell.report import write_report
 from dumbbell.results import Results
@@ -100,8 +101,11 @@ def test_every_file_that_is_altered_is_named_and_repaired(
         with copied(made) as store:
             alter(store / name)
             assert named(store, store / name), name
-            with pytest.raises(StoreError) as raised:
+            # Of two runs one may be left to show: then the damage is a warning, here an error.
+            with pytest.raises((StoreError, StoreWarning), match=re.escape(f"{store / name}: ")):
                 write_report(store, made / "report.html")
+            with pytest.raises(StoreError) as raised:
+                dumbbell.load_results(store)
             assert str(raised.value).startswith(f"{store / name}: "), raised.value
             assert "` repairs it" in str(raised.value) or "store repair" in str(raised.value)
             if name.name == "store.json" and alter is not delete:

@@ -1,0 +1,1 @@
+"""Vega-Lite without figures: its version, and the process that draws."""
