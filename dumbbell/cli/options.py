@@ -33,4 +33,10 @@ Allow = Annotated[
         help="Raise a limit of a run: events=5e9, rows=1e8, memory=16GB, captures=8GB, all.",
     ),
 ]
+ShardOption = Annotated[
+    str | None,
+    typer.Option(
+        "--shard", metavar="K/N", help="Only the K-th of N parts of the runs, balanced by cost."
+    ),
+]
 DEFAULT_STORE = Path("store")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,15 @@ import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
-from dumbbell.cli.options import DEFAULT_STORE, EngineName, JsonFile, Repeats, StoreDir, Workers
+from dumbbell.cli.options import (
+    DEFAULT_STORE,
+    EngineName,
+    JsonFile,
+    Repeats,
+    ShardOption,
+    StoreDir,
+    Workers,
+)
 from dumbbell.console import say
 from dumbbell.files.output import write_json
 
@@ -39,13 +48,33 @@ def study_run(
     against: Annotated[
         str | None, typer.Option(help="Compare with a reference of the study, as `kernel`.")
     ] = None,
+    shard: ShardOption = None,
 ) -> None:
     """Run a study, print its tables, evaluate its claims."""
     with guarded():
         from dumbbell import studies
+        from dumbbell.cli import shards
         from dumbbell.execution import use_progress
         from dumbbell.execution.bar import RichProgress
+        from dumbbell.execution.shard import shard_of
 
+        part_of_runs = shard_of(shard)
+        if part_of_runs is not None:
+            shards.refuse_json(json_file)
+            with use_progress(RichProgress(console.err)):
+                studies.run_shard(
+                    name,
+                    part_of_runs,
+                    parts=part or None,
+                    engine=engine,
+                    repeats=repeats,
+                    workers=workers,
+                    store=store,
+                    against=against,
+                    console=console.err,
+                )
+            shards.say_done(part_of_runs, store, f"dumbbell study run {shlex.quote(name)}")
+            return
         check_places(json_file)
         with use_progress(RichProgress(console.err)):
             result = studies.run_study(

@@ -20,8 +20,9 @@ from dumbbell.engines.base import Engine, scenario_error
 from dumbbell.errors import DumbbellError, EngineError, Interrupted
 from dumbbell.execution import budget
 from dumbbell.execution.budget import Allowed
-from dumbbell.execution.plan import Task, plan
+from dumbbell.execution.plan import Task, distinct, of_shard, plan
 from dumbbell.execution.progress import Progress, current_progress
+from dumbbell.execution.shard import Shard
 from dumbbell.experiment.load import Experiment, explain
 from dumbbell.runs import RunResult
 from dumbbell.store import MemoryStore, Store
@@ -47,6 +48,7 @@ def execute(
     workers: int | None = None,
     only: Collection[str] | None = None,
     allow: Allowed | None = None,
+    shard: Shard | None = None,
 ) -> str:
     """Executes all runs that the store lacks or has damaged.
 
@@ -57,6 +59,7 @@ def execute(
         workers: Number of threads; None: one per processor.
         only: Ids of the runs to execute; None: all, and the experiment is recorded as run last.
         allow: Raised limits; see `dumbbell.execution.budget`.
+        shard: Part of the runs to execute; None: all. The experiment is recorded with all its runs.
 
     Returns:
         Id of the experiment in the store.
@@ -68,41 +71,49 @@ def execute(
         StoreError: The store cannot be written.
     """
     tasks = plan(experiment, engine)
+    own = distinct(tasks) if shard is None else of_shard(tasks, experiment, engine, shard)
     progress = current_progress()
     for note in engine.begin():
         progress.note(note)
     _check(experiment, engine, progress)
-    wanted = {task.cell for task in tasks if task.run.id not in store}
-    _afford(experiment, wanted, allow or {}, progress)
-    planned = [task.planned for task in tasks]
-    distinct = {task.run.id for task in tasks}
-    damages = store.check(distinct)
+    _afford(experiment, {t.cell for t in own if t.run.id not in store}, allow or {}, progress)
+    wanted = {task.run.id for task in own}
+    damages = store.check(wanted)
     if damages:
-        progress.note(_damaged(damages, distinct))
-    overrides, file = experiment.overrides, experiment.file
-    if only is None:
-        key = store.record(experiment.info, engine.name, overrides, planned, file)
-    else:
-        key = record_id(experiment.info, overrides, engine.name)
-    missing = {task.run.id: task for task in tasks if task.run.id not in store}
-    if missing:
-        store.prepare()
-    kept = len(distinct) - len(missing)
+        progress.note(_damaged(damages, wanted))
+    if not own:
+        count = len(distinct(tasks))
+        progress.note(f"{_title(experiment, shard)}: empty: the experiment has {count} runs")
+    missing = [task for task in own if task.run.id not in store]
+    kept = len(own) - len(missing)
     if only is not None:
-        missing = {run: task for run, task in missing.items() if run in only}
-    progress.begin(experiment.info.name, len(missing), kept)
-    batch = _Batch(list(missing.values()), engine, store, progress)
+        missing = [task for task in missing if task.run.id in only]
     try:
+        progress.begin(_title(experiment, shard), len(missing), kept)
+        overrides = experiment.overrides
+        if only is None:
+            planned = [task.planned for task in tasks]
+            key = store.record(experiment.info, engine.name, overrides, planned, experiment.file)
+        else:
+            key = record_id(experiment.info, overrides, engine.name)
+        if missing:
+            store.prepare()
+        batch = _Batch(missing, engine, store, progress)
         with _signals(batch):
             batch.run(_workers(engine, workers))
     except _Stopped:
-        done = sum(task.run.id in store for task in tasks)
-        raise Interrupted(done, len(tasks)) from None
+        done = sum(task.run.id in store for task in own)
+        raise Interrupted(done, len(own)) from None
     except _Refused as refused:
         raise explain(experiment, refused.task.cell, refused.error) from None
     finally:
         progress.end()
     return key
+
+
+def _title(experiment: Experiment, shard: Shard | None) -> str:
+    name = experiment.info.name
+    return name if shard is None else f"{name}, shard {shard}"
 
 
 def _damaged(damages: Sequence[Damage], wanted: Collection[str]) -> str:
