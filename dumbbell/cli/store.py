@@ -110,6 +110,34 @@ def digest(
         _say("no run differs")
 
 
+@store_app.command()
+def merge(
+    stores: Annotated[list[Path], typer.Argument(metavar="STORE...", help="Stores to merge.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="STORE", help="Store that receives all runs.")
+    ],
+) -> None:
+    """Add the runs of stores, as of the shards of a sweep, to one store."""
+    with guarded():
+        from dumbbell.console import Pulse
+        from dumbbell.store.merge import merge
+
+        pulse = Pulse(console.err)
+        with console.err.status("") as status:
+
+            def tell(text: str) -> None:
+                status.update(text)
+                pulse(text)
+
+            done = merge(stores, output, tell)
+        for path, added, duplicates in done.sources:
+            again = f", {_count(duplicates, 'duplicate')}" if duplicates else ""
+            _say(f"{path}: {_count(added, 'run')} added{again}")
+        undone = f", {done.undone} not done yet" if done.undone else ""
+        experiments = _count(done.experiments, "experiment")
+        _say(f"{output}: {_count(done.runs, 'run')} of {experiments}{undone}")
+
+
 def _tell(store: Path, found: Examination) -> None:
     """Prints damage and leftovers, with the commands that repair them."""
     name = shlex.quote(str(store))

@@ -14,6 +14,8 @@ from dumbbell.store.journal import Entry, read
 from dumbbell.store.segments import Files, Segment, files_of, read_segments, runs_beside
 
 _THREADS = 4
+#: Files that a thread examines at once: most are small.
+_BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +63,19 @@ class Sound:
         new = [one for one in dict.fromkeys(marks) if one not in self._files]
         if not new:
             return
+        batches = [new[begin : begin + _BATCH] for begin in range(0, len(new), _BATCH)]
         with ThreadPoolExecutor(_THREADS, thread_name_prefix="verify") as pool:
-            found = pool.map(lambda one: problem(self._store / "runs" / one[0], one[1]), new)
-            self._files.update(zip(new, found, strict=True))
+            for batch, found in zip(batches, pool.map(self._problems, batches), strict=True):
+                self._files.update(zip(batch, found, strict=True))
+
+    def _problems(self, files: Iterable[tuple[str, FileMark]]) -> list[str | None]:
+        folder = str(self._store / "runs")
+        return [problem(f"{folder}/{name}", mark) for name, mark in files]
 
     def problem(self, name: str, mark: FileMark) -> str | None:
         """Damage of a file of a run; None: undamaged."""
-        self.examine([(name, mark)])
+        if (name, mark) not in self._files:
+            self.examine([(name, mark)])
         return self._files[name, mark]
 
     def of_segment(self, segment: Segment) -> list[tuple[Path, str]]:
