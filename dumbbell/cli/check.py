@@ -37,7 +37,7 @@ def check(
         import dumbbell
         from dumbbell.compare.expectations import check, refuse_impossible
         from dumbbell.execution import use_progress
-        from dumbbell.execution.bar import RichProgress
+        from dumbbell.execution.bar import progress_on
         from dumbbell.experiment import load
 
         opened = load(file, set=levels(set_))
@@ -47,7 +47,7 @@ def check(
             raise DumbbellError(f"{file}: {message}")
         flows = {flow for cell in opened.cells for flow in cell.rtt_ns}
         refuse_impossible(opened.info, opened.file, expected, flows)
-        with use_progress(RichProgress(console.err)):
+        with use_progress(progress_on(console.err)):
             results = dumbbell.run(
                 file,
                 set=levels(set_),

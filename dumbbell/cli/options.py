@@ -39,4 +39,13 @@ ShardOption = Annotated[
         "--shard", metavar="K/N", help="Only the K-th of N parts of the runs, balanced by cost."
     ),
 ]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print what the runs would take; run nothing.")
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before more than 10000 runs.")]
+Events = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Append a line of JSON per event: started, finished, …"),
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show what each worker does.")]
 DEFAULT_STORE = Path("store")

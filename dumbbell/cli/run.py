@@ -13,7 +13,9 @@ from dumbbell.cli.guard import check_places, guarded, levels
 from dumbbell.cli.options import (
     DEFAULT_STORE,
     Allow,
+    DryRun,
     EngineName,
+    Events,
     File,
     JsonFile,
     Repeats,
@@ -21,7 +23,9 @@ from dumbbell.cli.options import (
     Set,
     ShardOption,
     StoreDir,
+    Verbose,
     Workers,
+    Yes,
 )
 from dumbbell.console import say
 from dumbbell.files.output import write_json
@@ -50,20 +54,42 @@ def run(
     ] = None,
     allow: Allow = None,
     shard: ShardOption = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    events: Events = None,
+    verbose: Verbose = False,
 ) -> None:
     """Run an experiment; finished runs in the store are not repeated."""
     with guarded():
         import dumbbell
         from dumbbell.cli import shards
-        from dumbbell.execution import use_progress
-        from dumbbell.execution.bar import RichProgress
+        from dumbbell.cli.sweeps import say_forecasts, watched
+        from dumbbell.engines import engine_named
+        from dumbbell.execution.budget import allowed
+        from dumbbell.execution.forecast import forecast
         from dumbbell.execution.shard import shard_of
+        from dumbbell.experiment import load
 
         part = shard_of(shard)
         if part is not None:
             shards.refuse_json(json_file)
         check_places(json_file)
-        with use_progress(RichProgress(console.err)):
+        with watched(yes=yes, events=None if dry_run else events, verbose=verbose):
+            if dry_run:
+                changed = load(file, set=levels(set_), repeats=repeats, seed=seed)
+                say_forecasts(
+                    [
+                        forecast(
+                            changed,
+                            engine_named(engine),
+                            store,
+                            workers=workers,
+                            shard=part,
+                            allow=allowed(allow),
+                        )
+                    ]
+                )
+                return
             results = dumbbell.run(
                 file,
                 set=levels(set_),
@@ -76,7 +102,7 @@ def run(
                 per_tap=per_tap,
                 traces=traces,
                 allow=allow,
-                shard=shard,
+                shard=part,
             )
         if part is not None:
             shards.say_done(part, store, f"dumbbell run {shlex.quote(str(file))}")

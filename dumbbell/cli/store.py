@@ -44,10 +44,10 @@ def repair(
     """Rerun damaged runs and compare their digests; exit code 1 if some remain."""
     with guarded():
         from dumbbell.execution import use_progress
-        from dumbbell.execution.bar import RichProgress
+        from dumbbell.execution.bar import progress_on
         from dumbbell.store.repair import repair
 
-        with use_progress(RichProgress(console.err)):
+        with use_progress(progress_on(console.err)):
             found, failed = repair(store, workers=workers)
         for why in failed:
             _say(why)

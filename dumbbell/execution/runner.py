@@ -12,16 +12,18 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from queue import SimpleQueue
 from types import FrameType
 
 from dumbbell import _core
 from dumbbell._core import Monitor
-from dumbbell.engines.base import Engine, scenario_error
+from dumbbell.engines.base import Engine
 from dumbbell.errors import DumbbellError, EngineError, Interrupted
-from dumbbell.execution import budget
 from dumbbell.execution.budget import Allowed
+from dumbbell.execution.checks import afford, check_cells
 from dumbbell.execution.plan import Task, distinct, of_shard, plan
-from dumbbell.execution.progress import Progress, current_progress
+from dumbbell.execution.progress import Progress, Sweep, Work, current_progress
 from dumbbell.execution.shard import Shard
 from dumbbell.experiment.load import Experiment, explain
 from dumbbell.runs import RunResult
@@ -75,21 +77,22 @@ def execute(
     progress = current_progress()
     for note in engine.begin():
         progress.note(note)
-    _check(experiment, engine, progress)
-    _afford(experiment, {t.cell for t in own if t.run.id not in store}, allow or {}, progress)
+    check_cells(experiment, engine, progress)
+    afford(experiment, {t.cell for t in own if t.run.id not in store}, allow or {}, progress)
     wanted = {task.run.id for task in own}
     damages = store.check(wanted)
     if damages:
         progress.note(_damaged(damages, wanted))
+    sweep = Sweep(experiment.info.name, engine.name, 0, 0, shard)
     if not own:
         count = len(distinct(tasks))
-        progress.note(f"{_title(experiment, shard)}: empty: the experiment has {count} runs")
+        progress.note(f"{sweep.title}: empty: the experiment has {count} runs")
     missing = [task for task in own if task.run.id not in store]
     kept = len(own) - len(missing)
     if only is not None:
         missing = [task for task in missing if task.run.id in only]
     try:
-        progress.begin(_title(experiment, shard), len(missing), kept)
+        progress.begin(replace(sweep, runs=len(missing), kept=kept))
         overrides = experiment.overrides
         if only is None:
             planned = [task.planned for task in tasks]
@@ -100,7 +103,7 @@ def execute(
             store.prepare()
         batch = _Batch(missing, engine, store, progress)
         with _signals(batch):
-            batch.run(_workers(engine, workers))
+            batch.run(workers_of(engine, workers))
     except _Stopped:
         done = sum(task.run.id in store for task in own)
         raise Interrupted(done, len(own)) from None
@@ -111,11 +114,6 @@ def execute(
     return key
 
 
-def _title(experiment: Experiment, shard: Shard | None) -> str:
-    name = experiment.info.name
-    return name if shard is None else f"{name}, shard {shard}"
-
-
 def _damaged(damages: Sequence[Damage], wanted: Collection[str]) -> str:
     """Message about damaged runs, which are rerun."""
     runs = {run for one in damages for run in one.runs or wanted if run in wanted}
@@ -124,43 +122,10 @@ def _damaged(damages: Sequence[Damage], wanted: Collection[str]) -> str:
     return f"{damages[0]}{others}: {count} rerun"
 
 
-def _workers(engine: Engine, wanted: int | None) -> int:
+def workers_of(engine: Engine, wanted: int | None) -> int:
+    """Number of simultaneous runs. `wanted`: None: one per processor."""
     most = [] if engine.workers_max is None else [engine.workers_max]
     return max(1, min([default_workers() if wanted is None else wanted, *most]))
-
-
-def _check(experiment: Experiment, engine: Engine, progress: Progress) -> None:
-    """Raises the first refusal of the engine; notes each kind of its warnings once."""
-    told: set[tuple[str, str]] = set()
-    for number, cell in enumerate(experiment.cells):
-        try:
-            engine.check(cell.scenario)
-        except _core.ScenarioError as error:
-            raise explain(experiment, number, error) from None
-        for concern in engine.concerns(cell.scenario):
-            # The same warning about the same field of another cell differs in numbers only.
-            kind = (concern.path, concern.message.split(" ")[0])
-            if kind not in told:
-                told.add(kind)
-                placed = explain(experiment, number, scenario_error(concern.path, concern.message))
-                progress.note(f"warning: {placed}")
-
-
-def _afford(
-    experiment: Experiment, wanted: Collection[int], allow: Allowed, progress: Progress
-) -> None:
-    """Refuses cells above a limit of the budget; warns once of a path without rate and delay."""
-    told = False
-    for number in sorted(wanted):
-        try:
-            boundless = budget.check(experiment.cells[number].scenario, allow)
-        except _core.ScenarioError as error:
-            raise explain(experiment, number, error) from None
-        if boundless and not told:
-            told = True
-            message = "its path has neither a rate nor a delay: only its window limits this flow"
-            warning = scenario_error(f"flows[{boundless[0]}]", message)
-            progress.note(f"warning: {explain(experiment, number, warning)}")
 
 
 class _Stopped(Exception):
@@ -218,6 +183,8 @@ class _Batch:
         self.done = 0
         self.done_s = 0.0
         self.begin = time.monotonic()
+        self.begun: SimpleQueue[Work] = SimpleQueue()
+        self.works: dict[str, Work] = {}
 
     def run(self, workers: int) -> None:
         with ThreadPoolExecutor(workers, thread_name_prefix="run") as pool:
@@ -242,14 +209,35 @@ class _Batch:
     def hand_out(self, pool: ThreadPoolExecutor, most: int) -> None:
         while self.waiting and len(self.running) < most:
             task, monitor = self.waiting.pop(), Monitor()
-            future = pool.submit(self.engine.execute, task.run, monitor)
+            future = pool.submit(self.execute, task, monitor)
             self.running[future] = (task, monitor)
 
+    def execute(self, task: Task, monitor: Monitor) -> RunResult:
+        """Executes a run in the thread of a worker."""
+        one, worker = task.planned, threading.current_thread().name.rpartition("_")[2]
+        self.begun.put(
+            Work(one.run, one.levels, one.repeat, one.seed, 1 + int(worker), time.time())
+        )
+        return self.engine.execute(task.run, monitor)
+
+    def hear(self) -> None:
+        """Reports the runs that workers began."""
+        while not self.begun.empty():
+            work = self.begun.get()
+            self.works[work.run] = work
+            self.progress.started(work)
+
+    def fail(self, task: Task, why: str) -> None:
+        self.failed.append(f"{task.label()}: {why}")
+        self.progress.failed(self.works.pop(task.run.id), self.failed[-1])
+
     def finish(self, future: Future[RunResult]) -> None:
+        self.hear()
         task, _ = self.running[future]
         try:
             result = future.result()
         except _core.ScenarioError as error:
+            self.progress.failed(self.works.pop(task.run.id), str(error))
             raise _Refused(task, error) from None
         except (
             EngineError,
@@ -258,21 +246,23 @@ class _Batch:
             del self.running[future]
             defect = isinstance(error, _core.DefectError)
             what = f"a defect of the engine {self.engine.name}: " if defect else ""
-            self.failed.append(f"{task.label()}: {what}{error}")
+            self.fail(task, f"{what}{error}")
             return
         recorded = self.store.digest(task.run.id)
         if recorded not in (None, result.digest) and self.engine.repeatable:
             del self.running[future]
-            self.failed.append(
-                f"{task.label()}: rerun because the store has it damaged; its digest is "
-                f"{result.digest}; recorded was {recorded}: a defect of the engine "
-                f"{self.engine.name}, or the store was altered"
+            self.fail(
+                task,
+                f"rerun because the store has it damaged; its digest is {result.digest}; recorded "
+                f"was {recorded}: a defect of the engine {self.engine.name}, or the store was "
+                "altered",
             )
             return
         self.store.add(task.run, self.engine.name, self.engine.version, result)
         del self.running[future]
         self.done += 1
         self.done_s += task.run.duration_ns / _NS
+        self.progress.finished(self.works.pop(task.run.id), result)
 
     def stop(self) -> None:
         """Cancels all running tasks. Results that are finished by then are kept."""
@@ -295,4 +285,12 @@ class _Batch:
         elapsed_s = time.monotonic() - self.begin
         rate = simulated_s / elapsed_s if elapsed_s > 0 else 0.0
         left_s = (self.total_s - simulated_s) / rate if rate > 0 else None
+        self.hear()
+        self.progress.working(
+            [
+                (self.works[task.run.id], monitor.progress_ns / max(1, task.run.duration_ns))
+                for task, monitor in self.running.values()
+                if task.run.id in self.works
+            ]
+        )
         self.progress.update(self.done, simulated_s, rate, left_s)

@@ -180,6 +180,21 @@ class Index:
                 return str(found[0]) if found.len() else None
         return None
 
+    def walls(self, runs: Collection[str]) -> dict[str, float]:
+        """Real time of runs in s, from copies that are not known to be damaged."""
+        found: dict[str, float] = {}
+        of_segment: dict[Path, tuple[Segment, list[str]]] = {}
+        for run in runs:
+            one = self._kept[run][0]
+            if one.entry is not None:
+                found[run] = float(one.entry.fields["wall_s"])
+            elif one.segment is not None:
+                of_segment.setdefault(one.segment.path, (one.segment, []))[1].append(run)
+        for segment, some in of_segment.values():
+            frame = segment.frame("runs", some, ["wall_s"])
+            found.update(frame.select("run", "wall_s").iter_rows())
+        return found
+
     def small(self, kept: Mapping[str, Kept]) -> dict[str, list[pl.DataFrame]]:
         """Small tables of runs in segments, by name."""
         of_segment: dict[Path, tuple[Segment, list[str]]] = {}

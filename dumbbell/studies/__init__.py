@@ -9,7 +9,7 @@ from __future__ import annotations
 from dumbbell.studies.definition import Study, StudyError, load_study
 from dumbbell.studies.display import renderables, studies_table
 from dumbbell.studies.result import StudyResult, evaluate_study
-from dumbbell.studies.running import list_studies, run_shard, run_study
+from dumbbell.studies.running import forecasts, list_studies, run_shard, run_study
 from dumbbell.studies.verdicts import Verdict
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "StudyResult",
     "Verdict",
     "evaluate_study",
+    "forecasts",
     "list_studies",
     "load_study",
     "renderables",

@@ -20,7 +20,8 @@ from dumbbell.studies.references import Reference
 from dumbbell.studies.result import StudyResult, evaluate_study
 
 if TYPE_CHECKING:
-    from dumbbell.execution.shard import ShardLike
+    from dumbbell.execution.forecast import Forecast
+    from dumbbell.execution.shard import Shard, ShardLike
 
 #: Runs one experiment file and gives its tables.
 Runner = Callable[[Path, Mapping[str, str | list[str]]], Tables]
@@ -106,6 +107,32 @@ def run_shard(
     """
     run = _runner(engine, repeats, workers, store, shard)
     _run_parts(load_study(name), parts, against, run, store, console)
+
+
+def forecasts(
+    name: str | Path,
+    *,
+    parts: Sequence[str] | None = None,
+    engine: str = "sim",
+    repeats: int | None = None,
+    workers: int | None = None,
+    store: Path | None = None,
+    against: str | None = None,
+    shard: Shard | None = None,
+) -> list[Forecast]:
+    """What each part of a study would take. Runs and writes nothing.
+
+    Arguments and errors: those of `run_study`.
+    """
+    from dumbbell.engines import engine_named
+    from dumbbell.execution.forecast import forecast
+    from dumbbell.experiment.load import load
+
+    chosen, found = engine_named(engine), []
+    for one in setups(load_study(name), parts, against):
+        experiment = load(one.file, set=one.changes, repeats=repeats)
+        found.append(forecast(experiment, chosen, store, workers=workers, shard=shard))
+    return found
 
 
 @dataclass(frozen=True)
