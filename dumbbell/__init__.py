@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from dumbbell.execution.shard import ShardLike
     from dumbbell.experiment.design import Overrides
     from dumbbell.results import Results
     from dumbbell.runs import ExperimentInfo
@@ -73,6 +74,7 @@ def run(
     per_tap: bool = False,
     traces: str | Path | None = None,
     allow: Sequence[str] | Mapping[str, float] | None = None,
+    shard: ShardLike | None = None,
 ) -> Results:
     """Runs an experiment file.
 
@@ -92,15 +94,17 @@ def run(
             None: no traces are written.
         allow: Raised limits of a run: `{"events": 5e9}` or `["memory=16 GB"]`; `["all"]` removes
             all limits. See docs/experiment-file.md.
+        shard: Part of the runs to make: `"3/16"` or `(3, 16)`, the third of 16 shards. None: all.
+            See docs/clusters.md.
 
     Returns:
-        Tables of all runs.
+        Tables of all finished runs of the experiment in the store.
 
     Raises:
         ExperimentError: The file has an error.
         EngineError: The engine is unknown, or a run failed.
         StoreError: The store cannot be read or written.
-        DumbbellError: Captures or traces cannot be written.
+        DumbbellError: Captures or traces cannot be written, or `shard` is none.
     """
     from pathlib import Path
 
@@ -108,26 +112,25 @@ def run(
     from dumbbell.execution import execute_enough
     from dumbbell.execution.budget import allowed
     from dumbbell.execution.exports import Exports
+    from dumbbell.execution.shard import shard_of
     from dumbbell.experiment.load import load
     from dumbbell.store import MemoryStore, Store, temporary_store
 
-    raised = allowed(allow)
+    raised, part = allowed(allow), shard_of(shard)
     chosen = engine_named(engine)
     experiment = load(path, set=set, repeats=repeats, seed=seed)
     exports = Exports(captures, per_tap, traces)
     exports.check(experiment, path)
     if store is None and captures is None:
         memory = MemoryStore()
-        found = memory.results(
-            execute_enough(experiment, chosen, memory, workers=workers, allow=raised)
-        )
+        key = execute_enough(experiment, chosen, memory, workers=workers, allow=raised, shard=part)
+        found = memory.results(key)
         exports.write_traces(found)
         return found
     # Captures may be larger than memory: without a store they pass through a temporary one.
     with temporary_store() if store is None else Store(Path(store), write=True) as kept:
-        found = kept.results(
-            execute_enough(experiment, chosen, kept, workers=workers, allow=raised)
-        )
+        key = execute_enough(experiment, chosen, kept, workers=workers, allow=raised, shard=part)
+        found = kept.results(key)
         exports.write_captures(kept, found)
         exports.write_traces(found)
         return found.in_memory() if store is None else found

@@ -15,7 +15,7 @@ from dumbbell.animation.page import page
 from dumbbell.engines import engine_named
 from dumbbell.errors import DumbbellError
 from dumbbell.execution import execute, use_progress
-from dumbbell.execution.bar import RichProgress
+from dumbbell.execution.bar import progress_on
 from dumbbell.execution.budget import allowed
 from dumbbell.experiment import Experiment
 from dumbbell.experiment.load import Cell
@@ -135,6 +135,6 @@ def _made_again(
     info = replace(record.info, repeats=1, seed=planned.seed)
     kept = MemoryStore()
     experiment = Experiment(info, record.file, {}, [cell])
-    with use_progress(RichProgress(err)):
+    with use_progress(progress_on(err)):
         key = execute(experiment, engine, kept, workers=1, allow=allowed(["all"]))
     return kept.results(key)

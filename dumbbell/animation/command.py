@@ -166,7 +166,7 @@ def _experiment_scene(
     """Runs one cell of an experiment, once, keeping what an animation needs."""
     from dumbbell.engines import engine_named
     from dumbbell.execution import execute, use_progress
-    from dumbbell.execution.bar import RichProgress
+    from dumbbell.execution.bar import progress_on
     from dumbbell.experiment import load
 
     experiment = load(file, set=wanted.set, seed=wanted.seed, repeats=1)
@@ -175,7 +175,7 @@ def _experiment_scene(
     looked_at = looking(cell.scenario, window[1] or cell.duration_ns)
     cells = [replace(cell, scenario=looked_at, unsampled=None)]
     kept = MemoryStore()
-    with use_progress(RichProgress(err)):
+    with use_progress(progress_on(err)):
         record = execute(
             replace(experiment, cells=cells), engine_named(wanted.engine), kept, workers=1
         )

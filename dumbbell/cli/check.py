@@ -51,11 +51,11 @@ def check(
         import dumbbell
         from dumbbell.compare.checking import Checking, share_of
         from dumbbell.execution import use_progress
-        from dumbbell.execution.bar import RichProgress
+        from dumbbell.execution.bar import progress_on
 
         checking = Checking(file, levels(set_), baseline, share_of(tolerance), update=update)
         check_places(junit, baseline if update else None)
-        with use_progress(RichProgress(console.err)):
+        with use_progress(progress_on(console.err)):
             results = dumbbell.run(
                 file,
                 set=levels(set_),

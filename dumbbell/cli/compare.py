@@ -51,10 +51,10 @@ def compare(
         from dumbbell.compare import compare_engines
         from dumbbell.compare.display import comparison_table, summary_line
         from dumbbell.execution import use_progress
-        from dumbbell.execution.bar import RichProgress
+        from dumbbell.execution.bar import progress_on
 
         check_places(json_file, figure)
-        with use_progress(RichProgress(console.err)):
+        with use_progress(progress_on(console.err)):
             found = compare_engines(
                 file,
                 engines.split(","),

@@ -33,4 +33,19 @@ Allow = Annotated[
         help="Raise a limit of a run: events=5e9, rows=1e8, memory=16GB, captures=8GB, all.",
     ),
 ]
+ShardOption = Annotated[
+    str | None,
+    typer.Option(
+        "--shard", metavar="K/N", help="Only the K-th of N parts of the runs, balanced by cost."
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print what the runs would take; run nothing.")
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before more than 10000 runs.")]
+Events = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Append a line of JSON per event: started, finished, …"),
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show what each worker does.")]
 DEFAULT_STORE = Path("store")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,17 +13,25 @@ from dumbbell.cli.guard import check_places, guarded, levels
 from dumbbell.cli.options import (
     DEFAULT_STORE,
     Allow,
+    DryRun,
     EngineName,
+    Events,
     File,
     JsonFile,
     Repeats,
     Seed,
     Set,
+    ShardOption,
     StoreDir,
+    Verbose,
     Workers,
+    Yes,
 )
 from dumbbell.console import say
 from dumbbell.files.output import write_json
+
+if TYPE_CHECKING:
+    from dumbbell.results import Results
 
 
 def run(
@@ -44,17 +53,43 @@ def run(
         Path | None, typer.Option(help="Folder for ns-2 event traces, a file per run.")
     ] = None,
     allow: Allow = None,
+    shard: ShardOption = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    events: Events = None,
+    verbose: Verbose = False,
 ) -> None:
     """Run an experiment; finished runs in the store are not repeated."""
     with guarded():
         import dumbbell
-        from dumbbell.execution import use_progress
-        from dumbbell.execution.bar import RichProgress
-        from dumbbell.show.picture import picture
-        from dumbbell.summary import load, overview, pages
+        from dumbbell.cli import shards
+        from dumbbell.cli.sweeps import say_forecasts, watched
+        from dumbbell.engines import engine_named
+        from dumbbell.execution.budget import allowed
+        from dumbbell.execution.forecast import forecast
+        from dumbbell.execution.shard import shard_of
+        from dumbbell.experiment import load
 
+        part = shard_of(shard)
+        if part is not None:
+            shards.refuse_json(json_file)
         check_places(json_file)
-        with use_progress(RichProgress(console.err)):
+        with watched(yes=yes, events=None if dry_run else events, verbose=verbose):
+            if dry_run:
+                changed = load(file, set=levels(set_), repeats=repeats, seed=seed)
+                say_forecasts(
+                    [
+                        forecast(
+                            changed,
+                            engine_named(engine),
+                            store,
+                            workers=workers,
+                            shard=part,
+                            allow=allowed(allow),
+                        )
+                    ]
+                )
+                return
             results = dumbbell.run(
                 file,
                 set=levels(set_),
@@ -67,20 +102,32 @@ def run(
                 per_tap=per_tap,
                 traces=traces,
                 allow=allow,
+                shard=part,
             )
-        width = console.out.width
-        console.out.print(overview.table(results, width))
-        found = overview.stands_out(results)
-        for line in picture(store, found[0].levels if found else {}, console.out):
-            console.out.print(line, soft_wrap=True)
-        for finding in found:
-            console.out.print(f"• {finding.sentence}")
-        for one in pages.tables(results, width):
-            console.out.print(one)
-        under_load = load.table(results, width)
-        if under_load is not None:
-            console.out.print(under_load)
-        if json_file is not None:
-            write_json(json_file, overview.to_json(results))
-        say(f"Runs are kept in {store}. Windows and queues of one: dumbbell show {store}")
-        say(f"A page of all: dumbbell report {store} -o report.html")
+        if part is not None:
+            shards.say_done(part, store, f"dumbbell run {shlex.quote(str(file))}")
+        else:
+            _show(results, store, json_file)
+
+
+def _show(results: Results, store: Path, json_file: Path | None) -> None:
+    """Prints tables, windows of a run, and what stands out."""
+    from dumbbell.show.picture import picture
+    from dumbbell.summary import load, overview, pages
+
+    width = console.out.width
+    console.out.print(overview.table(results, width))
+    found = overview.stands_out(results)
+    for line in picture(store, found[0].levels if found else {}, console.out):
+        console.out.print(line, soft_wrap=True)
+    for finding in found:
+        console.out.print(f"• {finding.sentence}")
+    for one in pages.tables(results, width):
+        console.out.print(one)
+    under_load = load.table(results, width)
+    if under_load is not None:
+        console.out.print(under_load)
+    if json_file is not None:
+        write_json(json_file, overview.to_json(results))
+    say(f"Runs are kept in {store}. Windows and queues of one: dumbbell show {store}")
+    say(f"A page of all: dumbbell report {store} -o report.html")

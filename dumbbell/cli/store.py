@@ -44,10 +44,10 @@ def repair(
     """Rerun damaged runs and compare their digests; exit code 1 if some remain."""
     with guarded():
         from dumbbell.execution import use_progress
-        from dumbbell.execution.bar import RichProgress
+        from dumbbell.execution.bar import progress_on
         from dumbbell.store.repair import repair
 
-        with use_progress(RichProgress(console.err)):
+        with use_progress(progress_on(console.err)):
             found, failed = repair(store, workers=workers)
         for why in failed:
             _say(why)
@@ -108,6 +108,34 @@ def digest(
             _say(f"{len(unlike)} runs differ")
             raise typer.Exit(1)
         _say("no run differs")
+
+
+@store_app.command()
+def merge(
+    stores: Annotated[list[Path], typer.Argument(metavar="STORE...", help="Stores to merge.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="STORE", help="Store that receives all runs.")
+    ],
+) -> None:
+    """Add the runs of stores, as of the shards of a sweep, to one store."""
+    with guarded():
+        from dumbbell.console import Pulse
+        from dumbbell.store.merge import merge
+
+        pulse = Pulse(console.err)
+        with console.err.status("") as status:
+
+            def tell(text: str) -> None:
+                status.update(text)
+                pulse(text)
+
+            done = merge(stores, output, tell)
+        for path, added, duplicates in done.sources:
+            again = f", {_count(duplicates, 'duplicate')}" if duplicates else ""
+            _say(f"{path}: {_count(added, 'run')} added{again}")
+        undone = f", {done.undone} not done yet" if done.undone else ""
+        experiments = _count(done.experiments, "experiment")
+        _say(f"{output}: {_count(done.runs, 'run')} of {experiments}{undone}")
 
 
 def _tell(store: Path, found: Examination) -> None:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
-from dumbbell.cli.options import DEFAULT_STORE, EngineName, JsonFile, Repeats, StoreDir, Workers
+from dumbbell.cli.options import (
+    DEFAULT_STORE,
+    DryRun,
+    EngineName,
+    Events,
+    JsonFile,
+    Repeats,
+    ShardOption,
+    StoreDir,
+    Verbose,
+    Workers,
+    Yes,
+)
 from dumbbell.console import say
 from dumbbell.files.output import write_json
 
@@ -39,25 +52,40 @@ def study_run(
     against: Annotated[
         str | None, typer.Option(help="Compare with a reference of the study, as `kernel`.")
     ] = None,
+    shard: ShardOption = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    events: Events = None,
+    verbose: Verbose = False,
 ) -> None:
     """Run a study, print its tables, evaluate its claims."""
     with guarded():
         from dumbbell import studies
-        from dumbbell.execution import use_progress
-        from dumbbell.execution.bar import RichProgress
+        from dumbbell.cli import shards
+        from dumbbell.cli.sweeps import say_forecasts, watched
+        from dumbbell.execution.shard import shard_of
 
+        own = shard_of(shard)
+        if own is not None:
+            shards.refuse_json(json_file)
         check_places(json_file)
-        with use_progress(RichProgress(console.err)):
-            result = studies.run_study(
-                name,
-                parts=part or None,
-                engine=engine,
-                repeats=repeats,
-                workers=workers,
-                store=store,
-                against=against,
-                console=console.err,
-            )
+        chosen: dict[str, Any] = {
+            "parts": part or None,
+            "engine": engine,
+            "repeats": repeats,
+            "workers": workers,
+            "store": store,
+            "against": against,
+        }
+        with watched(yes=yes, events=None if dry_run else events, verbose=verbose):
+            if dry_run:
+                say_forecasts(studies.forecasts(name, shard=own, **chosen))
+                return
+            if own is not None:
+                studies.run_shard(name, own, console=console.err, **chosen)
+                shards.say_done(own, store, f"dumbbell study run {shlex.quote(name)}")
+                return
+            result = studies.run_study(name, console=console.err, **chosen)
         for shown in studies.renderables(result):
             console.out.print(shown)
         if json_file is not None:
@@ -96,12 +124,12 @@ def study_tables(
     """Write the tables of a study's pages; runs that the store lacks are executed."""
     with guarded():
         from dumbbell.execution import use_progress
-        from dumbbell.execution.bar import RichProgress
+        from dumbbell.execution.bar import progress_on
         from dumbbell.studies.pages import Runs, renew, tables_folder
 
         runs = Runs(tables_folder(name), store, tuple(engine or ("sim", "linux")), console.err)
         differ = 0
-        with use_progress(RichProgress(console.err)):
+        with use_progress(progress_on(console.err)):
             for page, marker, same in renew(runs, check=check):
                 differ += not same
                 state = "unchanged" if same else "differs" if check else "renewed"
@@ -119,9 +147,9 @@ def study_figures(
     """Draw figures of a study into its folder `figures`."""
     with guarded():
         from dumbbell.execution import use_progress
-        from dumbbell.execution.bar import RichProgress
+        from dumbbell.execution.bar import progress_on
         from dumbbell.report.readme import draw
 
-        with use_progress(RichProgress(console.err)):
+        with use_progress(progress_on(console.err)):
             for path in draw(name, figures, store):
                 say(f"The figure: {path}")

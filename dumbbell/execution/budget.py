@@ -11,8 +11,12 @@ from dumbbell.engines.base import scenario_error
 from dumbbell.errors import DumbbellError, nearest_name
 from dumbbell.experiment.units import SIZE, QuantityError, whole
 
-#: Approximate packets times links per second of the simulator. The kernel's engines are slower.
+#: Approximate packets times links per second of the simulator.
 _EVENTS_PER_S = 2e6
+#: The same of the engine linux, and the time of a guest's boot in s (docs/linux-engine.md).
+_LINUX_EVENTS_PER_S, _BOOT_S = 5e4, 0.34
+#: Time around a run of the simulator in s: hand-out, tables, store.
+_AROUND_S = 0.003
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,16 @@ def check(scenario: str, raised: Allowed) -> list[int]:
             raise scenario_error(*_refusal(name, limit, estimate, most))
     boundless: list[int] = estimate["boundless"]
     return boundless
+
+
+def estimated_s(engine: str, scenario: str, duration_ns: int) -> float:
+    """Estimated time of a run in s, on one core of an ordinary machine."""
+    if engine == "netns":  # in real time
+        return duration_ns / 1e9
+    events = float(_core.budget(scenario)["events"])
+    if engine.partition(":")[0] == "linux":
+        return _BOOT_S + events / _LINUX_EVENTS_PER_S
+    return _AROUND_S + events / _EVENTS_PER_S
 
 
 def _refusal(name: str, limit: Limit, estimate: Mapping[str, Any], most: float) -> tuple[str, str]:

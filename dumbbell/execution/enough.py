@@ -17,8 +17,9 @@ import polars as pl
 from dumbbell.engines.base import Engine
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.execution.budget import Allowed
-from dumbbell.execution.progress import Progress, current_progress, use_progress
+from dumbbell.execution.progress import Progress, Several, Sweep, current_progress, use_progress
 from dumbbell.execution.runner import execute
+from dumbbell.execution.shard import Shard
 from dumbbell.experiment.load import Experiment
 from dumbbell.experiment.locate import Locator
 from dumbbell.experiment.repeats import UntilSpec
@@ -38,6 +39,7 @@ def execute_enough(
     *,
     workers: int | None = None,
     allow: Allowed | None = None,
+    shard: Shard | None = None,
 ) -> str:
     """Executes an experiment with as many repeats as it asks for. See :func:`execute`.
 
@@ -46,7 +48,10 @@ def execute_enough(
     """
     wanted = experiment.enough
     if wanted is None or wanted.until is None:
-        return execute(experiment, engine, store, workers=workers, allow=allow)
+        return execute(experiment, engine, store, workers=workers, allow=allow, shard=shard)
+    if shard is not None and shard.of > 1:
+        what = "a shard cannot know when all repeats are enough; fix their number with --repeats N"
+        raise ExperimentError(what, file=experiment.file, field=_FIELD)
     _refuse_impossible(experiment, wanted.until)
     counts = [wanted.min] * len(experiment.cells)
     progress = current_progress()
@@ -149,28 +154,20 @@ def _still_wide(experiment: Experiment, until: UntilSpec, most: int, wide: list[
     return f"{until.words} is not reached {count}after {most} repeats: {'; '.join(named)}{more}"
 
 
-class _Rounds:
+class _Rounds(Several):
     """Progress of rounds as that of one experiment: runs of earlier rounds are not told again."""
 
     def __init__(self, progress: Progress) -> None:
-        self._progress = progress
+        super().__init__([progress])
         self._begun = False
 
     def note(self, text: str) -> None:
         """Passes on the notes of the first round: those of the others are the same."""
         if not self._begun:
-            self._progress.note(text)
+            super().note(text)
 
-    def begin(self, name: str, runs: int, kept: int) -> None:
+    def begin(self, sweep: Sweep) -> None:
         """See :class:`Progress`."""
-        if runs or not self._begun:
-            self._progress.begin(name, runs, 0 if self._begun else kept)
+        if sweep.runs or not self._begun:
+            super().begin(replace(sweep, kept=0) if self._begun else sweep)
         self._begun = True
-
-    def update(self, done: int, simulated_s: float, rate: float, left_s: float | None) -> None:
-        """See :class:`Progress`."""
-        self._progress.update(done, simulated_s, rate, left_s)
-
-    def end(self) -> None:
-        """See :class:`Progress`."""
-        self._progress.end()

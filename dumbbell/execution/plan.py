@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from dumbbell.engines.base import Engine
+from dumbbell.execution.budget import estimated_s
+from dumbbell.execution.shard import Shard, dealt
 from dumbbell.experiment.load import Experiment
 from dumbbell.runs import Run, run_id
 from dumbbell.store.records import Planned
@@ -44,3 +48,34 @@ def plan(experiment: Experiment, engine: Engine) -> list[Task]:
             run = Run(address, scenario, seed, cell.duration_ns)
             tasks.append(Task(run, Planned(address, cell.levels, repeat, seed), number))
     return tasks
+
+
+def distinct(tasks: Sequence[Task]) -> list[Task]:
+    """Tasks in the order of execution: repeat by repeat. Cells with one scenario share a run.
+
+    A sweep that is stopped therefore has every cell about equally often.
+    """
+    once: dict[str, Task] = {}
+    for task in sorted(tasks, key=lambda one: (one.planned.repeat, one.cell)):
+        once.setdefault(task.run.id, task)
+    return list(once.values())
+
+
+def of_shard(
+    tasks: Sequence[Task], experiment: Experiment, engine: Engine, shard: Shard
+) -> list[Task]:
+    """Tasks of one shard, in the order of execution.
+
+    The partition follows from the experiment and the engine alone: costs are estimated, since
+    measured times would differ between processes.
+    """
+    costs = {
+        number: round(1e6 * estimated_s(engine.name, cell.scenario, cell.duration_ns))
+        for number, cell in enumerate(experiment.cells)
+    }
+    runs = sorted(distinct(tasks), key=lambda one: (one.planned.repeat, -costs[one.cell], one.cell))
+    repeats = [
+        [one.cell for one in group] for _, group in groupby(runs, lambda one: one.planned.repeat)
+    ]
+    shards = dealt(repeats, costs, shard.of, experiment.info.name)
+    return [run for run, own in zip(runs, shards, strict=True) if own == shard.number - 1]

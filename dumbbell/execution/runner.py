@@ -12,16 +12,19 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from queue import SimpleQueue
 from types import FrameType
 
 from dumbbell import _core
 from dumbbell._core import Monitor
-from dumbbell.engines.base import Engine, scenario_error
+from dumbbell.engines.base import Engine
 from dumbbell.errors import DumbbellError, EngineError, Interrupted
-from dumbbell.execution import budget
 from dumbbell.execution.budget import Allowed
-from dumbbell.execution.plan import Task, plan
-from dumbbell.execution.progress import Progress, current_progress
+from dumbbell.execution.checks import afford, check_cells
+from dumbbell.execution.plan import Task, distinct, of_shard, plan
+from dumbbell.execution.progress import Progress, Sweep, Work, current_progress
+from dumbbell.execution.shard import Shard
 from dumbbell.experiment.load import Experiment, explain
 from dumbbell.runs import RunResult
 from dumbbell.store import MemoryStore, Store
@@ -47,6 +50,7 @@ def execute(
     workers: int | None = None,
     only: Collection[str] | None = None,
     allow: Allowed | None = None,
+    shard: Shard | None = None,
 ) -> str:
     """Executes all runs that the store lacks or has damaged.
 
@@ -57,6 +61,7 @@ def execute(
         workers: Number of threads; None: one per processor.
         only: Ids of the runs to execute; None: all, and the experiment is recorded as run last.
         allow: Raised limits; see `dumbbell.execution.budget`.
+        shard: Part of the runs to execute; None: all. The experiment is recorded with all its runs.
 
     Returns:
         Id of the experiment in the store.
@@ -68,36 +73,40 @@ def execute(
         StoreError: The store cannot be written.
     """
     tasks = plan(experiment, engine)
+    own = distinct(tasks) if shard is None else of_shard(tasks, experiment, engine, shard)
     progress = current_progress()
     for note in engine.begin():
         progress.note(note)
-    _check(experiment, engine, progress)
-    wanted = {task.cell for task in tasks if task.run.id not in store}
-    _afford(experiment, wanted, allow or {}, progress)
-    planned = [task.planned for task in tasks]
-    distinct = {task.run.id for task in tasks}
-    damages = store.check(distinct)
+    check_cells(experiment, engine, progress)
+    afford(experiment, {t.cell for t in own if t.run.id not in store}, allow or {}, progress)
+    wanted = {task.run.id for task in own}
+    damages = store.check(wanted)
     if damages:
-        progress.note(_damaged(damages, distinct))
-    overrides, file = experiment.overrides, experiment.file
-    if only is None:
-        key = store.record(experiment.info, engine.name, overrides, planned, file)
-    else:
-        key = record_id(experiment.info, overrides, engine.name)
-    missing = {task.run.id: task for task in tasks if task.run.id not in store}
-    if missing:
-        store.prepare()
-    kept = len(distinct) - len(missing)
+        progress.note(_damaged(damages, wanted))
+    sweep = Sweep(experiment.info.name, engine.name, 0, 0, shard)
+    if not own:
+        count = len(distinct(tasks))
+        progress.note(f"{sweep.title}: empty: the experiment has {count} runs")
+    missing = [task for task in own if task.run.id not in store]
+    kept = len(own) - len(missing)
     if only is not None:
-        missing = {run: task for run, task in missing.items() if run in only}
-    progress.begin(experiment.info.name, len(missing), kept)
-    batch = _Batch(list(missing.values()), engine, store, progress)
+        missing = [task for task in missing if task.run.id in only]
     try:
+        progress.begin(replace(sweep, runs=len(missing), kept=kept))
+        overrides = experiment.overrides
+        if only is None:
+            planned = [task.planned for task in tasks]
+            key = store.record(experiment.info, engine.name, overrides, planned, experiment.file)
+        else:
+            key = record_id(experiment.info, overrides, engine.name)
+        if missing:
+            store.prepare()
+        batch = _Batch(missing, engine, store, progress)
         with _signals(batch):
-            batch.run(_workers(engine, workers))
+            batch.run(workers_of(engine, workers))
     except _Stopped:
-        done = sum(task.run.id in store for task in tasks)
-        raise Interrupted(done, len(tasks)) from None
+        done = sum(task.run.id in store for task in own)
+        raise Interrupted(done, len(own)) from None
     except _Refused as refused:
         raise explain(experiment, refused.task.cell, refused.error) from None
     finally:
@@ -113,43 +122,10 @@ def _damaged(damages: Sequence[Damage], wanted: Collection[str]) -> str:
     return f"{damages[0]}{others}: {count} rerun"
 
 
-def _workers(engine: Engine, wanted: int | None) -> int:
+def workers_of(engine: Engine, wanted: int | None) -> int:
+    """Number of simultaneous runs. `wanted`: None: one per processor."""
     most = [] if engine.workers_max is None else [engine.workers_max]
     return max(1, min([default_workers() if wanted is None else wanted, *most]))
-
-
-def _check(experiment: Experiment, engine: Engine, progress: Progress) -> None:
-    """Raises the first refusal of the engine; notes each kind of its warnings once."""
-    told: set[tuple[str, str]] = set()
-    for number, cell in enumerate(experiment.cells):
-        try:
-            engine.check(cell.scenario)
-        except _core.ScenarioError as error:
-            raise explain(experiment, number, error) from None
-        for concern in engine.concerns(cell.scenario):
-            # The same warning about the same field of another cell differs in numbers only.
-            kind = (concern.path, concern.message.split(" ")[0])
-            if kind not in told:
-                told.add(kind)
-                placed = explain(experiment, number, scenario_error(concern.path, concern.message))
-                progress.note(f"warning: {placed}")
-
-
-def _afford(
-    experiment: Experiment, wanted: Collection[int], allow: Allowed, progress: Progress
-) -> None:
-    """Refuses cells above a limit of the budget; warns once of a path without rate and delay."""
-    told = False
-    for number in sorted(wanted):
-        try:
-            boundless = budget.check(experiment.cells[number].scenario, allow)
-        except _core.ScenarioError as error:
-            raise explain(experiment, number, error) from None
-        if boundless and not told:
-            told = True
-            message = "its path has neither a rate nor a delay: only its window limits this flow"
-            warning = scenario_error(f"flows[{boundless[0]}]", message)
-            progress.note(f"warning: {explain(experiment, number, warning)}")
 
 
 class _Stopped(Exception):
@@ -207,6 +183,8 @@ class _Batch:
         self.done = 0
         self.done_s = 0.0
         self.begin = time.monotonic()
+        self.begun: SimpleQueue[Work] = SimpleQueue()
+        self.works: dict[str, Work] = {}
 
     def run(self, workers: int) -> None:
         with ThreadPoolExecutor(workers, thread_name_prefix="run") as pool:
@@ -231,14 +209,35 @@ class _Batch:
     def hand_out(self, pool: ThreadPoolExecutor, most: int) -> None:
         while self.waiting and len(self.running) < most:
             task, monitor = self.waiting.pop(), Monitor()
-            future = pool.submit(self.engine.execute, task.run, monitor)
+            future = pool.submit(self.execute, task, monitor)
             self.running[future] = (task, monitor)
 
+    def execute(self, task: Task, monitor: Monitor) -> RunResult:
+        """Executes a run in the thread of a worker."""
+        one, worker = task.planned, threading.current_thread().name.rpartition("_")[2]
+        self.begun.put(
+            Work(one.run, one.levels, one.repeat, one.seed, 1 + int(worker), time.time())
+        )
+        return self.engine.execute(task.run, monitor)
+
+    def hear(self) -> None:
+        """Reports the runs that workers began."""
+        while not self.begun.empty():
+            work = self.begun.get()
+            self.works[work.run] = work
+            self.progress.started(work)
+
+    def fail(self, task: Task, why: str) -> None:
+        self.failed.append(f"{task.label()}: {why}")
+        self.progress.failed(self.works.pop(task.run.id), self.failed[-1])
+
     def finish(self, future: Future[RunResult]) -> None:
+        self.hear()
         task, _ = self.running[future]
         try:
             result = future.result()
         except _core.ScenarioError as error:
+            self.progress.failed(self.works.pop(task.run.id), str(error))
             raise _Refused(task, error) from None
         except (
             EngineError,
@@ -247,21 +246,23 @@ class _Batch:
             del self.running[future]
             defect = isinstance(error, _core.DefectError)
             what = f"a defect of the engine {self.engine.name}: " if defect else ""
-            self.failed.append(f"{task.label()}: {what}{error}")
+            self.fail(task, f"{what}{error}")
             return
         recorded = self.store.digest(task.run.id)
         if recorded not in (None, result.digest) and self.engine.repeatable:
             del self.running[future]
-            self.failed.append(
-                f"{task.label()}: rerun because the store has it damaged; its digest is "
-                f"{result.digest}; recorded was {recorded}: a defect of the engine "
-                f"{self.engine.name}, or the store was altered"
+            self.fail(
+                task,
+                f"rerun because the store has it damaged; its digest is {result.digest}; recorded "
+                f"was {recorded}: a defect of the engine {self.engine.name}, or the store was "
+                "altered",
             )
             return
         self.store.add(task.run, self.engine.name, self.engine.version, result)
         del self.running[future]
         self.done += 1
         self.done_s += task.run.duration_ns / _NS
+        self.progress.finished(self.works.pop(task.run.id), result)
 
     def stop(self) -> None:
         """Cancels all running tasks. Results that are finished by then are kept."""
@@ -284,4 +285,12 @@ class _Batch:
         elapsed_s = time.monotonic() - self.begin
         rate = simulated_s / elapsed_s if elapsed_s > 0 else 0.0
         left_s = (self.total_s - simulated_s) / rate if rate > 0 else None
+        self.hear()
+        self.progress.working(
+            [
+                (self.works[task.run.id], monitor.progress_ns / max(1, task.run.duration_ns))
+                for task, monitor in self.running.values()
+                if task.run.id in self.works
+            ]
+        )
         self.progress.update(self.done, simulated_s, rate, left_s)

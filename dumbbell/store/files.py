@@ -15,6 +15,8 @@ from pathlib import Path
 from dumbbell.files.whole import TEMPORARY
 
 DIGEST_BYTES = 16
+#: Bytes that are read at once.
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +32,25 @@ def mark_of(data: bytes) -> FileMark:
     return FileMark(len(data), hashlib.blake2b(data, digest_size=DIGEST_BYTES).hexdigest())
 
 
-def problem(path: Path, mark: FileMark) -> str | None:
+def problem(path: str | Path, mark: FileMark) -> str | None:
     """Damage of a file; None: length and checksum match. Reads the file in blocks."""
     try:
-        size = path.stat().st_size
-        if size != mark.size:
-            return f"{size} bytes long, was written with {mark.size}"
-        with path.open("rb") as stream:
-            found = hashlib.file_digest(
-                stream, lambda: hashlib.blake2b(digest_size=DIGEST_BYTES)
-            ).hexdigest()
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            size = os.fstat(handle).st_size
+            if size != mark.size:
+                return f"{size} bytes long, was written with {mark.size}"
+            hashed = hashlib.blake2b(digest_size=DIGEST_BYTES)
+            while block := os.read(handle, _BLOCK):
+                hashed.update(block)
+        finally:
+            os.close(handle)
     except FileNotFoundError:
         return "missing"
     except OSError as error:
         return f"cannot be read: {error.strerror or error}"
-    return None if found == mark.hash else "altered: its checksum is not the one recorded"
+    same = hashed.hexdigest() == mark.hash
+    return None if same else "altered: its checksum is not the one recorded"
 
 
 def is_temporary(name: str) -> bool:

@@ -14,6 +14,8 @@ from dumbbell.store.journal import Entry, read
 from dumbbell.store.segments import Files, Segment, files_of, read_segments, runs_beside
 
 _THREADS = 4
+#: Files that a thread examines at once: most are small.
+_BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +63,19 @@ class Sound:
         new = [one for one in dict.fromkeys(marks) if one not in self._files]
         if not new:
             return
+        batches = [new[begin : begin + _BATCH] for begin in range(0, len(new), _BATCH)]
         with ThreadPoolExecutor(_THREADS, thread_name_prefix="verify") as pool:
-            found = pool.map(lambda one: problem(self._store / "runs" / one[0], one[1]), new)
-            self._files.update(zip(new, found, strict=True))
+            for batch, found in zip(batches, pool.map(self._problems, batches), strict=True):
+                self._files.update(zip(batch, found, strict=True))
+
+    def _problems(self, files: Iterable[tuple[str, FileMark]]) -> list[str | None]:
+        folder = str(self._store / "runs")
+        return [problem(f"{folder}/{name}", mark) for name, mark in files]
 
     def problem(self, name: str, mark: FileMark) -> str | None:
         """Damage of a file of a run; None: undamaged."""
-        self.examine([(name, mark)])
+        if (name, mark) not in self._files:
+            self.examine([(name, mark)])
         return self._files[name, mark]
 
     def of_segment(self, segment: Segment) -> list[tuple[Path, str]]:
@@ -171,6 +179,21 @@ class Index:
                 found = one.segment.frame("runs", [run])["digest"]
                 return str(found[0]) if found.len() else None
         return None
+
+    def walls(self, runs: Collection[str]) -> dict[str, float]:
+        """Real time of runs in s, from copies that are not known to be damaged."""
+        found: dict[str, float] = {}
+        of_segment: dict[Path, tuple[Segment, list[str]]] = {}
+        for run in runs:
+            one = self._kept[run][0]
+            if one.entry is not None:
+                found[run] = float(one.entry.fields["wall_s"])
+            elif one.segment is not None:
+                of_segment.setdefault(one.segment.path, (one.segment, []))[1].append(run)
+        for segment, some in of_segment.values():
+            frame = segment.frame("runs", some, ["wall_s"])
+            found.update(frame.select("run", "wall_s").iter_rows())
+        return found
 
     def small(self, kept: Mapping[str, Kept]) -> dict[str, list[pl.DataFrame]]:
         """Small tables of runs in segments, by name."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 import polars as pl
 
 from dumbbell.runs import ExperimentInfo
@@ -82,28 +83,47 @@ def record_id(info: ExperimentInfo, overrides: Mapping[str, Sequence[str]], engi
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def read_record(key: str, data: bytes) -> Record:
-    """Record in a file of a store.
+def read_fields(key: str, data: bytes) -> dict[str, Any]:
+    """Fields in the file of an experiment, checked.
 
     Raises `ValueError`, `KeyError` or `TypeError` if the file is damaged.
     """
-    fields: dict[str, Any] = json.loads(data)
+    fields: dict[str, Any] = orjson.loads(data)
     if set(fields) != _LEGACY:
         sealed = set(fields) == _SEALED and fields["check"] == seal(fields)
         if not sealed or _text(fields) != data:
             raise ValueError("its checksum is not the one recorded")
-    info = ExperimentInfo(
+    info = info_of(fields)
+    if record_id(info, fields["overrides"], fields["engine"]) != key:
+        raise ValueError("it holds another experiment than its name says")
+    return fields
+
+
+def info_of(fields: Mapping[str, Any]) -> ExperimentInfo:
+    """Experiment of the fields of a record."""
+    return ExperimentInfo(
         name=fields["name"],
         yaml=fields["yaml"],
         factors=fields["factors"],
         repeats=fields["repeats"],
         seed=fields["seed"],
     )
+
+
+def read_record(key: str, data: bytes) -> Record:
+    """Record in a file of a store.
+
+    Raises `ValueError`, `KeyError` or `TypeError` if the file is damaged.
+    """
+    return record_of(key, read_fields(key, data))
+
+
+def record_of(key: str, fields: Mapping[str, Any]) -> Record:
+    """Record of checked fields. Raises `ValueError` for runs with other factors."""
+    info = info_of(fields)
     runs = tuple(Planned(*one) for one in fields["runs"])
     if any(set(one.levels) != set(info.factors) for one in runs):
         raise ValueError("a run of it has other factors than the experiment")
-    if record_id(info, fields["overrides"], fields["engine"]) != key:
-        raise ValueError("it holds another experiment than its name says")
     return Record(
         id=key,
         info=info,

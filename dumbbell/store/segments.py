@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
 import polars as pl
 
 from dumbbell.errors import StoreError, shortened
@@ -87,12 +88,19 @@ class Segment:
             torn.append(found)
         return torn
 
-    def frame(self, name: str, runs: Iterable[str]) -> pl.DataFrame:
-        """Rows of a table for these runs."""
+    def frame(
+        self, name: str, runs: Iterable[str], columns: Sequence[str] | None = None
+    ) -> pl.DataFrame:
+        """Rows of a table for these runs. `columns`: those read beside `run`; None: all."""
         path = self.table(name)
         with readable(path):
-            frame = pl.read_parquet(io.BytesIO(path.read_bytes()))
-            return as_now(name, frame.filter(pl.col("run").is_in(list(runs))))
+            data = io.BytesIO(path.read_bytes())
+            own = None
+            if columns is not None:
+                own = [one for one in pl.read_parquet_schema(data) if one in ("run", *columns)]
+                data.seek(0)
+            frame = pl.read_parquet(data, columns=own)
+            return as_now(name, frame.filter(pl.col("run").is_in(list(runs))), columns)
 
 
 def files_of(entry: Entry) -> Files | None:
@@ -144,8 +152,18 @@ def _read(folder: Path, data: bytes) -> Segment:
 def seal(fields: Mapping[str, Any]) -> str:
     """Checksum over a JSON object without its field `check`."""
     rest = {name: value for name, value in fields.items() if name != "check"}
-    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
-    return hashlib.blake2b(text.encode(), digest_size=DIGEST_BYTES).hexdigest()
+    return hashlib.blake2b(_sorted_text(rest), digest_size=DIGEST_BYTES).hexdigest()
+
+
+def _sorted_text(fields: Mapping[str, Any]) -> bytes:
+    """What `json.dumps` makes with sorted keys and no spaces, six times as fast where it can be."""
+    try:
+        text = orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # a number of more than 64 bits
+        text = b"\x7f"
+    if text.isascii() and b"\x7f" not in text:  # `json` escapes other characters
+        return text
+    return json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
 
 
 def _found(store: Path, run: str) -> dict[str, tuple[int, str]]:
@@ -158,41 +176,68 @@ def _text(fields: Mapping[str, Any]) -> bytes:
 
 
 def write_segment(store: Path, entries: Sequence[Entry], owner: str) -> Segment:
-    """Writes a segment atomically."""
-    final = store / "segments" / f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}"
+    """Writes the runs of journals to a segment, atomically."""
+    once = {entry.fields["run"]: entry for entry in entries}
+    noted = {
+        # Journals of older versions record no files: the files are used unchecked.
+        run: entry.fields["files"] if "files" in entry.fields else _found(store, run)
+        for run, entry in once.items()
+    }
+    return write_frames(store, frames_of(entries), noted, owner)
+
+
+def write_frames(
+    store: Path,
+    frames: Mapping[str, pl.DataFrame],
+    files: Mapping[str, Mapping[str, tuple[int, str]]],
+    owner: str,
+) -> Segment:
+    """Writes a segment atomically.
+
+    Args:
+        store: Folder of the store.
+        frames: Small tables of the runs, and `runs`.
+        files: Runs of the segment: name → size and checksum of the files of each in `runs`.
+        owner: Name of the writer.
+    """
+    final = new_segment(store)
     folder = temporary_of(final, owner)
     folder.mkdir()
     try:
         marks = {}
-        for name, frame in frames_of(entries).items():
+        for name, frame in frames.items():
             data = parquet(frame)
             write_plain(folder / f"{name}.parquet", data, sync=True)
             marks[name] = mark_of(data)
-        once = {entry.fields["run"]: entry for entry in entries}
-        noted = {
-            # Journals of older versions record no files: the files are used unchecked.
-            run: entry.fields["files"] if "files" in entry.fields else _found(store, run)
-            for run, entry in once.items()
-        }
         experiments = [path.stem for path in listed(store / "experiments", "*.json")]
         fields: dict[str, Any] = {
             "format": _FORMAT,
             "tables": {name: mark.size for name, mark in marks.items()},
             "hashes": {name: mark.hash for name, mark in marks.items()},
-            "runs": list(once),
-            "files": noted,
+            "runs": list(files),
+            "files": files,
             "experiments": [name for name in experiments if not name.startswith(".")],
         }
         data = _text({**fields, "check": seal(fields)})
         write_plain(folder / MANIFEST, data, sync=True)
-        sync_path(folder)
-        folder.rename(final)
+        put_segment(folder, final)
     except OSError:
         with contextlib.suppress(OSError):
             remove(folder)
         raise
-    sync_path(final.parent)
     return _read(final, data)
+
+
+def new_segment(store: Path) -> Path:
+    """Place of another segment."""
+    return store / "segments" / f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}"
+
+
+def put_segment(folder: Path, final: Path) -> None:
+    """Gives a finished segment its name. From then on its runs are in the store."""
+    sync_path(folder)
+    folder.rename(final)
+    sync_path(final.parent)
 
 
 @contextlib.contextmanager

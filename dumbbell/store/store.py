@@ -175,6 +175,11 @@ class Store:
         self._known -= found - set(whole)
         return damages + self._index.unread(set(runs) - set(whole))
 
+    def walls(self, runs: Collection[str]) -> dict[str, float]:
+        """Real time in s of those of some runs that the store has. No checksum is compared."""
+        with self._clear("read"):
+            return self._index.walls(self._known & set(runs))
+
     def digest(self, run: str) -> str | None:
         """Recorded digest of a run, damaged or not; None: unreadable."""
         with self._clear("read"):

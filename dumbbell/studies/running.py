@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -17,6 +19,10 @@ from dumbbell.studies.names import list_names, names_for
 from dumbbell.studies.reference import filled, plain
 from dumbbell.studies.references import Reference
 from dumbbell.studies.result import StudyResult, evaluate_study
+
+if TYPE_CHECKING:
+    from dumbbell.execution.forecast import Forecast
+    from dumbbell.execution.shard import Shard, ShardLike
 
 #: Runs one experiment file and gives its tables.
 Runner = Callable[[Path, Mapping[str, str | list[str]]], Tables]
@@ -62,22 +68,114 @@ def run_study(
         StudyError: For an unknown study, part or reference.
     """
     study = load_study(name)
-    chosen = _chosen(study, parts)
     run = runner or _runner(engine, repeats, workers, store)
+    if against is None:
+        return evaluate_study(study, _run_parts(study, parts, None, run, store, console))
+    found = _run_parts(study, parts, against, run, store, console)
+    agreement = agreement_of(study, against, found)
+    result = evaluate_study(study.model_copy(update={"tables": {}, "claims": []}), found)
+    return StudyResult(study, result.engine, result.versions, [], {}, agreement, found)
+
+
+def run_shard(
+    name: str | Path,
+    shard: ShardLike,
+    *,
+    parts: Sequence[str] | None = None,
+    engine: str = "sim",
+    repeats: int | None = None,
+    workers: int | None = None,
+    store: Path | None = None,
+    against: str | None = None,
+    console: Console | None = None,
+) -> None:
+    """Makes the runs of one shard of each part. Claims are not judged: runs are missing.
+
+    Arguments and errors: those of `run_study` and, for `shard`, of `dumbbell.run`.
+    """
+    run = _runner(engine, repeats, workers, store, shard)
+    _run_parts(load_study(name), parts, against, run, store, console)
+
+
+def forecasts(
+    name: str | Path,
+    *,
+    parts: Sequence[str] | None = None,
+    engine: str = "sim",
+    repeats: int | None = None,
+    workers: int | None = None,
+    store: Path | None = None,
+    against: str | None = None,
+    shard: Shard | None = None,
+) -> list[Forecast]:
+    """What each part of a study would take. Runs and writes nothing.
+
+    Arguments and errors: those of `run_study`.
+    """
+    from dumbbell.engines import engine_named
+    from dumbbell.execution.forecast import forecast
+    from dumbbell.experiment.load import load
+
+    chosen, found = engine_named(engine), []
+    for one in setups(load_study(name), parts, against):
+        experiment = load(one.file, set=one.changes, repeats=repeats)
+        found.append(forecast(experiment, chosen, store, workers=workers, shard=shard))
+    return found
+
+
+@dataclass(frozen=True)
+class PartSetup:
+    """What is run of a part: an experiment file, and its changes (`set`)."""
+
+    part: str
+    title: str
+    file: Path
+    changes: Mapping[str, str | list[str]]
+
+
+def setups(
+    study: Study, parts: Sequence[str] | None = None, against: str | None = None
+) -> list[PartSetup]:
+    """What is run of a study, or set up as a reference was.
+
+    Raises:
+        StudyError: A part or the reference is unknown.
+    """
+    chosen = _chosen(study, parts)
+    if against is None:
+        return [
+            PartSetup(part, one.title, study.folder / one.experiment, _changed(study, part))
+            for part, one in study.parts.items()
+            if part in chosen
+        ]
+    reference = _reference(study, against)
+    found = []
+    for part in chosen:
+        if part in reference.parts:
+            setup = reference.parts[part]
+            title = f"{study.parts[part].title}, as {reference.title}"
+            found.append(PartSetup(part, title, study.folder / setup.experiment, setup.set))
+    return found
+
+
+def _run_parts(
+    study: Study,
+    parts: Sequence[str] | None,
+    against: str | None,
+    run: Runner,
+    store: Path | None,
+    console: Console | None,
+) -> dict[str, Tables]:
+    """Runs what is chosen of a study. Claims are fixed before the runs of their part."""
     if store is not None:
         refuse_changed(study, Path(store))
-    if against is not None:
-        agreement, found = _against(study, against, chosen, run, console)
-        result = evaluate_study(study.model_copy(update={"tables": {}, "claims": []}), found)
-        return StudyResult(study, result.engine, result.versions, [], {}, agreement, found)
     results: dict[str, Tables] = {}
-    for part in chosen:
-        _heading(console, study.parts[part].title)
-        one = study.parts[part]
-        if store is not None:
-            fix_claims(study, [part], Path(store))
-        results[part] = run(study.folder / one.experiment, _changed(study, part))
-    return evaluate_study(study, results)
+    for one in setups(study, parts, against):
+        _heading(console, one.title)
+        if store is not None and against is None:
+            fix_claims(study, [one.part], Path(store))
+        results[one.part] = run(one.file, one.changes)
+    return results
 
 
 def _changed(study: Study, part: str) -> dict[str, str | list[str]]:
@@ -121,29 +219,18 @@ def _heading(console: Console | None, text: str) -> None:
         console.print(Text(text, "bold"))
 
 
-def _runner(engine: str, repeats: int | None, workers: int | None, store: Path | None) -> Runner:
+def _runner(
+    engine: str,
+    repeats: int | None,
+    workers: int | None,
+    store: Path | None,
+    shard: ShardLike | None = None,
+) -> Runner:
     import dumbbell
 
     return lambda path, changed: dumbbell.run(
-        path, set=changed, repeats=repeats, workers=workers, store=store, engine=engine
+        path, set=changed, repeats=repeats, workers=workers, store=store, engine=engine, shard=shard
     )
-
-
-def _against(
-    study: Study,
-    name: str,
-    chosen: Sequence[str],
-    run: Runner,
-    console: Console | None,
-) -> tuple[Agreement, dict[str, Tables]]:
-    reference = _reference(study, name)
-    found: dict[str, Tables] = {}
-    for part in chosen:
-        if part in reference.parts:
-            _heading(console, f"{study.parts[part].title}, as {reference.title}")
-            setup = reference.parts[part]
-            found[part] = run(study.folder / setup.experiment, setup.set)
-    return agreement_of(study, name, found), found
 
 
 def agreement_of(study: Study, name: str, parts: Mapping[str, Tables]) -> Agreement:

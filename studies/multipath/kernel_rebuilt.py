@@ -14,7 +14,7 @@ from rich.console import Console
 
 import dumbbell
 from dumbbell.execution import use_progress
-from dumbbell.execution.bar import RichProgress
+from dumbbell.execution.bar import progress_on
 from dumbbell.metrics import METRICS
 from dumbbell.studies.definition import load_study
 from dumbbell.studies.reference import filled, plain
@@ -30,7 +30,7 @@ def main(store: Path) -> None:
     columns = [criterion.column for criterion in layout.criteria]
     written: list[list[str]] = []
     for part, setup in reference.parts.items():
-        with use_progress(RichProgress(Console(stderr=True))):
+        with use_progress(progress_on(Console(stderr=True))):
             results = dumbbell.run(study.folder / setup.experiment, engine="linux", store=store)
         factors = list(results.experiment.factors)
         rows: dict[tuple[str, ...], dict[str, str]] = {}

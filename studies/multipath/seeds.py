@@ -19,7 +19,7 @@ from tables import FOLDER, KERNEL, LAYOUT, PAGE
 import dumbbell
 from dumbbell.compare.agreement import read_reference
 from dumbbell.execution import use_progress
-from dumbbell.execution.bar import RichProgress
+from dumbbell.execution.bar import progress_on
 from dumbbell.metrics import METRICS
 from dumbbell.studies.pages import renewed
 from dumbbell.studies.reference import plain
@@ -43,7 +43,7 @@ def kernel() -> Cells:
 def ours(store: Path) -> Cells:
     """The same from the engine, of many seeds."""
     file = FOLDER / "agreement" / "delay.yaml"
-    with use_progress(RichProgress(Console(stderr=True))):
+    with use_progress(progress_on(Console(stderr=True))):
         results = dumbbell.run(file, engine="linux", store=store, repeats=SEEDS, seed=SEED)
     found: dict[tuple[str, str], list[float]] = {}
     for row in METRICS["rtt_mean_ms"].measure(results).sort("repeat").iter_rows(named=True):

@@ -15,6 +15,7 @@ from dumbbell import _core
 from dumbbell.engines import Run, engine_named
 from dumbbell.errors import EngineError, ExperimentError
 from dumbbell.execution import Interrupted, execute, use_progress
+from dumbbell.execution.progress import Silent, Sweep
 from dumbbell.store import Store
 from tests.helpers import BASE, FakeEngine, loaded
 
@@ -100,12 +101,12 @@ def test_what_the_engine_refuses_is_placed_in_the_file(tmp_path: Path) -> None:
 
 
 def test_progress(tmp_path: Path) -> None:
-    class Watch:
+    class Watch(Silent):
         def __init__(self) -> None:
             self.told: list[tuple[object, ...]] = []
 
-        def begin(self, name: str, runs: int, kept: int) -> None:
-            self.told.append((name, runs, kept))
+        def begin(self, sweep: Sweep) -> None:
+            self.told.append((sweep.name, sweep.runs, sweep.kept))
 
         def update(self, done: int, simulated_s: float, rate: float, left_s: float | None) -> None:
             self.told.append((done, simulated_s))
