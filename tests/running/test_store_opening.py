@@ -99,7 +99,7 @@ from dumbbell import execution
 def killed(*_, **__):
     sys.stdout.write("ready\\n"); sys.stdout.flush()
     time.sleep(60)
-execution.execute = killed
+execution.execute_enough = killed
 dumbbell.run(sys.argv[1], captures=sys.argv[2])
 """
 CAPTURED = "taps: [{at: r1, link: s1-r1}]\nsampling: {capture: true}\n"
