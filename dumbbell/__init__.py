@@ -10,7 +10,7 @@ results.flows  # one row per flow and run
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dumbbell._core import version as __version__
 from dumbbell.errors import (
@@ -23,6 +23,7 @@ from dumbbell.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from concurrent.futures import Executor
     from pathlib import Path
 
     from dumbbell.execution.shard import ShardLike
@@ -75,6 +76,8 @@ def run(
     traces: str | Path | None = None,
     allow: Sequence[str] | Mapping[str, float] | None = None,
     shard: ShardLike | None = None,
+    executor: Executor | str | None = None,
+    shared: bool = False,
 ) -> Results:
     """Runs an experiment file.
 
@@ -96,6 +99,11 @@ def run(
             all limits. See docs/experiment-file.md.
         shard: Part of the runs to make: `"3/16"` or `(3, 16)`, the third of 16 shards. None: all.
             See docs/clusters.md.
+        executor: Who executes the runs: any executor whose workers have this version of Dumbbell
+            (`concurrent.futures`, `client.get_executor()` of Dask), or the address of a cluster
+            (`"dask://host:8786"`, `"dask-slurm"`). None: threads of this process.
+        shared: The workers write the store themselves, in a file system that they share. Otherwise
+            results come back to this process.
 
     Returns:
         Tables of all finished runs of the experiment in the store.
@@ -111,6 +119,7 @@ def run(
     from dumbbell.engines import engine_named
     from dumbbell.execution import execute_enough
     from dumbbell.execution.budget import allowed
+    from dumbbell.execution.elsewhere import opened_executor
     from dumbbell.execution.exports import Exports
     from dumbbell.execution.shard import shard_of
     from dumbbell.experiment.load import load
@@ -121,19 +130,19 @@ def run(
     experiment = load(path, set=set, repeats=repeats, seed=seed)
     exports = Exports(captures, per_tap, traces)
     exports.check(experiment, path)
-    if store is None and captures is None:
-        memory = MemoryStore()
-        key = execute_enough(experiment, chosen, memory, workers=workers, allow=raised, shard=part)
-        found = memory.results(key)
-        exports.write_traces(found)
-        return found
-    # Captures may be larger than memory: without a store they pass through a temporary one.
-    with temporary_store() if store is None else Store(Path(store), write=True) as kept:
-        key = execute_enough(experiment, chosen, kept, workers=workers, allow=raised, shard=part)
-        found = kept.results(key)
-        exports.write_captures(kept, found)
-        exports.write_traces(found)
-        return found.in_memory() if store is None else found
+    with opened_executor(executor, workers, shared=shared):
+        options: dict[str, Any] = {"workers": workers, "allow": raised, "shard": part}
+        if store is None and captures is None:
+            memory = MemoryStore()
+            found = memory.results(execute_enough(experiment, chosen, memory, **options))
+            exports.write_traces(found)
+            return found
+        # Captures may be larger than memory: without a store they pass through a temporary one.
+        with temporary_store() if store is None else Store(Path(store), write=True) as kept:
+            found = kept.results(execute_enough(experiment, chosen, kept, **options))
+            exports.write_captures(kept, found)
+            exports.write_traces(found)
+            return found.in_memory() if store is None else found
 
 
 def load_results(

@@ -39,6 +39,17 @@ ShardOption = Annotated[
         "--shard", metavar="K/N", help="Only the K-th of N parts of the runs, balanced by cost."
     ),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Cluster that executes the runs: dask://HOST:PORT, dask-slurm, …",
+    ),
+]
+Shared = Annotated[
+    bool,
+    typer.Option("--shared", help="Workers of the cluster write the store, which they share."),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Print what the runs would take; run nothing.")
 ]

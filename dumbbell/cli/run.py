@@ -13,6 +13,7 @@ from dumbbell.cli.guard import check_places, guarded, levels
 from dumbbell.cli.options import (
     DEFAULT_STORE,
     Allow,
+    Cluster,
     DryRun,
     EngineName,
     Events,
@@ -22,6 +23,7 @@ from dumbbell.cli.options import (
     Seed,
     Set,
     ShardOption,
+    Shared,
     StoreDir,
     Verbose,
     Workers,
@@ -54,6 +56,8 @@ def run(
     ] = None,
     allow: Allow = None,
     shard: ShardOption = None,
+    cluster: Cluster = None,
+    shared: Shared = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     events: Events = None,
@@ -66,6 +70,7 @@ def run(
         from dumbbell.cli.sweeps import say_forecasts, watched
         from dumbbell.engines import engine_named
         from dumbbell.execution.budget import allowed
+        from dumbbell.execution.elsewhere import opened_executor
         from dumbbell.execution.forecast import forecast
         from dumbbell.execution.shard import shard_of
         from dumbbell.experiment import load
@@ -74,7 +79,10 @@ def run(
         if part is not None:
             shards.refuse_json(json_file)
         check_places(json_file)
-        with watched(yes=yes, events=None if dry_run else events, verbose=verbose):
+        with (
+            watched(yes=yes, events=None if dry_run else events, verbose=verbose),
+            opened_executor(None if dry_run else cluster, workers, shared=shared and not dry_run),
+        ):
             if dry_run:
                 changed = load(file, set=levels(set_), repeats=repeats, seed=seed)
                 say_forecasts(

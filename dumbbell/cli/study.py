@@ -12,12 +12,14 @@ from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
 from dumbbell.cli.options import (
     DEFAULT_STORE,
+    Cluster,
     DryRun,
     EngineName,
     Events,
     JsonFile,
     Repeats,
     ShardOption,
+    Shared,
     StoreDir,
     Verbose,
     Workers,
@@ -53,6 +55,8 @@ def study_run(
         str | None, typer.Option(help="Compare with a reference of the study, as `kernel`.")
     ] = None,
     shard: ShardOption = None,
+    cluster: Cluster = None,
+    shared: Shared = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     events: Events = None,
@@ -63,6 +67,7 @@ def study_run(
         from dumbbell import studies
         from dumbbell.cli import shards
         from dumbbell.cli.sweeps import say_forecasts, watched
+        from dumbbell.execution.elsewhere import opened_executor
         from dumbbell.execution.shard import shard_of
 
         own = shard_of(shard)
@@ -77,7 +82,10 @@ def study_run(
             "store": store,
             "against": against,
         }
-        with watched(yes=yes, events=None if dry_run else events, verbose=verbose):
+        with (
+            watched(yes=yes, events=None if dry_run else events, verbose=verbose),
+            opened_executor(None if dry_run else cluster, workers, shared=shared and not dry_run),
+        ):
             if dry_run:
                 say_forecasts(studies.forecasts(name, shard=own, **chosen))
                 return

@@ -1,7 +1,4 @@
-"""Execution of the runs that the store lacks, on several threads.
-
-Engines release the interpreter's lock while they execute a run.
-"""
+"""Execution of the runs that the store lacks, by the workers of a pool."""
 
 from __future__ import annotations
 
@@ -10,31 +7,28 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
-from queue import SimpleQueue
 from types import FrameType
 
 from dumbbell import _core
-from dumbbell._core import Monitor
 from dumbbell.engines.base import Engine
 from dumbbell.errors import DumbbellError, EngineError, Interrupted
 from dumbbell.execution.budget import Allowed
 from dumbbell.execution.checks import afford, check_cells
 from dumbbell.execution.plan import Task, distinct, of_shard, plan
+from dumbbell.execution.pool import Done, Pool, Remote, Threads, current_executor, work_of
 from dumbbell.execution.progress import Progress, Sweep, Work, current_progress
+from dumbbell.execution.remote import VersionError
 from dumbbell.execution.shard import Shard
 from dumbbell.experiment.load import Experiment, explain
-from dumbbell.runs import RunResult
 from dumbbell.store import MemoryStore, Store
 from dumbbell.store.index import Damage
 from dumbbell.store.records import record_id
 
 TICK_S = 0.1
 _NS = 1e9
-
-_Running = dict["Future[RunResult]", tuple[Task, Monitor]]
 
 
 def default_workers() -> int:
@@ -103,7 +97,7 @@ def execute(
             store.prepare()
         batch = _Batch(missing, engine, store, progress)
         with _signals(batch):
-            batch.run(workers_of(engine, workers))
+            batch.run(_pool(engine, store, workers))
     except _Stopped:
         done = sum(task.run.id in store for task in own)
         raise Interrupted(done, len(own)) from None
@@ -120,6 +114,18 @@ def _damaged(damages: Sequence[Damage], wanted: Collection[str]) -> str:
     others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
     count = "1 run is" if len(runs) == 1 else f"{len(runs)} runs are"
     return f"{damages[0]}{others}: {count} rerun"
+
+
+def _pool(engine: Engine, store: Store | MemoryStore, workers: int | None) -> Pool:
+    """Workers of the executor in use; without one, threads of this process."""
+    chosen = current_executor()
+    if chosen is None:
+        return Threads(engine, workers_of(engine, workers))
+    if not chosen.shared:
+        return Remote(engine, chosen.executor)
+    if not isinstance(store, Store):
+        raise EngineError("workers write a store that they share with this process: name one")
+    return Remote(engine, chosen.executor, store.path)
 
 
 def workers_of(engine: Engine, wanted: int | None) -> int:
@@ -173,7 +179,7 @@ class _Batch:
         progress: Progress,
     ) -> None:
         self.waiting = list(reversed(tasks))
-        self.running: _Running = {}
+        self.running: dict[Future[Done], Task] = {}
         self.engine = engine
         self.store = store
         self.progress = progress
@@ -183,61 +189,56 @@ class _Batch:
         self.done = 0
         self.done_s = 0.0
         self.begin = time.monotonic()
-        self.begun: SimpleQueue[Work] = SimpleQueue()
         self.works: dict[str, Work] = {}
 
-    def run(self, workers: int) -> None:
-        with ThreadPoolExecutor(workers, thread_name_prefix="run") as pool:
-            try:
-                while self.waiting or self.running:
-                    if self.stopped:
-                        raise _Stopped
-                    self.hand_out(pool, 2 * workers)
-                    finished, _ = wait(self.running, TICK_S, FIRST_COMPLETED)
-                    for future in finished:
-                        self.finish(future)
-                    self.store.tick()
-                    self.report()
-            except BaseException:
-                self.stop()
-                raise
+    def run(self, pool: Pool) -> None:
+        try:
+            while self.waiting or self.running:
+                if self.stopped:
+                    raise _Stopped
+                while self.waiting and len(self.running) < 2 * pool.size:
+                    task = self.waiting.pop()
+                    self.running[pool.submit(task)] = task
+                finished, _ = wait(self.running, TICK_S, FIRST_COMPLETED)
+                self.hear(pool.begun())
+                for future in finished:
+                    self.finish(future)
+                self.store.tick()
+                self.report(pool)
+        except BaseException:
+            self.stop(pool)
+            raise
+        finally:
+            pool.close()
         if self.failed:
             count = len(self.failed)
             others = f"; {count - 1} more failed" if count > 1 else ""
             raise EngineError(f"{self.failed[0]}\n{self.done} runs finished and are kept{others}")
 
-    def hand_out(self, pool: ThreadPoolExecutor, most: int) -> None:
-        while self.waiting and len(self.running) < most:
-            task, monitor = self.waiting.pop(), Monitor()
-            future = pool.submit(self.execute, task, monitor)
-            self.running[future] = (task, monitor)
-
-    def execute(self, task: Task, monitor: Monitor) -> RunResult:
-        """Executes a run in the thread of a worker."""
-        one, worker = task.planned, threading.current_thread().name.rpartition("_")[2]
-        self.begun.put(
-            Work(one.run, one.levels, one.repeat, one.seed, 1 + int(worker), time.time())
-        )
-        return self.engine.execute(task.run, monitor)
-
-    def hear(self) -> None:
+    def hear(self, works: Iterable[Work]) -> None:
         """Reports the runs that workers began."""
-        while not self.begun.empty():
-            work = self.begun.get()
-            self.works[work.run] = work
-            self.progress.started(work)
+        for work in works:
+            if work.run not in self.works:
+                self.works[work.run] = work
+                self.progress.started(work)
 
     def fail(self, task: Task, why: str) -> None:
         self.failed.append(f"{task.label()}: {why}")
-        self.progress.failed(self.works.pop(task.run.id), self.failed[-1])
+        self.progress.failed(self.work(task), self.failed[-1])
 
-    def finish(self, future: Future[RunResult]) -> None:
-        self.hear()
-        task, _ = self.running[future]
+    def work(self, task: Task) -> Work:
+        """Takes the work of a task that is over; without a worker if none told of it."""
+        return self.works.pop(task.run.id, None) or work_of(task, 0, time.time())
+
+    def finish(self, future: Future[Done]) -> None:
+        task = self.running[future]
         try:
-            result = future.result()
+            done = future.result()
+        except VersionError as error:  # this worker would take all the other runs, too
+            self.progress.failed(self.work(task), str(error))
+            raise
         except _core.ScenarioError as error:
-            self.progress.failed(self.works.pop(task.run.id), str(error))
+            self.progress.failed(self.work(task), str(error))
             raise _Refused(task, error) from None
         except (
             EngineError,
@@ -248,48 +249,50 @@ class _Batch:
             what = f"a defect of the engine {self.engine.name}: " if defect else ""
             self.fail(task, f"{what}{error}")
             return
+        self.hear([done.work])
         recorded = self.store.digest(task.run.id)
-        if recorded not in (None, result.digest) and self.engine.repeatable:
+        if recorded not in (None, done.result.digest) and self.engine.repeatable:
             del self.running[future]
             self.fail(
                 task,
-                f"rerun because the store has it damaged; its digest is {result.digest}; recorded "
-                f"was {recorded}: a defect of the engine {self.engine.name}, or the store was "
-                "altered",
+                f"rerun because the store has it damaged; its digest is {done.result.digest}; "
+                f"recorded was {recorded}: a defect of the engine {self.engine.name}, or the store "
+                "was altered",
             )
             return
-        self.store.add(task.run, self.engine.name, self.engine.version, result)
+        if done.stored:
+            self.store.added_elsewhere(task.run.id)
+        else:
+            self.store.add(task.run, self.engine.name, self.engine.version, done.result)
         del self.running[future]
         self.done += 1
         self.done_s += task.run.duration_ns / _NS
-        self.progress.finished(self.works.pop(task.run.id), result)
+        self.progress.finished(self.work(task), done.result)
 
-    def stop(self) -> None:
+    def stop(self, pool: Pool) -> None:
         """Cancels all running tasks. Results that are finished by then are kept."""
         self.waiting.clear()
-        for future, (_, monitor) in self.running.items():
-            if not future.cancel():
-                monitor.cancel()
+        for future in self.running:
+            pool.cancel(future)
         for future in list(self.running):
             if future.cancelled():
                 continue
-            if future.exception() is None and self.running[future][0].run.id not in self.store:
+            if future.exception() is None and self.running[future].run.id not in self.store:
                 try:
                     self.finish(future)
                 except DumbbellError:
                     return  # the disk is full; the first error already reports this
 
-    def report(self) -> None:
-        partly_s = sum(monitor.progress_ns for _, monitor in self.running.values()) / _NS
-        simulated_s = self.done_s + partly_s
+    def report(self, pool: Pool) -> None:
+        reached = {future: pool.done_ns(future) for future in self.running}
+        simulated_s = self.done_s + sum(reached.values()) / _NS
         elapsed_s = time.monotonic() - self.begin
         rate = simulated_s / elapsed_s if elapsed_s > 0 else 0.0
         left_s = (self.total_s - simulated_s) / rate if rate > 0 else None
-        self.hear()
         self.progress.working(
             [
-                (self.works[task.run.id], monitor.progress_ns / max(1, task.run.duration_ns))
-                for task, monitor in self.running.values()
+                (self.works[task.run.id], reached[future] / max(1, task.run.duration_ns))
+                for future, task in self.running.items()
                 if task.run.id in self.works
             ]
         )

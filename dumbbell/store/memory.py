@@ -66,6 +66,10 @@ class MemoryStore:
         for name, stream in result.tables.items():
             self._runs.streams.setdefault(name, {})[run.id] = stream
 
+    def added_elsewhere(self, run: str) -> None:
+        """Nobody else can add runs."""
+        raise LookupError(run)
+
     def record(
         self,
         info: ExperimentInfo,

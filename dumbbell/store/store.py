@@ -201,6 +201,10 @@ class Store:
             if len(self._entries) >= SEGMENT_RUNS or self._bytes >= SEGMENT_BYTES:
                 self._rotate(journal)
 
+    def added_elsewhere(self, run: str) -> None:
+        """Counts a run as finished that another process has added."""
+        self._known.add(run)
+
     def _keep_files(
         self, run: str, result: RunResult, journal: Journal
     ) -> Iterator[tuple[str, tuple[int, str]]]:

@@ -1,0 +1,87 @@
+"""Execution of a run by a process elsewhere: the function that workers call."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import platform
+import threading
+import time
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from dumbbell.engines import engine_named
+from dumbbell.engines.base import Engine, Monitor
+from dumbbell.errors import EngineError
+from dumbbell.runs import Run, RunResult
+from dumbbell.store import Store
+
+
+class VersionError(EngineError):
+    """A worker has another version of the engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Result of a run, from a worker.
+
+    Attributes:
+        result: The result; without tables if it is stored.
+        worker: Host and process.
+        begun_s: Time at which the run began, in s since 1970.
+        stored: True if the worker has stored it.
+    """
+
+    result: RunResult
+    worker: str
+    begun_s: float
+    stored: bool
+
+
+def execute_remotely(engine: str, version: str, run: Run, store: str | None) -> Answer:
+    """Executes a run in this process.
+
+    Args:
+        engine: Name of the engine.
+        version: Version that the engine must have.
+        run: The run.
+        store: Store to which the result is added; None: it is returned.
+
+    Raises:
+        VersionError: The engine of this worker has another version.
+    """
+    own = _engine(engine)
+    worker = f"{platform.node()}:{os.getpid()}"
+    if own.version != version:
+        raise VersionError(
+            f"worker {worker} has another version of the engine {engine}: {own.version} in place "
+            f"of {version}; install the same version on all workers"
+        )
+    begun_s = time.time()
+    result = own.execute(run, Monitor())
+    if store is None:
+        return Answer(result, worker, begun_s, stored=False)
+    with _LOCK:
+        _opened(store).add(run, engine, version, result)
+    return Answer(replace(result, tables={}, capture=None), worker, begun_s, stored=True)
+
+
+#: Threads of a worker share its store.
+_LOCK = threading.Lock()
+
+
+@lru_cache(maxsize=16)
+def _engine(name: str) -> Engine:
+    engine = engine_named(name)
+    engine.begin()
+    return engine
+
+
+@lru_cache(maxsize=16)
+def _opened(store: str) -> Store:
+    """Store of this process, closed at its end. The next writer seals that of a killed process."""
+    opened = Store(Path(store), write=True)
+    opened.prepare()
+    atexit.register(opened.close)
+    return opened
