@@ -82,7 +82,7 @@ def test_a_run_over_time_has_its_quantities(results: dumbbell.Results) -> None:
     data = figure.spec["data"]["values"]
     panels = set(re.findall(r"^\"?([^,\"]+)", data, re.MULTILINE)) - {"panel"}
     assert panels == {
-        "Window (packets)", "Goodput (Mbit/s)", "RTT (ms)", "Share of the goodput (%)",
+        "Window (packets)", "Goodput (Mbit/s)", "RTT (ms)", "Share of all goodput (%)",
         "Jain's index", "Queueing delay (ms)",
     }  # fmt: skip
 

@@ -107,6 +107,7 @@ async function draw(chart) {
     chart.view?.finalize();
     chart.view = view;
     place.className = "drawing";
+    place.ariaHidden = "true"; // the chart's label stands for it
     chart.querySelector(".drawing").replaceWith(place);
     offer(chart);
   } catch (error) {

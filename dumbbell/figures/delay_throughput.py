@@ -22,7 +22,7 @@ from dumbbell.results import where_rows
 from dumbbell.summary.flow_names import algorithm
 
 #: Metrics of a flow's delay; the first that applies counts.
-_DELAYS = ("rtt_mean_ms", "srtt_mean_ms")
+_DELAYS = ("srtt_mean_ms", "rtt_mean_ms")
 _DELAY = " delay"  # no factor has a blank at its beginning
 #: Points from which on an ellipse is drawn, and corners of one.
 _ENOUGH, _CORNERS = 3, 48

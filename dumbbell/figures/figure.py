@@ -117,7 +117,7 @@ class Figure:
             f'data-panels="{self.panels}" data-height="{self.height}" '
             f'role="img" aria-label="{label}">'
             f'<script type="application/json">{json_safe(data)}</script>'
-            f'<div class="drawing{" static" * static}">{drawing}</div></div>'
+            f'<div class="drawing{" static" * static}" aria-hidden="true">{drawing}</div></div>'
         )
 
     def save(

@@ -23,6 +23,10 @@ _STRETCHES = 120
 _QUEUES = 2
 #: A queue is drawn if its mean delay is at least this share of the longest.
 _SOME = 0.02
+#: Algorithms whose colours queues and Jain's index have: black and grey, as no flow with a window.
+_QUEUE_STYLE, _ALL_STYLE = "ping", "udp"
+#: Line of Jain's index.
+_ALL = "TCP flows"
 _DATA = ("tcp", "mptcp", "subflow", "udp")
 
 
@@ -43,7 +47,9 @@ def over_time(
     if results.has("samples"):
         points += _flows(results, chosen, repeat, algorithms)
     if results.has("queues"):
-        points += _queues(results, chosen, repeat)
+        points += (queues := list(_queues(results, chosen, repeat)))
+        algorithms |= {line: _QUEUE_STYLE for _, line, *_ in queues}
+    algorithms[_ALL] = _ALL_STYLE
     if not points:
         raise ValueError("neither samples nor queues are kept here: see the field sampling")
     names = list(dict.fromkeys(panel for panel, *_ in points))
@@ -65,9 +71,16 @@ def _flows(
     alone = len(data) <= _MOST_LINES
     titles = _told_apart(data) if alone else _folded(data)
     algorithms |= {titles[row["flow"]]: row["congestion_control"] or row["kind"] for row in data}
-    named = samples.filter(pl.col("flow").is_in(list(titles))).with_columns(
-        pl.col("flow").replace_strict(titles, return_dtype=pl.String).alias("line"),
-        pl.col("time_ns") / 1e9,
+    ends = {row["flow"]: row["end_ns"] for row in data}
+    # A sender that is done keeps its last window and RTT.
+    end = pl.col("flow").replace_strict(ends, default=-1, return_dtype=pl.Int64)
+    named = (
+        samples.filter(pl.col("flow").is_in(list(titles)))
+        .filter((end < 0) | (pl.col("time_ns") <= end))
+        .with_columns(
+            pl.col("flow").replace_strict(titles, return_dtype=pl.String).alias("line"),
+            pl.col("time_ns") / 1e9,
+        )
     )
     words = "" if alone else ", mean"
     rates = _rates(named)
@@ -75,9 +88,14 @@ def _flows(
     yield from _lines(f"Window (packets{words})", named.filter(window >= 0), window)
     yield from _lines(f"Goodput (Mbit/s{words})", rates, pl.col("mbps"))
     yield from _lines(f"RTT (ms{words})", named.filter(rtt >= 0), rtt / 1e6)
-    if len(titles) > 1:
-        tcp = [row["flow"] for row in data if row["kind"] != "udp"]
-        yield from _shares(rates, tcp)
+    # Of Multipath TCP the subflows share links, and the connections are equals.
+    whole = {row["flow"] for row in data if row["kind"] == "mptcp"}
+    subflows = {row["flow"] for row in data if row["kind"] == "subflow"}
+    shared = rates.filter(~pl.col("flow").is_in(list(whole if subflows else ())))
+    if shared["line"].n_unique() > 1:
+        yield from _lines("Share of all goodput (%)", _shares(shared), pl.col("share"))
+    tcp = [row["flow"] for row in data if row["kind"] in ("tcp", "mptcp")]
+    yield from _fairness(rates.filter(pl.col("flow").is_in(tcp)))
 
 
 def _told_apart(rows: list[dict[str, Any]]) -> dict[str, str]:
@@ -127,16 +145,18 @@ def _rates(samples: pl.DataFrame) -> pl.DataFrame:
     return ends.with_columns(rate, ((pl.col("stretch") + 0.5) * step_s).alias("time_ns"))
 
 
-def _shares(rates: pl.DataFrame, tcp: list[str]) -> Iterator[Point]:
-    """Share of each line in the goodput of all, and Jain's index of the TCP flows."""
+def _shares(rates: pl.DataFrame) -> pl.DataFrame:
+    """Share of each line in the goodput of all, in %."""
     total = pl.col("mbps").sum().over("time_ns")
     shared = rates.filter(total > 0).with_columns((100 * pl.col("mbps") / total).alias("share"))
-    of_lines = shared.group_by("line", "time_ns", maintain_order=True).agg(pl.col("share").sum())
-    yield from _lines("Share of the goodput (%)", of_lines, pl.col("share"))
-    fair = shared.filter(pl.col("flow").is_in(tcp))
-    for (at,), own in fair.group_by("time_ns", maintain_order=True):
-        if own.height > 1:
-            yield "Jain's index", "TCP flows", float(str(at)), jain_index(own["mbps"].to_numpy())
+    return shared.group_by("line", "time_ns", maintain_order=True).agg(pl.col("share").sum())
+
+
+def _fairness(rates: pl.DataFrame) -> Iterator[Point]:
+    """Jain's index of TCP flows and connections."""
+    for (at,), own in rates.group_by("time_ns", maintain_order=True):
+        if own.height > 1 and own["mbps"].sum() > 0:
+            yield "Jain's index", _ALL, float(str(at)), jain_index(own["mbps"].to_numpy())
 
 
 def _queues(results: Tables, chosen: Mapping[str, str], repeat: int | None) -> Iterator[Point]:

@@ -62,7 +62,12 @@ def panels(
         drawn = drawn.add_params(alt.selection_interval("zoom", bind="scales", encodings=["x"]))
     chart = (
         drawn.encode(
-            x=alt.X("s:Q", title="Time (s)", scale=alt.Scale(nice=False, domainMin=0)),
+            x=alt.X(
+                "s:Q",
+                title="Time (s)",
+                scale=alt.Scale(nice=False, domainMin=0),
+                axis=alt.Axis(labelFlush=False, labelSeparation=4),
+            ),
             y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=True)),
             color=look.color("line:N"),
             tooltip=[
@@ -74,4 +79,6 @@ def panels(
         .facet(facet=alt.Facet("panel:N", title=None, sort=order), columns=2)
         .resolve_scale(y="independent")
     )
+    if len(order) % 2:  # else a place without a panel would have an axis
+        chart = chart.resolve_axis(x="independent")
     return Figure(title, description, as_spec(chart), max(2, len(order)))

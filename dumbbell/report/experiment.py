@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -24,16 +25,20 @@ from dumbbell.summary.cells import CellLine, cells
 from dumbbell.summary.findings import findings
 from dumbbell.vega.drawing import Drawer
 
+#: The field of a file: its first line, and those that are indented below.
+_DESCRIPTION = re.compile(r"^description: .+(?:\n[ \t]+.*)*", re.MULTILINE)
 #: Metrics whose definitions the page gives.
 _METRICS = ("goodput_mbps", "rtt_mean_ms", "srtt_mean_ms", "retransmissions", "utilisation", "jain")
 _MOST_ROWS = 400
-#: Cells whose table is open, that are drawn over time, and that are so without a click.
-_OPEN_CELLS, _MOST_OVER_TIME, _SHOWN_OVER_TIME = 12, 24, 2
+#: Cells whose table is open; rows of one that is open before the tables of applications.
+_OPEN_CELLS, _OPEN_ROWS = 12, 30
+#: Cells that are drawn over time, and that are so without a click.
+_MOST_OVER_TIME, _SHOWN_OVER_TIME = 24, 2
 #: Cells that are drawn under load.
 _MOST_UNDER_LOAD = 6
 _MOST_FINDINGS = 6
 #: Metrics that are drawn against the factors, where they apply.
-_COMPARED = ("goodput_mbps", "rtt_mean_ms", "srtt_mean_ms", "page_load_s", "fct_median_ms")
+_COMPARED = ("goodput_mbps", "srtt_mean_ms", "rtt_mean_ms", "page_load_s", "fct_median_ms")
 
 
 @dataclass(frozen=True)
@@ -45,11 +50,11 @@ class _Drawn:
     svg: Future[str] | None
     static: bool = True
 
-    def framed(self) -> Markup:
-        """The figure with its title."""
+    def framed(self, *, titled: bool = True) -> Markup:
+        """The figure, with its title or without."""
         svg = self.svg.result() if self.svg else None
         chart = framed(self.figure, self.name, svg, static=self.static)
-        return tag("figure", tag("h3", self.figure.title), chart)
+        return tag("figure", *([tag("h3", self.figure.title)] if titled else []), chart)
 
 
 class _Figures:
@@ -91,11 +96,14 @@ def experiment_page(
     over_time = _over_time(figures, every)
     compared = _compared(figures, results)
     under_load = _under_load(figures, results)
+    comparison = ("Comparison" if len(every) > 1 else "Delay", [one.framed() for one in compared])
+    many = len(every) > _OPEN_CELLS  # whose table is folded: figures tell first what happened
     parts = {
+        "tables": ("Applications", [*_pages(results), *under_load]),
+        **({"comparison": comparison} if many else {}),
         "over-time": ("Over time", [_shown(*one) for one in over_time]),
         "packets": ("Packets", list(packets)),
-        "comparison": ("Comparison", [one.framed() for one in compared]),
-        "tables": ("Applications", [*_pages(results), *under_load]),
+        "comparison": comparison,
     }
     parts = {place: part for place, part in parts.items() if part[1]}
     named = {place: title for place, (title, _) in parts.items()}
@@ -107,7 +115,7 @@ def experiment_page(
         navigation({"results": "Results", **named, **closing_places, "files": "Experiment files"}),
         tag("h2", "Results", id="results"),
         *_stands_out(every),
-        *_overview(results, every),
+        *_overview(results, every, folded=bool(parts.get("tables"))),
     ]
     for place, (title, content) in parts.items():
         body += [tag("h2", title, id=place), *content]
@@ -117,9 +125,11 @@ def experiment_page(
 
 
 def _description(results: Tables) -> str:
-    """Comment at the beginning of the experiment's file: what it is about."""
+    """Description in the experiment's file, or the comment at its beginning."""
     text = str(getattr(results.experiment, "yaml", ""))
     words = []
+    if found := _DESCRIPTION.search(text):
+        return " ".join(found[0].split()).partition(": ")[2].removeprefix(">- ").strip("\"'")
     for line in text.splitlines():
         if not line.startswith("#"):
             break
@@ -149,8 +159,11 @@ def _stands_out(every: list[CellLine]) -> list[Markup]:
     return [tag("ul", *(tag("li", one.sentence) for one in found), class_="findings")]
 
 
-def _overview(results: Tables, every: list[CellLine]) -> list[Markup]:
-    """Flows and bottlenecks of each cell, as on the terminal."""
+def _overview(results: Tables, every: list[CellLine], *, folded: bool) -> list[Markup]:
+    """Flows and bottlenecks of each cell, as on the terminal.
+
+    `folded`: a long table opens on demand, since others say what happened.
+    """
     factors = list(results.experiment.factors)
     drawn = [overview.lines(cell) for cell in every]
     columns = overview.columns_of(drawn)
@@ -173,8 +186,8 @@ def _overview(results: Tables, every: list[CellLine]) -> list[Markup]:
     if len(rows) > _MOST_ROWS:
         note += f" {len(rows) - _MOST_ROWS} more rows: dumbbell run --json."
     parts = [shown, tag("p", note, class_="caption")]
-    if len(every) > _OPEN_CELLS:
-        return [details(f"All {len(every)} cells", *parts)]
+    if len(every) > _OPEN_CELLS or (folded and len(rows) > _OPEN_ROWS):
+        return [details(f"Flows and links of all {len(every)} cells", *parts)]
     return parts
 
 
@@ -191,19 +204,29 @@ def _over_time(figures: _Figures, every: list[CellLine]) -> list[tuple[str, _Dra
 
 
 def _shown(words: str, one: _Drawn, shown: bool) -> Markup:
-    return one.framed() if shown else details(words, one.framed())
+    """The figure of a cell; the words are its heading, if they are not a link that opens it."""
+    return one.framed(titled=bool(words)) if shown else details(words, one.framed(titled=False))
 
 
 def _compared(figures: _Figures, results: Tables) -> list[_Drawn]:
     """Metrics against the factors, delay and throughput, queueing delays."""
     drawn: list[_Drawn] = []
     applying = [name for name in _COMPARED if _applies(results, name)]
-    if len({METRICS[name].label for name in applying if "rtt" in name}) > 1:
-        applying.remove("srtt_mean_ms")
-    for factor, levels in results.experiment.factors.items():
-        for name in applying if len(levels) > 1 else ():
+    if {"srtt_mean_ms", "rtt_mean_ms"} <= set(applying):
+        applying.remove("rtt_mean_ms")
+    for factor in _telling(results):
+        for name in applying:
             drawn += figures.made(partial(across, results, name, factor))
     return [*drawn, *figures.drawn("delay-throughput"), *figures.drawn("queue-delay")]
+
+
+def _telling(results: Tables) -> list[str]:
+    """Factors that vary; where one tells all cells apart, the others are tied to it."""
+    factors = list(results.experiment.factors)
+    cells = results.runs.select(factors).unique() if factors else results.runs
+    varied = [name for name in factors if cells[name].n_unique() > 1]
+    alone = [name for name in varied if cells[name].n_unique() == cells.height]
+    return alone[:1] or varied
 
 
 def _applying(results: Tables) -> list[str]:
@@ -255,9 +278,11 @@ def _under_load(figures: _Figures, results: Tables) -> list[Markup]:
     ]
     shown = [tag("h3", "Under load"), table(head, cells, left=len(factors))]
     flows = results.flows.filter(results.flows["kind"] == "ping")["flow"]
-    drawn = [one for flow in flows[:1] for one in figures.drawn("cdf", flow=flow)]
+    shown += [one.framed() for flow in flows[:1] for one in figures.drawn("cdf", flow=flow)]
     for row in rows[:_MOST_UNDER_LOAD]:
         where = {factor: row[factor] for factor in factors}
-        title = ", ".join(["Under load", *where.values()])
-        drawn += figures.drawn("rrul", static=False, where=where, title=title)
-    return [*shown, *(one.framed() for one in drawn)]
+        words = ", ".join(f"{name} {level}" for name, level in where.items())
+        title = ", ".join(["Under load", *([words] if words else [])])
+        for one in figures.drawn("rrul", static=False, where=where, title=title):
+            shown.append(_shown(title, one, row is rows[0]))
+    return shown

@@ -55,7 +55,7 @@ def closing(
 ) -> list[Markup]:
     """Method, provenance and experiment files; `verdicts`: the page judges claims."""
     sources = [
-        details(f"{title}: {results.experiment.name}", tag("pre", _yaml(results)))
+        details(f"{title}: {results.experiment.name}", tag("pre", _yaml(results), tabindex="0"))
         for title, results in parts.items()
     ]
     return [

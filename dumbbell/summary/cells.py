@@ -23,7 +23,7 @@ _FOLDED_FROM = 4
 _MOST_PATHS = 400
 _ANYWHERE = "anywhere"
 #: Metrics of an RTT; the first that applies to a flow counts.
-_RTTS = ("rtt_mean_ms", "srtt_mean_ms", "ping_rtt_ms")
+_RTTS = ("srtt_mean_ms", "rtt_mean_ms", "ping_rtt_ms")
 _TCP = ("tcp", "mptcp")
 _DATA = (*_TCP, "udp")
 

@@ -23,11 +23,11 @@ from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shorte
 
 QUANTITIES: dict[str, tuple[str, ...]] = {
     "goodput_mbps": ("goodput_mbps",),
-    "rtt_ms": ("rtt_mean_ms", "srtt_mean_ms", "ping_rtt_ms"),
+    "rtt_ms": ("srtt_mean_ms", "rtt_mean_ms", "ping_rtt_ms"),
     "retransmissions": ("retransmissions",),
 }
-"""Column → metrics; the first that applies to a flow counts. The RTT is the mean at the tap, else
-the sender's smoothed one, else that of ping."""
+"""Column → metrics; the first that applies to a flow counts. The RTT is the sender's smoothed one,
+as it is drawn over time, else the mean at the tap, else that of ping."""
 
 _ENDS = ("mean", "low", "high")
 

@@ -30,7 +30,7 @@ function ladder(rows, names) {
     add("path", { d: `M${to},${y} l${head},-3.5 v7 z`, fill: stroke });
     add("text", { x: right + 14, y: y + 4 }, describe(row));
   });
-  return element("div", { class: "ladder" }, /** @type {any} */ (svg));
+  return element("div", { class: "ladder", tabindex: 0 }, /** @type {any} */ (svg));
 }
 
 /** @param {Row} row */

@@ -61,7 +61,7 @@ function lengthBars(bins) {
 function plainTable(head, rows) {
   return element(
     "div",
-    { class: "scroll" },
+    { class: "scroll", tabindex: 0 },
     element(
       "table",
       {},
