@@ -23,6 +23,7 @@ import shlex
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -36,8 +37,8 @@ from dumbbell.store.index import Damage, Index, Kept, Sound
 from dumbbell.store.journal import Entry, Journal
 from dumbbell.store.large import StoredTables
 from dumbbell.store.place import MARK, begin_writing, check_format, check_name, create, is_store
-from dumbbell.store.record_files import read_all, read_one, record_path
-from dumbbell.store.records import Planned, Record, index, placed, record_id
+from dumbbell.store.record_files import read_all, read_all_fields, read_one, record_path
+from dumbbell.store.records import Planned, Record, index, placed, record_id, record_of
 from dumbbell.store.segments import write_segment
 from dumbbell.store.tables import LARGE, SMALL, empty, frames_of, parquet, run_fields
 
@@ -47,7 +48,13 @@ SYNC_S = 1.0
 
 
 class Store:
-    """Open store. Any method may raise `StoreError`, with one message for the user."""
+    """Open store. Any method may raise `StoreError`, with one message for the user.
+
+    Attributes:
+        path: Folder.
+        index: Contents when the store was opened, or results were last read.
+        sound: Files that were checked.
+    """
 
     def __init__(self, path: Path, *, write: bool) -> None:
         check_name(path)
@@ -59,7 +66,7 @@ class Store:
         self._unsynced: list[Path] = []
         self._synced_at = 0.0
         self._known: set[str] = set()
-        self._sound = Sound(path)
+        self.sound = Sound(path)
         with self._clear("opened"):
             self._open()
 
@@ -75,9 +82,9 @@ class Store:
                 raise StoreError(f"{self.path}: not a store of Dumbbell")
         check_format(self.path)
         if self._write:
-            adopt(self.path, self._journal, self._sound)
-        self._index = Index(self.path, self._sound)
-        self._known = self._index.runs()
+            adopt(self.path, self._journal, self.sound)
+        self.index = Index(self.path, self.sound)
+        self._known = self.index.runs()
 
     def prepare(self) -> None:
         """Opens the journal. An unwritable store raises its error here, before any run."""
@@ -138,20 +145,20 @@ class Store:
         Damaged runs are no longer in the store, until they are added again.
         """
         with self._clear("read"):
-            found = self._index.named() & set(runs)
-            whole, damages = self._index.sound(found)
+            found = self.index.named() & set(runs)
+            whole, damages = self.index.sound(found)
         self._known -= found - set(whole)
-        return damages + self._index.unread(set(runs) - set(whole))
+        return damages + self.index.unread(set(runs) - set(whole))
 
     def walls(self, runs: Collection[str]) -> dict[str, float]:
         """Real time in s of those of some runs that the store has. No checksum is compared."""
         with self._clear("read"):
-            return self._index.walls(self._known & set(runs))
+            return self.index.walls(self._known & set(runs))
 
     def digest(self, run: str) -> str | None:
         """Recorded digest of a run, damaged or not; None: unreadable."""
         with self._clear("read"):
-            return self._index.digest(run)
+            return self.index.digest(run)
 
     def add(self, run: Run, engine: str, version: str, result: RunResult) -> None:
         """Adds a finished run. After the return, the run survives the end of the process."""
@@ -185,7 +192,7 @@ class Store:
             path, mark = self.path / "runs" / name, mark_of(data)
             write_file(path, data, sync=False, owner=journal.owner)
             self._unsynced.append(path)
-            self._sound.trust(name, mark)
+            self.sound.trust(name, mark)
             yield name, (mark.size, mark.hash)
 
     def _capture_of(self, run: str) -> Path:
@@ -256,12 +263,15 @@ class Store:
         """All experiments, the one run last at the end. Raises `StoreError` for a damaged one."""
         records, wrong = self._records()
         if wrong:
-            raise StoreError(f"{wrong[0]}; {self.run_again('')} repairs it, with its file")
+            raise StoreError(self._damaged(wrong[0]))
         return records
+
+    def _damaged(self, experiment: Damage) -> str:
+        return f"{experiment}; {self.run_again('')} repairs it, with its file"
 
     def _records(self) -> tuple[list[Record], list[Damage]]:
         with self._clear("read"):
-            return read_all(self.path, self._index.segments)
+            return read_all(self.path, self.index.segments)
 
     def results(self, experiment: str | Record | None = None) -> Results:
         """Results of the finished runs of an experiment.
@@ -276,11 +286,11 @@ class Store:
         record = experiment if isinstance(experiment, Record) else self._chosen(experiment)
         wanted = {one.run for one in record.runs}
         with self._clear("read"):
-            self._index = Index(self.path, self._sound)
-            kept, damages = self._index.sound(wanted)
-            self._known = self._index.runs() - (wanted - set(kept))
+            self.index = Index(self.path, self.sound)
+            kept, damages = self.index.sound(wanted)
+            self._known = self.index.runs() - (wanted - set(kept))
             if missing := wanted - set(kept):
-                damages += self._index.unread(missing)
+                damages += self.index.unread(missing)
             if damages:
                 others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
                 raise StoreError(f"{damages[0]}{others}; {self._mended(record.file)}")
@@ -303,13 +313,23 @@ class Store:
             one, _ = read_one(record_path(self.path, experiment))
             if one is not None:
                 return one
-        records = self.experiments()
-        fitting = [r for r in records if experiment is None or experiment in (r.info.name, r.id)]
-        if fitting:
-            return fitting[-1]
-        if not records:
+        return record_of(*self.chosen(experiment))
+
+    def chosen(self, experiment: str | None) -> tuple[str, Mapping[str, Any]]:
+        """Id and fields of an experiment by name or id. Raises `StoreError` if there is none.
+
+        `experiment`: None: the one run last.
+        """
+        with self._clear("read"):
+            found, wrong = read_all_fields(self.path, self.index.segments)
+        if wrong:
+            raise StoreError(self._damaged(wrong[0]))
+        for key, fields in reversed(found.items()):
+            if experiment is None or experiment in (fields["name"], key):
+                return key, fields
+        if not found:
             raise StoreError(f"{self.path}: no experiment was run here")
-        names = [record.info.name for record in records]
+        names = [fields["name"] for fields in found.values()]
         near = nearest_name(experiment or "", names)
         hint = f"; did you mean {near}?" if near is not None else ""
         raise StoreError(
@@ -317,7 +337,7 @@ class Store:
         )
 
     def _small(self, kept: Mapping[str, Kept]) -> dict[str, pl.DataFrame]:
-        parts = self._index.small(kept)
+        parts = self.index.small(kept)
         rest = [one.entry for one in kept.values() if one.entry is not None]
         for name, frame in frames_of(rest).items():
             parts.setdefault(name, []).append(frame)
