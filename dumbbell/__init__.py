@@ -99,6 +99,7 @@ def run(
         StoreError: The store cannot be read or written.
         DumbbellError: Captures or traces cannot be written, or `shard` is none.
     """
+    from functools import partial
     from pathlib import Path
 
     from dumbbell.engines import engine_named
@@ -114,16 +115,15 @@ def run(
     experiment = load(path, set=set, repeats=repeats, seed=seed)
     exports = Exports(captures, per_tap, traces)
     exports.check(experiment, path)
+    execution = partial(execute, experiment, chosen, workers=workers, allow=raised, shard=part)
     if store is None and captures is None:
         memory = MemoryStore()
-        key = execute(experiment, chosen, memory, workers=workers, allow=raised, shard=part)
-        found = memory.results(key)
+        found = memory.results(execution(memory))
         exports.write_traces(found)
         return found
     # Captures may be larger than memory: without a store they pass through a temporary one.
     with temporary_store() if store is None else Store(Path(store), write=True) as kept:
-        key = execute(experiment, chosen, kept, workers=workers, allow=raised, shard=part)
-        found = kept.results(key)
+        found = kept.results(execution(kept))
         exports.write_captures(kept, found)
         exports.write_traces(found)
         return found.in_memory() if store is None else found
