@@ -8,8 +8,9 @@ from pathlib import Path
 
 from dumbbell.store.collector import collector_paused
 from dumbbell.store.index import Index, Kept, Sound
-from dumbbell.store.place import check_format, check_name
+from dumbbell.store.place import MARK, check_format, check_name
 from dumbbell.store.record_files import read_all_fields
+from dumbbell.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Contents:
 def contents(store: Path) -> Contents:
     """Lists a store. Raises `StoreError` for other folders and newer formats."""
     check_name(store)
-    check_format_of(store)
+    _check_format(store)
     with collector_paused():
         index = Index(store, Sound(store))
         records, wrong = read_all_fields(store, index.segments)
@@ -92,11 +93,9 @@ def contents(store: Path) -> Contents:
     return Contents(found, len(runs), len(runs - needed), size, damaged)
 
 
-def check_format_of(store: Path) -> None:
+def _check_format(store: Path) -> None:
     """Refuses what is no store. Raises `StoreError`."""
-    from dumbbell.store.store import Store
-
-    if not (store / "store.json").exists():
+    if not (store / MARK).exists():
         Store(store, write=False)  # raises the error
     check_format(store)
 

@@ -121,12 +121,15 @@ class Index:
 
     def runs(self) -> set[str]:
         """Runs in a journal or in a segment with tables of the recorded length."""
-        torn = {segment.path for segment in self.segments if segment.torn() is not None}
+        torn = self._torn()
         return {
             run
             for run, copies in self._kept.items()
             if any(one.segment is None or one.segment.path not in torn for one in copies)
         }
+
+    def _torn(self) -> set[Path]:
+        return {segment.path for segment in self.segments if segment.torn() is not None}
 
     def named(self) -> set[str]:
         """Runs in a journal or a readable manifest, damaged or not."""
@@ -189,11 +192,13 @@ class Index:
         return None
 
     def walls(self, runs: Collection[str]) -> dict[str, float]:
-        """Real time of runs in s, from copies that are not known to be damaged."""
+        """Real time in s of runs of `runs()`."""
         found: dict[str, float] = {}
+        torn = self._torn()
         of_segment: dict[Path, tuple[Segment, list[str]]] = {}
         for run in runs:
-            one = self._kept[run][0]
+            copies = self._kept[run]
+            one = next(c for c in copies if c.segment is None or c.segment.path not in torn)
             if one.entry is not None:
                 found[run] = float(one.entry.fields["wall_s"])
             elif one.segment is not None:

@@ -29,7 +29,7 @@ from dumbbell.store.merge_source import (
     opened,
     verify,
 )
-from dumbbell.store.place import MARK, begin_writing, check_format, check_name, create, is_store
+from dumbbell.store.place import MARK, begin_writing, check_format, check_name, create, refuse_other
 from dumbbell.store.record_files import read_all_fields, read_one, record_path
 from dumbbell.store.records import record_of
 from dumbbell.store.segments import (
@@ -127,11 +127,12 @@ def _places(sources: Sequence[Path], into: Path) -> list[Path]:
 
 
 def _is_begun(into: Path) -> bool:
-    """Returns true for a store with its mark; refuses other formats."""
-    if not is_store(into) or not (into / MARK).exists():
-        return False  # `create` completes or refuses the folder
-    check_format(into)
-    return True
+    """Returns true for a store with its mark. Refuses other formats and other folders."""
+    if (into / MARK).exists():
+        check_format(into)
+        return True
+    refuse_other(into)
+    return False  # `create` completes a folder with the beginnings of a store
 
 
 def _added(store: Source, known: dict[str, tuple[Fact, Path]]) -> list[str]:
