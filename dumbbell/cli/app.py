@@ -22,6 +22,7 @@ from dumbbell.cli.doctor import doctor
 from dumbbell.cli.figure import figure
 from dumbbell.cli.init import init
 from dumbbell.cli.kernel import kernel_app
+from dumbbell.cli.query import query
 from dumbbell.cli.report import report
 from dumbbell.cli.run import run
 from dumbbell.cli.show import show
@@ -53,6 +54,7 @@ app.command()(validate)
 app.command()(schema)
 app.command()(report)
 app.command()(figure)
+app.command()(query)
 app.command()(doctor)
 app.add_typer(study_app, name="study")
 app.add_typer(kernel_app, name="kernel")

@@ -85,18 +85,15 @@ def run(
         ):
             if dry_run:
                 changed = load(file, set=levels(set_), repeats=repeats, seed=seed)
-                say_forecasts(
-                    [
-                        forecast(
-                            changed,
-                            engine_named(engine),
-                            store,
-                            workers=workers,
-                            shard=part,
-                            allow=allowed(allow),
-                        )
-                    ]
+                found = forecast(
+                    changed,
+                    engine_named(engine),
+                    store,
+                    workers=workers,
+                    shard=part,
+                    allow=allowed(allow),
                 )
+                say_forecasts([found])
                 return
             results = dumbbell.run(
                 file,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,9 @@ from dumbbell import console
 from dumbbell.cli.guard import guarded
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
+    from dumbbell.store.contents import Contents
     from dumbbell.store.verify import Examination, Leftover
 
 store_app = typer.Typer(help="Stores: contents, damage, repair.", no_args_is_help=True)
@@ -136,6 +140,64 @@ def merge(
         undone = f", {done.undone} not done yet" if done.undone else ""
         experiments = _count(done.experiments, "experiment")
         _say(f"{output}: {_count(done.runs, 'run')} of {experiments}{undone}")
+
+
+@store_app.command("ls")
+def list_store(store: Folder) -> None:
+    """List the experiments of a store: runs done and planned, size, engine version, last run."""
+    with guarded():
+        from dumbbell.store.contents import contents
+
+        found = contents(store)
+        console.out.print(_experiments(found))
+        unneeded = f", {found.unneeded} of no experiment" if found.unneeded else ""
+        _say(f"{store}: {_count(found.runs, 'run')}{unneeded}, {_bytes(found.size)}")
+        if found.damaged:
+            others = f" and {len(found.damaged) - 1} more" if len(found.damaged) > 1 else ""
+            name = shlex.quote(str(store))
+            _say(f"{found.damaged[0]}{others}: cannot be read; see `dumbbell store verify {name}`")
+
+
+@store_app.command("export")
+def export_store(
+    store: Folder,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the files.")],
+    experiment: Annotated[
+        str | None, typer.Option(help="Experiment of the store [default: the one run last].")
+    ] = None,
+    table: Annotated[
+        list[str] | None, typer.Option(help="Only this table; may be repeated.")
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="Format of the files: parquet or csv.")
+    ] = "parquet",
+) -> None:
+    """Write the tables of an experiment as Parquet or CSV, with a column per factor."""
+    with guarded():
+        from dumbbell.store.export import export
+
+        for path, rows in export(store, output, experiment=experiment, tables=table, form=form):
+            _say(f"{path}: {_count(rows, 'row')}")
+
+
+def _experiments(found: Contents) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("experiment", overflow="fold")
+    for name in ("engine", "version"):
+        table.add_column(name, overflow="fold")
+    for name in ("cells", "done", "planned", "size"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("last run", no_wrap=True)
+    for one in found.experiments:
+        changed = [f"{name}={','.join(levels)}" for name, levels in one.overrides.items()]
+        name = " ".join([one.name, *changed])
+        when = datetime.fromtimestamp(one.updated_ns / 1e9).strftime("%Y-%m-%d %H:%M")
+        numbers = (str(one.cells), str(one.done), str(one.planned), _bytes(one.size))
+        table.add_row(name, one.engine, one.version[:_DIGITS], *numbers, when)
+    return table
 
 
 def _tell(store: Path, found: Examination) -> None:

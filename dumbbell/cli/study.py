@@ -65,7 +65,7 @@ def study_run(
     """Run a study, print its tables, evaluate its claims."""
     with guarded():
         from dumbbell import studies
-        from dumbbell.cli import shards
+        from dumbbell.cli import forecasts, shards
         from dumbbell.cli.sweeps import say_forecasts, watched
         from dumbbell.execution.elsewhere import opened_executor
         from dumbbell.execution.shard import shard_of
@@ -87,10 +87,10 @@ def study_run(
             opened_executor(None if dry_run else cluster, workers, shared=shared and not dry_run),
         ):
             if dry_run:
-                say_forecasts(studies.forecasts(name, shard=own, **chosen))
+                say_forecasts(forecasts.of_study(name, shard=own, **chosen))
                 return
             if own is not None:
-                studies.run_shard(name, own, console=console.err, **chosen)
+                studies.run_shard(name, str(own), console=console.err, **chosen)
                 shards.say_done(own, store, f"dumbbell study run {shlex.quote(name)}")
                 return
             result = studies.run_study(name, console=console.err, **chosen)

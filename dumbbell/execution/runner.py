@@ -69,14 +69,7 @@ def execute(
     tasks = plan(experiment, engine)
     own = distinct(tasks) if shard is None else of_shard(tasks, experiment, engine, shard)
     progress = current_progress()
-    for note in engine.begin():
-        progress.note(note)
-    check_cells(experiment, engine, progress)
-    afford(experiment, {t.cell for t in own if t.run.id not in store}, allow or {}, progress)
-    wanted = {task.run.id for task in own}
-    damages = store.check(wanted)
-    if damages:
-        progress.note(_damaged(damages, wanted))
+    _prepare(experiment, engine, store, own, allow or {}, progress)
     sweep = Sweep(experiment.info.name, engine.name, 0, 0, shard)
     if not own:
         count = len(distinct(tasks))
@@ -106,6 +99,25 @@ def execute(
     finally:
         progress.end()
     return key
+
+
+def _prepare(
+    experiment: Experiment,
+    engine: Engine,
+    store: Store | MemoryStore,
+    own: Sequence[Task],
+    allow: Allowed,
+    progress: Progress,
+) -> None:
+    """Prepares the engine, refuses what cannot be run, and finds damaged runs of the store."""
+    for note in engine.begin():
+        progress.note(note)
+    check_cells(experiment, engine, progress)
+    afford(experiment, {t.cell for t in own if t.run.id not in store}, allow, progress)
+    wanted = {task.run.id for task in own}
+    damages = store.check(wanted)
+    if damages:
+        progress.note(_damaged(damages, wanted))
 
 
 def _damaged(damages: Sequence[Damage], wanted: Collection[str]) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 
 from dumbbell.store.files import FileMark, listed, problem
 from dumbbell.store.journal import Entry, read
-from dumbbell.store.segments import Files, Segment, files_of, read_segments, runs_beside
+from dumbbell.store.segments import Files, Noted, Segment, read_segments, runs_beside
 
 _THREADS = 4
 #: Files that a thread examines at once: most are small.
@@ -38,12 +38,19 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Run in a journal or a segment. `files`: None if an older version did not record them."""
+    """Run in a journal or a segment. `noted`: None if an older version did not record files."""
 
     run: str
-    files: Files | None
+    noted: Noted | None
     entry: Entry | None = None
     segment: Segment | None = None
+
+    @property
+    def files(self) -> Files | None:
+        """Files of the run in the folder `runs`; None: not recorded."""
+        if self.noted is None:
+            return None
+        return {name: FileMark(*mark) for name, mark in self.noted.items()}
 
 
 class Sound:
@@ -100,25 +107,29 @@ class Index:
         # Journals before segments: another process may move runs from a journal to a segment.
         for path in listed(store / "journal", "*.log") if journals else ():
             for entry in reversed(read(path)):
-                self._add(Kept(entry.fields["run"], files_of(entry), entry=entry))
+                fields = entry.fields
+                self._add(Kept(fields["run"], fields.get("files"), entry=entry))
         self.segments, wrong = read_segments(store)
         self.manifests = [Damage(path, what, runs_beside(path)) for path, what in wrong]
         for segment in self.segments:
             for run in segment.runs:
-                files = None if segment.files is None else segment.files.get(run)
-                self._add(Kept(run, files, segment=segment))
+                noted = None if segment.noted is None else segment.noted.get(run)
+                self._add(Kept(run, noted, segment=segment))
 
     def _add(self, kept: Kept) -> None:
         self._kept.setdefault(kept.run, []).append(kept)
 
     def runs(self) -> set[str]:
         """Runs in a journal or in a segment with tables of the recorded length."""
-        torn = {segment.path for segment in self.segments if segment.torn() is not None}
+        torn = self._torn()
         return {
             run
             for run, copies in self._kept.items()
             if any(one.segment is None or one.segment.path not in torn for one in copies)
         }
+
+    def _torn(self) -> set[Path]:
+        return {segment.path for segment in self.segments if segment.torn() is not None}
 
     def named(self) -> set[str]:
         """Runs in a journal or a readable manifest, damaged or not."""
@@ -181,11 +192,13 @@ class Index:
         return None
 
     def walls(self, runs: Collection[str]) -> dict[str, float]:
-        """Real time of runs in s, from copies that are not known to be damaged."""
+        """Real time in s of runs of `runs()`."""
         found: dict[str, float] = {}
+        torn = self._torn()
         of_segment: dict[Path, tuple[Segment, list[str]]] = {}
         for run in runs:
-            one = self._kept[run][0]
+            copies = self._kept[run]
+            one = next(c for c in copies if c.segment is None or c.segment.path not in torn)
             if one.entry is not None:
                 found[run] = float(one.entry.fields["wall_s"])
             elif one.segment is not None:

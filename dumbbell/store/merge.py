@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from dumbbell.errors import StoreError
 from dumbbell.files.whole import temporary_of, write_file, write_plain
@@ -27,12 +26,11 @@ from dumbbell.store.merge_source import (
     Fact,
     Source,
     by_segment,
-    experiments_in,
     opened,
     verify,
 )
-from dumbbell.store.place import MARK, begin_writing, check_format, check_name, create, is_store
-from dumbbell.store.record_files import read_one, record_path
+from dumbbell.store.place import MARK, begin_writing, check_format, check_name, create, refuse_other
+from dumbbell.store.record_files import read_all_fields, read_one, record_path
 from dumbbell.store.records import record_of
 from dumbbell.store.segments import (
     MANIFEST,
@@ -83,10 +81,10 @@ def merge(
         experiments = Experiments()
         target = opened(into) if _is_begun(into) else None
         if target is not None:
-            experiments.add(target, experiments_in(target)[0])
+            experiments.add(target, read_all_fields(into, target.index.segments)[0])
         stores = [opened(path) for path in paths]
         for store in stores:
-            found, wrong = experiments_in(store)
+            found, wrong = read_all_fields(store.path, store.index.segments)
             if wrong:
                 raise StoreError(f"{wrong[0]}; `dumbbell run FILE` with its file writes it again")
             experiments.add(store, found)
@@ -129,11 +127,12 @@ def _places(sources: Sequence[Path], into: Path) -> list[Path]:
 
 
 def _is_begun(into: Path) -> bool:
-    """Returns true for a store with its mark; refuses other formats."""
-    if not is_store(into) or not (into / MARK).exists():
-        return False  # `create` completes or refuses the folder
-    check_format(into)
-    return True
+    """Returns true for a store with its mark. Refuses other formats and other folders."""
+    if (into / MARK).exists():
+        check_format(into)
+        return True
+    refuse_other(into)
+    return False  # `create` completes a folder with the beginnings of a store
 
 
 def _added(store: Source, known: dict[str, tuple[Fact, Path]]) -> list[str]:
@@ -237,16 +236,12 @@ def _write_runs(into: Path, owner: str, runs: Mapping[str, Kept], source: Path) 
             _take_segment(into, owner, segment)
         else:
             frames = {name: segment.frame(name, own) for name in segment.tables}
-            write_frames(into, frames, {run: _noted(runs[run]) for run in own}, owner)
+            write_frames(into, frames, {run: runs[run].noted or {} for run in own}, owner)
     entries = [kept.entry for kept in runs.values() if kept.entry is not None]
     if entries:
         _take_files(into, owner, source, (k for k in runs.values() if k.entry is not None))
         os.sync()  # the writer of the source may be alive, or have died before it did this
         write_segment(into, entries, owner)
-
-
-def _noted(kept: Kept) -> dict[str, Any]:
-    return {name: (mark.size, mark.hash) for name, mark in (kept.files or {}).items()}
 
 
 def _take_files(into: Path, owner: str, source: Path, runs: Iterable[Kept]) -> None:

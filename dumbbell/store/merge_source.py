@@ -12,11 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import StoreError, shortened
-from dumbbell.store.files import is_temporary, listed
 from dumbbell.store.index import Index, Kept, Sound
 from dumbbell.store.place import MARK, check_format, check_name, is_store
-from dumbbell.store.record_files import record_path
-from dumbbell.store.records import read_fields
 from dumbbell.store.segments import Segment
 
 #: Engines whose runs differ each time: `repeatable` is false.
@@ -162,27 +159,6 @@ def opened(path: Path) -> Source:
         raise StoreError(f"{path / MARK}: missing; {_repair(path)}")
     check_format(path)
     return Source(path, Index(path, Sound(path)))
-
-
-def experiments_in(source: Source) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Readable experiments of a store, by id, and what is wrong with the others."""
-    paths = {
-        path.stem: path
-        for path in listed(source.path / "experiments", "*.json")
-        if not is_temporary(path.name)
-    }
-    for segment in source.index.segments:
-        for key in segment.experiments:
-            paths.setdefault(key, record_path(source.path, key))
-    found, wrong = {}, []
-    for key, path in paths.items():
-        try:
-            found[key] = read_fields(key, path.read_bytes())
-        except FileNotFoundError:
-            wrong.append(f"{path}: missing")
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            wrong.append(f"{path}: damaged")
-    return found, wrong
 
 
 def verify(source: Source, wanted: AbstractSet[str], *, strict: bool) -> None:

@@ -84,8 +84,7 @@ def create(path: Path) -> Journal:
 
     Returns the journal of the writer. Its lock shows that the writer lives.
     """
-    if path.exists() and not only_ours(path):
-        raise StoreError(f"{path}: a folder with other things in it, not a store: choose another")
+    refuse_other(path)
     path.mkdir(parents=True, exist_ok=True)
     journal = begin_writing(path)
     try:
@@ -96,6 +95,12 @@ def create(path: Path) -> Journal:
         journal.remove()
         raise
     return journal
+
+
+def refuse_other(path: Path) -> None:
+    """Refuses a folder in which no store can be created."""
+    if path.exists() and not only_ours(path):
+        raise StoreError(f"{path}: a folder with other things in it, not a store: choose another")
 
 
 def begin_writing(path: Path) -> Journal:

@@ -94,6 +94,9 @@ def read_fields(key: str, data: bytes) -> dict[str, Any]:
         if not sealed or _text(fields) != data:
             raise ValueError("its checksum is not the one recorded")
     info = info_of(fields)
+    factors = set(info.factors)
+    if any(len(one) != 4 or set(one[1]) != factors for one in fields["runs"]):
+        raise ValueError("a run of it has other factors than the experiment")
     if record_id(info, fields["overrides"], fields["engine"]) != key:
         raise ValueError("it holds another experiment than its name says")
     return fields
@@ -119,18 +122,14 @@ def read_record(key: str, data: bytes) -> Record:
 
 
 def record_of(key: str, fields: Mapping[str, Any]) -> Record:
-    """Record of checked fields. Raises `ValueError` for runs with other factors."""
-    info = info_of(fields)
-    runs = tuple(Planned(*one) for one in fields["runs"])
-    if any(set(one.levels) != set(info.factors) for one in runs):
-        raise ValueError("a run of it has other factors than the experiment")
+    """Record of checked fields."""
     return Record(
         id=key,
-        info=info,
+        info=info_of(fields),
         engine=fields["engine"],
         overrides=fields["overrides"],
         updated_ns=fields["updated_ns"],
-        runs=runs,
+        runs=tuple(Planned(*one) for one in fields["runs"]),
         order=fields.get("order", 0),
         file=fields.get("file", ""),
     )
@@ -147,13 +146,18 @@ def index(record: Record) -> pl.DataFrame:
 
 def design_of(info: ExperimentInfo, runs: Sequence[Planned]) -> pl.DataFrame:
     """One row per run of an experiment, in design order: id, levels, repeat, seed."""
-    columns: dict[str, list[Any]] = {"run": [one.run for one in runs]}
+    return design_of_rows(info, [(one.run, one.levels, one.repeat, one.seed) for one in runs])
+
+
+def design_of_rows(info: ExperimentInfo, rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
+    """The same of runs as they stand in a record: id, levels, repeat, seed."""
+    columns: dict[str, list[Any]] = {"run": [one[0] for one in rows]}
     schema: dict[str, pl.DataType] = {"run": pl.String()}
     for name in info.factors:
-        columns[name] = [one.levels[name] for one in runs]
+        columns[name] = [one[1][name] for one in rows]
         schema[name] = pl.String()
-    columns["repeat"] = [one.repeat for one in runs]
-    columns["seed"] = [one.seed for one in runs]
+    columns["repeat"] = [one[2] for one in rows]
+    columns["seed"] = [one[3] for one in rows]
     return pl.DataFrame(columns, schema={**schema, "repeat": pl.Int64(), "seed": pl.Int64()})
 
 

@@ -41,6 +41,8 @@ _SEALED = {"format", "tables", "hashes", "runs", "files", "experiments", "check"
 
 Files = Mapping[str, FileMark]
 """Files of a run, by their names in the folder `runs`."""
+Noted = Mapping[str, Sequence[Any]]
+"""The same as in a manifest or a journal: name → size and checksum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +53,15 @@ class Segment:
         path: Folder of the segment.
         tables: Tables with their marks; the checksum is empty where none was recorded.
         runs: Runs of the segment.
-        files: Other files of each run; None: the segment is older than this field.
+        noted: Other files of each run, with size and checksum; None: the segment is older than
+            this field.
         experiments: Experiments that the store had when the segment was written.
     """
 
     path: Path
     tables: Mapping[str, FileMark]
     runs: tuple[str, ...]
-    files: Mapping[str, Files] | None
+    noted: Mapping[str, Noted] | None
     experiments: tuple[str, ...]
 
     def table(self, name: str) -> Path:
@@ -103,12 +106,6 @@ class Segment:
             return as_now(name, frame.filter(pl.col("run").is_in(list(runs))), columns)
 
 
-def files_of(entry: Entry) -> Files | None:
-    """Files of a run in a journal; None: not recorded."""
-    noted = entry.fields.get("files")
-    return None if noted is None else {name: FileMark(*mark) for name, mark in noted.items()}
-
-
 def read_segments(store: Path) -> tuple[list[Segment], list[tuple[Path, str]]]:
     """All readable segments, the newest first, and the damage of unreadable manifests."""
     segments, wrong = [], []
@@ -135,18 +132,25 @@ def runs_beside(manifest: Path) -> tuple[str, ...]:
 
 
 def _read(folder: Path, data: bytes) -> Segment:
-    found = json.loads(data)
+    found = orjson.loads(data)
     if set(found) == _LEGACY:
         tables = {name: FileMark(int(size), "") for name, size in found["tables"].items()}
         return Segment(folder, tables, tuple(found["runs"]), None, ())
-    if set(found) != _SEALED or found["check"] != seal(found) or _text(found) != data:
+    sealed = set(found) == _SEALED and found["check"] == seal(found)
+    if not (sealed and _is_canonical(found, data)):
         raise ValueError("its checksum is not the one recorded")
     tables = {name: FileMark(size, found["hashes"][name]) for name, size in found["tables"].items()}
-    files = {
-        run: {name: FileMark(*mark) for name, mark in marks.items()}
-        for run, marks in found["files"].items()
-    }
-    return Segment(folder, tables, tuple(found["runs"]), files, tuple(found["experiments"]))
+    experiments = tuple(found["experiments"])
+    return Segment(folder, tables, tuple(found["runs"]), found["files"], experiments)
+
+
+def _is_canonical(fields: Mapping[str, Any], data: bytes) -> bool:
+    """Returns true if `data` is the text of a manifest as it is written."""
+    bare = orjson.dumps(fields)
+    # Quick for manifests, whose texts have no spaces, commas or colons.
+    spaces = bare.count(b",") + bare.count(b":")
+    quick = len(data) == len(bare) + spaces and data.replace(b" ", b"") == bare
+    return quick or _text(fields) == data
 
 
 def seal(fields: Mapping[str, Any]) -> str:
@@ -189,7 +193,7 @@ def write_segment(store: Path, entries: Sequence[Entry], owner: str) -> Segment:
 def write_frames(
     store: Path,
     frames: Mapping[str, pl.DataFrame],
-    files: Mapping[str, Mapping[str, tuple[int, str]]],
+    files: Mapping[str, Noted],
     owner: str,
 ) -> Segment:
     """Writes a segment atomically.

@@ -21,17 +21,18 @@ import contextlib
 import errno
 import shlex
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from dumbbell.errors import StoreError, nearest_name, shortened
-from dumbbell.files.whole import sync_path, write_file
+from dumbbell.files.whole import write_file
 from dumbbell.results import LazyResults, Results
 from dumbbell.runs import ExperimentInfo, Run, RunResult
 from dumbbell.store.adopt import adopt
-from dumbbell.store.files import is_refused, mark_of
+from dumbbell.store.files import is_refused
 from dumbbell.store.index import Damage, Index, Kept, Sound
 from dumbbell.store.journal import Entry, Journal
 from dumbbell.store.lack import Lack, lack_of, sentence_of
@@ -45,10 +46,11 @@ from dumbbell.store.place import (
     create,
     is_store,
 )
-from dumbbell.store.record_files import read_all, read_one, record_path
-from dumbbell.store.records import Planned, Record, index, placed, record_id
+from dumbbell.store.record_files import read_all, read_all_fields, read_one, record_path
+from dumbbell.store.records import Planned, Record, index, placed, record_id, record_of
+from dumbbell.store.run_files import RunFiles
 from dumbbell.store.segments import write_segment
-from dumbbell.store.tables import LARGE, SMALL, empty, frames_of, parquet, run_fields
+from dumbbell.store.tables import SMALL, empty, frames_of, run_fields
 
 SEGMENT_RUNS = 512
 SEGMENT_BYTES = 64 << 20
@@ -65,6 +67,9 @@ class Store:
             experiments. It is listed in `beside`.
 
     Attributes:
+        path: Folder.
+        index: Contents when the store was opened, or results were last read.
+        sound: Files that were checked.
         beside: Damaged files that were left out, other than those of runs.
     """
 
@@ -77,10 +82,10 @@ class Store:
         self._journal: Journal | None = None
         self._entries: list[Entry] = []
         self._bytes = 0
-        self._unsynced: list[Path] = []
         self._synced_at = 0.0
         self._known: set[str] = set()
-        self._sound = Sound(path)
+        self.sound = Sound(path)
+        self._files = RunFiles(path, self.sound)
         with self._clear("opened"):
             self._open()
 
@@ -99,9 +104,9 @@ class Store:
         if not self.beside:
             self._check_format()
         if self._write:
-            adopt(self.path, self._journal, self._sound)
-        self._index = Index(self.path, self._sound)
-        self._known = self._index.runs()
+            adopt(self.path, self._journal, self.sound)
+        self.index = Index(self.path, self.sound)
+        self._known = self.index.runs()
 
     def _check_format(self) -> None:
         try:
@@ -150,7 +155,7 @@ class Store:
         journal, self._journal = self._journal, None
         try:
             with self._clear("written"):
-                self._sync_files()
+                self._files.sync()
                 if self._entries:
                     journal.sync()
                     write_segment(self.path, self._entries, journal.owner)
@@ -170,26 +175,26 @@ class Store:
         Damaged runs are no longer in the store, until they are added again.
         """
         with self._clear("read"):
-            found = self._index.named() & set(runs)
-            whole, damages = self._index.sound(found)
+            found = self.index.named() & set(runs)
+            whole, damages = self.index.sound(found)
         self._known -= found - set(whole)
-        return damages + self._index.unread(set(runs) - set(whole))
+        return damages + self.index.unread(set(runs) - set(whole))
 
     def walls(self, runs: Collection[str]) -> dict[str, float]:
         """Real time in s of those of some runs that the store has. No checksum is compared."""
         with self._clear("read"):
-            return self._index.walls(self._known & set(runs))
+            return self.index.walls(self._known & set(runs))
 
     def digest(self, run: str) -> str | None:
         """Recorded digest of a run, damaged or not; None: unreadable."""
         with self._clear("read"):
-            return self._index.digest(run)
+            return self.index.digest(run)
 
     def add(self, run: Run, engine: str, version: str, result: RunResult) -> None:
         """Adds a finished run. After the return, the run survives the end of the process."""
         with self._clear("written"):
             journal = self._writer()
-            files = dict(self._keep_files(run.id, result, journal))
+            files = dict(self._files.keep(run.id, result, journal.owner))
             fields = {**run_fields(run, engine, version, result), "files": files}
             small = {name: result.tables[name] for name in SMALL if name in result.tables}
             entry = Entry(fields, small)
@@ -205,51 +210,21 @@ class Store:
         """Counts a run as finished that another process has added."""
         self._known.add(run)
 
-    def _keep_files(
-        self, run: str, result: RunResult, journal: Journal
-    ) -> Iterator[tuple[str, tuple[int, str]]]:
-        """Writes the tables over time and the capture of a run. Returns their names and marks."""
-        written: dict[str, bytes] = {}
-        for name in LARGE:
-            if name in result.tables:
-                frame = pl.read_ipc_stream(result.tables[name])
-                if frame.height:
-                    written[f"{run}.{name}.parquet"] = parquet(frame)
-        if result.capture is not None:
-            written[self._capture_of(run).name] = result.capture
-        for name, data in written.items():
-            path, mark = self.path / "runs" / name, mark_of(data)
-            write_file(path, data, sync=False, owner=journal.owner)
-            self._unsynced.append(path)
-            self._sound.trust(name, mark)
-            yield name, (mark.size, mark.hash)
-
-    def _capture_of(self, run: str) -> Path:
-        return self.path / "runs" / f"{run}.pcapng"
-
     def capture(self, run: str) -> Path | None:
         """Capture of a run, as pcapng; None: there is none."""
-        path = self._capture_of(run)
-        return path if path.is_file() else None
+        return self._files.capture(run)
 
     def tick(self) -> None:
         """Flushes finished runs to the disk, at most once a second. Call it regularly."""
         if self._journal is not None and time.monotonic() - self._synced_at >= SYNC_S:
             with self._clear("written"):
-                self._sync_files()
+                self._files.sync()
                 self._journal.sync()
             self._synced_at = time.monotonic()
 
-    def _sync_files(self) -> None:
-        for path in self._unsynced:
-            sync_path(path)
-        if self._unsynced:
-            sync_path(self.path / "runs")
-        self._unsynced = []
-
     def _rotate(self, journal: Journal) -> None:
         """Moves the runs of the journal to a segment, and begins a new journal."""
-        self._sync_files()
+        self._files.sync()
         write_segment(self.path, self._entries, journal.owner)
         self._journal = Journal.create(self.path / "journal")
         self._entries = []
@@ -294,15 +269,18 @@ class Store:
         Raises `StoreError` for a damaged one; of a partial store, if no other is there.
         """
         records, wrong = self._records()
-        if wrong and self._partial and records:
-            self.beside += [one for one in wrong if one not in self.beside]
-        elif wrong:
-            raise StoreError(f"{wrong[0]}; {self.run_again('')} repairs it, with its file")
+        self._beside(wrong, records)
         return records
+
+    def _beside(self, wrong: Sequence[Damage], others: Sized) -> None:
+        """Leaves damaged experiments out of a partial store with others; else raises an error."""
+        if wrong and not (self._partial and others):
+            raise StoreError(f"{wrong[0]}; {self.run_again('')} repairs it, with its file")
+        self.beside += [one for one in wrong if one not in self.beside]
 
     def _records(self) -> tuple[list[Record], list[Damage]]:
         with self._clear("read"):
-            return read_all(self.path, self._index.segments)
+            return read_all(self.path, self.index.segments)
 
     def results(self, experiment: str | Record | None = None) -> Results:
         """Results of the finished runs of an experiment.
@@ -344,11 +322,11 @@ class Store:
         """Undamaged copies of the runs of an experiment, and the damage of the others."""
         wanted = {one.run for one in record.runs}
         with self._clear("read"):
-            self._index = Index(self.path, self._sound)
-            kept, damages = self._index.sound(wanted)
-            self._known = self._index.runs() - (wanted - set(kept))
+            self.index = Index(self.path, self.sound)
+            kept, damages = self.index.sound(wanted)
+            self._known = self.index.runs() - (wanted - set(kept))
             if missing := wanted - set(kept):
-                damages += self._index.unread(missing)
+                damages += self.index.unread(missing)
         return kept, damages
 
     def _results(self, record: Record, kept: Mapping[str, Kept]) -> Results:
@@ -378,13 +356,22 @@ class Store:
             one, _ = read_one(record_path(self.path, experiment))
             if one is not None:
                 return one
-        records = self.experiments()
-        fitting = [r for r in records if experiment is None or experiment in (r.info.name, r.id)]
-        if fitting:
-            return fitting[-1]
-        if not records:
+        return record_of(*self.chosen(experiment))
+
+    def chosen(self, experiment: str | None) -> tuple[str, Mapping[str, Any]]:
+        """Id and fields of an experiment by name or id. Raises `StoreError` if there is none.
+
+        `experiment`: None: the one run last.
+        """
+        with self._clear("read"):
+            found, wrong = read_all_fields(self.path, self.index.segments)
+        self._beside(wrong, found)
+        for key, fields in reversed(found.items()):
+            if experiment is None or experiment in (fields["name"], key):
+                return key, fields
+        if not found:
             raise StoreError(f"{self.path}: no experiment was run here")
-        names = [record.info.name for record in records]
+        names = [fields["name"] for fields in found.values()]
         near = nearest_name(experiment or "", names)
         hint = f"; did you mean {near}?" if near is not None else ""
         raise StoreError(
@@ -392,7 +379,7 @@ class Store:
         )
 
     def _small(self, kept: Mapping[str, Kept]) -> dict[str, pl.DataFrame]:
-        parts = self._index.small(kept)
+        parts = self.index.small(kept)
         rest = [one.entry for one in kept.values() if one.entry is not None]
         for name, frame in frames_of(rest).items():
             parts.setdefault(name, []).append(frame)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dumbbell.studies.definition import Study, StudyError, load_study
     from dumbbell.studies.display import renderables, studies_table
     from dumbbell.studies.result import StudyResult, evaluate_study
-    from dumbbell.studies.running import forecasts, list_studies, run_shard, run_study
+    from dumbbell.studies.running import list_studies, run_shard, run_study, setups
     from dumbbell.studies.verdicts import Verdict
 
 #: Modules of the names: reports of other experiments need none of them, and they import a lot.
@@ -23,12 +23,12 @@ _PLACES = {
     "StudyResult": "result",
     "Verdict": "verdicts",
     "evaluate_study": "result",
-    "forecasts": "running",
     "list_studies": "running",
     "load_study": "definition",
     "renderables": "display",
     "run_shard": "running",
     "run_study": "running",
+    "setups": "running",
     "studies_table": "display",
 }
 
@@ -38,12 +38,12 @@ __all__ = [
     "StudyResult",
     "Verdict",
     "evaluate_study",
-    "forecasts",
     "list_studies",
     "load_study",
     "renderables",
     "run_shard",
     "run_study",
+    "setups",
     "studies_table",
 ]
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -19,10 +18,6 @@ from dumbbell.studies.names import list_names, names_for
 from dumbbell.studies.reference import filled, plain
 from dumbbell.studies.references import Reference
 from dumbbell.studies.result import StudyResult, evaluate_study
-
-if TYPE_CHECKING:
-    from dumbbell.execution.forecast import Forecast
-    from dumbbell.execution.shard import Shard, ShardLike
 
 #: Runs one experiment file and gives its tables.
 Runner = Callable[[Path, Mapping[str, str | list[str]]], Tables]
@@ -79,7 +74,7 @@ def run_study(
 
 def run_shard(
     name: str | Path,
-    shard: ShardLike,
+    shard: str,
     *,
     parts: Sequence[str] | None = None,
     engine: str = "sim",
@@ -95,32 +90,6 @@ def run_shard(
     """
     run = _runner(engine, repeats, workers, store, shard)
     _run_parts(load_study(name), parts, against, run, store, console)
-
-
-def forecasts(
-    name: str | Path,
-    *,
-    parts: Sequence[str] | None = None,
-    engine: str = "sim",
-    repeats: int | None = None,
-    workers: int | None = None,
-    store: Path | None = None,
-    against: str | None = None,
-    shard: Shard | None = None,
-) -> list[Forecast]:
-    """What each part of a study would take. Runs and writes nothing.
-
-    Arguments and errors: those of `run_study`.
-    """
-    from dumbbell.engines import engine_named
-    from dumbbell.execution.forecast import forecast
-    from dumbbell.experiment.load import load
-
-    chosen, found = engine_named(engine), []
-    for one in setups(load_study(name), parts, against):
-        experiment = load(one.file, set=one.changes, repeats=repeats)
-        found.append(forecast(experiment, chosen, store, workers=workers, shard=shard))
-    return found
 
 
 @dataclass(frozen=True)
@@ -224,7 +193,7 @@ def _runner(
     repeats: int | None,
     workers: int | None,
     store: Path | None,
-    shard: ShardLike | None = None,
+    shard: str | None = None,
 ) -> Runner:
     import dumbbell
 

@@ -219,7 +219,9 @@ def when_some_are_done(events: Path, act: Any) -> threading.Thread:
 def test_a_sweep_on_dask_ends_with_the_digest_of_an_undisturbed_one(
     lost: str, cluster: Cluster, file: Path, tmp_path: Path
 ) -> None:
-    file.write_text(TEXT.replace("repeats: 6", "repeats: 40").replace("4 s", "60 s"), encoding="utf-8")
+    file.write_text(
+        TEXT.replace("repeats: 6", "repeats: 40").replace("4 s", "60 s"), encoding="utf-8"
+    )
     store, alone, events = tmp_path / "store", tmp_path / "alone", tmp_path / "events"
 
     acted: list[int] = []

@@ -1,0 +1,96 @@
+"""Verb `query`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dumbbell import console
+from dumbbell.cli.guard import guarded
+from dumbbell.console import print_text, say
+from dumbbell.errors import DumbbellError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.table import Table
+
+#: Rows and characters of a column that are shown.
+_ROWS, _WIDTH = 40, 40
+
+
+def query(
+    store: Annotated[Path, typer.Argument(metavar="STORE", help="Store folder.")],
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="Statement that reads: select … from flows")
+    ],
+    experiment: Annotated[
+        str | None, typer.Option(help="Experiment of the store [default: the one run last].")
+    ] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print all rows as CSV.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all rows as JSON.")] = False,
+) -> None:
+    """Ask the tables of a stored experiment in SQL; each has a column per factor."""
+    with guarded():
+        from dumbbell.files.output import json_text
+        from dumbbell.store.query import query
+
+        if as_csv and as_json:
+            raise DumbbellError("--csv and --json: choose one")
+        found = query(store, sql, experiment)
+        if as_csv:
+            print_text(found.write_csv())
+        elif as_json:
+            print_text(json_text(_plain(found).to_dicts(), indent=1) + "\n")
+        else:
+            table, more = _fitting(found, console.out.width)
+            console.out.print(table)
+            if more:
+                say(f"{more}: --csv or --json prints everything")
+
+
+def _plain(found: pl.DataFrame) -> pl.DataFrame:
+    """The frame with values that JSON has: numbers and texts."""
+    import polars as pl
+    from polars import selectors
+
+    return found.with_columns(
+        selectors.decimal().cast(pl.Float64), selectors.temporal().cast(pl.String)
+    )
+
+
+def _fitting(found: pl.DataFrame, width: int) -> tuple[Table, str]:
+    """A table that fits, and what it leaves out."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    columns: list[list[str]] = []
+    for column in found.iter_columns():
+        cells = [_text(value) for value in column.head(_ROWS)]
+        wide = max(map(len, (column.name, *cells)))
+        width -= min(wide, _WIDTH) + 2
+        if columns and width < 0:
+            break
+        table.add_column(
+            column.name,
+            justify="right" if column.dtype.is_numeric() else "left",
+            no_wrap=True,
+            max_width=_WIDTH,
+        )
+        columns.append(cells)
+    for row in zip(*columns, strict=True):
+        table.add_row(*row)
+    left = []
+    if found.height > _ROWS:
+        left.append(f"{found.height - _ROWS} of {found.height} rows")
+    if found.width > len(columns):
+        left.append(f"{found.width - len(columns)} of {found.width} columns")
+    return table, f"{' and '.join(left)} are not shown" if left else ""
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
