@@ -176,7 +176,8 @@ def race(place: Path, pairs: int) -> None:
         both = [forked(partial(waited, folder, gate, open_gate)) for _ in range(2)]
         os.close(open_gate)
         # Read when both are over: meanwhile the other may have begun with fewer repeats.
-        say({"pair": pair, "ended": [ended(*one) for one in both], "found": found(folder)})
+        ends = [ended(*one) for one in both]
+        say({"pair": pair, "ended": ends, "found": ended(*forked(partial(found, folder)))})
         os.close(gate)
         shutil.rmtree(folder)
 

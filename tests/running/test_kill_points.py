@@ -51,4 +51,5 @@ def test_two_processes_create_one_store(tmp_path: Path) -> None:
     lines = told("race", tmp_path, 100 if EVERY else 25)
     ends = [tuple(ended) for line in lines for ended in line["ended"]]
     assert {status for status, _ in ends} == {0}, ends
-    assert len({line["found"] for line in lines}) == 1
+    found = {tuple(line["found"]) for line in lines}
+    assert len(found) == 1 and {status for status, _ in found} == {0}, found
