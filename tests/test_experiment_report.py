@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ import dumbbell
 from dumbbell.figures import plot
 from dumbbell.report import render, write_report
 from tests.browser import needs_browser, opened
+from tests.helpers import ROOT
 from tests.test_report import Checker
 
 HOSTILE = "<script>alert(1)</script>"
@@ -116,3 +119,87 @@ def test_the_same_store_gives_the_same_page(tmp_path: Path) -> None:
     dumbbell.run(file, store=tmp_path / "store")
     pages = [write_report(tmp_path / "store", tmp_path / f"{i}.html").read_text() for i in range(2)]
     assert pages[0] == pages[1]
+
+
+def reported(folder: Path, text: str, **options: Any) -> tuple[dumbbell.Results, str]:
+    file = folder / "e.yaml"
+    file.write_text(text, encoding="utf-8")
+    results = dumbbell.run(file, repeats=1, **options)
+    return results, render({results.experiment.name: results})
+
+
+def panels_of(results: dumbbell.Results) -> dict[str, list[tuple[str, float, float]]]:
+    """Line, time and value of each point of a run over time, by panel."""
+    found: dict[str, list[tuple[str, float, float]]] = {}
+    for row in csv.DictReader(plot(results, "series").spec["data"]["values"].splitlines()):
+        point = (row["line"], float(row["s"]), float(row["value"]))
+        found.setdefault(row["panel"], []).append(point)
+    return found
+
+
+ONE = """\
+dumbbell: 1
+name: one
+description: >-
+  A flow ends;
+  nothing follows.
+template: {dumbbell: {pairs: 1, rate: 5 Mbit/s, rtt: 20 ms, buffer: 4 BDP}}
+flows: [{from: s1, to: d1, tcp: {congestion_control: cubic, bytes: 500 KB}}]
+duration: 4 s
+"""
+
+
+def test_a_line_ends_with_its_flow(tmp_path: Path) -> None:
+    results, page = reported(tmp_path, ONE)
+    panels = panels_of(results)
+    end_s = results.flows["end_ns"][0] / 1e9
+    assert 0.8 < end_s < 2
+    for panel in ("Window (packets)", "RTT (ms)"):
+        assert end_s - 0.05 < max(at for _, at, _ in panels[panel]) <= end_s
+    assert max(at for _, at, _ in panels["Queueing delay (ms)"]) == 4
+    assert "Share of all goodput (%)" not in panels and "Jain's index" not in panels
+    assert "A flow ends; nothing follows." in page
+    assert page.count("<h3>Over time</h3>") == 0
+
+
+PROBED = """\
+dumbbell: 1
+name: tied
+template: {dumbbell: {pairs: 1, rate: $rate, rtt: $rtt, buffer: 1 BDP}}
+flows: [{from: s1, to: d1, tcp: cubic}, {from: s1, to: d1, ping: 100 ms}]
+duration: 1 s
+factors: {rate: [1 Mbit/s, 2 Mbit/s], rtt: RTTS}
+"""
+
+
+def test_parts_stand_in_the_order_of_their_use(tmp_path: Path) -> None:
+    _, page = reported(tmp_path, PROBED.replace("RTTS", "[10 ms]"))
+    assert headings(page)[:4] == ["Results", "Applications", "Over time", "Comparison"]
+    rtts = ", ".join(f"{rtt} ms" for rtt in range(10, 17))
+    _, page = reported(tmp_path, PROBED.replace("RTTS", f"[{rtts}]"))
+    assert headings(page)[:4] == ["Results", "Applications", "Comparison", "Over time"]
+    assert "Flows and links of all 14 cells" in page
+    assert ">Goodput against RTT</h3>" in page and ">Goodput against rate</h3>" in page
+
+
+def test_factors_that_are_tied_are_compared_once(tmp_path: Path) -> None:
+    _, page = reported(
+        tmp_path, PROBED.replace("{rate", "{zip: {rate").replace("RTTS}", "[1 ms, 9 ms]}}")
+    )
+    assert ">Goodput against rate</h3>" in page and ">Goodput against RTT</h3>" not in page
+
+
+def headings(page: str) -> list[str]:
+    return re.findall(r"<h2[^>]*>([^<]*)</h2>", page)
+
+
+def test_shares_of_subflows_do_not_count_their_connection(tmp_path: Path) -> None:
+    file = ROOT / "examples" / "multipath.yaml"
+    results = dumbbell.run(file, set={"upload": "both", "duration": "4 s"}, repeats=1)
+    panels = panels_of(results)
+    shares: dict[float, float] = {}
+    for line, at, share in panels["Share of all goodput (%)"]:
+        assert line.startswith(("upload/1", "upload/2"))
+        shares[at] = shares.get(at, 0) + share
+    assert sum(abs(total - 100) < 0.1 for total in shares.values()) > 50
+    assert "Jain's index" not in panels

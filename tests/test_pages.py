@@ -21,7 +21,8 @@ from dumbbell.report import render, write_report
 from dumbbell.report.animations import GZIP
 from dumbbell.vega.drawing import Drawer
 from tests import synthetic
-from tests.browser import driven, faults, needs_browser
+from tests.browser import needs_browser
+from tests.driven import driven, faults
 from tests.helpers import ROOT
 from tests.test_browser import CAPTURED
 from tests.test_report import named
