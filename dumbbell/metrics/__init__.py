@@ -23,6 +23,7 @@ from dumbbell.metrics import (
     retransmissions,
     rtt,
     sack,
+    sharing,
     throughput,
     window,
 )
@@ -48,7 +49,7 @@ SUBJECTS: dict[str, tuple[Metric, ...]] = {
     "Reordering": reordering.METRICS,
     "Loss": loss.METRICS,
     "Congestion window": window.METRICS,
-    "Fairness": fairness.METRICS,
+    "Fairness": (*fairness.METRICS, *sharing.METRICS),
     "Groups of connections": groups.METRICS,
     "Pages": pages.METRICS,
     "Arrivals": arrivals.METRICS,
