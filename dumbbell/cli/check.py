@@ -89,6 +89,10 @@ def validate(file: File) -> None:
             from dumbbell.compare.expectations import refuse_impossible
 
             refuse_impossible(info, experiment.file, experiment.expect, flows)
+        if experiment.search is not None:
+            from dumbbell.search.check import refuse_impossible as refuse_search
+
+            refuse_search(experiment)
         for name, levels in info.factors.items():
             console.out.print(f"  {name}: {', '.join(levels)}", soft_wrap=True)
         parts = [

@@ -10,7 +10,7 @@ from dumbbell.experiment.factors import REFERENCE, Factors, Level, referred
 from dumbbell.experiment.source import Loc, Node, dotted
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d{1,6}|\*)\]")
-_FIXED = ("dumbbell", "name", "description", "factors", "repeats", "seed")
+_FIXED = ("dumbbell", "name", "description", "factors", "repeats", "seed", "search")
 
 
 class PathError(Exception):
@@ -63,7 +63,7 @@ def check_references(root: Node, factors: Factors, file: str) -> None:
         if name not in used:
             message = f"the factor changes nothing: write ${{{name}}} somewhere, or give it a path"
             raise ExperimentError(
-                message, file=file, line=factors.lines.get(name), field=f"factors.{name}"
+                message, file=file, line=factors.lines.get(name), field=factors.field_of(name)
             )
 
 

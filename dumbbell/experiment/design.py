@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dumbbell import _core
 from dumbbell.errors import ExperimentError, nearest_name, shortened
-from dumbbell.experiment import cells, factors
+from dumbbell.experiment import cells, factors, space
 from dumbbell.experiment.document import ExperimentFile
 from dumbbell.experiment.factors import Factors, Level
 from dumbbell.experiment.locate import SET
@@ -42,7 +42,7 @@ def _parsed(text: str, file: str) -> Node:
 
 
 class Design:
-    """Tree and factors of a file."""
+    """Tree and factors of a file; `space`: what its search may vary."""
 
     def __init__(self, text: str, path: Path, chosen: Overrides) -> None:
         self.file = str(path)
@@ -54,6 +54,7 @@ class Design:
             message = "no experiment of Dumbbell: the file should begin with 'dumbbell: 1'"
             raise ExperimentError(message, file=self.file, line=root.line)
         self.varied = factors.read(root.value.get("factors"), self.file, reserved_names())
+        self.space = space.read(root.value.get("search"), self.file, reserved_names(), self.varied)
         self.root, self.overrides = _override(root, self.varied, chosen)
         cells.check_references(self.root, self.varied, self.file)
         found = self.varied.paths
@@ -147,6 +148,6 @@ def _tree(
             error.message,
             file=file,
             line=lines.get(error.path) or None,
-            field=f"factors.{error.factor}.path",
+            field=f"{varied.field_of(error.factor)}.path",
             found=shortened(error.path),
         ) from None

@@ -206,6 +206,8 @@ class Opened:
         overrides: Levels and values of `set`, as written.
         count: Number of cells.
         expect: Expectations on its results.
+        search: Its search; None: there is none.
+        design: Tree, factors and space of the search.
     """
 
     def __init__(
@@ -225,6 +227,7 @@ class Opened:
         self.count = design.varied.count()
         self.factors_line = design.line("factors")
         self.expect = tuple(first.expect)
+        self.search, self.design = first.search, design
         self.info = ExperimentInfo(
             name=first.name,
             yaml=text,

@@ -1,0 +1,59 @@
+"""Progress of a whole search, shown as that of one experiment."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from dumbbell.errors import Interrupted
+from dumbbell.execution.progress import Progress, current_progress, use_progress
+
+
+class _Steps:
+    """Receiver of the progress of each batch."""
+
+    def __init__(self, shown: Progress, runs: int) -> None:
+        self._shown, self._runs, self._part = shown, runs, 0
+        self._told: set[str] = set()
+        self.done = 0
+
+    def note(self, text: str) -> None:
+        """Passes on a note, once."""
+        if text not in self._told:
+            self._told.add(text)
+            self._shown.note(text)
+
+    def begin(self, name: str, runs: int, kept: int) -> None:
+        """Counts the runs that are in the store already."""
+        del name
+        self.done, self._part = self.done + kept, runs
+        self.update(0, 0.0, 0.0, None)
+
+    def update(self, done: int, simulated_s: float, rate: float, left_s: float | None) -> None:
+        """Passes on the number of finished runs; the time left is not known."""
+        del left_s
+        self._shown.update(min(self.done + done, self._runs), simulated_s, rate, None)
+
+    def end(self) -> None:
+        """Counts the runs of a batch."""
+        self.done += self._part
+
+
+@contextlib.contextmanager
+def one_progress(name: str, runs: int) -> Iterator[None]:
+    """Context in which all experiments are steps of one with so many runs at most.
+
+    Raises:
+        Interrupted: A signal stopped a run; with the numbers of the whole search.
+    """
+    shown = current_progress()
+    steps = _Steps(shown, runs)
+    shown.begin(name, runs, 0)
+    try:
+        with use_progress(steps):
+            yield
+    except Interrupted as error:
+        before = steps.done - steps._part
+        raise Interrupted(min(before + error.done, runs), runs) from None
+    finally:
+        shown.end()

@@ -1,0 +1,140 @@
+"""Simplification of a worst case: values at their start, rounder numbers, a shorter run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dumbbell.experiment import units
+from dumbbell.experiment.factors import Level
+from dumbbell.experiment.search import SearchSpec
+from dumbbell.experiment.source import Node
+from dumbbell.experiment.space import Choice, Range, Space
+from dumbbell.search.points import DURATION, Evaluation, Point
+
+#: Durations that are tried, as shares of the one before, and the shortest.
+_SHORTER = (Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
+_SHORTEST_NS = 10**9
+_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Step:
+    """A simplification that was tried.
+
+    Attributes:
+        name: What was simplified.
+        before: Its level before.
+        after: Its level after.
+        found: What was measured.
+        kept: True if enough of the effect is left.
+    """
+
+    name: str
+    before: str
+    after: str
+    found: Evaluation
+    kept: bool
+
+
+class Shrinker:
+    """Simplification of a worst case, one name at a time.
+
+    A change is kept if the constraints hold and at least `1 − tolerance` of the effect is left: of
+    the difference between the worst case and the start.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        spec: SearchSpec,
+        evaluate: Callable[[Sequence[Point]], Sequence[Evaluation]],
+        start: Evaluation,
+        worst: Evaluation,
+    ) -> None:
+        self.space, self.spec, self.evaluate = space, spec, evaluate
+        self.shortens = DURATION in worst.point and DURATION not in space
+        self.steps: list[Step] = []
+        self.best = worst
+        tolerance = spec.attack.tolerance if spec.attack is not None else 0.0
+        known = start.measured and worst.measured
+        effect = worst.value.mean - start.value.mean if known else 0.0
+        self.edge = worst.value.mean - tolerance * effect
+
+    def run(self) -> Evaluation:
+        """Simplifies until nothing more can be. Returns what is left."""
+        if self.best.feasible:
+            for _ in range(_ROUNDS):
+                before = self.best
+                self._round()
+                if self.best is before:
+                    break
+            self._shorten()
+        return self.best
+
+    def _round(self) -> None:
+        start = {name: one.start_level() for name, one in self.space.items()}
+        for name, level in start.items():
+            self._try(name, level)
+        for name, dimension in self.space.items():
+            now = self.best.point[name]
+            if now.label != start[name].label:
+                any(self._try(name, level) for level in _simpler(dimension, now))
+
+    def _shorten(self) -> None:
+        while self.shortens:
+            now = units.whole(self.best.point[DURATION].label, units.TIME)
+            shorter = (_duration(now * share) for share in _SHORTER)
+            if not any(self._try(DURATION, level) for level in shorter if level is not None):
+                return
+
+    def _try(self, name: str, level: Level) -> bool:
+        """Replaces a level if enough of the effect is left."""
+        before = self.best.point[name]
+        if level.label == before.label:
+            return False
+        (found,) = self.evaluate([{**self.best.point, name: level}])
+        kept = found.feasible and self._is_bad_enough(found.value.mean)
+        self.steps.append(Step(name, before.label, level.label, found, kept))
+        if kept:
+            self.best = found
+        return kept
+
+    def _is_bad_enough(self, value: float) -> bool:
+        return value >= self.edge if self.spec.maximises else value <= self.edge
+
+
+def _simpler(dimension: Choice | Range, level: Level) -> Iterator[Level]:
+    """Simpler levels, the simplest first: earlier ones of a list, rounder numbers."""
+    if isinstance(dimension, Choice):
+        labels = [one.label for one in dimension.levels]
+        yield from dimension.levels[: labels.index(level.label)]
+        return
+    value = dimension.exact(level)
+    seen = {level.label}
+    for near in (*_powers(value), dimension.rounded(value, 1)):
+        if dimension.low <= near <= dimension.high:
+            one = dimension.level(near)
+            if one.label not in seen:
+                seen.add(one.label)
+                yield one
+
+
+def _powers(value: Fraction) -> list[Fraction]:
+    """The power of ten, and 2 or 5 times one, nearest to a value in ratio."""
+    if value <= 0:
+        return []
+    powers = [Fraction(10) ** exponent for exponent in range(-9, 19)]
+    tens = min(powers, key=lambda one: max(one / value, value / one))
+    others = [factor * one for one in powers for factor in (2, 5)]
+    return [tens, min(others, key=lambda one: max(one / value, value / one))]
+
+
+def _duration(ns: Fraction) -> Level | None:
+    """Level of a duration in whole seconds; None: too short."""
+    seconds = round(ns / 10**9)
+    if seconds * 10**9 < _SHORTEST_NS:
+        return None
+    text = f"{seconds} s"
+    return Level(text, Node(text, text, 0))
