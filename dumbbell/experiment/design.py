@@ -14,6 +14,7 @@ from dumbbell.experiment.document import ExperimentFile
 from dumbbell.experiment.factors import Factors, Level
 from dumbbell.experiment.locate import SET
 from dumbbell.experiment.source import Node, parse
+from dumbbell.experiment.space import Choice, Space
 
 Overrides = Mapping[str, str | int | float | bool | Sequence[str]]
 
@@ -55,7 +56,7 @@ class Design:
             raise ExperimentError(message, file=self.file, line=root.line)
         self.varied = factors.read(root.value.get("factors"), self.file, reserved_names())
         self.space = space.read(root.value.get("search"), self.file, reserved_names(), self.varied)
-        self.root, self.overrides = _override(root, self.varied, chosen)
+        self.root, self.overrides = _override(root, self.varied, self.space, chosen)
         cells.check_references(self.root, self.varied, self.file)
         found = self.varied.paths
         self.paths = {name: [target for target, _ in targets] for name, targets in found.items()}
@@ -82,14 +83,18 @@ def as_written(chosen: Overrides) -> dict[str, list[str]]:
     }
 
 
-def _override(root: Node, varied: Factors, chosen: Overrides) -> tuple[Node, dict[str, list[str]]]:
+def _override(
+    root: Node, varied: Factors, sought: Space, chosen: Overrides
+) -> tuple[Node, dict[str, list[str]]]:
     done = as_written(chosen)
     for name, texts in done.items():
         if not texts:
             raise ExperimentError("no level is given", file=f"{SET} {name}")
         nodes = [_outside(_parsed(text, f"{SET} {name}={text}")) for text in texts]
         if name in varied.levels:
-            known = {level.label: level for level in varied.levels[name]}
+            dimension = sought.get(name)
+            own = dimension.levels if isinstance(dimension, Choice) else varied.levels[name]
+            known = {level.label: level for level in own}
             labels = [(" ".join(node.text.split()), node) for node in nodes]
             levels = [known.get(label, Level(label, node)) for label, node in labels]
             factors.restrict(varied, name, levels)

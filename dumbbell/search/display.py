@@ -12,7 +12,7 @@ from rich.table import Table
 from dumbbell.metrics import METRICS, Interval
 from dumbbell.metrics.numbers import number, with_error
 from dumbbell.search.measure import aim_of, quantity_of
-from dumbbell.search.points import DURATION, Evaluation, Point
+from dumbbell.search.points import DURATION, Evaluation, Point, key_of
 from dumbbell.search.run import Outcome
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 
@@ -25,7 +25,9 @@ def table(outcome: Outcome, width: int = WIDTH) -> Group:
     spec, aim = outcome.spec, aim_of(outcome.spec)
     ranked = sorted(outcome.evaluations, key=lambda one: one.rank(spec.maximises))
     shown = ranked[:_MOST_ROWS]
-    for one in (outcome.start, outcome.found):
+    known = {key_of(one.point): one for one in outcome.evaluations}
+    for wanted in (outcome.start, outcome.found):
+        one = known.get(key_of(wanted.point), wanted)
         if one not in shown:
             shown.append(one)
     names = _varied(outcome, shown)
@@ -60,7 +62,7 @@ def table(outcome: Outcome, width: int = WIDTH) -> Group:
 def sentences(outcome: Outcome) -> Iterator[str]:
     """What was found beside the start, how it was simplified, and with other seeds."""
     spec, aim, found = outcome.spec, aim_of(outcome.spec), outcome.found
-    start, worst = outcome.before
+    start, worst = outcome.start, outcome.best
     names = _varied(outcome, [found, start])
     what = "Best" if spec.attack is None else "Worst case"
     if not found.feasible:
@@ -112,10 +114,6 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
              **_evaluation(outcome, one.found)}
             for one in outcome.steps
         ],
-        "with_more_repeats": {
-            name: _evaluation(outcome, one)
-            for name, one in zip(("start", "best"), outcome.before, strict=True)
-        },
         "found": _evaluation(outcome, outcome.found),
         "with_other_seeds": {
             name: _evaluation(outcome, one)
@@ -159,14 +157,11 @@ def _goal(outcome: Outcome) -> str:
 
 def _note(outcome: Outcome, one: Evaluation) -> str:
     attacks = outcome.spec.attack is not None
-    notes = []
-    if one.number == outcome.best.number:
-        notes.append("worst" if attacks else "best")
-    if one.number == outcome.found.number != outcome.best.number:
-        notes.append("simplified")
-    if one.number == outcome.start.number:
-        notes.append("start")
-    return ", ".join(notes)
+    titles = {"worst" if attacks else "best": outcome.best, "start": outcome.start}
+    if outcome.found.point != outcome.best.point:
+        titles["simplified"] = outcome.found
+    key = key_of(one.point)
+    return ", ".join(title for title, of in titles.items() if key_of(of.point) == key)
 
 
 def _bounds(constraint: Any) -> str:

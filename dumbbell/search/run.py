@@ -28,8 +28,8 @@ from dumbbell.store import Store
 
 #: Evaluations of a simplification per name of the space, an estimate for the progress.
 _STEPS = 5
-#: Repeats of a simplification, as a multiple of those of an evaluation.
-_MORE = 2
+#: Evaluations that are measured again, and with how many times the repeats.
+_PICKED, _MORE = 5, 2
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,8 @@ class Outcome:
         version: Version of the engine.
         spec: What was sought.
         evaluations: Evaluations of the sampled points in their order.
-        start: Evaluation of the values that the file starts with.
-        best: The best, or the worst case; of an attack before it was simplified.
-        before: `start` and `best`; of an attack with as many repeats as `found`.
+        start: The values that the file starts with; with more repeats, as `best` and `found`.
+        best: The best, or the worst case before it was simplified.
         steps: Simplifications that were tried; none of an optimum.
         found: The best, or the simplified worst case.
         seed: First of the other seeds.
@@ -59,7 +58,6 @@ class Outcome:
     evaluations: Sequence[Evaluation]
     start: Evaluation
     best: Evaluation
-    before: tuple[Evaluation, Evaluation]
     steps: Sequence[Step]
     found: Evaluation
     seed: int
@@ -110,7 +108,8 @@ def search(
     )
     fixed = {} if spec.attack is None else _duration(opened)
     space = _narrowed(opened)
-    count = spec.evaluations + 2 + (0 if spec.attack is None else _MORE * _STEPS * len(space))
+    steps = 0 if spec.attack is None else _STEPS * len(space)
+    count = spec.evaluations + 2 + _MORE * (_PICKED + 1 + steps)
     with (
         Store(Path(store), write=True) as kept,
         one_progress(opened.info.name, count * spec.repeats * opened.count),
@@ -142,25 +141,23 @@ def _search(name: str, space: Space, bench: Bench) -> Outcome:
     evaluate = Evaluator(bench, f"{name} (search)", spec.repeats, spec.seed)
     sample(space, spec, evaluate)
     (start,) = evaluate([start_of(space)])
-    best = min(evaluate.found, key=lambda one: one.rank(spec.maximises))
-    if not best.measured:
+    if not any(one.measured for one in evaluate.found):
         message = f"nothing is measured for {aim_of(spec).title} at any point"
         line = bench.opened.design.line("search")
         raise ExperimentError(message, file=bench.opened.file, line=line, field="search")
     evaluate.record()
-    done, repeats = len(evaluate.found), spec.repeats
-    before, found, steps = (start, best), best, list[Step]()
+    # What was picked as the best of many is so partly by chance: more repeats decide.
+    again = Evaluator(bench, f"{name} (again)", _MORE * spec.repeats, spec.seed, spec.evaluations)
+    ranked = sorted(evaluate.found, key=lambda one: one.rank(spec.maximises))
+    first, *others = again([start.point, *(one.point for one in ranked[:_PICKED])])
+    best = min(others, key=lambda one: one.rank(spec.maximises))
+    found, steps = best, list[Step]()
     if spec.attack is not None:
-        # What was picked as the worst of many is so partly by chance: more repeats decide.
-        repeats *= _MORE
-        again = Evaluator(bench, f"{name} (simplified)", repeats, spec.seed, done)
-        first, worst = again([start.point, best.point])
-        shrinker = Shrinker(space, spec, again, first, worst)
-        before, found, steps = (first, worst), shrinker.run(), shrinker.steps
-        again.record()
-        done += len(again.found)
-    file = written(name, bench, repeats, before[0], found)
-    later = Evaluator(bench, f"{name} (found)", spec.repeats, spec.seed + repeats, done)
+        shrinker = Shrinker(space, spec, again, first, best)
+        found, steps = shrinker.run(), shrinker.steps
+    again.record()
+    file = written(name, bench, again.repeats, first, found)
+    later = Evaluator(bench, f"{name} (found)", spec.repeats, spec.seed + again.repeats)
     confirmed = later([start.point, found.point])
     later.record()
     return Outcome(
@@ -169,9 +166,8 @@ def _search(name: str, space: Space, bench: Bench) -> Outcome:
         version=bench.engine.version,
         spec=spec,
         evaluations=evaluate.found,
-        start=start,
+        start=first,
         best=best,
-        before=before,
         steps=steps,
         found=found,
         seed=later.seed,

@@ -11,6 +11,7 @@ from dumbbell.experiment.factors import Level
 from dumbbell.experiment.search import SearchSpec
 from dumbbell.experiment.source import Node
 from dumbbell.experiment.space import Choice, Range, Space
+from dumbbell.metrics import Interval
 from dumbbell.search.points import DURATION, Evaluation, Point
 
 #: Durations that are tried, as shares of the one before, and the shortest.
@@ -42,7 +43,8 @@ class Shrinker:
     """Simplification of a worst case, one name at a time.
 
     A change is kept if the constraints hold and at least `1 − tolerance` of the effect is left: of
-    the difference between the worst case and the start.
+    the difference between the worst case and the start. The interval over repeats must lie nearer
+    to the worst case, too. A shorter run must show it beside a start that is as short.
     """
 
     def __init__(
@@ -60,7 +62,10 @@ class Shrinker:
         tolerance = spec.attack.tolerance if spec.attack is not None else 0.0
         known = start.measured and worst.measured
         effect = worst.value.mean - start.value.mean if known else 0.0
+        self.start = start
         self.edge = worst.value.mean - tolerance * effect
+        self.middle = worst.value.mean - effect / 2
+        self.least_effect = (1 - tolerance) * abs(effect)
 
     def run(self) -> Evaluation:
         """Simplifies until nothing more can be. Returns what is left."""
@@ -95,14 +100,21 @@ class Shrinker:
         if level.label == before.label:
             return False
         (found,) = self.evaluate([{**self.best.point, name: level}])
-        kept = found.feasible and self._is_bad_enough(found.value.mean)
+        kept = found.feasible and self._is_bad_enough(found.value)
+        if kept and name == DURATION:
+            (start,) = self.evaluate([{**self.start.point, name: level}])
+            effect = abs(found.value.mean - start.value.mean)
+            kept = start.measured and effect >= self.least_effect
         self.steps.append(Step(name, before.label, level.label, found, kept))
         if kept:
             self.best = found
         return kept
 
-    def _is_bad_enough(self, value: float) -> bool:
-        return value >= self.edge if self.spec.maximises else value <= self.edge
+    def _is_bad_enough(self, value: Interval) -> bool:
+        """True if the mean keeps the effect and the interval, if there is one, lies near it."""
+        if self.spec.maximises:
+            return value.mean >= self.edge and not value.low < self.middle
+        return value.mean <= self.edge and not value.high > self.middle
 
 
 def _simpler(dimension: Choice | Range, level: Level) -> Iterator[Level]:
