@@ -31,6 +31,8 @@ _FIELDS = ("from", "to", "scale", "start", "path")
 _SCALES = ("linear", "log")
 #: Significant digits of values. A range with fewer steps than these has more digits.
 _DIGITS, _STEPS = 2, 15
+#: A number with more characters is written in the base unit.
+_SHORT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +100,9 @@ class Range:
         for unit in _UNITS.get(family.name, family.likely[:1]):
             scaled = value / family.units[unit]
             if scaled >= 1 or unit == family.base or unit == "%":
-                text = f"{_number(scaled)} {unit}"
-                if units.parse(text, family)[1] == value:
+                number = _number(scaled)
+                text = f"{number} {unit}"
+                if len(number) <= _SHORT and units.parse(text, family)[1] == value:
                     return text
         return f"{_number(value)} {family.base}"
 
@@ -228,10 +231,12 @@ def read(search: Node | None, file: str, reserved: frozenset[str], varied: Facto
         ExperimentError: First error, with its line.
     """
     space: Space = {}
-    if search is None or not isinstance(search.value, dict) or "space" not in search.value:
+    if search is None or not isinstance(search.value, dict):
         return space
-    node, at, line = search.value["space"], "search.space", search.key_lines["space"]
-    reader, declared = _Reader(file), factors.Reader(file, reserved)
+    at, reader, declared = "search.space", _Reader(file), factors.Reader(file, reserved)
+    if "space" not in search.value:
+        raise reader.fail("is missing", search.line, at)
+    node, line = search.value["space"], search.key_lines["space"]
     if not isinstance(node.value, dict) or not node.value:
         message = "should be a mapping of names to ranges or lists"
         raise reader.fail(message, line, at, shortened(node.text) or "nothing")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _COUNTABLE = 100
 _VIOLATIONS = "violations"
 #: Points drawn at random before the estimator chooses: at least, and as a share of all.
-_LEAST_RANDOM, _RANDOM = 8, 0.2
+_LEAST_RANDOM, _RANDOM = 8, 0.4
 
 
 def optuna_or_error() -> Any:
