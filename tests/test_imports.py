@@ -13,8 +13,8 @@ import dumbbell
 from tests.helpers import BASE, ROOT
 
 LARGE = {
-    "altair", "jsonschema", "numpy", "optuna", "orjson", "polars", "pyarrow", "pydantic", "rich", "ruamel",
-    "scipy",
+    "altair", "jsonschema", "numpy", "optuna", "orjson", "polars", "pyarrow", "pydantic", "rich",
+    "ruamel", "scipy",
 }  # fmt: skip
 #: Prints what is loaded at the end of the program.
 LOADED = """
