@@ -93,6 +93,9 @@ def validate(file: File) -> None:
             from dumbbell.search.check import refuse_impossible as refuse_search
 
             refuse_search(experiment)
+            names, spec = ", ".join(experiment.design.space), experiment.search
+            times = f"{_count(spec.evaluations, 'evaluation')} × {_count(spec.repeats, 'repeat')}"
+            console.out.print(f"  search over {names}: {times}", soft_wrap=True)
         for name, levels in info.factors.items():
             console.out.print(f"  {name}: {', '.join(levels)}", soft_wrap=True)
         parts = [

@@ -68,7 +68,10 @@ def check_references(root: Node, factors: Factors, file: str) -> None:
 
 
 def substitute(root: Node, cell: Mapping[str, Level], paths: Mapping[str, Sequence[str]]) -> Node:
-    """Tree of one cell: references replaced, then paths set. The argument stays unchanged."""
+    """Tree with levels: references replaced, then paths set. The argument stays unchanged.
+
+    References to other factors stay.
+    """
     labels = {name: level.node for name, level in cell.items()}
     tree = _replace(root, labels) if cell else root
     for name, targets in paths.items():
@@ -100,10 +103,15 @@ def _replace(node: Node, levels: Mapping[str, Node]) -> Node:
         return node
     whole = REFERENCE.fullmatch(node.value.strip())
     if whole is not None:
-        level = levels[referred(whole)]
-        return Node(level.value, level.text, level.line, level.key_lines)
-    text = REFERENCE.sub(lambda match: levels[referred(match)].text, node.value)
-    return Node(text, text, node.line)
+        level = levels.get(referred(whole))
+        return node if level is None else Node(level.value, level.text, level.line, level.key_lines)
+
+    def text_of(match: re.Match[str]) -> str:
+        level = levels.get(referred(match))
+        return match[0] if level is None else level.text
+
+    text = REFERENCE.sub(text_of, node.value)
+    return node if text == node.value else Node(text, text, node.line)
 
 
 def steps(path: str) -> list[str | int]:

@@ -43,7 +43,18 @@ def _parsed(text: str, file: str) -> Node:
 
 
 class Design:
-    """Tree and factors of a file; `space`: what its search may vary."""
+    """Tree and factors of a file.
+
+    Attributes:
+        file: Path of the file, as the user named it.
+        varied: The factors.
+        space: What its search may vary. A name that no override names has its start value in the
+            tree; any other is a factor.
+        space_paths: Name of the space → paths that it sets.
+        overrides: Overrides as texts.
+        paths: Factor → paths that it sets.
+        root: The tree.
+    """
 
     def __init__(self, text: str, path: Path, chosen: Overrides) -> None:
         self.file = str(path)
@@ -59,7 +70,15 @@ class Design:
         self.root, self.overrides = _override(root, self.varied, self.space, chosen)
         cells.check_references(self.root, self.varied, self.file)
         found = self.varied.paths
-        self.paths = {name: [target for target, _ in targets] for name, targets in found.items()}
+        paths = {name: [target for target, _ in targets] for name, targets in found.items()}
+        self.space_paths = {name: own for name, own in paths.items() if name in self.space}
+        fixed = {name for name in self.space if name not in self.overrides}
+        start = {name: self.varied.levels[name][0] for name in fixed}
+        starting = {name: own for name, own in paths.items() if name in fixed}
+        self.root = _tree(self.root, start, starting, self.varied, self.file)
+        for name in fixed:
+            self.varied.remove(name)
+        self.paths = {name: own for name, own in paths.items() if name not in fixed}
 
     def trees(self) -> Iterator[tuple[dict[str, Level], Node]]:
         """All combinations of levels with their trees."""

@@ -55,6 +55,12 @@ class Factors:
         """Field of the file that declares a factor."""
         return self.fields.get(name, f"factors.{name}")
 
+    def remove(self, name: str) -> None:
+        """Removes a factor that is tied to no other."""
+        del self.levels[name]
+        self.paths.pop(name, None)
+        self.rows = [group for group in self.rows if name not in group[0]]
+
     def count(self) -> int:
         """Number of cells."""
         total = 1

@@ -13,7 +13,7 @@ from dumbbell.experiment.design import Overrides
 from dumbbell.experiment.factors import Level
 from dumbbell.experiment.load import Opened
 from dumbbell.experiment.search import SearchSpec
-from dumbbell.experiment.source import read
+from dumbbell.experiment.source import parse, read
 from dumbbell.experiment.space import Choice, Space
 from dumbbell.search.check import refuse_impossible
 from dumbbell.search.evaluate import Bench, Evaluator
@@ -129,9 +129,12 @@ def _narrowed(opened: Opened) -> Space:
 
 def _duration(opened: Opened) -> Point:
     """The run's duration as a level that a worst case may shorten."""
-    root = opened.design.root.value
-    node = root[DURATION] if isinstance(root, dict) else opened.design.root
-    if "$" in node.text or DURATION in opened.info.factors:
+    file = parse(opened.info.yaml, opened.file).value
+    node = file.get(DURATION) if isinstance(file, dict) else None
+    if DURATION in opened.overrides:
+        node = parse(opened.overrides[DURATION][0], "--set")
+    known = {*opened.info.factors, *opened.design.space}
+    if node is None or "$" in node.text or DURATION in known:
         return {}
     return {DURATION: Level(node.text, node)}
 

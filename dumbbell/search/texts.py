@@ -188,8 +188,8 @@ def text_of(opened: Opened) -> Text:
         for name, levels in opened.overrides.items()
         if name not in space and name.partition(".")[0] not in ("search", "expect")
     }
-    paths = {name: own for name, own in design.paths.items() if name in space}
-    return Text(opened.info.yaml, opened.file, {DURATION: [DURATION], **paths}, overrides)
+    paths = {DURATION: [DURATION], **design.space_paths}
+    return Text(opened.info.yaml, opened.file, paths, overrides)
 
 
 def _override(tree: Any, name: str, values: list[Any]) -> None:

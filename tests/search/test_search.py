@@ -160,11 +160,13 @@ def test_the_verb_writes_table_words_file_and_json(tmp_path: Path) -> None:
 def test_without_a_search_the_space_has_its_start_values(tmp_path: Path) -> None:
     file = written(SHARES, tmp_path)
     results = dumbbell.run(file)
-    assert results.experiment.factors == {
-        "rtt": ["10 ms"], "buffer": ["100 packets"], "mine": ["5 Mbit/s"], "other": ["5 Mbit/s"],
-    }  # fmt: skip
+    assert results.experiment.factors == {}
+    shares = METRICS["share"].measure(results)["value"].to_list()
+    assert shares == [pytest.approx(0.5, abs=0.01)] * 2
     chosen = dumbbell.run(file, set={"mine": "2 Mbit/s", "rtt": ["10 ms", "30 ms"]})
-    assert chosen.runs.height == 2
+    assert chosen.experiment.factors == {"rtt": ["10 ms", "30 ms"], "mine": ["2 Mbit/s"]}
+    (share, *_) = METRICS["share"].measure(chosen).filter(flow="mine")["value"]
+    assert share == pytest.approx(2 / 7, abs=0.01)
 
 
 def test_values_of_set_narrow_the_space(tmp_path: Path) -> None:
