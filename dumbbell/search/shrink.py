@@ -118,29 +118,27 @@ class Shrinker:
 
 
 def _simpler(dimension: Choice | Range, level: Level) -> Iterator[Level]:
-    """Simpler levels, the simplest first: earlier ones of a list, rounder numbers."""
+    """Simpler levels, the simplest first: earlier ones of a list, rounder numbers.
+
+    The roundest are powers of ten, then 2 and 5 times one, then those with one digit.
+    """
     if isinstance(dimension, Choice):
         labels = [one.label for one in dimension.levels]
         yield from dimension.levels[: labels.index(level.label)]
         return
     value = dimension.exact(level)
-    seen = {level.label}
-    for near in (*_powers(value), dimension.rounded(value, 1)):
-        if dimension.low <= near <= dimension.high:
-            one = dimension.level(near)
-            if one.label not in seen:
-                seen.add(one.label)
-                yield one
-
-
-def _powers(value: Fraction) -> list[Fraction]:
-    """The power of ten, and 2 or 5 times one, nearest to a value in ratio."""
     if value <= 0:
-        return []
+        return
     powers = [Fraction(10) ** exponent for exponent in range(-9, 19)]
-    tens = min(powers, key=lambda one: max(one / value, value / one))
-    others = [factor * one for one in powers for factor in (2, 5)]
-    return [tens, min(others, key=lambda one: max(one / value, value / one))]
+    others = [factor * power for power in powers for factor in (2, 5)]
+    seen: list[Fraction] = []
+    for grid in (powers, others, [dimension.rounded(value, 1)]):
+        near = min(grid, key=lambda one: max(one / value, value / one))
+        if near == value or near in seen:
+            return
+        seen.append(near)
+        if dimension.low <= near <= dimension.high:
+            yield dimension.level(near)
 
 
 def _duration(ns: Fraction) -> Level | None:
