@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Group
 from rich.table import Table
 
+from dumbbell.experiment.space import Choice
 from dumbbell.metrics import METRICS, Interval
 from dumbbell.metrics.numbers import number, with_error
 from dumbbell.search.measure import aim_of, quantity_of
@@ -76,6 +77,10 @@ def sentences(outcome: Outcome) -> Iterator[str]:
             f"{_words(found.point, names)}. The values of the file give "
             f"{_with_unit(aim.metric, start.value)}{_ratio(found, start)}."
         )
+    ends = [name for name in outcome.space if _is_end(outcome, name)]
+    if ends:
+        verb = "lies at an end of its range" if len(ends) == 1 else "lie at ends of their ranges"
+        yield f"{', '.join(ends)} {verb}: there may be more beyond."
     if outcome.steps:
         kept = [f"{one.name} {one.before} → {one.after}" for one in outcome.steps if one.kept]
         changed = ", ".join(kept) or "nothing could be made simpler"
@@ -145,6 +150,14 @@ def _varied(outcome: Outcome, shown: Sequence[Evaluation]) -> list[str]:
     return [name for name in outcome.start.point if name != DURATION or differs]
 
 
+def _is_end(outcome: Outcome, name: str) -> bool:
+    dimension = outcome.space[name]
+    if isinstance(dimension, Choice):
+        return False
+    value = dimension.exact(outcome.found.point[name])
+    return value in (dimension.low, dimension.high) and value != dimension.start
+
+
 def _words(point: Point, names: Sequence[str]) -> str:
     return ", ".join(f"{name}={point[name].label}" for name in names)
 
@@ -205,4 +218,4 @@ def _ratio(found: Evaluation, start: Evaluation) -> str:
     if not start.measured or start.point == found.point or found.value.mean <= 0:
         return ""
     ratio = start.value.mean / found.value.mean
-    return f": {number(float(f'{ratio:.3g}'))} times as much"
+    return f": {ratio:.3g} times as much"

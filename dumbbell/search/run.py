@@ -41,6 +41,7 @@ class Outcome:
         engine: Name of the engine.
         version: Version of the engine.
         spec: What was sought.
+        space: Where it was sought.
         evaluations: Evaluations of the sampled points in their order.
         start: The values that the file starts with; with more repeats, as `best` and `found`.
         best: The best, or the worst case before it was simplified.
@@ -55,6 +56,7 @@ class Outcome:
     engine: str
     version: str
     spec: SearchSpec
+    space: Space
     evaluations: Sequence[Evaluation]
     start: Evaluation
     best: Evaluation
@@ -168,6 +170,7 @@ def _search(name: str, space: Space, bench: Bench) -> Outcome:
         engine=bench.engine.name,
         version=bench.engine.version,
         spec=spec,
+        space=space,
         evaluations=evaluate.found,
         start=first,
         best=best,

@@ -137,6 +137,17 @@ def test_the_table_fits_and_marks_what_counts(
     assert [line for line in printed(optimum[0]) if "above 0.9" in line]
 
 
+def test_the_words_name_ends_of_the_space_and_what_was_simplified(
+    attack: tuple[Outcome, Path], tmp_path: Path
+) -> None:
+    said = list(sentences(attack[0]))
+    assert said[0].startswith("Worst case: share (mine) 0.") and "times as much." in said[0]
+    assert any("duration 2 s → 1 s" in one for one in said)
+    narrow = QUEUE.replace("from: 1 packets, to: 60", "from: 40 packets, to: 60")
+    said = list(sentences(searched(narrow, tmp_path)))
+    assert "buffer lies at an end of its range: there may be more beyond." in said
+
+
 def test_the_verb_writes_table_words_file_and_json(tmp_path: Path) -> None:
     file, store = written(QUEUE, tmp_path), str(tmp_path / "store")
     out, numbers = tmp_path / "best.yaml", tmp_path / "o.json"
