@@ -10,12 +10,17 @@ from dumbbell.execution.progress import Progress, current_progress, use_progress
 
 
 class _Steps:
-    """Receiver of the progress of each batch."""
+    """Receiver of the progress of each batch.
+
+    Attributes:
+        done: Number of finished runs, those in the store before included.
+        before: The same before the current batch.
+    """
 
     def __init__(self, shown: Progress, runs: int) -> None:
         self._shown, self._runs, self._part = shown, runs, 0
         self._told: set[str] = set()
-        self.done = 0
+        self.done = self.before = 0
 
     def note(self, text: str) -> None:
         """Passes on a note, once."""
@@ -26,6 +31,7 @@ class _Steps:
     def begin(self, name: str, runs: int, kept: int) -> None:
         """Counts the runs that are in the store already."""
         del name
+        self.before = self.done
         self.done, self._part = self.done + kept, runs
         self.update(0, 0.0, 0.0, None)
 
@@ -53,7 +59,6 @@ def one_progress(name: str, runs: int) -> Iterator[None]:
         with use_progress(steps):
             yield
     except Interrupted as error:
-        before = steps.done - steps._part
-        raise Interrupted(min(before + error.done, runs), runs) from None
+        raise Interrupted(min(steps.before + error.done, runs), runs) from None
     finally:
         shown.end()
