@@ -71,6 +71,11 @@ BARRED = [
     ("experiment", "engines"),
     ("engines", "store"),
     ("files", "store"),
+    ("experiment", "search"),
+    ("metrics", "search"),
+    ("store", "search"),
+    ("search", "figures"),
+    ("search", "report"),
 ]
 
 

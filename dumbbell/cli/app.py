@@ -25,6 +25,7 @@ from dumbbell.cli.kernel import kernel_app
 from dumbbell.cli.query import query
 from dumbbell.cli.report import report
 from dumbbell.cli.run import run
+from dumbbell.cli.search import search
 from dumbbell.cli.show import show
 from dumbbell.cli.store import store_app
 from dumbbell.cli.study import study_app
@@ -43,6 +44,7 @@ app = typer.Typer(
 )
 app.command()(init)
 app.command()(run)
+app.command()(search)
 app.command()(show)
 app.command()(compare)
 app.command()(contrast)

@@ -99,6 +99,13 @@ def validate(file: File) -> None:
             from dumbbell.compare.expectations import refuse_impossible
 
             refuse_impossible(info, experiment.file, experiment.expect, flows)
+        if experiment.search is not None:
+            from dumbbell.search.check import refuse_impossible as refuse_search
+
+            refuse_search(experiment)
+            names, spec = ", ".join(experiment.design.space), experiment.search
+            times = f"{_count(spec.evaluations, 'evaluation')} × {_count(spec.repeats, 'repeat')}"
+            console.out.print(f"  search over {names}: {times}", soft_wrap=True)
         for name, levels in info.factors.items():
             console.out.print(f"  {name}: {', '.join(levels)}", soft_wrap=True)
         at_most = "at most " if experiment.enough is not None else ""

@@ -60,14 +60,14 @@ class Checked:
         """`goodput_mbps above 9 (cubic, flow1): 9.55 Mbit/s`, with the interval over repeats."""
         bounds = [("above", self.expect.above), ("below", self.expect.below)]
         wanted = " and ".join(f"{word} {value:g}" for word, value in bounds if value is not None)
-        place = ", ".join(self.where.values())
+        place = f" ({', '.join(self.where.values())})" if self.where else ""
         unit = METRICS[self.expect.metric].unit
         found = f"{number(self.found.mean)} {unit}".strip()
         if self.found.count > 1:
             found += f", interval {number(self.found.low)} to {number(self.found.high)}"
         if self.verdict is Verdict.UNDECIDED:
             found += f" over {self.found.count} repeats: undecided, more repeats would tell"
-        return f"{self.expect.metric} {wanted} ({place}): {found}"
+        return f"{self.expect.metric} {wanted}{place}: {found}"
 
 
 def check(results: Results, expectations: Sequence[ExpectSpec]) -> list[Checked]:
@@ -84,6 +84,16 @@ def check(results: Results, expectations: Sequence[ExpectSpec]) -> list[Checked]
     ]
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A metric that a file asks for: its place in the file, flow and levels."""
+
+    at: Loc
+    metric: str
+    flow: str | None
+    where: Mapping[str, str]
+
+
 def refuse_impossible(
     info: ExperimentInfo, file: str, expectations: Sequence[ExpectSpec], flows: Iterable[str]
 ) -> None:
@@ -91,20 +101,34 @@ def refuse_impossible(
 
     `flows`: names of flows, subflows and arrivals in any cell.
     """
-    if not expectations:
+    asked = [
+        Asked(("expect", place), one.metric, one.flow, one.where)
+        for place, one in enumerate(expectations)
+    ]
+    refuse_unknown(info, file, asked, flows)
+
+
+def refuse_unknown(
+    info: ExperimentInfo, file: str, asked: Sequence[Asked], flows: Iterable[str]
+) -> None:
+    """Raises `ExperimentError` if a file asks for an unknown factor, level or flow.
+
+    `flows`: names of flows, subflows and arrivals in any cell.
+    """
+    if not asked:
         return
     names = set(flows)
     names |= {name.rpartition("/")[0] for name in names if "/" in name}
     locator = Locator(file, parse(info.yaml, file))
-    for place, expect in enumerate(expectations):
-        metric = METRICS[expect.metric]
+    for one in asked:
+        metric = METRICS[one.metric]
         wanted: dict[tuple[str, ...], str] = {
-            ("where", name): level for name, level in expect.where.items()
+            ("where", name): level for name, level in one.where.items()
         }
-        if expect.flow is not None:
-            wanted["flow",] = expect.flow
+        if one.flow is not None:
+            wanted["flow",] = one.flow
         for at, level in wanted.items():
-            loc: Loc = ("expect", place, *at)
+            loc: Loc = (*one.at, *at)
             name = at[-1]
             if name in info.factors:
                 known = info.factors[name]

@@ -10,7 +10,7 @@ from dumbbell.experiment.factors import REFERENCE, Factors, Level, referred
 from dumbbell.experiment.source import Loc, Node, dotted
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d{1,6}|\*)\]")
-_FIXED = ("dumbbell", "name", "description", "factors", "repeats", "seed")
+_FIXED = ("dumbbell", "name", "description", "factors", "repeats", "seed", "search")
 
 
 class PathError(Exception):
@@ -63,12 +63,15 @@ def check_references(root: Node, factors: Factors, file: str) -> None:
         if name not in used:
             message = f"the factor changes nothing: write ${{{name}}} somewhere, or give it a path"
             raise ExperimentError(
-                message, file=file, line=factors.lines.get(name), field=f"factors.{name}"
+                message, file=file, line=factors.lines.get(name), field=factors.field_of(name)
             )
 
 
 def substitute(root: Node, cell: Mapping[str, Level], paths: Mapping[str, Sequence[str]]) -> Node:
-    """Tree of one cell: references replaced, then paths set. The argument stays unchanged."""
+    """Tree with levels: references replaced, then paths set. The argument stays unchanged.
+
+    References to other factors stay.
+    """
     labels = {name: level.node for name, level in cell.items()}
     tree = _replace(root, labels) if cell else root
     for name, targets in paths.items():
@@ -100,10 +103,15 @@ def _replace(node: Node, levels: Mapping[str, Node]) -> Node:
         return node
     whole = REFERENCE.fullmatch(node.value.strip())
     if whole is not None:
-        level = levels[referred(whole)]
-        return Node(level.value, level.text, level.line, level.key_lines)
-    text = REFERENCE.sub(lambda match: levels[referred(match)].text, node.value)
-    return Node(text, text, node.line)
+        level = levels.get(referred(whole))
+        return node if level is None else Node(level.value, level.text, level.line, level.key_lines)
+
+    def text_of(match: re.Match[str]) -> str:
+        level = levels.get(referred(match))
+        return match[0] if level is None else level.text
+
+    text = REFERENCE.sub(text_of, node.value)
+    return node if text == node.value else Node(text, text, node.line)
 
 
 def steps(path: str) -> list[str | int]:

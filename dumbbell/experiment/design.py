@@ -9,11 +9,12 @@ from pathlib import Path
 
 from dumbbell import _core
 from dumbbell.errors import ExperimentError, nearest_name, shortened
-from dumbbell.experiment import cells, factors
+from dumbbell.experiment import cells, factors, space
 from dumbbell.experiment.document import ExperimentFile
 from dumbbell.experiment.factors import Factors, Level
 from dumbbell.experiment.locate import SET
 from dumbbell.experiment.source import Node, parse
+from dumbbell.experiment.space import Choice, Space
 
 Overrides = Mapping[str, str | int | float | bool | Sequence[str]]
 
@@ -42,7 +43,18 @@ def _parsed(text: str, file: str) -> Node:
 
 
 class Design:
-    """Tree and factors of a file."""
+    """Tree and factors of a file.
+
+    Attributes:
+        file: Path of the file, as the user named it.
+        varied: The factors.
+        space: What its search may vary. A name that no override names has its start value in the
+            tree; any other is a factor.
+        space_paths: Name of the space → paths that it sets.
+        overrides: Overrides as texts.
+        paths: Factor → paths that it sets.
+        root: The tree.
+    """
 
     def __init__(self, text: str, path: Path, chosen: Overrides) -> None:
         self.file = str(path)
@@ -54,10 +66,19 @@ class Design:
             message = "no experiment of Dumbbell: the file should begin with 'dumbbell: 1'"
             raise ExperimentError(message, file=self.file, line=root.line)
         self.varied = factors.read(root.value.get("factors"), self.file, reserved_names())
-        self.root, self.overrides = _override(root, self.varied, chosen)
+        self.space = space.read(root.value.get("search"), self.file, reserved_names(), self.varied)
+        self.root, self.overrides = _override(root, self.varied, self.space, chosen)
         cells.check_references(self.root, self.varied, self.file)
         found = self.varied.paths
-        self.paths = {name: [target for target, _ in targets] for name, targets in found.items()}
+        paths = {name: [target for target, _ in targets] for name, targets in found.items()}
+        self.space_paths = {name: own for name, own in paths.items() if name in self.space}
+        fixed = {name for name in self.space if name not in self.overrides}
+        start = {name: self.varied.levels[name][0] for name in fixed}
+        starting = {name: own for name, own in paths.items() if name in fixed}
+        self.root = _tree(self.root, start, starting, self.varied, self.file)
+        for name in fixed:
+            self.varied.remove(name)
+        self.paths = {name: own for name, own in paths.items() if name not in fixed}
 
     def trees(self) -> Iterator[tuple[dict[str, Level], Node]]:
         """All combinations of levels with their trees."""
@@ -81,14 +102,18 @@ def as_written(chosen: Overrides) -> dict[str, list[str]]:
     }
 
 
-def _override(root: Node, varied: Factors, chosen: Overrides) -> tuple[Node, dict[str, list[str]]]:
+def _override(
+    root: Node, varied: Factors, sought: Space, chosen: Overrides
+) -> tuple[Node, dict[str, list[str]]]:
     done = as_written(chosen)
     for name, texts in done.items():
         if not texts:
             raise ExperimentError("no level is given", file=f"{SET} {name}")
         nodes = [_outside(_parsed(text, f"{SET} {name}={text}")) for text in texts]
         if name in varied.levels:
-            known = {level.label: level for level in varied.levels[name]}
+            dimension = sought.get(name)
+            own = dimension.levels if isinstance(dimension, Choice) else varied.levels[name]
+            known = {level.label: level for level in own}
             labels = [(" ".join(node.text.split()), node) for node in nodes]
             levels = [known.get(label, Level(label, node)) for label, node in labels]
             factors.restrict(varied, name, levels)
@@ -147,6 +172,6 @@ def _tree(
             error.message,
             file=file,
             line=lines.get(error.path) or None,
-            field=f"factors.{error.factor}.path",
+            field=f"{varied.field_of(error.factor)}.path",
             found=shortened(error.path),
         ) from None

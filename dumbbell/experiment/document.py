@@ -28,6 +28,7 @@ from dumbbell.experiment.network import (
 from dumbbell.experiment.options import HostSpec
 from dumbbell.experiment.pages import PageSpec
 from dumbbell.experiment.repeats import RepeatsField, fixed
+from dumbbell.experiment.search import SearchSpec
 from dumbbell.experiment.templates import TemplateSpec
 from dumbbell.experiment.traffic import FlowSpec
 from dumbbell.experiment.workloads import WorkloadSpec
@@ -103,6 +104,7 @@ class ExperimentFile(Strict):
     duration: PositiveTime
     factors: Factors = None
     expect: list[ExpectSpec] = Field(default=[], max_length=MAX_ITEMS)
+    search: SearchSpec | None = None
     repeats: RepeatsField = fixed(1)
     seed: Annotated[int, whole_number(0, MAX_SEED)] = 1
 

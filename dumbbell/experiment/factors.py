@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment.source import Node
@@ -42,12 +42,24 @@ class Factors:
         rows: Groups of combined levels. The cells are the product of the groups.
         paths: Factor → paths that it sets, with their lines in the file.
         lines: Factor → line in the file.
+        fields: Factor → field of the file, where it is not below `factors`.
     """
 
     levels: dict[str, list[Level]]
     rows: list[list[dict[str, Level]]]
     paths: dict[str, list[tuple[str, int]]]
     lines: dict[str, int]
+    fields: dict[str, str] = field(default_factory=dict)
+
+    def field_of(self, name: str) -> str:
+        """Field of the file that declares a factor."""
+        return self.fields.get(name, f"factors.{name}")
+
+    def remove(self, name: str) -> None:
+        """Removes a factor that is tied to no other."""
+        del self.levels[name]
+        self.paths.pop(name, None)
+        self.rows = [group for group in self.rows if name not in group[0]]
 
     def count(self) -> int:
         """Number of cells."""
@@ -65,16 +77,20 @@ class Factors:
             yield {name: merged[name] for name in self.levels}
 
 
-class _Reader:
+class Reader:
+    """Reader of factors; `out` holds what is read."""
+
     def __init__(self, file: str, reserved: frozenset[str]) -> None:
         self.file = file
         self.reserved = reserved
         self.out = Factors({}, [], {}, {})
 
     def fail(self, message: str, line: int, at: str, found: str | None = None) -> ExperimentError:
+        """Error of a field, to raise."""
         return ExperimentError(message, file=self.file, line=line, field=at, found=found)
 
     def read(self, node: Node) -> Factors:
+        """Reads the value of `factors`. Raises `ExperimentError`."""
         if node.value is None:
             return self.out
         if not isinstance(node.value, dict):
@@ -99,16 +115,19 @@ class _Reader:
         return self.out
 
     def mapping(self, node: Node, at: str) -> dict[str, Node]:
+        """Entries of a mapping. Raises `ExperimentError`."""
         if not isinstance(node.value, dict):
             raise self.fail("should be a mapping", node.line, at, shortened(node.text))
         return node.value
 
     def grid(self, node: Node, at: str) -> None:
+        """Reads factors, every combination of which is run."""
         for name, spec in self.mapping(node, at).items():
             levels = self.factor(name, spec, node.key_lines.get(name, node.line), at)
             self.out.rows.append([{name: level} for level in levels])
 
     def zip(self, node: Node, at: str) -> None:
+        """Reads factors with the same number of levels, paired in order."""
         if not self.mapping(node, at):
             raise self.fail("no factor is named", node.line, at)
         columns = {
@@ -123,6 +142,7 @@ class _Reader:
         self.add_rows(rows, node.line, at)
 
     def points(self, node: Node, at: str) -> None:
+        """Reads combinations, each with the same factors."""
         if not isinstance(node.value, list) or not node.value:
             raise self.fail("should be a list of points", node.line, at, shortened(node.text))
         rows: list[dict[str, Level]] = []
@@ -145,6 +165,7 @@ class _Reader:
         self.add_rows(rows, node.line, at)
 
     def add_rows(self, rows: list[dict[str, Level]], line: int, at: str) -> None:
+        """Adds combined levels. Raises `ExperimentError` for a combination given twice."""
         labels = [tuple(level.label for level in row.values()) for row in rows]
         seen = set[tuple[str, ...]]()
         for label in labels:
@@ -154,6 +175,7 @@ class _Reader:
         self.out.rows.append(rows)
 
     def declare(self, name: str, line: int, at: str) -> None:
+        """Notes a name. Raises `ExperimentError` if no factor can have it."""
         if not _NAME.match(name):
             message = "the name of a factor is letters, digits, '_', '-', '.'"
             raise self.fail(message, line, at, shortened(name))
@@ -167,6 +189,7 @@ class _Reader:
     def factor(
         self, name: str, spec: Node, line: int, at: str, *, unique: bool = True
     ) -> list[Level]:
+        """Reads the levels of a factor, and its paths. Raises `ExperimentError`."""
         self.declare(name, line, at)
         here = f"{at}.{name}"
         levels = spec
@@ -201,6 +224,7 @@ class _Reader:
         return read
 
     def path(self, node: Node, at: str) -> list[tuple[str, int]]:
+        """Reads the paths that a factor sets. Raises `ExperimentError`."""
         parts = node.value if isinstance(node.value, list) else [node]
         for part in parts:
             if not isinstance(part.value, str):
@@ -208,6 +232,7 @@ class _Reader:
         return [(str(part.value), part.line) for part in parts]
 
     def level(self, node: Node, at: str) -> Level:
+        """Reads a level. Raises `ExperimentError`."""
         label, value = node.text, node
         if isinstance(node.value, dict) and set(node.value) == {"label", "value"}:
             label, value = node.value["label"].text, node.value["value"]
@@ -232,7 +257,7 @@ def read(node: Node | None, file: str, reserved: frozenset[str]) -> Factors:
     Raises:
         ExperimentError: First error, with its line.
     """
-    factors = _Reader(file, reserved).read(node) if node is not None else Factors({}, [], {}, {})
+    factors = Reader(file, reserved).read(node) if node is not None else Factors({}, [], {}, {})
     if factors.count() > MAX_CELLS:
         line = node.line if node is not None else 1
         message = f"{factors.count()} combinations, more than {MAX_CELLS}"

@@ -217,6 +217,8 @@ class Opened:
         count: Number of cells.
         expect: Expectations on its results.
         enough: Rule that ends the repeats of a cell; None: their number is fixed.
+        search: Its search; None: there is none.
+        design: Tree, factors and space of the search.
     """
 
     def __init__(
@@ -238,6 +240,7 @@ class Opened:
         self.expect = tuple(first.expect)
         varies = repeats is None and first.repeats.until is not None
         self.enough = first.repeats if varies else None
+        self.search, self.design = first.search, design
         self.info = ExperimentInfo(
             name=first.name,
             yaml=text,

@@ -11,7 +11,7 @@ _REFERENCE = {
     "pattern": r"\$(\{[^{}]+\}|[A-Za-z_])",
     "title": "Level of a factor",
 }
-_FIXED = ("dumbbell", "name", "description", "factors", "repeats", "seed")
+_FIXED = ("dumbbell", "name", "description", "factors", "repeats", "seed", "search")
 
 
 def json_schema() -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from dumbbell.limits.flows import longest_frame_bytes
-from dumbbell.limits.pipes import capacity_bits, frames_exceed_wire, surplus_bits
+from dumbbell.limits.pipes import capacity_bits, frames_exceed_wire, rate_of, surplus_bits
 from dumbbell.metrics.definition import Metric, Tables, keys, known, present, ratio
 from dumbbell.scenario import Scenario, read_scenario
 
@@ -65,6 +67,51 @@ QUEUEING_DELAY_MS = pl.coalesce(
     pl.col("sojourn_mean_ns").fill_nan(None) / 1e6,
     pl.when(pl.col("rate_bps") > 0).then(pl.col("queued_bytes") * 8e3 / pl.col("rate_bps")),
 )
+
+
+def queueing_delays(tables: Tables, quantiles: Mapping[str, float]) -> pl.DataFrame:
+    """Quantiles of the queueing delay in the time of load, in ms.
+
+    One row per run and pipe with samples of its queue: `run`, `pipe`, a column per quantile.
+    """
+    rates: dict[str, list[tuple[str, float | None]]] = {}
+    rows = []
+    for run, text in tables.runs.select("run", "scenario").iter_rows():
+        rows += [(run, *one) for one in rates.get(text) or rates.setdefault(text, _rates(text))]
+    keys_of = {"run": pl.String, "pipe": pl.String}
+    known = pl.DataFrame(rows, schema={**keys_of, "rate_bps": pl.Float64}, orient="row")
+    schema = keys_of | dict.fromkeys(quantiles, pl.Float64)
+    done = [pl.DataFrame(schema=schema)]
+    windows = load_windows(tables)
+    columns = ("pipe", "time_ns", "queued_bytes", "sojourn_mean_ns")
+    inside = pl.col("time_ns").is_between(pl.col("load_start_ns"), pl.col("load_end_ns"))
+    for part in tables.parts("queues", columns):
+        one = part.join(known, on=["run", "pipe"]).join(windows, on="run").filter(inside)
+        found = [
+            QUEUEING_DELAY_MS.quantile(share, "linear").alias(name)
+            for name, share in quantiles.items()
+        ]
+        done.append(one.group_by("run", "pipe").agg(found).select(list(schema)))
+    return pl.concat(done)
+
+
+def _rates(scenario: str) -> list[tuple[str, float | None]]:
+    """Direction of each link, by name, with its rate in bit/s."""
+    return [
+        (f"{link['name']}/{way}", rate_of(pipe))
+        for link in read_scenario(scenario)["links"]
+        for way, pipe in (("forward", link["forward"]), ("backward", link["backward"]))
+    ]
+
+
+def _measure_queue_delay(tables: Tables) -> pl.DataFrame:
+    columns = [*keys(tables), "pipe"]
+    found = queueing_delays(tables, {"value": 0.95})
+    base = tables.pipes.select(columns)
+    return base.join(found, on=["run", "pipe"], how="left", maintain_order="left").with_columns(
+        pl.col("value").fill_null(float("nan"))
+    )
+
 
 #: Of what a pipe can carry in a window, the most that may have been under way when it began.
 _SURPLUS_MOST = 0.05
@@ -161,4 +208,18 @@ UTILISATION = Metric(
     bounds=(0.0, 1.0 + _SURPLUS_MOST),
 )
 
-METRICS = (UPLOAD, DOWNLOAD, UTILISATION)
+QUEUE_DELAY = Metric(
+    name="queue_delay_p95_ms",
+    label="95th percentile of the queueing delay",
+    unit="ms",
+    formula="95th percentile over the samples of the queue in the time of load; a sample is the "
+    "mean time in the queue of the packets that left since the sample before, or, where that is "
+    "not known, the queued bytes over the rate. NaN without samples of queues",
+    place="each direction of each link",
+    window=WORDS,
+    source="RFC 5481 §3 (a quantile of delay), at one queue",
+    computed=_measure_queue_delay,
+    of=("pipe",),
+)
+
+METRICS = (UPLOAD, DOWNLOAD, UTILISATION, QUEUE_DELAY)

@@ -8,20 +8,16 @@ from typing import Any
 
 import polars as pl
 
-from dumbbell.limits.flows import narrowest_pipes
+from dumbbell.limits.sharing import ANYWHERE, Bottlenecks, bottlenecks
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.statistics import Interval, interval
-from dumbbell.scenario import read_scenario
 from dumbbell.summary.flow_names import algorithm, flow_title, fold_title, stem
 from dumbbell.summary.links import MOST, links
 
 #: From so many flows on that differ by number alone, they are one line.
 _FOLDED_FROM = 4
-#: Flows of a cell whose bottlenecks are looked up; of more, all count as sharing one.
-_MOST_PATHS = 400
-_ANYWHERE = "anywhere"
 #: Metrics of an RTT; the first that applies to a flow counts.
 _RTTS = ("srtt_mean_ms", "rtt_mean_ms", "ping_rtt_ms")
 _TCP = ("tcp", "mptcp")
@@ -102,17 +98,18 @@ class CellLine:
 def cells(tables: Tables) -> list[CellLine]:
     """All cells, in order."""
     factors = list(tables.experiment.factors)
-    flows, bottlenecks = _flows(tables), links(tables)
+    flows, every_link = _flows(tables), links(tables)
     levels = tables.runs.select("run", *factors)
     of_cells: dict[tuple[Any, ...], list[str]] = {}
     for run, *cell in levels.iter_rows():
         of_cells.setdefault(tuple(cell), []).append(run)
-    flow_rows, link_rows = _by_run(flows), _by_run(bottlenecks)
+    flow_rows, link_rows = _by_run(flows), _by_run(every_link)
     scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
     done = []
     for named, runs in of_cells.items():
         own = [row for run in runs for row in flow_rows.get(run, [])]
-        places = _places(scenarios[runs[0]], own)
+        data = [row["flow"] for row in own if row["kind"] in _DATA]
+        places = bottlenecks(scenarios[runs[0]], data)
         done.append(
             CellLine(
                 levels=dict(zip(factors, named, strict=True)),
@@ -156,45 +153,6 @@ def _flows(tables: Tables) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class _Places:
-    """Flow → the pipes that limit its data; flows that always have data to send."""
-
-    pipes: dict[str, frozenset[str]]
-    bulk: frozenset[str]
-
-    def pipes_of(self, rows: list[dict[str, Any]]) -> frozenset[str]:
-        """The pipes that limit all of these flows."""
-        found = [self.pipes.get(row["flow"], frozenset()) for row in rows]
-        return frozenset.intersection(*found) if found else frozenset()
-
-
-def _places(scenario: str, rows: list[dict[str, Any]]) -> _Places:
-    spec = read_scenario(scenario)
-    names = dict.fromkeys(row["flow"] for row in rows if row["kind"] in _DATA)
-    found = dict.fromkeys(names, frozenset((_ANYWHERE,)))
-    if len(names) <= _MOST_PATHS:
-        for name in names:
-            try:
-                found[name] = frozenset(narrowest_pipes(spec, name))
-            except (KeyError, ValueError):  # a flow of a page
-                found[name] = frozenset()
-    applications: dict[str, Any] = {
-        flow["name"]: flow["traffic"].get("tcp") for flow in spec["flows"]
-    }
-    applications |= {one["name"]: one for one in spec.get("connections", ())}
-    bulk = (name for name in names if _is_bulk(applications.get(name) or {}))
-    return _Places(found, frozenset(bulk))
-
-
-def _is_bulk(application: Mapping[str, Any]) -> bool:
-    """True if it always has data, and the receiver reads what arrives."""
-    source = application.get("source")
-    if not isinstance(source, dict) or "bulk" not in source:
-        return False
-    return source["bulk"]["bytes"] is None and application["sink"]["rate_bps"] is None
-
-
-@dataclass(frozen=True)
 class _Shared:
     """Goodputs at a bottleneck in a run: of all flows together, of each that always has data."""
 
@@ -202,7 +160,7 @@ class _Shared:
     bulk_mbps: list[float]
 
 
-def _shared(rows: list[dict[str, Any]], places: _Places) -> dict[tuple[str, str], _Shared]:
+def _shared(rows: list[dict[str, Any]], places: Bottlenecks) -> dict[tuple[str, str], _Shared]:
     """By run and bottleneck."""
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows:
@@ -217,12 +175,12 @@ def _shared(rows: list[dict[str, Any]], places: _Places) -> dict[tuple[str, str]
     }
 
 
-def _is_lasting(row: Mapping[str, Any], places: _Places) -> bool:
+def _is_lasting(row: Mapping[str, Any], places: Bottlenecks) -> bool:
     """True for a flow that has data for at least half as long as any other lives."""
     return bool(row["lasts"]) and row["flow"] in places.bulk
 
 
-def _flow_lines(rows: list[dict[str, Any]], places: _Places) -> list[FlowLine]:
+def _flow_lines(rows: list[dict[str, Any]], places: Bottlenecks) -> list[FlowLine]:
     folds: dict[tuple[str, ...], dict[str, list[dict[str, Any]]]] = {}
     for row in rows:
         key = stem(row["flow"]), row["kind"], row["congestion_control"]
@@ -238,13 +196,15 @@ def _flow_lines(rows: list[dict[str, Any]], places: _Places) -> list[FlowLine]:
 
 
 def _flow_line(
-    flows: list[list[dict[str, Any]]], shared: Mapping[tuple[str, str], _Shared], places: _Places
+    flows: list[list[dict[str, Any]]],
+    shared: Mapping[tuple[str, str], _Shared],
+    places: Bottlenecks,
 ) -> FlowLine:
     """Line of some flows, each with its rows of all runs."""
     rows = [row for own in flows for row in own]
     first, kind = rows[0], algorithm(rows[0])
     title = flow_title(first) if len(flows) == 1 else fold_title(first, len(flows))
-    common = places.pipes_of(rows)
+    common = places.of_all(row["flow"] for row in rows)
     shares: dict[str, float] = {}
     least, alone = [], True
     for row in rows:
@@ -284,7 +244,7 @@ def _over_repeats(rows: list[dict[str, Any]], column: str) -> Interval:
 
 
 def _link_lines(
-    rows: list[dict[str, Any]], flows: list[dict[str, Any]], places: _Places
+    rows: list[dict[str, Any]], flows: list[dict[str, Any]], places: Bottlenecks
 ) -> list[LinkLine]:
     """Bottlenecks of a cell, each over the repeats in which it is one."""
     pipes: dict[str, list[dict[str, Any]]] = {}
@@ -295,7 +255,7 @@ def _link_lines(
     for pipe, own in often[:MOST]:
         values = {name: _mean(row[name] for row in own) for name in own[0] if name not in _NAMES}
         throughput = values.pop("throughput_mbps") or 0.0
-        limits = {pipe, _ANYWHERE}
+        limits = {pipe, ANYWHERE}
         limited = [
             row for row in flows if _is_lasting(row, places) and limits & places.pipes[row["flow"]]
         ]

@@ -6,9 +6,9 @@ import math
 
 import polars as pl
 
-from dumbbell.limits.pipes import capacity_bits, rate_of
+from dumbbell.limits.pipes import capacity_bits
 from dumbbell.metrics import METRICS, Tables
-from dumbbell.metrics.load import QUEUEING_DELAY_MS, load_windows
+from dumbbell.metrics.load import queueing_delays
 from dumbbell.scenario import Pipe, Scenario, read_scenario
 
 #: A pipe that carried this share of its rate, or of the fullest pipe's share, is a bottleneck.
@@ -52,7 +52,7 @@ def links(tables: Tables) -> pl.DataFrame:
         .then(dropped / pl.col("arrived_packets"))
         .alias("dropped"),
     ).filter(pl.col("left_bytes") > 0)
-    delays = _delays(tables, known)
+    delays = queueing_delays(tables, _QUANTILES)
     found = found.join(delays, on=["run", "pipe"], how="left", maintain_order="left")
     fullness = pl.col("fullness").fill_null(0)
     fullest = fullness.max().over("run")
@@ -84,7 +84,6 @@ def _pipes(spec: Scenario) -> list[tuple[str, Pipe]]:
 _CAPACITY = {
     "run": pl.String,
     "pipe": pl.String,
-    "rate_bps": pl.Float64,
     "bits": pl.Float64,
     "duration_s": pl.Float64,
     "overhead_bytes": pl.Int64,
@@ -92,34 +91,16 @@ _CAPACITY = {
 }
 
 
-def _capacity(pipe: Pipe, spec: Scenario) -> tuple[float | None, float | None, float, int, bool]:
-    """The columns of `_CAPACITY` from `rate_bps` on; bits are those of the whole run.
+def _capacity(pipe: Pipe, spec: Scenario) -> tuple[float | None, float, int, bool]:
+    """The columns of `_CAPACITY` from `bits` on; bits are those of the whole run.
 
     With ATM the length of a frame on the wire depends on each frame, so its use is not known.
     """
     bits = capacity_bits(pipe, 0, spec["duration_ns"])
     framing = pipe["framing"]
     return (
-        rate_of(pipe),
         bits if math.isfinite(bits) else None,
         spec["duration_ns"] * 1e-9,
         framing["overhead_bytes"],
         framing["atm"],
     )
-
-
-def _delays(tables: Tables, known: pl.DataFrame) -> pl.DataFrame:
-    """Quantiles of the queueing delay in the time of load, by run and pipe."""
-    schema = {"run": pl.String, "pipe": pl.String} | dict.fromkeys(_QUANTILES, pl.Float64)
-    done = [pl.DataFrame(schema=schema)]
-    windows = load_windows(tables)
-    columns = ("pipe", "time_ns", "queued_bytes", "sojourn_mean_ns")
-    inside = pl.col("time_ns").is_between(pl.col("load_start_ns"), pl.col("load_end_ns"))
-    for part in tables.parts("queues", columns):
-        one = part.join(known, on=["run", "pipe"]).join(windows, on="run").filter(inside)
-        quantiles = [
-            QUEUEING_DELAY_MS.quantile(share, "linear").alias(name)
-            for name, share in _QUANTILES.items()
-        ]
-        done.append(one.group_by("run", "pipe").agg(quantiles).select(list(schema)))
-    return pl.concat(done)

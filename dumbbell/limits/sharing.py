@@ -1,0 +1,59 @@
+"""Flows that share a bottleneck, read from a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dumbbell.limits.flows import narrowest_pipes
+from dumbbell.scenario import read_scenario
+
+#: Flows whose bottlenecks are looked up; of more, all count as sharing one.
+_MOST_PATHS = 400
+ANYWHERE = "anywhere"
+
+
+@dataclass(frozen=True)
+class Bottlenecks:
+    """Bottlenecks of the flows of a scenario.
+
+    Attributes:
+        pipes: Flow → the pipes that limit its data; `ANYWHERE` where there are too many flows.
+        bulk: Flows that always have data to send.
+    """
+
+    pipes: dict[str, frozenset[str]]
+    bulk: frozenset[str]
+
+    def of_all(self, flows: Iterable[str]) -> frozenset[str]:
+        """The pipes that limit all of these flows."""
+        found = [self.pipes.get(flow, frozenset()) for flow in flows]
+        return frozenset.intersection(*found) if found else frozenset()
+
+
+def bottlenecks(scenario: str, flows: Iterable[str]) -> Bottlenecks:
+    """Bottlenecks of some flows of a scenario (JSON text)."""
+    spec = read_scenario(scenario)
+    names = dict.fromkeys(flows)
+    found = dict.fromkeys(names, frozenset((ANYWHERE,)))
+    if len(names) <= _MOST_PATHS:
+        for name in names:
+            try:
+                found[name] = frozenset(narrowest_pipes(spec, name))
+            except (KeyError, ValueError):  # a flow of a page
+                found[name] = frozenset()
+    applications: dict[str, Any] = {
+        flow["name"]: flow["traffic"].get("tcp") for flow in spec["flows"]
+    }
+    applications |= {one["name"]: one for one in spec.get("connections", ())}
+    bulk = (name for name in names if _is_bulk(applications.get(name) or {}))
+    return Bottlenecks(found, frozenset(bulk))
+
+
+def _is_bulk(application: Mapping[str, Any]) -> bool:
+    """True if it always has data, and the receiver reads what arrives."""
+    source = application.get("source")
+    if not isinstance(source, dict) or "bulk" not in source:
+        return False
+    return source["bulk"]["bytes"] is None and application["sink"]["rate_bps"] is None

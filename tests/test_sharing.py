@@ -1,0 +1,77 @@
+"""Shares of a bottleneck, and the queueing delay, on runs whose answer is arithmetic."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+import dumbbell
+from dumbbell.metrics import METRICS
+from tests.helpers import BASE
+
+DATAGRAMS = """\
+dumbbell: 1
+name: datagrams
+template:
+  dumbbell: {pairs: 2, rtt: 20 ms, forward: {rate: 10 Mbit/s, buffer: 50 packets}}
+flows:
+  - {name: small, from: s1, to: d1, udp: {rate: $small, datagram: 958 bytes}}
+  - {name: large, from: s2, to: d2, udp: {rate: 6 Mbit/s, datagram: 958 bytes}}
+factors: {small: [2 Mbit/s, 20 Mbit/s]}
+duration: 10 s
+"""
+
+
+def results(text: str, tmp_path: Path) -> dumbbell.Results:
+    file = tmp_path / "e.yaml"
+    file.write_text(text, encoding="utf-8")
+    return dumbbell.run(file)
+
+
+def values(results: dumbbell.Results, metric: str, key: str = "flow") -> dict[str, float]:
+    return dict(METRICS[metric].measure(results).select(key, "value").iter_rows())
+
+
+def test_shares_of_datagrams_are_those_of_their_rates(tmp_path: Path) -> None:
+    found = results(DATAGRAMS.replace("[2 Mbit/s, 20 Mbit/s]", "[2 Mbit/s]"), tmp_path)
+    shares = values(found, "share")
+    assert shares == {
+        "small": pytest.approx(0.25, abs=1e-3),
+        "large": pytest.approx(0.75, abs=1e-3),
+    }
+    # Datagrams ask for no fair share: they are sent at a rate of their own.
+    assert all(math.isnan(value) for value in values(found, "fair_share").values())
+    (least,) = METRICS["fair_share_min"].measure(found)["value"]
+    assert math.isnan(least)
+
+
+def test_a_full_queue_delays_by_its_length_over_the_rate(tmp_path: Path) -> None:
+    delays = METRICS["queue_delay_p95_ms"].measure(results(DATAGRAMS, tmp_path))
+    (fits,), (full,) = (
+        delays.filter(pipe="bottleneck/forward", small=rate)["value"].to_list()
+        for rate in ("2 Mbit/s", "20 Mbit/s")
+    )
+    # A frame of 1000 bytes takes 0.8 ms; at most one waits for one of the other flow.
+    assert 0 <= fits <= 0.8
+    assert full == pytest.approx(50 * 0.8, abs=0.8)
+
+
+def test_the_fair_share_is_that_of_an_equal_division(tmp_path: Path) -> None:
+    found = results(BASE.replace("100 s", "20 s"), tmp_path)
+    goodput, fair = values(found, "goodput_mbps"), values(found, "fair_share")
+    mean = sum(goodput.values()) / 2
+    assert fair == {flow: pytest.approx(rate / mean) for flow, rate in goodput.items()}
+    assert METRICS["fair_share_min"].measure(found)["value"].to_list() == [min(fair.values())]
+    shares = values(found, "share")
+    assert shares == {flow: pytest.approx(value / 2) for flow, value in fair.items()}
+
+
+def test_a_flow_alone_shares_nothing(tmp_path: Path) -> None:
+    alone = BASE.replace("100 s", "2 s").replace(
+        "  - {from: s2, to: d2, tcp: bbr, start: 5 s}\n", ""
+    )
+    found = results(alone, tmp_path)
+    for metric in ("share", "fair_share"):
+        assert [math.isnan(value) for value in values(found, metric).values()] == [True]
