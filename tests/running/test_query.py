@@ -85,6 +85,7 @@ def test_damage_is_listed(tmp_path: Path) -> None:
     assert call("store", "ls", tmp_path).exit_code == 2
 
 
+@pytest.mark.slow
 def test_every_table_is_a_view_with_factors(synthetic: Path) -> None:
     results = dumbbell.load_results(synthetic)
     for name in ("runs", *SMALL, "samples", "queues", "drops"):
@@ -200,6 +201,7 @@ def test_without_duckdb(synthetic: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         query(synthetic, "select 1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_tables_are_exported(form: str, synthetic: Path, tmp_path: Path) -> None:
     result = call("store", "export", synthetic, "-o", tmp_path, "--format", form)

@@ -120,6 +120,7 @@ for part in shards(loaded(UNEQUAL), 4):
 """
 
 
+@pytest.mark.slow
 def test_another_process_finds_the_same_shards() -> None:
     command = [sys.executable, "-c", IN_ANOTHER_PROCESS]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
