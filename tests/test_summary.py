@@ -100,4 +100,14 @@ def test_udp_counts_what_never_arrived(tmp_path: Path) -> None:
     (flow,) = cell.flows
     assert flow.title == "UDP s1→d1"
     assert flow.lost == pytest.approx(0.5, abs=0.03)
-    assert rules(cell) == set()  # no bulk TCP
+    assert rules(cell) == {"lossy"}  # no bulk TCP
+
+
+def test_datagrams_above_the_rate_are_lossy(tmp_path: Path) -> None:
+    udp = "  - {from: s1, to: d1, udp: {rate: 12 Mbit/s, datagram: 1472 bytes}}"
+    cell = told(tmp_path, udp)
+    (found,) = [one for one in findings([cell]) if one.rule == "lossy"]
+    # 12 Mbit/s of 1472 bytes are 12.34 Mbit/s of frames, of which 10 pass.
+    assert cell.links[0].dropped == pytest.approx(1 - 10 / 12.34, abs=0.01)
+    assert found.sentence.startswith("bottleneck/forward drops 1")
+    assert "lossy" not in rules(told(tmp_path, udp.replace("12 Mbit/s", "9.8 Mbit/s")))

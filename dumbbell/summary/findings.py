@@ -16,6 +16,8 @@ TARGET_MS = 5.0
 STANDING_MS = 5 * TARGET_MS
 #: A bottleneck with bulk traffic that carries less of its rate is underused.
 UNDERUSED = 0.9
+#: A bottleneck that drops a larger part of its packets is lossy.
+LOSSY = 0.05
 #: Jain's index below which flows share unequally.
 UNEQUAL = 0.8
 
@@ -81,6 +83,12 @@ def _underused(cell: CellLine) -> Iterable[tuple[float, str]]:
         yield UNDERUSED / max(max(used), 1e-3), words
 
 
+def _lossy(cell: CellLine) -> Iterable[tuple[float, str]]:
+    for link in cell.links:
+        if link.dropped is not None and link.dropped > LOSSY:
+            yield link.dropped / LOSSY, f"{link.pipe} drops {_percent(link.dropped)} of its packets"
+
+
 def _timeouts(cell: CellLine) -> Iterable[tuple[float, str]]:
     for flow in cell.flows:
         if flow.timeouts > 0:
@@ -106,6 +114,7 @@ _RULES: dict[str, _Rule] = {
     "starvation": _starvation,
     "standing queue": _standing_queue,
     "underused": _underused,
+    "lossy": _lossy,
     "unequal shares": _unequal,
     "time-outs": _timeouts,
 }
