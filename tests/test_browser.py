@@ -1,7 +1,4 @@
-"""Pages in a real browser, where one is installed: nothing in the console.
-
-The window is high: charts are drawn when they come into view.
-"""
+"""What the page of a capture shows in a real browser; `tests/test_pages.py` opens the others."""
 
 from __future__ import annotations
 
@@ -13,10 +10,7 @@ import pytest
 import dumbbell
 from dumbbell.capture import survey
 from dumbbell.capture.page import page as capture_page
-from dumbbell.report import render
-from tests import synthetic
 from tests.browser import needs_browser, opened
-from tests.test_report import named
 
 CAPTURED = """\
 dumbbell: 1
@@ -29,37 +23,6 @@ duration: 3 s
 """
 
 pytestmark = needs_browser
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    parts = {
-        f"multipath-{part}": named(synthetic.multipath(part), f"multipath-{part}")
-        for part in ("single-vs-multi", "delay")
-    }
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(render(parts), encoding="utf-8")
-    return path
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_report_opens_without_a_word_in_the_console(
-    page: Path, tmp_path: Path, width: int
-) -> None:
-    dom, log = opened(page, tmp_path, (width, 20_000))
-    assert not re.findall(r"CONSOLE[:(].*", log)
-    # Drawn or not yet drawn (when, is the browser's choice), every chart is there.
-    assert len(re.findall(r'<div class="chart"[^>]*data-panels', dom)) == 4
-
-
-@pytest.mark.slow
-def test_the_console_is_heard(tmp_path: Path) -> None:
-    page = tmp_path / "bad.html"
-    page.write_text("<!doctype html><script>missing()</script>", encoding="utf-8")
-    assert re.search(
-        r"CONSOLE[:(].*missing is not defined", opened(page, tmp_path, (390, 20_000))[1]
-    )
 
 
 @pytest.mark.slow
