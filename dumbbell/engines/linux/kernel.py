@@ -9,6 +9,7 @@
     kernels/default               the hash of the last kernel from Debian's source that ran here
     kernels/sources/              archives fetched before: size and hash
     kernels/.lock, .build/        the build that is going on
+    kernels/.build-left-*         builds that are over, being removed
 
 The hash is over the identity of the source, the patches and the options asked for.
 """
@@ -22,6 +23,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -37,6 +39,8 @@ from dumbbell.files.whole import sync_path, write_file
 
 HASH_LENGTH = 32
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
+#: Beginning of the names of folders of builds that are over.
+_LEFT = ".build-left-"
 _HOW_TO_BUILD = "build one with: dumbbell kernel build"
 
 
@@ -195,13 +199,16 @@ def _made(
         if kernel is not None:
             return kernel
         failed = root / f"{hashed}.failed.log"
-        progress("unpacking the source", 0.03)
-        known.unpack(tree, log)
+        try:
+            _compile(known, added, tree, jobs, log, progress, whole=not known.partial)
+        except EngineError:
+            if not known.partial:
+                raise
+            # A release that compiles more than those tried: once more with all its files.
+            _remove(tree)
+            _compile(known, added, tree, jobs, log, progress, whole=True)
         version = steps.kernel_version(tree, log)
-        progress("configuring", 0.06)
-        steps.apply_patches(tree, added.patches, log)
-        steps.configure(tree, added.fragment, added.register_bytes, log)
-        executable = steps.compile_kernel(tree, jobs, log, progress)
+        executable = tree / "linux"
     except EngineError as error:
         if not log.exists():
             raise
@@ -229,6 +236,25 @@ def _made(
     return Kernel("", version, hashed, known.label, root / hashed / "linux")
 
 
+def _compile(
+    source: Source,
+    added: Carried,
+    tree: Path,
+    jobs: int,
+    log: Path,
+    progress: Progress,
+    *,
+    whole: bool,
+) -> None:
+    """Makes the executable in the new folder `tree`."""
+    progress("unpacking the source", 0.03)
+    source.unpack(tree, log, whole=whole)
+    progress("configuring", 0.06)
+    steps.apply_patches(tree, added.patches, log)
+    steps.configure(tree, added.fragment, added.register_bytes, log)
+    steps.compile_kernel(tree, jobs, log, progress)
+
+
 @contextlib.contextmanager
 def _alone(root: Path, progress: Progress) -> Iterator[Path]:
     """An empty folder to build in; one build at a time. The folder is removed at the end.
@@ -245,11 +271,26 @@ def _alone(root: Path, progress: Progress) -> Iterator[Path]:
             fcntl.flock(lock, fcntl.LOCK_EX)
         try:
             _remove(work)
+            for left in root.glob(f"{_LEFT}*"):
+                _remove(left)
             work.mkdir()
             yield work
         finally:
-            progress("tidying", 1.0)
-            _remove(work)
+            _remove_later(work)
+
+
+def _remove_later(folder: Path) -> None:
+    """Removes a folder in a process of its own: on a slow disk 80 000 files take minutes.
+
+    If that process is killed, the next build removes what is left.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        left = folder.rename(folder.with_name(f"{_LEFT}{os.getpid()}-{time.time_ns()}"))
+        subprocess.Popen(
+            ["nice", "rm", "-rf", os.fspath(left)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
 
 
 def _remove(folder: Path) -> None:

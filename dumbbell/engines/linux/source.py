@@ -32,6 +32,34 @@ _PRODUCTS_AT_TOP = ("linux", "vmlinux", "System.map", "modules.builtin", "module
 _GENERATED = re.compile(r"include/(config|generated)|arch/[^/]+/include/generated")
 
 
+#: Folders whose code User-Mode Linux never compiles: two thirds of the files of an archive. Their
+#: Kconfig and Makefiles are read.
+_OTHER_PROCESSORS = (
+    "alpha", "arc", "arm", "arm64", "csky", "hexagon", "ia64", "loongarch", "m68k", "microblaze",
+    "mips", "nios2", "openrisc", "parisc", "powerpc", "riscv", "s390", "sh", "sparc", "xtensa",
+)  # fmt: skip
+_OTHER_DEVICES = (
+    "accel", "ata", "bluetooth", "clk", "comedi", "counter", "cpufreq", "crypto", "devfreq", "dma",
+    "edac", "extcon", "firewire", "fpga", "gpio", "gpu", "greybus", "hid", "hwmon", "hwtracing",
+    "i2c", "iio", "infiniband", "interconnect", "iommu", "irqchip", "isdn", "leds", "media",
+    "memory", "message", "mfd", "misc", "mmc", "most", "mtd", "net/can", "net/dsa", "net/ethernet",
+    "net/wireless", "net/wwan", "nfc", "ntb", "nvme", "nvmem", "parport", "pci", "pcmcia", "perf",
+    "phy", "pinctrl", "platform", "pwm", "rapidio", "regulator", "remoteproc", "s390", "scsi",
+    "soc", "soundwire", "spi", "staging", "target", "tee", "thunderbolt", "ufs", "usb", "vfio",
+    "video", "w1", "watchdog",
+)  # fmt: skip
+_LEFT_OUT = (
+    *(f"*/arch/{name}/*.{end}" for name in _OTHER_PROCESSORS for end in ("[chS]", "dts*")),
+    *(f"*/drivers/{name}/*.[chS]" for name in _OTHER_DEVICES),
+    "*/sound/*.[ch]",
+    "*/Documentation/*.rst",
+    "*/Documentation/*.yaml",
+    "*/Documentation/*.txt",
+    "*/tools/perf",
+    "*/tools/testing",
+)
+
+
 class Source(Protocol):
     """Something that a kernel can be built from."""
 
@@ -43,8 +71,17 @@ class Source(Protocol):
     def identity(self) -> str:
         """Differs whenever the source does."""
 
-    def unpack(self, folder: Path, log: Path) -> None:
+    @property
+    def partial(self) -> bool:
+        """Can be unpacked without what User-Mode Linux does not compile."""
+
+    def unpack(self, folder: Path, log: Path, *, whole: bool) -> None:
         """Puts the source into the new folder `folder`.
+
+        Args:
+            folder: Where to.
+            log: Where everything is written that programs say.
+            whole: Also what User-Mode Linux does not compile.
 
         Raises:
             EngineError: It cannot be obtained.
@@ -57,6 +94,8 @@ class Tree:
     Raises:
         EngineError: It is no kernel tree.
     """
+
+    partial = False
 
     def __init__(self, path: Path) -> None:
         self._path = path.resolve()
@@ -73,8 +112,9 @@ class Tree:
             hashed.update(f"{name}\0{size}\0{changed_ns}\n".encode(errors="surrogateescape"))
         self.identity = f"tree {hashed.hexdigest()}"
 
-    def unpack(self, folder: Path, log: Path) -> None:
-        """See :class:`Source`."""
+    def unpack(self, folder: Path, log: Path, *, whole: bool) -> None:
+        """See :class:`Source`; always whole, since somebody may have changed any part of it."""
+        del log, whole
         made: set[Path] = set()
         for name, _, _ in self._files:
             target = folder / name
@@ -120,6 +160,11 @@ class Archive:
     path: Path | None
 
     @property
+    def partial(self) -> bool:
+        """See :class:`Source`."""
+        return True
+
+    @property
     def label(self) -> str:
         """See :class:`Source`."""
         return f"{self.package} {self.version}"
@@ -129,7 +174,7 @@ class Archive:
         """See :class:`Source`."""
         return f"debian {self.package} {self.version} {self.size} {self.sha256}"
 
-    def unpack(self, folder: Path, log: Path) -> None:
+    def unpack(self, folder: Path, log: Path, *, whole: bool) -> None:
         """See :class:`Source`."""
         path = self.path
         if path is None:
@@ -137,7 +182,9 @@ class Archive:
             if _sha256(path) != self.sha256:
                 raise EngineError(f"{self.label}: the archive is another one than before")
         folder.mkdir()
-        command = ["tar", "-xJf", os.fspath(path), "--strip-components=1"]
+        left_out = [] if whole else [f"--exclude={pattern}" for pattern in _LEFT_OUT]
+        unpacker = "--use-compress-program=xz -T0"  # since xz 5.4 all cores decompress
+        command = ["tar", unpacker, "-xf", os.fspath(path), "--strip-components=1", *left_out]
         if run(command, folder, log) != 0:
             raise EngineError(f"{path}: cannot be unpacked; see {log}")
 
