@@ -86,7 +86,8 @@ def run(
         set: Factor → level or levels that replace its own; or path of a field → value.
         repeats: Runs per combination of levels; None: as in the file.
         seed: Seed of the first repeat; None: as in the file.
-        workers: Number of simultaneous runs; None: one per processor.
+        workers: Number of simultaneous runs in this process; None: one per processor. With the
+            address of a batch system: its jobs.
         store: Folder of the store. Finished runs in it are not repeated. None: results are in
             memory alone.
         engine: Name of the engine.

@@ -84,7 +84,14 @@ def test_one_repeat_is_judged_by_the_tolerance(tmp_path: Path) -> None:
     assert checked(path, "--update").exit_code == 0
     path.write_text(path.read_text().replace("loss: 0.2 %", "loss: 2 %"), encoding="utf-8")
     assert checked(path).exit_code == 1
-    assert checked(path, "--tolerance", "100 %").exit_code in (0, 1)
+    worse = [line for line in checked(path).stdout.splitlines() if line.startswith("✗ ")]
+    wider = [
+        line
+        for line in checked(path, "--tolerance", "100 %").stdout.splitlines()
+        if line.startswith("✗ ")
+    ]
+    assert len(wider) < len(worse)
+    assert not any("goodput" in line for line in wider)
 
 
 def test_a_quantity_that_is_gone_fails(file: Path) -> None:
@@ -150,3 +157,37 @@ def test_the_example_s_experiment_holds_and_catches_a_lost_option(tmp_path: Path
     done = checked(file)
     assert done.exit_code == 1, done.stdout
     assert "worse by" in done.stdout
+
+
+def test_a_pipe_s_expectation_names_the_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "pipes.yaml"
+    expect = "expect: [{metric: loss_ratio, below: 0.5}]\n"
+    path.write_text(TEXT + expect, encoding="utf-8")
+    done = checked(path, "--update", "--junit", str(tmp_path / "out.xml"))
+    assert "loss_ratio below 0.5 (20 packets, bottleneck/forward): " in done.stdout
+    suite = ElementTree.parse(tmp_path / "out.xml").getroot()[0]
+    names = [case.attrib["name"] for case in suite.findall("testcase")]
+    assert len(set(names)) == len(names) > 2
+
+
+def test_what_the_file_expects_no_more_is_missing_though_the_runs_are_the_same(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(TEXT + "expect: [{metric: undos, below: 9}]\n", encoding="utf-8")
+    assert checked(path, "--update").exit_code == 0
+    path.write_text(TEXT, encoding="utf-8")
+    done = checked(path)
+    assert done.exit_code == 1
+    assert "identical" not in done.stdout and "not measured any more" in done.stdout
+
+
+def test_a_few_repeats_are_judged_by_the_tolerance(tmp_path: Path) -> None:
+    path = tmp_path / "two.yaml"
+    path.write_text(TEXT.replace("repeats: 8", "repeats: 2"), encoding="utf-8")
+    assert checked(path, "--update").exit_code == 0
+    path.write_text(path.read_text().replace("rate: 10", "rate: 9"), encoding="utf-8")
+    done = checked(path)
+    assert done.exit_code == 1
+    assert "✗ goodput_mbps" in done.stdout
+    assert "Fewer than 5 repeats: the tolerance of 1 % alone decides" in done.stdout

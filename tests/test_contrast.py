@@ -60,6 +60,18 @@ def test_the_usual_metrics_leave_out_what_is_equal(store: Path) -> None:
         contrasts(results, "cc", levels=["reno", "again"])
 
 
+def test_one_repeat_has_differences_without_an_interval(store: Path, tmp_path: Path) -> None:
+    file = store.parent / "e.yaml"
+    dumbbell.run(file, repeats=1, store=tmp_path)
+    done = CliRunner().invoke(app, ["contrast", str(tmp_path), "--factor", "cc"])
+    assert done.exit_code == 0, done.output
+    assert "one repeat differs by " in done.stdout
+    assert "differs by 0" not in done.stdout
+    assert "0 of " in done.stdout.splitlines()[-1]
+    twice = contrasts(dumbbell.load_results(tmp_path), "cc", levels=["reno", "bbr", "reno"])
+    assert {(one.first, one.second) for one in twice} == {("reno", "bbr")}
+
+
 def test_the_verb_prints_tables_and_json(store: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.json"
     words = ["contrast", str(store), "--factor", "cc", "--level", "reno", "--level", "bbr"]

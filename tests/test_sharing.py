@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import dumbbell
@@ -75,3 +76,24 @@ def test_a_flow_alone_shares_nothing(tmp_path: Path) -> None:
     found = results(alone, tmp_path)
     for metric in ("share", "fair_share"):
         assert [math.isnan(value) for value in values(found, metric).values()] == [True]
+
+
+def test_cells_that_share_a_run_have_the_values_of_one(tmp_path: Path) -> None:
+    """Two labels of one level: every metric is the same for both, and as with one of them."""
+    text = """\
+dumbbell: 1
+name: twice
+template: {dumbbell: {pairs: 2, rate: 10 Mbit/s, rtt: $rtt, buffer: 1 BDP}}
+flows: [{from: s1, to: d1, tcp: cubic}, {from: s2, to: d2, tcp: reno}]
+duration: 3 s
+factors: {rtt: [{label: a, value: 20 ms}, {label: b, value: 20 ms}]}
+repeats: 2
+"""
+    file = tmp_path / "twice.yaml"
+    file.write_text(text, encoding="utf-8")
+    both, one = dumbbell.run(file), dumbbell.run(file, set={"rtt": "a"})
+    for metric in METRICS.values():
+        alone = metric.measure(one).drop("rtt")
+        for label in "ab":
+            own = metric.measure(both).filter(pl.col("rtt") == label).drop("rtt")
+            assert own.equals(alone, null_equal=True), (metric.name, label)

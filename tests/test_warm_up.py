@@ -38,6 +38,10 @@ def test_a_ramp_before_a_constant_is_cut_off() -> None:
     assert truncation(ramp + steady) == 30
     assert truncation(steady) == 0
     assert truncation([1.0] * (10 * BATCH - 1)) is None
+    # Values whose squares have no exact sum.
+    for value, count in ((12_500_003.0, 3000), (1448 * 8631.0, 1000)):
+        assert truncation([value] * count) == 0
+        assert truncation([0.0] * 30 + [value] * count) == 30
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -55,6 +59,6 @@ def test_a_flow_s_slow_start_is_its_warm_up(tmp_path: Path) -> None:
     short, long = METRICS["warm_up_s"].measure(results)["value"]
     # From 10 packets to 1 BDP of 1725: log2(172.5) = 7.4 RTTs.
     assert 5 * 0.2 < long < 15
-    assert short <= 1.5 + 0.1
+    assert 1.2 < short <= 1.5 + 0.1  # as much as it can be: the run is too short
     none = METRICS["warm_up_s"].measure(dumbbell.run(file, set={"sampling": "none"}))
     assert none["value"].is_nan().all()

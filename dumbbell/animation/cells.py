@@ -97,6 +97,8 @@ def _wanted(record: Record, cells: Iterable[str]) -> dict[str, dict[str, str]]:
 
 def _animation(record: Record, planned: Planned, results: Results, err: Console) -> RunAnimation:
     own = pl.col("run") == planned.run
+    for name, level in planned.levels.items():  # cells with one scenario share a run
+        own &= pl.col(name) == level
     row = results.runs.row(by_predicate=own, named=True)
     end_ns = int(read_scenario(row["scenario"])["duration_ns"])
     hops = int(results.pipes.filter(own)["arrived_packets"].sum())

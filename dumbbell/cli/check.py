@@ -80,6 +80,7 @@ def validate(file: File) -> None:
     with guarded():
         from rich.text import Text
 
+        from dumbbell.execution.enough import refuse_endless
         from dumbbell.experiment.check import check_cells
         from dumbbell.experiment.load import open_file
 
@@ -95,6 +96,7 @@ def validate(file: File) -> None:
                 text = f"{file.name}: {checked} of {cells} cells checked"
                 status.update(Text(text))
                 pulse(text)
+        refuse_endless(experiment, flows)
         if experiment.expect:
             from dumbbell.compare.expectations import refuse_impossible
 

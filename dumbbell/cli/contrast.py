@@ -9,7 +9,7 @@ import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
-from dumbbell.cli.options import JsonFile
+from dumbbell.cli.options import DEFAULT_STORE, JsonFile
 from dumbbell.files.output import write_json
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ _MOST_ROWS = 200
 
 
 def contrast(
-    store: Annotated[Path, typer.Argument(help="Store folder.")],
     factor: Annotated[str, typer.Option(help="Factor whose levels are compared.")],
+    store: Annotated[Path, typer.Argument(help="Store folder.")] = DEFAULT_STORE,
     level: Annotated[
         list[str] | None,
         typer.Option(help="Level to compare; twice or more [default: all levels]."),
@@ -64,7 +64,8 @@ def _table(metric: str, found: list[Contrast]) -> RenderableType:
         add_columns(table, ["", "levels"], ["from", "to", "effect"] if wide else [])
         table.add_column("difference (95 % interval)")
         for one in found[:_MOST_ROWS]:
-            values = [*map(number, one.means), f"{one.size} ({number(one.paired.effect)})"]
+            effect = f"{one.size} ({number(one.paired.effect)})" if one.size else "–"
+            values = [*map(number, one.means), effect]
             pair = f"{shortened(one.first)} → {shortened(one.second)}"
             table.add_row(one.place, pair, *(values if wide else []), one.words)
         if len(found) > _MOST_ROWS:

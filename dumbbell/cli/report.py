@@ -9,6 +9,7 @@ import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
+from dumbbell.cli.options import DEFAULT_STORE
 from dumbbell.console import say
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def report(
-    store: Annotated[Path, typer.Argument(help="Store folder.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Output (HTML).")],
+    store: Annotated[Path, typer.Argument(help="Store folder.")] = DEFAULT_STORE,
     animate: Annotated[
         list[str] | None,
         typer.Option(

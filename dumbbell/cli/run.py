@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,7 +70,8 @@ def run(
         from dumbbell.cli.sweeps import say_forecasts, watched
         from dumbbell.engines import engine_named
         from dumbbell.execution.budget import allowed
-        from dumbbell.execution.elsewhere import opened_executor
+        from dumbbell.execution.elsewhere import opened_executor, refuse_shared_alone
+        from dumbbell.execution.exports import Exports
         from dumbbell.execution.forecast import forecast
         from dumbbell.execution.shard import shard_of
         from dumbbell.experiment import load
@@ -79,12 +80,14 @@ def run(
         if part is not None:
             shards.refuse_json(json_file)
         check_places(json_file)
+        refuse_shared_alone(cluster, shared=shared)
         with (
             watched(yes=yes, events=None if dry_run else events, verbose=verbose),
             opened_executor(None if dry_run else cluster, workers, shared=shared and not dry_run),
         ):
             if dry_run:
                 changed = load(file, set=levels(set_), repeats=repeats, seed=seed)
+                Exports(captures, per_tap, traces).check(changed, file)
                 found = forecast(
                     changed,
                     engine_named(engine),
@@ -110,7 +113,7 @@ def run(
                 shard=part,
             )
         if part is not None:
-            shards.say_done(part, store, f"dumbbell run {shlex.quote(str(file))}")
+            shards.say_done(part, store)
         else:
             _show(results, store, json_file)
 
@@ -132,6 +135,8 @@ def _show(results: Results, store: Path, json_file: Path | None) -> None:
     under_load = load.table(results, width)
     if under_load is not None:
         console.out.print(under_load)
+    if re.search(r"^search:", results.experiment.yaml, re.MULTILINE):
+        say("The file has a search; these are its start values. `dumbbell search` looks for more")
     if json_file is not None:
         write_json(json_file, overview.to_json(results))
     say(f"Runs are kept in {store}. Windows and queues of one: dumbbell show {store}")

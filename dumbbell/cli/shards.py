@@ -19,12 +19,12 @@ def refuse_json(json_file: Path | None) -> None:
         )
 
 
-def say_done(shard: Shard, store: Path, command: str) -> None:
+def say_done(shard: Shard, store: Path) -> None:
     """Says that a shard is done, and what to do with it."""
     name = shlex.quote(str(store))
     say(f"Shard {shard} is done. Its runs are kept in {store}.")
     if shard.of > 1:
         say(
             f"All {shard.of} shards together: dumbbell store merge {name} OTHERS… -o ALL, then "
-            f"{command} --store ALL"
+            "this command with --store ALL and without --shard"
         )

@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 
 from dumbbell.cli.guard import guarded
+from dumbbell.cli.options import DEFAULT_STORE
 
 #: Columns of a drawing: at most, and at least.
 _WIDEST, _NARROWEST = 100, 40
 
 
 def show(
-    store: Annotated[Path, typer.Argument(help="Store folder.")],
+    store: Annotated[Path, typer.Argument(help="Store folder.")] = DEFAULT_STORE,
     cell: Annotated[
         str | None,
         typer.Option(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -67,13 +66,14 @@ def study_run(
         from dumbbell import studies
         from dumbbell.cli import forecasts, shards
         from dumbbell.cli.sweeps import say_forecasts, watched
-        from dumbbell.execution.elsewhere import opened_executor
+        from dumbbell.execution.elsewhere import opened_executor, refuse_shared_alone
         from dumbbell.execution.shard import shard_of
 
         own = shard_of(shard)
         if own is not None:
             shards.refuse_json(json_file)
         check_places(json_file)
+        refuse_shared_alone(cluster, shared=shared)
         chosen: dict[str, Any] = {
             "parts": part or None,
             "engine": engine,
@@ -91,7 +91,7 @@ def study_run(
                 return
             if own is not None:
                 studies.run_shard(name, str(own), console=console.err, **chosen)
-                shards.say_done(own, store, f"dumbbell study run {shlex.quote(name)}")
+                shards.say_done(own, store)
                 return
             result = studies.run_study(name, console=console.err, **chosen)
         for shown in studies.renderables(result):

@@ -26,17 +26,25 @@ MOST_RUNS = 10_000
 
 
 class _Consent(Silent):
-    """Asks before more than `MOST_RUNS` runs; refuses them where nobody can be asked."""
+    """Asks once before more than `MOST_RUNS` runs; refuses them where nobody can be asked.
+
+    Runs of the parts of a study, and of rounds of repeats, count together.
+    """
+
+    def __init__(self) -> None:
+        self._runs, self._given = 0, False
 
     def begin(self, sweep: Sweep) -> None:
         """See :class:`Progress`."""
-        if sweep.runs <= MOST_RUNS:
+        self._runs += sweep.runs
+        if self._given or self._runs <= MOST_RUNS:
             return
-        text = f"{sweep.title}: {sweep.runs} runs are to be made, more than {MOST_RUNS}"
+        text = f"{sweep.title}: {self._runs} runs are to be made, more than {MOST_RUNS}"
         if not (sys.stdin is not None and sys.stdin.isatty() and console.err.is_terminal):
             raise DumbbellError(f"{text}: --yes makes them, --dry-run says what they take")
         if not typer.confirm(f"{text}. Make them?", err=True):
-            raise DumbbellError(f"{sweep.title}: no run was made")
+            raise DumbbellError(f"{sweep.title}: these runs were not made")
+        self._given = True
 
 
 @contextlib.contextmanager

@@ -30,6 +30,10 @@ BETTER = {
 }  # fmt: skip
 
 
+#: Fewer repeats have no power over dozens of quantities: the tolerance alone decides.
+LEAST_TESTED = 5
+
+
 class Change(enum.Enum):
     """Result of the comparison of a quantity with its baseline."""
 
@@ -85,7 +89,8 @@ class Quantity:
         values = f"{number(self.now)}, before {number(self.before)} {unit}".rstrip()
         told = ""
         if self.change in (Change.BETTER, Change.WORSE, Change.OTHER) and self.before:
-            told = f" by {100 * abs(self.now / self.before - 1):.2g} %"
+            percent = 100 * abs(self.now / self.before - 1)
+            told = f" by {percent:.0f} %" if percent >= 10 else f" by {percent:.2g} %"
         if not math.isnan(self.p) and not self.change.passes:
             told += f" (p {self.p:.2g})"
         return f"{self.sample.metric}{place}: {values}: {self.change.value}{told}"
@@ -143,8 +148,8 @@ def against(now: Baseline, before: Baseline, tolerance: float) -> list[Quantity]
     """Compares the values of now with those before, repeat by repeat.
 
     A quantity has changed if the difference is larger than `tolerance` (share of the value
-    before), and if a paired test shows it at 5 % over all quantities together. A single repeat has
-    no test: the tolerance alone decides.
+    before), and if a paired test shows it at 5 % over all quantities together. With fewer than
+    `LEAST_TESTED` repeats the tolerance alone decides.
 
     Raises `DumbbellError` if they are of different experiments or seeds.
     """
@@ -181,7 +186,7 @@ def _judged(old: Sample, new: Sample, pair: Paired, p: float, tolerance: float) 
     moved = pair.difference.mean
     if math.isnan(moved):  # no common repeat
         change = Change.MISSING
-    elif moved == 0 or p >= ALPHA:
+    elif moved == 0 or (pair.difference.count >= LEAST_TESTED and p >= ALPHA):
         change = Change.NONE
     elif abs(moved) <= tolerance * abs(before):
         change = Change.SMALL

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dumbbell.compare import baseline as baselines
-from dumbbell.compare.baseline import Baseline, Change, Quantity
+from dumbbell.compare.baseline import LEAST_TESTED, Baseline, Change, Quantity
 from dumbbell.compare.expectations import check, refuse_impossible
 from dumbbell.compare.junit import Case, xml
 from dumbbell.errors import DumbbellError, ExperimentError
@@ -51,8 +51,7 @@ class Checking:
             raise DumbbellError(f"{file}: {message}")
         if baseline is not None and not update:
             self._before = baselines.read(baseline)
-        flows = {flow for cell in opened.cells for flow in cell.rtt_ns}
-        refuse_impossible(opened.info, opened.file, self._expected, flows)
+        refuse_impossible(opened.info, opened.file, self._expected, opened.flows)
         self.lines: list[str] = []
         self._cases: list[Case] = []
 
@@ -80,8 +79,7 @@ class Checking:
     def _expectations(self, results: Results) -> None:
         for one in check(results, self._expected):
             self.lines.append(f"{one.verdict.value} {one.words}")
-            name, _, found = one.words.partition(": ")
-            self._cases.append(Case("expect", name, None if one.holds else found))
+            self._cases.append(Case("expect", one.name, None if one.holds else one.outcome))
 
     def _compare(self, now: Baseline, before: Baseline) -> None:
         found = baselines.against(now, before, self._tolerance)
@@ -92,6 +90,11 @@ class Checking:
         self.lines += [_line(one) for one in shown[:_MOST_LINES]]
         if len(shown) > _MOST_LINES:
             self.lines.append(f"… {len(shown) - _MOST_LINES} more")
+        if any(one.paired and one.paired.difference.count < LEAST_TESTED for one in found):
+            self.lines.append(
+                f"Fewer than {LEAST_TESTED} repeats: the tolerance of {100 * self._tolerance:g} % "
+                "alone decides, noise included"
+            )
         self.lines.append(_summary(now, before, found))
 
 
@@ -101,9 +104,11 @@ def _line(one: Quantity) -> str:
 
 def _summary(now: Baseline, before: Baseline, found: Sequence[Quantity]) -> str:
     """Last line: versions, and how many quantities passed."""
-    if now.digest == before.digest:
+    if now.digest == before.digest and all(one.change.passes for one in found):
         return f"✓ every run is identical to the baseline's ({len(found)} quantities)"
     passed = sum(one.change.passes for one in found)
     versions = f"{before.engine} {before.engine_version} → {now.engine} {now.engine_version}"
-    mark = "✓" if passed == len(found) else "✗"
-    return f"{mark} {passed} of {len(found)} quantities pass against the baseline ({versions})"
+    if passed == len(found):
+        return f"✓ all {passed} quantities pass against the baseline ({versions})"
+    failed = len(found) - passed
+    return f"✗ {failed} of {len(found)} quantities fail against the baseline ({versions})"

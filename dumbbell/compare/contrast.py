@@ -44,7 +44,7 @@ class Contrast:
     @property
     def varies(self) -> bool:
         """False if all values at both levels are the same, as the loss of an idle link."""
-        return not (self.means[0] == self.means[1] and self.paired.effect == 0)
+        return self.means[0] != self.means[1] or self.paired.difference.low < 0
 
     @property
     def shown(self) -> bool:
@@ -53,7 +53,9 @@ class Contrast:
 
     @property
     def size(self) -> str:
-        """Size of the effect in a word."""
+        """Size of the effect in a word; empty with one repeat."""
+        if math.isnan(self.paired.effect):
+            return ""
         return next(word for most, word in SIZES if abs(self.paired.effect) <= most)
 
     @property
@@ -98,7 +100,7 @@ def contrasts(
     """
     known = results.experiment.factors
     _known("factor", factor, list(known))
-    chosen = list(levels) or known[factor]
+    chosen = list(dict.fromkeys(levels)) or known[factor]
     for level in chosen:
         _known(f"level of {factor}", level, known[factor])
     for metric in metrics:

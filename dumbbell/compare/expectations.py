@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from dumbbell.compare.samples import DESCRIPTIONS
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment.expect import ExpectSpec
 from dumbbell.experiment.locate import Locator
@@ -56,18 +57,27 @@ class Checked:
         return self.verdict is Verdict.HOLDS
 
     @property
-    def words(self) -> str:
-        """`goodput_mbps above 9 (cubic, flow1): 9.55 Mbit/s`, with the interval over repeats."""
+    def name(self) -> str:
+        """`goodput_mbps above 9 (cubic, flow1)`."""
         bounds = [("above", self.expect.above), ("below", self.expect.below)]
         wanted = " and ".join(f"{word} {value:g}" for word, value in bounds if value is not None)
         place = f" ({', '.join(self.where.values())})" if self.where else ""
-        unit = METRICS[self.expect.metric].unit
-        found = f"{number(self.found.mean)} {unit}".strip()
+        return f"{self.expect.metric} {wanted}{place}"
+
+    @property
+    def outcome(self) -> str:
+        """`9.55 Mbit/s`, with the interval over repeats."""
+        found = f"{number(self.found.mean)} {METRICS[self.expect.metric].unit}".strip()
         if self.found.count > 1:
             found += f", interval {number(self.found.low)} to {number(self.found.high)}"
         if self.verdict is Verdict.UNDECIDED:
             found += f" over {self.found.count} repeats: undecided, more repeats would tell"
-        return f"{self.expect.metric} {wanted}{place}: {found}"
+        return found
+
+    @property
+    def words(self) -> str:
+        """Name and outcome."""
+        return f"{self.name}: {self.outcome}"
 
 
 def check(results: Results, expectations: Sequence[ExpectSpec]) -> list[Checked]:
@@ -158,7 +168,8 @@ def _check(results: Results, expect: ExpectSpec, field: str) -> list[Checked]:
         measured = measured.filter(pl.col(column) == level)
     if measured.is_empty():
         raise ExperimentError(f"nothing is measured for {expect.metric} there", field=field)
-    names = [*results.experiment.factors, *(c for c in ("flow",) if c in measured.columns)]
+    of = [column for column in METRICS[expect.metric].of if column not in DESCRIPTIONS]
+    names = [*results.experiment.factors, *of]
     return [
         Checked(
             expect,

@@ -13,7 +13,7 @@ from dumbbell.results import Results
 #: Metrics of a comparison that names none. Those without values are left out.
 USUAL = ("goodput_mbps", "rtt_mean_ms", "loss_ratio", "retransmissions", "jain", "utilisation")
 #: Columns that describe what is measured, and differ between levels.
-_DESCRIPTIONS = ("kind", "congestion_control")
+DESCRIPTIONS = ("kind", "congestion_control")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def samples(results: Results, metrics: Sequence[str]) -> list[Sample]:
     found = []
     for name in metrics:
         metric = METRICS[name]
-        of = [column for column in metric.of if column not in _DESCRIPTIONS]
+        of = [column for column in metric.of if column not in DESCRIPTIONS]
         key = [*factors, *of]
         measured = metric.measure(results).filter(pl.col("value").is_not_nan())
         per_run = measured.group_by([*key, "repeat"], maintain_order=True).agg(

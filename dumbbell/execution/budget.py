@@ -13,7 +13,8 @@ from dumbbell.experiment.units import SIZE, QuantityError, whole
 
 #: Approximate packets times links per second of the simulator.
 _EVENTS_PER_S = 2e6
-#: The same of the engine linux, and the time of a guest's boot in s (docs/linux-engine.md).
+#: Packets times links per second of the engine linux, and the time of a guest's boot in s
+#: (docs/linux-engine.md).
 _LINUX_EVENTS_PER_S, _BOOT_S = 5e4, 0.34
 #: Time around a run of the simulator in s: hand-out, tables, store.
 _AROUND_S = 0.003

@@ -85,18 +85,21 @@ def _settle(found: Future[Any], inner: Any) -> None:
     """Passes on the outcome of a future of Dask."""
     if found.done():
         return
-    if inner.status == "finished":
-        try:
+    try:
+        if inner.status == "finished":
             found.set_result(inner.result(timeout=ANSWER_S))
-        except Exception:  # the result was lost with its worker
+        elif inner.status == "error":
+            found.set_exception(_failure(inner.exception(timeout=ANSWER_S)))
+        else:
             found.set_exception(LostError())
-    elif inner.status == "error":
-        error = inner.exception(timeout=ANSWER_S)
-        if type(error).__name__ == "KilledWorker":
-            error = EngineError(f"each of {_DEATHS + 1} workers died while it executed this run")
-        found.set_exception(error)
-    else:
+    except Exception:  # the outcome was lost with its worker or the scheduler
         found.set_exception(LostError())
+
+
+def _failure(error: BaseException) -> BaseException:
+    if type(error).__name__ == "KilledWorker":
+        return EngineError(f"each of {_DEATHS + 1} workers died while it executed this run")
+    return error
 
 
 @contextlib.contextmanager

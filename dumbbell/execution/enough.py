@@ -9,7 +9,7 @@ interval, the interval covers the true mean less often than its 95 % say (docs/e
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -20,7 +20,7 @@ from dumbbell.execution.budget import Allowed
 from dumbbell.execution.progress import Progress, Several, Sweep, current_progress, use_progress
 from dumbbell.execution.runner import execute
 from dumbbell.execution.shard import Shard
-from dumbbell.experiment.load import Experiment
+from dumbbell.experiment.load import Experiment, Opened
 from dumbbell.experiment.locate import Locator
 from dumbbell.experiment.repeats import UntilSpec
 from dumbbell.experiment.source import Loc, parse
@@ -49,10 +49,7 @@ def execute_enough(
     wanted = experiment.enough
     if wanted is None or wanted.until is None:
         return execute(experiment, engine, store, workers=workers, allow=allow, shard=shard)
-    if shard is not None and shard.of > 1:
-        what = "a shard cannot know when all repeats are enough; fix their number with --repeats N"
-        raise ExperimentError(what, file=experiment.file, field=_FIELD)
-    _refuse_impossible(experiment, wanted.until)
+    refuse_endless(experiment, experiment.flows, shard)
     counts = [wanted.min] * len(experiment.cells)
     progress = current_progress()
     with use_progress(_Rounds(progress)):
@@ -69,17 +66,28 @@ def execute_enough(
     return key
 
 
-def _refuse_impossible(experiment: Experiment, until: UntilSpec) -> None:
-    """Raises `ExperimentError` if `until` names a flow that no cell has."""
+def refuse_endless(
+    experiment: Experiment | Opened, flows: Iterable[str], shard: Shard | None = None
+) -> None:
+    """Raises `ExperimentError` if a rule cannot end the repeats: in a shard, of an unknown flow.
+
+    `flows`: names of the flows of all cells.
+    """
     from dumbbell.metrics import METRICS
 
+    until = None if experiment.enough is None else experiment.enough.until
+    if until is None:
+        return
+    if shard is not None and shard.of > 1:
+        what = "a shard cannot know when all repeats are enough; fix their number with --repeats N"
+        raise ExperimentError(what, file=experiment.file, field=_FIELD)
     if until.flow is None:
         return
     locator = Locator(experiment.file, parse(experiment.info.yaml, experiment.file))
     loc: Loc = ("repeats", "until", "flow")
     if "flow" not in METRICS[until.metric].of:
         raise locator.error(f"{until.metric} is not measured by flow", loc, found=until.flow)
-    known = sorted({flow for cell in experiment.cells for flow in cell.rtt_ns})
+    known = sorted(set(flows))
     if until.flow not in known:
         near = nearest_name(until.flow, known)
         found = shortened(until.flow)
@@ -102,7 +110,7 @@ class _Width:
 
     def next_count(self, count: int) -> int:
         """Repeats of the next round. The width falls with the square root of their number."""
-        return max(count + 1, math.ceil(count * min(self.ratio**2, 2)))
+        return max(count + 1, math.ceil(count * min(self.ratio, math.sqrt(2)) ** 2))
 
 
 def _too_wide(experiment: Experiment, results: Results, until: UntilSpec) -> Iterator[_Width]:
@@ -110,9 +118,11 @@ def _too_wide(experiment: Experiment, results: Results, until: UntilSpec) -> Ite
     factors = list(results.experiment.factors)
     rows: dict[tuple[str, ...], list[tuple[float, float]]] = {}
     for row in _measured(results, until).iter_rows(named=True):
-        half = (row["high"] - row["low"]) / 2
         levels = tuple(row[name] for name in factors)
-        rows.setdefault(levels, []).append((half, _ratio(half, until.width(row["mean"]))))
+        half = (row["high"] - row["low"]) / 2
+        # With one value there is no interval yet.
+        ratio = math.inf if row["count"] == 1 else _ratio(half, until.width(row["mean"]))
+        rows.setdefault(levels, []).append((half, ratio))
     for number, cell in enumerate(experiment.cells):
         found = rows.get(tuple(cell.levels[name] for name in factors))
         if found is None:
@@ -127,7 +137,7 @@ def _too_wide(experiment: Experiment, results: Results, until: UntilSpec) -> Ite
 def _measured(results: Results, until: UntilSpec) -> pl.DataFrame:
     from dumbbell.metrics import METRICS, summary
 
-    measured = summary(results, METRICS[until.metric]).filter(pl.col("count") > 1)
+    measured = summary(results, METRICS[until.metric]).filter(pl.col("count") > 0)
     return measured if until.flow is None else measured.filter(pl.col("flow") == until.flow)
 
 

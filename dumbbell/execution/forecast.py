@@ -12,6 +12,7 @@ from dumbbell import _core
 from dumbbell.engines.base import Engine
 from dumbbell.execution.budget import Allowed, estimated_s
 from dumbbell.execution.checks import afford, check_cells
+from dumbbell.execution.enough import refuse_endless
 from dumbbell.execution.plan import Task, distinct, of_shard, plan
 from dumbbell.execution.progress import current_progress
 from dumbbell.execution.runner import workers_of
@@ -84,12 +85,13 @@ def forecast(
         ExperimentError: The engine cannot do what the experiment asks, or a limit is exceeded.
         StoreError: The store cannot be read.
     """
+    refuse_endless(experiment, experiment.flows, shard)
     tasks = plan(experiment, engine)
     own = distinct(tasks) if shard is None else of_shard(tasks, experiment, engine, shard)
     progress = current_progress()
     check_cells(experiment, engine, progress)
     if experiment.enough is not None:
-        progress.note("the most it can be: `repeats.until` may end the repeats of a cell earlier")
+        progress.note("upper bound: `repeats.until` may stop a cell earlier")
     walls = _walls(store, {task.run.id for task in distinct(tasks)})
     missing = [task for task in own if task.run.id not in walls]
     afford(experiment, {task.cell for task in missing}, allow or {}, progress)

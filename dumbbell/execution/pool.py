@@ -5,9 +5,13 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextvars import ContextVar
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    InvalidStateError,
+    ThreadPoolExecutor,
+)
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -115,33 +119,6 @@ class Threads:
         self._pool.shutdown()
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """Executor whose workers execute runs. `shared`: they write the store themselves."""
-
-    executor: Executor
-    shared: bool = False
-
-
-_CURRENT: ContextVar[Elsewhere | None] = ContextVar("elsewhere", default=None)
-
-
-def current_executor() -> Elsewhere | None:
-    """Executor in use; None: threads of this process execute runs."""
-    return _CURRENT.get()
-
-
-@contextlib.contextmanager
-def use_executor(chosen: Elsewhere | None) -> Iterator[None]:
-    """Context in which an executor executes all runs; None: as outside of it."""
-    token = None if chosen is None else _CURRENT.set(chosen)
-    try:
-        yield
-    finally:
-        if token is not None:
-            _CURRENT.reset(token)
-
-
 class LostError(Exception):
     """A run was lost with its worker or its scheduler. It can be handed out again."""
 
@@ -184,13 +161,17 @@ class Remote:
     def _answered(
         self, task: Task, found: Future[Done], inner: Future[Answer], losses: int
     ) -> None:
+        with contextlib.suppress(InvalidStateError):  # the run was abandoned
+            self._settle(task, found, inner, losses)
+
+    def _settle(self, task: Task, found: Future[Done], inner: Future[Answer], losses: int) -> None:
         error = LostError() if inner.cancelled() else inner.exception()
-        if found.done():
-            return  # it was stopped
         if isinstance(error, LostError) and losses < MOST_LOSSES:
             self._hand_out(task, found, losses + 1)
         elif isinstance(error, LostError):
             found.set_exception(EngineError(f"lost {1 + losses} times with its worker"))
+        elif isinstance(error, BrokenExecutor):
+            found.set_exception(EngineError(f"the workers are gone: {error}"))
         elif error is not None:
             found.set_exception(error)
         else:
@@ -211,8 +192,8 @@ class Remote:
         return 0
 
     def cancel(self, future: Future[Done]) -> None:
-        """Gives a run up. A worker that executes it finishes it unheard."""
-        if not future.done():
+        """Abandons a run. The result of its worker is discarded."""
+        with contextlib.suppress(InvalidStateError):  # it is finished
             future.set_exception(LostError())
 
     def close(self) -> None:

@@ -17,8 +17,9 @@ from dumbbell.engines.base import Engine
 from dumbbell.errors import DumbbellError, EngineError, Interrupted
 from dumbbell.execution.budget import Allowed
 from dumbbell.execution.checks import afford, check_cells
+from dumbbell.execution.elsewhere import current_executor
 from dumbbell.execution.plan import Task, distinct, of_shard, plan
-from dumbbell.execution.pool import Done, Pool, Remote, Threads, current_executor, work_of
+from dumbbell.execution.pool import Done, Pool, Remote, Threads, work_of
 from dumbbell.execution.progress import Progress, Sweep, Work, current_progress
 from dumbbell.execution.remote import VersionError
 from dumbbell.execution.shard import Shard

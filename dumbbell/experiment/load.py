@@ -79,6 +79,11 @@ class Experiment:
     enough: RepeatsSpec | None = None
     counts: tuple[int, ...] | None = None
 
+    @property
+    def flows(self) -> set[str]:
+        """Names of the flows of all cells."""
+        return {flow for cell in self.cells for flow in cell.rtt_ns}
+
     def repeats_of(self, cell: int) -> int:
         """Number of repeats of a cell."""
         return self.info.repeats if self.counts is None else self.counts[cell]

@@ -28,7 +28,7 @@ class _Flow:
 
 def _share(flow: _Flow, flows: Iterable[_Flow], places: Bottlenecks) -> float:
     """Goodput over that of all flows at its bottleneck."""
-    sharing = [_beside(pipe, flows, places) for pipe in places.pipes[flow.name]]
+    sharing = [_beside(pipe, flows, places) for pipe in sorted(places.pipes[flow.name])]
     total = max((sum(one.mbps for one in own) for own in sharing if len(own) > 1), default=0.0)
     return flow.mbps / total if total > 0 else _NONE
 
@@ -36,7 +36,7 @@ def _share(flow: _Flow, flows: Iterable[_Flow], places: Bottlenecks) -> float:
 def _fair_share(flow: _Flow, flows: Iterable[_Flow], places: Bottlenecks) -> float:
     """Goodput over the mean of the lasting flows at its bottleneck."""
     lasting = [one for one in flows if one.lasting]
-    sharing = [_beside(pipe, lasting, places) for pipe in places.pipes[flow.name]]
+    sharing = [_beside(pipe, lasting, places) for pipe in sorted(places.pipes[flow.name])]
     beside = max(sharing, key=len, default=[])
     total = sum(one.mbps for one in beside)
     if not flow.lasting or len(beside) < 2 or total <= 0:
@@ -53,15 +53,17 @@ def _measure(tables: Tables) -> pl.DataFrame:
     tables = without_arrivals(tables)
     columns = [*keys(tables), "flow", "kind", "congestion_control"]
     measured = GOODPUT.measure(tables).filter(pl.col("kind").is_in(_DATA))
-    lives = tables.flows.select("run", "flow", (pl.col("end_ns") - pl.col("start_ns")).alias("ns"))
-    frame = measured.join(lives, on=["run", "flow"], maintain_order="left")
-    frame = frame.join(tables.runs.select("run"), on="run", how="semi").with_columns(
+    # Cells with one scenario share a run, which then stands in the tables once for each.
+    once = ["run", "flow"]
+    life = (pl.col("end_ns") - pl.col("start_ns")).alias("ns")
+    lives = tables.flows.select(*once, life).unique(once)
+    frame = measured.join(lives, on=once, maintain_order="left").with_columns(
         (pl.col("ns") * 2 >= pl.col("ns").max().over("run")).alias("lasts")
     )
     scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
     known: dict[tuple[str, ...], Bottlenecks] = {}
     done: list[dict[str, Any]] = []
-    for (run,), own in frame.group_by(["run"], maintain_order=True):
+    for (run,), own in frame.unique(once, maintain_order=True).group_by("run", maintain_order=True):
         names = own["flow"].to_list()
         key = (scenarios[run], *names)
         places = known.get(key) or known.setdefault(key, bottlenecks(key[0], names))
@@ -76,7 +78,7 @@ def _measure(tables: Tables) -> pl.DataFrame:
         ]  # fmt: skip
     schema = {"run": pl.String, "flow": pl.String, "share": pl.Float64, "fair_share": pl.Float64}
     shares = pl.DataFrame(done, schema=schema)
-    return frame.select(columns).join(shares, on=["run", "flow"], maintain_order="left")
+    return frame.select(columns).join(shares, on=once, maintain_order="left")
 
 
 def _measure_min(tables: Tables) -> pl.DataFrame:

@@ -12,6 +12,8 @@ from dumbbell.metrics.definition import TCP, Metric, Tables, keys
 BATCH = 5
 #: Fewer batches say nothing.
 LEAST_BATCHES = 10
+#: Smaller parts of a sum of squares are rounding errors.
+_ROUNDING = 1e-12
 _NS = 1e9
 
 
@@ -29,11 +31,16 @@ def truncation(values: npt.ArrayLike) -> int | None:
     if count < LEAST_BATCHES:
         return None
     means = x[: count * BATCH].reshape(count, BATCH).mean(axis=1)
+    # A shift changes no variance, and keeps rounding errors of large values out of it.
+    spread, means = np.ptp(means), means - means.mean()
+    if spread <= _ROUNDING * np.abs(x).max():
+        return 0
     # Sums from each batch to the end: the rest beyond d has n − d batches.
     left = np.arange(count, 0, -1)
     sums, squares = np.cumsum(means[::-1])[::-1], np.cumsum(means[::-1] ** 2)[::-1]
-    error = (squares - sums**2 / left) / left**2
-    return int(np.argmin(error[: count // 2 + 1])) * BATCH
+    deviations = squares - sums**2 / left
+    deviations[deviations < _ROUNDING * squares[0]] = 0
+    return int(np.argmin((deviations / left**2)[: count // 2 + 1])) * BATCH
 
 
 def _measure(tables: Tables) -> pl.DataFrame:
@@ -41,10 +48,12 @@ def _measure(tables: Tables) -> pl.DataFrame:
     flows = flows.select(*keys(tables), "flow", "kind", "congestion_control")
     rows: list[tuple[str, str, float]] = []
     for part in tables.parts("samples", ("flow", "time_ns", "delivered_bytes")):
-        for (run, flow), samples in part.group_by("run", "flow", maintain_order=True):
+        # Cells with one scenario share a run, whose samples then stand here once for each.
+        own = part.unique(["run", "flow", "time_ns"], maintain_order=True)
+        for (run, flow), samples in own.group_by("run", "flow", maintain_order=True):
             rows.append((str(run), str(flow), of_samples(samples)))
     schema = {"run": pl.String, "flow": pl.String, "value": pl.Float64}
-    found = pl.DataFrame(rows, schema=schema, orient="row")
+    found = pl.DataFrame(rows, schema=schema, orient="row").unique(["run", "flow"])
     joined = flows.join(found, on=["run", "flow"], how="left", maintain_order="left")
     return joined.with_columns(pl.col("value").fill_null(float("nan")))
 

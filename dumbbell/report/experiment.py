@@ -16,13 +16,14 @@ from dumbbell.metrics import METRICS, Tables
 from dumbbell.report.figures import framed
 from dumbbell.report.markup import Markup, details, joined, table, tag
 from dumbbell.report.parts import closing, navigation, topologies, warning
+from dumbbell.report.setup import setup
 from dumbbell.report.shell import chart_page
 from dumbbell.scenario import read_scenario
 from dumbbell.summary import load as load_summary
 from dumbbell.summary import overview
 from dumbbell.summary import pages as page_summary
 from dumbbell.summary.cells import CellLine, cells
-from dumbbell.summary.findings import findings
+from dumbbell.summary.findings import findings, nothing_stands_out
 from dumbbell.vega.drawing import Drawer
 
 #: The field of a file: its first line, and those that are indented below.
@@ -111,6 +112,7 @@ def experiment_page(
     body = [
         *warning(notes),
         tag("p", _description(results), class_="lead"),
+        tag("p", setup(results)),
         tag("p", _ran(results), class_="faint"),
         navigation({"results": "Results", **named, **closing_places, "files": "Experiment files"}),
         tag("h2", "Results", id="results"),
@@ -134,7 +136,7 @@ def _description(results: Tables) -> str:
         if not line.startswith("#"):
             break
         words.append(line.lstrip("# "))
-    return " ".join(words)
+    return " ".join(words).replace("`", "")
 
 
 def _ran(results: Tables) -> str:
@@ -155,7 +157,7 @@ def _ran(results: Tables) -> str:
 def _stands_out(every: list[CellLine]) -> list[Markup]:
     found = findings(every)[:_MOST_FINDINGS]
     if not found:
-        return [tag("p", "Nothing stands out: no starvation, standing queue, idle line, time-out.")]
+        return [tag("p", nothing_stands_out(every))]
     return [tag("ul", *(tag("li", one.sentence) for one in found), class_="findings")]
 
 

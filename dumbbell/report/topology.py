@@ -144,10 +144,10 @@ def pipe_words(pipe: Mapping[str, Any]) -> list[str]:
     if isinstance(shaper, Mapping):
         (name, settings), *_ = shaper.items()
         rate = settings.get("rate_bps")
-        words.append(_rate(rate) if rate else name)
+        words.append(rate_words(rate) if rate else name)
     kind, limits = next(iter(pipe["queue"].items()))
     if kind == "htb":
-        words.append(_rate(limits["rate_bps"]))
+        words.append(rate_words(limits["rate_bps"]))
         if len(limits["classes"]) == 1:
             kind, limits = next(iter(limits["classes"][0]["queue"].items()))
     netem = pipe["queue"].get("netem", {})
@@ -159,18 +159,20 @@ def pipe_words(pipe: Mapping[str, Any]) -> list[str]:
     elif words and limits.get("limit_packets"):
         words.append(f"{limits['limit_packets']} packets")
     if pipe["loss"] != "none":
-        words.append(_loss(pipe["loss"]))
+        words.append(loss_words(pipe["loss"]))
     return words
 
 
-def _rate(bps: int) -> str:
+def rate_words(bps: int) -> str:
+    """`10 Mbit/s`."""
     for size, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
         if bps >= size:
             return f"{bps / size:g} {unit}"
     return f"{bps} bit/s"
 
 
-def _loss(loss: Mapping[str, Any]) -> str:
+def loss_words(loss: Mapping[str, Any]) -> str:
+    """`1 % loss`."""
     if "independent" in loss:
         return f"{loss['independent']['probability'] * 100:g} % loss"
     return f"{next(iter(loss)).replace('_', '–')} loss"

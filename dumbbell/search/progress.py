@@ -14,7 +14,7 @@ class _Steps(Several):
 
     Attributes:
         done: Number of finished runs, those in the store before included.
-        before: The same before the current batch.
+        before: Runs finished before the current batch.
     """
 
     def __init__(self, shown: Progress, runs: int) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_type_hints
 
 from dumbbell.engines import engine_named
 from dumbbell.errors import DumbbellError, ExperimentError
 from dumbbell.execution.budget import allowed
 from dumbbell.experiment.design import Overrides
 from dumbbell.experiment.factors import Level
+from dumbbell.experiment.fields import read_alone
 from dumbbell.experiment.load import Opened
 from dumbbell.experiment.search import SearchSpec
 from dumbbell.experiment.source import parse, read
@@ -105,9 +107,7 @@ def search(
     optuna_or_error()
     refuse_impossible(opened)
     given = {"repeats": repeats, "seed": seed, "evaluations": evaluations}
-    spec = opened.search.model_copy(
-        update={name: value for name, value in given.items() if value is not None}
-    )
+    spec = _with(opened.search, {k: value for k, value in given.items() if value is not None})
     fixed = {} if spec.attack is None else _duration(opened)
     space = _narrowed(opened)
     steps = 0 if spec.attack is None else _STEPS * len(space)
@@ -118,6 +118,17 @@ def search(
     ):
         bench = Bench(spec, text_of(opened), opened, fixed, chosen, kept, workers, raised)
         return _search(opened.info.name, space, bench)
+
+
+def _with(spec: SearchSpec, given: Mapping[str, int]) -> SearchSpec:
+    """The search with other numbers. Raises `DumbbellError` for one out of range."""
+    kinds = get_type_hints(SearchSpec, include_extras=True)
+    for name, value in given.items():
+        try:
+            read_alone(kinds[name], value)
+        except ExperimentError as error:
+            raise DumbbellError(f"--{name}: {error}") from None
+    return spec.model_copy(update=dict(given))
 
 
 def _narrowed(opened: Opened) -> Space:

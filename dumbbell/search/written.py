@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from dumbbell.compare.expectations import check
+from dumbbell.compare.samples import DESCRIPTIONS
 from dumbbell.experiment.search import SearchSpec
 from dumbbell.metrics import METRICS
 from dumbbell.metrics.numbers import number
@@ -21,8 +22,6 @@ from dumbbell.search.points import Evaluation
 _MARGIN = 0.1
 #: Least margin, as a share of the value.
 _LEAST_MARGIN = 0.02
-#: Columns of a metric that follow from the flow.
-_OF_FLOW = ("kind", "congestion_control")
 
 
 def written(name: str, bench: Bench, repeats: int, start: Evaluation, found: Evaluation) -> str:
@@ -98,8 +97,7 @@ def _means(results: Results, quantity: Quantity) -> list[dict[str, Any]]:
 
 def _place(quantity: Quantity, row: dict[str, Any]) -> dict[str, Any]:
     """Metric, flow and levels of a row, as fields of an expectation."""
-    where = {
-        name: str(level) for name, level in row.items() if name not in ("value", "flow", *_OF_FLOW)
-    }
+    others = ("value", "flow", *DESCRIPTIONS)
+    where = {name: str(level) for name, level in row.items() if name not in others}
     flow = {"flow": row["flow"]} if "flow" in row else {}
     return {"metric": quantity.metric, **flow, **({"where": where} if where else {})}

@@ -143,10 +143,11 @@ class _Views:
         sources = self._large(name) if name in LARGE else self._small(name)
         rows = " UNION ALL BY NAME ".join(f"(FROM {source})" for source in sources)
         factors = self._design.columns
+        taken = {one.lower() for one in factors}  # names of SQL have no case
         shown = [f"d.{_name(one)}" for one in factors]
         for column, *_ in self._connection.execute(f"DESCRIBE ({rows})").fetchall():
             if column != "run":
-                alias = f"{column}_right" if column in factors else column
+                alias = f"{column}_right" if column.lower() in taken else column
                 shown.append(f"t.{_name(column)} AS {_name(alias)}")
         self._connection.execute(
             f"CREATE VIEW {name} AS SELECT {', '.join(shown)} "

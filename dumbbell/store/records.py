@@ -150,7 +150,7 @@ def design_of(info: ExperimentInfo, runs: Sequence[Planned]) -> pl.DataFrame:
 
 
 def design_of_rows(info: ExperimentInfo, rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
-    """The same of runs as they stand in a record: id, levels, repeat, seed."""
+    """Design of the runs of a record: id, levels, repeat, seed."""
     columns: dict[str, list[Any]] = {"run": [one[0] for one in rows]}
     schema: dict[str, pl.DataType] = {"run": pl.String()}
     for name in info.factors:

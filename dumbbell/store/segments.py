@@ -42,7 +42,7 @@ _SEALED = {"format", "tables", "hashes", "runs", "files", "experiments", "check"
 Files = Mapping[str, FileMark]
 """Files of a run, by their names in the folder `runs`."""
 Noted = Mapping[str, Sequence[Any]]
-"""The same as in a manifest or a journal: name → size and checksum."""
+"""Files of a run: name → size and checksum: name → size and checksum."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,7 +206,8 @@ def _flow_line(
     title = flow_title(first) if len(flows) == 1 else fold_title(first, len(flows))
     common = places.of_all(row["flow"] for row in rows)
     shares: dict[str, float] = {}
-    least, alone = [], True
+    fair: dict[str, list[float]] = {}
+    alone = True
     for row in rows:
         beside = [shared[row["run"], pipe] for pipe in common]
         total = max((one.total_mbps for one in beside), default=0.0)
@@ -214,10 +215,10 @@ def _flow_line(
         if total > 0:
             alone &= goodput == total
             shares[row["run"]] = shares.get(row["run"], 0.0) + goodput / total
-        own = (shared[row["run"], pipe].bulk_mbps for pipe in places.pipes.get(row["flow"], ()))
-        bulk: list[float] = max(own, key=len, default=[])
+        pipes = sorted(places.pipes.get(row["flow"], ()))  # a set has no order
+        bulk = max((shared[row["run"], pipe].bulk_mbps for pipe in pipes), key=len, default=[])
         if _is_lasting(row, places) and len(bulk) > 1 and sum(bulk) > 0:
-            least.append(goodput * len(bulk) / sum(bulk))
+            fair.setdefault(row["flow"], []).append(goodput * len(bulk) / sum(bulk))
     means = [_mean(row["goodput_mbps"] for row in own) or 0.0 for own in flows]
     runs = len({row["run"] for row in rows})
     return FlowLine(
@@ -230,7 +231,7 @@ def _flow_line(
         rtt_ms=_over_repeats(rows, "rtt_ms"),
         lost=_mean(row["lost"] for row in rows),
         timeouts=sum(max(row["timeouts"] or 0, 0) for row in rows) / runs,
-        fair_share=min(least, default=None),
+        fair_share=min((sum(own) / len(own) for own in fair.values()), default=None),
     )
 
 

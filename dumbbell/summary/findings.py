@@ -56,6 +56,14 @@ def findings(cells: list[CellLine]) -> list[Finding]:
     return sorted(found, key=lambda one: -one.gravity)
 
 
+def nothing_stands_out(cells: list[CellLine]) -> str:
+    """Sentence for a run without findings: what was looked for, and what was not measured."""
+    queues = any(link.delay_p10_ms is not None for cell in cells for link in cell.links)
+    looked = ["starvation", *(["standing queue"] if queues else []), "idle line", "time-out"]
+    unknown = "" if queues else " Queues over time were not kept."
+    return f"None of these stands out: {', '.join(looked)}, loss above {_percent(LOSSY)}.{unknown}"
+
+
 def _starvation(cell: CellLine) -> Iterable[tuple[float, str]]:
     for flow in cell.flows:
         if flow.fair_share is not None and flow.fair_share < STARVED:

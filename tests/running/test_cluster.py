@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,17 @@ def test_workers_write_a_store_that_they_share(file: Path, tmp_path: Path) -> No
         dumbbell.run(file, executor=processes, shared=True)
     with pytest.raises(EngineError, match="only workers of a cluster or an executor can share"):
         dumbbell.run(file, store=store, shared=True)
+
+
+def test_a_broken_pool_is_one_message(file: Path) -> None:
+    class Broken(Inline):
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            done: Future[Any] = Future()
+            done.set_exception(BrokenProcessPool("a process was terminated abruptly"))
+            return done
+
+    with pytest.raises(EngineError, match="the workers are gone: a process was terminated"):
+        dumbbell.run(file, executor=Broken())
 
 
 def test_what_is_lost_is_handed_out_again_a_few_times(file: Path) -> None:
