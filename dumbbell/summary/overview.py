@@ -65,9 +65,12 @@ COLUMNS = {
     "rtt": "RTT\nms",
     "p50": "queue\nms p50",
     "p95": "\np95",
+    "again": "retrans-\nmitted",
     "lost": "lost",
     "jain": "Jain",
 }
+#: What is never retransmitted: its losses are known.
+NOT_REPEATED = ("UDP", "ping")
 #: Findings that are printed: the gravest.
 _MOST_FINDINGS = 2
 
@@ -133,7 +136,7 @@ def _flow_line(flow: FlowLine, intervals: bool) -> Line:
         "rate": rate if flow.algorithm != "ping" else "",
         "share": _percent(flow.share),
         "rtt": _value(flow.rtt_ms, intervals),
-        "lost": _percent(flow.lost),
+        "lost" if flow.algorithm in NOT_REPEATED else "again": _percent(flow.lost),
     }
     return shortened(flow.title), {key: text for key, text in texts.items() if text}
 
