@@ -182,8 +182,8 @@ def _overview(results: Tables, every: list[CellLine], *, folded: bool) -> list[M
     shown = table(head, rows[:_MOST_ROWS], left=len(factors) + 1)
     note = (
         "Flows: goodput, its share at the bottleneck, mean RTT, retransmitted segments (spurious "
-        "ones included), lost datagrams and echoes. Links: throughput of frames, use, queueing delay under load, dropped "
-        "packets, Jain's index of the flows that always have data."
+        "ones included), lost datagrams and echoes. Links: throughput of frames, use, queueing "
+        "delay under load, dropped packets, Jain's index of the flows that always have data."
     )
     if len(rows) > _MOST_ROWS:
         note += f" {len(rows) - _MOST_ROWS} more rows: dumbbell run --json."
