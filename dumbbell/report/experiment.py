@@ -172,7 +172,7 @@ def _overview(results: Tables, every: list[CellLine], *, folded: bool) -> list[M
     head = [
         *factors,
         "flow or link",
-        *(overview.COLUMNS[name].replace("\n", " ") for name in columns),
+        *(overview.COLUMNS[name].replace("-\n", "").replace("\n", " ") for name in columns),
     ]
     rows = []
     for cell, own in zip(every, drawn, strict=True):

@@ -27,7 +27,9 @@ def setup(results: Tables) -> str:
     spec = read_scenario(text)
     flows = results.flows.filter(pl.col("run") == run)
     cells = len(set(results.runs["scenario"].to_list()))
-    sentences = [_listed(_traffic(flows)), _base_rtt(spec, flows), _listed(_pipes(spec), "; ")]
+    pipes = _listed(_pipes(spec), "; ")
+    links = f"Links: {pipes}" if pipes else ""
+    sentences = [_listed(_traffic(flows)), _base_rtt(spec, flows), links]
     if _SEARCH.search(str(getattr(results.experiment, "yaml", ""))):
         sentences.append("These are the start values of a search, which dumbbell search makes")
     words = ". ".join(one for one in sentences if one)
@@ -69,7 +71,7 @@ def _base_rtt(spec: Scenario, flows: pl.DataFrame) -> str:
 
 
 def _pipes(spec: Scenario) -> Iterator[str]:
-    """`bottleneck → 10 Mbit/s, 5 ms, 100 packets`: directions that limit or lose packets."""
+    """`bottleneck →: 10 Mbit/s, delay 5 ms`, …: directions that limit or lose packets."""
     groups: dict[str, list[str]] = {}
     for link in spec["links"]:
         ways = {"→": link["forward"], "←": link["backward"]}
@@ -86,7 +88,7 @@ def _pipes(spec: Scenario) -> Iterator[str]:
 
 def _words(pipe: Any) -> str:
     """Words about a pipe that is more than a delay."""
-    words = pipe_words(pipe)
+    words = [_named(word) for word in pipe_words(pipe)]
     if pipe["policer"]:
         words.append(f"policer {rate_words(pipe['policer']['rate_bps'])}")
     if pipe["jitter_ns"]:
@@ -97,5 +99,12 @@ def _words(pipe: Any) -> str:
         if change["loss"] is not None:
             new.append("no loss" if change["loss"] == "none" else loss_words(change["loss"]))
         words.append(f"from {change['at_ns'] / 1e9:g} s {' and '.join(new)}")
-    delay_alone = len(words) == 1 and words[0].endswith(" ms")
+    delay_alone = len(words) == 1 and words[0].startswith("delay ")
     return "" if delay_alone else ", ".join(words)
+
+
+def _named(word: str) -> str:
+    """A word of the drawing, where its place does not say what it is."""
+    if word.endswith(" ms"):
+        return f"delay {word}"
+    return f"queue of {word}" if word.endswith(" packets") else word
