@@ -23,7 +23,7 @@ from dumbbell.summary import load as load_summary
 from dumbbell.summary import overview
 from dumbbell.summary import pages as page_summary
 from dumbbell.summary.cells import CellLine, cells
-from dumbbell.summary.findings import findings, nothing_stands_out
+from dumbbell.summary.findings import extremes, findings, nothing_stands_out
 from dumbbell.vega.drawing import Drawer
 
 #: The field of a file: its first line, and those that are indented below.
@@ -155,10 +155,11 @@ def _ran(results: Tables) -> str:
 
 
 def _stands_out(every: list[CellLine]) -> list[Markup]:
-    found = findings(every)[:_MOST_FINDINGS]
+    found = [one.sentence for one in findings(every)[:_MOST_FINDINGS]]
+    differ = [words] if (words := extremes(every)) else []
     if not found:
-        return [tag("p", nothing_stands_out(every))]
-    return [tag("ul", *(tag("li", one.sentence) for one in found), class_="findings")]
+        return [tag("p", one) for one in (*differ, nothing_stands_out(every))]
+    return [tag("ul", *(tag("li", one) for one in (*differ, *found)), class_="findings")]
 
 
 def _overview(results: Tables, every: list[CellLine], *, folded: bool) -> list[Markup]:

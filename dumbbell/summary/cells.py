@@ -14,7 +14,7 @@ from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.statistics import Interval, interval
 from dumbbell.summary.flow_names import algorithm, flow_title, fold_title, stem
-from dumbbell.summary.links import MOST, links
+from dumbbell.summary.links import DROPS, MOST, links
 
 #: From so many flows on that differ by number alone, they are one line.
 _FOLDED_FROM = 4
@@ -66,6 +66,7 @@ class LinkLine:
         dropped: Share of the packets offered.
         delay_p10_ms: Quantile of the queueing delay in the time of load, as the next two.
         jain: Jain's index of the goodputs of the bulk flows that it limits; None for one flow.
+        drops: Share of the packets offered that was dropped for each reason.
     """
 
     pipe: str
@@ -76,6 +77,7 @@ class LinkLine:
     delay_p50_ms: float | None
     delay_p95_ms: float | None
     jain: float | None
+    drops: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -255,12 +257,13 @@ def _link_lines(
     often = sorted(pipes.items(), key=lambda one: -len(one[1]))  # stable: then as named
     for pipe, own in often[:MOST]:
         values = {name: _mean(row[name] for row in own) for name in own[0] if name not in _NAMES}
+        drops = {words: values.pop(reason) or 0.0 for reason, words in DROPS.items()}
         throughput = values.pop("throughput_mbps") or 0.0
         limits = {pipe, ANYWHERE}
         limited = [
             row for row in flows if _is_lasting(row, places) and limits & places.pipes[row["flow"]]
         ]
-        lines.append(LinkLine(pipe, throughput, jain=_jain(limited), **values))
+        lines.append(LinkLine(pipe, throughput, jain=_jain(limited), drops=drops, **values))
     return lines
 
 

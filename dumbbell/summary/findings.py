@@ -16,6 +16,8 @@ TARGET_MS = 5.0
 STANDING_MS = 5 * TARGET_MS
 #: A bottleneck with bulk traffic that carries less of its rate is underused.
 UNDERUSED = 0.9
+#: Factor between the least and the largest value of a quantity that is told.
+DIFFERENT = 1.1
 #: A bottleneck that drops a larger part of its packets is lossy.
 LOSSY = 0.05
 #: Jain's index below which flows share unequally.
@@ -64,6 +66,38 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
     return f"None of these stands out: {', '.join(looked)}, loss above {_percent(LOSSY)}.{unknown}"
 
 
+def extremes(cells: list[CellLine]) -> str:
+    """Sentence about how much goodput and queueing delay differ between cells; empty if little."""
+    rates = [
+        (
+            sum(one.goodput_mbps.mean * one.count for one in cell.flows if one.algorithm != "ping"),
+            cell,
+        )
+        for cell in cells
+    ]
+    delays = [
+        (max(known), cell)
+        for cell in cells
+        if (known := [one.delay_p95_ms for one in cell.links if one.delay_p95_ms is not None])
+    ]
+    told = []
+    for what, unit, found in (
+        ("goodput of all flows", "Mbit/s", rates),
+        ("95th percentile of the queueing delay", "ms", delays),
+    ):
+        least, most = (pick(found, key=lambda one: one[0], default=None) for pick in (min, max))
+        if least and most and most[0] >= DIFFERENT * least[0] > 0:
+            told.append(
+                f"{what} {number(least[0])} ({_cell(least[1])}) to {number(most[0])} {unit} "
+                f"({_cell(most[1])})"
+            )
+    return f"Between cells: {'; '.join(told)}." if told else ""
+
+
+def _cell(cell: CellLine) -> str:
+    return ", ".join(f"{factor} {level}" for factor, level in cell.levels.items())
+
+
 def _starvation(cell: CellLine) -> Iterable[tuple[float, str]]:
     for flow in cell.flows:
         if flow.fair_share is not None and flow.fair_share < STARVED:
@@ -94,7 +128,9 @@ def _underused(cell: CellLine) -> Iterable[tuple[float, str]]:
 def _lossy(cell: CellLine) -> Iterable[tuple[float, str]]:
     for link in cell.links:
         if link.dropped is not None and link.dropped > LOSSY:
-            yield link.dropped / LOSSY, f"{link.pipe} drops {_percent(link.dropped)} of its packets"
+            why = max(link.drops, key=lambda reason: link.drops[reason])
+            words = f"{link.pipe} drops {_percent(link.dropped)} of its packets"
+            yield link.dropped / LOSSY, f"{words} ({why})"
 
 
 def _timeouts(cell: CellLine) -> Iterable[tuple[float, str]]:

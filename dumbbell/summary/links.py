@@ -18,14 +18,18 @@ _DROPPED = 1e-3
 #: Bottlenecks of a run that are named: those used most.
 MOST = 4
 _QUANTILES = {"delay_p10_ms": 0.10, "delay_p50_ms": 0.50, "delay_p95_ms": 0.95}
-_DROPS = ("overflow", "random", "scripted", "policed", "corrupted", "aqm")
+#: Reasons of drops, and a word for each.
+DROPS = {
+    "overflow": "overflow", "random": "random loss", "scripted": "scripted loss",
+    "policed": "policer", "corrupted": "corruption", "aqm": "AQM",
+}  # fmt: skip
 
 
 def links(tables: Tables) -> pl.DataFrame:
     """One row per run and bottleneck.
 
     `run`, `pipe`, `throughput_mbps`, `used` (share of what it could carry; null if unknown),
-    `dropped` (share of the packets offered), and where queues were sampled the queueing delay
+    `dropped` (share of the packets offered), the same by reason (`DROPS`), and where queues were sampled the queueing delay
     `delay_p10_ms`, `delay_p50_ms`, `delay_p95_ms` over the time of load.
     """
     scenarios: dict[str, Scenario] = {}
@@ -39,18 +43,19 @@ def links(tables: Tables) -> pl.DataFrame:
     sampled = METRICS["utilisation"].measure(tables).select("run", "pipe", "value")
     found = found.join(sampled, on=["run", "pipe"], how="left", maintain_order="left")
     on_wire = pl.col("left_bytes") + pl.col("overhead_bytes") * pl.col("left_packets")
-    dropped = pl.sum_horizontal(
-        pl.col(f"dropped_{reason}_packets").clip(lower_bound=0) for reason in _DROPS
-    )
+    by_reason = {
+        reason: pl.col(f"dropped_{reason}_packets").clip(lower_bound=0) for reason in DROPS
+    }
+    dropped = pl.sum_horizontal(by_reason.values())
+    offered = pl.when(pl.col("arrived_packets") > 0).then(pl.col("arrived_packets"))
     under_load = pl.when(pl.col("overhead_bytes") == 0).then(pl.col("value").fill_nan(None))
     fullness = pl.coalesce(under_load, on_wire * 8 / pl.col("bits")).clip(0, 1)
     found = found.with_columns(
         fullness.alias("fullness"),
         pl.when(~pl.col("atm")).then(fullness).alias("used"),
         (pl.col("left_bytes") * 8e-6 / pl.col("duration_s")).alias("throughput_mbps"),
-        pl.when(pl.col("arrived_packets") > 0)
-        .then(dropped / pl.col("arrived_packets"))
-        .alias("dropped"),
+        (dropped / offered).alias("dropped"),
+        *((count / offered).alias(reason) for reason, count in by_reason.items()),
     ).filter(pl.col("left_bytes") > 0)
     delays = queueing_delays(tables, _QUANTILES)
     found = found.join(delays, on=["run", "pipe"], how="left", maintain_order="left")
@@ -63,7 +68,7 @@ def links(tables: Tables) -> pl.DataFrame:
     # Where several are full, those that drop come first.
     rank = pl.struct(fullness.round(2), pl.col("dropped").fill_null(0))
     rank = rank.rank("ordinal", descending=True)
-    columns = ["run", "pipe", "throughput_mbps", "used", "dropped", *_QUANTILES]
+    columns = ["run", "pipe", "throughput_mbps", "used", "dropped", *DROPS, *_QUANTILES]
     return found.filter((busy | overflows) & (rank.over("run") <= MOST)).select(columns)
 
 
