@@ -8,7 +8,7 @@ import pytest
 
 import dumbbell
 from dumbbell.summary.cells import CellLine, cells
-from dumbbell.summary.findings import STARVED, findings
+from dumbbell.summary.findings import STARVED, extremes, findings
 
 ONE = """\
 dumbbell: 1
@@ -110,4 +110,15 @@ def test_datagrams_above_the_rate_are_lossy(tmp_path: Path) -> None:
     # 12 Mbit/s of 1472 bytes are 12.34 Mbit/s of frames, of which 10 pass.
     assert cell.links[0].dropped == pytest.approx(1 - 10 / 12.34, abs=0.01)
     assert found.sentence.startswith("bottleneck/forward drops 1")
+    assert found.sentence.endswith(" of its packets (overflow).")
     assert "lossy" not in rules(told(tmp_path, udp.replace("12 Mbit/s", "9.8 Mbit/s")))
+
+
+def test_cells_that_differ_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "known.yaml"
+    text = ONE.replace("FLOWS", CUBIC).replace("PAIRS", "1").replace("BUFFER", "$buffer")
+    file.write_text(text + "factors: {buffer: [1 packet, 1 BDP]}\n", encoding="utf-8")
+    words = extremes(cells(dumbbell.run(file)))
+    assert words.startswith("Between cells: goodput of all flows ")
+    assert "(buffer 1 packet) to " in words and "Mbit/s (buffer 1 BDP)" in words
+    assert extremes([told(tmp_path, CUBIC)]) == ""

@@ -68,13 +68,7 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
 
 def extremes(cells: list[CellLine]) -> str:
     """Sentence about how much goodput and queueing delay differ between cells; empty if little."""
-    rates = [
-        (
-            sum(one.goodput_mbps.mean * one.count for one in cell.flows if one.algorithm != "ping"),
-            cell,
-        )
-        for cell in cells
-    ]
+    rates = [(sum(one.goodput_mbps.mean * one.count for one in cell.flows), cell) for cell in cells]
     delays = [
         (max(known), cell)
         for cell in cells

@@ -29,8 +29,8 @@ def links(tables: Tables) -> pl.DataFrame:
     """One row per run and bottleneck.
 
     `run`, `pipe`, `throughput_mbps`, `used` (share of what it could carry; null if unknown),
-    `dropped` (share of the packets offered), the same by reason (`DROPS`), and where queues were sampled the queueing delay
-    `delay_p10_ms`, `delay_p50_ms`, `delay_p95_ms` over the time of load.
+    `dropped` (share of the packets offered), its parts by reason (`DROPS`), and where queues were
+    sampled the queueing delay `delay_p10_ms`, `delay_p50_ms`, `delay_p95_ms` over the time of load.
     """
     scenarios: dict[str, Scenario] = {}
     rows = []
