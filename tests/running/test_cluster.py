@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 import dumbbell
 from dumbbell.cli import app
 from dumbbell.errors import EngineError, ExperimentError
+from dumbbell.execution import cluster as cluster_module
 from dumbbell.execution.pool import LostError
 from dumbbell.execution.remote import Answer, VersionError, execute_remotely
 from dumbbell.store import Store
@@ -149,8 +150,10 @@ def test_an_answer_says_who_and_when(file: Path) -> None:
     ],
 )
 def test_a_cluster_that_is_not_there_is_told_within_ten_seconds(
-    address: str, words: str, file: Path
+    address: str, words: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert cluster_module.ANSWER_S < 10
+    monkeypatch.setattr(cluster_module, "ANSWER_S", 1.0)
     begin = time.monotonic()
     with pytest.raises(EngineError, match=words):
         dumbbell.run(file, executor=address)
