@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
-from dumbbell.cli.options import JsonFile
+from dumbbell.cli.options import JsonFile, StoreArgument
 from dumbbell.files.output import write_json
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ _MOST_ROWS = 200
 
 
 def contrast(
-    store: Annotated[Path, typer.Argument(help="Store folder.")],
+    store: StoreArgument,
     factor: Annotated[str, typer.Option(help="Factor whose levels are compared.")],
     level: Annotated[
         list[str] | None,

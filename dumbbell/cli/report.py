@@ -9,6 +9,7 @@ import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
+from dumbbell.cli.options import StoreArgument
 from dumbbell.console import say
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def report(
-    store: Annotated[Path, typer.Argument(help="Store folder.")],
+    store: StoreArgument,
     output: Annotated[Path, typer.Option("-o", "--output", help="Output (HTML).")],
     animate: Annotated[
         list[str] | None,
