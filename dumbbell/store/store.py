@@ -121,6 +121,8 @@ class Store:
         """Opens the journal. An unwritable store raises its error here, before any run."""
         with self._clear("written"):
             self._writer()
+        if self.remote is not None:
+            self.remote.upload()
 
     def _writer(self) -> Journal:
         if not self._write:
@@ -147,13 +149,13 @@ class Store:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        self._close(calm=kind is not None)
+        self._close(calm=kind is not None, told=kind is not StoreError)
 
     def close(self) -> None:
         """Seals the journal, and uploads. If that fails, the next process does it."""
         self._close(calm=False)
 
-    def _close(self, *, calm: bool) -> None:
+    def _close(self, *, calm: bool, told: bool = True) -> None:
         if self._journal is None:
             return
         journal, self._journal = self._journal, None
@@ -168,7 +170,7 @@ class Store:
             journal.close()
             self._entries = []
         if self.remote is not None:
-            self.remote.upload(calm=calm)
+            self.remote.upload(calm=calm, told=told)
 
     # Runs
 
