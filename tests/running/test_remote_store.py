@@ -325,26 +325,40 @@ def said(*arguments: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
-def test_verbs_take_a_url_and_name_it(machine: Machine, tmp_path: Path) -> None:
-    file = tmp_path / "e.yaml"
-    file.write_text(BASE.replace("100 s", "6 s") + "repeats: 2\n")
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "e.yaml"
+    path.write_text(
+        BASE.replace("100 s", "6 s").replace("cubic", "$cc") + "factors: {cc: [reno]}\n"
+    )
+    return path
+
+
+def test_verbs_of_the_store_take_a_url_and_name_it(machine: Machine, file: Path) -> None:
     code, text = said("run", str(file), "--store", URL)
     assert code == 0 and f"Runs are kept in {URL}. Windows and queues" in text
-    machine()
-    for arguments in (
-        ["store", "verify", URL],
-        ["store", "ls", URL],
-        ["store", "digest", URL, URL],
-    ):
-        code, text = said(*arguments)
-        assert code == 0 and URL in text and "cache" not in text
+    for arguments in (["verify", URL], ["ls", URL], ["digest", URL, URL], ["gc", URL]):
+        machine()
+        code, text = said("store", *arguments)
+        assert code == 0 and (URL in text or arguments[0] == "gc"), text
+        assert str(store_path(URL)) not in text
     code, text = said("store", "merge", URL, "-o", "memory://lab/all")
-    assert code == 0 and "memory://lab/all: 2 runs of 1 experiment" in text
+    assert code == 0 and "memory://lab/all: 1 run of 1 experiment" in text
     machine()
     assert digest("memory://lab/all") == digest()
+
+
+@pytest.mark.slow
+def test_every_verb_takes_a_url(machine: Machine, file: Path, tmp_path: Path) -> None:
+    file.write_text(file.read_text().replace("[reno]", "[reno, cubic]") + "repeats: 2\n")
+    baseline = ["--baseline", str(tmp_path / "b.json"), "--update"]
+    code, text = said("check", str(file), "--store", URL, *baseline)
+    assert code == 0, text
     for arguments in (
         ["show", URL],
         ["report", URL, "-o", str(tmp_path / "r.html")],
+        ["figure", "window", URL, "-o", str(tmp_path / "f.json")],
+        ["contrast", URL, "--factor", "cc"],
         ["run", str(file), "--dry-run", "--store", URL],
         ["query", URL, "select count(*) from runs", "--csv"],
         ["store", "export", URL, "-o", str(tmp_path / "tables")],
