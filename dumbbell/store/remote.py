@@ -44,7 +44,7 @@ def entered(path: Path) -> Remote | None:
     """
     check_name(path)
     remote = remote_of(path)
-    if remote is not None:
+    if remote is not None and not remote.is_fresh():
         remote.fetch()
         remote.recover()
     return remote
@@ -77,12 +77,14 @@ class Remote:
 
     # Fetching
 
+    def is_fresh(self) -> bool:
+        """Returns true if the working copy was fetched in the last `FRESH_S`."""
+        fresh = time.monotonic() - self._fetched_at < FRESH_S
+        return fresh and (self.path / MARK).exists()
+
     def fetch(self) -> None:
-        """Fetches the files that the working copy lacks, unless it just did so."""
+        """Fetches the files that the working copy lacks. Raises `StoreError`."""
         with self._lock, self._local_errors():
-            fresh = time.monotonic() - self._fetched_at < FRESH_S
-            if fresh and (self.path / MARK).exists():
-                return
             self._objects.patient = True
             # Segments first: the experiments that they name were uploaded before them.
             self._segments = self._objects.names("segments")
@@ -147,7 +149,11 @@ class Remote:
     def _placed(self, folder: Path, final: Path) -> None:
         """Gives a fetched segment its name, unless another process was faster."""
         sync_path(folder)
-        if final.exists():  # damaged, or fetched meanwhile: it is the same
+        if final.exists():
+            found = read_segment(final)
+            if found is not None and found.torn() is None:  # fetched meanwhile
+                remove(folder)
+                return
             remove(final)
         try:
             folder.rename(final)
