@@ -88,8 +88,8 @@ def run(
         seed: Seed of the first repeat; None: as in the file.
         workers: Number of simultaneous runs in this process; None: one per processor. With the
             address of a batch system: its jobs.
-        store: Folder of the store. Finished runs in it are not repeated. None: results are in
-            memory alone.
+        store: Folder or URL of the store. Finished runs in it are not repeated. None: results are
+            in memory alone.
         engine: Name of the engine.
         captures: Folder for captures (`sampling: {capture: true}`), a file per run; None: captures
             stay in the store, and without one they are not kept.
@@ -115,8 +115,6 @@ def run(
         StoreError: The store cannot be read or written.
         DumbbellError: Captures or traces cannot be written, or `shard` is none.
     """
-    from pathlib import Path
-
     from dumbbell.engines import engine_named
     from dumbbell.execution import execute_enough
     from dumbbell.execution.budget import allowed
@@ -124,6 +122,7 @@ def run(
     from dumbbell.execution.exports import Exports
     from dumbbell.execution.shard import shard_of
     from dumbbell.experiment.load import load
+    from dumbbell.files.urls import store_path
     from dumbbell.store import MemoryStore, Store, temporary_store
 
     raised, part = allowed(allow), shard_of(shard)
@@ -139,7 +138,7 @@ def run(
             exports.write_traces(found)
             return found
         # Captures may be larger than memory: without a store they pass through a temporary one.
-        with temporary_store() if store is None else Store(Path(store), write=True) as kept:
+        with temporary_store() if store is None else Store(store_path(store), write=True) as kept:
             found = kept.results(execute_enough(experiment, chosen, kept, **options))
             exports.write_captures(kept, found)
             exports.write_traces(found)
@@ -152,7 +151,7 @@ def load_results(
     """Reads the results of an experiment from a store.
 
     Args:
-        store: Folder of the store.
+        store: Folder or URL of the store.
         experiment: Name or id of the experiment; None: the one run last.
         partial: Leave out damaged runs, with a `StoreWarning` about each reason, also about
             unfinished runs. Without it damage raises an error.
@@ -162,11 +161,11 @@ def load_results(
             `partial`: every run).
     """
     import warnings
-    from pathlib import Path
 
+    from dumbbell.files.urls import store_path
     from dumbbell.store import Store
 
-    with Store(Path(store), write=False, partial=partial) as kept:
+    with Store(store_path(store), write=False, partial=partial) as kept:
         if not partial:
             return kept.results(experiment)
         found, lack = kept.partial_results(experiment)

@@ -12,6 +12,11 @@ _FIELD = 120
 class DumbbellError(Exception):
     """Error that the user can correct. The command line prints it and exits with code 2."""
 
+    def __str__(self) -> str:
+        from dumbbell.files.urls import shown
+
+        return shown(super().__str__())
+
 
 class StoreError(DumbbellError):
     """Error of a store: unreadable, unwritable or damaged."""

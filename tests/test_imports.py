@@ -13,8 +13,8 @@ import dumbbell
 from tests.helpers import BASE, ROOT
 
 LARGE = {
-    "altair", "jsonschema", "numpy", "optuna", "orjson", "polars", "pyarrow", "pydantic", "rich",
-    "ruamel", "scipy",
+    "altair", "fsspec", "jsonschema", "numpy", "optuna", "orjson", "polars", "pyarrow", "pydantic",
+    "rich", "ruamel", "scipy",
 }  # fmt: skip
 #: Prints what is loaded at the end of the program.
 LOADED = """
@@ -66,7 +66,7 @@ def test_a_run_imports_no_metrics_and_no_kernel(tmp_path: Path) -> None:
     lines, modules = loaded(program, [str(file)])
     assert lines[0] == "2"
     assert {"polars", "pydantic", "ruamel.yaml"} <= modules
-    assert not modules & {"numpy", "optuna", "pyarrow", "rich", "altair", "typer"}
+    assert not modules & {"fsspec", "numpy", "optuna", "pyarrow", "rich", "altair", "typer"}
     assert not modules & {"dumbbell.metrics", "dumbbell.engines.linux", "dumbbell.engines.netns"}
 
 

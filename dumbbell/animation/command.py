@@ -24,6 +24,7 @@ from dumbbell.experiment.load import canonical
 from dumbbell.experiment.units import TIME, QuantityError, whole
 from dumbbell.files.input import read_file
 from dumbbell.files.output import write_output
+from dumbbell.files.urls import is_url
 from dumbbell.results import Results
 from dumbbell.scenario import read_scenario
 from dumbbell.store import MemoryStore
@@ -128,10 +129,10 @@ def _scene(
         return scene_of_captures(sources, window=window, given=given)
     if len(sources) > 1:
         raise DumbbellError(f"{sources[1]}: several files are animated together only as captures")
-    if first.is_dir():
+    if is_url(sources[0]) or first.is_dir():
         from dumbbell import load_results
 
-        return run_scene(load_results(first, partial=True), first.name, wanted, window, given)
+        return run_scene(load_results(sources[0], partial=True), first.name, wanted, window, given)
     if first.suffix in (".yaml", ".yml"):
         return _experiment_scene(first, wanted, window, given, err)
     if sources[0] != "-" and not first.exists():

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
-from dumbbell.cli.options import DEFAULT_STORE, JsonFile
+from dumbbell.cli.options import DEFAULT_STORE, JsonFile, StoreArgument
 from dumbbell.files.output import write_json
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ _MOST_ROWS = 200
 
 def contrast(
     factor: Annotated[str, typer.Option(help="Factor whose levels are compared.")],
-    store: Annotated[Path, typer.Argument(help="Store folder.")] = DEFAULT_STORE,
+    store: StoreArgument = DEFAULT_STORE,
     level: Annotated[
         list[str] | None,
         typer.Option(help="Level to compare; twice or more [default: all levels]."),

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from dumbbell.cli.guard import check_places, guarded
+from dumbbell.cli.options import StoreArgument
 from dumbbell.console import say
 from dumbbell.errors import DumbbellError
 
@@ -26,7 +27,7 @@ def figure(
             autocompletion=lambda: KINDS,
         ),
     ],
-    store: Annotated[Path, typer.Argument(help="Store folder.")],
+    store: StoreArgument,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Output (.svg, .pdf, .png, .html, .json)."),

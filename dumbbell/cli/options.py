@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from dumbbell.errors import StoreError
+from dumbbell.files.urls import store_path
 
 File = Annotated[Path, typer.Argument(help="Experiment file (YAML).")]
 Set = Annotated[
@@ -17,7 +20,31 @@ Set = Annotated[
 Repeats = Annotated[int | None, typer.Option(min=1, help="Runs per combination of levels.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first repeat.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Runs at once [default: all cores].")]
-StoreDir = Annotated[Path, typer.Option(help="Store folder: finished runs are not repeated.")]
+
+
+def _store(text: str) -> Path:
+    """Place of a store. As a `Path`, a URL would lose one of its slashes."""
+    try:
+        return store_path(text)
+    except StoreError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+_PLACE: Any = {"parser": _store, "metavar": "STORE"}
+StoreDir = Annotated[
+    Path, typer.Option(help="Store, folder or URL: finished runs are not repeated.", **_PLACE)
+]
+StoreArgument = Annotated[Path, typer.Argument(help="Store: folder or URL.", **_PLACE)]
+OtherStore = Annotated[
+    Path | None,
+    typer.Argument(help="A store to compare with.", parser=_store, metavar="OTHER"),
+]
+Stores = Annotated[
+    list[Path], typer.Argument(help="Stores to merge.", parser=_store, metavar="STORE...")
+]
+StoreOutput = Annotated[
+    Path, typer.Option("-o", "--output", help="Store that receives all runs.", **_PLACE)
+]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="File for the results.")]
 EngineName = Annotated[
     str,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import guarded
+from dumbbell.cli.options import StoreArgument
 from dumbbell.console import print_text, say
 from dumbbell.errors import DumbbellError
 
@@ -21,7 +21,7 @@ _ROWS, _WIDTH = 40, 40
 
 
 def query(
-    store: Annotated[Path, typer.Argument(metavar="STORE", help="Store folder.")],
+    store: StoreArgument,
     sql: Annotated[
         str, typer.Argument(metavar="SQL", help="Statement that reads: select … from flows")
     ],

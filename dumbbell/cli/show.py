@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dumbbell.cli.guard import guarded
-from dumbbell.cli.options import DEFAULT_STORE
+from dumbbell.cli.options import DEFAULT_STORE, StoreArgument
 
 #: Columns of a drawing: at most, and at least.
 _WIDEST, _NARROWEST = 100, 40
 
 
 def show(
-    store: Annotated[Path, typer.Argument(help="Store folder.")] = DEFAULT_STORE,
+    store: StoreArgument = DEFAULT_STORE,
     cell: Annotated[
         str | None,
         typer.Option(

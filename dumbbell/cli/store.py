@@ -11,6 +11,7 @@ import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import guarded
+from dumbbell.cli.options import OtherStore, StoreArgument, StoreOutput, Stores
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from dumbbell.store.verify import Examination, Leftover
 
 store_app = typer.Typer(help="Stores: contents, damage, repair.", no_args_is_help=True)
-Folder = Annotated[Path, typer.Argument(metavar="STORE", help="Store folder.")]
 _DIGITS = 16
 
 
@@ -29,7 +29,7 @@ def _group() -> None:
 
 
 @store_app.command()
-def verify(store: Folder) -> None:
+def verify(store: StoreArgument) -> None:
     """Read every file and compare checksums; exit code 1 if something is damaged."""
     with guarded():
         from dumbbell.store.verify import examine
@@ -42,7 +42,7 @@ def verify(store: Folder) -> None:
 
 @store_app.command()
 def repair(
-    store: Folder,
+    store: StoreArgument,
     workers: Annotated[int | None, typer.Option(min=1, help="Runs at once.")] = None,
 ) -> None:
     """Rerun damaged runs and compare their digests; exit code 1 if some remain."""
@@ -62,7 +62,7 @@ def repair(
 
 @store_app.command()
 def gc(
-    store: Folder,
+    store: StoreArgument,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List what would be removed, remove nothing.")
     ] = False,
@@ -84,10 +84,8 @@ def gc(
 
 @store_app.command()
 def digest(
-    store: Folder,
-    other: Annotated[
-        Path | None, typer.Argument(metavar="OTHER", help="A store to compare with.")
-    ] = None,
+    store: StoreArgument,
+    other: OtherStore = None,
 ) -> None:
     """Print the digest of each run and of all; with two stores, the differences (exit code 1)."""
     with guarded():
@@ -115,22 +113,18 @@ def digest(
 
 
 @store_app.command()
-def merge(
-    stores: Annotated[list[Path], typer.Argument(metavar="STORE...", help="Stores to merge.")],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="STORE", help="Store that receives all runs.")
-    ],
-) -> None:
+def merge(stores: Stores, output: StoreOutput) -> None:
     """Add the runs of stores, as of the shards of a sweep, to one store."""
     with guarded():
         from dumbbell.console import Pulse
+        from dumbbell.files.urls import shown
         from dumbbell.store.merge import merge
 
         pulse = Pulse(console.err)
         with console.err.status("") as status:
 
             def tell(text: str) -> None:
-                status.update(text)
+                status.update(shown(text))
                 pulse(text)
 
             done = merge(stores, output, tell)
@@ -143,7 +137,7 @@ def merge(
 
 
 @store_app.command("ls")
-def list_store(store: Folder) -> None:
+def list_store(store: StoreArgument) -> None:
     """List the experiments of a store: runs done and planned, size, engine version, last run."""
     with guarded():
         from dumbbell.store.contents import contents
@@ -160,7 +154,7 @@ def list_store(store: Folder) -> None:
 
 @store_app.command("export")
 def export_store(
-    store: Folder,
+    store: StoreArgument,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the files.")],
     experiment: Annotated[
         str | None, typer.Option(help="Experiment of the store [default: the one run last].")

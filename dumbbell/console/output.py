@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from dumbbell.console import written
+from dumbbell.files.urls import shown
 
 #: Characters of a line where standard output is no terminal.
 FILE_WIDTH = 100
@@ -24,4 +25,4 @@ class Output(Console):
     def print(self, *objects: Any, **options: Any) -> None:
         """Prints as rich does; raises `OutputError` if standard output takes nothing."""
         with written(self.stderr):
-            super().print(*objects, **options)
+            super().print(*(shown(o) if isinstance(o, str) else o for o in objects), **options)

@@ -20,6 +20,7 @@ from dumbbell.execution.shard import Shard
 from dumbbell.experiment.load import Cell, Experiment
 from dumbbell.scenario import read_scenario
 from dumbbell.store.place import is_store
+from dumbbell.store.remote import entered
 from dumbbell.store.store import Store
 
 #: Bytes of a row of a table over time in a store (docs/performance.md).
@@ -113,7 +114,10 @@ def forecast(
 
 def _walls(store: Path | None, runs: Collection[str]) -> dict[str, float]:
     """Time in s of each of these runs that the store has."""
-    if store is None or not is_store(store):
+    if store is None:
+        return {}
+    entered(store)
+    if not is_store(store):
         return {}
     with Store(store, write=False) as opened:
         return opened.walls(runs)

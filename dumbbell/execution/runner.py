@@ -138,6 +138,11 @@ def _pool(engine: Engine, store: Store | MemoryStore, workers: int | None) -> Po
         return Remote(engine, chosen.executor)
     if not isinstance(store, Store):
         raise EngineError("workers write a store that they share with this process: name one")
+    if store.remote is not None:
+        raise EngineError(
+            f"{store.remote.url}: workers share a folder, no URL: without --shared their results "
+            "come back to this process, which uploads them"
+        )
     return Remote(engine, chosen.executor, store.path)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dumbbell.errors import StoreError, StoreWarning
 from dumbbell.files.output import write_output
+from dumbbell.files.urls import store_path
 from dumbbell.metrics import Tables
 from dumbbell.report.animations import RunAnimation, run_animations
 from dumbbell.report.experiment import experiment_page
@@ -38,7 +39,8 @@ def write_report(
     half a second in the background. Raises `StoreError` for what is no store and where
     nothing can be shown, `OutputError` if the file cannot be written.
     """
-    with Store(Path(store), write=False, partial=True) as opened:
+    store = store_path(store)
+    with Store(store, write=False, partial=True) as opened:
         latest: dict[str, Record] = {}
         for record in opened.experiments():  # the one run last at the end
             latest.pop(record.info.name, None)
@@ -46,7 +48,7 @@ def write_report(
         if not latest:
             raise StoreError(f"{store}: no experiment was run here")
         last = next(reversed(latest))
-        family = _family(Path(store), last)
+        family = _family(store, last)
         found: dict[str, Tables] = {}
         lacks = []
         for name, record in latest.items():

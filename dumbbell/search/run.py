@@ -17,6 +17,7 @@ from dumbbell.experiment.load import Opened
 from dumbbell.experiment.search import SearchSpec
 from dumbbell.experiment.source import parse, read
 from dumbbell.experiment.space import Choice, Space
+from dumbbell.files.urls import store_path
 from dumbbell.search.check import refuse_impossible
 from dumbbell.search.evaluate import Bench, Evaluator
 from dumbbell.search.measure import aim_of
@@ -113,7 +114,7 @@ def search(
     steps = 0 if spec.attack is None else _STEPS * len(space)
     count = spec.evaluations + 2 + _MORE * (_PICKED + 1 + steps)
     with (
-        Store(Path(store), write=True) as kept,
+        Store(store_path(store), write=True) as kept,
         one_progress(opened.info.name, chosen.name, count * spec.repeats * opened.count),
     ):
         bench = Bench(spec, text_of(opened), opened, fixed, chosen, kept, workers, raised)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from dumbbell.store.collector import collector_paused
 from dumbbell.store.index import Index, Kept, Sound
-from dumbbell.store.place import MARK, check_format, check_name
+from dumbbell.store.place import MARK, check_format
 from dumbbell.store.record_files import read_all_fields
+from dumbbell.store.remote import entered
 from dumbbell.store.store import Store
 
 
@@ -61,7 +62,7 @@ class Contents:
 
 def contents(store: Path) -> Contents:
     """Lists a store. Raises `StoreError` for other folders and newer formats."""
-    check_name(store)
+    entered(store)
     _check_format(store)
     with collector_paused():
         index = Index(store, Sound(store))

@@ -29,9 +29,10 @@ from dumbbell.store.merge_source import (
     opened,
     verify,
 )
-from dumbbell.store.place import MARK, begin_writing, check_format, check_name, create, refuse_other
+from dumbbell.store.place import MARK, begin_writing, check_format, create, refuse_other
 from dumbbell.store.record_files import read_all_fields, read_one, record_path
 from dumbbell.store.records import record_of
+from dumbbell.store.remote import entered, remote_of
 from dumbbell.store.segments import (
     MANIFEST,
     Segment,
@@ -107,6 +108,8 @@ def merge(
             _write_claims(into / "studies" / name, data, journal.owner)
         for store, runs in zip(stores, new, strict=True):
             _write_runs(into, journal.owner, {run: store.whole[run] for run in runs}, store.path)
+    if (remote := remote_of(into)) is not None:
+        remote.upload()
     counts = [
         (store.path, len(runs), len(store.whole) - len(runs))
         for store, runs in zip(stores, new, strict=True)
@@ -118,7 +121,7 @@ def merge(
 
 def _places(sources: Sequence[Path], into: Path) -> list[Path]:
     """Sources, each once. Refuses the target among them."""
-    check_name(into)
+    entered(into)
     paths = list({path.resolve(): path for path in sources}.values())
     for path in paths:
         if path.resolve() == into.resolve():

@@ -13,7 +13,8 @@ from typing import Any
 
 from dumbbell.errors import StoreError, shortened
 from dumbbell.store.index import Index, Kept, Sound
-from dumbbell.store.place import MARK, check_format, check_name, is_store
+from dumbbell.store.place import MARK, check_format, is_store
+from dumbbell.store.remote import entered
 from dumbbell.store.segments import Segment
 
 #: Engines whose runs differ each time: `repeatable` is false.
@@ -152,7 +153,7 @@ def _texts(one: Source, first: Mapping[str, Any], two: Source, second: Mapping[s
 
 def opened(path: Path) -> Source:
     """A store, open for reading. Raises `StoreError` for other folders and other formats."""
-    check_name(path)
+    entered(path)
     if not is_store(path):
         raise StoreError(f"{path}: not a store of Dumbbell")
     if not (path / MARK).exists():

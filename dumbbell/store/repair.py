@@ -12,6 +12,7 @@ from dumbbell.experiment.load import load_text
 from dumbbell.store.files import remove
 from dumbbell.store.place import MARK, restore
 from dumbbell.store.records import Record
+from dumbbell.store.remote import remote_of
 from dumbbell.store.store import Store
 from dumbbell.store.temporary import forgotten
 from dumbbell.store.verify import Examination, Leftover, examine, is_as_found, leftover_of
@@ -35,7 +36,7 @@ def repair(store: Path, *, workers: int | None = None) -> tuple[Examination, lis
     now = examine(store)
     for one in now.leftovers:
         if one.path.parent == store / "segments" and is_as_found(one):
-            remove(one.path)
+            _remove(store, one.path)
     return examine(store), failed
 
 
@@ -72,7 +73,15 @@ def collect(store: Path, *, dry: bool) -> list[Leftover]:
     removed = [one for one in gone if is_as_found(one)]
     for one in removed:
         try:
-            remove(one.path)
+            _remove(store, one.path)
         except OSError as error:
             raise StoreError(f"{one.path}: not removed: {error.strerror or error}") from None
     return removed
+
+
+def _remove(store: Path, path: Path) -> None:
+    """Removes a leftover; a segment also from the remote copy, or it would be fetched again."""
+    remove(path)
+    remote = remote_of(store)
+    if remote is not None and path.parent == store / "segments":
+        remote.remove_segment(path.name)

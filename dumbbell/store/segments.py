@@ -123,6 +123,14 @@ def read_segments(store: Path) -> tuple[list[Segment], list[tuple[Path, str]]]:
     return segments, wrong
 
 
+def read_segment(folder: Path) -> Segment | None:
+    """Segment in a folder; None: its manifest cannot be read."""
+    try:
+        return _read(folder, (folder / MANIFEST).read_bytes())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
 def runs_beside(manifest: Path) -> tuple[str, ...]:
     """Runs of a segment with an unreadable manifest, from its tables; empty: unknown."""
     try:

@@ -28,6 +28,7 @@ from typing import Any
 import polars as pl
 
 from dumbbell.errors import StoreError, nearest_name, shortened
+from dumbbell.files.urls import shown
 from dumbbell.files.whole import write_file
 from dumbbell.results import LazyResults, Results
 from dumbbell.runs import ExperimentInfo, Run, RunResult
@@ -42,12 +43,12 @@ from dumbbell.store.place import (
     FormatError,
     begin_writing,
     check_format,
-    check_name,
     create,
     is_store,
 )
 from dumbbell.store.record_files import read_all, read_all_fields, read_one, record_path
 from dumbbell.store.records import Planned, Record, index, placed, record_id, record_of
+from dumbbell.store.remote import entered
 from dumbbell.store.run_files import RunFiles
 from dumbbell.store.segments import write_segment
 from dumbbell.store.tables import SMALL, empty, frames_of, run_fields
@@ -68,14 +69,14 @@ class Store:
 
     Attributes:
         path: Folder.
+        remote: Its remote copy; None: the store is a folder.
         index: Contents when the store was opened, or results were last read.
         sound: Files that were checked.
         beside: Damaged files that were left out, other than those of runs.
     """
 
     def __init__(self, path: Path, *, write: bool, partial: bool = False) -> None:
-        check_name(path)
-        self.path = path
+        self.path, self.remote = path, entered(path)
         self.beside: list[Damage] = []
         self._write = write
         self._partial = partial and not write
@@ -120,6 +121,8 @@ class Store:
         """Opens the journal. An unwritable store raises its error here, before any run."""
         with self._clear("written"):
             self._writer()
+        if self.remote is not None:
+            self.remote.upload()
 
     def _writer(self) -> Journal:
         if not self._write:
@@ -145,11 +148,14 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._close(calm=kind is not None, told=kind is not StoreError)
 
     def close(self) -> None:
-        """Seals the journal. If that fails, the next process seals it."""
+        """Seals the journal, and uploads. If that fails, the next process does it."""
+        self._close(calm=False)
+
+    def _close(self, *, calm: bool, told: bool = True) -> None:
         if self._journal is None:
             return
         journal, self._journal = self._journal, None
@@ -163,6 +169,8 @@ class Store:
         finally:
             journal.close()
             self._entries = []
+        if self.remote is not None:
+            self.remote.upload(calm=calm, told=told)
 
     # Runs
 
@@ -230,6 +238,8 @@ class Store:
         self._entries = []
         self._bytes = 0
         journal.remove()
+        if self.remote is not None:
+            self.remote.begin_upload()
 
     # Experiments and results
 
@@ -316,7 +326,7 @@ class Store:
         for lack in lacks:
             name = f"{shortened(lack.experiment)}: " if len(lacks) > 1 else ""
             told += [name + sentence for sentence in lack.sentences()]
-        return told
+        return [shown(one) for one in told]
 
     def _sound_runs(self, record: Record) -> tuple[dict[str, Kept], list[Damage]]:
         """Undamaged copies of the runs of an experiment, and the damage of the others."""

@@ -11,9 +11,10 @@ from dumbbell.errors import StoreError
 from dumbbell.store.files import is_locked, is_temporary, listed, owner_of, size_of
 from dumbbell.store.index import Damage, Index, Sound
 from dumbbell.store.journal import read_whole
-from dumbbell.store.place import FOLDERS, MARK, FormatError, check_format, check_name, is_store
+from dumbbell.store.place import FOLDERS, MARK, FormatError, check_format, is_store
 from dumbbell.store.record_files import read_all
 from dumbbell.store.records import Record
+from dumbbell.store.remote import entered
 from dumbbell.store.segments import MANIFEST
 
 #: Age after which a file without a writer in its name is abandoned.
@@ -62,7 +63,7 @@ class Examination:
 
 def examine(store: Path) -> Examination:
     """Reads every file of a store. Raises `StoreError` for other folders and newer formats."""
-    check_name(store)
+    entered(store)
     if not is_store(store):
         raise StoreError(f"{store}: not a store of Dumbbell")
     found = Examination()

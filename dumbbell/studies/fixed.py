@@ -10,6 +10,7 @@ from pathlib import Path
 from dumbbell.errors import StoreError
 from dumbbell.files.whole import write_file
 from dumbbell.store import Store
+from dumbbell.store.remote import entered
 from dumbbell.studies.definition import Claim, Study, StudyError
 
 #: Fields of a claim that decide its verdict.
@@ -43,6 +44,7 @@ def fix_claims(study: Study, parts: Iterable[str], store: Path) -> None:
 
 def refuse_changed(study: Study, store: Path) -> None:
     """Raises `StudyError` if a claim is not what it was when the store's runs were made."""
+    entered(store)
     known = _read(study, store)
     now = {claim.id: fingerprint(study, claim) for claim in study.claims}
     changed = [identity for identity, found in now.items() if known.get(identity, found) != found]

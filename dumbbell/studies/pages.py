@@ -20,6 +20,7 @@ from rich.console import Console
 
 from dumbbell.compare import Comparison, compare_engines
 from dumbbell.files.output import json_text, write_output
+from dumbbell.files.urls import below
 from dumbbell.results import Results
 from dumbbell.studies.definition import StudyError
 from dumbbell.studies.names import study_folders
@@ -67,7 +68,7 @@ class Runs:
         against: str | None = None,
     ) -> StudyResult:
         """The study, run. `parts`, `repeats`, `against`: as for `run_study`."""
-        store = self.store if against is None else self.store / against
+        store = self.store if against is None else below(self.store, against)
         return run_study(
             self.folder,
             parts=parts,

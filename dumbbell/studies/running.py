@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dumbbell.compare.agreement import Agreement, CellKey, agree, cells_of, read_reference
+from dumbbell.files.urls import store_path
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.studies.definition import Study, StudyError, load_study
 from dumbbell.studies.fixed import fix_claims, refuse_changed
@@ -137,12 +138,12 @@ def _run_parts(
 ) -> dict[str, Tables]:
     """Runs what is chosen of a study. Claims are fixed before the runs of their part."""
     if store is not None:
-        refuse_changed(study, Path(store))
+        refuse_changed(study, store_path(store))
     results: dict[str, Tables] = {}
     for one in setups(study, parts, against):
         _heading(console, one.title)
         if store is not None and against is None:
-            fix_claims(study, [one.part], Path(store))
+            fix_claims(study, [one.part], store_path(store))
         results[one.part] = run(one.file, one.changes)
     return results
 

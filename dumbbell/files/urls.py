@@ -1,0 +1,71 @@
+"""URLs in place of folders: a store in an object store has a working copy in the user's cache.
+
+`store_path` is the one place that tells a URL from a path. Everything else works on the folder
+that it returns; `shown` puts the URL back into messages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+from dumbbell.errors import StoreError
+
+#: How a URL begins, and what is left of that by `pathlib`, which removes the second slash.
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::[A-Za-z][A-Za-z0-9+.-]*)*://")
+_CUT = re.compile(r"([a-z][a-z0-9+-]+):/[^/].*")
+
+_urls: dict[Path, str] = {}
+
+
+def is_url(text: str | Path) -> bool:
+    """Returns true if a store is named by a URL, as `s3://bucket/sweep`."""
+    return _URL.match(str(text)) is not None
+
+
+def store_path(store: str | Path) -> Path:
+    """Folder of a store; of a URL: its working copy. Creates nothing.
+
+    Raises `StoreError` for what looks like a URL with one slash.
+    """
+    text = str(store)
+    if not is_url(text):
+        if (cut := _CUT.fullmatch(text)) is not None and not Path(text).exists():
+            raise StoreError(
+                f"{text}: a URL has two slashes, as {cut[1]}://bucket/sweep (text, in Python, no "
+                f"Path); a folder of this name: ./{text}"
+            )
+        return Path(store)
+    url = text.rstrip("/")
+    key = hashlib.sha256(url.encode(errors="surrogateescape")).hexdigest()[:16]
+    name = url.rpartition("/")[2].lstrip(".") or "store"
+    path = (copies_folder() / key / name).resolve()
+    _urls[path] = url
+    return path
+
+
+def copies_folder() -> Path:
+    """Folder of working copies: `$XDG_CACHE_HOME/dumbbell/stores`, by default below `~/.cache`."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    cache = Path(given) if given.startswith("/") else Path.home() / ".cache"
+    return cache / "dumbbell" / "stores"
+
+
+def url_of(path: Path) -> str | None:
+    """URL of a working copy; None: the folder is a store itself."""
+    return _urls.get(path)
+
+
+def below(store: Path, name: str) -> Path:
+    """Store inside of the place of another."""
+    url = url_of(store)
+    return store / name if url is None else store_path(f"{url}/{name}")
+
+
+def shown(text: str) -> str:
+    """Text for users: with the URL in place of its working copy."""
+    for path, url in _urls.items():
+        text = text.replace(str(path), url)
+    return text
