@@ -118,7 +118,9 @@ def test_cells_that_differ_are_named(tmp_path: Path) -> None:
     file = tmp_path / "known.yaml"
     text = ONE.replace("FLOWS", CUBIC).replace("PAIRS", "1").replace("BUFFER", "$buffer")
     file.write_text(text + "factors: {buffer: [1 packet, 1 BDP]}\n", encoding="utf-8")
-    words = extremes(cells(dumbbell.run(file)))
-    assert words.startswith("Between cells: goodput of all flows ")
-    assert "(buffer 1 packet) to " in words and "Mbit/s (buffer 1 BDP)" in words
-    assert extremes([told(tmp_path, CUBIC)]) == ""
+    results = dumbbell.run(file)
+    words = extremes(cells(results), results)
+    assert words.startswith("Between cells: use of the fullest link ")
+    assert "(buffer 1 packet) to " in words and " % (buffer 1 BDP)" in words
+    alone = dumbbell.run(file, set={"buffer": "1 BDP"})
+    assert extremes(cells(alone), alone) == ""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from dumbbell.errors import shortened
 from dumbbell.figures import Figure, plot
 from dumbbell.figures.across import across
 from dumbbell.figures.figure import unchecked
@@ -116,7 +117,7 @@ def experiment_page(
         tag("p", _ran(results), class_="faint"),
         navigation({"results": "Results", **named, **closing_places, "files": "Experiment files"}),
         tag("h2", "Results", id="results"),
-        *_stands_out(every),
+        *_stands_out(results, every),
         *_overview(results, every, folded=bool(parts.get("tables"))),
     ]
     for place, (title, content) in parts.items():
@@ -145,8 +146,12 @@ def _ran(results: Tables) -> str:
     repeats = runs["repeat"].n_unique()
     engines = " and ".join(sorted(runs["engine"].unique().to_list()))
     seconds = read_scenario(runs["scenario"][0])["duration_ns"] * 1e-9 if runs.height else 0
+    levels = "; ".join(
+        f"{name}: {', '.join(own)}" for name, own in results.experiment.factors.items()
+    )
+    named = f" ({shortened(levels, 300)})" if levels else ""
     words = [
-        f"{count} cells" if count > 1 else "1 cell",
+        (f"{count} cells" if count > 1 else "1 cell") + named,
         f"{repeats} repeats" if repeats > 1 else "1 repeat",
         f"{seconds:g} s each",
         f"engine {engines}",
@@ -154,9 +159,9 @@ def _ran(results: Tables) -> str:
     return ", ".join(words) + "."
 
 
-def _stands_out(every: list[CellLine]) -> list[Markup]:
+def _stands_out(results: Tables, every: list[CellLine]) -> list[Markup]:
     found = [one.sentence for one in findings(every)[:_MOST_FINDINGS]]
-    differ = [words] if (words := extremes(every)) else []
+    differ = [words] if (words := extremes(every, results)) else []
     if not found:
         return [tag("p", one) for one in (*differ, nothing_stands_out(every))]
     return [tag("ul", *(tag("li", one) for one in (*differ, *found)), class_="findings")]

@@ -46,13 +46,14 @@ def _listed(parts: Iterator[str], joint: str = ", ") -> str:
 def _traffic(flows: pl.DataFrame) -> Iterator[str]:
     """`CUBIC s1→d1 from 0 s`, `12 × UDP from 0 s`."""
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for row in flows.filter(pl.col("kind") != "mptcp").iter_rows(named=True):
+    opened = flows.filter((pl.col("kind") != "mptcp") & (pl.col("start_ns") >= 0))
+    for row in opened.iter_rows(named=True):
         key = (stem(row["flow"]), row["kind"], row["congestion_control"])
         groups.setdefault(key, []).append(row)
     for rows in groups.values():
         title = flow_title(rows[0]) if len(rows) == 1 else fold_title(rows[0], len(rows))
         begins = sorted(row["start_ns"] / 1e9 for row in rows)
-        first, last = (f"{one:.2g}" for one in (begins[0], begins[-1]))
+        first, last = (f"{round(one, 2):g}" for one in (begins[0], begins[-1]))
         yield f"{title} from {first if first == last else f'{first}–{last}'} s"
 
 
@@ -89,6 +90,8 @@ def _pipes(spec: Scenario) -> Iterator[str]:
 def _words(pipe: Any) -> str:
     """Words about a pipe that is more than a delay."""
     words = [_named(word) for word in pipe_words(pipe)]
+    if limit := pipe["queue"].get("drop_tail", {}).get("limit_bytes"):
+        words.append(f"queue of {limit / 1024:.3g} KiB")
     if pipe["policer"]:
         words.append(f"policer {rate_words(pipe['policer']['rate_bps'])}")
     if pipe["jitter_ns"]:

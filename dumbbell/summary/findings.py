@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import polars as pl
+
+from dumbbell.metrics import METRICS, Tables, summary
 from dumbbell.metrics.numbers import number
-from dumbbell.summary.cells import CellLine
+from dumbbell.summary.cells import CellLine, LinkLine
 
 #: A flow starves below this part of its fair share.
 STARVED = 0.1
@@ -66,26 +69,59 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
     return f"None of these stands out: {', '.join(looked)}, loss above {_percent(LOSSY)}.{unknown}"
 
 
-def extremes(cells: list[CellLine]) -> str:
-    """Sentence about how much goodput and queueing delay differ between cells; empty if little."""
-    rates = [(sum(one.goodput_mbps.mean * one.count for one in cell.flows), cell) for cell in cells]
-    delays = [
-        (max(known), cell)
-        for cell in cells
-        if (known := [one.delay_p95_ms for one in cell.links if one.delay_p95_ms is not None])
+#: What applications ask for, where it was measured: metric, words.
+_ASKED = {
+    "page_load_s": "page load",
+    "fct_slowdown": "slowdown of short flows",
+    "voice_mos": "speech quality (MOS)",
+    "latency_p95_ms": "95th percentile of the RTT under load",
+}
+
+
+def extremes(cells: list[CellLine], results: Tables) -> str:
+    """Sentence about how much cells differ; empty if little.
+
+    Of applications if there are any, then of the fullest link and of the queueing delay.
+    """
+    asked = [
+        (words, METRICS[name].unit, _measured(results, name, cells))
+        for name, words in _ASKED.items()
+    ]
+    used = _of_links(cells, lambda link: None if link.used is None else 100 * link.used)
+    delays = _of_links(cells, lambda link: link.delay_p95_ms)
+    of_links = [
+        ("use of the fullest link", "%", used),
+        ("95th percentile of the queueing delay", "ms", delays),
     ]
     told = []
-    for what, unit, found in (
-        ("goodput of all flows", "Mbit/s", rates),
-        ("95th percentile of the queueing delay", "ms", delays),
-    ):
+    for what, unit, found in (*asked, *of_links):
         least, most = (pick(found, key=lambda one: one[0], default=None) for pick in (min, max))
         if least and most and most[0] >= DIFFERENT * least[0] > 0:
-            told.append(
-                f"{what} {number(least[0])} ({_cell(least[1])}) to {number(most[0])} {unit} "
-                f"({_cell(most[1])})"
-            )
+            high = f"{number(most[0])} {unit}".rstrip()
+            low = f"{what} {number(least[0])} ({_cell(least[1])})"
+            told.append(f"{low} to {high} ({_cell(most[1])})")
     return f"Between cells: {'; '.join(told)}." if told else ""
+
+
+_Values = list[tuple[float, CellLine]]
+
+
+def _measured(results: Tables, name: str, cells: list[CellLine]) -> _Values:
+    """Mean of a metric in each cell that has it."""
+    factors = list(results.experiment.factors)
+    known = {tuple(cell.levels.values()): cell for cell in cells}
+    rows = summary(results, METRICS[name], by=factors).filter(pl.col("count") > 0)
+    return [(mean, known[tuple(levels)]) for *levels, mean in rows.select(*factors, "mean").rows()]
+
+
+def _of_links(cells: list[CellLine], value: Callable[[LinkLine], float | None]) -> _Values:
+    """Largest value over the bottlenecks of each cell."""
+    found = []
+    for cell in cells:
+        values = [one for link in cell.links if (one := value(link)) is not None]
+        if values:
+            found.append((max(values), cell))
+    return found
 
 
 def _cell(cell: CellLine) -> str:

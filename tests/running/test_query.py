@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 import dumbbell
 from benchmarks.stores import CELLS, build
+from dumbbell import console
 from dumbbell.cli import app
 from dumbbell.errors import DumbbellError, StoreError
 from dumbbell.execution import execute
@@ -174,7 +175,7 @@ def test_damage_is_never_read(what: str, tmp_path: Path) -> None:
         query(store, f"select count(*) from {name}")
 
 
-def test_output_of_a_query(synthetic: Path) -> None:
+def test_output_of_a_query(synthetic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sql = "select cc, sum(delivered_bytes) as sum from flows group by cc order by cc"
     shown = call("query", synthetic, sql)
     assert shown.exit_code == 0, shown.output
@@ -187,6 +188,7 @@ def test_output_of_a_query(synthetic: Path) -> None:
     csv = call("query", synthetic, sql, "--csv").stdout.splitlines()
     assert csv[0] == "cc,sum" and csv[1] == f"bbr,{rows[0]['sum']}"
     assert "choose one" in call("query", synthetic, sql, "--csv", "--json").stderr
+    monkeypatch.setattr(console.out, "width", 100)  # another test may have chosen one
     wide = call("query", synthetic, "select * from flows")
     assert all(len(line) <= 100 for line in wide.stdout.splitlines())
     assert (
