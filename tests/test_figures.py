@@ -200,7 +200,10 @@ def test_drawings_are_of_the_version_of_the_specifications() -> None:
 def test_a_drawer_gives_what_is_drawn_at_once(single: Results) -> None:
     figure = plot(single, "window", where={"routing": "multi"}, by="cc")
     with Drawer() as drawer:
-        assert figure.begin(drawer).result() == figure.svg()
+        apart, here = (
+            re.sub(r"clip\d+", "clip", one) for one in (figure.begin(drawer).result(), figure.svg())
+        )
+        assert apart == here  # but for the numbers that a process gives its clips
     with pytest.raises(KeyError), Drawer() as killed:
         begun = killed.draw(figure.spec)
         raise KeyError

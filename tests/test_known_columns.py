@@ -100,6 +100,10 @@ def test_an_engine_knows_what_the_catalogue_says(engine: str) -> None:
     compare(engine, {name: set().union(*(known(run[name]) for run in runs)) for name in runs[0]})
 
 
+#: Metrics with a second definition where a column is unknown, as their formula says.
+OTHERWISE_DEFINED = {("queue_delay_p95_ms", "queues.sojourn_mean_ns")}
+
+
 @pytest.mark.slow
 def test_an_unknown_column_makes_no_number(tmp_path: Path) -> None:
     """Without a column, a metric is what it was before, or unknown; never another number."""
@@ -114,6 +118,8 @@ def test_an_unknown_column_makes_no_number(tmp_path: Path) -> None:
         )
         hidden = run.with_tables(**{table: frame.with_columns(nothing.alias(column))})
         for name, metric in METRICS.items():
+            if (name, f"{table}.{column}") in OTHERWISE_DEFINED:
+                continue
             pairs = zip(was[name]["value"], metric.measure(hidden)["value"], strict=True)
             for before, after in pairs:
                 assert math.isnan(after) or before == after, f"{name} without {table}.{column}"
