@@ -286,11 +286,8 @@ def _remove_later(folder: Path) -> None:
     """
     with contextlib.suppress(FileNotFoundError):
         left = folder.rename(folder.with_name(f"{_LEFT}{os.getpid()}-{time.time_ns()}"))
-        subprocess.Popen(
-            ["nice", "rm", "-rf", os.fspath(left)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
+        script = 'nice rm -rf "$1" > /dev/null 2>&1 < /dev/null &'
+        subprocess.run(["sh", "-c", script, "sh", os.fspath(left)], check=False)
 
 
 def _remove(folder: Path) -> None:
