@@ -61,6 +61,7 @@ def _measure(tables: Tables) -> pl.DataFrame:
         (pl.col("ns") * 2 >= pl.col("ns").max().over("run")).alias("lasts")
     )
     scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
+    frame = frame.filter(pl.col("run").is_in(list(scenarios)))
     known: dict[tuple[str, ...], Bottlenecks] = {}
     done: list[dict[str, Any]] = []
     for (run,), own in frame.unique(once, maintain_order=True).group_by("run", maintain_order=True):

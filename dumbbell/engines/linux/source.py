@@ -46,7 +46,7 @@ _OTHER_DEVICES = (
     "net/wireless", "net/wwan", "nfc", "ntb", "nvme", "nvmem", "parport", "pci", "pcmcia", "perf",
     "phy", "pinctrl", "platform", "pwm", "rapidio", "regulator", "remoteproc", "s390", "scsi",
     "soc", "soundwire", "spi", "staging", "target", "tee", "thunderbolt", "ufs", "usb", "vfio",
-    "video", "w1", "watchdog",
+    "w1", "watchdog",
 )  # fmt: skip
 _LEFT_OUT = (
     *(f"*/arch/{name}/*.{end}" for name in _OTHER_PROCESSORS for end in ("[chS]", "dts*")),
