@@ -23,7 +23,7 @@ def of_study(
     against: str | None,
     shard: Shard | None,
 ) -> list[Forecast]:
-    """What each part of a study would take. Runs and writes nothing.
+    """Forecast of each part of a study. Runs and writes nothing.
 
     Arguments and errors: those of `dumbbell.studies.run_study`.
     """

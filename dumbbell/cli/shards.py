@@ -1,4 +1,4 @@
-"""What verbs say about shards."""
+"""Messages of verbs about shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the verbs that run sweeps share: consent, progress, events, forecasts."""
+"""Shared steps of the verbs that run sweeps: consent, progress, events, forecasts."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _numbers(found: Sequence[Forecast]) -> list[str]:
 
 
 def forecast_lines(found: Sequence[Forecast]) -> Iterator[str]:
-    """What the table does not say: what is kept, on how many workers, whether `--yes` is needed."""
+    """Lines below the table: kept tables, number of workers, whether `--yes` is needed."""
     for kept in dict.fromkeys(tuple(one.kept) for one in found):
         names = ", ".join(one.name for one in found if tuple(one.kept) == kept)
         over_time = f"over time: {', '.join(kept)}" if kept else "nothing over time"

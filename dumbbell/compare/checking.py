@@ -28,7 +28,7 @@ def share_of(text: str) -> float:
 
 
 class Checking:
-    """What is checked, read before the runs; afterwards its lines and test cases."""
+    """Checks of one file: read before the runs; lines and test cases are added afterwards."""
 
     def __init__(
         self,

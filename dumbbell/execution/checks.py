@@ -21,7 +21,7 @@ def check_cells(experiment: Experiment, engine: Engine, progress: Progress) -> N
         except _core.ScenarioError as error:
             raise explain(experiment, number, error) from None
         for concern in engine.concerns(cell.scenario):
-            # The same warning about the same field of another cell differs in numbers only.
+            # Warnings about one field in several cells differ only in numbers.
             kind = (concern.path, concern.message.split(" ")[0])
             if kind not in told:
                 told.add(kind)

@@ -1,4 +1,4 @@
-"""What an experiment would take, before it is run."""
+"""Forecast of an experiment before it runs: runs, bytes, time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OVER_TIME = ("samples", "queues", "drops", "probes", "packets", "hops", "captur
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What an experiment, or a shard of it, would take.
+    """Forecast of an experiment, or of a shard of it.
 
     Attributes:
         name: Name of the experiment.

@@ -68,7 +68,7 @@ class ConstraintSpec(ExpectSpec):
 
 
 class OptimiseSpec(Strict):
-    """What is optimised: a metric, and the constraints of the result."""
+    """Objective of an optimisation: a metric, and the constraints of the result."""
 
     metric: MetricName
     goal: Goal
@@ -90,7 +90,7 @@ def _attacked() -> list[str]:
 
 
 class AttackSpec(Strict):
-    """What is attacked: the worst value of a metric, and how much of it a simpler case keeps."""
+    """Objective of an attack: the worst value of a metric, and the share a simpler case keeps."""
 
     metric: Annotated[str, late_choice(_attacked, what="metric or worst case")]
     goal: Goal | None = None
@@ -160,7 +160,7 @@ class SearchSpec(Strict):
 
     @property
     def aim(self) -> OptimiseSpec | AttackSpec:
-        """What is optimised or attacked."""
+        """Objective: optimisation or attack."""
         if self.attack is not None:
             return self.attack
         if self.optimise is None:

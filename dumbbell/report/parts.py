@@ -17,7 +17,7 @@ class _Text(Protocol):
 
 
 def warning(notes: Sequence[str]) -> list[Markup]:
-    """What a reader should know before all else, a sentence each; nothing if there is none."""
+    """Notes at the top of a page, a sentence each; nothing if there is none."""
     if not notes:
         return []
     return [tag("div", *(tag("p", note) for note in notes), class_="warning", role="note")]

@@ -1,4 +1,4 @@
-"""What a search found: a table, two lines in words, JSON."""
+"""Result of a search: a table, two lines in words, JSON."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def table(outcome: Outcome, width: int = WIDTH) -> Group:
 
 
 def sentences(outcome: Outcome) -> Iterator[str]:
-    """What was found beside the start, how it was simplified, and with other seeds."""
+    """Worst case beside the start, its simplification, and its values with other seeds."""
     spec, aim, found = outcome.spec, aim_of(outcome.spec), outcome.found
     start, worst = outcome.start, outcome.best
     names = _varied(outcome, [found, start])

@@ -25,7 +25,7 @@ _NOTHING = Interval(float("nan"), float("nan"), float("nan"), 0)
 
 @dataclass(frozen=True)
 class Bench:
-    """What all evaluations of a search share.
+    """State shared by all evaluations of a search.
 
     Attributes:
         spec: The search.

@@ -47,7 +47,7 @@ def edges(space: Space) -> Iterator[dict[str, Level]]:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was measured at a point.
+    """Measurement at a point.
 
     Attributes:
         number: Its place in the order of evaluations, from 1.

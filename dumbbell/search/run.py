@@ -37,7 +37,7 @@ _PICKED, _MORE = 5, 2
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a search found.
+    """Result of a search.
 
     Attributes:
         name: Name of the experiment.

@@ -1,4 +1,4 @@
-"""What results of a store lack: damaged runs, unfinished ones, checksums of older versions."""
+"""Gaps in the results of a store: damaged runs, unfinished ones, checksums of older versions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dumbbell.store.records import Record
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What the results of an experiment lack.
+    """Gaps in the results of an experiment.
 
     Attributes:
         experiment: Name of the experiment.
@@ -88,7 +88,7 @@ def lack_of(
     versions: Collection[str],
     repair: str,
 ) -> Lack:
-    """What the undamaged copies of the runs of an experiment lack.
+    """Gaps that the undamaged copies of the runs of an experiment leave.
 
     Args:
         store: Folder of the store.

@@ -46,7 +46,7 @@ def read_all_fields(
 def _every(
     store: Path, segments: Iterable[Segment], read: Callable[[str, bytes], T]
 ) -> tuple[dict[str, T], list[Damage]]:
-    """What is in the files of all experiments.
+    """Contents of the files of all experiments.
 
     Segments list the experiments of the store. A missing file of one of them counts as damage.
     """

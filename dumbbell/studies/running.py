@@ -95,7 +95,7 @@ def run_shard(
 
 @dataclass(frozen=True)
 class PartSetup:
-    """What is run of a part: an experiment file, and its changes (`set`)."""
+    """Experiment file of a part, and its changes (`set`)."""
 
     part: str
     title: str
@@ -106,7 +106,7 @@ class PartSetup:
 def setups(
     study: Study, parts: Sequence[str] | None = None, against: str | None = None
 ) -> list[PartSetup]:
-    """What is run of a study, or set up as a reference was.
+    """Experiment files and changes of the parts of a study, or of one of its references.
 
     Raises:
         StudyError: A part or the reference is unknown.
