@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import guarded
 from dumbbell.console import say
+from dumbbell.errors import EngineError
+
+if TYPE_CHECKING:
+    from dumbbell.engines.linux.debian import Package
 
 kernel_app = typer.Typer(help="Linux kernels to run experiments on.", no_args_is_help=True)
 
@@ -19,6 +23,19 @@ def kernel_build(
     source: Annotated[
         Path | None,
         typer.Option(metavar="TREE", help="A kernel tree [default: Debian's source]."),
+    ] = None,
+    release: Annotated[
+        str | None, typer.Option(metavar="N.N", help="Release of Debian's source, as 6.12 or 7.3.")
+    ] = None,
+    package: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Debian's package, as linux-source-6.12.")
+    ] = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(help="Suite of Debian to take it from, as trixie-backports [default: any]."),
+    ] = None,
+    patch: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A patch to apply; repeatable.")
     ] = None,
     name: Annotated[
         str | None, typer.Option(help="Name of the kernel [default: its version, as 6.1].")
@@ -32,10 +49,31 @@ def kernel_build(
         from dumbbell.cli.kernel_display import BuildBar
         from dumbbell.engines.linux.trial import build_and_try
 
+        wanted = _source(source, release, package, suite)
         with BuildBar(console.err) as bar:
-            kernel = build_and_try(source, name, bar, jobs=jobs)
+            kernel = build_and_try(wanted, name, bar, jobs=jobs, patches=patch or [])
         text = f"{kernel.name}: Linux {kernel.version} from {kernel.built_from}, {kernel.hash}"
         console.out.print(text, soft_wrap=True)
+
+
+def _source(
+    tree: Path | None, release: str | None, package: str | None, suite: str | None
+) -> Path | Package | None:
+    """The source that the options name; None for the default."""
+    given = {"--source": tree, "--release": release, "--package": package}
+    named = [option for option, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise EngineError(f"{' and '.join(named)} exclude each other")
+    if tree is not None and suite is not None:
+        raise EngineError("--source and --suite exclude each other")
+    if tree is not None:
+        return tree
+    name = f"linux-source-{release}" if release is not None else package
+    if name is None and suite is not None:
+        raise EngineError("--suite needs --release or --package")
+    from dumbbell.engines.linux.debian import Package
+
+    return Package(name, suite) if name is not None else None
 
 
 @kernel_app.command("list")

@@ -15,8 +15,8 @@ from typer.testing import CliRunner, Result
 
 from dumbbell.cli import app
 from dumbbell.engines.linux import compile as steps
+from dumbbell.engines.linux import debian as sources
 from dumbbell.engines.linux import kernel as subject
-from dumbbell.engines.linux import source as sources
 from dumbbell.engines.linux.kernel import (
     build,
     kernel_named,
@@ -146,7 +146,7 @@ def test_changed_options_are_another_kernel(
     carried = subject.carried()
     write(tmp_path / "config", carried.fragment.read_text() + "CONFIG_TLS=y\n")
     other = subject.Carried(carried.patches, tmp_path / "config")
-    monkeypatch.setattr(subject, "carried", lambda: other)
+    monkeypatch.setattr(subject, "carried", lambda given: other)
     assert build(tree).hash != first.hash
 
 

@@ -33,7 +33,8 @@ from typing import Any
 from dumbbell.engines.linux import compile as steps
 from dumbbell.engines.linux import registers
 from dumbbell.engines.linux.compile import Progress
-from dumbbell.engines.linux.source import Source, Tree, fetched_archive, known_archive
+from dumbbell.engines.linux.debian import Package
+from dumbbell.engines.linux.source import Source, Tree
 from dumbbell.errors import EngineError, nearest_name
 from dumbbell.files.whole import sync_path, write_file
 
@@ -70,31 +71,43 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """Patch and options that the project adds to a source, from the folder `kernel/`."""
+    """Patches and options that are added to a source.
+
+    Attributes:
+        patches: The project's, from the folder `kernel/`.
+        fragment: Options, from there.
+        register_bytes: Size of the area for the host's registers, in bytes.
+        given: The user's patches, applied after the project's.
+    """
 
     patches: Sequence[Path]
     fragment: Path
     register_bytes: int = registers.AREA_BYTES
+    given: Sequence[Path] = ()
 
     def hashes(self) -> dict[str, str]:
         """SHA-256 of each file by name, and the options that no file has."""
         files = [*self.patches, self.fragment]
-        hashed = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+        hashed = {file.name: _sha256(file) for file in files}
+        hashed |= {f"given {n} {file.name}": _sha256(file) for n, file in enumerate(self.given, 1)}
         return {**hashed, registers.OPTION: str(self.register_bytes)}
 
 
-def carried() -> Carried:
-    """The folder `kernel/`: shipped with the package, or the repository's.
+def carried(given: Sequence[Path] = ()) -> Carried:
+    """The folder `kernel/`: shipped with the package, or the repository's; and patches given.
 
     Raises:
-        EngineError: There is none.
+        EngineError: There is none, or a patch cannot be read.
     """
+    for patch in given:
+        if not patch.is_file():
+            raise EngineError(f"--patch {patch}: no such file")
     package = Path(__file__).resolve().parents[2]
     for folder in (package / "_kernel", package.parent / "kernel"):
         if (folder / "config").is_file():
             patches = sorted((folder / "patches").glob("*.patch"))
             bytes_here = registers.area_bytes(registers.needed_bytes())
-            return Carried(patches, folder / "config", bytes_here)
+            return Carried(patches, folder / "config", bytes_here, [*given])
     raise EngineError("this installation has no folder kernel/: no kernel can be built with it")
 
 
@@ -141,35 +154,40 @@ def _silent(phase: str, fraction: float) -> None:
 
 
 def build(
-    source: Path | None = None,
+    source: Path | Package | None = None,
     name: str | None = None,
     progress: Progress = _silent,
     *,
     jobs: int | None = None,
+    patches: Sequence[Path] = (),
 ) -> Kernel:
     """Builds a kernel, or finds the one that was built from the same source.
 
     Args:
-        source: A kernel tree, never written to; None for Debian's source.
+        source: A kernel tree, never written to, or a package; None for Debian's default.
         name: What to call it; by default the first two numbers of its version.
         progress: Told a phase and the fraction of the build that is behind.
         jobs: Compilers at once; by default one per core.
+        patches: Patches to apply besides the project's (`patch -p1`).
 
     Raises:
         EngineError: What is missing, does not fit or does not compile.
     """
     if name is not None and not _NAME.fullmatch(name):
         raise EngineError(f"--name {name}: letters, digits, and . _ + - after the first, up to 64")
-    added, root = carried(), kernels_folder()
+    added, root = carried(patches), kernels_folder()
     progress("looking at the source", 0.0)
-    known: Source | None = Tree(source) if source is not None else known_archive(root / "sources")
+    source = Package() if source is None else source
     try:
-        kernel = _kept(_hash(known, added)) if known is not None else None
+        root.mkdir(parents=True, exist_ok=True)
+        found: Source | Package
+        found = (source.known(root) or source) if isinstance(source, Package) else Tree(source)
+        kernel = None if isinstance(found, Package) else _kept(_hash(found, added))
         if kernel is None:
             steps.check_programs()
             jobs = jobs or len(os.sched_getaffinity(0))
             with _alone(root, progress) as work:
-                kernel = _made(known, added, work, jobs, progress)
+                kernel = _made(found, added, work, jobs, progress)
         name = name or ".".join(re.findall(r"\d+", kernel.version)[:2])
         (root / "names").mkdir(exist_ok=True)
         write_file(root / "names" / name, f"{kernel.hash}\n".encode(), sync=False)
@@ -185,15 +203,16 @@ def make_default(kernel: Kernel) -> None:
 
 
 def _made(
-    known: Source | None, added: Carried, work: Path, jobs: int, progress: Progress
+    source: Source | Package, added: Carried, work: Path, jobs: int, progress: Progress
 ) -> Kernel:
     """Builds in the folder `work` and moves the result to where it is kept."""
     root, log, tree = work.parent, work / "build.log", work / "linux"
     failed = root / "fetch.failed.log"
     try:
-        if known is None:
+        known = source
+        if isinstance(known, Package):
             progress("fetching the source", 0.0)
-            known = fetched_archive(root / "sources", work, log)
+            known = known.fetched(root, work, log)
         hashed = _hash(known, added)
         kernel = _kept(hashed)  # another build may have made it while this one waited
         if kernel is not None:
@@ -250,7 +269,7 @@ def _compile(
     progress("unpacking the source", 0.03)
     source.unpack(tree, log, whole=whole)
     progress("configuring", 0.06)
-    steps.apply_patches(tree, added.patches, log)
+    steps.apply_patches(tree, [*added.patches, *(file.resolve() for file in added.given)], log)
     steps.configure(tree, added.fragment, added.register_bytes, log)
     steps.compile_kernel(tree, jobs, log, progress)
 
@@ -298,6 +317,10 @@ def _remove(folder: Path) -> None:
             return
         time.sleep(0.25)
     raise EngineError(f"{folder}: cannot be removed")
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _hash(source: Source, added: Carried) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,7 @@ import polars as pl
 from dumbbell._core import Monitor
 from dumbbell.engines.base import Run, RunResult
 from dumbbell.engines.linux.compile import Progress
+from dumbbell.engines.linux.debian import Package
 from dumbbell.engines.linux.engine import LinuxEngine
 from dumbbell.engines.linux.kernel import Kernel, build, make_default
 from dumbbell.errors import EngineError
@@ -45,20 +47,26 @@ def carry_a_flow(kernel: str | Kernel = "") -> tuple[LinuxEngine, RunResult]:
 
 
 def build_and_try(
-    source: Path | None, name: str | None, progress: Progress, *, jobs: int | None = None
+    source: Path | Package | None,
+    name: str | None,
+    progress: Progress,
+    *,
+    jobs: int | None = None,
+    patches: Sequence[Path] = (),
 ) -> Kernel:
-    """Builds a kernel, tries it, and makes the one from Debian's source the default.
+    """Builds a kernel, tries it, and makes the one from Debian's default source the default.
 
     Args:
-        source: A kernel tree; None for Debian's source.
+        source: A kernel tree or a package; None for Debian's default source.
         name: What to call it; by default the first two numbers of its version.
         progress: Told a phase and the fraction of the build that is behind.
         jobs: Compilers at once; by default one per core.
+        patches: Patches to apply besides the project's.
 
     Raises:
         EngineError: It cannot be built, or it does not run here: then the default stays as it was.
     """
-    kernel = build(source, name, progress, jobs=jobs)
+    kernel = build(source, name, progress, jobs=jobs, patches=patches)
     progress("booting a guest", 1.0)
     try:
         carry_a_flow(kernel)
@@ -67,6 +75,6 @@ def build_and_try(
             f"{error}\nThe kernel {kernel.name} was built and is not usable here; "
             "the default kernel is the one it was before"
         ) from None
-    if source is None:
+    if source is None and not patches:
         make_default(kernel)
     return kernel
