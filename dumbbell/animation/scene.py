@@ -145,7 +145,7 @@ def _given(
 
 def pipe_of(name: str, spec: Mapping[str, Any]) -> Pipe:
     """A direction of a link of a scenario."""
-    from dumbbell.report.topology import pipe_words
+    from dumbbell.summary.pipe_words import pipe_words
 
     shaper = spec["shaper"]
     rate = 0.0

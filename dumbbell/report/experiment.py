@@ -21,7 +21,7 @@ from dumbbell.report.setup import setup
 from dumbbell.report.shell import chart_page
 from dumbbell.scenario import read_scenario
 from dumbbell.summary import load as load_summary
-from dumbbell.summary import overview
+from dumbbell.summary import overview, per_cell
 from dumbbell.summary import pages as page_summary
 from dumbbell.summary.cells import CellLine, cells
 from dumbbell.summary.findings import extremes, findings, nothing_stands_out
@@ -31,7 +31,7 @@ from dumbbell.vega.drawing import Drawer
 _DESCRIPTION = re.compile(r"^description: .+(?:\n[ \t]+.*)*", re.MULTILINE)
 #: Metrics whose definitions the page gives.
 _METRICS = ("goodput_mbps", "rtt_mean_ms", "srtt_mean_ms", "retransmissions", "utilisation", "jain")
-_MOST_ROWS = 400
+_MOST_ROWS, _MOST_CELL_ROWS = 400, 60
 #: Cells whose table is open; rows of one that is open before the tables of applications.
 _OPEN_CELLS, _OPEN_ROWS = 12, 30
 #: Cells that are drawn over time, and that are so without a click.
@@ -113,11 +113,11 @@ def experiment_page(
     body = [
         *warning(notes),
         tag("p", _description(results), class_="lead"),
-        tag("p", setup(results)),
-        tag("p", _ran(results), class_="faint"),
+        tag("p", setup(results), " ", tag("span", _ran(results), class_="faint"), class_="setup"),
         navigation({"results": "Results", **named, **closing_places, "files": "Experiment files"}),
-        tag("h2", "Results", id="results"),
+        tag("h2", "Results", id="results", class_="first"),
         *_stands_out(results, every),
+        *_each_cell(results, every),
         *_overview(results, every, folded=bool(parts.get("tables"))),
     ]
     for place, (title, content) in parts.items():
@@ -161,10 +161,24 @@ def _ran(results: Tables) -> str:
 
 def _stands_out(results: Tables, every: list[CellLine]) -> list[Markup]:
     found = [one.sentence for one in findings(every)[:_MOST_FINDINGS]]
-    differ = [words] if (words := extremes(every, results)) else []
+    differ = extremes(every, results)
     if not found:
         return [tag("p", one) for one in (*differ, nothing_stands_out(every))]
     return [tag("ul", *(tag("li", one) for one in (*differ, *found)), class_="findings")]
+
+
+def _each_cell(results: Tables, every: list[CellLine]) -> list[Markup]:
+    """A row per cell; of a single cell nothing, of very many the first."""
+    if len(every) < 2:
+        return []
+    head, texts = per_cell.rows(every, results)
+    rows = [[*cell.levels.values(), *row] for cell, row in zip(every, texts, strict=True)]
+    factors = list(results.experiment.factors)
+    parts = [table([*factors, *head], rows[:_MOST_CELL_ROWS], left=len(factors))]
+    note = per_cell.CAPTION
+    if len(rows) > _MOST_CELL_ROWS:
+        note += f" {len(rows) - _MOST_CELL_ROWS} more cells: dumbbell run --json."
+    return [*parts, tag("p", note, class_="caption")]
 
 
 def _overview(results: Tables, every: list[CellLine], *, folded: bool) -> list[Markup]:
@@ -196,7 +210,7 @@ def _overview(results: Tables, every: list[CellLine], *, folded: bool) -> list[M
     parts = [shown, tag("p", note, class_="caption")]
     if len(every) > _OPEN_CELLS or (folded and len(rows) > _OPEN_ROWS):
         return [details(f"Flows and links of all {len(every)} cells", *parts)]
-    return parts
+    return parts if len(every) == 1 else [tag("h3", "Flows and links"), *parts]
 
 
 def _over_time(figures: _Figures, every: list[CellLine]) -> list[tuple[str, _Drawn, bool]]:

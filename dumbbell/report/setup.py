@@ -10,9 +10,9 @@ import polars as pl
 
 from dumbbell.limits.flows import flow_limits
 from dumbbell.metrics.definition import Tables
-from dumbbell.report.topology import loss_words, pipe_words, rate_words
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.summary.flow_names import flow_title, fold_title, stem
+from dumbbell.summary.pipe_words import change_words, pipe_words, rate_words
 
 _SEARCH = re.compile(r"^search:", re.MULTILINE)
 #: Most groups of flows, pipes, and changes of a pipe that are named.
@@ -97,11 +97,7 @@ def _words(pipe: Any) -> str:
     if pipe["jitter_ns"]:
         words.append(f"jitter {pipe['jitter_ns'] / 1e6:g} ms")
     for change in pipe["changes"][:_MOST]:
-        new = [rate_words(change["rate_bps"])] if change["rate_bps"] else []
-        new += [f"{change['delay_ns'] / 1e6:g} ms"] if change["delay_ns"] is not None else []
-        if change["loss"] is not None:
-            new.append("no loss" if change["loss"] == "none" else loss_words(change["loss"]))
-        words.append(f"from {change['at_ns'] / 1e9:g} s {' and '.join(new)}")
+        words.append(f"from {change['at_ns'] / 1e9:g} s {change_words(change)}")
     delay_alone = len(words) == 1 and words[0].startswith("delay ")
     return "" if delay_alone else ", ".join(words)
 

@@ -9,6 +9,7 @@ from typing import Any
 from dumbbell.layout import places
 from dumbbell.report.markup import Markup, joined, tag
 from dumbbell.scenario import Link, Node, Scenario, read_scenario
+from dumbbell.summary.pipe_words import pipe_words
 
 #: Networks with more nodes are told in words.
 MOST_NODES = 30
@@ -135,47 +136,6 @@ def _lines(words: list[str], sign: str) -> list[str]:
 
 def _all(words: list[str]) -> str:
     return ", ".join(words) or "no limit, no delay"
-
-
-def pipe_words(pipe: Mapping[str, Any]) -> list[str]:
-    """Words about a pipe: rate, delay, queue, loss, the most important first."""
-    words = []
-    shaper = pipe["shaper"]
-    if isinstance(shaper, Mapping):
-        (name, settings), *_ = shaper.items()
-        rate = settings.get("rate_bps")
-        words.append(rate_words(rate) if rate else name)
-    kind, limits = next(iter(pipe["queue"].items()))
-    if kind == "htb":
-        words.append(rate_words(limits["rate_bps"]))
-        if len(limits["classes"]) == 1:
-            kind, limits = next(iter(limits["classes"][0]["queue"].items()))
-    netem = pipe["queue"].get("netem", {})
-    delay = pipe["delay_ns"] + netem.get("delay_ns", 0)
-    if delay:
-        words.append(f"{delay / 1e6:g} ms")
-    if kind not in ("drop_tail", "netem"):
-        words.append(kind)
-    elif words and limits.get("limit_packets"):
-        words.append(f"{limits['limit_packets']} packets")
-    if pipe["loss"] != "none":
-        words.append(loss_words(pipe["loss"]))
-    return words
-
-
-def rate_words(bps: int) -> str:
-    """`10 Mbit/s`."""
-    for size, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
-        if bps >= size:
-            return f"{bps / size:g} {unit}"
-    return f"{bps} bit/s"
-
-
-def loss_words(loss: Mapping[str, Any]) -> str:
-    """`1 % loss`."""
-    if "independent" in loss:
-        return f"{loss['independent']['probability'] * 100:g} % loss"
-    return f"{next(iter(loss)).replace('_', '–')} loss"
 
 
 def _tap(tap: Mapping[str, Any], spec: Scenario, places: Mapping[str, _Place]) -> Markup:

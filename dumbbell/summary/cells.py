@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -13,11 +13,16 @@ from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.statistics import Interval, interval
+from dumbbell.scenario import read_scenario
 from dumbbell.summary.flow_names import algorithm, flow_title, fold_title, stem
 from dumbbell.summary.links import DROPS, MOST, links
+from dumbbell.summary.phases import MOST_CELLS, Phase, Phases
+from dumbbell.summary.setting import Setting, setting
 
 #: From so many flows on that differ by number alone, they are one line.
 _FOLDED_FROM = 4
+#: Flows of a cell whose setting is looked up.
+_MOST_KNOWN = 200
 #: Metrics of an RTT; the first that applies to a flow counts.
 _RTTS = ("srtt_mean_ms", "rtt_mean_ms", "ping_rtt_ms")
 _TCP = ("tcp", "mptcp")
@@ -41,6 +46,11 @@ class FlowLine:
         timeouts: Time-outs per run.
         fair_share: Goodput of the least of them over the mean of all such flows at its
             bottleneck; None where it is alone, or has not always data to send.
+        bulk: True if they always have data to send.
+        window_packets: Mean congestion window; None if it was not measured.
+        base_rtt_ms: Smallest and largest round trip without queues; None if it is not known.
+        bdp_packets: Rate of the narrowest link times that, in full frames.
+        hops: Number of links that are the narrowest of the path; 0 if it is not known.
     """
 
     title: str
@@ -53,6 +63,11 @@ class FlowLine:
     lost: float | None
     timeouts: float
     fair_share: float | None
+    bulk: bool = False
+    window_packets: float | None = None
+    base_rtt_ms: tuple[float, float] | None = None
+    bdp_packets: float | None = None
+    hops: int = 0
 
 
 @dataclass(frozen=True)
@@ -89,12 +104,18 @@ class CellLine:
         flows: Its flows.
         links: Its bottlenecks.
         bulk: True if some flow always has data to send.
+        goodput_mbps: Payload delivered to all its flows over the whole run; None without flows.
+        setting: Its network and flows; None in an experiment of very many cells.
+        phases: Its phases, by the titles of its flows; none there, or if one is all.
     """
 
     levels: dict[str, str]
     flows: list[FlowLine]
     links: list[LinkLine]
     bulk: bool
+    goodput_mbps: float | None = None
+    setting: Setting | None = None
+    phases: list[Phase] = field(default_factory=list)
 
 
 def cells(tables: Tables) -> list[CellLine]:
@@ -108,19 +129,41 @@ def cells(tables: Tables) -> list[CellLine]:
     flow_rows, link_rows = _by_run(flows), _by_run(every_link)
     scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
     done = []
+    phases = Phases(tables) if len(of_cells) <= MOST_CELLS else None
     for named, runs in of_cells.items():
         own = [row for run in runs for row in flow_rows.get(run, [])]
         data = [row["flow"] for row in own if row["kind"] in _DATA]
         places = bottlenecks(scenarios[runs[0]], data)
+        known, parts = None, []
+        spec = read_scenario(scenarios[runs[0]])
+        duration_s = spec["duration_ns"] * 1e-9
+        if phases is not None:
+            known = setting(spec, data[:_MOST_KNOWN])
+            parts = phases.of_cell(runs, own, spec)
         done.append(
             CellLine(
                 levels=dict(zip(factors, named, strict=True)),
-                flows=_flow_lines(own, places),
+                flows=_flow_lines(own, places, known),
                 links=_link_lines([r for run in runs for r in link_rows.get(run, [])], own, places),
                 bulk=any(_is_lasting(row, places) for row in own),
+                goodput_mbps=_total_mbps(own, duration_s),
+                setting=known,
+                phases=[_titled(phase, own) for phase in parts],
             )
         )
     return done
+
+
+def _total_mbps(rows: list[dict[str, Any]], duration_s: float) -> float | None:
+    """Mean over runs. It is at most what links carry, unlike a sum of the goodputs of flows that
+    live at different times."""
+    runs: dict[str, float] = {}
+    for row in rows:
+        if row["kind"] in _DATA:
+            runs[row["run"]] = (
+                runs.get(row["run"], 0.0) + row["delivered_bytes"] * 8e-6 / duration_s
+            )
+    return _mean(runs.values())
 
 
 def _by_run(frame: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
@@ -182,30 +225,54 @@ def _is_lasting(row: Mapping[str, Any], places: Bottlenecks) -> bool:
     return bool(row["lasts"]) and row["flow"] in places.bulk
 
 
-def _flow_lines(rows: list[dict[str, Any]], places: Bottlenecks) -> list[FlowLine]:
+_Flows = list[list[dict[str, Any]]]
+"""Flows, each with its rows of all runs."""
+
+
+def _folds(rows: list[dict[str, Any]]) -> list[_Flows]:
+    """Flows of each line: those that differ by number alone together, if there are several."""
     folds: dict[tuple[str, ...], dict[str, list[dict[str, Any]]]] = {}
     for row in rows:
         key = stem(row["flow"]), row["kind"], row["congestion_control"]
         folds.setdefault(key, {}).setdefault(row["flow"], []).append(row)
-    shared = _shared(rows, places)
-    lines = []
+    lines: list[_Flows] = []
     for flows in folds.values():
         every = list(flows.values())
-        folded = len(every) >= _FOLDED_FROM
-        for part in [every] if folded else [[one] for one in every]:
-            lines.append(_flow_line(part, shared, places))
+        lines += [every] if len(every) >= _FOLDED_FROM else [[one] for one in every]
     return lines
 
 
+def _title(flows: _Flows) -> str:
+    first = flows[0][0]
+    return flow_title(first) if len(flows) == 1 else fold_title(first, len(flows))
+
+
+def _titled(phase: Phase, rows: list[dict[str, Any]]) -> Phase:
+    """The phase with a goodput per line, as the mean of its flows."""
+    goodputs = {}
+    for flows in _folds(rows):
+        rates = [phase.goodput_mbps.get(own[0]["flow"], 0.0) for own in flows]
+        if any(rates):
+            goodputs[_title(flows)] = sum(rates) / len(rates)
+    return replace(phase, goodput_mbps=goodputs)
+
+
+def _flow_lines(
+    rows: list[dict[str, Any]], places: Bottlenecks, known: Setting | None
+) -> list[FlowLine]:
+    shared = _shared(rows, places)
+    return [_flow_line(flows, shared, places, known) for flows in _folds(rows)]
+
+
 def _flow_line(
-    flows: list[list[dict[str, Any]]],
+    flows: _Flows,
     shared: Mapping[tuple[str, str], _Shared],
     places: Bottlenecks,
+    known: Setting | None,
 ) -> FlowLine:
-    """Line of some flows, each with its rows of all runs."""
+    """Line of some flows."""
     rows = [row for own in flows for row in own]
-    first, kind = rows[0], algorithm(rows[0])
-    title = flow_title(first) if len(flows) == 1 else fold_title(first, len(flows))
+    kind = algorithm(rows[0])
     common = places.of_all(row["flow"] for row in rows)
     shares: dict[str, float] = {}
     fair: dict[str, list[float]] = {}
@@ -223,8 +290,12 @@ def _flow_line(
             fair.setdefault(row["flow"], []).append(goodput * len(bulk) / sum(bulk))
     means = [_mean(row["goodput_mbps"] for row in own) or 0.0 for own in flows]
     runs = len({row["run"] for row in rows})
+    settings = [
+        known.flows[own[0]["flow"]] for own in flows if known and own[0]["flow"] in known.flows
+    ]
+    rtts = [one.base_rtt_ms for one in settings]
     return FlowLine(
-        title=title,
+        title=_title(flows),
         algorithm=kind,
         count=len(flows),
         goodput_mbps=_over_repeats(rows, "goodput_mbps"),
@@ -234,6 +305,11 @@ def _flow_line(
         lost=_mean(row["lost"] for row in rows),
         timeouts=sum(max(row["timeouts"] or 0, 0) for row in rows) / runs,
         fair_share=min((sum(own) / len(own) for own in fair.values()), default=None),
+        bulk=any(_is_lasting(row, places) for row in rows),
+        window_packets=_mean(_positive(row["cwnd_mean_packets"]) for row in rows),
+        base_rtt_ms=(min(rtts), max(rtts)) if rtts else None,
+        bdp_packets=_mean(one.bdp_packets for one in settings),
+        hops=max((one.bottlenecks for one in settings), default=0),
     )
 
 
@@ -276,6 +352,11 @@ def _jain(rows: list[dict[str, Any]]) -> float | None:
     for row in rows:
         runs.setdefault(row["run"], []).append(row["goodput_mbps"] or 0.0)
     return _mean(jain_index(shares) for shares in runs.values() if len(shares) > 1)
+
+
+def _positive(value: float | None) -> float | None:
+    """The value, or None where it was not measured."""
+    return value if value is not None and value > 0 else None
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -9,6 +9,7 @@ import polars as pl
 
 from dumbbell.metrics import METRICS, Tables, summary
 from dumbbell.metrics.numbers import number
+from dumbbell.summary import causes
 from dumbbell.summary.cells import CellLine, LinkLine
 
 #: A flow starves below this part of its fair share.
@@ -23,6 +24,11 @@ UNDERUSED = 0.9
 DIFFERENT = 1.1
 #: A bottleneck that drops a larger part of its packets is lossy.
 LOSSY = 0.05
+#: Sentences about differences between cells.
+_MOST_EXTREMES = 3
+#: How much graver shares are per unit of Jain's index: two flows at 0.5 are as grave as a queue of
+#: four times the limit.
+_PER_JAIN = 10
 #: Jain's index below which flows share unequally.
 UNEQUAL = 0.8
 
@@ -58,7 +64,8 @@ def findings(cells: list[CellLine]) -> list[Finding]:
             many = f" (the worst of {len(worst)} of {len(cells)} cells)" if len(worst) > 1 else ""
             sentence = f"{where}: {words}{many}." if where else f"{words}{many}."
             found.append(Finding(name, gravity, sentence, cell.levels))
-    return sorted(found, key=lambda one: -one.gravity)
+    # Time-outs are what comes of the other findings: last.
+    return sorted(found, key=lambda one: (one.rule == "time-outs", -one.gravity))
 
 
 def nothing_stands_out(cells: list[CellLine]) -> str:
@@ -74,14 +81,14 @@ _ASKED = {
     "page_load_s": "page load",
     "fct_slowdown": "slowdown of short flows",
     "voice_mos": "speech quality (MOS)",
-    "latency_p95_ms": "95th percentile of the RTT under load",
+    "latency_p95_ms": "RTT under load, 95th percentile",
 }
 
 
-def extremes(cells: list[CellLine], results: Tables) -> str:
-    """Sentence about how much cells differ; empty if little.
+def extremes(cells: list[CellLine], results: Tables) -> list[str]:
+    """Sentences about how much cells differ, of what differs most first; one if they hardly do.
 
-    Of applications if there are any, then of the fullest link and of the queueing delay.
+    Of applications if there are any, then of queueing delay, goodput and use.
     """
     asked = [
         (words, METRICS[name].unit, _measured(results, name, cells))
@@ -89,18 +96,32 @@ def extremes(cells: list[CellLine], results: Tables) -> str:
     ]
     used = _of_links(cells, lambda link: None if link.used is None else 100 * link.used)
     delays = _of_links(cells, lambda link: link.delay_p95_ms)
+    goodputs = [(rate, cell) for cell in cells if (rate := cell.goodput_mbps) is not None]
     of_links = [
+        ("queueing delay, 95th percentile", "ms", delays),
+        ("goodput of all flows", "Mbit/s", goodputs),
         ("use of the fullest link", "%", used),
-        ("95th percentile of the queueing delay", "ms", delays),
     ]
     told = []
     for what, unit, found in (*asked, *of_links):
         least, most = (pick(found, key=lambda one: one[0], default=None) for pick in (min, max))
         if least and most and most[0] >= DIFFERENT * least[0] > 0:
-            high = f"{number(most[0])} {unit}".rstrip()
-            low = f"{what} {number(least[0])} ({_cell(least[1])})"
-            told.append(f"{low} to {high} ({_cell(most[1])})")
-    return f"Between cells: {'; '.join(told)}." if told else ""
+            low, high = _levels(least[1], most[1])
+            ends = f"from {number(least[0])} with {low} to {number(most[0])} {unit}".rstrip()
+            told.append(f"{what[0].upper()}{what[1:]}: {ends} with {high}.")
+    if not told and len(cells) > 1:
+        percent = round(100 * (DIFFERENT - 1))
+        return [f"Goodput, use and queueing delay of the cells differ by less than {percent} %."]
+    return told[:_MOST_EXTREMES]
+
+
+def _levels(one: CellLine, other: CellLine) -> tuple[str, str]:
+    """Levels of two cells, of the factors in which they differ."""
+    differing = [name for name, level in one.levels.items() if other.levels[name] != level]
+    low, high = (
+        ", ".join(f"{name} {cell.levels[name]}" for name in differing) for cell in (one, other)
+    )
+    return low, high
 
 
 _Values = list[tuple[float, CellLine]]
@@ -124,10 +145,6 @@ def _of_links(cells: list[CellLine], value: Callable[[LinkLine], float | None]) 
     return found
 
 
-def _cell(cell: CellLine) -> str:
-    return ", ".join(f"{factor} {level}" for factor, level in cell.levels.items())
-
-
 def _starvation(cell: CellLine) -> Iterable[tuple[float, str]]:
     for flow in cell.flows:
         if flow.fair_share is not None and flow.fair_share < STARVED:
@@ -141,10 +158,10 @@ def _standing_queue(cell: CellLine) -> Iterable[tuple[float, str]]:
         least = link.delay_p10_ms
         if least is not None and least > STANDING_MS:
             words = (
-                f"a standing queue at {link.pipe}: the delay is {number(least)} ms or more in nine "
-                f"tenths of the time, half of the time {number(link.delay_p50_ms)} ms or more"
+                f"{link.pipe} has a standing queue (delay: median {number(link.delay_p50_ms)} ms, "
+                f"above {number(least)} ms in 90 % of the time)"
             )
-            yield least / STANDING_MS, words
+            yield least / STANDING_MS, _with(words, causes.of_standing_queue(cell, link))
 
 
 def _underused(cell: CellLine) -> Iterable[tuple[float, str]]:
@@ -152,22 +169,22 @@ def _underused(cell: CellLine) -> Iterable[tuple[float, str]]:
     if cell.bulk and used and max(used) < UNDERUSED:
         (link,) = [link for link in cell.links if link.used == max(used)][:1]
         words = f"{link.pipe} carries only {_percent(max(used))} of what it could"
-        yield UNDERUSED / max(max(used), 1e-3), words
+        yield UNDERUSED / max(max(used), 1e-3), _with(words, causes.of_underuse(cell, link))
 
 
 def _lossy(cell: CellLine) -> Iterable[tuple[float, str]]:
     for link in cell.links:
         if link.dropped is not None and link.dropped > LOSSY:
-            why = max(link.drops, key=lambda reason: link.drops[reason])
             words = f"{link.pipe} drops {_percent(link.dropped)} of its packets"
-            yield link.dropped / LOSSY, f"{words} ({why})"
+            yield link.dropped / LOSSY, _with(words, causes.of_loss(cell, link))
 
 
 def _timeouts(cell: CellLine) -> Iterable[tuple[float, str]]:
     for flow in cell.flows:
         if flow.timeouts > 0:
             noun = "time-out" if flow.timeouts == 1 else "time-outs"
-            yield 1 + flow.timeouts / 10, f"{flow.title} has {number(flow.timeouts)} {noun} per run"
+            words = f"{flow.title} has {number(flow.timeouts)} {noun} per run"
+            yield 1 + flow.timeouts / 10, _with(words, causes.of_timeouts(flow))
 
 
 def _unequal(cell: CellLine) -> Iterable[tuple[float, str]]:
@@ -178,10 +195,9 @@ def _unequal(cell: CellLine) -> Iterable[tuple[float, str]]:
     link = min(known, key=lambda one: one.jain or 0.0)
     index = link.jain or 0.0
     most = max(groups, key=lambda flow: (flow.share or 0.0) / flow.count)
-    words = f"flows share {link.pipe} unequally (Jain's index {number(index)})"
-    if len(groups) > 1:
-        words += f": {most.title} takes {_percent(most.share or 0.0)}"
-    yield UNEQUAL / max(index, 1e-3), words
+    taken = f"; {most.title} takes {_percent(most.share or 0.0)}" if len(groups) > 1 else ""
+    words = f"flows share {link.pipe} unequally (Jain's index {number(index)}{taken})"
+    yield 1 + _PER_JAIN * (UNEQUAL - index), _with(words, causes.of_unequal_shares(cell, most))
 
 
 _RULES: dict[str, _Rule] = {
@@ -192,6 +208,10 @@ _RULES: dict[str, _Rule] = {
     "unequal shares": _unequal,
     "time-outs": _timeouts,
 }
+
+
+def _with(words: str, cause: str) -> str:
+    return f"{words}: {cause}" if cause else words
 
 
 def _percent(share: float) -> str:

@@ -1,0 +1,213 @@
+"""Causes of findings, as far as the setting and the measurements of a cell tell them.
+
+Each function returns a clause that follows a colon, or nothing where no cause is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dumbbell.metrics.numbers import number
+from dumbbell.summary.cells import CellLine, FlowLine, LinkLine
+from dumbbell.summary.phases import Phase
+
+#: Algorithms that keep the queue short by themselves: they do not wait for a loss.
+_BY_MODEL = ("BBR",)
+#: A loss-based sender needs about a BDP of buffer (Appenzeller et al. 2004, §2); below half of it
+#: the line runs empty after a reduction.
+_SHORT_OF_BDP = 0.5
+#: Random loss is the cause where it is most of all loss.
+_MOST_OF_LOSS = 0.8
+#: Flows of a kind matter for a loss if they have more than this share of the goodput.
+_MUCH = 0.3
+#: Congestion controls of Multipath TCP that couple the windows of subflows.
+_COUPLED = ("LIA", "OLIA", "BALIA")
+#: Base RTTs that differ by this factor explain unequal shares.
+_RTT_APART = 1.3
+#: Below so many packets in the window, a loss is rarely followed by three duplicate ACKs (RFC 5681
+#: §3.2), and a time-out repairs it.
+_SMALL_WINDOW = 6
+#: A change of a link this close to the beginning of a phase begins it.
+_SAME_TIME_S = 1e-3
+#: Uses of two phases that differ by more are told.
+_USE_APART = 0.1
+
+
+def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
+    """Why a queue does not drain."""
+    if cell.setting is None or link.pipe not in cell.setting.pipes:
+        return ""
+    pipe = cell.setting.pipes[link.pipe]
+    senders = [flow.algorithm for flow in cell.flows if flow.algorithm != "ping"]
+    if pipe.discipline != "drop_tail":
+        return ""
+    if pipe.limit_ms is None:
+        return f"its queue has no limit, and {_fill(senders)} it" if senders else ""
+    limit = f"the queue limit of {_packets(pipe.limit_packets)} is {number(pipe.limit_ms)} ms"
+    kinds = {flow.algorithm for flow in cell.flows if flow.bulk}
+    if kinds and kinds <= set(_BY_MODEL):
+        return f"{limit}, and BBR keeps up to two BDP in flight"
+    loss_based = sorted(kinds - set(_BY_MODEL))
+    if loss_based:
+        return f"{limit}, and {_fill(loss_based)} it until it drops"
+    return limit
+
+
+def of_underuse(cell: CellLine, link: LinkLine) -> str:
+    """Why a bottleneck with bulk traffic is not full."""
+    parts = [words for words in (_use_by_phase(cell, link), _random_loss(cell, link)) if words]
+    return "; ".join(parts) or _short_buffer(cell, link) or _coupling(cell)
+
+
+def of_loss(cell: CellLine, link: LinkLine) -> str:
+    """Why a bottleneck drops many packets."""
+    why = max(link.drops, key=lambda reason: link.drops[reason])
+    if cell.setting is None or link.pipe not in cell.setting.pipes:
+        return why
+    pipe = cell.setting.pipes[link.pipe]
+    if why == "policer":
+        words = "its policer drops what exceeds the rate, and has no queue"
+    elif why == "overflow" and pipe.limit_bytes:
+        words = f"overflow of a queue of {_packets(pipe.limit_packets)}"
+    else:
+        return why
+    unmoved = [kind for kind in ("UDP", "BBR") if _share(cell, kind) > _MUCH]
+    if unmoved:
+        verb = "do" if len(unmoved) > 1 else "does"
+        words += f"; {' and '.join(unmoved)} {verb} not slow down for losses"
+    return words
+
+
+def of_unequal_shares(cell: CellLine, one: FlowLine) -> str:
+    """Why a flow has more, or less, than the others beside it."""
+    groups = [flow for flow in cell.flows if flow.fair_share is not None]
+    others = [flow for flow in groups if flow is not one]
+    parts = []
+    if others and {flow.algorithm for flow in others} != {one.algorithm}:
+        parts.append(_together(cell, groups))
+    elif one.hops and others and any(one.hops != flow.hops for flow in others if flow.hops):
+        most = max(groups, key=lambda flow: flow.hops)
+        parts.append(f"{most.title} loses packets at {most.hops} bottlenecks")
+    rtts = [flow.base_rtt_ms for flow in groups if flow.base_rtt_ms is not None]
+    spread = [limit for low_high in rtts for limit in low_high]
+    if spread and max(spread) > _RTT_APART * min(spread):
+        parts.append(
+            f"base RTTs from {number(min(spread))} to {number(max(spread))} ms, and a window grows "
+            "once per RTT"
+        )
+    return "; ".join(part for part in parts if part)
+
+
+def of_timeouts(flow: FlowLine) -> str:
+    """Why losses were not repaired by fast retransmit."""
+    if flow.window_packets is None or flow.window_packets >= _SMALL_WINDOW:
+        return ""
+    return (
+        f"its mean window is {number(flow.window_packets)} packets, too few for three duplicate "
+        "ACKs after a loss"
+    )
+
+
+def _share(cell: CellLine, kind: str) -> float:
+    """Part of the goodput of a cell that is of flows of this kind."""
+    rates = [(flow.algorithm, flow.goodput_mbps.mean * flow.count) for flow in cell.flows]
+    rates = [(own, rate) for own, rate in rates if rate > 0]
+    whole = sum(rate for _, rate in rates)
+    return sum(rate for own, rate in rates if own == kind) / whole if whole else 0.0
+
+
+def _use_by_phase(cell: CellLine, link: LinkLine) -> str:
+    """`0–10 s 99 %, 10–20 s 22 %`, if uses differ."""
+    known = [(phase, phase.used[link.pipe]) for phase in cell.phases if link.pipe in phase.used]
+    uses = [used for _, used in known]
+    if len(known) < 2 or max(uses) - min(uses) < _USE_APART:
+        return ""
+    changes = cell.setting.pipes[link.pipe].changes if cell.setting else ()
+    told = []
+    for phase, used in known:
+        new = [words for at_s, words in changes if abs(at_s - phase.begin_s) < _SAME_TIME_S]
+        told.append(f"{_time(phase)}{f' ({new[0]})' if new else ''} {100 * used:.0f} %")
+    return "use " + ", ".join(told)
+
+
+def _random_loss(cell: CellLine, link: LinkLine) -> str:
+    random = link.drops.get("random loss", 0.0)
+    if not link.dropped or random < _MOST_OF_LOSS * link.dropped:
+        return ""
+    senders = [flow for flow in cell.flows if flow.bulk and flow.algorithm not in _BY_MODEL]
+    if not senders:
+        return ""
+    words = f"{100 * random:.2g} % random loss, which {_names(senders)} takes for congestion"
+    window, bdp = senders[0].window_packets, senders[0].bdp_packets
+    if window is not None and bdp is not None:
+        words += f" (mean window {number(window)} packets, BDP {number(bdp)})"
+    return words
+
+
+def _short_buffer(cell: CellLine, link: LinkLine) -> str:
+    if cell.setting is None or not link.drops.get("overflow"):
+        return ""
+    pipe = cell.setting.pipes.get(link.pipe)
+    senders = [flow for flow in cell.flows if flow.bulk]
+    bdp = max((one for flow in senders if (one := flow.bdp_packets) is not None), default=None)
+    if pipe is None or pipe.limit_packets is None or bdp is None:
+        return ""
+    if pipe.limit_packets > _SHORT_OF_BDP * bdp:
+        return ""
+    return (
+        f"the queue limit of {_packets(pipe.limit_packets)} is {pipe.limit_packets / bdp:.2g} BDP, "
+        "and after a loss the reduced window does not fill the line"
+    )
+
+
+def _coupling(cell: CellLine) -> str:
+    """RFC 6356 §2, goals 1 and 2."""
+    kinds = {flow.algorithm for flow in cell.flows}
+    coupled = [kind for kind in _COUPLED if kind in kinds]
+    if not coupled or not kinds <= set(_COUPLED):
+        return ""
+    return (
+        f"{coupled[0]} couples its windows: together they grow no faster than one TCP on the best "
+        "path (RFC 6356)"
+    )
+
+
+def _together(cell: CellLine, groups: list[FlowLine]) -> str:
+    """Goodput of each before and while all of them send."""
+    titles = [flow.title for flow in groups]
+    alone = [phase for phase in cell.phases if _sending(phase, titles) == 1]
+    together = [phase for phase in cell.phases if _sending(phase, titles) == len(titles)]
+    if not together:
+        return ""
+    last = max(together, key=lambda phase: phase.end_s - phase.begin_s)
+    shares = ", ".join(f"{title} {number(last.goodput_mbps[title])}" for title in titles)
+    words = f"{_time(last)}, together: {shares} Mbit/s"
+    if alone:
+        first = alone[0]
+        (title,) = [one for one in titles if one in first.goodput_mbps]
+        words = f"{_time(first)}: {title} alone {number(first.goodput_mbps[title])} Mbit/s; {words}"
+    return words
+
+
+def _sending(phase: Phase, titles: list[str]) -> int:
+    return sum(title in phase.goodput_mbps for title in titles)
+
+
+def _fill(kinds: list[str]) -> str:
+    """`CUBIC fills`, `CUBIC and Reno fill`."""
+    names = list(dict.fromkeys(kinds))
+    return f"{' and '.join(names)} {'fill' if len(names) > 1 else 'fills'}"
+
+
+def _names(flows: Iterable[FlowLine]) -> str:
+    """`CUBIC and UDP`."""
+    return " and ".join(dict.fromkeys(flow.algorithm for flow in flows))
+
+
+def _packets(count: float | None) -> str:
+    whole = round(count or 0)
+    return f"{number(whole)} packet{'' if whole == 1 else 's'}"
+
+
+def _time(phase: Phase) -> str:
+    return f"{number(round(phase.begin_s, 1))}–{number(round(phase.end_s, 1))} s"

@@ -1,0 +1,163 @@
+"""Phases of a cell: the stretches between starts and ends of flows and changes of links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from dumbbell.limits.pipes import capacity_bits
+from dumbbell.metrics import Tables
+from dumbbell.scenario import Flow, Pipe, Scenario
+from dumbbell.summary.setting import pipes_of
+
+#: Boundaries closer than this share of the run are one; the later is dropped.
+_CLOSE = 0.04
+#: A cell with more phases has none: they would explain nothing.
+_MOST = 8
+#: Cells of an experiment whose phases are computed: of more, nobody reads them one by one.
+MOST_CELLS = 24
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of a run; means over repeats.
+
+    Attributes:
+        begin_s: Its beginning, seconds of the run.
+        end_s: Its end.
+        goodput_mbps: Flow → goodput, of the flows that deliver something in it.
+        used: Pipe → share of its capacity that it carried.
+    """
+
+    begin_s: float
+    end_s: float
+    goodput_mbps: Mapping[str, float]
+    used: Mapping[str, float]
+
+
+class Phases:
+    """Phases of the runs of an experiment, from its time series."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._samples = _by_run(tables.samples if tables.has("samples") else None, "flow")
+        self._queues = _by_run(tables.queues if tables.has("queues") else None, "pipe")
+
+    def of_cell(
+        self, runs: Iterable[str], flows: Iterable[Mapping[str, Any]], spec: Scenario
+    ) -> list[Phase]:
+        """Phases of a cell; none if its runs disagree about them, or where one is all.
+
+        Args:
+            runs: Runs of the cell.
+            flows: Rows of their flows.
+            spec: Their scenario.
+        """
+        own: dict[str, list[Mapping[str, Any]]] = {run: [] for run in runs}
+        for row in flows:
+            own[row["run"]].append(row)
+        found = [self._of_run(run, rows, spec) for run, rows in own.items()]
+        if len({len(one) for one in found}) != 1 or not 2 <= len(found[0]) <= _MOST:
+            return []
+        return [_mean(phases) for phases in zip(*found, strict=True)]
+
+    def _of_run(self, run: str, flows: list[Mapping[str, Any]], spec: Scenario) -> list[Phase]:
+        samples = self._samples.get(run)
+        if samples is None:
+            return []
+        queues = self._queues.get(run, {})
+        pipes = pipes_of(spec)
+        return [
+            Phase(
+                begin * 1e-9,
+                end * 1e-9,
+                {
+                    flow: sent * 8e3 / (end - begin)
+                    for flow, series in samples.items()
+                    if (sent := _grown(series, "delivered_bytes", begin, end)) > 0
+                },
+                {
+                    name: used
+                    for name, series in queues.items()
+                    if (used := _used(series, pipes[name], begin, end)) is not None
+                },
+            )
+            for begin, end in pairwise(_boundaries_ns(flows, spec))
+        ]
+
+
+def _boundaries_ns(flows: Iterable[Mapping[str, Any]], spec: Scenario) -> list[int]:
+    """Starts and ends of flows and changes of links, as far as they lie apart."""
+    whole = spec["duration_ns"]
+    asked = {flow["name"]: flow for flow in spec["flows"]}
+    known = [row for row in flows if row["flow"] in asked and row["start_ns"] >= 0]
+    last = max((min(row["end_ns"], whole) for row in flows if row["kind"] != "ping"), default=whole)
+    times = {row["start_ns"] for row in known}
+    times |= {row["end_ns"] for row in known if _ends(asked[row["flow"]])}
+    times |= {one["at_ns"] for pipe in pipes_of(spec).values() for one in pipe["changes"]}
+    found = [0]
+    for time in sorted(times):
+        if time - found[-1] > _CLOSE * whole and last - time > _CLOSE * whole:
+            found.append(time)
+    return [*found, last]
+
+
+def _ends(flow: Flow) -> bool:
+    """True if the flow stops by itself, or is stopped."""
+    tcp: Any = flow["traffic"].get("tcp")
+    source = tcp["source"] if tcp else None
+    finite = isinstance(source, dict) and any(one.get("bytes") for one in source.values())
+    return finite or flow["stop_ns"] is not None
+
+
+def _by_run(frame: pl.DataFrame | None, key: str) -> dict[str, dict[str, pl.DataFrame]]:
+    """Run → flow or pipe → its rows in order of time."""
+    if frame is None or frame.is_empty():
+        return {}
+    wanted = [name for name in _SERIES if name in frame.columns]
+    parts = frame.select("run", key, *wanted).partition_by("run", key, as_dict=True)
+    found: dict[str, dict[str, pl.DataFrame]] = {}
+    for (run, name), rows in parts.items():
+        found.setdefault(str(run), {})[str(name)] = rows
+    return found
+
+
+_SERIES = ("time_ns", "delivered_bytes", "sent_bytes")
+
+
+def _grown(series: pl.DataFrame, column: str, begin_ns: int, end_ns: int) -> float:
+    """Growth of a counter between two times, as far as samples tell; 0 if it is unknown."""
+    if column not in series.columns:
+        return 0.0
+    times, values = series["time_ns"], series[column]
+    ends = []
+    for time in (begin_ns, end_ns):
+        place = int(times.search_sorted(time, side="right"))
+        ends.append(0 if place == 0 else max(values[place - 1] or 0, 0))
+    return float(ends[1] - ends[0])
+
+
+def _used(series: pl.DataFrame, pipe: Pipe, begin_ns: int, end_ns: int) -> float | None:
+    """Share of a pipe's capacity that it carried; None without a capacity."""
+    bits = capacity_bits(pipe, begin_ns, end_ns)
+    if not 0 < bits < float("inf") or pipe["framing"]["overhead_bytes"] or pipe["framing"]["atm"]:
+        return None
+    return min(8 * _grown(series, "sent_bytes", begin_ns, end_ns) / bits, 1.0)
+
+
+def _mean(phases: tuple[Phase, ...]) -> Phase:
+    """One phase over the repeats."""
+    return Phase(
+        phases[0].begin_s,
+        phases[0].end_s,
+        _means([one.goodput_mbps for one in phases]),
+        _means([one.used for one in phases]),
+    )
+
+
+def _means(maps: list[Mapping[str, float]]) -> dict[str, float]:
+    names = dict.fromkeys(name for one in maps for name in one)
+    return {name: sum(one.get(name, 0.0) for one in maps) / len(maps) for name in names}

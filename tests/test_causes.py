@@ -1,0 +1,113 @@
+"""Phases and causes of runs whose answer is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dumbbell
+from dumbbell.scenario import read_scenario
+from dumbbell.summary import per_cell
+from dumbbell.summary.cells import CellLine, cells
+from dumbbell.summary.findings import findings
+from dumbbell.summary.setting import setting
+
+FILE = """\
+dumbbell: 1
+name: known
+template: {dumbbell: {pairs: 2, rate: 10 Mbit/s, rtt: 20 ms, buffer: BUFFER, forward: FORWARD}}
+flows:
+FLOWS
+duration: 20 s
+"""
+CUBIC = "  - {from: s1, to: d1, tcp: cubic}"
+#: A full frame of 1514 bytes carries 1448 of payload.
+MOST_MBPS = 10 * 1448 / 1514
+
+
+def ran(
+    folder: Path, flows: str = CUBIC, buffer: str = "1 BDP", forward: str = "{}"
+) -> tuple[CellLine, dumbbell.Results]:
+    file = folder / "known.yaml"
+    text = FILE.replace("FLOWS", flows).replace("BUFFER", buffer).replace("FORWARD", forward)
+    file.write_text(text, encoding="utf-8")
+    results = dumbbell.run(file)
+    (cell,) = cells(results)
+    return cell, results
+
+
+def sentence(cell: CellLine, rule: str) -> str:
+    (found,) = [one.sentence for one in findings([cell]) if one.rule == rule]
+    return found
+
+
+def test_a_second_flow_begins_a_phase(tmp_path: Path) -> None:
+    cell, results = ran(tmp_path, f"{CUBIC}\n  - {{from: s2, to: d2, tcp: bbr, start: 8 s}}")
+    alone, together = cell.phases
+    assert (alone.begin_s, alone.end_s, together.begin_s) == (0, 8, 8)
+    assert set(alone.goodput_mbps) == {"CUBIC s1→d1"}
+    assert set(together.goodput_mbps) == {"CUBIC s1→d1", "BBR s2→d2"}
+    for phase in cell.phases:
+        assert 0 < sum(phase.goodput_mbps.values()) <= 1.01 * MOST_MBPS
+        assert 0.9 < phase.used["bottleneck/forward"] <= 1
+    # Conservation: the phases of a flow are what it delivered.
+    first = results.flows.row(0, named=True)
+    carried = sum(
+        (one.end_s - one.begin_s) * one.goodput_mbps["CUBIC s1→d1"] for one in cell.phases
+    )
+    assert carried == pytest.approx(first["delivered_bytes"] * 8e-6, rel=0.01)
+    # So is the row of the cell.
+    delivered = results.flows["delivered_bytes"].sum()
+    assert cell.goodput_mbps == pytest.approx(delivered * 8e-6 / 20)
+    assert cell.goodput_mbps is not None and cell.goodput_mbps <= MOST_MBPS
+
+
+def test_changes_of_a_link_begin_phases(tmp_path: Path) -> None:
+    forward = "{changes: [{at: 10 s, loss: 5 %}]}"
+    cell, _ = ran(tmp_path, forward=forward)
+    assert [(one.begin_s, one.end_s) for one in cell.phases] == [(0, 10), (10, 20)]
+    words = sentence(cell, "underused")
+    assert "use 0–10 s 100 %" in words and "10–20 s (5 % loss) " in words
+
+
+def test_random_loss_is_named_with_window_and_bdp(tmp_path: Path) -> None:
+    cell, _ = ran(tmp_path, forward="{loss: 5 %}")
+    words = sentence(cell, "underused")
+    assert "random loss, which CUBIC takes for congestion" in words
+    (flow,) = cell.flows
+    # 10 Mbit/s × 20 ms are 16.5 frames.
+    assert flow.bdp_packets == pytest.approx(10e6 * 0.02 / 8 / 1514)
+    assert 1 < (flow.window_packets or 0) < (flow.bdp_packets or 0)
+
+
+def test_a_queue_short_of_a_bdp_is_named(tmp_path: Path) -> None:
+    cell, _ = ran(tmp_path, CUBIC.replace("cubic", "reno"), buffer="1 packet")
+    assert "the queue limit of 1 packet is" in sentence(cell, "underused")
+
+
+def test_a_standing_queue_names_its_limit(tmp_path: Path) -> None:
+    cell, _ = ran(tmp_path, buffer="200 packets")
+    words = sentence(cell, "standing queue")
+    # 200 frames of 1514 bytes take 242 ms at 10 Mbit/s.
+    assert "the queue limit of 200 packets is 242.2 ms, and CUBIC fills it until it drops" in words
+
+
+def test_a_setting_has_limits_and_base_rtts(tmp_path: Path) -> None:
+    _, results = ran(tmp_path, buffer="50 ms")
+    known = setting(read_scenario(results.runs["scenario"][0]), ["flow1", "of a page"])
+    pipe = known.pipes["bottleneck/forward"]
+    assert (pipe.rate_bps, pipe.discipline) == (10e6, "drop_tail")
+    assert pipe.limit_ms == pytest.approx(50, rel=0.01)
+    assert known.pipes["s1-r1/forward"].limit_ms is None
+    assert set(known.flows) == {"flow1"}
+    assert known.flows["flow1"].base_rtt_ms == pytest.approx(20)
+
+
+def test_a_row_per_cell(tmp_path: Path) -> None:
+    cell, results = ran(tmp_path, f"{CUBIC}\n  - {{from: s2, to: d2, tcp: reno}}")
+    head, (row,) = per_cell.rows([cell], results)
+    texts = dict(zip(head, row, strict=True))
+    assert texts["use"] in ("99 %", "100 %")
+    assert len(texts["each flow Mbit/s"].split(", ")) == 2
+    assert float(texts["goodput Mbit/s"]) <= MOST_MBPS
