@@ -10,6 +10,7 @@ import dumbbell
 from dumbbell.scenario import read_scenario
 from dumbbell.summary import per_cell
 from dumbbell.summary.cells import CellLine, cells
+from dumbbell.summary.contrasts import contrasts
 from dumbbell.summary.findings import findings
 from dumbbell.summary.setting import setting
 
@@ -58,7 +59,7 @@ def test_a_second_flow_begins_a_phase(tmp_path: Path) -> None:
     )
     assert carried == pytest.approx(first["delivered_bytes"] * 8e-6, rel=0.01)
     # So is the row of the cell.
-    delivered = results.flows["delivered_bytes"].sum()
+    delivered = int(results.flows["delivered_bytes"].sum())
     assert cell.goodput_mbps == pytest.approx(delivered * 8e-6 / 20)
     assert cell.goodput_mbps is not None and cell.goodput_mbps <= MOST_MBPS
 
@@ -90,7 +91,7 @@ def test_a_standing_queue_names_its_limit(tmp_path: Path) -> None:
     cell, _ = ran(tmp_path, buffer="200 packets")
     words = sentence(cell, "standing queue")
     # 200 frames of 1514 bytes take 242 ms at 10 Mbit/s.
-    assert "the queue limit of 200 packets is 242.2 ms, and CUBIC fills it until it drops" in words
+    assert "the queue limit is 200 packets or 242.2 ms, and CUBIC fills it until it drops" in words
 
 
 def test_a_setting_has_limits_and_base_rtts(tmp_path: Path) -> None:
@@ -111,3 +112,29 @@ def test_a_row_per_cell(tmp_path: Path) -> None:
     assert texts["use"] in ("99 %", "100 %")
     assert len(texts["each flow Mbit/s"].split(", ")) == 2
     assert float(texts["goodput Mbit/s"]) <= MOST_MBPS
+
+
+def test_a_factor_is_told_alone(tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    text = FILE.replace("FLOWS", CUBIC.replace("cubic", "$cc")).replace("FORWARD", "{loss: $loss}")
+    text = text.replace("BUFFER", "1 BDP") + "factors: {cc: [cubic, bbr], loss: [0 %, 2 %]}\n"
+    file.write_text(text, encoding="utf-8")
+    results = dumbbell.run(file)
+    every = cells(results)
+    by_cc, by_loss = contrasts(every, results)
+    assert by_cc.startswith("At loss 2 %: cc cubic → bbr: goodput ")
+    assert "BBR does not take random losses for congestion; CUBIC does." in by_cc
+    assert by_loss.startswith("At cc cubic: loss 0 % → 2 %: goodput ")
+    # What the sentence says is what the cells have.
+    (cubic,) = [cell for cell in every if cell.levels == {"cc": "cubic", "loss": "2 %"}]
+    assert f"→ {float(f'{cubic.goodput_mbps:.3g}')}" in by_loss
+
+
+def test_the_application_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "slow.yaml"
+    flow = "  - {from: s1, to: d1, tcp: {congestion_control: cubic, sink: {rate: $reads}}}"
+    text = FILE.replace("FLOWS", flow).replace("FORWARD", "{}").replace("BUFFER", "1 BDP")
+    file.write_text(text + "factors: {reads: [100 Mbit/s, 2 Mbit/s]}\n", encoding="utf-8")
+    results = dumbbell.run(file)
+    (words,) = contrasts(cells(results), results)
+    assert "The application limits the flow to 2 Mbit/s." in words

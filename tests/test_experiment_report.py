@@ -48,7 +48,7 @@ def test_the_page_says_what_happened(page: str) -> None:
     for words in (
         "What do two flows do to each other?",
         "4 cells (rtt: 20 ms, 60 ms; cc: cubic, reno), 3 repeats, 10 s each, engine sim.",
-        "bottleneck/forward has a standing queue",
+        "→ bottleneck has a standing queue",
         "Over time, rtt 20 ms, cc cubic",
         "Goodput against RTT",
         "Goodput against congestion control",

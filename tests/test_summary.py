@@ -8,7 +8,8 @@ import pytest
 
 import dumbbell
 from dumbbell.summary.cells import CellLine, cells
-from dumbbell.summary.findings import STARVED, extremes, findings
+from dumbbell.summary.contrasts import contrasts
+from dumbbell.summary.findings import STARVED, findings
 
 ONE = """\
 dumbbell: 1
@@ -51,7 +52,7 @@ def test_a_deep_buffer_is_a_standing_queue(tmp_path: Path) -> None:
     cell = told(tmp_path, CUBIC, buffer="10 BDP")
     assert "standing queue" in rules(cell)
     (found,) = [one for one in findings([cell]) if one.rule == "standing queue"]
-    assert found.gravity > 1 and "bottleneck/forward" in found.sentence
+    assert found.gravity > 1 and "→ bottleneck" in found.sentence
 
 
 def test_a_buffer_of_a_packet_leaves_the_line_idle(tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_datagrams_above_the_rate_are_lossy(tmp_path: Path) -> None:
     (found,) = [one for one in findings([cell]) if one.rule == "lossy"]
     # 12 Mbit/s of 1472 bytes are 12.34 Mbit/s of frames, of which 10 pass.
     assert cell.links[0].dropped == pytest.approx(1 - 10 / 12.34, abs=0.01)
-    assert found.sentence.startswith("bottleneck/forward drops 1")
+    assert found.sentence.startswith("→ bottleneck drops 1")
     assert found.sentence.endswith("UDP does not slow down for losses.")
     assert "lossy" not in rules(told(tmp_path, udp.replace("12 Mbit/s", "9.8 Mbit/s")))
 
@@ -119,7 +120,8 @@ def test_cells_that_differ_are_named(tmp_path: Path) -> None:
     text = ONE.replace("FLOWS", CUBIC).replace("PAIRS", "1").replace("BUFFER", "$buffer")
     file.write_text(text + "factors: {buffer: [1 packet, 1 BDP]}\n", encoding="utf-8")
     results = dumbbell.run(file)
-    (use,) = [one for one in extremes(cells(results), results) if one.startswith("Use of")]
-    assert " with buffer 1 packet to " in use and " % with buffer 1 BDP." in use
+    (sentence,) = contrasts(cells(results), results)
+    assert sentence.startswith("buffer 1 packet → 1 BDP: goodput ")
+    assert "The queue limit is 1 → 17 packets" in sentence
     alone = dumbbell.run(file, set={"buffer": "1 BDP"})
-    assert extremes(cells(alone), alone) == []
+    assert contrasts(cells(alone), alone) == []

@@ -24,7 +24,8 @@ from dumbbell.summary import load as load_summary
 from dumbbell.summary import overview, per_cell
 from dumbbell.summary import pages as page_summary
 from dumbbell.summary.cells import CellLine, cells
-from dumbbell.summary.findings import extremes, findings, nothing_stands_out
+from dumbbell.summary.contrasts import contrasts
+from dumbbell.summary.findings import findings, nothing_stands_out
 from dumbbell.vega.drawing import Drawer
 
 #: The field of a file: its first line, and those that are indented below.
@@ -161,7 +162,7 @@ def _ran(results: Tables) -> str:
 
 def _stands_out(results: Tables, every: list[CellLine]) -> list[Markup]:
     found = [one.sentence for one in findings(every)[:_MOST_FINDINGS]]
-    differ = extremes(every, results)
+    differ = contrasts(every, results)
     if not found:
         return [tag("p", one) for one in (*differ, nothing_stands_out(every))]
     return [tag("ul", *(tag("li", one) for one in (*differ, *found)), class_="findings")]
@@ -175,7 +176,7 @@ def _each_cell(results: Tables, every: list[CellLine]) -> list[Markup]:
     rows = [[*cell.levels.values(), *row] for cell, row in zip(every, texts, strict=True)]
     factors = list(results.experiment.factors)
     parts = [table([*factors, *head], rows[:_MOST_CELL_ROWS], left=len(factors))]
-    note = per_cell.CAPTION
+    note = per_cell.caption(head)
     if len(rows) > _MOST_CELL_ROWS:
         note += f" {len(rows) - _MOST_CELL_ROWS} more cells: dumbbell run --json."
     return [*parts, tag("p", note, class_="caption")]

@@ -18,6 +18,8 @@ _BY_MODEL = ("BBR",)
 _SHORT_OF_BDP = 0.5
 #: Random loss is the cause where it is most of all loss.
 _MOST_OF_LOSS = 0.8
+#: A queue whose delay reaches this share of what its limit of full frames takes is full of them.
+_FULL = 0.7
 #: Flows of a kind matter for a loss if they have more than this share of the goodput.
 _MUCH = 0.3
 #: Congestion controls of Multipath TCP that couple the windows of subflows.
@@ -38,19 +40,20 @@ def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
     if cell.setting is None or link.pipe not in cell.setting.pipes:
         return ""
     pipe = cell.setting.pipes[link.pipe]
-    senders = [flow.algorithm for flow in cell.flows if flow.algorithm != "ping"]
     if pipe.discipline != "drop_tail":
         return ""
-    if pipe.limit_ms is None:
-        return f"its queue has no limit, and {_fill(senders)} it" if senders else ""
-    limit = f"the queue limit of {_packets(pipe.limit_packets)} is {number(pipe.limit_ms)} ms"
-    kinds = {flow.algorithm for flow in cell.flows if flow.bulk}
-    if kinds and kinds <= set(_BY_MODEL):
+    kinds = {flow.algorithm for flow in cell.flows if flow.algorithm != "ping"}
+    kinds = {kind for kind in kinds if _share(cell, kind) > _MUCH}
+    limit = f"the queue limit is {_packets(pipe.limit_packets)}"
+    if pipe.limit_bytes is None:
+        limit = "the queue has no limit"
+    elif pipe.limit_ms is not None and _FULL * pipe.limit_ms < (link.delay_p95_ms or 0):
+        limit += f" or {number(pipe.limit_ms)} ms"
+    if not kinds:
+        return limit
+    if kinds <= set(_BY_MODEL):
         return f"{limit}, and BBR keeps up to two BDP in flight"
-    loss_based = sorted(kinds - set(_BY_MODEL))
-    if loss_based:
-        return f"{limit}, and {_fill(loss_based)} it until it drops"
-    return limit
+    return f"{limit}, and {_fill(sorted(kinds - set(_BY_MODEL)))} it until it drops"
 
 
 def of_underuse(cell: CellLine, link: LinkLine) -> str:
@@ -72,6 +75,9 @@ def of_loss(cell: CellLine, link: LinkLine) -> str:
     else:
         return why
     unmoved = [kind for kind in ("UDP", "BBR") if _share(cell, kind) > _MUCH]
+    burst = max((flow.burst_packets for flow in cell.flows), default=0.0)
+    if why == "overflow" and pipe.limit_packets and burst > pipe.limit_packets:
+        return f"{words}, and {_packets(burst)} of UDP arrive in a burst"
     if unmoved:
         verb = "do" if len(unmoved) > 1 else "does"
         words += f"; {' and '.join(unmoved)} {verb} not slow down for losses"
@@ -127,7 +133,10 @@ def _use_by_phase(cell: CellLine, link: LinkLine) -> str:
     for phase, used in known:
         new = [words for at_s, words in changes if abs(at_s - phase.begin_s) < _SAME_TIME_S]
         told.append(f"{_time(phase)}{f' ({new[0]})' if new else ''} {100 * used:.0f} %")
-    return "use " + ", ".join(told)
+    lost = any("loss" in words and words != "no loss" for _, words in changes)
+    senders = [flow for flow in cell.flows if flow.bulk and flow.algorithm not in _BY_MODEL]
+    why = f"; {_names(senders)} takes random loss for congestion" if lost and senders else ""
+    return "use " + ", ".join(told) + why
 
 
 def _random_loss(cell: CellLine, link: LinkLine) -> str:

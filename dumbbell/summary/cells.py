@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,10 +13,10 @@ from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.statistics import Interval, interval
-from dumbbell.scenario import read_scenario
+from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.summary.flow_names import algorithm, flow_title, fold_title, stem
 from dumbbell.summary.links import DROPS, MOST, links
-from dumbbell.summary.phases import MOST_CELLS, Phase, Phases
+from dumbbell.summary.phases import MOST_CELLS, Phase, Phases, ends_itself
 from dumbbell.summary.setting import Setting, setting
 
 #: From so many flows on that differ by number alone, they are one line.
@@ -39,6 +39,7 @@ class FlowLine:
         count: Number of flows.
         goodput_mbps: Mean over flows and repeats.
         range_mbps: Smallest and largest mean of a flow.
+        shared_mbps: Goodput while all flows that always have data send; else as `goodput_mbps`.
         share: Goodput of all of them over that of all flows that share their bottleneck; None for a
             flow that has it alone.
         rtt_ms: Mean RTT.
@@ -51,6 +52,8 @@ class FlowLine:
         base_rtt_ms: Smallest and largest round trip without queues; None if it is not known.
         bdp_packets: Rate of the narrowest link times that, in full frames.
         hops: Number of links that are the narrowest of the path; 0 if it is not known.
+        rate_mbps: Rate of the narrowest links of all paths; None without a limit.
+        burst_packets: Full frames that the datagrams of one interval make; 0 but for UDP.
     """
 
     title: str
@@ -58,6 +61,7 @@ class FlowLine:
     count: int
     goodput_mbps: Interval
     range_mbps: tuple[float, float]
+    shared_mbps: float
     share: float | None
     rtt_ms: Interval
     lost: float | None
@@ -68,6 +72,8 @@ class FlowLine:
     base_rtt_ms: tuple[float, float] | None = None
     bdp_packets: float | None = None
     hops: int = 0
+    rate_mbps: float | None = None
+    burst_packets: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,8 @@ class CellLine:
         flows: Its flows.
         links: Its bottlenecks.
         bulk: True if some flow always has data to send.
-        goodput_mbps: Payload delivered to all its flows over the whole run; None without flows.
+        goodput_mbps: Payload of all its flows until the last of them ends; None without flows.
+        transfer_s: Time of its transfers of given size, mean; None without such.
         setting: Its network and flows; None in an experiment of very many cells.
         phases: Its phases, by the titles of its flows; none there, or if one is all.
     """
@@ -114,8 +121,15 @@ class CellLine:
     links: list[LinkLine]
     bulk: bool
     goodput_mbps: float | None = None
+    transfer_s: float | None = None
     setting: Setting | None = None
     phases: list[Phase] = field(default_factory=list)
+
+
+def of_links(cell: CellLine, name: str, choose: Callable[[Iterable[float]], float]) -> float | None:
+    """Smallest or largest value of a column of the bottlenecks of a cell."""
+    known = [value for link in cell.links if (value := getattr(link, name)) is not None]
+    return choose(known) if known else None
 
 
 def cells(tables: Tables) -> list[CellLine]:
@@ -143,15 +157,36 @@ def cells(tables: Tables) -> list[CellLine]:
         done.append(
             CellLine(
                 levels=dict(zip(factors, named, strict=True)),
-                flows=_flow_lines(own, places, known),
+                flows=_flow_lines(_while_together(own, parts, places), places, known),
                 links=_link_lines([r for run in runs for r in link_rows.get(run, [])], own, places),
                 bulk=any(_is_lasting(row, places) for row in own),
                 goodput_mbps=_total_mbps(own, duration_s),
+                transfer_s=_mean(_transfers_s(own, spec)),
                 setting=known,
                 phases=[_titled(phase, own) for phase in parts],
             )
         )
     return done
+
+
+def _while_together(
+    rows: list[dict[str, Any]], phases: list[Phase], places: Bottlenecks
+) -> list[dict[str, Any]]:
+    """The rows with `shared_mbps`: goodput in the longest phase in which all bulk flows send."""
+    bulk = {row["flow"] for row in rows if _is_lasting(row, places)}
+    common = [phase for phase in phases if bulk <= set(phase.goodput_mbps)] if bulk else []
+    longest = max(common, key=lambda one: one.end_s - one.begin_s, default=None)
+    rates = longest.goodput_mbps if longest is not None else {}
+    for row in rows:
+        row["shared_mbps"] = rates.get(row["flow"], row["goodput_mbps"])
+    return rows
+
+
+def _transfers_s(rows: list[dict[str, Any]], spec: Scenario) -> Iterable[float]:
+    finite = {flow["name"] for flow in spec["flows"] if ends_itself(flow)}
+    for row in rows:
+        if row["flow"] in finite and row["start_ns"] >= 0 and row["last_delivery_ns"] > 0:
+            yield (row["last_delivery_ns"] - row["start_ns"]) * 1e-9
 
 
 def _total_mbps(rows: list[dict[str, Any]], duration_s: float) -> float | None:
@@ -213,8 +248,8 @@ def _shared(rows: list[dict[str, Any]], places: Bottlenecks) -> dict[tuple[str, 
             found.setdefault((row["run"], pipe), []).append(row)
     return {
         key: _Shared(
-            sum(row["goodput_mbps"] or 0.0 for row in own),
-            [row["goodput_mbps"] or 0.0 for row in own if _is_lasting(row, places)],
+            sum(row["shared_mbps"] or 0.0 for row in own),
+            [row["shared_mbps"] or 0.0 for row in own if _is_lasting(row, places)],
         )
         for key, own in found.items()
     }
@@ -280,7 +315,7 @@ def _flow_line(
     for row in rows:
         beside = [shared[row["run"], pipe] for pipe in common]
         total = max((one.total_mbps for one in beside), default=0.0)
-        goodput = row["goodput_mbps"] or 0.0
+        goodput = row["shared_mbps"] or 0.0
         if total > 0:
             alone &= goodput == total
             shares[row["run"]] = shares.get(row["run"], 0.0) + goodput / total
@@ -300,6 +335,7 @@ def _flow_line(
         count=len(flows),
         goodput_mbps=_over_repeats(rows, "goodput_mbps"),
         range_mbps=(min(means), max(means)),
+        shared_mbps=_mean(row["shared_mbps"] for row in rows) or 0.0,
         share=None if alone else _mean(shares.values()),
         rtt_ms=_over_repeats(rows, "rtt_ms"),
         lost=_mean(row["lost"] for row in rows),
@@ -310,6 +346,8 @@ def _flow_line(
         base_rtt_ms=(min(rtts), max(rtts)) if rtts else None,
         bdp_packets=_mean(one.bdp_packets for one in settings),
         hops=max((one.bottlenecks for one in settings), default=0),
+        rate_mbps=_mean(one.rate_mbps for one in settings),
+        burst_packets=max((one.burst_packets for one in settings), default=0.0),
     )
 
 
@@ -350,7 +388,7 @@ def _jain(rows: list[dict[str, Any]]) -> float | None:
     """Jain's index of the goodputs, mean over runs; None with fewer than two flows."""
     runs: dict[str, list[float]] = {}
     for row in rows:
-        runs.setdefault(row["run"], []).append(row["goodput_mbps"] or 0.0)
+        runs.setdefault(row["run"], []).append(row["shared_mbps"] or 0.0)
     return _mean(jain_index(shares) for shares in runs.values() if len(shares) > 1)
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from dumbbell.metrics import METRICS, Tables, summary
 from dumbbell.metrics.numbers import number
-from dumbbell.summary.cells import CellLine, FlowLine
+from dumbbell.summary.cells import CellLine, FlowLine, of_links
 
 #: Metrics of applications, where they were measured, and their headings.
 _ASKED = {
     "page_load_s": "page load s",
     "fct_slowdown": "slowdown",
     "voice_mos": "MOS",
-    "latency_p95_ms": "RTT p95 under load ms",
+    "latency_p95_ms": "ping p95 ms",
 }
 
 
@@ -38,9 +38,9 @@ def rows(cells: list[CellLine], results: Tables) -> tuple[list[str], list[list[s
 
 def _each_flow(cell: CellLine) -> str:
     """`2.31, 8.64`: goodput of each flow that always has data, if there are a few."""
-    flows = [flow for flow in cell.flows if flow.bulk]
+    flows = [flow for flow in cell.flows if flow.bulk or flow.algorithm == "UDP"]
     several = 2 <= len(flows) <= _FEW_FLOWS
-    return ", ".join(number(flow.goodput_mbps.mean) for flow in flows) if several else ""
+    return ", ".join(number(flow.shared_mbps) for flow in flows) if several else ""
 
 
 def _means(results: Tables, name: str, cells: list[CellLine]) -> list[float | None]:
@@ -50,17 +50,10 @@ def _means(results: Tables, name: str, cells: list[CellLine]) -> list[float | No
     return [known.get(tuple(cell.levels.values())) for cell in cells]
 
 
-def _of_links(
-    cell: CellLine, name: str, choose: Callable[[Iterable[float]], float]
-) -> float | None:
-    known = [value for link in cell.links if (value := getattr(link, name)) is not None]
-    return choose(known) if known else None
-
-
 def _of_flows(cell: CellLine, value: Callable[[FlowLine], float | None]) -> float | None:
-    """Mean over the flows that carry data."""
+    """Mean over the flows that carry data, by what they deliver."""
     known = [
-        (one, flow.count)
+        (one, flow.count * max(flow.goodput_mbps.mean, _LEAST_MBPS))
         for flow in cell.flows
         if flow.algorithm != "ping" and (one := value(flow)) is not None and one == one  # NaN
     ]
@@ -72,23 +65,41 @@ def _repeated(flow: FlowLine) -> float | None:
     return None if flow.algorithm == "UDP" else flow.lost
 
 
+def _tcp_rtt(flow: FlowLine) -> float | None:
+    return None if flow.algorithm == "UDP" else flow.rtt_ms.mean
+
+
 _COLUMNS: dict[str, Callable[[CellLine], float | None]] = {
+    "transfer s": lambda cell: cell.transfer_s,
     "goodput Mbit/s": lambda cell: cell.goodput_mbps,
-    "use": lambda cell: _of_links(cell, "used", max),
-    "queue ms p50": lambda cell: _of_links(cell, "delay_p50_ms", max),
-    "p95": lambda cell: _of_links(cell, "delay_p95_ms", max),
-    "RTT ms": lambda cell: _of_flows(cell, lambda flow: flow.rtt_ms.mean),
+    "use": lambda cell: of_links(cell, "used", max),
+    "queue ms p50": lambda cell: of_links(cell, "delay_p50_ms", max),
+    "p95": lambda cell: of_links(cell, "delay_p95_ms", max),
+    "TCP RTT ms": lambda cell: _of_flows(cell, _tcp_rtt),
     "retransmitted": lambda cell: _of_flows(cell, _repeated),
-    "dropped": lambda cell: _of_links(cell, "dropped", max),
-    "Jain": lambda cell: _of_links(cell, "jain", min),
+    "dropped": lambda cell: of_links(cell, "dropped", max),
+    "Jain": lambda cell: of_links(cell, "jain", min),
 }
+#: Weight of a flow that delivers nothing.
+_LEAST_MBPS = 1e-6
 _EACH, _FEW_FLOWS = "each flow Mbit/s", 4
 _SHARES = ("use", "retransmitted", "dropped")
-CAPTION = (
-    "Goodput: payload of all flows over the whole run. Use, queueing delay and drops: of the "
-    "bottleneck where they are largest. RTT and retransmitted segments: mean of the flows. Jain's "
-    "index: of the flows that always have data."
-)
+_CAPTIONS = {
+    "slowdown": "Slowdown: time of a transfer over its time alone, mean.",
+    "MOS": "MOS: quality of speech, 1 (bad) to 4.5.",
+    "ping p95 ms": "Ping: RTT of echo requests beside the load, 95th percentile.",
+    "transfer s": "Transfer: time of a transfer of given size, mean.",
+    "goodput Mbit/s": "Goodput: payload of all flows until the last of them ends.",
+    "use": "Use, queueing delay and drops: of the bottleneck where they are largest.",
+    "TCP RTT ms": "TCP RTT, retransmitted segments: mean of the flows by what they deliver.",
+    "Jain": "Jain's index: of the flows that always have data, while all of them send.",
+    _EACH: "Each flow: its goodput while all of them send.",
+}
+
+
+def caption(head: list[str]) -> str:
+    """Sentences about the columns shown."""
+    return " ".join(words for heading, words in _CAPTIONS.items() if heading in head)
 
 
 def _text(heading: str, value: float | None) -> str:

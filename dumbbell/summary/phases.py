@@ -96,7 +96,10 @@ def _boundaries_ns(flows: Iterable[Mapping[str, Any]], spec: Scenario) -> list[i
     known = [row for row in flows if row["flow"] in asked and row["start_ns"] >= 0]
     last = max((min(row["end_ns"], whole) for row in flows if row["kind"] != "ping"), default=whole)
     times = {row["start_ns"] for row in known}
-    times |= {row["end_ns"] for row in known if _ends(asked[row["flow"]])}
+    for row in known:
+        flow = asked[row["flow"]]
+        if ends_itself(flow) or flow["stop_ns"] is not None:
+            times.add(row["end_ns"])
     times |= {one["at_ns"] for pipe in pipes_of(spec).values() for one in pipe["changes"]}
     found = [0]
     for time in sorted(times):
@@ -105,12 +108,11 @@ def _boundaries_ns(flows: Iterable[Mapping[str, Any]], spec: Scenario) -> list[i
     return [*found, last]
 
 
-def _ends(flow: Flow) -> bool:
-    """True if the flow stops by itself, or is stopped."""
+def ends_itself(flow: Flow) -> bool:
+    """True for a TCP flow of a given number of bytes."""
     tcp: Any = flow["traffic"].get("tcp")
     source = tcp["source"] if tcp else None
-    finite = isinstance(source, dict) and any(one.get("bytes") for one in source.values())
-    return finite or flow["stop_ns"] is not None
+    return isinstance(source, dict) and any(one.get("bytes") for one in source.values())
 
 
 def _by_run(frame: pl.DataFrame | None, key: str) -> dict[str, dict[str, pl.DataFrame]]:

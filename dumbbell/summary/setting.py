@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dumbbell.limits.flows import FRAME_BYTES, flow_limits, narrowest_pipes
 from dumbbell.limits.pipes import rate_of
-from dumbbell.scenario import Pipe, Scenario
+from dumbbell.scenario import Flow, Pipe, Scenario
 from dumbbell.summary.pipe_words import change_words
 
 
@@ -28,12 +29,16 @@ class PipeSetting:
         rate_bps: Rate at the beginning; None without one.
         discipline: Name of the queue's discipline, as `drop_tail`.
         limit_bytes: Queue limit in bytes of full frames; None without one.
+        loss: True if packets are lost at random before the queue.
+        bursty_loss: True if these losses come in bursts (Gilbert–Elliott).
         changes: Changes of the link: second, words.
     """
 
     rate_bps: float | None
     discipline: str
     limit_bytes: float | None
+    loss: bool
+    bursty_loss: bool
     changes: tuple[tuple[float, str], ...]
 
     @property
@@ -57,32 +62,62 @@ class FlowSetting:
         base_rtt_ms: Round trip without queues, over its longest path.
         bdp_packets: Rate of its narrowest links times that, in full frames.
         bottlenecks: Number of links that are the narrowest of its path.
+        rate_mbps: Rate of the narrowest links of all its paths together; None without a limit.
+        burst_packets: Full frames that its datagrams of one interval make; 0 but for UDP.
+        application_mbps: Rate at which its application writes or reads; None without a limit.
     """
 
     base_rtt_ms: float
     bdp_packets: float
     bottlenecks: int
+    rate_mbps: float | None
+    burst_packets: float
+    application_mbps: float | None
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Pipes and flows by name."""
+    """Pipes and flows by name, and how routers choose among equal paths; empty: they do not."""
 
     pipes: Mapping[str, PipeSetting]
     flows: Mapping[str, FlowSetting]
+    spraying: str
 
 
 def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
     """Setting of a scenario and some of its flows; flows of pages and arrivals are left out."""
     pipes = {name: _pipe(pipe) for name, pipe in pipes_of(spec).items()}
     found = {}
+    bursts = {
+        flow["name"]: udp["rate_bps"] * udp["interval_ns"] / 8e9 / FRAME_BYTES
+        for flow in spec["flows"]
+        if (udp := flow["traffic"].get("udp"))
+    }
+    written = {flow["name"]: _application_mbps(flow) for flow in spec["flows"]}
     for name in dict.fromkeys(flows):
         try:
             limits, narrow = flow_limits(spec, name), narrowest_pipes(spec, name)
         except (KeyError, ValueError):
             continue
-        found[name] = FlowSetting(1e3 * limits.base_rtt_s, limits.bdp_packets, len(narrow))
-    return Setting(pipes, found)
+        rate = limits.rate_bps * 1e-6 if limits.rate_bps < float("inf") else None
+        burst = bursts.get(name, 0.0)
+        base = 1e3 * limits.base_rtt_s
+        own = written.get(name)
+        found[name] = FlowSetting(base, limits.bdp_packets, len(narrow), rate, burst, own)
+    spraying = {node["spray"]["policy"] for node in spec["nodes"] if node["spray"]}
+    return Setting(pipes, found, next(iter(spraying)) if len(spraying) == 1 else "")
+
+
+def _application_mbps(flow: Flow) -> float | None:
+    """Rate at which the applications of a TCP flow write and read; None without a limit."""
+    tcp: Any = flow["traffic"].get("tcp")
+    if not tcp:
+        return None
+    rates = [tcp["sink"]["rate_bps"] * 1e-6] if tcp["sink"]["rate_bps"] else []
+    source = tcp["source"]
+    if isinstance(source, dict) and (periodic := source.get("periodic")):
+        rates.append(8e3 * periodic["chunk_bytes"] / periodic["interval_ns"])
+    return min(rates, default=None)
 
 
 def _pipe(pipe: Pipe) -> PipeSetting:
@@ -92,4 +127,7 @@ def _pipe(pipe: Pipe) -> PipeSetting:
     packets, size = options.get("limit_packets"), options.get("limit_bytes")
     limits = [*([packets * FRAME_BYTES] if packets else []), *([size] if size else [])]
     changes = tuple((one["at_ns"] * 1e-9, change_words(one)) for one in pipe["changes"])
-    return PipeSetting(rate_of(pipe), kind, min(limits, default=None), changes)
+    loss = pipe["loss"] if isinstance(pipe["loss"], dict) else {}
+    limit = min(limits, default=None)
+    bursty = "gilbert_elliott" in loss
+    return PipeSetting(rate_of(pipe), kind, limit, bool(loss), bursty, changes)
