@@ -93,6 +93,8 @@ class Results:
         probes: One row per echo request and datagram; empty unless the experiment keeps them.
         transfers: One row per finished application transfer.
         connections: One row per Multipath TCP connection.
+        programs: One row per program: end, output; empty without programs.
+        program_files: One row per file that a program left in its working folder.
         runs: One row per run: engine, engine_version, digest, wall_s, packets, events, scenario
             (JSON text).
     """
@@ -108,6 +110,8 @@ class Results:
     transfers: pl.DataFrame
     connections: pl.DataFrame
     hops: pl.DataFrame
+    programs: pl.DataFrame
+    program_files: pl.DataFrame
     runs: pl.DataFrame
 
     def parts(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:

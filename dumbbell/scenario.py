@@ -236,6 +236,7 @@ class Scenario(TypedDict):
     arrivals: NotRequired[list[Arrivals]]
     sessions: NotRequired[list[Session]]
     connections: NotRequired[list[Connection]]
+    programs: NotRequired[list[Program]]
     taps: list[Tap]
     sampling: Sampling
     neighbour_discovery: NotRequired[NeighbourDiscovery | None]
@@ -434,6 +435,19 @@ class Subflow(TypedDict):
     local: str
     remote: str
     backup: bool
+
+
+class Program(TypedDict):
+    """A program on a host."""
+
+    name: str
+    on: str
+    run: list[str]
+    start_ns: int
+    stop_ns: int | None
+    environment: Any
+    input: str
+    expect_exit: int | None
 
 
 class Session(TypedDict):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import dumbbell
+from dumbbell.metrics.numbers import number
 from dumbbell.scenario import read_scenario
 from dumbbell.summary import per_cell
 from dumbbell.summary.cells import CellLine, cells
@@ -91,7 +92,10 @@ def test_a_standing_queue_names_its_limit(tmp_path: Path) -> None:
     cell, _ = ran(tmp_path, buffer="200 packets")
     words = sentence(cell, "standing queue")
     # 200 frames of 1514 bytes take 242 ms at 10 Mbit/s.
-    assert "the queue limit is 200 packets or 242.2 ms, and CUBIC fills it until it drops" in words
+    assert (
+        "the queue limit is 200 packets (242.2 ms of full frames), and CUBIC fills it until it drops"
+        in words
+    )
 
 
 def test_a_setting_has_limits_and_base_rtts(tmp_path: Path) -> None:
@@ -121,13 +125,13 @@ def test_a_factor_is_told_alone(tmp_path: Path) -> None:
     file.write_text(text, encoding="utf-8")
     results = dumbbell.run(file)
     every = cells(results)
-    by_cc, by_loss = contrasts(every, results)
-    assert by_cc.startswith("At loss 2 %: cc cubic → bbr: goodput ")
+    by_loss, by_cc = sorted(contrasts(every, results))
+    assert by_cc.startswith("At loss 2 %: cc cubic / bbr: goodput ")
     assert "BBR does not take random losses for congestion; CUBIC does." in by_cc
-    assert by_loss.startswith("At cc cubic: loss 0 % → 2 %: goodput ")
+    assert by_loss.startswith("At cc cubic: loss 0 % / 2 %: goodput ")
     # What the sentence says is what the cells have.
     (cubic,) = [cell for cell in every if cell.levels == {"cc": "cubic", "loss": "2 %"}]
-    assert f"→ {float(f'{cubic.goodput_mbps:.3g}')}" in by_loss
+    assert f" / {number(cubic.goodput_mbps or 0)} Mbit/s" in by_loss
 
 
 def test_the_application_is_named(tmp_path: Path) -> None:

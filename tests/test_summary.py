@@ -121,7 +121,7 @@ def test_cells_that_differ_are_named(tmp_path: Path) -> None:
     file.write_text(text + "factors: {buffer: [1 packet, 1 BDP]}\n", encoding="utf-8")
     results = dumbbell.run(file)
     (sentence,) = contrasts(cells(results), results)
-    assert sentence.startswith("buffer 1 packet → 1 BDP: goodput ")
-    assert "The queue limit is 1 → 17 packets" in sentence
+    assert sentence.startswith("buffer 1 packet / 1 BDP: goodput ")
+    assert "The queue limit is 1 / 17 packets" in sentence
     alone = dumbbell.run(file, set={"buffer": "1 BDP"})
     assert contrasts(cells(alone), alone) == []

@@ -12,6 +12,7 @@ from dumbbell.experiment.build_flows import FlowBuilder, suggested
 from dumbbell.experiment.build_network import Parts
 from dumbbell.experiment.document import ExperimentFile
 from dumbbell.experiment.pipes import BuildError, fill
+from dumbbell.experiment.programs import programs, talks
 from dumbbell.experiment.recording import default_sampling
 from dumbbell.experiment.source import Loc
 
@@ -60,6 +61,7 @@ class _Builder(FlowBuilder):
             "arrivals": self.processes,
             "sessions": self.sessions,
             "connections": self.connections,
+            **({"programs": self.programs()} if self.file.programs else {}),
             "taps": self.taps(),
             "sampling": {
                 "interval_ns": sampling.interval,
@@ -78,6 +80,11 @@ class _Builder(FlowBuilder):
         self.origins[("neighbour_discovery",)] = ("neighbour_discovery",)
         return Built(scenario, self.origins, rtt_ns)
 
+    def programs(self) -> list[dict[str, Any]]:
+        for i in range(len(self.file.programs)):
+            self.origins["programs", i] = ("programs", i)
+        return programs(self.file.programs)
+
     def complete(self) -> dict[str, int]:
         self.check_ends()
         flows = list(self.with_ends())
@@ -86,14 +93,22 @@ class _Builder(FlowBuilder):
             between = self.interfaces.get(flow["name"])
             local, remote = (between.local, between.remote) if between else (None, None)
             ends.append((flow["from"], flow["to"], local, remote))
+        pairs = [(i, pair) for i, spec in enumerate(self.file.programs) for pair in talks(spec)]
+        hosts = {node["name"] for node in self.nodes if node["kind"] == "host"}
+        pairs = [(i, pair) for i, pair in pairs if hosts.issuperset(pair)]
+        ends += [(*pair, None, None) for _, pair in pairs]
         try:
             rtts, through = self.network.round_trips(ends)
         except RoutingError as error:
-            at = self.origins[flows[error.flow][0]]
+            if error.flow >= len(flows):
+                at: Loc = ("programs", pairs[error.flow - len(flows)][0])
+            else:
+                at = self.origins[flows[error.flow][0]]
             if error.route is not None:
                 at = self.origins["routes", error.route]
             raise BuildError(error.message, at) from None
-        rtt_ns = {flow["name"]: rtt for (_, flow), rtt in zip(flows, rtts, strict=True)}
+        of_flows = rtts[: len(flows)]
+        rtt_ns = {flow["name"]: rtt for (_, flow), rtt in zip(flows, of_flows, strict=True)}
         largest = max(rtts, default=None)
         for key, pending in self.pending.items():
             fill(pending, rtt_ns, through.get(key, largest))

@@ -27,6 +27,7 @@ from dumbbell.experiment.network import (
 )
 from dumbbell.experiment.options import HostSpec
 from dumbbell.experiment.pages import PageSpec
+from dumbbell.experiment.programs import ProgramSpec
 from dumbbell.experiment.repeats import RepeatsField, fixed
 from dumbbell.experiment.search import SearchSpec
 from dumbbell.experiment.templates import TemplateSpec
@@ -98,6 +99,7 @@ class ExperimentFile(Strict):
     flows: list[FlowSpec] = Field(default=[], max_length=MAX_ITEMS)
     arrivals: list[ArrivalsSpec] = Field(default=[], max_length=MAX_ITEMS)
     pages: list[PageSpec] = Field(default=[], max_length=MAX_ITEMS)
+    programs: list[ProgramSpec] = Field(default=[], max_length=MAX_ITEMS)
     taps: list[TapSpec] = Field(default=[], max_length=MAX_ITEMS)
     sampling: Sampling | None = None
     neighbour_discovery: NeighbourDiscovery = None
@@ -110,7 +112,8 @@ class ExperimentFile(Strict):
 
     @model_validator(mode="after")
     def _traffic(self) -> Self:
-        if not (self.flows or self.arrivals or self.pages or self.workload):
-            kinds = ("flows", "arrivals", "pages", "workload")
+        traffic = (self.flows, self.arrivals, self.pages, self.programs, self.workload)
+        if not any(traffic):
+            kinds = ("flows", "arrivals", "pages", "programs", "workload")
             raise problem("there is no traffic", field="flows", allowed=kinds)
         return self

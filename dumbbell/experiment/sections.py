@@ -13,7 +13,7 @@ from dumbbell.experiment.source import Node
 #: Sections with models that `Strict` accepts in place of a mapping.
 _KEPT = (
     "template", "hosts", "routers", "switches", "links", "routes", "flows", "arrivals", "pages",
-    "taps", "expect",
+    "programs", "taps", "expect",
 )  # fmt: skip
 #: Maximum number of sections in memory.
 _MAX_SECTIONS = 4096

@@ -161,11 +161,15 @@ def _ran(results: Tables) -> str:
 
 
 def _stands_out(results: Tables, every: list[CellLine]) -> list[Markup]:
-    found = [one.sentence for one in findings(every)[:_MOST_FINDINGS]]
+    """Unequal shares first, then what each factor does, then the other findings."""
     differ = contrasts(every, results)
+    found = findings(every)[:_MOST_FINDINGS]
     if not found:
         return [tag("p", one) for one in (*differ, nothing_stands_out(every))]
-    return [tag("ul", *(tag("li", one) for one in (*differ, *found)), class_="findings")]
+    of_shares = [one.sentence for one in found if one.rule in ("starvation", "unequal shares")]
+    others = [one.sentence for one in found if one.sentence not in of_shares]
+    sentences = (*of_shares, *differ, *others)
+    return [tag("ul", *(tag("li", one) for one in sentences), class_="findings")]
 
 
 def _each_cell(results: Tables, every: list[CellLine]) -> list[Markup]:

@@ -17,7 +17,9 @@ from dumbbell.store.journal import Entry
 
 SMALL = ("flows", "pipes", "transfers", "connections")
 """Tables that segments contain for many runs."""
-LARGE = ("samples", "queues", "drops", "packets", "probes", "hops")
+LARGE = (
+    "samples", "queues", "drops", "packets", "probes", "hops", "programs", "program_files",
+)  # fmt: skip
 """Tables in a separate file per run."""
 
 _KINDS: dict[str, pl.DataType] = {"int": pl.Int64(), "float": pl.Float64(), "text": pl.String()}

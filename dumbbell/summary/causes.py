@@ -18,8 +18,8 @@ _BY_MODEL = ("BBR",)
 _SHORT_OF_BDP = 0.5
 #: Random loss is the cause where it is most of all loss.
 _MOST_OF_LOSS = 0.8
-#: A queue whose delay reaches this share of what its limit of full frames takes is full of them.
-_FULL = 0.7
+#: From so many flows on, each has few packets under way.
+_MANY = 20
 #: Flows of a kind matter for a loss if they have more than this share of the goodput.
 _MUCH = 0.3
 #: Congestion controls of Multipath TCP that couple the windows of subflows.
@@ -44,11 +44,14 @@ def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
         return ""
     kinds = {flow.algorithm for flow in cell.flows if flow.algorithm != "ping"}
     kinds = {kind for kind in kinds if _share(cell, kind) > _MUCH}
+    if any(flow.bulk for flow in cell.flows):
+        # What always has data fills the queue, however little of the rate other senders leave it.
+        kinds = kinds - {"UDP"} or {flow.algorithm for flow in cell.flows if flow.bulk}
     limit = f"the queue limit is {_packets(pipe.limit_packets)}"
     if pipe.limit_bytes is None:
         limit = "the queue has no limit"
-    elif pipe.limit_ms is not None and _FULL * pipe.limit_ms < (link.delay_p95_ms or 0):
-        limit += f" or {number(pipe.limit_ms)} ms"
+    elif pipe.limit_ms is not None:
+        limit += f" ({number(pipe.limit_ms)} ms of full frames)"
     if not kinds:
         return limit
     if kinds <= set(_BY_MODEL):
@@ -78,6 +81,11 @@ def of_loss(cell: CellLine, link: LinkLine) -> str:
     burst = max((flow.burst_packets for flow in cell.flows), default=0.0)
     if why == "overflow" and pipe.limit_packets and burst > pipe.limit_packets:
         return f"{words}, and {_packets(burst)} of UDP arrive in a burst"
+    flows = sum(flow.count for flow in cell.flows if flow.bulk)
+    bdp = max((flow.bdp_packets or 0.0 for flow in cell.flows if flow.bulk), default=0.0)
+    if why == "overflow" and pipe.limit_packets and flows >= _MANY:
+        each = (bdp + pipe.limit_packets) / flows
+        return f"{words}; path and queue hold {number(each)} packets for each of {flows} flows"
     if unmoved:
         verb = "do" if len(unmoved) > 1 else "does"
         words += f"; {' and '.join(unmoved)} {verb} not slow down for losses"
@@ -91,6 +99,8 @@ def of_unequal_shares(cell: CellLine, one: FlowLine) -> str:
     parts = []
     if others and {flow.algorithm for flow in others} != {one.algorithm}:
         parts.append(_together(cell, groups))
+        if one.algorithm == "BBR" and one.fair_share is not None and one.fair_share > 1:
+            parts.append("BBR does not slow down for losses")
     elif one.hops and others and any(one.hops != flow.hops for flow in others if flow.hops):
         most = max(groups, key=lambda flow: flow.hops)
         parts.append(f"{most.title} loses packets at {most.hops} bottlenecks")
@@ -98,8 +108,8 @@ def of_unequal_shares(cell: CellLine, one: FlowLine) -> str:
     spread = [limit for low_high in rtts for limit in low_high]
     if spread and max(spread) > _RTT_APART * min(spread):
         parts.append(
-            f"base RTTs from {number(min(spread))} to {number(max(spread))} ms, and a window grows "
-            "once per RTT"
+            f"base RTTs from {number(min(spread))} to {number(max(spread))} ms, and windows "
+            "recover more slowly at a longer RTT"
         )
     return "; ".join(part for part in parts if part)
 
@@ -109,8 +119,8 @@ def of_timeouts(flow: FlowLine) -> str:
     if flow.window_packets is None or flow.window_packets >= _SMALL_WINDOW:
         return ""
     return (
-        f"its mean window is {number(flow.window_packets)} packets, too few for three duplicate "
-        "ACKs after a loss"
+        f"its mean window is {number(flow.window_packets)} packets, so few ACKs follow a loss that "
+        "could reveal it"
     )
 
 

@@ -158,7 +158,11 @@ def cells(tables: Tables) -> list[CellLine]:
             CellLine(
                 levels=dict(zip(factors, named, strict=True)),
                 flows=_flow_lines(_while_together(own, parts, places), places, known),
-                links=_link_lines([r for run in runs for r in link_rows.get(run, [])], own, places),
+                links=_while_active(
+                    _link_lines([r for run in runs for r in link_rows.get(run, [])], own, places),
+                    own,
+                    spec,
+                ),
                 bulk=any(_is_lasting(row, places) for row in own),
                 goodput_mbps=_total_mbps(own, duration_s),
                 transfer_s=_mean(_transfers_s(own, spec)),
@@ -190,15 +194,42 @@ def _transfers_s(rows: list[dict[str, Any]], spec: Scenario) -> Iterable[float]:
 
 
 def _total_mbps(rows: list[dict[str, Any]], duration_s: float) -> float | None:
-    """Mean over runs. It is at most what links carry, unlike a sum of the goodputs of flows that
-    live at different times."""
-    runs: dict[str, float] = {}
+    """Mean over runs of the payload until the last flow ends, per second. It is at most what links
+    carry, unlike a sum of the goodputs of flows that live at different times."""
+    runs: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         if row["kind"] in _DATA:
-            runs[row["run"]] = (
-                runs.get(row["run"], 0.0) + row["delivered_bytes"] * 8e-6 / duration_s
-            )
-    return _mean(runs.values())
+            runs.setdefault(row["run"], []).append(row)
+    return _mean(
+        sum(max(row["delivered_bytes"], 0) for row in own) * 8e-6 / _active_s(own, duration_s)
+        for own in runs.values()
+    )
+
+
+def _active_s(rows: list[dict[str, Any]], duration_s: float) -> float:
+    """Seconds until the last flow has delivered its last byte."""
+    last = max((row["last_delivery_ns"] * 1e-9 for row in rows), default=0.0)
+    return last if 0 < last < duration_s else duration_s
+
+
+def _while_active(
+    links: list[LinkLine], rows: list[dict[str, Any]], spec: Scenario
+) -> list[LinkLine]:
+    """The bottlenecks with throughput and use of the time in which transfers of given size last."""
+    finite = {flow["name"] for flow in spec["flows"] if ends_itself(flow)}
+    data = [row for row in rows if row["kind"] in _DATA]
+    if not data or any(row["flow"] not in finite for row in data):
+        return links
+    whole = spec["duration_ns"] * 1e-9
+    share = _active_s(data, whole) / whole
+    return [
+        replace(
+            link,
+            throughput_mbps=link.throughput_mbps / share,
+            used=None if link.used is None else min(link.used / share, 1.0),
+        )
+        for link in links
+    ]
 
 
 def _by_run(frame: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dumbbell.catalogue import congestion_controls, disciplines
+from dumbbell.catalogue import disciplines
 from dumbbell.metrics import METRICS, Tables, summary
 from dumbbell.metrics.numbers import number
 from dumbbell.summary.cells import CellLine, of_links
@@ -15,8 +15,13 @@ from dumbbell.summary.setting import PipeSetting
 DIFFERENT = 1.1
 #: A difference of queueing delays below this share of the base RTT is none.
 _OF_RTT = 0.1
-#: Quantities that a sentence gives.
-_MOST = 4
+#: Drops below this percentage are no difference.
+_MUCH_DROPPED = 1.0
+#: Values that differ less are the same in a sentence.
+_SAME = 1.02
+#: Quantities of a sentence, levels of a factor in it, and causes.
+_MOST, _MOST_LEVELS, _MOST_CAUSES = 4, 5, 3
+_DROPS = "drops"
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ def quantities(cells: list[CellLine], results: Tables) -> list[Quantity]:
         ("goodput", "Mbit/s"): lambda cell: cell.goodput_mbps,
         ("Jain's index", ""): lambda cell: of_links(cell, "jain", min),
         ("queueing delay (p95)", "ms"): lambda cell: of_links(cell, "delay_p95_ms", max),
-        ("drops", "%"): lambda cell: _percent(of_links(cell, "dropped", max)),
+        (_DROPS, "%"): lambda cell: _percent(of_links(cell, "dropped", max)),
     }
     for (words, unit), value in of_cells.items():
         found.append(Quantity(words, unit, [value(cell) for cell in cells]))
@@ -65,11 +70,11 @@ def quantities(cells: list[CellLine], results: Tables) -> list[Quantity]:
 
 
 def contrasts(cells: list[CellLine], results: Tables) -> list[str]:
-    """A sentence per factor that changes something, or one if none does."""
+    """A sentence per factor, the largest effect first; one if no factor changes anything."""
     if len(cells) < 2:
         return []
     known = quantities(cells, results)
-    told: list[str] = []
+    told: list[tuple[float, str]] = []
     done: set[frozenset[str]] = set()
     for factor in results.experiment.factors:
         together = _tied(factor, cells)
@@ -77,8 +82,8 @@ def contrasts(cells: list[CellLine], results: Tables) -> list[str]:
             done.add(together)
             told += _effect(together, cells, known)
     if told:
-        return told
-    words = ", ".join(one.words for one in known if one.words != "drops")
+        return [sentence for _, sentence in sorted(told, key=lambda one: -one[0])]
+    words = ", ".join(one.words for one in known if one.words != _DROPS)
     return [f"No factor changes {words} by 10 % or more."]
 
 
@@ -94,74 +99,82 @@ def _tied(factor: str, cells: list[CellLine]) -> frozenset[str]:
     )
 
 
-def _effect(factors: frozenset[str], cells: list[CellLine], known: list[Quantity]) -> Iterable[str]:
-    """The sentence about factors that change together."""
+def _effect(
+    factors: frozenset[str], cells: list[CellLine], known: list[Quantity]
+) -> Iterable[tuple[float, str]]:
+    """The sentence about factors that change together, and how much they change."""
     groups: dict[tuple[str, ...], list[int]] = {}
     for place, cell in enumerate(cells):
         rest = tuple(level for name, level in cell.levels.items() if name not in factors)
         groups.setdefault(rest, []).append(place)
     for quantity in known:
-        best = (DIFFERENT, -1, -1)
+        best: tuple[float, list[int]] = (1.0, [])
         for places in groups.values():
-            values = [(quantity.values[place], place) for place in places]
-            positive = [
-                (value, place) for value, place in values if value is not None and value > 0
-            ]
-            if len(positive) < 2:
-                continue
-            (least, a), (most, b) = min(positive), max(positive)
-            if _matters(quantity, least, most, cells[a]) and most / least > best[0]:
-                best = (most / least, min(a, b), max(a, b))
-        if best[1] >= 0 and quantity.words != "drops":
-            return [_sentence(factors, cells[best[1]], cells[best[2]], best[1:], known)]
+            ratio = _ratio(quantity, places, cells)
+            if ratio > best[0]:
+                best = (ratio, places)
+        if best[1]:
+            return [(best[0], _sentence(factors, [cells[one] for one in best[1]], best[1], known))]
     return []
 
 
+def _ratio(quantity: Quantity, places: list[int], cells: list[CellLine]) -> float:
+    """Largest over smallest value in some cells; 1 if that is no difference."""
+    known = [value for place in places if (value := quantity.values[place]) and value > 0]
+    if len(known) < 2 or max(known) < DIFFERENT * min(known):
+        return 1.0
+    matters = _matters(quantity, min(known), max(known), cells[places[0]])
+    return max(known) / min(known) if matters else 1.0
+
+
 def _matters(quantity: Quantity, least: float, most: float, cell: CellLine) -> bool:
-    if quantity.unit != "ms" or "queueing" not in quantity.words:
+    if quantity.words == _DROPS:
+        return most >= _MUCH_DROPPED
+    if "queueing" not in quantity.words:
         return True
     rtts = [flow.base_rtt_ms[1] for flow in cell.flows if flow.base_rtt_ms is not None]
     return most - least >= _OF_RTT * max(rtts, default=0.0)
 
 
 def _sentence(
-    factors: frozenset[str],
-    one: CellLine,
-    other: CellLine,
-    places: tuple[int, int],
-    known: list[Quantity],
+    factors: frozenset[str], cells: list[CellLine], places: list[int], known: list[Quantity]
 ) -> str:
-    rest = ", ".join(f"{name} {level}" for name, level in one.levels.items() if name not in factors)
+    """All levels of a factor with the quantities that follow; of many, the first and the last."""
+    if len(cells) > _MOST_LEVELS:
+        cells, places = [cells[0], cells[-1]], [places[0], places[-1]]
+    first = cells[0]
+    rest = ", ".join(f"{name} {own}" for name, own in first.levels.items() if name not in factors)
     changed = ", ".join(
-        f"{name} {level} → {other.levels[name]}"
-        for name, level in one.levels.items()
+        f"{name} {' / '.join(cell.levels[name] for cell in cells)}"
+        for name in first.levels
         if name in factors
     )
     told = []
     for quantity in known:
-        ends = [quantity.values[place] for place in places]
-        if ends[0] is not None and ends[1] is not None:
-            figures = " → ".join(number(_rounded(end)) for end in ends if end is not None)
+        values = [value for place in places if (value := quantity.values[place]) is not None]
+        if len(values) < len(places) or not any(values):
+            continue
+        if max(values) > _SAME * min(values):
+            figures = " / ".join(number(value) for value in values)
             told.append(f"{quantity.words} {figures} {quantity.unit}".rstrip())
+        elif quantity.words == "goodput":
+            told.append("goodput the same")
     head = f"At {rest}: {changed}" if rest else changed
-    cause = _cause(one, other)
+    cause = _cause(cells)
     return f"{head}: {', '.join(told[:_MOST])}.{f' {cause}' if cause else ''}"
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.3g}")
-
-
-def _cause(one: CellLine, other: CellLine) -> str:
-    """What the two cells have different, as far as it explains a difference."""
+def _cause(cells: list[CellLine]) -> str:
+    """What the cells have different, as far as it explains a difference."""
+    one, other = cells[0], cells[-1]
     parts = [
         *_random_loss(one, other),
-        *_spraying(one, other),
-        *_algorithms(one, other),
+        *_spraying(cells),
+        *_disciplines(cells),
         *_pipes(one, other),
         *_capacity(one, other),
     ]
-    return " ".join(parts[:2])
+    return " ".join(parts[:_MOST_CAUSES])
 
 
 #: Ways to choose the next hop of a packet.
@@ -172,10 +185,23 @@ _SPRAYING = {
 }
 
 
-def _spraying(one: CellLine, other: CellLine) -> Iterable[str]:
-    policies = [cell.setting.spraying if cell.setting else "" for cell in (one, other)]
-    if policies[0] != policies[1] and all(policy in _SPRAYING for policy in policies):
-        yield "; ".join(f"{policy}: {_SPRAYING[policy]}" for policy in policies) + "."
+def _spraying(cells: list[CellLine]) -> Iterable[str]:
+    policies = [cell.setting.spraying if cell.setting else "" for cell in cells]
+    if len(set(policies)) > 1 and all(policy in _SPRAYING for policy in policies):
+        told = (f"{policy}: {_SPRAYING[policy]}" for policy in dict.fromkeys(policies))
+        yield "; ".join(told) + "."
+
+
+def _disciplines(cells: list[CellLine]) -> Iterable[str]:
+    """`CoDel: signals while packets have waited longer than a target for an interval.`"""
+    found: dict[str, None] = {}
+    for cell in cells:
+        pipes = cell.setting.pipes if cell.setting else {}
+        found |= {pipes[link.pipe].discipline: None for link in cell.links if link.pipe in pipes}
+    if len(found) > 1:
+        for name in found:
+            if name in disciplines():
+                yield f"{disciplines()[name].title}: {_lower(disciplines()[name].about)}"
 
 
 def _random_loss(one: CellLine, other: CellLine) -> Iterable[str]:
@@ -191,16 +217,6 @@ def _random_loss(one: CellLine, other: CellLine) -> Iterable[str]:
         yield f"BBR does not take random losses for congestion; {others} does."
 
 
-def _algorithms(one: CellLine, other: CellLine) -> Iterable[str]:
-    """`BBR: paces at the measured bottleneck rate, …`."""
-    kinds = [list(dict.fromkeys(flow.algorithm for flow in cell.flows)) for cell in (one, other)]
-    about = {entry.title: entry.about for entry in congestion_controls().values()}
-    for own, before in ((kinds[0], kinds[1]), (kinds[1], kinds[0])):
-        for kind in own:
-            if kind not in before and kind in about:
-                yield f"{kind}: {_lower(about[kind].partition('. ')[0].rstrip('.'))}."
-
-
 def _pipes(one: CellLine, other: CellLine) -> Iterable[str]:
     if one.setting is None or other.setting is None:
         return
@@ -208,10 +224,6 @@ def _pipes(one: CellLine, other: CellLine) -> Iterable[str]:
     for name in sorted(named & one.setting.pipes.keys() & other.setting.pipes.keys()):
         a, b = one.setting.pipes[name], other.setting.pipes[name]
         if a.discipline != b.discipline:
-            for pipe in (a, b):
-                if pipe.discipline in disciplines():
-                    entry = disciplines()[pipe.discipline]
-                    yield f"{entry.title}: {_lower(entry.about)}"
             return
         if a.bursty_loss != b.bursty_loss and a.loss and b.loss:
             yield "A burst of losses reduces the window once, as a single loss does."
@@ -222,13 +234,13 @@ def _pipes(one: CellLine, other: CellLine) -> Iterable[str]:
 
 
 def _limits(a: PipeSetting, b: PipeSetting) -> str:
-    """`Queue limit 10 → 66 packets (0.15 → 1 BDP)`."""
+    """`The queue limit is 10 / 66 packets: 6 / 40 ms.`."""
     if a.limit_packets is None or b.limit_packets is None or a.limit_packets == b.limit_packets:
         return ""
-    packets = f"{number(round(a.limit_packets))} → {number(round(b.limit_packets))} packets"
+    packets = f"{number(round(a.limit_packets))} / {number(round(b.limit_packets))} packets"
     if a.limit_ms is None or b.limit_ms is None:
         return f"The queue limit is {packets}."
-    return f"The queue limit is {packets}: {number(a.limit_ms)} → {number(b.limit_ms)} ms."
+    return f"The queue limit is {packets}: {number(a.limit_ms)} / {number(b.limit_ms)} ms."
 
 
 def _capacity(one: CellLine, other: CellLine) -> Iterable[str]:
@@ -238,7 +250,7 @@ def _capacity(one: CellLine, other: CellLine) -> Iterable[str]:
         for cell in (one, other)
     ]
     if rates[0] is not None and rates[1] is not None and rates[0] != rates[1]:
-        yield f"The paths of a flow carry {number(rates[0])} → {number(rates[1])} Mbit/s."
+        yield f"The paths of a flow carry {number(rates[0])} / {number(rates[1])} Mbit/s."
     limits = [
         min(
             (rate for flow in cell.setting.flows.values() if (rate := flow.application_mbps)),
@@ -248,7 +260,7 @@ def _capacity(one: CellLine, other: CellLine) -> Iterable[str]:
         if cell.setting is not None
     ]
     if len(set(limits)) > 1 and (least := min(rate for rate in limits if rate is not None)):
-        yield f"The application limits the flow to {number(_rounded(least))} Mbit/s."
+        yield f"The application limits the flow to {number(least)} Mbit/s."
 
 
 def _lower(text: str) -> str:

@@ -20,7 +20,7 @@ STANDING_RTTS = 2
 #: A bottleneck with bulk traffic that carries less of its rate is underused.
 UNDERUSED = 0.9
 #: A bottleneck that drops a larger part of its packets is lossy.
-LOSSY = 0.05
+LOSSY = 0.03
 #: How much graver shares are per unit of Jain's index: two flows at 0.5 are as grave as a queue of
 #: four times the limit.
 _PER_JAIN = 10
@@ -56,7 +56,8 @@ def findings(cells: list[CellLine]) -> list[Finding]:
         if worst:
             gravity, words, cell = max(worst, key=lambda one: one[0])
             where = ", ".join(f"{factor} {level}" for factor, level in cell.levels.items())
-            many = f" (worst of the {len(worst)} cells with it)" if len(worst) > 1 else ""
+            others = len(worst) - 1
+            many = f" (also in {others} other cell{'s' if others > 1 else ''})" if others else ""
             sentence = f"{where}: {words}{many}." if where else f"{words}{many}."
             found.append(Finding(name, gravity, sentence, cell.levels))
     # Time-outs are what comes of the other findings: last.
@@ -121,7 +122,8 @@ def _underused(cell: CellLine) -> Iterable[tuple[float, str]]:
     used = [link.used for link in cell.links if link.used is not None]
     if cell.bulk and used and max(used) < UNDERUSED:
         (link,) = [link for link in cell.links if link.used == max(used)][:1]
-        words = f"{arrow(link.pipe)} carries only {_percent(max(used))} of what it could"
+        who = f"{arrow(link.pipe)} carries only" if len(used) == 1 else "no link carries more than"
+        words = f"{who} {_percent(max(used))} of what it could"
         yield UNDERUSED / max(max(used), 1e-3), _with(words, causes.of_underuse(cell, link))
 
 

@@ -39,7 +39,7 @@ def rows(cells: list[CellLine], results: Tables) -> tuple[list[str], list[list[s
 def _each_flow(cell: CellLine) -> str:
     """`2.31, 8.64`: goodput of each flow that always has data, if there are a few."""
     flows = [flow for flow in cell.flows if flow.bulk or flow.algorithm == "UDP"]
-    several = 2 <= len(flows) <= _FEW_FLOWS
+    several = 2 <= len(flows) <= _FEW_FLOWS and all(flow.count == 1 for flow in flows)
     return ", ".join(number(flow.shared_mbps) for flow in flows) if several else ""
 
 

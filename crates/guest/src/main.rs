@@ -19,6 +19,7 @@ mod info;
 mod netlink;
 mod plan;
 mod pm;
+mod programs;
 mod qdisc;
 mod realise;
 mod record;

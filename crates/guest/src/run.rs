@@ -3,6 +3,7 @@
 use crate::application::Application;
 use crate::clock::Clock;
 use crate::plan::Plan;
+use crate::programs::Programs;
 use crate::realise::{Kernel, Namespaces};
 use crate::record::Recorder;
 use crate::sessions::{self, Session};
@@ -41,6 +42,7 @@ pub(crate) fn run(
     let end = scenario.duration.as_ns() as i64;
     let mut apps = applications(scenario, namespaces, seed)?;
     let mut sessions = sessions::sessions(scenario, seed);
+    let mut programs = Programs::new(scenario, crate::OUT)?;
     let mut taps = Taps::new(scenario.flows.len());
     let mut kept = TapPackets::new(scenario.sampling.packets);
     let mut rings = Rings::open(scenario, plan, namespaces)?;
@@ -62,6 +64,7 @@ pub(crate) fn run(
         for session in &mut sessions {
             session.turn(now, &mut apps)?;
         }
+        programs.turn(now, namespaces)?;
         if now >= sample_at {
             recorder.sample(sample_at, &mut apps, &watch)?;
             sample_at += interval;
@@ -83,10 +86,10 @@ pub(crate) fn run(
             .filter_map(|app| app.next())
             .chain(change_at)
             .chain([sample_at, drain_at, end]);
-        let due = due.chain(sessions.iter().filter_map(Session::next));
+        let due = due.chain(sessions.iter().filter_map(Session::next)).chain(programs.next());
         let next = due.min().unwrap_or(end);
         // Work since `now` took no virtual time, except for steps of the clock.
-        wait(&mut apps, next - now)?;
+        wait(&mut apps, &programs, next - now)?;
     }
     for app in &mut apps {
         app.finish(end)?;
@@ -94,15 +97,28 @@ pub(crate) fn run(
     let objects = sessions.iter().flat_map(|session| session.visit.transfers()).collect();
     let rows = recorder.finish(end, &apps, &watch, objects)?;
     // The kernel hands over a partly filled block after its timeout.
-    wait(&mut [], i64::from(RETIRE_MS) * 2_100_000)?;
+    wait(&mut [], &Programs::default(), i64::from(RETIRE_MS) * 2_100_000)?;
     rings.drain(&clock, &mut taps, &mut kept);
     rings.complete()?;
-    let tables = rows.tables(&mut taps, &kept.rows(scenario), &scenario.taps);
+    let mut tables = rows.tables(&mut taps, &kept.rows(scenario), &scenario.taps);
+    finish(&mut programs, namespaces, &clock)?;
+    tables.extend(programs.tables()?);
     Ok(Output { tables, capture: rings.capture() })
 }
 
-/// Waits for the applications' descriptors, at most `ns`.
-fn wait(apps: &mut [Box<dyn Application>], ns: i64) -> Result<()> {
+/// Ends the programs that still run, servers for instance.
+fn finish(programs: &mut Programs, namespaces: &Namespaces, clock: &Clock) -> Result<()> {
+    while programs.end(clock.now()?) {
+        programs.turn(clock.now()?, namespaces)?;
+        let left = programs.next().map_or(0, |at| at - clock.now().unwrap_or(at));
+        wait(&mut [], programs, left)?;
+        programs.turn(clock.now()?, namespaces)?;
+    }
+    Ok(())
+}
+
+/// Waits for the applications' descriptors and the ends of programs, at most `ns`.
+fn wait(apps: &mut [Box<dyn Application>], programs: &Programs, ns: i64) -> Result<()> {
     let mut fds = Vec::with_capacity(2 * apps.len());
     let mut whose = Vec::with_capacity(2 * apps.len());
     for (number, app) in apps.iter().enumerate() {
@@ -111,6 +127,7 @@ fn wait(apps: &mut [Box<dyn Application>], ns: i64) -> Result<()> {
             whose.push((number, side));
         }
     }
+    fds.extend(programs.waits().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
     let time = TimeSpec::new(ns.max(0) / 1_000_000_000, ns.max(0) % 1_000_000_000);
     match ppoll(&mut fds, Some(time), None) {
         Ok(_) | Err(nix::errno::Errno::EINTR) => {}

@@ -8,6 +8,7 @@ pub mod digest;
 pub mod ipc;
 pub mod multipath;
 pub mod paths;
+pub mod programs;
 pub mod queue;
 pub mod rng;
 pub mod scenario;

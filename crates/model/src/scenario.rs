@@ -4,6 +4,7 @@
 //! Enumerations are written `"name"` or `{"name": {…}}`. Names of fields end in their unit.
 
 pub use crate::arrivals::{Arrivals, Size};
+pub use crate::programs::Program;
 pub use crate::catalogue::congestion_control::Algorithm;
 pub use crate::multipath::{Connection, Scheduler, Subflow};
 use crate::queue::{Framing, Queue};
@@ -45,6 +46,9 @@ pub struct Scenario {
     /// Multipath TCP connections over flows with the source `subflow`.
     #[serde(default)]
     pub connections: Vec<Connection>,
+    /// Programs of the user on hosts. Without any, the field is absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<Program>,
     /// Taps.
     pub taps: Vec<Tap>,
     /// Recording of tables over time.

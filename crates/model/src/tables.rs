@@ -378,7 +378,35 @@ table! {
     }
 }
 
-/// All tables, in the order of the digest.
+table! {
+    /// One row per program of the scenario, on the kernel's engines. Absent in runs without programs.
+    ProgramRow, PROGRAMS, "programs", {
+        program: String = "Name of the program.",
+        host: String = "Host on which it ran.",
+        command: String = "Program and arguments, with the addresses of hosts in place of their names.",
+        outcome: String = "exited; signalled; stopped: ended by the experiment's stop or end; output limit; not started: why.",
+        start_ns: Int = "Start; -1: not started.",
+        end_ns: Int = "End of its first process; -1: not started.",
+        exit_code: Int = "Exit code; -1: none.",
+        signal: Int = "Signal that ended it; -1: none.",
+        output_bytes: Int = "Size of its standard output.",
+        errors_bytes: Int = "Size of its standard error.",
+        output: String = "Standard output, its beginning; bytes that are not UTF-8 replaced.",
+        errors: String = "Standard error, its beginning.",
+    }
+}
+
+table! {
+    /// One row per file that a program left in its working folder.
+    ProgramFileRow, PROGRAM_FILES, "program_files", {
+        program: String = "Name of the program.",
+        path: String = "Path in its working folder.",
+        size_bytes: Int = "Size of the file.",
+        content: String = "Its content as text, its beginning; bytes that are not UTF-8 replaced.",
+    }
+}
+
+/// All tables, in the order of the digest. The last two are part of it only in runs with programs.
 pub static ALL: &[&TableSpec] = &[
     &FLOWS,
     &PIPES,
@@ -390,6 +418,8 @@ pub static ALL: &[&TableSpec] = &[
     &PROBES,
     &CONNECTIONS,
     &HOPS,
+    &PROGRAMS,
+    &PROGRAM_FILES,
 ];
 
 #[cfg(test)]
@@ -409,6 +439,8 @@ mod tests {
             ProbeRow::table(&[ProbeRow::default()]),
             ConnectionRow::table(&[ConnectionRow::default()]),
             HopRow::table(&[HopRow::default()]),
+            ProgramRow::table(&[ProgramRow::default()]),
+            ProgramFileRow::table(&[ProgramFileRow::default()]),
         ];
         assert_eq!(tables.len(), ALL.len());
         for table in &tables {

@@ -74,6 +74,7 @@ impl Scenario {
         self.check_arrivals()?;
         self.check_sessions()?;
         self.check_connections()?;
+        self.check_programs()?;
         self.check_taps(&names)
     }
 

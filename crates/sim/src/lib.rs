@@ -31,7 +31,8 @@ use thiserror::Error;
 /// Results of a run.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// All tables of [`dumbbell_model::tables::ALL`], in that order; those not asked for are empty.
+    /// Tables of [`dumbbell_model::tables::ALL`] in that order, without those of programs; those not
+    /// asked for are empty.
     pub tables: Vec<Table>,
     /// SHA-256 over the tables.
     pub digest: String,
@@ -69,6 +70,7 @@ pub trait Monitor: Sync {
 /// See [`RunError`].
 pub fn run(scenario: &Scenario, seed: u64, monitor: &dyn Monitor) -> Result<Output, RunError> {
     scenario.validate()?;
+    refuse_programs(scenario)?;
     let drawn;
     let mut scenario = scenario;
     if !scenario.arrivals.is_empty() && arrive::needs_all(scenario) {
@@ -84,4 +86,26 @@ pub fn run(scenario: &Scenario, seed: u64, monitor: &dyn Monitor) -> Result<Outp
     let digest = digest(&tables);
     let capture = world.capture.as_ref().map(|capture| capture.file(scenario));
     Ok(Output { tables, digest, packets: world.packets, events: world.processed, capture })
+}
+
+/// Programs of a user, and the traffic of the simulator nearest to them.
+const NEAREST: &[(&str, &str)] = &[
+    ("iperf", "flows: [{from: …, to: …, tcp: cubic}], or udp: 10 Mbit/s"),
+    ("netperf", "flows: [{from: …, to: …, tcp: cubic}]"),
+    ("ping", "flows: [{from: …, to: …, ping: {interval: 100 ms}}]"),
+    ("curl", "flows with tcp: {bytes: 1 MiB}, or pages"),
+    ("wget", "flows with tcp: {bytes: 1 MiB}, or pages"),
+    ("nginx", "pages"),
+    ("wrk", "arrivals"),
+];
+
+/// Refuses programs: there is no kernel that could run them.
+fn refuse_programs(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let Some(program) = scenario.programs.first() else { return Ok(()) };
+    let words = program.run.first().map_or("", String::as_str);
+    let called = words.rsplit('/').next().unwrap_or(words);
+    let near = NEAREST.iter().find(|(name, _)| called.starts_with(name));
+    let near = near.map_or(String::new(), |(_, traffic)| format!("; nearest here: {traffic}"));
+    let message = format!("the simulator runs no programs ({called}); use --engine linux{near}");
+    Err(ScenarioError { path: "programs[0].run".to_owned(), message })
 }

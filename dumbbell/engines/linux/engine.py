@@ -18,6 +18,7 @@ from dumbbell.engines.linux.launch import MEMORY, GuestDied, boot_command, run_g
 from dumbbell.engines.linux.leftovers import sweep
 from dumbbell.engines.linux.registers import check_fit, sizes
 from dumbbell.engines.preflight import Concern, concerns, refused_in_virtual_time
+from dumbbell.engines.programs import check_programs
 from dumbbell.errors import EngineError
 from dumbbell.scenario import Scenario, Stretch, read_scenario
 from dumbbell.trace import taps
@@ -53,6 +54,7 @@ class LinuxEngine:
     def check(self, scenario: str) -> None:
         """See :class:`dumbbell.engines.base.Engine`."""
         needs(scenario)
+        check_programs(scenario)
         check_hops(scenario)
         refused = refused_in_virtual_time(scenario)
         if refused is not None:

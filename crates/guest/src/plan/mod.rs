@@ -104,7 +104,7 @@ pub(crate) struct Plan {
     pub(crate) per_flow: Vec<PerFlow>,
 }
 
-fn dotted(node: usize) -> String {
+pub(crate) fn dotted(node: usize) -> String {
     let [a, b, c, d] = address(node);
     format!("{a}.{b}.{c}.{d}")
 }
@@ -194,6 +194,11 @@ impl Planner<'_> {
                 ("net/ipv4/conf/all/send_redirects".to_owned(), "0".to_owned()),
                 ("net/ipv4/conf/default/send_redirects".to_owned(), "0".to_owned()),
             ];
+            if self.scenario.programs.iter().any(|program| program.on == node.name) {
+                // Programs have no capabilities: servers on low ports and ping need none here.
+                sysctls.push(("net/ipv4/ip_unprivileged_port_start".to_owned(), "0".to_owned()));
+                sysctls.push(("net/ipv4/ping_group_range".to_owned(), "0 2147483647".to_owned()));
+            }
             if node.kind == NodeKind::Router {
                 sysctls.push(("net/ipv4/ip_forward".to_owned(), "1".to_owned()));
                 sysctls.push(("net/ipv4/fib_multipath_hash_policy".to_owned(), "1".to_owned()));

@@ -26,6 +26,12 @@ impl Planner<'_> {
     ) -> Result<NextHops, ScenarioError> {
         let flows = addresses(self.scenario);
         let mut wanted: Vec<Address> = flows.iter().flatten().copied().collect();
+        if !self.scenario.programs.is_empty() {
+            // A program may talk to any host.
+            let nodes = self.scenario.nodes.iter().enumerate();
+            let hosts = nodes.filter(|(_, node)| node.kind == NodeKind::Host);
+            wanted.extend(hosts.map(|(node, _)| Address { node, link: None }));
+        }
         wanted.sort_unstable();
         wanted.dedup();
         let mut network = Network::of(self.scenario);

@@ -17,7 +17,11 @@ pub struct Origin {
 pub const ORIGINS: &[Origin] = &[
     Origin {
         name: "sim",
-        unknown: &[("samples", &["busy_ns", "rwnd_limited_ns", "sndbuf_limited_ns"])],
+        unknown: &[
+            ("samples", &["busy_ns", "rwnd_limited_ns", "sndbuf_limited_ns"]),
+            ("programs", &[]),
+            ("program_files", &[]),
+        ],
     },
     Origin {
         name: "linux",
@@ -149,6 +153,8 @@ pub const ORIGINS: &[Origin] = &[
             ("packets", &[]),
             ("probes", &[]),
             ("connections", &[]),
+            ("programs", &[]),
+            ("program_files", &[]),
         ],
     },
 ];

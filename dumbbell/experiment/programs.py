@@ -1,0 +1,96 @@
+"""Programs of the user on hosts, for the kernel's engines."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from dumbbell.experiment.fields import Checked, Name, Strict, Time, problem, whole_number
+
+#: Address of a host in an argument.
+_HOST = re.compile(r"\{([A-Za-z0-9][A-Za-z0-9._-]{0,63})\}")
+_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+_COMMAND = {
+    "anyOf": [
+        {"type": "string", "minLength": 1},
+        {"type": "array", "items": {"type": "string"}, "minItems": 1},
+    ]
+}
+_TEXT = {"type": "string"}
+
+
+def _command(value: Any) -> list[str]:
+    """Arguments of a command line, quoted as for a shell, or a list of them."""
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        return value
+    if not isinstance(value, str):
+        raise problem("a command line, or a list of texts, is needed", found=value)
+    try:
+        words = shlex.split(value)
+    except ValueError as error:
+        raise problem(f"a command line with {str(error).lower()}", found=value) from None
+    if not words:
+        raise problem("a program is needed", found=value)
+    return words
+
+
+def _text(value: Any) -> str:
+    """A text; numbers and truth values count as what the file writes."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise problem("a text is needed", found=value)
+    return str(value)
+
+
+class ExitSpec(Strict):
+    """End that a program must have."""
+
+    exit: Annotated[int, whole_number(0, 255)]
+
+
+class ProgramSpec(Strict):
+    """A program on a host. `run`: a command line; `{d1}` is the address of the host d1."""
+
+    name: Name | None = None
+    on: Name
+    run: Annotated[list[str], Checked(_command, _COMMAND)]
+    start: Time = 0
+    stop: Time | None = None
+    environment: dict[str, Annotated[str, Checked(_text, _TEXT)]] = Field(default={})
+    input: Annotated[str, Checked(_text, _TEXT)] = ""
+    expect: ExitSpec | None = None
+
+
+def programs(specs: list[ProgramSpec]) -> list[dict[str, Any]]:
+    """Programs in the form of the scenario. Without a name: that of its file and its host."""
+    given = {spec.name for spec in specs}
+    made = []
+    for spec in specs:
+        name = spec.name
+        if name is None:
+            stem = _PLAIN.sub("-", spec.run[0].rpartition("/")[2]).strip("-.") or "program"
+            name, count = f"{stem}-{spec.on}"[:60], 2
+            while name in given:
+                name, count = f"{stem}-{spec.on}-{count}"[:60], count + 1
+            given.add(name)
+        made.append(
+            {
+                "name": name,
+                "on": spec.on,
+                "run": spec.run,
+                "start_ns": spec.start,
+                "stop_ns": spec.stop,
+                "environment": spec.environment,
+                "input": spec.input,
+                "expect_exit": None if spec.expect is None else spec.expect.exit,
+            }
+        )
+    return made
+
+
+def talks(spec: ProgramSpec) -> list[tuple[str, str]]:
+    """Hosts that a program names, each with its own: their RTTs give a buffer in BDP its size."""
+    named = {name for text in spec.run for name in _HOST.findall(text)}
+    return [(spec.on, name) for name in sorted(named) if name != spec.on]
