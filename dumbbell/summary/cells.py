@@ -21,6 +21,8 @@ from dumbbell.summary.setting import Setting, setting
 
 #: From so many flows on that differ by number alone, they are one line.
 _FOLDED_FROM = 4
+#: Flows that deliver until this share of a run last until its end.
+_LAST = 0.98
 #: Flows of a cell whose setting is looked up.
 _MOST_KNOWN = 200
 #: Metrics of an RTT; the first that applies to a flow counts.
@@ -207,9 +209,9 @@ def _total_mbps(rows: list[dict[str, Any]], duration_s: float) -> float | None:
 
 
 def _active_s(rows: list[dict[str, Any]], duration_s: float) -> float:
-    """Seconds until the last flow has delivered its last byte."""
+    """Seconds until the last flow has delivered its last byte; the run where that is its end."""
     last = max((row["last_delivery_ns"] * 1e-9 for row in rows), default=0.0)
-    return last if 0 < last < duration_s else duration_s
+    return last if 0 < last < _LAST * duration_s else duration_s
 
 
 def _while_active(
