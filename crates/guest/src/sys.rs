@@ -563,6 +563,9 @@ const CAPABILITY_VERSION: u32 = 0x2008_0522;
 /// Makes the calling process one of the user's: in a session of its own, limited, without
 /// capabilities, and unable to gain any.
 pub(crate) fn without_privileges((user, group): (u32, u32), bounds: &Bounds) -> Result<()> {
+    // This program runs in real time (`no_timer_slack`); one of the user's that waits for the network
+    // in a loop would keep everything else from running.
+    ordinary_timers()?;
     nix::unistd::setsid()?;
     for (limit, value) in [
         (Resource::RLIMIT_FSIZE, bounds.file_bytes),
