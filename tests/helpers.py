@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +111,8 @@ class FakeEngine:
             "packets": stream("packets", []),
         }
         return RunResult(tables, digest, 0.0, 7, 9)
+
+
+def simulated(files: Iterable[Path]) -> list[Path]:
+    """The experiment files that the simulator runs: those without programs."""
+    return [file for file in files if not re.search(r"^programs:", file.read_text(), re.MULTILINE)]

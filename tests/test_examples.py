@@ -11,9 +11,9 @@ from dumbbell.console.output import Output
 from dumbbell.experiment.recording import MOST_ROWS, POINTS
 from dumbbell.summary import overview
 from dumbbell.summary.fit import WIDTH
-from tests.helpers import ROOT
+from tests.helpers import ROOT, simulated
 
-EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+EXAMPLES = simulated(sorted((ROOT / "examples").glob("*.yaml")))
 
 
 def printed(results: dumbbell.Results) -> list[str]:

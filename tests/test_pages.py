@@ -23,13 +23,13 @@ from dumbbell.vega.drawing import Drawer
 from tests import synthetic
 from tests.browser import needs_browser
 from tests.driven import driven, faults
-from tests.helpers import ROOT
+from tests.helpers import ROOT, simulated
 from tests.test_browser import CAPTURED
 from tests.test_report import named
 
 pytestmark = [needs_browser, pytest.mark.slow]
 
-EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+EXAMPLES = simulated(sorted((ROOT / "examples").glob("*.yaml")))
 #: Seconds that are enough to show every part of a report, where an example's own are not taken.
 SHORT = {
     "asymmetric": 4, "buffer-sizes": 3, "bufferbloat": 8, "bursty-loss": 3, "cellular": 4,

@@ -121,10 +121,14 @@ def run(
 def _show(results: Results, store: Path, json_file: Path | None) -> None:
     """Prints tables, windows of a run, and what stands out."""
     from dumbbell.show.picture import picture
-    from dumbbell.summary import load, overview, pages
+    from dumbbell.summary import load, overview, pages, programs
 
     width = console.out.width
-    console.out.print(overview.table(results, width))
+    if not results.pipes.is_empty():
+        console.out.print(overview.table(results, width))
+    of_programs = programs.table(results, width)
+    if of_programs is not None:
+        console.out.print(of_programs)
     found = overview.stands_out(results)
     for line in picture(store, found[0].levels if found else {}, console.out):
         console.out.print(line, soft_wrap=True)

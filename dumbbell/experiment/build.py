@@ -93,9 +93,8 @@ class _Builder(FlowBuilder):
             between = self.interfaces.get(flow["name"])
             local, remote = (between.local, between.remote) if between else (None, None)
             ends.append((flow["from"], flow["to"], local, remote))
-        pairs = [(i, pair) for i, spec in enumerate(self.file.programs) for pair in talks(spec)]
         hosts = {node["name"] for node in self.nodes if node["kind"] == "host"}
-        pairs = [(i, pair) for i, pair in pairs if hosts.issuperset(pair)]
+        pairs = talks(self.file.programs, hosts)
         ends += [(*pair, None, None) for _, pair in pairs]
         try:
             rtts, through = self.network.round_trips(ends)

@@ -16,7 +16,7 @@ from dumbbell.experiment.source import Node
 
 MAX_CELLS = 100_000
 MAX_LABEL = 200
-REFERENCE = re.compile(r"\$\{([^{}]*)\}|\$([^\W\d]\w*)")
+REFERENCE = re.compile(r"(?<!\$)(?:\$\{([^{}]*)\}|\$([^\W\d]\w*))")
 _NAME = re.compile(r"[^\W\d][\w.-]{0,99}\Z")
 
 

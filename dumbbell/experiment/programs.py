@@ -10,8 +10,9 @@ from pydantic import Field
 
 from dumbbell.experiment.fields import Checked, Name, Strict, Time, problem, whole_number
 
-#: Address of a host in an argument.
-_HOST = re.compile(r"\{([A-Za-z0-9][A-Za-z0-9._-]{0,63})\}")
+#: Words of an argument that may be names of hosts.
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_MOST_PAIRS = 50
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 _COMMAND = {
     "anyOf": [
@@ -25,11 +26,11 @@ _TEXT = {"type": "string"}
 def _command(value: Any) -> list[str]:
     """Arguments of a command line, quoted as for a shell, or a list of them."""
     if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
-        return value
+        return [_unescaped(one) for one in value]
     if not isinstance(value, str):
         raise problem("a command line, or a list of texts, is needed", found=value)
     try:
-        words = shlex.split(value)
+        words = shlex.split(_unescaped(value))
     except ValueError as error:
         raise problem(f"a command line with {str(error).lower()}", found=value) from None
     if not words:
@@ -41,7 +42,12 @@ def _text(value: Any) -> str:
     """A text; numbers and truth values count as what the file writes."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise problem("a text is needed", found=value)
-    return str(value)
+    return _unescaped(str(value))
+
+
+def _unescaped(text: str) -> str:
+    """The text with `$` for `$$`, which is no reference to a factor."""
+    return text.replace("$$", "$")
 
 
 class ExitSpec(Strict):
@@ -90,7 +96,18 @@ def programs(specs: list[ProgramSpec]) -> list[dict[str, Any]]:
     return made
 
 
-def talks(spec: ProgramSpec) -> list[tuple[str, str]]:
-    """Hosts that a program names, each with its own: their RTTs give a buffer in BDP its size."""
-    named = {name for text in spec.run for name in _HOST.findall(text)}
-    return [(spec.on, name) for name in sorted(named) if name != spec.on]
+def talks(specs: list[ProgramSpec], hosts: set[str]) -> list[tuple[int, tuple[str, str]]]:
+    """Hosts that programs name, each with the program's number and own host.
+
+    Their RTTs give a buffer in BDP its size. Where no program names another host, each may talk to
+    all of them.
+    """
+    known = [(i, spec.on, spec) for i, spec in enumerate(specs) if spec.on in hosts]
+    named = [
+        (i, (on, word))
+        for i, on, spec in known
+        for word in sorted({word for text in spec.run for word in _WORD.findall(text)} & hosts)
+        if word != on
+    ]
+    every = [(i, (on, to)) for i, on, _ in known for to in sorted(hosts)[:_MOST_PAIRS] if to != on]
+    return named or every

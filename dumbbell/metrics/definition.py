@@ -48,6 +48,14 @@ class Tables(Protocol):
         ...
 
     @property
+    def programs(self) -> pl.DataFrame:
+        """One row per program."""
+
+    @property
+    def program_files(self) -> pl.DataFrame:
+        """One row per file that a program left."""
+
+    @property
     def transfers(self) -> pl.DataFrame:
         """One row per finished application transfer, per run."""
         ...

@@ -17,6 +17,7 @@ from dumbbell.metrics.statistics import Interval
 from dumbbell.results import Results
 from dumbbell.summary import load as load_summary
 from dumbbell.summary import pages as page_summary
+from dumbbell.summary import programs as program_summary
 from dumbbell.summary.cells import CellLine, FlowLine, LinkLine, cells
 from dumbbell.summary.findings import Finding, findings
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
@@ -199,5 +200,6 @@ def to_json(results: Results) -> dict[str, Any]:
             "links": [{**cell.levels, **asdict(link)} for cell in every for link in cell.links],
             **page_summary.to_json(results),
             **({"load": loaded} if loaded else {}),
+            **({"programs": told} if (told := program_summary.to_json(results)) else {}),
         },
     }

@@ -11,7 +11,7 @@ use crate::sys::{self, Bounds};
 use dumbbell_model::programs::{hosts_named, Program};
 use dumbbell_model::scenario::{NodeKind, Scenario};
 use dumbbell_model::tables::{Int, ProgramFileRow, ProgramRow, Table};
-use nix::sys::signal::{killpg, Signal};
+use nix::sys::signal::{kill, killpg, Signal};
 use nix::sys::wait::{waitpid, WaitPidFlag, WaitStatus};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
@@ -24,8 +24,6 @@ use std::process::{Command, Stdio};
 
 /// Folder of the working folders and outputs.
 const HOME: &str = "/run/programs";
-/// Folders that are empty and can be written, in a program's view.
-const IN_MEMORY: &[&str] = &["/tmp", "/var/tmp", "/var/log", "/var/lib", "/dev/shm"];
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Maximum size of a file that a program writes, its output included.
 const FILE_MAX: u64 = 16 << 20;
@@ -86,9 +84,26 @@ impl Programs {
         }
         let made = Self { jobs, owner };
         if !made.jobs.is_empty() {
+            sys::adopt_orphans()?;
             made.prepare(scenario).map_err(|error| because("programs", &error))?;
         }
         Ok(made)
+    }
+
+    /// Kills what programs left behind: daemons that moved into sessions of their own.
+    pub(crate) fn sweep(&self) {
+        while !self.jobs.is_empty() {
+            // A kernel without this file is a guest's, which ends with all its processes.
+            let children = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
+            let left: Vec<i32> = children.split(' ').filter_map(|pid| pid.parse().ok()).collect();
+            if left.is_empty() {
+                return;
+            }
+            for pid in left {
+                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+                let _ = waitpid(Pid::from_raw(pid), None);
+            }
+        }
     }
 
     fn prepare(&self, scenario: &Scenario) -> Result<()> {
@@ -316,6 +331,7 @@ impl Job {
                 return None;
             }
             Outcome::Exited(code) | Outcome::Stopped(Some(code), _) => format!("exit code {code}"),
+            Outcome::Signalled(libc::SIGKILL) => "killed, perhaps for want of memory".to_owned(),
             Outcome::Signalled(signal) | Outcome::Stopped(None, Some(signal)) => {
                 format!("signal {signal}")
             }
@@ -334,17 +350,41 @@ fn view(name: &str, owner: (u32, u32)) -> Result<()> {
     sys::private_view()?;
     sys::mount_at(&format!("{HOME}/hosts"), "/etc/hosts")?;
     let here = seen_folder(name);
-    for path in IN_MEMORY.iter().filter(|path| Path::new(path).is_dir()) {
-        sys::mount_memory(path, &format!("{FILES_MAX},mode=1777"))?;
+    fs::create_dir_all("/dev/shm")?;
+    // On the host, too, a program changes no file of the machine, whoever started it.
+    sys::set_read_only("/", true)?;
+    for path in ["/tmp", "/var/tmp", "/dev/shm"] {
+        in_memory(path)?;
+    }
+    for path in ["/var/log", "/var/lib"] {
+        // The folders of daemons, as their packages make them.
+        let folders = folders_in(path);
+        in_memory(path)?;
+        for folder in folders {
+            fs::create_dir(&folder)?;
+            chown(&folder, Some(owner.0), Some(owner.1))?;
+        }
     }
     fs::create_dir(&here)?;
     sys::mount_at(&folder(name).to_string_lossy(), &here)?;
+    sys::set_read_only(&here, false)?;
     // The results of the run lie below /run: last.
-    sys::mount_memory("/run", &format!("{FILES_MAX},mode=1777"))?;
-    for path in ["/var/log", "/var/lib"].iter().filter(|path| Path::new(path).is_dir()) {
-        chown(path, Some(owner.0), Some(owner.1))?;
-    }
+    in_memory("/run")?;
     std::env::set_current_dir(here)
+}
+
+/// Hides a folder, if there is one, behind an empty one that everybody may write.
+fn in_memory(path: &str) -> Result<()> {
+    if Path::new(path).is_dir() {
+        sys::mount_memory(path, &format!("{FILES_MAX},mode=1777"))?;
+    }
+    Ok(())
+}
+
+/// Folders in a folder; none if it cannot be read.
+fn folders_in(path: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.path().is_dir()).map(|entry| entry.path()).collect()
 }
 
 /// Working folder as the program sees it.

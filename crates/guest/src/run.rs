@@ -114,6 +114,7 @@ fn finish(programs: &mut Programs, namespaces: &Namespaces, clock: &Clock) -> Re
         wait(&mut [], programs, left)?;
         programs.turn(clock.now()?, namespaces)?;
     }
+    programs.sweep();
     Ok(())
 }
 

@@ -533,12 +533,49 @@ pub(crate) fn pidfd(child: nix::unistd::Pid) -> Result<OwnedFd> {
     }
 }
 
+/// Makes this process the parent of all descendants whose own parents end.
+pub(crate) fn adopt_orphans() -> Result<()> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) }).map(drop)
+}
+
 /// Enters namespaces of mounts and of the host's name that reach no other process.
 pub(crate) fn private_view() -> Result<()> {
     let none: Option<&str> = None;
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUTS)?;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
     Ok(())
+}
+
+/// `struct mount_attr` of mount_setattr(2).
+#[repr(C)]
+struct MountAttributes {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    namespace: u64,
+}
+const READ_ONLY: u64 = 1;
+const AND_BELOW: libc::c_uint = 0x8000; // AT_RECURSIVE
+
+/// Makes all mounts read-only, or one writable again (Linux 5.12).
+pub(crate) fn set_read_only(path: &str, all: bool) -> Result<()> {
+    let name = CString::new(path)?;
+    let (set, clear) = if all { (READ_ONLY, 0) } else { (0, READ_ONLY) };
+    let wanted = MountAttributes { set, clear, propagation: 0, namespace: 0 };
+    let flags = if all { AND_BELOW } else { 0 };
+    // SAFETY: a text that ends in 0, and a structure with its size.
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            name.as_ptr(),
+            flags,
+            from_ref(&wanted),
+            size_of::<MountAttributes>(),
+        )
+    } as libc::c_int)
+    .map(drop)
 }
 
 /// Mounts an empty file system in memory.

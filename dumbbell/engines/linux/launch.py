@@ -20,6 +20,7 @@ from dumbbell.engines.base import Run, scenario_error
 from dumbbell.engines.linux import death
 from dumbbell.engines.linux.processors import one_processor
 from dumbbell.errors import EngineError
+from dumbbell.scenario import read_scenario
 
 #: Part of a run's identity: another amount of memory gives other buffers.
 MEMORY = "512M"
@@ -32,6 +33,7 @@ FOLDER_PREFIX = "dumbbell-guest-"
 _CONSOLE_LINES = 200
 _TOLD_LINES = 12
 _POLL_S = 0.1
+_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def run_guest(command: Sequence[str], guest: Path, run: Run, monitor: Monitor) -
         (folder / "seed").write_text(str(run.seed), encoding="utf-8")
         (folder / "init").symlink_to(guest)
         limit_s = time_limit_s(run.duration_ns)
-        console = _start(command, guest, folder, run.seed, limit_s, monitor)
+        console = _start(command, guest, folder, run.seed, limit_s, monitor, _hint(run))
         return _results(folder, console)
     except OSError as error:
         raise EngineError(f"{folder}: {error.strerror or error}") from None
@@ -111,6 +113,7 @@ def _start(
     seed: int,
     limit_s: float,
     monitor: Monitor,
+    hint: str,
 ) -> deque[str]:
     """Runs a guest to its end; returns the last lines of its console."""
     environment = {
@@ -132,7 +135,7 @@ def _start(
             start_new_session=True,
         )
         try:
-            _watch(process, console, limit_s, monitor)
+            _watch(process, console, limit_s, monitor, hint)
         finally:
             if process.stdin is not None:
                 process.stdin.close()
@@ -142,8 +145,24 @@ def _start(
     return console
 
 
+def _hint(run: Run) -> str:
+    """What may keep a guest from finishing, beside its length."""
+    programs = read_scenario(run.scenario).get("programs", [])
+    if not programs:
+        return ""
+    return (
+        "; virtual time stands still while a program computes, so one that never waits may be why ("
+        f"{', '.join(one['name'] for one in programs[:_NAMED])}); DUMBBELL_GUEST_TIMEOUT_S raises "
+        "the limit"
+    )
+
+
 def _watch(
-    process: subprocess.Popen[bytes], console: deque[str], limit_s: float, monitor: Monitor
+    process: subprocess.Popen[bytes],
+    console: deque[str],
+    limit_s: float,
+    monitor: Monitor,
+    hint: str,
 ) -> None:
     """Reads the console until it closes: progress, and what it says."""
     if process.stdout is None:
@@ -156,7 +175,7 @@ def _watch(
             if monitor.cancelled:
                 raise _core.Cancelled("cancelled")
             if time.monotonic() > deadline:
-                message = f"the guest did not finish within {limit_s:.0f} s and was stopped"
+                message = f"the guest did not finish within {limit_s:.0f} s and was stopped{hint}"
                 raise EngineError(_told(message, console))
             if not selector.select(_POLL_S):
                 continue

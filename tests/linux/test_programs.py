@@ -1,0 +1,224 @@
+"""Programs of the user in a guest: what they see, how they end, and what is kept."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import dumbbell
+from dumbbell.engines.programs import PATH
+from dumbbell.errors import DumbbellError, StoreWarning
+from dumbbell.summary.programs import programs, said
+from tests.helpers import ROOT
+
+pytestmark = pytest.mark.kernel
+
+FILE = """\
+dumbbell: 1
+name: programs
+template: {dumbbell: {rate: 20 Mbit/s, rtt: 20 ms, buffer: 1 BDP}}
+programs:
+PROGRAMS
+duration: DURATION
+"""
+
+
+def installed(name: str) -> pytest.MarkDecorator:
+    missing = shutil.which(name, path=PATH) is None
+    return pytest.mark.skipif(missing, reason=f"{name} is not installed")
+
+
+def ran(
+    folder: Path, text: str, duration: str = "1 s", more: str = "", seed: int = 1
+) -> dumbbell.Results:
+    file = folder / "e.yaml"
+    file.write_text(
+        FILE.replace("PROGRAMS", text).replace("DURATION", duration) + more, encoding="utf-8"
+    )
+    return dumbbell.run(file, engine="linux", seed=seed)
+
+
+def of(results: dumbbell.Results, name: str) -> dict[str, object]:
+    return results.programs.filter(pl.col("program") == name).row(0, named=True)
+
+
+def test_a_program_sees_its_host_and_virtual_time(tmp_path: Path) -> None:
+    results = ran(
+        tmp_path,
+        """
+  - name: look
+    on: s1
+    run: [sh, -c, "hostname; pwd; cat /etc/hosts; sleep 0.25; echo $$WORD; cat; echo no >&2"]
+    start: 100 ms
+    environment: {WORD: hello}
+    input: from stdin
+""",
+    )
+    row = of(results, "look")
+    assert (row["outcome"], row["exit_code"], row["host"]) == ("exited", 0, "s1")
+    lines = str(row["output"]).split("\n")
+    assert lines[:2] == ["s1", "/tmp/look"]
+    assert re.search(r"^10\.0\.0\.\d+ d1$", str(row["output"]), re.MULTILINE)
+    assert lines[-2:] == ["hello", "from stdin"]
+    assert row["errors"] == "no\n"
+    # It computes in no time: 250 ms of sleep and the timer's slack.
+    assert isinstance(row["start_ns"], int) and isinstance(row["end_ns"], int)
+    assert 100e6 <= row["start_ns"] < 100.1e6
+    assert 250e6 <= row["end_ns"] - row["start_ns"] < 251e6
+
+
+def test_a_program_has_no_rights_and_changes_no_file(tmp_path: Path) -> None:
+    command = (
+        "touch /etc/x-of-dumbbell; ip link set lo down; ls /run/out; touch own && echo kept > own"
+    )
+    results = ran(tmp_path, f'  - {{name: p, on: s1, run: [sh, -c, "{command}"]}}')
+    errors = str(of(results, "p")["errors"])
+    assert "Read-only file system" in errors
+    assert not Path("/etc/x-of-dumbbell").exists()
+    assert "Operation not permitted" in errors or "not permitted" in errors
+    (file,) = results.program_files.iter_rows(named=True)
+    assert (file["path"], file["size_bytes"], file["content"]) == ("own", 5, "kept\n")
+
+
+def test_a_server_is_stopped_with_the_run_and_one_that_resists_is_killed(tmp_path: Path) -> None:
+    results = ran(
+        tmp_path,
+        """
+  - {name: server, on: d1, run: "sleep 1000"}
+  - {name: early, on: d1, run: "sleep 1000", stop: 300 ms}
+  - {name: deaf, on: d1, run: [sh, -c, "trap '' TERM; while sleep 0.1; do :; done"], stop: 300 ms}
+  - {name: late, on: s1, run: "sleep 1000", start: 999 ms}
+""",
+        "2 s",
+    )
+    assert {row["outcome"] for row in results.programs.iter_rows(named=True)} == {"stopped"}
+    assert of(results, "server")["signal"] == 15
+    early, deaf = of(results, "early"), of(results, "deaf")
+    assert isinstance(early["end_ns"], int) and isinstance(deaf["end_ns"], int)
+    assert early["signal"] == 15 and 300e6 <= early["end_ns"] < 301e6
+    assert deaf["signal"] == 9 and 1300e6 <= deaf["end_ns"] < 1301e6
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        ("[sh, -c, 'echo why >&2; exit 3']", "program p: exit code 3, expected 0; it said: why"),
+        ("[sh, -c, 'kill -9 $$$$']", "program p: killed"),
+        ("[sh, -c, 'exec head -c 30000000 /dev/zero']", "more than 16 MiB"),
+        ("[sh, -c, 'exec nothing-like-this']", "program p: exit code 127"),
+    ],
+)
+def test_an_unexpected_end_is_one_message(run: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(DumbbellError) as raised:
+        ran(tmp_path, f"  - {{name: p, on: s1, run: {run}, expect: {{exit: 0}}}}")
+    assert message in str(raised.value)
+
+
+def test_a_failure_loses_no_other_run(tmp_path: Path) -> None:
+    file = tmp_path / "e.yaml"
+    text = '  - {name: p, on: s1, run: [sh, -c, "exit $code"], expect: {exit: 0}}'
+    more = "factors: {code: [0, 1]}\n"
+    text = FILE.replace("PROGRAMS", text).replace("DURATION", "1 s") + more
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(DumbbellError, match=r"code=1, repeat 0.*exit code 1, expected 0"):
+        dumbbell.run(file, engine="linux", store=tmp_path / "store")
+    with pytest.warns(StoreWarning, match="1 of 2 runs is not finished"):
+        kept = dumbbell.load_results(tmp_path / "store", partial=True)
+    assert kept.programs["exit_code"].to_list() == [0]
+
+
+@installed("python3")
+def test_a_loop_that_waits_for_the_network_lets_others_run(tmp_path: Path) -> None:
+    """Such programs busy-wait on the clock; the network, another program and flows go on."""
+    turns = "iter(lambda: time.monotonic() < begin + 0.02, False)"
+    spin = f"import time; begin = time.monotonic(); [0 for _ in {turns}]"
+    results = ran(
+        tmp_path,
+        f"""
+  - {{name: spin, on: s1, run: [python3, -c, "{spin}"], expect: {{exit: 0}}}}
+  - {{name: tick, on: s1, run: [sh, -c, "for i in 1 2 3 4 5; do sleep 0.01; done; date +%N"]}}
+""",
+        more="flows: [{name: probe, from: s1, to: d1, ping: {interval: 10 ms}}]\n",
+    )
+    ended = of(results, "tick")["end_ns"]
+    assert isinstance(ended, int) and ended < 60e6
+    (rtt,) = results.flows["rtt_mean_ns"].to_list()
+    assert rtt == pytest.approx(20e6, rel=0.02)
+
+
+@installed("ping")
+def test_ping_measures_the_base_rtt(tmp_path: Path) -> None:
+    results = ran(tmp_path, '  - {name: p, on: s1, run: "ping -c 3 -i 0.2 d1"}', "2 s")
+    found = re.search(r"= ([\d.]+)/([\d.]+)/", str(of(results, "p")["output"]))
+    assert found is not None
+    # 56 bytes of payload take 39 us on a wire of 20 Mbit/s, there and back.
+    assert 20 <= float(found[1]) <= float(found[2]) < 20.2
+
+
+@installed("iperf3")
+def test_iperf3_reports_what_passes_the_tap(tmp_path: Path) -> None:
+    text = """
+  - {name: server, on: d1, run: "iperf3 -s -1", expect: {exit: 0}}
+  - {name: client, on: s1, run: "iperf3 -c {d1} -t 10 -J", start: 500 ms, expect: {exit: 0}}
+"""
+    results = ran(tmp_path, text, "13 s")
+    report = json.loads(str(of(results, "client")["output"]))
+    received = report["end"]["sum_received"]
+    (pipe,) = results.pipes.filter(pl.col("pipe") == "r2-d1/forward").iter_rows(named=True)
+    # A frame of 1514 bytes carries 1448 of payload; the control connection has a few kB.
+    carried = pipe["left_bytes"] * 1448 / 1514
+    assert received["bytes"] == pytest.approx(carried, rel=0.005)
+    # Law: no more than the line carries.
+    assert received["bits_per_second"] <= 20e6 * 1448 / 1514 * 1.001
+    (row,) = [one for one in programs(results) if one.name == "client"]
+    assert row.said.startswith(f"{received['bits_per_second'] * 1e-6:.4g} Mbit/s, ")
+    # The same seed gives the same bytes, another seed another cookie.
+    again = ran(tmp_path, text, "13 s")
+    assert again.programs.equals(results.programs)
+    assert again.runs["digest"].to_list() == results.runs["digest"].to_list()
+    other = ran(tmp_path, text, "13 s", seed=2)
+    assert not other.programs["output"].equals(results.programs["output"])
+
+
+@installed("iperf3")
+def test_iperf3_beside_a_built_in_flow_shares_the_line(tmp_path: Path) -> None:
+    text = """
+  - {name: server, on: d1, run: "iperf3 -s -1"}
+  - {name: client, on: s1, run: "iperf3 -c {d1} -t 8 -J", start: 500 ms}
+"""
+    more = "flows: [{name: own, from: s1, to: d1, tcp: cubic}]\ntaps: [{at: r1, link: s1-r1}]\n"
+    results = ran(tmp_path, text, "10 s", more)
+    report = json.loads(str(of(results, "client")["output"]))
+    theirs = report["end"]["sum_received"]["bits_per_second"]
+    ours = results.flows["delivered_bytes"].item() * 8 / 10
+    assert theirs > 0 and ours > 0
+    assert theirs * 0.8 + ours <= 20e6 * 1448 / 1514
+
+
+@installed("curl")
+@installed("python3")
+def test_the_example_of_a_web_server(tmp_path: Path) -> None:
+    results = dumbbell.run(ROOT / "examples/web-server.yaml", engine="linux")
+    times = {}
+    for row in results.programs.filter(pl.col("program") == "client").iter_rows(named=True):
+        found = re.fullmatch(r"1000000 bytes in ([\d.]+) s", row["output"])
+        assert found is not None, row["output"]
+        times[row["queue"]] = float(found[1])
+    # 1 MB takes 0.84 s on an idle line of 10 Mbit/s; behind a full FIFO it waits for others.
+    assert 0.84 < times["fq_codel"] < times["pfifo"]
+    del tmp_path
+
+
+def test_what_a_program_said_is_one_line() -> None:
+    assert said("a\n\nb\n---\n", "") == "b"
+    assert said("", "only errors\n") == "only errors"
+    assert said("{}", "") == "{}"
+    assert said('{"error": "no", "end": {}}', "") == "no"
+    assert said("{" * 100_000, "")[:1] == "{"
+    sent = '{"end": {"sum_sent": {"retransmits": 3}, "sum_received": {"bits_per_second": 5e6}}}'
+    assert said(sent, "") == "5 Mbit/s, 3 retransmissions"
