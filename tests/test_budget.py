@@ -17,8 +17,9 @@ from dumbbell.engines.preflight import concerns_everywhere
 from dumbbell.errors import DumbbellError, ExperimentError
 from dumbbell.execution.budget import allowed, check
 from dumbbell.experiment import load, load_text
+from tests.helpers import ROOT, simulated
 
-EXAMPLES = sorted((Path(__file__).resolve().parents[1] / "examples").glob("*.yaml"))
+EXAMPLES = simulated(sorted((ROOT / "examples").glob("*.yaml")))
 
 PAIR = "dumbbell: 1\nname: pair\nhosts: {a: , b: }\n"
 DUMBBELL = (

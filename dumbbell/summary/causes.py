@@ -169,7 +169,7 @@ def _short_buffer(cell: CellLine, link: LinkLine) -> str:
     pipe = cell.setting.pipes.get(link.pipe)
     senders = [flow for flow in cell.flows if flow.bulk]
     bdp = max((one for flow in senders if (one := flow.bdp_packets) is not None), default=None)
-    if pipe is None or pipe.limit_packets is None or bdp is None:
+    if pipe is None or pipe.limit_packets is None or not bdp:
         return ""
     if pipe.limit_packets > _SHORT_OF_BDP * bdp:
         return ""

@@ -91,7 +91,7 @@ def _starvation(cell: CellLine) -> Iterable[tuple[float, str]]:
 
 def _standing_queue(cell: CellLine) -> Iterable[tuple[float, str]]:
     rtts = [flow.base_rtt_ms[1] for flow in cell.flows if flow.base_rtt_ms is not None]
-    limit = min(STANDING_MS, STANDING_RTTS * max(rtts, default=STANDING_MS))
+    limit = min(STANDING_MS, STANDING_RTTS * max(rtts, default=0.0) or STANDING_MS)
     for link in cell.links:
         least = link.delay_p10_ms
         if least is not None and least > limit:

@@ -432,7 +432,8 @@ def test_everything_is_everything() -> None:
     # Variants without fields stand as values.
     # Queue disciplines: tests/test_catalogue.py.
     listed = {one.key for one in disciplines().values()}
-    assert known <= written | {"none", "session", "subflow"} | listed
+    # Programs: absent without any (tests/experiment/test_programs.py).
+    assert known <= written | {"none", "session", "subflow", "programs"} | listed
 
 
 DEFAULTS = """
