@@ -48,7 +48,10 @@ impl Scenario {
             let at = format!("programs[{i}]");
             if !is_name(&program.name) {
                 let allowed = "letters, digits, and - _ . after the first, up to 64";
-                return error(format!("{at}.name"), format!("{:?}; allowed: {allowed}", program.name));
+                return error(
+                    format!("{at}.name"),
+                    format!("{:?}; allowed: {allowed}", program.name),
+                );
             }
             if !names.insert(&program.name) {
                 return error(format!("{at}.name"), format!("{} is there already", program.name));
@@ -56,7 +59,9 @@ impl Scenario {
             let node = self.nodes.iter().find(|node| node.name == program.on);
             match node.map(|node| node.kind) {
                 Some(NodeKind::Host) => {}
-                Some(_) => return error(format!("{at}.on"), format!("{} is not a host", program.on)),
+                Some(_) => {
+                    return error(format!("{at}.on"), format!("{} is not a host", program.on))
+                }
                 None => return error(format!("{at}.on"), format!("no node {}", program.on)),
             }
             self.check_program(&at, program)?;
@@ -76,7 +81,10 @@ impl Scenario {
         }
         let variables = program.environment.iter();
         if let Some((name, _)) = variables.clone().find(|(n, _)| n.is_empty() || n.contains('=')) {
-            return error(format!("{at}.environment"), format!("{name:?} is no name of a variable"));
+            return error(
+                format!("{at}.environment"),
+                format!("{name:?} is no name of a variable"),
+            );
         }
         let texts = program.run.iter().chain(variables.flat_map(|(name, value)| [name, value]));
         if texts.clone().any(|text| text.contains('\0')) {

@@ -4,9 +4,9 @@
 //! Enumerations are written `"name"` or `{"name": {…}}`. Names of fields end in their unit.
 
 pub use crate::arrivals::{Arrivals, Size};
-pub use crate::programs::Program;
 pub use crate::catalogue::congestion_control::Algorithm;
 pub use crate::multipath::{Connection, Scheduler, Subflow};
+pub use crate::programs::Program;
 use crate::queue::{Framing, Queue};
 pub use crate::session::{Exchange, Object, Origin, Protocol, Session};
 use crate::tcp_options::TcpOptions;

@@ -247,6 +247,7 @@ fn scenario(duration: Span, nodes: Vec<Node>, links: Vec<Link>) -> Scenario {
         arrivals: Vec::new(),
         sessions: Vec::new(),
         connections: Vec::new(),
+        programs: Vec::new(),
         taps: vec![Tap { name: "tap".into(), node: "a0".into(), link: "a0".into() }],
         sampling: Sampling {
             interval,
