@@ -170,7 +170,7 @@ class ReceiveBufferOf(TypedDict, total=False):
 
 
 #: Memory of a received segment (`skb->truesize`), and its coalescing with neighbours (`skb_try_coalesce`).
-ReceiveBuffer = Literal["pages", "copied"] | ReceiveBufferOf
+ReceiveBuffer = Literal["pages", "small_head", "copied"] | ReceiveBufferOf
 
 #: Acknowledgement of in-order data (RFC 1122 §4.2.3.2).
 DelayedAck = Literal["adaptive", "every_second", "never"]
@@ -512,6 +512,8 @@ class TcpOptions(TypedDict):
     forward_retransmit: NotRequired[bool]
     rate_halving: NotRequired[bool]
     tcp_abc: NotRequired[int | None]
+    scaling_ratio: NotRequired[bool]
+    grow_skb: NotRequired[bool]
     tcp_early_retrans: int
     tcp_frto: int
     tcp_comp_sack_nr: int

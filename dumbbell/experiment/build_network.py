@@ -11,7 +11,7 @@ from typing import Any
 from dumbbell._core import Network
 from dumbbell.experiment.document import DEFAULTS, ExperimentFile
 from dumbbell.experiment.network import LinkSpec, PipeSpec, RouterSpec, SpraySpec
-from dumbbell.experiment.options import HostSpec
+from dumbbell.experiment.options import IN_PAGES, HostSpec
 from dumbbell.experiment.pipes import BuildError, Pending, fixed_delay_ns, pipe
 from dumbbell.experiment.source import Loc
 from dumbbell.experiment.templates import TemplateSpec
@@ -170,7 +170,7 @@ class NetworkBuilder:
         for node in self.nodes:
             own = hosts.get(node["name"]) or _PLAIN_HOST
             written = defaults.rx_segment or own.rx_segment
-            if node["tcp"] and not written and node["tcp"]["rx_segment"] == "pages":
+            if node["tcp"] and not written and node["tcp"]["rx_segment"] in IN_PAGES:
                 node["tcp"] = {**node["tcp"], "rx_segment": "copied"}
 
     # Links

@@ -29,6 +29,8 @@ PROFILES: dict[str, dict[str, Any]] = {
     name: json.loads(text) for name, text in _core.profiles().items()
 }
 DEFAULT_PROFILE = "linux-6.1"
+IN_PAGES = ("pages", "small_head")
+"""Buffers of received segments whose payload lies in pages."""
 
 
 def _memory(value: object) -> list[int]:
@@ -50,19 +52,19 @@ def _memory(value: object) -> list[int]:
 
 
 def _receive_buffer(value: object) -> str | dict[str, Any]:
-    """`pages`, `copied`, or the size of a separate buffer per segment."""
-    if value in ("pages", "copied"):
+    """`pages`, `small_head`, `copied`, or the size of a separate buffer per segment."""
+    if value in (*IN_PAGES, "copied"):
         return str(value)
     try:
         size = units.whole(value, SIZE)
     except QuantityError as error:
-        allowed = ("pages", "copied", "a size, as 2304 bytes")
+        allowed = (*IN_PAGES, "copied", "a size, as 2304 bytes")
         raise problem(error.message, found=shortened(value), allowed=allowed) from None
     return {"own": {"bytes": size}}
 
 
 _BUFFERS = {
-    "anyOf": [{"enum": ["pages", "copied"]}, {"type": "string", "examples": ["2304 bytes"]}]
+    "anyOf": [{"enum": [*IN_PAGES, "copied"]}, {"type": "string", "examples": ["2304 bytes"]}]
 }
 _SIZES = {"anyOf": [{"type": "array", "minItems": 3, "maxItems": 3}, {"type": "string"}]}
 NsNumber = Annotated[int, sysctl_quantity(TIME)]

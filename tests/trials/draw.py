@@ -441,9 +441,9 @@ VALUES: Mapping[str, Value] = {
     "tcp_early_retrans": lambda d: d.one(0, 3),
     "tcp_frto": lambda d: d.one(0, 2),
     "tcp_abc": lambda d: d.one(0, 1, 2),
-    "rx_segment": lambda d: d.one("pages", "copied", d.size(2000, 5000)),
+    "rx_segment": lambda d: d.one("pages", "small_head", "copied", d.size(2000, 5000)),
     "delayed_ack": lambda d: d.one("adaptive", "every_second", "never"),
-    "profile": lambda d: d.one("linux-6.1", "linux-4.15", "linux-2.6.26"),
+    "profile": lambda d: d.one("linux-6.1", "linux-6.12", "linux-4.15", "linux-2.6.26"),
     # Names; those of nodes are put in by `experiments`
     **dict.fromkeys(("name", "client", "server", "at", "link", "FlowSpec.from"), lambda d: "x"),
     **dict.fromkeys(("ArrivalsSpec.from", "ArrivalsSpec.to", "FlowSpec.to"), lambda d: "x"),

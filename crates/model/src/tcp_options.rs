@@ -70,6 +70,14 @@ pub struct TcpOptions {
     /// segments. `None`: the acknowledged packets.
     #[serde(default)]
     pub tcp_abc: Option<u32>,
+    /// Share of the receive buffer that counts as window: measured per connection as payload over
+    /// memory of a segment (`tp->scaling_ratio`, since Linux 6.6). `false`: `tcp_adv_win_scale`.
+    #[serde(default)]
+    pub scaling_ratio: bool,
+    /// An skb to be sent takes payload of the next until it fills the quota (`tcp_grow_skb`, since
+    /// Linux 6.10).
+    #[serde(default)]
+    pub grow_skb: bool,
     /// 3: tail loss probes; 0: none.
     pub tcp_early_retrans: u32,
     /// 2: F-RTO (RFC 5682); 0: off.
@@ -135,6 +143,8 @@ pub struct TcpOptions {
 pub enum ReceiveBuffer {
     /// Page fragments, 17 per skb: virtual Ethernet, most drivers.
     Pages,
+    /// Page fragments behind a head of 704 bytes (`skb_small_head_cache`): the same since Linux 6.3.
+    SmallHead,
     /// Copied into 4 KiB for two full segments: behind a device without scatter-gather, such as
     /// TEQL's.
     Copied,
@@ -243,6 +253,12 @@ impl TcpOptions {
         most.ilog2().saturating_sub(15).min(14) as u8
     }
 
+    /// Memory of an skb without payload: `struct sk_buff` of 256 bytes, and a head of 1024 bytes, of
+    /// 704 since Linux 6.3 (`skb_small_head_cache`).
+    pub fn skb_overhead_bytes(&self) -> u64 {
+        256 + if self.rx_segment == ReceiveBuffer::SmallHead { 704 } else { 1024 }
+    }
+
     /// Window for a receive buffer of `bytes` (`tcp_win_from_space`).
     pub fn window_share(&self, bytes: u64) -> u64 {
         let scale = self.tcp_adv_win_scale;
@@ -278,11 +294,13 @@ impl TcpOptions {
 /// Name and JSON of every profile; `docs/profiles.md` has the source of each value of linux-2.6.26.
 /// The others have a 1000 Hz tick and the buffers of a machine with ample memory. Linux 4.15 had no
 /// SACK compression (added in 4.18), a smaller default receive buffer (`tcp_rmem[1]` grew in 4.20) and
-/// a smaller `tcp_limit_output_bytes` (1 MB since 5.0).
+/// a smaller `tcp_limit_output_bytes` (1 MB since 5.0). Linux 6.12 measures the share of memory that is
+/// window (since 6.6).
 pub const PROFILES: &[(&str, &str)] = &[
     ("linux-2.6.26", include_str!("../profiles/linux-2.6.26.json")),
     ("linux-4.15", include_str!("../profiles/linux-4.15.json")),
     ("linux-6.1", include_str!("../profiles/linux-6.1.json")),
+    ("linux-6.12", include_str!("../profiles/linux-6.12.json")),
 ];
 
 #[cfg(test)]
@@ -297,5 +315,8 @@ mod tests {
         let nr = |name| TcpOptions::profile(name).map(|p| p.tcp_comp_sack_nr);
         assert_eq!((nr("linux-4.15"), nr("linux-6.1")), (Some(0), Some(44)));
         assert!(TcpOptions::profile("linux-9").is_none());
+        // A segment of 1448 bytes in an skb, as 6.1 and 6.12 count it.
+        let overhead = |name| TcpOptions::profile(name).map(|p| p.skb_overhead_bytes());
+        assert_eq!((overhead("linux-6.1"), overhead("linux-6.12")), (Some(1280), Some(960)));
     }
 }

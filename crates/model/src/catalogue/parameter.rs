@@ -31,7 +31,7 @@ pub enum Unit {
     Signed,
     /// Minimum, default and maximum in bytes, above 0 and ascending.
     Sizes,
-    /// Buffer of a received segment: `pages`, `copied` or a size.
+    /// Buffer of a received segment: `pages`, `small_head`, `copied` or a size.
     Buffer,
     /// Never written in experiment files. It is `null` in the scenario, unless a shorthand of this kind
     /// sets it.

@@ -31,6 +31,8 @@ pub enum Setting {
     Module(&'static str),
     /// Option of the kernel's build.
     Build(&'static str),
+    /// Behaviour of the kernel's release: the engine linux has that of its kernel.
+    Release,
     /// Not in current kernels: only the simulator has it.
     Absent,
 }
@@ -301,9 +303,26 @@ pub const ENTRIES: &[Entry] = &[
         source: "",
     },
     Entry {
+        parameter: of_unit("scaling_ratio", Unit::Flag).derived(PROFILE).at(
+            "scaling_ratio",
+            "measures per connection which share of the receive buffer is window, since Linux 6.6",
+        ),
+        setting: Setting::Release,
+        since: "6.6",
+        source: "tcp_measure_rcv_mss",
+    },
+    Entry {
+        parameter: of_unit("grow_skb", Unit::Flag)
+            .derived(PROFILE)
+            .at("grow_skb", "an skb to be sent takes payload of the next, since Linux 6.10"),
+        setting: Setting::Release,
+        since: "6.10",
+        source: "tcp_grow_skb",
+    },
+    Entry {
         parameter: of_unit("rx_segment", Unit::Buffer).derived(PROFILE).at(
             "rx_segment",
-            "buffer of a received segment: `pages`, `copied`, or a size (`skb->truesize`)",
+            "buffer of a received segment: `pages`, `small_head`, `copied`, or a size (`skb->truesize`)",
         ),
         setting: Setting::Device("driver"),
         since: "",

@@ -101,7 +101,7 @@ impl DataReceiver {
         let unread = self.ack_seq - self.copied - u64::from(self.closed);
         let bytes = unread + self.reassembly.bytes();
         let segments = match self.options.rx_segment {
-            ReceiveBuffer::Pages => bytes,
+            ReceiveBuffer::Pages | ReceiveBuffer::SmallHead => bytes,
             ReceiveBuffer::Copied => 2 * bytes, // Two in 5800 bytes.
             ReceiveBuffer::Own { bytes: own } => bytes * u64::from(own) / self.mss(),
         };

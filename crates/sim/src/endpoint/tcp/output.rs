@@ -2,7 +2,7 @@
 //! rule (RFC 1122 §4.2.3.4).
 
 use super::rtx_queue::{SegmentId, Sent};
-use super::sender::{Retransmission, Sender, SEGMENT_OVERHEAD_BYTES};
+use super::sender::{Retransmission, Sender};
 use super::xmit_timer::Pending;
 use dumbbell_cc::{CaEvent, CaState};
 use dumbbell_model::scenario::Source;
@@ -76,7 +76,7 @@ impl Sender {
             }
             let in_flight = self.in_flight();
             let mss = u64::from(self.mss);
-            let head = self.write_queue.head_bytes();
+            let mut head = self.write_queue.head_bytes();
             // A last segment with FIN ignores the congestion window (tcp_cwnd_test).
             let closes = self.fin && self.write_queue.head_is_tail() && head <= mss;
             if in_flight >= self.window.cwnd && !probe && !closes {
@@ -85,6 +85,10 @@ impl Sender {
             // At least two bursts per window (tcp_cwnd_test).
             let cwnd_left = self.window.cwnd.saturating_sub(in_flight).max(1);
             let quota = cwnd_left.min((self.window.cwnd >> 1).max(1)).min(burst_segments);
+            if self.options.grow_skb {
+                self.write_queue.grow_head((u64::from(quota) * mss).saturating_sub(head));
+                head = self.write_queue.head_bytes();
+            }
             let first = head.min(mss) + u64::from(self.fin && head == 0);
             let window_end = self.snd_una + self.snd_wnd;
             if self.snd_nxt + first > window_end {
@@ -240,8 +244,9 @@ impl Sender {
             segment.sent_ns = self.pacer.departs_ns();
             if index == segments {
                 // An skb is freed as a whole (`tcp_trim_head` keeps its overhead).
-                segment.overhead_bytes = SEGMENT_OVERHEAD_BYTES as u16;
-                self.buffer.sent_overhead_bytes += SEGMENT_OVERHEAD_BYTES;
+                let overhead_bytes = self.options.skb_overhead_bytes();
+                segment.overhead_bytes = overhead_bytes as u16;
+                self.buffer.sent_overhead_bytes += overhead_bytes;
             }
             self.rate_segment_sent(&mut segment);
             let end = segment.end();
@@ -381,7 +386,7 @@ impl Sender {
     }
 
     fn segment_memory(&self) -> u64 {
-        u64::from(self.mss) + SEGMENT_OVERHEAD_BYTES
+        u64::from(self.mss) + self.options.skb_overhead_bytes()
     }
 
     /// Continues after space in the host's queue or at the next pacing time (`tcp_tsq_write`).

@@ -8,6 +8,9 @@ use std::collections::VecDeque;
 const SK_BUFF_BYTES: u64 = 256;
 const SMALL_HEAD_BYTES: u64 = 1024;
 const HEAD_BYTES: u64 = SK_BUFF_BYTES + SMALL_HEAD_BYTES;
+/// The same with heads from `skb_small_head_cache`: 384 bytes (MAX_TCP_HEADER) and `struct
+/// skb_shared_info`.
+const SMALL_CACHE_HEAD_BYTES: u64 = SK_BUFF_BYTES + 704;
 /// Bytes of a head used by headers, headroom and `struct skb_shared_info`.
 const HEAD_USED_BYTES: u64 = 640;
 /// Maximum number of fragments per skb (MAX_SKB_FRAGS).
@@ -19,8 +22,8 @@ const PAGE_BYTES: u64 = 32_768;
 /// Space left in an skb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FreeSpace {
-    /// Number of fragments in use.
-    Fragments(u64),
+    /// Number of fragments in use, and memory without payload of a segment that joins.
+    Fragments(u64, u64),
     /// Free bytes after the data (tailroom).
     Tail(u64),
 }
@@ -39,9 +42,10 @@ impl ReceivedSkb {
     pub(crate) fn arriving(kind: ReceiveBuffer, seq: u64, bytes: u64) -> Self {
         let memory_bytes = arriving_memory(kind, bytes);
         let free = match kind {
-            ReceiveBuffer::Pages => {
+            ReceiveBuffer::Pages | ReceiveBuffer::SmallHead => {
                 let last = seq + bytes.max(1) - 1;
-                FreeSpace::Fragments(1 + last / PAGE_BYTES - seq / PAGE_BYTES)
+                let fragments = 1 + last / PAGE_BYTES - seq / PAGE_BYTES;
+                FreeSpace::Fragments(fragments, memory_bytes - bytes)
             }
             ReceiveBuffer::Copied => FreeSpace::Tail(head_bytes(bytes) - HEAD_USED_BYTES - bytes),
             ReceiveBuffer::Own { .. } => FreeSpace::Tail(0),
@@ -52,11 +56,11 @@ impl ReceivedSkb {
     /// Coalesces the following skb if there is space. Returns true on success (`skb_try_coalesce`).
     pub(crate) fn merge(&mut self, next: &Self) -> bool {
         match (&mut self.free, next.free) {
-            (FreeSpace::Fragments(held), FreeSpace::Fragments(more))
+            (FreeSpace::Fragments(held, _), FreeSpace::Fragments(more, head_bytes))
                 if *held + more <= FRAGMENTS_MAX =>
             {
                 *held += more;
-                self.memory_bytes += next.memory_bytes - HEAD_BYTES;
+                self.memory_bytes += next.memory_bytes - head_bytes;
             }
             (FreeSpace::Tail(free), _) if next.bytes > 0 && next.bytes <= *free => {
                 *free -= next.bytes;
@@ -89,6 +93,7 @@ fn head_bytes(payload: u64) -> u64 {
 pub(crate) fn arriving_memory(kind: ReceiveBuffer, bytes: u64) -> u64 {
     match kind {
         ReceiveBuffer::Pages => HEAD_BYTES + bytes,
+        ReceiveBuffer::SmallHead => SMALL_CACHE_HEAD_BYTES + bytes,
         ReceiveBuffer::Copied => SK_BUFF_BYTES + head_bytes(bytes) + bytes,
         ReceiveBuffer::Own { bytes: own } => u64::from(own),
     }
@@ -98,7 +103,7 @@ pub(crate) fn arriving_memory(kind: ReceiveBuffer, bytes: u64) -> u64 {
 /// with payload in pages, the head does not count.
 pub(crate) fn judged_memory(kind: ReceiveBuffer, bytes: u64, in_order: bool) -> u64 {
     match kind {
-        ReceiveBuffer::Pages if in_order => bytes,
+        ReceiveBuffer::Pages | ReceiveBuffer::SmallHead if in_order => bytes,
         _ => arriving_memory(kind, bytes),
     }
 }

@@ -5,6 +5,7 @@ use super::ecn::ReceiverEcn;
 use super::out_queue::OutQueue;
 use super::reassembly::Reassembly;
 use super::receive_buffer::{ReceiveQueue, ReceivedSkb};
+use super::receiver_window::DEFAULT_SCALING_RATIO;
 use super::rtt::RTO_MAX_US;
 use super::sender::Sender;
 use super::subflow::ReceivingSubflow;
@@ -109,6 +110,8 @@ pub(crate) struct Receiver {
     /// RTO of the handshake (`icsk_rto`), ticks. A receiver without own data keeps it.
     pub(super) rto: u64,
     pub(super) rcv_rtt_us8: u64,
+    /// Share of memory that counts as window, in 256ths (`tp->scaling_ratio`).
+    pub(super) scaling_ratio: u64,
     /// Start of the current RTT measurement by window (`rcv_rtt_est`).
     rcv_rtt_since: Option<Time>,
     rcv_rtt_seq: u64,
@@ -176,6 +179,7 @@ impl Receiver {
             srtt_us8: 0,
             rto: 0,
             rcv_rtt_us8: 0,
+            scaling_ratio: DEFAULT_SCALING_RATIO,
             rcv_rtt_since: None,
             rcv_rtt_seq: 0,
             space_time: Time::ZERO,
@@ -439,6 +443,9 @@ impl Receiver {
         let length = u64::from(segment.payload_bytes);
         // tcp_measure_rcv_mss
         if length >= self.ack.rcv_mss {
+            if length != self.ack.rcv_mss {
+                self.measure_scaling_ratio(length);
+            }
             self.ack.rcv_mss = length.min(self.advmss);
             if segment.flags.psh {
                 self.ack.pushed = self.ack.pushed.max(1);
@@ -481,7 +488,12 @@ impl Receiver {
             return;
         }
         let now_ms = (self.now.as_us() / 1000) as u32;
-        let sample_us = u64::from(now_ms.wrapping_sub(segment.tsecr_ms).max(1)) * 1000;
+        let elapsed_ms = u64::from(now_ms.wrapping_sub(segment.tsecr_ms));
+        // Since 6.7 (`tcp_rtt_tsopt_us`) an RTT below a tick is no sample.
+        if self.options.scaling_ratio && elapsed_ms == 0 {
+            return;
+        }
+        let sample_us = elapsed_ms.max(1) * 1000;
         let (old, scaled) = (self.rcv_rtt_us8, sample_us << 3);
         self.rcv_rtt_us8 =
             if old == 0 || scaled < old { scaled } else { old - (old >> 3) + sample_us };

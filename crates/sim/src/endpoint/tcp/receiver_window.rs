@@ -1,9 +1,13 @@
 //! Receive memory and window: the offered window (RFC 9293 §3.8.6), buffer autotuning (dynamic
 //! right-sizing, Feng & Fisk 2001), application reads.
 
-use super::receive_buffer::judged_memory;
+use super::receive_buffer::{arriving_memory, judged_memory};
 use super::receiver::Receiver;
 use dumbbell_model::{DelayedAck, Span};
+
+/// Share of memory that counts as window until it is measured, in 256ths.
+pub(super) const DEFAULT_SCALING_RATIO: u64 = 128;
+const RATIO_SHIFT: u32 = 8;
 
 /// Read interval of a rate-limited application.
 pub(super) const SLOW_READ_INTERVAL: Span = Span::from_ms(10);
@@ -61,7 +65,25 @@ impl Receiver {
 
     /// Part of a buffer that counts as window (`tcp_win_from_space`).
     pub(super) fn win_from_space(&self, space: u64) -> u64 {
-        self.options.window_share(space)
+        if self.options.scaling_ratio {
+            (space * self.scaling_ratio) >> RATIO_SHIFT
+        } else {
+            self.options.window_share(space)
+        }
+    }
+
+    /// Measures the share of a segment's memory that is payload (`tcp_measure_rcv_mss`, Linux 6.6).
+    pub(super) fn measure_scaling_ratio(&mut self, length: u64) {
+        if !self.options.scaling_ratio {
+            return;
+        }
+        let memory = arriving_memory(self.options.rx_segment, length);
+        let ratio = ((length << RATIO_SHIFT) / memory).clamp(1, 255);
+        if ratio != self.scaling_ratio {
+            self.scaling_ratio = ratio;
+            self.window_clamp = self.win_from_space(self.rcvbuf);
+            self.space_bytes = self.space_bytes.min(self.window_clamp);
+        }
     }
 
     /// Memory in use (`sk_rmem_alloc`).
@@ -232,7 +254,11 @@ impl Receiver {
         if self.rcv_rtt_us8 == 0 || elapsed_us < self.rcv_rtt_us8 >> 3 {
             return;
         }
-        let copied = self.copied_seq - self.space_seq;
+        let mut copied = self.copied_seq - self.space_seq;
+        if self.options.scaling_ratio {
+            // What waits to be read does not count (since 6.16, and in stable releases of 6.12).
+            copied = copied.saturating_sub(self.unread_bytes());
+        }
         if copied > self.space_bytes {
             if self.options.tcp_moderate_rcvbuf {
                 self.enlarge(copied);
@@ -247,11 +273,16 @@ impl Receiver {
         let mut window = (copied << 1) + 16 * self.advmss;
         let grow = window * (copied - self.space_bytes) / self.space_bytes;
         window += grow << 1;
-        let mut per_segment = self.advmss + 320 + 576; // SKB_TRUESIZE(advmss + MAX_TCP_HEADER)
-        while self.win_from_space(per_segment) < self.advmss {
-            per_segment += 128;
-        }
-        let rcvbuf = (window / self.advmss * per_segment).min(self.options.tcp_rmem[2]);
+        let wanted = if self.options.scaling_ratio {
+            (window << RATIO_SHIFT) / self.scaling_ratio // `tcp_space_from_win`
+        } else {
+            let mut per_segment = self.advmss + 320 + 576; // SKB_TRUESIZE(advmss + MAX_TCP_HEADER)
+            while self.win_from_space(per_segment) < self.advmss {
+                per_segment += 128;
+            }
+            window / self.advmss * per_segment
+        };
+        let rcvbuf = wanted.min(self.options.tcp_rmem[2]);
         if rcvbuf > self.rcvbuf {
             self.rcvbuf = rcvbuf;
             self.window_clamp = self.win_from_space(rcvbuf);

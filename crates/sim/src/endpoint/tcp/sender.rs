@@ -151,9 +151,6 @@ pub(crate) struct Sender {
     pub(crate) established_at: Option<Time>,
 }
 
-/// Overhead memory of a full segment in the send buffer (`struct sk_buff`, shared info, headers).
-pub(crate) const SEGMENT_OVERHEAD_BYTES: u64 = 1280;
-
 /// Window offered to a peer that sends no data: that of the SYN, without timestamps.
 fn window_of_no_data(options: &TcpOptions) -> u32 {
     let mss_bytes = u64::from(options.mtu_bytes) - 40;

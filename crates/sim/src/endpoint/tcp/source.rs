@@ -2,7 +2,7 @@
 //! `tcp_check_space`).
 
 use super::output::{Push, GSO_MAX_BYTES};
-use super::sender::{Phase, Sender, SEGMENT_OVERHEAD_BYTES};
+use super::sender::{Phase, Sender};
 use dumbbell_model::scenario::Source;
 use dumbbell_model::Span;
 
@@ -31,7 +31,7 @@ impl Sender {
     pub(super) fn queued_memory(&self) -> u64 {
         self.write_seq.saturating_sub(self.snd_una)
             + self.buffer.sent_overhead_bytes
-            + self.write_queue.skbs() as u64 * SEGMENT_OVERHEAD_BYTES
+            + self.write_queue.skbs() as u64 * self.options.skb_overhead_bytes()
     }
 
     /// Grows the send buffer to twice the window (three times for BBR) in the worst packing

@@ -68,6 +68,21 @@ impl WriteQueue {
         }
     }
 
+    /// Moves up to `most` bytes of the second skb to the first (`tcp_grow_skb`, Linux 6.10).
+    pub(crate) fn grow_head(&mut self, most: u64) {
+        let Some(second) = self.skbs.get_mut(1) else { return };
+        let bytes = most.min(second.bytes);
+        second.bytes -= bytes;
+        let (push, empty) = (second.push, second.bytes == 0);
+        if empty {
+            self.skbs.remove(1);
+        }
+        if let Some(head) = self.skbs.front_mut() {
+            head.bytes += bytes;
+            head.push |= push && empty;
+        }
+    }
+
     /// Takes bytes from the first skb; the rest stays one skb (`tso_fragment`). Returns true if the
     /// last segment has PSH.
     pub(crate) fn take(&mut self, bytes: u64) -> bool {
@@ -81,5 +96,25 @@ impl WriteQueue {
         let push = head.push;
         self.skbs.pop_front();
         push
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_skb_takes_from_the_second() {
+        let mut queue = WriteQueue::default();
+        queue.begin(1000);
+        queue.grow_head(500); // There is no second.
+        queue.begin(3000);
+        queue.mark_push();
+        queue.grow_head(1200);
+        assert_eq!((queue.head_bytes(), queue.skbs()), (2200, 2));
+        // Its end, and with it the PSH, comes with its last byte.
+        queue.grow_head(9000);
+        assert_eq!((queue.head_bytes(), queue.skbs()), (4000, 1));
+        assert!(queue.take(4000));
     }
 }
