@@ -45,6 +45,8 @@ class Finding:
     levels: dict[str, str]
 
 
+#: Between a finding and its cause.
+_CAUSE = "\0"
 _Rule = Callable[[CellLine], Iterable[tuple[float, str]]]
 
 
@@ -57,8 +59,11 @@ def findings(cells: list[CellLine]) -> list[Finding]:
             gravity, words, cell = max(worst, key=lambda one: one[0])
             where = ", ".join(f"{factor} {level}" for factor, level in cell.levels.items())
             others = len(worst) - 1
-            many = f" (also in {others} other cell{'s' if others > 1 else ''})" if others else ""
-            sentence = f"{where}: {words}{many}." if where else f"{words}{many}."
+            many = f" ({others} other cell{'s' if others > 1 else ''}, too)" if others else ""
+            # How many share it stands before the cause, which is of this cell alone.
+            what, colon, cause = words.partition(_CAUSE)
+            sentence = f"{where}: {what}{many}" if where else f"{what}{many}"
+            sentence += f": {cause}." if colon else "."
             found.append(Finding(name, gravity, sentence, cell.levels))
     # Time-outs are what comes of the other findings: last.
     return sorted(found, key=lambda one: (one.rule == "time-outs", -one.gravity))
@@ -172,7 +177,7 @@ def arrow(pipe: str) -> str:
 
 
 def _with(words: str, cause: str) -> str:
-    return f"{words}: {cause}" if cause else words
+    return f"{words}{_CAUSE}{cause}" if cause else words
 
 
 def _percent(share: float) -> str:
