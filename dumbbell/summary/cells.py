@@ -16,7 +16,7 @@ from dumbbell.metrics.statistics import Interval, interval
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.summary.flow_names import algorithm, flow_title, fold_title, stem
 from dumbbell.summary.links import DROPS, MOST, links
-from dumbbell.summary.phases import MOST_CELLS, Phase, Phases, ends_itself
+from dumbbell.summary.phases import MOST_CELLS, Phase, ends_itself, phases
 from dumbbell.summary.setting import Setting, setting
 
 #: From so many flows on that differ by number alone, they are one line.
@@ -145,17 +145,20 @@ def cells(tables: Tables) -> list[CellLine]:
     flow_rows, link_rows = _by_run(flows), _by_run(every_link)
     scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
     done = []
-    phases = Phases(tables) if len(of_cells) <= MOST_CELLS else None
     for named, runs in of_cells.items():
         own = [row for run in runs for row in flow_rows.get(run, [])]
         data = [row["flow"] for row in own if row["kind"] in _DATA]
         places = bottlenecks(scenarios[runs[0]], data)
-        known, parts = None, []
+        known: Setting | None = None
+        parts: list[Phase] = []
         spec = read_scenario(scenarios[runs[0]])
         duration_s = spec["duration_ns"] * 1e-9
-        if phases is not None:
+        if len(of_cells) <= MOST_CELLS:
             known = setting(spec, data[:_MOST_KNOWN])
-            parts = phases.of_cell(runs, own, spec)
+            repeats: dict[int, list[Mapping[str, Any]]] = {}
+            for row in own:
+                repeats.setdefault(row["repeat"], []).append(row)
+            parts = phases(tables, dict(zip(factors, named, strict=True)), repeats, spec)
         done.append(
             CellLine(
                 levels=dict(zip(factors, named, strict=True)),

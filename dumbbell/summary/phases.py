@@ -18,13 +18,15 @@ from dumbbell.summary.setting import pipes_of
 _CLOSE = 0.04
 #: A cell with more phases has none: they would explain nothing.
 _MOST = 8
+#: Repeats that are read.
+_MOST_REPEATS = 10
 #: Cells of an experiment whose phases are computed: of more, nobody reads them one by one.
 MOST_CELLS = 24
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of a run; means over repeats.
+    """A stretch of the runs of a cell; means over repeats.
 
     Attributes:
         begin_s: Its beginning, seconds of the run.
@@ -39,69 +41,87 @@ class Phase:
     used: Mapping[str, float]
 
 
-class Phases:
-    """Phases of the runs of an experiment, from its time series."""
+def phases(
+    tables: Tables,
+    levels: Mapping[str, str],
+    repeats: Mapping[int, list[Mapping[str, Any]]],
+    spec: Scenario,
+) -> list[Phase]:
+    """Phases of a cell; none where one is all, or without time series, which are read only then.
 
-    def __init__(self, tables: Tables) -> None:
-        self._samples = _by_run(tables.samples if tables.has("samples") else None, "flow")
-        self._queues = _by_run(tables.queues if tables.has("queues") else None, "pipe")
+    Args:
+        tables: Tables of the experiment.
+        levels: Factor → level of the cell.
+        repeats: Repeat → rows of its flows. At most ten repeats are read.
+        spec: Their scenario.
+    """
+    boundaries = {repeat: _boundaries_ns(rows, spec) for repeat, rows in repeats.items()}
+    counts = {len(times) for times in boundaries.values()}
+    if len(counts) != 1 or not 2 < counts.pop() <= _MOST + 1 or not tables.has("samples"):
+        return []
+    found = [
+        _of_repeat(tables, levels, repeat, times, spec)
+        for repeat, times in list(boundaries.items())[:_MOST_REPEATS]
+    ]
+    return [_mean(same) for same in zip(*found, strict=True)]
 
-    def of_cell(
-        self, runs: Iterable[str], flows: Iterable[Mapping[str, Any]], spec: Scenario
-    ) -> list[Phase]:
-        """Phases of a cell; none if its runs disagree about them, or where one is all.
 
-        Args:
-            runs: Runs of the cell.
-            flows: Rows of their flows.
-            spec: Their scenario.
-        """
-        own: dict[str, list[Mapping[str, Any]]] = {run: [] for run in runs}
-        for row in flows:
-            own[row["run"]].append(row)
-        found = [self._of_run(run, rows, spec) for run, rows in own.items()]
-        if len({len(one) for one in found}) != 1 or not 2 <= len(found[0]) <= _MOST:
-            return []
-        return [_mean(phases) for phases in zip(*found, strict=True)]
+def _of_repeat(
+    tables: Tables, levels: Mapping[str, str], repeat: int, boundaries: list[int], spec: Scenario
+) -> list[Phase]:
+    samples = _series(tables.of_repeat("samples", levels, repeat), "flow")
+    kept = tables.has("queues")
+    queues = _series(tables.of_repeat("queues", levels, repeat), "pipe") if kept else {}
+    pipes = pipes_of(spec)
+    return [
+        Phase(
+            begin * 1e-9,
+            end * 1e-9,
+            {
+                flow: sent * 8e3 / (end - begin)
+                for flow, series in samples.items()
+                if (sent := _grown(series, "delivered_bytes", begin, end)) > 0
+            },
+            {
+                name: used
+                for name, series in queues.items()
+                if (used := _used(series, pipes[name], begin, end)) is not None
+            },
+        )
+        for begin, end in pairwise(boundaries)
+    ]
 
-    def _of_run(self, run: str, flows: list[Mapping[str, Any]], spec: Scenario) -> list[Phase]:
-        samples = self._samples.get(run)
-        if samples is None:
-            return []
-        queues = self._queues.get(run, {})
-        pipes = pipes_of(spec)
-        return [
-            Phase(
-                begin * 1e-9,
-                end * 1e-9,
-                {
-                    flow: sent * 8e3 / (end - begin)
-                    for flow, series in samples.items()
-                    if (sent := _grown(series, "delivered_bytes", begin, end)) > 0
-                },
-                {
-                    name: used
-                    for name, series in queues.items()
-                    if (used := _used(series, pipes[name], begin, end)) is not None
-                },
-            )
-            for begin, end in pairwise(_boundaries_ns(flows, spec))
-        ]
+
+def _mean(phases: tuple[Phase, ...]) -> Phase:
+    """One phase over the repeats."""
+    return Phase(
+        phases[0].begin_s,
+        phases[0].end_s,
+        _means([one.goodput_mbps for one in phases]),
+        _means([one.used for one in phases]),
+    )
+
+
+def _means(maps: list[Mapping[str, float]]) -> dict[str, float]:
+    names = dict.fromkeys(name for one in maps for name in one)
+    return {name: sum(one.get(name, 0.0) for one in maps) / len(maps) for name in names}
 
 
 def _boundaries_ns(flows: Iterable[Mapping[str, Any]], spec: Scenario) -> list[int]:
     """Starts and ends of flows and changes of links, as far as they lie apart."""
     whole = spec["duration_ns"]
     asked = {flow["name"]: flow for flow in spec["flows"]}
+    flows = [row for row in flows if row["kind"] != "ping"]
     known = [row for row in flows if row["flow"] in asked and row["start_ns"] >= 0]
-    last = max((min(row["end_ns"], whole) for row in flows if row["kind"] != "ping"), default=whole)
+    last = max((min(row["end_ns"], whole) for row in flows), default=whole)
     times = {row["start_ns"] for row in known}
     for row in known:
         flow = asked[row["flow"]]
         if ends_itself(flow) or flow["stop_ns"] is not None:
             times.add(row["end_ns"])
     times |= {one["at_ns"] for pipe in pipes_of(spec).values() for one in pipe["changes"]}
-    found = [0]
+    first = min((row["start_ns"] for row in known), default=0)
+    found = [first if first > _CLOSE * whole else 0]
     for time in sorted(times):
         if time - found[-1] > _CLOSE * whole and last - time > _CLOSE * whole:
             found.append(time)
@@ -115,16 +135,11 @@ def ends_itself(flow: Flow) -> bool:
     return isinstance(source, dict) and any(one.get("bytes") for one in source.values())
 
 
-def _by_run(frame: pl.DataFrame | None, key: str) -> dict[str, dict[str, pl.DataFrame]]:
-    """Run → flow or pipe → its rows in order of time."""
-    if frame is None or frame.is_empty():
-        return {}
+def _series(frame: pl.DataFrame, key: str) -> dict[str, pl.DataFrame]:
+    """Flow or pipe → its rows in order of time."""
     wanted = [name for name in _SERIES if name in frame.columns]
-    parts = frame.select("run", key, *wanted).partition_by("run", key, as_dict=True)
-    found: dict[str, dict[str, pl.DataFrame]] = {}
-    for (run, name), rows in parts.items():
-        found.setdefault(str(run), {})[str(name)] = rows
-    return found
+    parts = frame.select(key, *wanted).partition_by(key, as_dict=True)
+    return {str(name): rows for (name,), rows in parts.items()}
 
 
 _SERIES = ("time_ns", "delivered_bytes", "sent_bytes")
@@ -148,18 +163,3 @@ def _used(series: pl.DataFrame, pipe: Pipe, begin_ns: int, end_ns: int) -> float
     if not 0 < bits < float("inf") or pipe["framing"]["overhead_bytes"] or pipe["framing"]["atm"]:
         return None
     return min(8 * _grown(series, "sent_bytes", begin_ns, end_ns) / bits, 1.0)
-
-
-def _mean(phases: tuple[Phase, ...]) -> Phase:
-    """One phase over the repeats."""
-    return Phase(
-        phases[0].begin_s,
-        phases[0].end_s,
-        _means([one.goodput_mbps for one in phases]),
-        _means([one.used for one in phases]),
-    )
-
-
-def _means(maps: list[Mapping[str, float]]) -> dict[str, float]:
-    names = dict.fromkeys(name for one in maps for name in one)
-    return {name: sum(one.get(name, 0.0) for one in maps) / len(maps) for name in names}

@@ -60,10 +60,9 @@ def programs(tables: Tables, repeat: int = 0) -> list[Ended]:
     """Programs of one repeat of each cell, in order."""
     if not tables.has("programs"):
         return []
-    of_repeat = pl.col("repeat") == repeat
     files: dict[tuple[str, str], list[tuple[str, int]]] = {}
     if tables.has("program_files"):
-        for row in tables.program_files.filter(of_repeat).iter_rows(named=True):
+        for row in _of_repeat(tables, "program_files", repeat).iter_rows(named=True):
             own = files.setdefault((row["run"], row["program"]), [])
             own.append((row["path"], row["size_bytes"]))
     return [
@@ -81,8 +80,21 @@ def programs(tables: Tables, repeat: int = 0) -> list[Ended]:
             errors=row["errors"],
             files=files.get((row["run"], row["program"]), []),
         )
-        for row in tables.programs.filter(of_repeat).iter_rows(named=True)
+        for row in _of_repeat(tables, "programs", repeat).iter_rows(named=True)
     ]
+
+
+def _of_repeat(tables: Tables, name: str, repeat: int) -> pl.DataFrame:
+    """Rows of one repeat of all cells, in design order."""
+    runs = tables.runs.filter(pl.col("repeat") == repeat)
+    factors = list(tables.experiment.factors)
+    if not factors:
+        return tables.of_repeat(name, {}, repeat)
+    cells = [
+        dict(zip(factors, row, strict=True))
+        for row in runs.select(factors).unique(maintain_order=True).iter_rows()
+    ]
+    return pl.concat([tables.of_repeat(name, cell, repeat) for cell in cells])
 
 
 def _end(row: dict[str, Any]) -> str:

@@ -108,8 +108,8 @@ def test_questions(synthetic: Path) -> None:
         == 50 * query(synthetic, "select count(*) / 200 from samples").item()
     )
     assert query(synthetic, "show tables")["name"].to_list() == sorted(
-        ["connections", "drops", "flows", "hops", "packets", "pipes", "probes", "queues", "runs",
-         "samples", "transfers"]
+        ["connections", "drops", "flows", "hops", "packets", "pipes", "probes", "program_files",
+         "programs", "queues", "runs", "samples", "transfers"]
     )  # fmt: skip
     assert "cc" in query(synthetic, "describe flows")["column_name"].to_list()
 
