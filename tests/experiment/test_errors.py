@@ -245,7 +245,7 @@ MISTAKES = {
         BASE + "hosts: {defaults: {tcp_sak: 1}}\n",
         "e.yaml:8: hosts.defaults.tcp_sak: unknown field; did you mean tcp_sack?; allowed: "
         "profile, hz, mtu, gso, initcwnd, initrwnd, ssthresh, rto_min, rto_initial, "
-        "delayed_ack, tcp_sack, tcp_dsack and 35 more",
+        "delayed_ack, tcp_sack, tcp_dsack and 37 more",
     ),
     "FACK without SACK": (
         BASE + "hosts: {defaults: {tcp_sack: 0, tcp_fack: 1, tcp_recovery: 0}}\n",
@@ -263,7 +263,7 @@ MISTAKES = {
     "unknown profile": (
         BASE + "hosts: {s1: {profile: linux-6}}\n",
         "e.yaml:8: hosts.s1.profile: unknown profile; found linux-6; did you mean linux-6.1?; "
-        "allowed: linux-2.6.26, linux-4.15, linux-6.1",
+        "allowed: linux-2.6.26, linux-4.15, linux-6.1, linux-6.12",
     ),
     "missing trace": (
         BASE + "links: [{name: s1-r1, shaper: {trace: {file: no.trace}}, buffer: 9 packets}]\n",
