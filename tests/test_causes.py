@@ -126,7 +126,7 @@ def test_a_factor_is_told_alone(tmp_path: Path) -> None:
     assert by_cc.startswith("At loss 2 %: cc cubic / bbr: goodput ")
     assert "BBR does not take random losses for congestion; CUBIC does." in by_cc
     assert by_loss.startswith("At cc cubic: loss 0 % / 2 %: goodput ")
-    # What the sentence says is what the cells have.
+    # The figures of the sentence are those of the cells.
     (cubic,) = [cell for cell in every if cell.levels == {"cc": "cubic", "loss": "2 %"}]
     assert f" / {number(cubic.goodput_mbps or 0)} Mbit/s" in by_loss
 

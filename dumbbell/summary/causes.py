@@ -45,7 +45,7 @@ def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
     kinds = {flow.algorithm for flow in cell.flows if flow.algorithm != "ping"}
     kinds = {kind for kind in kinds if _share(cell, kind) > _MUCH}
     if any(flow.bulk for flow in cell.flows):
-        # What always has data fills the queue, however little of the rate other senders leave it.
+        # A flow that always has data fills the queue, even at a small share of the rate.
         kinds = kinds - {"UDP"} or {flow.algorithm for flow in cell.flows if flow.bulk}
     limit = f"the queue limit is {_packets(pipe.limit_packets)}"
     if pipe.limit_bytes is None:

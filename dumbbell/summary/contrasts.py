@@ -165,7 +165,7 @@ def _sentence(
 
 
 def _cause(cells: list[CellLine]) -> str:
-    """What the cells have different, as far as it explains a difference."""
+    """Differences in the setting of the cells that explain those of the results."""
     one, other = cells[0], cells[-1]
     parts = [
         *_random_loss(one, other),

@@ -45,9 +45,9 @@ class Finding:
     levels: dict[str, str]
 
 
-#: Between a finding and its cause.
-_CAUSE = "\0"
-_Rule = Callable[[CellLine], Iterable[tuple[float, str]]]
+#: Gravity, words, and the cause; empty if it is not known.
+_Case = tuple[float, str, str]
+_Rule = Callable[[CellLine], Iterable[_Case]]
 
 
 def findings(cells: list[CellLine]) -> list[Finding]:
@@ -56,14 +56,13 @@ def findings(cells: list[CellLine]) -> list[Finding]:
     for name, rule in _RULES.items():
         worst = [(*max(cases), cell) for cell in cells if (cases := list(rule(cell)))]
         if worst:
-            gravity, words, cell = max(worst, key=lambda one: one[0])
+            gravity, words, cause, cell = max(worst, key=lambda one: one[0])
             where = ", ".join(f"{factor} {level}" for factor, level in cell.levels.items())
             others = len(worst) - 1
             many = f" ({others} other cell{'s' if others > 1 else ''}, too)" if others else ""
-            # How many share it stands before the cause, which is of this cell alone.
-            what, colon, cause = words.partition(_CAUSE)
-            sentence = f"{where}: {what}{many}" if where else f"{what}{many}"
-            sentence += f": {cause}." if colon else "."
+            # The number of others stands before the cause, which is of this cell alone.
+            sentence = f"{where}: {words}{many}" if where else f"{words}{many}"
+            sentence += f": {cause}." if cause else "."
             found.append(Finding(name, gravity, sentence, cell.levels))
     # Time-outs are what comes of the other findings: last.
     return sorted(found, key=lambda one: (one.rule == "time-outs", -one.gravity))
@@ -85,16 +84,16 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
     return f"None of these stands out: {', '.join(looked)}.{also}"
 
 
-def _starvation(cell: CellLine) -> Iterable[tuple[float, str]]:
+def _starvation(cell: CellLine) -> Iterable[_Case]:
     for flow in cell.flows:
         if flow.fair_share is not None and flow.fair_share < STARVED:
             who = flow.title if flow.count == 1 else f"one of {flow.title}"
             words = f"{who} starves at {_percent(flow.fair_share)} of its fair share"
             gravity = min(STARVED / max(flow.fair_share, 1e-3), 100.0)
-            yield gravity, _with(words, causes.of_unequal_shares(cell, flow))
+            yield gravity, words, causes.of_unequal_shares(cell, flow)
 
 
-def _standing_queue(cell: CellLine) -> Iterable[tuple[float, str]]:
+def _standing_queue(cell: CellLine) -> Iterable[_Case]:
     rtts = [flow.base_rtt_ms[1] for flow in cell.flows if flow.base_rtt_ms is not None]
     limit = min(STANDING_MS, STANDING_RTTS * max(rtts, default=0.0) or STANDING_MS)
     for link in cell.links:
@@ -105,12 +104,12 @@ def _standing_queue(cell: CellLine) -> Iterable[tuple[float, str]]:
                 f"{number(link.delay_p95_ms)} ms nearly all the time, median "
                 f"{number(link.delay_p50_ms)} ms)"
             )
-            yield least / limit, _with(words, causes.of_standing_queue(cell, link))
+            yield least / limit, words, causes.of_standing_queue(cell, link)
     if all(link.delay_p10_ms is None for link in cell.links):
         yield from _long_rtt(cell, limit)
 
 
-def _long_rtt(cell: CellLine, limit: float) -> Iterable[tuple[float, str]]:
+def _long_rtt(cell: CellLine, limit: float) -> Iterable[_Case]:
     """Standing queue of a cell whose queues were not sampled, as its RTTs show it."""
     for flow in cell.flows:
         if flow.bulk and flow.base_rtt_ms is not None:
@@ -120,34 +119,34 @@ def _long_rtt(cell: CellLine, limit: float) -> Iterable[tuple[float, str]]:
                     f"{flow.title} waits in a standing queue: mean RTT {number(flow.rtt_ms.mean)}"
                 )
                 base = number(flow.base_rtt_ms[1])
-                yield waited / limit, f"{words} ms, base RTT {base} ms"
+                yield waited / limit, f"{words} ms, base RTT {base} ms", ""
 
 
-def _underused(cell: CellLine) -> Iterable[tuple[float, str]]:
+def _underused(cell: CellLine) -> Iterable[_Case]:
     used = [link.used for link in cell.links if link.used is not None]
     if cell.bulk and used and max(used) < UNDERUSED:
         (link,) = [link for link in cell.links if link.used == max(used)][:1]
         who = f"{arrow(link.pipe)} carries only" if len(used) == 1 else "no link carries more than"
         words = f"{who} {_percent(max(used))} of what it could"
-        yield UNDERUSED / max(max(used), 1e-3), _with(words, causes.of_underuse(cell, link))
+        yield UNDERUSED / max(max(used), 1e-3), words, causes.of_underuse(cell, link)
 
 
-def _lossy(cell: CellLine) -> Iterable[tuple[float, str]]:
+def _lossy(cell: CellLine) -> Iterable[_Case]:
     for link in cell.links:
         if link.dropped is not None and link.dropped > LOSSY:
             words = f"{arrow(link.pipe)} drops {_percent(link.dropped)} of its packets"
-            yield link.dropped / LOSSY, _with(words, causes.of_loss(cell, link))
+            yield link.dropped / LOSSY, words, causes.of_loss(cell, link)
 
 
-def _timeouts(cell: CellLine) -> Iterable[tuple[float, str]]:
+def _timeouts(cell: CellLine) -> Iterable[_Case]:
     for flow in cell.flows:
         if flow.timeouts >= flow.count:
             noun = "time-out" if flow.timeouts == 1 else "time-outs"
             words = f"{flow.title} has {number(flow.timeouts)} {noun} per run"
-            yield 1 + flow.timeouts / 10, _with(words, causes.of_timeouts(flow))
+            yield 1 + flow.timeouts / 10, words, causes.of_timeouts(flow)
 
 
-def _unequal(cell: CellLine) -> Iterable[tuple[float, str]]:
+def _unequal(cell: CellLine) -> Iterable[_Case]:
     known = [link for link in cell.links if link.jain is not None and link.jain < UNEQUAL]
     groups = [flow for flow in cell.flows if flow.share is not None and flow.fair_share is not None]
     if not known or not groups or any(_starvation(cell)):
@@ -157,7 +156,7 @@ def _unequal(cell: CellLine) -> Iterable[tuple[float, str]]:
     most = max(groups, key=lambda flow: (flow.share or 0.0) / flow.count)
     taken = f"; {most.title} takes {_percent(most.share or 0.0)}" if len(groups) > 1 else ""
     words = f"flows share {arrow(link.pipe)} unequally (Jain's index {number(index)}{taken})"
-    yield 1 + _PER_JAIN * (UNEQUAL - index), _with(words, causes.of_unequal_shares(cell, most))
+    yield 1 + _PER_JAIN * (UNEQUAL - index), words, causes.of_unequal_shares(cell, most)
 
 
 _RULES: dict[str, _Rule] = {
@@ -174,10 +173,6 @@ def arrow(pipe: str) -> str:
     """`→ bottleneck`, as in tables."""
     name, _, way = pipe.rpartition("/")
     return f"{'→' if way == 'forward' else '←'} {name}"
-
-
-def _with(words: str, cause: str) -> str:
-    return f"{words}{_CAUSE}{cause}" if cause else words
 
 
 def _percent(share: float) -> str:

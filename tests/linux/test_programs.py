@@ -177,7 +177,7 @@ def test_iperf3_reports_what_passes_the_tap(tmp_path: Path) -> None:
     assert received["bits_per_second"] <= 20e6 * 1448 / 1514 * 1.001
     (row,) = [one for one in programs(results) if one.name == "client"]
     assert row.said.startswith(f"{received['bits_per_second'] * 1e-6:.4g} Mbit/s, ")
-    # The same seed gives the same bytes, another seed another cookie.
+    # Equal seeds give equal bytes; another seed gives another cookie.
     again = ran(tmp_path, text, "13 s")
     assert again.programs.equals(results.programs)
     assert again.runs["digest"].to_list() == results.runs["digest"].to_list()
@@ -202,7 +202,7 @@ def test_iperf3_beside_a_built_in_flow_shares_the_line(tmp_path: Path) -> None:
 
 @installed("curl")
 @installed("python3")
-def test_the_example_of_a_web_server(tmp_path: Path) -> None:
+def test_the_example_of_a_web_server() -> None:
     results = dumbbell.run(ROOT / "examples/web-server.yaml", engine="linux")
     times = {}
     for row in results.programs.filter(pl.col("program") == "client").iter_rows(named=True):
@@ -211,7 +211,6 @@ def test_the_example_of_a_web_server(tmp_path: Path) -> None:
         times[row["queue"]] = float(found[1])
     # 1 MB takes 0.84 s on an idle line of 10 Mbit/s; behind a full FIFO it waits for others.
     assert 0.84 < times["fq_codel"] < times["pfifo"]
-    del tmp_path
 
 
 def test_what_a_program_said_is_one_line() -> None:

@@ -146,7 +146,7 @@ def _start(
 
 
 def _hint(run: Run) -> str:
-    """What may keep a guest from finishing, beside its length."""
+    """Names the programs that may keep a guest from finishing; empty without any."""
     programs = read_scenario(run.scenario).get("programs", [])
     if not programs:
         return ""

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 const SK_BUFF_BYTES: u64 = 256;
 const SMALL_HEAD_BYTES: u64 = 1024;
 const HEAD_BYTES: u64 = SK_BUFF_BYTES + SMALL_HEAD_BYTES;
-/// The same with heads from `skb_small_head_cache`: 384 bytes (MAX_TCP_HEADER) and `struct
+/// Memory of an skb whose head is from `skb_small_head_cache`: 384 bytes (MAX_TCP_HEADER) and `struct
 /// skb_shared_info`.
 const SMALL_CACHE_HEAD_BYTES: u64 = SK_BUFF_BYTES + 704;
 /// Bytes of a head used by headers, headroom and `struct skb_shared_info`.

@@ -256,7 +256,7 @@ impl Receiver {
         }
         let mut copied = self.copied_seq - self.space_seq;
         if self.options.scaling_ratio {
-            // What waits to be read does not count (since 6.16, and in stable releases of 6.12).
+            // Bytes that wait to be read do not count (6.16, and stable releases of 6.12).
             copied = copied.saturating_sub(self.unread_bytes());
         }
         if copied > self.space_bytes {
