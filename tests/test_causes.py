@@ -9,10 +9,10 @@ import pytest
 import dumbbell
 from dumbbell.metrics.numbers import number
 from dumbbell.scenario import read_scenario
-from dumbbell.summary import per_cell
+from dumbbell.summary import changes, per_cell
 from dumbbell.summary.cells import CellLine, cells
 from dumbbell.summary.contrasts import contrasts
-from dumbbell.summary.findings import findings
+from dumbbell.summary.findings import findings, nothing_stands_out
 from dumbbell.summary.setting import setting
 
 FILE = """\
@@ -138,4 +138,66 @@ def test_the_application_is_named(tmp_path: Path) -> None:
     file.write_text(text + "factors: {reads: [100 Mbit/s, 2 Mbit/s]}\n", encoding="utf-8")
     results = dumbbell.run(file)
     (words,) = contrasts(cells(results), results)
-    assert "The application limits the flow to 2 Mbit/s." in words
+    assert "The receiving application reads only 2 Mbit/s." in words
+
+
+def test_the_table_of_changes_tells_when_flows_have_settled(tmp_path: Path) -> None:
+    forward = "{changes: [{at: 8 s, rate: 2 Mbit/s}, {at: 14 s, rate: 10 Mbit/s}]}"
+    cell, _ = ran(tmp_path, forward=forward)
+    before, slow, after = cell.phases
+    name = "bottleneck/forward"
+    assert name not in before.settled_s
+    assert 0 <= slow.settled_s[name] < 3 and 0 <= after.settled_s[name] < 3
+    # The same queue drains at a fifth of the rate.
+    assert slow.delay_p50_ms[name] > 3 * before.delay_p50_ms[name]
+    # A full queue of 1 BDP of the first rate (20 ms) lasts 100 ms at the second, and no longer.
+    assert slow.delay_p95_ms[name] < 1.1 * 100
+    head, rows = changes.rows([cell])
+    assert head == ["phase", "change", "use", "queue ms p50", "p95", "settled after"]
+    assert [row[:2] for row in rows] == [
+        ["0–8 s", ""], ["8–14 s", "2 Mbit/s"], ["14–20 s", "10 Mbit/s"],
+    ]  # fmt: skip
+
+
+def test_a_rate_that_nobody_fills_is_not_settled(tmp_path: Path) -> None:
+    flows = "  - {from: s1, to: d1, udp: {rate: 4 Mbit/s}}"
+    forward = "{changes: [{at: 8 s, rate: 5 Mbit/s}, {at: 14 s, rate: 10 Mbit/s}]}"
+    cell, _ = ran(tmp_path, flows, forward=forward)
+    last = cell.phases[-1].settled_s["bottleneck/forward"]
+    assert last == float("inf") and changes.settled(last) == "not in this phase"
+    # 4 Mbit/s of payload fit 5 Mbit/s: the queue was never above CoDel's target.
+    assert cell.phases[1].settled_s["bottleneck/forward"] == 0
+
+
+def test_without_changes_there_is_no_table(tmp_path: Path) -> None:
+    cell, _ = ran(tmp_path)
+    assert changes.rows([cell])[1] == [] and changes.table([cell]) is None
+
+
+def test_recovery_takes_a_round_trip_or_more(tmp_path: Path) -> None:
+    forward = "{loss: {scripted: [{flow: flow1, nth: [40]}]}}\n"
+    flows = "  - {from: s1, to: d1, tcp: {congestion_control: cubic, bytes: 1 MiB}}\nsampling: 1 ms"
+    cell, results = ran(tmp_path, flows, buffer="100 packets", forward=forward)
+    assert results.flows["retransmitted_packets"].to_list() == [1]
+    (flow,) = cell.flows
+    assert cell.recovery_ms is not None and flow.base_rtt_ms is not None
+    # RFC 6675: until all data that was outstanding is acknowledged, at least a round trip.
+    assert flow.base_rtt_ms[0] <= cell.recovery_ms < 10 * flow.base_rtt_ms[0]
+    assert "in " in nothing_stands_out([cell]) and "first duplicate ACK" in nothing_stands_out(
+        [cell]
+    )
+
+
+def test_recovery_is_not_told_from_few_samples(tmp_path: Path) -> None:
+    flows = "  - {from: s1, to: d1, tcp: cubic}\nsampling: 20 ms"
+    assert ran(tmp_path, flows)[0].recovery_ms is None
+
+
+def test_a_policer_is_what_its_link_can_carry(tmp_path: Path) -> None:
+    flows = "  - {from: s1, to: d1, udp: {rate: 9 Mbit/s}}"
+    forward = "{policer: {rate: 4 Mbit/s, burst: 10 KiB}}"
+    cell, results = ran(tmp_path, flows, forward=forward)
+    (link,) = [one for one in cell.links if one.pipe == "bottleneck/forward"]
+    assert link.used is not None and 0.98 < link.used <= 1
+    carried = results.pipes.filter(results.pipes["pipe"] == "bottleneck/forward")["left_bytes"][0]
+    assert carried <= 4e6 / 8 * 20 + 10 * 1024

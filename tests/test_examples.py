@@ -10,6 +10,8 @@ import dumbbell
 from dumbbell.console.output import Output
 from dumbbell.experiment.recording import MOST_ROWS, POINTS
 from dumbbell.summary import overview
+from dumbbell.summary.cells import cells
+from dumbbell.summary.findings import findings
 from dumbbell.summary.fit import WIDTH
 from tests.helpers import ROOT, simulated
 
@@ -20,7 +22,7 @@ def printed(results: dumbbell.Results) -> list[str]:
     console = Output()
     console.width = WIDTH
     with console.capture() as found:
-        console.print(overview.table(results))
+        console.print(overview.table(results, cells(results)))
     return found.get().splitlines()
 
 
@@ -35,5 +37,5 @@ def test_an_example_is_recorded_and_told(file: Path) -> None:
     assert max(map(len, lines)) <= WIDTH
     assert not [line for line in lines if "…" in line or "–  " in line]
     assert any(line.strip().startswith("→") or " → " in line for line in lines), "a bottleneck"
-    for finding in overview.stands_out(results):
+    for finding in findings(cells(results)):
         assert finding.gravity >= 1 and finding.sentence.endswith(".")

@@ -11,6 +11,7 @@ import dumbbell
 from dumbbell.cli import app
 from dumbbell.console.output import Output
 from dumbbell.summary import overview
+from dumbbell.summary.cells import cells
 from tests.helpers import ROOT
 
 
@@ -42,6 +43,7 @@ def test_the_readme_s_example_prints_the_readme_s_table(tmp_path: Path) -> None:
     console = Output()
     console.width = 100
     with console.capture() as found:
-        console.print(overview.table(dumbbell.run(file)))
+        results = dumbbell.run(file)
+        console.print(overview.table(results, cells(results)))
     said = [line.rstrip() for line in printed.splitlines()[1:]]
     assert said == [line.rstrip() for line in found.get().rstrip().splitlines()]

@@ -118,22 +118,32 @@ def run(
             _show(results, store, json_file)
 
 
+#: Effects of factors, and findings, that are printed.
+_MOST_SENTENCES = 2
+
+
 def _show(results: Results, store: Path, json_file: Path | None) -> None:
     """Prints tables, windows of a run, and what stands out."""
     from dumbbell.show.picture import picture
-    from dumbbell.summary import load, overview, pages, programs
+    from dumbbell.summary import changes, load, overview, pages, programs
+    from dumbbell.summary.cells import cells
+    from dumbbell.summary.findings import gravest
+    from dumbbell.summary.sentences import sentences
 
     width = console.out.width
+    every = cells(results)
     if not results.pipes.is_empty():
-        console.out.print(overview.table(results, width))
+        console.out.print(overview.table(results, every, width))
+    of_changes = changes.table(every, width)
+    if of_changes is not None:
+        console.out.print(of_changes)
     of_programs = programs.table(results, width)
     if of_programs is not None:
         console.out.print(of_programs)
-    found = overview.stands_out(results)
-    for line in picture(store, found[0].levels if found else {}, console.out):
+    for line in picture(store, gravest(every), console.out):
         console.out.print(line, soft_wrap=True)
-    for finding in found:
-        console.out.print(f"• {finding.sentence}")
+    for sentence in sentences(results, every, _MOST_SENTENCES):
+        console.out.print(f"• {sentence}")
     for one in pages.tables(results, width):
         console.out.print(one)
     under_load = load.table(results, width)
@@ -142,6 +152,6 @@ def _show(results: Results, store: Path, json_file: Path | None) -> None:
     if re.search(r"^search:", results.experiment.yaml, re.MULTILINE):
         say("The file has a search; these are its start values. `dumbbell search` looks for more")
     if json_file is not None:
-        write_json(json_file, overview.to_json(results))
+        write_json(json_file, overview.to_json(results, every))
     say(f"Runs are kept in {store}. Windows and queues of one: dumbbell show {store}")
     say(f"A page of all: dumbbell report {store} -o report.html")

@@ -49,6 +49,14 @@ def capacity_bits(pipe: Pipe, begin_ns: int, end_ns: int) -> float:
     return bits
 
 
+def policed_bits(pipe: Pipe, begin_ns: int, end_ns: int) -> float:
+    """Bits of frames that its policer lets through between two times; infinite without one."""
+    policer = pipe["policer"]
+    if not policer:
+        return float("inf")
+    return float(policer["rate_bps"] * (end_ns - begin_ns) / _NS + 8.0 * policer["burst_bytes"])
+
+
 def burst_bits(pipe: Pipe) -> float:
     """Bits that its token buckets may let through at once."""
     found = 0.0

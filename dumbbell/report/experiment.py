@@ -20,13 +20,12 @@ from dumbbell.report.parts import closing, navigation, topologies, warning
 from dumbbell.report.setup import setup
 from dumbbell.report.shell import chart_page
 from dumbbell.scenario import read_scenario
+from dumbbell.summary import changes, overview, per_cell
 from dumbbell.summary import load as load_summary
-from dumbbell.summary import overview, per_cell
 from dumbbell.summary import pages as page_summary
 from dumbbell.summary.cells import CellLine, cells
-from dumbbell.summary.contrasts import contrasts
-from dumbbell.summary.findings import findings, nothing_stands_out
 from dumbbell.summary.programs import programs, seconds
+from dumbbell.summary.sentences import sentences
 from dumbbell.vega.drawing import Drawer
 
 #: The field of a file: its first line, and those that are indented below.
@@ -121,8 +120,9 @@ def experiment_page(
         tag("p", setup(results), " ", tag("span", _ran(results), class_="faint"), class_="setup"),
         navigation({"results": "Results", **named, **closing_places, "files": "Experiment files"}),
         tag("h2", "Results", id="results", class_="first"),
-        *_stands_out(results, every),
+        _told(results, every),
         *_each_cell(results, every),
+        *_changes(results, every),
         *_overview(results, every, folded=bool(parts.get("tables"))),
     ]
     for place, (title, content) in parts.items():
@@ -164,16 +164,10 @@ def _ran(results: Tables) -> str:
     return ", ".join(words) + "."
 
 
-def _stands_out(results: Tables, every: list[CellLine]) -> list[Markup]:
-    """Unequal shares first, then what each factor does, then the other findings."""
-    differ = contrasts(every, results)
-    found = findings(every)[:_MOST_FINDINGS]
-    if not found:
-        return [tag("p", one) for one in (*differ, nothing_stands_out(every))]
-    of_shares = [one.sentence for one in found if one.rule in ("starvation", "unequal shares")]
-    others = [one.sentence for one in found if one.sentence not in of_shares]
-    sentences = (*of_shares, *differ, *others)
-    return [tag("ul", *(tag("li", one) for one in sentences), class_="findings")]
+def _told(results: Tables, every: list[CellLine]) -> Markup:
+    """What happened, in sentences."""
+    told = sentences(results, every, _MOST_FINDINGS)
+    return tag("ul", *(tag("li", one) for one in told), class_="findings")
 
 
 def _each_cell(results: Tables, every: list[CellLine]) -> list[Markup]:
@@ -188,6 +182,19 @@ def _each_cell(results: Tables, every: list[CellLine]) -> list[Markup]:
     if len(rows) > _MOST_CELL_ROWS:
         note += f" {len(rows) - _MOST_CELL_ROWS} more cells: dumbbell run --json."
     return [*parts, tag("p", note, class_="caption")]
+
+
+def _changes(results: Tables, every: list[CellLine]) -> list[Markup]:
+    """Phases of each cell whose links change."""
+    head, rows = changes.rows(every)
+    if not rows:
+        return []
+    factors = list(results.experiment.factors)
+    return [
+        tag("h3", "Before and after each change"),
+        table([*factors, *head], rows, left=len(factors) + 1),
+        tag("p", changes.CAPTION, class_="caption"),
+    ]
 
 
 def _overview(results: Tables, every: list[CellLine], *, folded: bool) -> list[Markup]:

@@ -103,7 +103,9 @@ def of_unequal_shares(cell: CellLine, one: FlowLine) -> str:
             parts.append("BBR does not slow down for losses")
     elif one.hops and others and any(one.hops != flow.hops for flow in others if flow.hops):
         most = max(groups, key=lambda flow: flow.hops)
-        parts.append(f"{most.title} loses packets at {most.hops} bottlenecks")
+        parts.append(
+            f"{most.title} loses packets at {most.hops} bottlenecks{_retransmitted(most, others)}"
+        )
     rtts = [flow.base_rtt_ms for flow in groups if flow.base_rtt_ms is not None]
     spread = [limit for low_high in rtts for limit in low_high]
     if spread and max(spread) > _RTT_APART * min(spread):
@@ -122,6 +124,15 @@ def of_timeouts(flow: FlowLine) -> str:
         f"its mean window is {number(flow.window_packets)} packets, so few ACKs follow a loss that "
         "could reveal it"
     )
+
+
+def _retransmitted(one: FlowLine, others: list[FlowLine]) -> str:
+    """` (5.2 % retransmitted, others at most 0.1 %)`."""
+    known = [flow.lost for flow in others if flow.lost is not None and flow is not one]
+    if one.lost is None or not known or max(known) >= one.lost:
+        return ""
+    rest = 100 * max(known)
+    return f" ({100 * one.lost:.2g} % retransmitted, others at most {rest:.2g} %)"
 
 
 def _share(cell: CellLine, kind: str) -> float:

@@ -17,6 +17,7 @@ from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.summary.flow_names import algorithm, flow_title, fold_title, stem
 from dumbbell.summary.links import DROPS, MOST, links
 from dumbbell.summary.phases import MOST_CELLS, Phase, ends_itself, phases
+from dumbbell.summary.recovery import recovery_ms
 from dumbbell.summary.setting import Setting, setting
 
 #: From so many flows on that differ by number alone, they are one line.
@@ -116,6 +117,10 @@ class CellLine:
         transfer_s: Time of its transfers of given size, mean; None without such.
         setting: Its network and flows; None in an experiment of very many cells.
         phases: Its phases, by the titles of its flows; none there, or if one is all.
+        reordered: Share of the received packets that a later one had overtaken; None without any.
+        spurious: Share of the segments with data that were retransmitted although they arrived.
+        recovery_ms: Mean time of recovery from a loss; None where it is not known.
+        page_connections: Number of connections that pages opened.
     """
 
     levels: dict[str, str]
@@ -126,6 +131,10 @@ class CellLine:
     transfer_s: float | None = None
     setting: Setting | None = None
     phases: list[Phase] = field(default_factory=list)
+    reordered: float | None = None
+    spurious: float | None = None
+    recovery_ms: float | None = None
+    page_connections: int = 0
 
 
 def of_links(cell: CellLine, name: str, choose: Callable[[Iterable[float]], float]) -> float | None:
@@ -151,6 +160,7 @@ def cells(tables: Tables) -> list[CellLine]:
         places = bottlenecks(scenarios[runs[0]], data)
         known: Setting | None = None
         parts: list[Phase] = []
+        recovery: float | None = None
         spec = read_scenario(scenarios[runs[0]])
         duration_s = spec["duration_ns"] * 1e-9
         if len(of_cells) <= MOST_CELLS:
@@ -158,7 +168,10 @@ def cells(tables: Tables) -> list[CellLine]:
             repeats: dict[int, list[Mapping[str, Any]]] = {}
             for row in own:
                 repeats.setdefault(row["repeat"], []).append(row)
-            parts = phases(tables, dict(zip(factors, named, strict=True)), repeats, spec)
+            at = dict(zip(factors, named, strict=True))
+            parts = phases(tables, at, repeats, spec)
+            rtts = [flow.base_rtt_ms for flow in known.flows.values()]
+            recovery = recovery_ms(tables, at, repeats, spec, max(rtts, default=None))
         done.append(
             CellLine(
                 levels=dict(zip(factors, named, strict=True)),
@@ -173,9 +186,36 @@ def cells(tables: Tables) -> list[CellLine]:
                 transfer_s=_mean(_transfers_s(own, spec)),
                 setting=known,
                 phases=[_titled(phase, own) for phase in parts],
+                reordered=_share(own, "reordered_packets", "received_packets"),
+                spurious=_share(own, "spurious_retransmitted_packets", "data_packets"),
+                recovery_ms=recovery,
+                page_connections=_page_connections(own, spec),
             )
         )
     return done
+
+
+def _page_connections(rows: list[dict[str, Any]], spec: Scenario) -> int:
+    """Connections that pages used, mean over runs, rounded."""
+    opened = {
+        name
+        for page in spec["sessions"]
+        for origin in page["origins"]
+        for name in origin["connections"]
+    }
+    used = [row for row in rows if row["flow"] in opened and row["delivered_bytes"] > 0]
+    return round(len(used) / len({row["run"] for row in used})) if used else 0
+
+
+def _share(rows: list[dict[str, Any]], part: str, whole: str) -> float | None:
+    """Sum of a column over that of another, of TCP flows; None if nothing is known."""
+    known = [
+        (row[part], row[whole])
+        for row in rows
+        if row["kind"] in _TCP and (row[part] or 0) >= 0 and (row[whole] or 0) > 0
+    ]
+    total = sum(own for _, own in known)
+    return sum(own or 0 for own, _ in known) / total if total else None
 
 
 def _while_together(

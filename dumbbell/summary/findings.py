@@ -68,6 +68,12 @@ def findings(cells: list[CellLine]) -> list[Finding]:
     return sorted(found, key=lambda one: (one.rule == "time-outs", -one.gravity))
 
 
+def gravest(cells: list[CellLine]) -> dict[str, str]:
+    """Levels of the cell of the gravest finding; empty if nothing stands out."""
+    found = findings(cells)
+    return found[0].levels if found else {}
+
+
 def nothing_stands_out(cells: list[CellLine]) -> str:
     """Sentence for a run without findings: what was looked for, and what was not measured."""
     queues = any(link.delay_p10_ms is not None for cell in cells for link in cell.links)
@@ -80,7 +86,12 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
     ]
     repaired = any(flow.lost and flow.algorithm != "UDP" for cell in cells for flow in cell.flows)
     repaired &= not any(flow.timeouts for cell in cells for flow in cell.flows)
-    also = " All losses were repaired by fast retransmit." if repaired else ""
+    also = " All losses were repaired by fast retransmit" if repaired else ""
+    times = [cell.recovery_ms for cell in cells if cell.recovery_ms is not None]
+    if also and times:
+        spread = number(min(times)), number(max(times))
+        also += f", in {' to '.join(dict.fromkeys(spread))} ms from the first duplicate ACK"
+    also += "." if also else ""
     return f"None of these stands out: {', '.join(looked)}.{also}"
 
 

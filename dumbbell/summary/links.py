@@ -6,7 +6,7 @@ import math
 
 import polars as pl
 
-from dumbbell.limits.pipes import capacity_bits
+from dumbbell.limits.pipes import capacity_bits, policed_bits
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics.load import queueing_delays
 from dumbbell.scenario import Pipe, Scenario, read_scenario
@@ -49,7 +49,10 @@ def links(tables: Tables) -> pl.DataFrame:
     dropped = pl.sum_horizontal(by_reason.values())
     offered = pl.when(pl.col("arrived_packets") > 0).then(pl.col("arrived_packets"))
     under_load = pl.when(pl.col("overhead_bytes") == 0).then(pl.col("value").fill_nan(None))
-    fullness = pl.coalesce(under_load, on_wire * 8 / pl.col("bits")).clip(0, 1)
+    fullness = pl.coalesce(under_load, on_wire * 8 / pl.col("bits"))
+    # A policer below the link's rate is what limits it.
+    admitted = (pl.col("left_bytes") * 8 / pl.col("policed_bits")).fill_null(0)
+    fullness = pl.max_horizontal(fullness, admitted).clip(0, 1)
     found = found.with_columns(
         fullness.alias("fullness"),
         pl.when(~pl.col("atm")).then(fullness).alias("used"),
@@ -90,21 +93,24 @@ _CAPACITY = {
     "run": pl.String,
     "pipe": pl.String,
     "bits": pl.Float64,
+    "policed_bits": pl.Float64,
     "duration_s": pl.Float64,
     "overhead_bytes": pl.Int64,
     "atm": pl.Boolean,
 }
 
 
-def _capacity(pipe: Pipe, spec: Scenario) -> tuple[float | None, float, int, bool]:
+def _capacity(pipe: Pipe, spec: Scenario) -> tuple[float | None, float | None, float, int, bool]:
     """The columns of `_CAPACITY` from `bits` on; bits are those of the whole run.
 
     With ATM the length of a frame on the wire depends on each frame, so its use is not known.
     """
     bits = capacity_bits(pipe, 0, spec["duration_ns"])
+    policed = policed_bits(pipe, 0, spec["duration_ns"])
     framing = pipe["framing"]
     return (
         bits if math.isfinite(bits) else None,
+        policed if math.isfinite(policed) else None,
         spec["duration_ns"] * 1e-9,
         framing["overhead_bytes"],
         framing["atm"],

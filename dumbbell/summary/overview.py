@@ -18,8 +18,9 @@ from dumbbell.results import Results
 from dumbbell.summary import load as load_summary
 from dumbbell.summary import pages as page_summary
 from dumbbell.summary import programs as program_summary
-from dumbbell.summary.cells import CellLine, FlowLine, LinkLine, cells
-from dumbbell.summary.findings import Finding, findings
+from dumbbell.summary.cells import CellLine, FlowLine, LinkLine
+from dumbbell.summary.contrasts import contrasts
+from dumbbell.summary.findings import findings
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 
 QUANTITIES: dict[str, tuple[str, ...]] = {
@@ -72,15 +73,12 @@ COLUMNS = {
 }
 #: What is never retransmitted: its losses are known.
 NOT_REPEATED = ("UDP", "ping")
-#: Findings that are printed: the gravest.
-_MOST_FINDINGS = 2
 
 Line = tuple[str, dict[str, str]]
 
 
-def table(results: Results, width: int = WIDTH) -> Group:
+def table(results: Results, every: list[CellLine], width: int = WIDTH) -> Group:
     """The rows for a terminal of this width, without intervals if it is narrow."""
-    every = cells(results)
     factors = list(results.experiment.factors)
     several = results.repeats_range[1] > 1
     count = results.repeats_words + (": mean ± half the 95 % interval" if several else "")
@@ -178,15 +176,9 @@ def _percent(share: float | None) -> str:
     return f"{percent:.1f} %" if percent < 10 and percent else f"{percent:.0f} %"
 
 
-def stands_out(results: Results) -> list[Finding]:
-    """The gravest findings, none if nothing stands out."""
-    return findings(cells(results))[:_MOST_FINDINGS]
-
-
-def to_json(results: Results) -> dict[str, Any]:
+def to_json(results: Results, every: list[CellLine]) -> dict[str, Any]:
     """Content of `--json`, shaped as a study's, without claims."""
     loaded = load_summary.rows(results)
-    every = cells(results)
     versions = dict(results.runs.select("engine", "engine_version").unique().sort("engine").rows())
     return {
         "study": None,
@@ -194,6 +186,7 @@ def to_json(results: Results) -> dict[str, Any]:
         "engine": "+".join(versions),
         "versions": versions,
         "claims": [],
+        "effects": contrasts(every, results),
         "findings": [asdict(finding) for finding in findings(every)],
         "tables": {
             "flows": rows(results),

@@ -65,6 +65,10 @@ def _repeated(flow: FlowLine) -> float | None:
     return None if flow.algorithm == "UDP" else flow.lost
 
 
+def _seen(share: float | None) -> float | None:
+    return share if share is not None and share >= _SEEN else None
+
+
 def _tcp_rtt(flow: FlowLine) -> float | None:
     return None if flow.algorithm == "UDP" else flow.rtt_ms.mean
 
@@ -78,12 +82,17 @@ _COLUMNS: dict[str, Callable[[CellLine], float | None]] = {
     "TCP RTT ms": lambda cell: _of_flows(cell, _tcp_rtt),
     "retransmitted": lambda cell: _of_flows(cell, _repeated),
     "dropped": lambda cell: of_links(cell, "dropped", max),
+    "reordered": lambda cell: _seen(cell.reordered),
+    "spurious": lambda cell: _seen(cell.spurious),
+    "recovery ms": lambda cell: cell.recovery_ms,
     "Jain": lambda cell: of_links(cell, "jain", min),
 }
+#: Smaller shares of reordered and of spuriously retransmitted packets are not shown.
+_SEEN = 0.01
 #: Weight of a flow that delivers nothing.
 _LEAST_MBPS = 1e-6
 _EACH, _FEW_FLOWS = "each flow Mbit/s", 4
-_SHARES = ("use", "retransmitted", "dropped")
+_SHARES = ("use", "retransmitted", "dropped", "reordered", "spurious")
 _CAPTIONS = {
     "slowdown": "Slowdown: time of a transfer over its time alone, mean.",
     "MOS": "MOS: quality of speech, 1 (bad) to 4.5.",
@@ -92,6 +101,9 @@ _CAPTIONS = {
     "goodput Mbit/s": "Goodput: payload of all flows until the last of them ends.",
     "use": "Use, queueing delay and drops: of the bottleneck where they are largest.",
     "TCP RTT ms": "TCP RTT, retransmitted segments: mean of the flows by what they deliver.",
+    "reordered": "Reordered: received packets that a later one had overtaken.",
+    "spurious": "Spurious: segments retransmitted although they arrived.",
+    "recovery ms": "Recovery: from the first duplicate ACK until the sender is in the Open state.",
     "Jain": "Jain's index: of the flows that always have data, while all of them send.",
     _EACH: "Each flow: its goodput while all of them send.",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +13,7 @@ from dumbbell.limits.pipes import capacity_bits
 from dumbbell.metrics import Tables
 from dumbbell.scenario import Flow, Pipe, Scenario
 from dumbbell.summary.setting import pipes_of
+from dumbbell.summary.settling import delays_ms, settled_s
 
 #: Boundaries closer than this share of the run are one; the later is dropped.
 _CLOSE = 0.04
@@ -33,12 +34,19 @@ class Phase:
         end_s: Its end.
         goodput_mbps: Flow → goodput, of the flows that deliver something in it.
         used: Pipe → share of its capacity that it carried.
+        delay_p50_ms: Pipe → median queueing delay, where queues were sampled.
+        delay_p95_ms: Pipe → its 95th percentile.
+        settled_s: Pipe → seconds until flows have settled after the change of its rate that begins
+            the phase; infinite: not in it. See `settling.settled_s`.
     """
 
     begin_s: float
     end_s: float
     goodput_mbps: Mapping[str, float]
     used: Mapping[str, float]
+    delay_p50_ms: Mapping[str, float] = field(default_factory=dict)
+    delay_p95_ms: Mapping[str, float] = field(default_factory=dict)
+    settled_s: Mapping[str, float] = field(default_factory=dict)
 
 
 def phases(
@@ -73,23 +81,43 @@ def _of_repeat(
     kept = tables.has("queues")
     queues = _series(tables.of_repeat("queues", levels, repeat), "pipe") if kept else {}
     pipes = pipes_of(spec)
-    return [
-        Phase(
-            begin * 1e-9,
-            end * 1e-9,
-            {
-                flow: sent * 8e3 / (end - begin)
-                for flow, series in samples.items()
-                if (sent := _grown(series, "delivered_bytes", begin, end)) > 0
-            },
-            {
-                name: used
-                for name, series in queues.items()
-                if (used := _used(series, pipes[name], begin, end)) is not None
-            },
+    changed = {name for name, pipe in pipes.items() if pipe["changes"]}
+    found = []
+    for begin, end in pairwise(boundaries):
+        delays = {
+            name: values
+            for name, series in queues.items()
+            if len(values := delays_ms(series, begin, end))
+        }
+        settled = {
+            name: time
+            for name in sorted(changed & queues.keys())
+            if (time := settled_s(queues[name], pipes[name], begin, end)) is not None
+        }
+        found.append(
+            Phase(
+                begin * 1e-9,
+                end * 1e-9,
+                {
+                    flow: sent * 8e3 / (end - begin)
+                    for flow, series in samples.items()
+                    if (sent := _grown(series, "delivered_bytes", begin, end)) > 0
+                },
+                {
+                    name: used
+                    for name, series in queues.items()
+                    if (used := _used(series, pipes[name], begin, end)) is not None
+                },
+                {name: _quantile(values, 0.5) for name, values in delays.items()},
+                {name: _quantile(values, 0.95) for name, values in delays.items()},
+                settled,
+            )
         )
-        for begin, end in pairwise(boundaries)
-    ]
+    return found
+
+
+def _quantile(values: pl.Series, share: float) -> float:
+    return values.quantile(share, "linear") or 0.0
 
 
 def _mean(phases: tuple[Phase, ...]) -> Phase:
@@ -99,6 +127,9 @@ def _mean(phases: tuple[Phase, ...]) -> Phase:
         phases[0].end_s,
         _means([one.goodput_mbps for one in phases]),
         _means([one.used for one in phases]),
+        _means([one.delay_p50_ms for one in phases]),
+        _means([one.delay_p95_ms for one in phases]),
+        _means([one.settled_s for one in phases]),
     )
 
 
@@ -142,7 +173,7 @@ def _series(frame: pl.DataFrame, key: str) -> dict[str, pl.DataFrame]:
     return {str(name): rows for (name,), rows in parts.items()}
 
 
-_SERIES = ("time_ns", "delivered_bytes", "sent_bytes")
+_SERIES = ("time_ns", "delivered_bytes", "sent_bytes", "sojourn_mean_ns")
 
 
 def _grown(series: pl.DataFrame, column: str, begin_ns: int, end_ns: int) -> float:

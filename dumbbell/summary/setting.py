@@ -64,7 +64,8 @@ class FlowSetting:
         bottlenecks: Number of links that are the narrowest of its path.
         rate_mbps: Rate of the narrowest links of all its paths together; None without a limit.
         burst_packets: Full frames that its datagrams of one interval make; 0 but for UDP.
-        application_mbps: Rate at which its application writes or reads; None without a limit.
+        written_mbps: Rate at which its application writes; None without a limit.
+        read_mbps: Rate at which the application of its receiver reads; None without a limit.
     """
 
     base_rtt_ms: float
@@ -72,7 +73,8 @@ class FlowSetting:
     bottlenecks: int
     rate_mbps: float | None
     burst_packets: float
-    application_mbps: float | None
+    written_mbps: float | None
+    read_mbps: float | None
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
         for flow in spec["flows"]
         if (udp := flow["traffic"].get("udp"))
     }
-    written = {flow["name"]: _application_mbps(flow) for flow in spec["flows"]}
+    flows_of = {flow["name"]: flow for flow in spec["flows"]}
     for name in dict.fromkeys(flows):
         try:
             limits, narrow = flow_limits(spec, name), narrowest_pipes(spec, name)
@@ -102,22 +104,33 @@ def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
         rate = limits.rate_bps * 1e-6 if limits.rate_bps < float("inf") else None
         burst = bursts.get(name, 0.0)
         base = 1e3 * limits.base_rtt_s
-        own = written.get(name)
-        found[name] = FlowSetting(base, limits.bdp_packets, len(narrow), rate, burst, own)
+        own = flows_of.get(name)
+        found[name] = FlowSetting(
+            base_rtt_ms=base,
+            bdp_packets=limits.bdp_packets,
+            bottlenecks=len(narrow),
+            rate_mbps=rate,
+            burst_packets=burst,
+            written_mbps=_written_mbps(own) if own else None,
+            read_mbps=_read_mbps(own) if own else None,
+        )
     spraying = {node["spray"]["policy"] for node in spec["nodes"] if node["spray"]}
     return Setting(pipes, found, next(iter(spraying)) if len(spraying) == 1 else "")
 
 
-def _application_mbps(flow: Flow) -> float | None:
-    """Rate at which the applications of a TCP flow write and read; None without a limit."""
+def _written_mbps(flow: Flow) -> float | None:
+    """Rate at which the application of a TCP flow writes; None without a limit."""
     tcp: Any = flow["traffic"].get("tcp")
-    if not tcp:
-        return None
-    rates = [tcp["sink"]["rate_bps"] * 1e-6] if tcp["sink"]["rate_bps"] else []
-    source = tcp["source"]
-    if isinstance(source, dict) and (periodic := source.get("periodic")):
-        rates.append(8e3 * periodic["chunk_bytes"] / periodic["interval_ns"])
-    return min(rates, default=None)
+    source = tcp["source"] if tcp else None
+    periodic = source.get("periodic") if isinstance(source, dict) else None
+    return 8e3 * periodic["chunk_bytes"] / periodic["interval_ns"] if periodic else None
+
+
+def _read_mbps(flow: Flow) -> float | None:
+    """Rate at which the application of its receiver reads; None without a limit."""
+    tcp: Any = flow["traffic"].get("tcp")
+    rate = tcp["sink"]["rate_bps"] if tcp else None
+    return rate * 1e-6 if rate else None
 
 
 def _pipe(pipe: Pipe) -> PipeSetting:

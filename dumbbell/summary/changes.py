@@ -1,0 +1,101 @@
+"""Table of the phases of each cell whose links change: before, between and after the changes."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Group
+from rich.table import Table
+
+from dumbbell.metrics.numbers import number
+from dumbbell.summary.cells import CellLine
+from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
+from dumbbell.summary.phases import Phase
+from dumbbell.summary.setting import PipeSetting
+
+#: Cells and rows that are shown.
+_MOST_CELLS, _MOST_ROWS = 6, 30
+#: A change this close to the beginning of a phase begins it.
+_SAME_TIME_S = 1e-3
+_HEAD = ("phase", "link", "change", "use", "queue ms p50", "p95", "settled after")
+CAPTION = (
+    "Use and queueing delay of each link that changes. Settled: after a higher rate, once the link "
+    "carries 90 % of it; after a lower one, once the queueing delay stays at most twice its median "
+    "in the second half of the phase."
+)
+
+
+def rows(every: list[CellLine]) -> tuple[list[str], list[list[str]]]:
+    """Headings without the factors, and texts with them; none where no link changes."""
+    texts: list[list[str]] = []
+    for cell in every[:_MOST_CELLS]:
+        levels = list(cell.levels.values())
+        for row in _of_cell(cell):
+            texts.append([*levels, *row])
+            levels = [""] * len(levels)
+    names = len(every[0].levels) if every else 0
+    filled = [
+        place
+        for place in range(len(_HEAD))
+        if any(row[names + place] for row in texts) and not _constant_link(texts, names, place)
+    ]
+    kept = [[*row[:names], *(row[names + place] for place in filled)] for row in texts]
+    return [_HEAD[place] for place in filled], kept[:_MOST_ROWS]
+
+
+def _constant_link(texts: list[list[str]], names: int, place: int) -> bool:
+    """True for the column of links if there is only one."""
+    return _HEAD[place] == "link" and len({row[names + place] for row in texts}) == 1
+
+
+def _of_cell(cell: CellLine) -> list[list[str]]:
+    pipes = cell.setting.pipes if cell.setting else {}
+    changing = [name for name, pipe in pipes.items() if pipe.changes]
+    return [
+        _row(phase, name, pipes[name])
+        for phase in cell.phases
+        for name in changing
+        if name in phase.used or name in phase.delay_p50_ms
+    ]
+
+
+def _row(phase: Phase, name: str, pipe: PipeSetting) -> list[str]:
+    new = [words for at_s, words in pipe.changes if abs(at_s - phase.begin_s) < _SAME_TIME_S]
+    used = phase.used.get(name)
+    return [
+        f"{number(round(phase.begin_s, 1))}–{number(round(phase.end_s, 1))} s",
+        name,
+        ", ".join(new),
+        "" if used is None else f"{100 * used:.0f} %",
+        _ms(phase.delay_p50_ms.get(name)),
+        _ms(phase.delay_p95_ms.get(name)),
+        settled(phase.settled_s.get(name)),
+    ]
+
+
+def settled(time_s: float | None) -> str:
+    """`0.4 s`; empty where the rate did not change."""
+    if time_s is None:
+        return ""
+    return f"{number(round(time_s, 2))} s" if math.isfinite(time_s) else "not in this phase"
+
+
+def _ms(value: float | None) -> str:
+    return "" if value is None else number(round(value, 2))
+
+
+def table(every: list[CellLine], width: int = WIDTH) -> Group | None:
+    """The rows for a terminal of this width; None where no link changes."""
+    head, texts = rows(every)
+    if not texts:
+        return None
+    factors = list(every[0].levels)
+
+    def make(_: bool) -> Table:
+        shown = plain_table()
+        add_columns(shown, map(shortened, factors), head)
+        for row in texts:
+            shown.add_row(*map(shortened, row))
+        return shown
+
+    return titled("Before and after each change", fitted(make, (True,), width))

@@ -1,0 +1,146 @@
+"""Differences in the settings of cells that explain those of their results; a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from dumbbell.catalogue import disciplines
+from dumbbell.metrics.numbers import number
+from dumbbell.summary.cells import CellLine
+from dumbbell.summary.setting import FlowSetting, PipeSetting
+
+#: Sentences about two cells.
+_MOST = 3
+
+
+def reasons(cells: list[CellLine]) -> str:
+    """Sentences about what differs; empty if nothing does that explains a result."""
+    one, other = cells[0], cells[-1]
+    parts = [
+        *_random_loss(one, other),
+        *_spraying(cells),
+        *_disciplines(cells),
+        *_pipes(one, other),
+        *_connections(one, other),
+        *_capacity(one, other),
+        *_applications(one, other),
+    ]
+    return " ".join(parts[:_MOST])
+
+
+#: Ways to choose the next hop of a packet.
+_SPRAYING = {
+    "per_flow": "a hash keeps a flow on one path, where it may meet others while paths stay idle",
+    "random": "each packet takes a path at random, so queues differ and packets are reordered",
+    "round_robin": "packets take the paths in turn, so that all paths carry the same",
+}
+
+
+def _spraying(cells: list[CellLine]) -> Iterable[str]:
+    policies = [cell.setting.spraying if cell.setting else "" for cell in cells]
+    if len(set(policies)) > 1 and all(policy in _SPRAYING for policy in policies):
+        told = (f"{policy}: {_SPRAYING[policy]}" for policy in dict.fromkeys(policies))
+        yield "; ".join(told) + "."
+
+
+def _disciplines(cells: list[CellLine]) -> Iterable[str]:
+    """`CoDel: signals while packets have waited longer than a target for an interval.`"""
+    found: dict[str, None] = {}
+    for cell in cells:
+        pipes = cell.setting.pipes if cell.setting else {}
+        found |= {pipes[link.pipe].discipline: None for link in cell.links if link.pipe in pipes}
+    if len(found) > 1:
+        for name in found:
+            if name in disciplines():
+                yield f"{disciplines()[name].title}: {_lower(disciplines()[name].about)}"
+
+
+def _random_loss(one: CellLine, other: CellLine) -> Iterable[str]:
+    """BBR's model does not count losses (BBR v1)."""
+    kinds = [{flow.algorithm for flow in cell.flows} for cell in (one, other)]
+    lossy = any(
+        pipe.loss or any("loss" in words for _, words in pipe.changes)
+        for pipe in (one.setting.pipes.values() if one.setting else ())
+    )
+    changed = kinds[0] ^ kinds[1]
+    if lossy and "BBR" in changed and len(changed) > 1:
+        others = " and ".join(sorted(changed - {"BBR"}))
+        yield f"BBR does not take random losses for congestion; {others} does."
+
+
+def _pipes(one: CellLine, other: CellLine) -> Iterable[str]:
+    if one.setting is None or other.setting is None:
+        return
+    named = {link.pipe for cell in (one, other) for link in cell.links}
+    for name in sorted(named & one.setting.pipes.keys() & other.setting.pipes.keys()):
+        a, b = one.setting.pipes[name], other.setting.pipes[name]
+        if a.discipline != b.discipline:
+            return
+        if a.bursty_loss != b.bursty_loss and a.loss and b.loss:
+            yield "A burst of losses reduces the window once, as a single loss does."
+            return
+        if words := _limits(a, b):
+            yield words
+            return
+
+
+def _limits(a: PipeSetting, b: PipeSetting) -> str:
+    """`The queue limit is 10 / 66 packets: 6 / 40 ms.`."""
+    if a.limit_packets is None or b.limit_packets is None or a.limit_packets == b.limit_packets:
+        return ""
+    packets = f"{number(round(a.limit_packets))} / {number(round(b.limit_packets))} packets"
+    if a.limit_ms is None or b.limit_ms is None:
+        return f"The queue limit is {packets}."
+    return f"The queue limit is {packets}: {number(a.limit_ms)} / {number(b.limit_ms)} ms."
+
+
+def _capacity(one: CellLine, other: CellLine) -> Iterable[str]:
+    """More paths, or an application that does not always have data."""
+    rates = [
+        max((flow.rate_mbps for flow in cell.flows if flow.rate_mbps is not None), default=None)
+        for cell in (one, other)
+    ]
+    if rates[0] is not None and rates[1] is not None and rates[0] != rates[1]:
+        yield f"The paths of a flow carry {number(rates[0])} / {number(rates[1])} Mbit/s."
+
+
+def _connections(one: CellLine, other: CellLine) -> Iterable[str]:
+    """More connections for the same pages begin with more windows."""
+    counts = (one.page_connections, other.page_connections)
+    if all(counts) and counts[0] != counts[1]:
+        yield (
+            f"The pages are loaded over {counts[0]} / {counts[1]} connections; each begins with "
+            "its own initial window."
+        )
+
+
+def _applications(one: CellLine, other: CellLine) -> Iterable[str]:
+    """An application that does not always have data, or does not always read."""
+    for words, value in _LIMITS.items():
+        limits = [
+            min(
+                (rate for flow in cell.setting.flows.values() if (rate := value(flow))),
+                default=None,
+            )
+            for cell in (one, other)
+            if cell.setting is not None
+        ]
+        known = [rate for rate in limits if rate is not None]
+        if known and len(set(limits)) > 1:
+            yield f"{words} {number(min(known))} Mbit/s."
+
+
+def _least(cell: CellLine, value: Callable[[FlowSetting], float | None]) -> float | None:
+    flows = cell.setting.flows.values() if cell.setting else ()
+    return min((rate for flow in flows if (rate := value(flow)) is not None), default=None)
+
+
+#: Rates of the ends of a flow.
+_LIMITS: dict[str, Callable[[FlowSetting], float | None]] = {
+    "The sending application writes only": lambda flow: flow.written_mbps,
+    "The receiving application reads only": lambda flow: flow.read_mbps,
+}
+
+
+def _lower(text: str) -> str:
+    return text[0].lower() + text[1:] if text[:2] != text[:2].upper() else text
