@@ -34,6 +34,9 @@ class LazyTables(Protocol):
     def of_repeat(self, name: str, where: Where, repeat: int | None) -> pl.DataFrame:
         """See :meth:`Results.of_repeat`."""
 
+    def of_runs(self, name: str, runs: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
+        """See :meth:`Results.of_runs`."""
+
 
 Where = Mapping[str, str | Sequence[str]]
 """Column → level or levels of the selected rows."""
@@ -53,6 +56,11 @@ def parts_of(frame: pl.DataFrame, columns: Sequence[str] | None) -> Iterator[pl.
     """A frame as the only part, see :meth:`Results.parts`; nothing of an empty one."""
     if not frame.is_empty():
         yield frame if columns is None else frame.select(list(dict.fromkeys(["run", *columns])))
+
+
+def runs_of(frame: pl.DataFrame, runs: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
+    """Rows of a frame, see :meth:`Results.of_runs`."""
+    return frame.filter(pl.col("run").is_in(list(runs))).select("run", *columns)
 
 
 def repeat_of(frame: pl.DataFrame, where: Where, repeat: int | None) -> pl.DataFrame:
@@ -136,6 +144,10 @@ class Results:
         Default: the first repeat with such rows. Raises `ValueError` for an unknown column.
         """
         return repeat_of(getattr(self, name), where or {}, repeat)
+
+    def of_runs(self, name: str, runs: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
+        """Rows of some runs, read together: `run` and these columns, without their place."""
+        return runs_of(getattr(self, name), runs, columns)
 
     @property
     def repeats_range(self) -> tuple[int, int]:
@@ -252,6 +264,12 @@ class LazyResults(Results):
         if name in self.__dict__:
             return super().of_repeat(name, where, repeat)
         return self._lazy.of_repeat(name, where or {}, repeat)
+
+    def of_runs(self, name: str, runs: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
+        """See :meth:`Results.of_runs`."""
+        if name in self.__dict__:
+            return super().of_runs(name, runs, columns)
+        return self._lazy.of_runs(name, runs, columns)
 
     def with_tables(self, **tables: pl.DataFrame) -> Results:
         """See :meth:`Results.with_tables`."""

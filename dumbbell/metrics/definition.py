@@ -103,6 +103,10 @@ class Tables(Protocol):
         """Some columns of a table in parts of whole runs: those over time do not fit in memory."""
         ...
 
+    def of_runs(self, name: str, runs: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
+        """Rows of some runs: `run` and these columns."""
+        ...
+
     def of_repeat(
         self,
         name: str,

@@ -121,8 +121,8 @@ def experiment_page(
         navigation({"results": "Results", **named, **closing_places, "files": "Experiment files"}),
         tag("h2", "Results", id="results", class_="first"),
         _told(results, every),
-        *_each_cell(results, every),
         *_changes(results, every),
+        *_each_cell(results, every),
         *_overview(results, every, folded=bool(parts.get("tables"))),
     ]
     for place, (title, content) in parts.items():
@@ -190,11 +190,9 @@ def _changes(results: Tables, every: list[CellLine]) -> list[Markup]:
     if not rows:
         return []
     factors = list(results.experiment.factors)
-    return [
-        tag("h3", "Before and after each change"),
-        table([*factors, *head], rows, left=len(factors) + 1),
-        tag("p", changes.CAPTION, class_="caption"),
-    ]
+    left = len(factors) + sum(name in changes.WORDS for name in head)
+    shown = table([*factors, *head], rows, left=left)
+    return [shown, tag("p", changes.CAPTION, class_="caption")]
 
 
 def _overview(results: Tables, every: list[CellLine], *, folded: bool) -> list[Markup]:

@@ -97,6 +97,13 @@ class StoredTables:
                     return found
         return none
 
+    def of_runs(self, name: str, runs: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
+        """See :meth:`Results.of_runs`."""
+        kept = [run for run in runs if run in self._files[name]]
+        if not kept:
+            return empty(name).select("run", *columns)
+        return self._read(name, kept, columns).select("run", *columns)
+
     def _read(self, name: str, runs: Sequence[str], columns: Sequence[str] | None) -> pl.DataFrame:
         """Rows of some runs, in the order of the runs."""
         paths = [self._files[name][run] for run in runs]

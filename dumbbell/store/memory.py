@@ -15,6 +15,7 @@ from dumbbell.results import (
     Where,
     parts_of,
     repeat_of,
+    runs_of,
 )
 from dumbbell.runs import ExperimentInfo, Run, RunResult
 from dumbbell.store.index import Damage
@@ -129,6 +130,10 @@ class _Tables:
     def of_repeat(self, name: str, where: Where, repeat: int | None) -> pl.DataFrame:
         """See :meth:`Results.of_repeat`."""
         return repeat_of(self.load(name), where, repeat)
+
+    def of_runs(self, name: str, runs: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
+        """See :meth:`Results.of_runs`."""
+        return runs_of(self.load(name), runs, columns)
 
     def _frame(self, name: str) -> pl.DataFrame:
         ids = dict.fromkeys(one.run for one in self._planned)

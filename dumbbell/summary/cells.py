@@ -16,7 +16,7 @@ from dumbbell.metrics.statistics import Interval, interval
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.summary.flow_names import algorithm, flow_title, fold_title, stem
 from dumbbell.summary.links import DROPS, MOST, links
-from dumbbell.summary.phases import MOST_CELLS, Phase, ends_itself, phases
+from dumbbell.summary.phases import MOST_CELLS, MOST_REPEATS, Phase, ends_itself, phases
 from dumbbell.summary.recovery import recovery_ms
 from dumbbell.summary.setting import Setting, setting
 
@@ -165,13 +165,10 @@ def cells(tables: Tables) -> list[CellLine]:
         duration_s = spec["duration_ns"] * 1e-9
         if len(of_cells) <= MOST_CELLS:
             known = setting(spec, data[:_MOST_KNOWN])
-            repeats: dict[int, list[Mapping[str, Any]]] = {}
-            for row in own:
-                repeats.setdefault(row["repeat"], []).append(row)
-            at = dict(zip(factors, named, strict=True))
-            parts = phases(tables, at, repeats, spec)
+            read = {run: flow_rows.get(run, []) for run in runs[:MOST_REPEATS]}
+            parts = phases(tables, read, spec)
             rtts = [flow.base_rtt_ms for flow in known.flows.values()]
-            recovery = recovery_ms(tables, at, repeats, spec, max(rtts, default=None))
+            recovery = recovery_ms(tables, list(read), spec, max(rtts, default=None))
         done.append(
             CellLine(
                 levels=dict(zip(factors, named, strict=True)),

@@ -17,7 +17,9 @@ from dumbbell.summary.setting import PipeSetting
 _MOST_CELLS, _MOST_ROWS = 6, 30
 #: A change this close to the beginning of a phase begins it.
 _SAME_TIME_S = 1e-3
-_HEAD = ("phase", "link", "change", "use", "queue ms p50", "p95", "settled after")
+WORDS = ("phase", "link", "change")
+"""Columns of words."""
+_HEAD = (*WORDS, "use", "queue ms p50", "p95", "settled after")
 CAPTION = (
     "Use and queueing delay of each link that changes. Settled: after a higher rate, once the link "
     "carries 90 % of it; after a lower one, once the queueing delay stays at most twice its median "
@@ -93,7 +95,8 @@ def table(every: list[CellLine], width: int = WIDTH) -> Group | None:
 
     def make(_: bool) -> Table:
         shown = plain_table()
-        add_columns(shown, map(shortened, factors), head)
+        names = [name for name in head if name in WORDS]
+        add_columns(shown, map(shortened, [*factors, *names]), head[len(names) :])
         for row in texts:
             shown.add_row(*map(shortened, row))
         return shown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -19,8 +19,8 @@ from dumbbell.summary.settling import delays_ms, settled_s
 _CLOSE = 0.04
 #: A cell with more phases has none: they would explain nothing.
 _MOST = 8
-#: Repeats that are read.
-_MOST_REPEATS = 10
+#: Repeats of a cell whose time series are read.
+MOST_REPEATS = 10
 #: Cells of an experiment whose phases are computed: of more, nobody reads them one by one.
 MOST_CELLS = 24
 
@@ -50,36 +50,36 @@ class Phase:
 
 
 def phases(
-    tables: Tables,
-    levels: Mapping[str, str],
-    repeats: Mapping[int, list[Mapping[str, Any]]],
-    spec: Scenario,
+    tables: Tables, runs: Mapping[str, Sequence[Mapping[str, Any]]], spec: Scenario
 ) -> list[Phase]:
     """Phases of a cell; none where one is all, or without time series, which are read only then.
 
     Args:
         tables: Tables of the experiment.
-        levels: Factor → level of the cell.
-        repeats: Repeat → rows of its flows. At most ten repeats are read.
+        runs: Run of the cell → rows of its flows.
         spec: Their scenario.
     """
-    boundaries = {repeat: _boundaries_ns(rows, spec) for repeat, rows in repeats.items()}
+    boundaries = {run: _boundaries_ns(rows, spec) for run, rows in runs.items()}
     counts = {len(times) for times in boundaries.values()}
     if len(counts) != 1 or not 2 < counts.pop() <= _MOST + 1 or not tables.has("samples"):
         return []
+    samples = _series(tables, "samples", "flow", "delivered_bytes", list(runs))
+    queues: dict[str, dict[str, pl.DataFrame]] = {}
+    if tables.has("queues"):
+        queues = _series(tables, "queues", "pipe", "sent_bytes", list(runs), "sojourn_mean_ns")
     found = [
-        _of_repeat(tables, levels, repeat, times, spec)
-        for repeat, times in list(boundaries.items())[:_MOST_REPEATS]
+        _of_run(samples.get(run, {}), queues.get(run, {}), times, spec)
+        for run, times in boundaries.items()
     ]
     return [_mean(same) for same in zip(*found, strict=True)]
 
 
-def _of_repeat(
-    tables: Tables, levels: Mapping[str, str], repeat: int, boundaries: list[int], spec: Scenario
+def _of_run(
+    samples: Mapping[str, pl.DataFrame],
+    queues: Mapping[str, pl.DataFrame],
+    boundaries: list[int],
+    spec: Scenario,
 ) -> list[Phase]:
-    samples = _series(tables.of_repeat("samples", levels, repeat), "flow")
-    kept = tables.has("queues")
-    queues = _series(tables.of_repeat("queues", levels, repeat), "pipe") if kept else {}
     pipes = pipes_of(spec)
     changed = {name for name, pipe in pipes.items() if pipe["changes"]}
     found = []
@@ -166,20 +166,19 @@ def ends_itself(flow: Flow) -> bool:
     return isinstance(source, dict) and any(one.get("bytes") for one in source.values())
 
 
-def _series(frame: pl.DataFrame, key: str) -> dict[str, pl.DataFrame]:
-    """Flow or pipe → its rows in order of time."""
-    wanted = [name for name in _SERIES if name in frame.columns]
-    parts = frame.select(key, *wanted).partition_by(key, as_dict=True)
-    return {str(name): rows for (name,), rows in parts.items()}
-
-
-_SERIES = ("time_ns", "delivered_bytes", "sent_bytes", "sojourn_mean_ns")
+def _series(
+    tables: Tables, name: str, key: str, counter: str, runs: Sequence[str], *more: str
+) -> dict[str, dict[str, pl.DataFrame]]:
+    """Run → flow or pipe → its rows in order of time."""
+    frame = tables.of_runs(name, runs, [key, "time_ns", counter, *more])
+    found: dict[str, dict[str, pl.DataFrame]] = {}
+    for (run, one), rows in frame.partition_by("run", key, as_dict=True).items():
+        found.setdefault(str(run), {})[str(one)] = rows
+    return found
 
 
 def _grown(series: pl.DataFrame, column: str, begin_ns: int, end_ns: int) -> float:
     """Growth of a counter between two times, as far as samples tell; 0 if it is unknown."""
-    if column not in series.columns:
-        return 0.0
     times, values = series["time_ns"], series[column]
     ends = []
     for time in (begin_ns, end_ns):

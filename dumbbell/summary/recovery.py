@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -18,11 +18,7 @@ _SAMPLES_PER_RTT = 4
 
 
 def recovery_ms(
-    tables: Tables,
-    levels: Mapping[str, str],
-    repeats: Iterable[int],
-    spec: Scenario,
-    base_rtt_ms: float | None,
+    tables: Tables, runs: Sequence[str], spec: Scenario, base_rtt_ms: float | None
 ) -> float | None:
     """Mean time from the first duplicate ACK of a loss until the sender is in the Open state.
 
@@ -33,12 +29,10 @@ def recovery_ms(
         return None
     if not tables.has("samples"):
         return None
+    samples = tables.of_runs("samples", runs, ["flow", "time_ns", "state"])
     times = []
-    for repeat in repeats:
-        samples = tables.of_repeat("samples", levels, repeat)
-        if {"flow", "time_ns", "state"} <= set(samples.columns):
-            for (_,), rows in samples.partition_by("flow", as_dict=True).items():
-                times += _episodes_ns(rows.sort("time_ns"))
+    for rows in samples.partition_by("run", "flow"):
+        times += _episodes_ns(rows.sort("time_ns"))
     return sum(times) / len(times) * 1e-6 if times else None
 
 

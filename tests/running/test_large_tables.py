@@ -110,6 +110,10 @@ def test_results_are_the_same_however_they_are_read(
             assert found.equals(whole.of_repeat(name, where, repeat)), (name, where)
         with pytest.raises(ValueError, match="no factor 'rtt'"):
             stored.of_repeat(name, {"rtt": "1 ms"})
+        some = [*stored.runs["run"][1:4], "unknown"]
+        column = getattr(whole, name).columns[-1]
+        found = stored.of_runs(name, some, [column])
+        assert found.equals(whole.of_runs(name, some, [column])) and found["run"].n_unique() == 3
         assert stored.has(name)
         assert name not in stored.__dict__  # none of this has read the table
         assert next(stored.parts(name, ["cc"])).columns == ["run", "cc"]
