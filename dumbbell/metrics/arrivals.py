@@ -131,11 +131,24 @@ class _WithoutArrivals:
         return getattr(self._tables, name)
 
 
+def _arrived(names: list[str]) -> pl.Expr:
+    """True for flows of these processes."""
+    process = pl.col("flow").str.replace(r"\.\d+$", "")
+    return pl.col("flow").str.contains(r"\.\d+$") & process.is_in(names)
+
+
+def timed_out(tables: Tables) -> dict[str, float]:
+    """Run → share of the flows that arrived in it and had a time-out; not of runs without any."""
+    names = processes(tables)
+    if not names:
+        return {}
+    arrived = tables.flows.filter(_arrived(names)).group_by("run", maintain_order=True)
+    return dict(arrived.agg((pl.col("timeouts") > 0).mean()).iter_rows())
+
+
 def without_arrivals(tables: Tables) -> Tables:
     """Tables without the flows of arrivals, of which there may be thousands."""
     names = processes(tables)
     if not names:
         return tables
-    process = pl.col("flow").str.replace(r"\.\d+$", "")
-    arrived = pl.col("flow").str.contains(r"\.\d+$") & process.is_in(names)
-    return cast("Tables", _WithoutArrivals(tables, tables.flows.filter(~arrived)))
+    return cast("Tables", _WithoutArrivals(tables, tables.flows.filter(~_arrived(names))))

@@ -5,6 +5,7 @@ Each function returns a clause that follows a colon, or nothing where no cause i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from dumbbell.metrics.numbers import number
@@ -61,7 +62,8 @@ def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
 
 def of_underuse(cell: CellLine, link: LinkLine) -> str:
     """Why a bottleneck with bulk traffic is not full."""
-    parts = [words for words in (_use_by_phase(cell, link), _random_loss(cell, link)) if words]
+    told = (_use_by_phase(cell, link), _random_loss(cell, link), _idle_between_bursts(cell, link))
+    parts = [words for words in told if words]
     return "; ".join(parts) or _short_buffer(cell, link) or _coupling(cell)
 
 
@@ -72,7 +74,7 @@ def of_loss(cell: CellLine, link: LinkLine) -> str:
         return why
     pipe = cell.setting.pipes[link.pipe]
     if why == "policer":
-        words = "its policer drops what exceeds the rate, and has no queue"
+        words = "its policer drops what exceeds the rate at once, before the queue"
     elif why == "overflow" and pipe.limit_bytes:
         words = f"overflow of a queue of {_packets(pipe.limit_packets)}"
     else:
@@ -106,14 +108,21 @@ def of_unequal_shares(cell: CellLine, one: FlowLine) -> str:
         parts.append(
             f"{most.title} loses packets at {most.hops} bottlenecks{_retransmitted(most, others)}"
         )
-    rtts = [flow.base_rtt_ms for flow in groups if flow.base_rtt_ms is not None]
-    spread = [limit for low_high in rtts for limit in low_high]
-    if spread and max(spread) > _RTT_APART * min(spread):
-        parts.append(
-            f"base RTTs from {number(min(spread))} to {number(max(spread))} ms, and windows "
-            "recover more slowly at a longer RTT"
-        )
+    if rtts := _rtts(groups):
+        parts.append(f"{rtts}, and windows recover more slowly at a longer RTT")
     return "; ".join(part for part in parts if part)
+
+
+def _rtts(groups: list[FlowLine]) -> str:
+    """`base RTTs from 10 to 30 ms, with queues 62 to 192 ms`; empty if they are much the same."""
+    base = [limit for flow in groups if flow.base_rtt_ms is not None for limit in flow.base_rtt_ms]
+    if not base or max(base) <= _RTT_APART * min(base):
+        return ""
+    words = f"base RTTs from {number(min(base))} to {number(max(base))} ms"
+    means = [flow.rtt_ms.mean for flow in groups if not math.isnan(flow.rtt_ms.mean)]
+    if len(means) < 2:
+        return words
+    return f"{words}, with queues {number(min(means))} to {number(max(means))} ms"
 
 
 def of_timeouts(flow: FlowLine) -> str:
@@ -158,6 +167,14 @@ def _use_by_phase(cell: CellLine, link: LinkLine) -> str:
     senders = [flow for flow in cell.flows if flow.bulk and flow.algorithm not in _BY_MODEL]
     why = f"; {_names(senders)} takes random loss for congestion" if lost and senders else ""
     return "use " + ", ".join(told) + why
+
+
+def _idle_between_bursts(cell: CellLine, link: LinkLine) -> str:
+    pipe = cell.setting.pipes.get(link.pipe) if cell.setting else None
+    burst = max((flow.burst_packets for flow in cell.flows), default=0.0)
+    if pipe is None or pipe.limit_packets is None or burst <= pipe.limit_packets:
+        return ""
+    return "bursts of UDP overflow the queue, and the line is idle between them"
 
 
 def _random_loss(cell: CellLine, link: LinkLine) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 
 from dumbbell.limits.sharing import ANYWHERE, Bottlenecks, bottlenecks
 from dumbbell.metrics import METRICS, Tables
-from dumbbell.metrics.arrivals import without_arrivals
+from dumbbell.metrics.arrivals import timed_out, without_arrivals
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.statistics import Interval, interval
 from dumbbell.scenario import Scenario, read_scenario
@@ -119,6 +119,11 @@ class CellLine:
         phases: Its phases, by the titles of its flows; none there, or if one is all.
         reordered: Share of the received packets that a later one had overtaken; None without any.
         spurious: Share of the segments with data that were retransmitted although they arrived.
+        retransmitted: Share of the segments with data that were sent again.
+        tcp_rtt_ms: Mean RTT of the TCP flows, by the bytes that they deliver.
+        timed_out: Share of the flows that arrived at random which had a time-out.
+        reordering_packets: Reordering that the senders allow for, mean of the largest of each run.
+        segments_per_recovery: Fast retransmissions per recovery; None without one.
         recovery_ms: Mean time of recovery from a loss; None where it is not known.
         page_connections: Number of connections that pages opened.
     """
@@ -133,6 +138,11 @@ class CellLine:
     phases: list[Phase] = field(default_factory=list)
     reordered: float | None = None
     spurious: float | None = None
+    retransmitted: float | None = None
+    tcp_rtt_ms: float | None = None
+    timed_out: float | None = None
+    reordering_packets: float | None = None
+    segments_per_recovery: float | None = None
     recovery_ms: float | None = None
     page_connections: int = 0
 
@@ -153,6 +163,7 @@ def cells(tables: Tables) -> list[CellLine]:
         of_cells.setdefault(tuple(cell), []).append(run)
     flow_rows, link_rows = _by_run(flows), _by_run(every_link)
     scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
+    late = timed_out(tables)
     done = []
     for named, runs in of_cells.items():
         own = [row for run in runs for row in flow_rows.get(run, [])]
@@ -185,6 +196,11 @@ def cells(tables: Tables) -> list[CellLine]:
                 phases=[_titled(phase, own) for phase in parts],
                 reordered=_share(own, "reordered_packets", "received_packets"),
                 spurious=_share(own, "spurious_retransmitted_packets", "data_packets"),
+                retransmitted=_share(own, "retransmitted_packets", "data_packets"),
+                tcp_rtt_ms=_tcp_rtt_ms(own),
+                timed_out=_mean(late.get(run) for run in runs),
+                reordering_packets=_reordering_packets(own),
+                segments_per_recovery=_share(own, "fast_retransmitted_packets", "recoveries"),
                 recovery_ms=recovery,
                 page_connections=_page_connections(own, spec),
             )
@@ -213,6 +229,24 @@ def _share(rows: list[dict[str, Any]], part: str, whole: str) -> float | None:
     ]
     total = sum(own for _, own in known)
     return sum(own or 0 for own, _ in known) / total if total else None
+
+
+def _tcp_rtt_ms(rows: list[dict[str, Any]]) -> float | None:
+    known = [
+        (row["rtt_ms"], max(row["delivered_bytes"], 1))
+        for row in rows
+        if row["kind"] == "tcp" and row["rtt_ms"] is not None
+    ]
+    whole = sum(size for _, size in known)
+    return sum(rtt * size for rtt, size in known) / whole if known else None
+
+
+def _reordering_packets(rows: list[dict[str, Any]]) -> float | None:
+    runs: dict[str, float] = {}
+    for row in rows:
+        if row["kind"] in _TCP:
+            runs[row["run"]] = max(runs.get(row["run"], 0), row["reordering_packets"] or 0)
+    return _mean(runs.values())
 
 
 def _while_together(

@@ -23,7 +23,7 @@ _HEAD = (*WORDS, "use", "queue ms p50", "p95", "settled after")
 CAPTION = (
     "Use and queueing delay of each link that changes. Settled: after a higher rate, once the link "
     "carries 90 % of it; after a lower one, once the queueing delay stays at most twice its median "
-    "in the second half of the phase."
+    "in the second half of the phase, which stands beside it."
 )
 
 
@@ -71,15 +71,20 @@ def _row(phase: Phase, name: str, pipe: PipeSetting) -> list[str]:
         "" if used is None else f"{100 * used:.0f} %",
         _ms(phase.delay_p50_ms.get(name)),
         _ms(phase.delay_p95_ms.get(name)),
-        settled(phase.settled_s.get(name)),
+        settled(phase, name),
     ]
 
 
-def settled(time_s: float | None) -> str:
-    """`0.4 s`; empty where the rate did not change."""
+def settled(phase: Phase, name: str) -> str:
+    """`1.3 s`; `4.2 s, at 17 ms`; empty where the rate did not change."""
+    time_s = phase.settled_s.get(name)
     if time_s is None:
         return ""
-    return f"{number(round(time_s, 2))} s" if math.isfinite(time_s) else "not in this phase"
+    if not math.isfinite(time_s):
+        return "not in this phase"
+    level = phase.settled_ms.get(name)
+    words = f"{number(round(time_s, 2))} s"
+    return words if level is None else f"{words}, at {number(round(level, 1))} ms"
 
 
 def _ms(value: float | None) -> str:

@@ -67,6 +67,7 @@ def quantities(cells: list[CellLine], results: Tables) -> list[Quantity]:
         (_DROPS, "%"): lambda cell: _percent(of_links(cell, "dropped", max)),
         (_REORDERED, "%"): lambda cell: _percent(cell.reordered),
         (_SPURIOUS, "%"): lambda cell: _percent(cell.spurious),
+        ("flows with a time-out", "%"): lambda cell: _percent(cell.timed_out),
         ("recovery from a loss", "ms"): lambda cell: cell.recovery_ms,
     }
     for (words, unit), value in of_cells.items():
@@ -89,7 +90,10 @@ def contrasts(cells: list[CellLine], results: Tables) -> list[str]:
     if told:
         return [sentence for _, sentence in sorted(told, key=lambda one: -one[0])]
     words = ", ".join(one.words for one in known if one.unit != "%")
-    return [f"No factor changes {words} by 10 % or more."]
+    if not words:
+        return []
+    why = reasons(cells)
+    return [f"No factor changes {words} by 10 % or more.{f' {why}' if why else ''}"]
 
 
 def _tied(factor: str, cells: list[CellLine]) -> frozenset[str]:
@@ -161,10 +165,10 @@ def _sentence(
             continue
         if quantity.words in (_REORDERED, _SPURIOUS) and max(values) < _MUCH:
             continue
-        if max(values) > _SAME * min(values):
+        if max(values) > (_SAME if quantity.words in (_GOODPUT, _SUM) else DIFFERENT) * min(values):
             figures = " / ".join(number(value) for value in values)
             told.append(f"{quantity.words} {figures} {quantity.unit}".rstrip())
-        elif quantity.words in (_GOODPUT, _SUM):
+        elif quantity.words in (_GOODPUT, _SUM, *_ASKED.values()):
             told.append(f"{quantity.words} the same")
     head = f"At {rest}: {changed}" if rest else changed
     cause = reasons(cells)

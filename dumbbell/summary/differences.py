@@ -9,20 +9,26 @@ from dumbbell.metrics.numbers import number
 from dumbbell.summary.cells import CellLine
 from dumbbell.summary.setting import FlowSetting, PipeSetting
 
-#: Sentences about two cells.
+#: Sentences about some cells.
 _MOST = 3
+#: Share of reordered packets from which on their effect is told; share of spurious retransmissions
+#: below which there is none.
+_MUCH_REORDERED, _FEW_SPURIOUS = 0.01, 0.005
 
 
 def reasons(cells: list[CellLine]) -> str:
     """Sentences about what differs; empty if nothing does that explains a result."""
     one, other = cells[0], cells[-1]
+    between = " / " if len(cells) == 2 else " to "
     parts = [
-        *_random_loss(one, other),
+        *_random_loss(cells),
+        *_reordering(cells),
         *_spraying(cells),
         *_disciplines(cells),
-        *_pipes(one, other),
+        *_pipes(one, other, between),
         *_connections(one, other),
-        *_capacity(one, other),
+        *_single_holes(cells),
+        *_capacity(one, other, between),
         *_applications(one, other),
     ]
     return " ".join(parts[:_MOST])
@@ -55,20 +61,39 @@ def _disciplines(cells: list[CellLine]) -> Iterable[str]:
                 yield f"{disciplines()[name].title}: {_lower(disciplines()[name].about)}"
 
 
-def _random_loss(one: CellLine, other: CellLine) -> Iterable[str]:
+def _reordering(cells: list[CellLine]) -> Iterable[str]:
+    """What much reordering does to senders, or does not."""
+    most = max(cells, key=lambda cell: cell.reordered or 0.0)
+    if (most.reordered or 0.0) < _MUCH_REORDERED or most.reordering_packets is None:
+        return
+    allowed = number(round(most.reordering_packets))
+    if (most.spurious or 0.0) < _FEW_SPURIOUS:
+        yield (
+            "Few of the reordered packets are taken for lost: senders allow for a reordering of up "
+            f"to {allowed} packets."
+        )
+    else:
+        yield (
+            "Senders take reordered packets for lost and reduce their windows, although they come "
+            f"to allow for a reordering of {allowed} packets."
+        )
+
+
+def _random_loss(cells: list[CellLine]) -> Iterable[str]:
     """BBR's model does not count losses (BBR v1)."""
-    kinds = [{flow.algorithm for flow in cell.flows} for cell in (one, other)]
+    one, kinds = cells[0], [{flow.algorithm for flow in cell.flows} for cell in cells]
     lossy = any(
         pipe.loss or any("loss" in words for _, words in pipe.changes)
         for pipe in (one.setting.pipes.values() if one.setting else ())
     )
-    changed = kinds[0] ^ kinds[1]
+    changed = {kind for own in kinds for kind in own if not all(kind in one for one in kinds)}
     if lossy and "BBR" in changed and len(changed) > 1:
-        others = " and ".join(sorted(changed - {"BBR"}))
-        yield f"BBR does not take random losses for congestion; {others} does."
+        others = sorted(changed - {"BBR"})
+        verb = "do" if len(others) > 1 else "does"
+        yield f"BBR does not take random losses for congestion; {' and '.join(others)} {verb}."
 
 
-def _pipes(one: CellLine, other: CellLine) -> Iterable[str]:
+def _pipes(one: CellLine, other: CellLine, between: str) -> Iterable[str]:
     if one.setting is None or other.setting is None:
         return
     named = {link.pipe for cell in (one, other) for link in cell.links}
@@ -79,29 +104,38 @@ def _pipes(one: CellLine, other: CellLine) -> Iterable[str]:
         if a.bursty_loss != b.bursty_loss and a.loss and b.loss:
             yield "A burst of losses reduces the window once, as a single loss does."
             return
-        if words := _limits(a, b):
+        if words := _limits(a, b, between):
             yield words
             return
 
 
-def _limits(a: PipeSetting, b: PipeSetting) -> str:
+def _limits(a: PipeSetting, b: PipeSetting, between: str) -> str:
     """`The queue limit is 10 / 66 packets: 6 / 40 ms.`."""
     if a.limit_packets is None or b.limit_packets is None or a.limit_packets == b.limit_packets:
         return ""
-    packets = f"{number(round(a.limit_packets))} / {number(round(b.limit_packets))} packets"
+    packets = f"{number(round(a.limit_packets))}{between}{number(round(b.limit_packets))} packets"
     if a.limit_ms is None or b.limit_ms is None:
         return f"The queue limit is {packets}."
-    return f"The queue limit is {packets}: {number(a.limit_ms)} / {number(b.limit_ms)} ms."
+    return f"The queue limit is {packets}: {number(a.limit_ms)}{between}{number(b.limit_ms)} ms."
 
 
-def _capacity(one: CellLine, other: CellLine) -> Iterable[str]:
+def _capacity(one: CellLine, other: CellLine, between: str) -> Iterable[str]:
     """More paths, or an application that does not always have data."""
     rates = [
         max((flow.rate_mbps for flow in cell.flows if flow.rate_mbps is not None), default=None)
         for cell in (one, other)
     ]
     if rates[0] is not None and rates[1] is not None and rates[0] != rates[1]:
-        yield f"The paths of a flow carry {number(rates[0])} / {number(rates[1])} Mbit/s."
+        both = f"{number(rates[0])}{between}{number(rates[1])}"
+        yield f"All paths of a flow together carry {both} Mbit/s."
+
+
+def _single_holes(cells: list[CellLine]) -> Iterable[str]:
+    """SACK tells more than ACKs only of several losses in a window (RFC 6675 §1)."""
+    known = {cell.setting.sack for cell in cells if cell.setting is not None}
+    lost = [cell.segments_per_recovery for cell in cells]
+    if known >= {True, False} and all(count is not None and count <= 1 for count in lost):
+        yield "Each recovery repairs one segment; duplicate ACKs alone tell which."
 
 
 def _connections(one: CellLine, other: CellLine) -> Iterable[str]:

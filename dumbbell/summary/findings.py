@@ -59,10 +59,12 @@ def findings(cells: list[CellLine]) -> list[Finding]:
             gravity, words, cause, cell = max(worst, key=lambda one: one[0])
             where = ", ".join(f"{factor} {level}" for factor, level in cell.levels.items())
             others = len(worst) - 1
-            many = f" ({others} other cell{'s' if others > 1 else ''}, too)" if others else ""
-            # The number of others stands before the cause, which is of this cell alone.
-            sentence = f"{where}: {words}{many}" if where else f"{words}{many}"
+            sentence = f"{where}: {words}" if where else words
             sentence += f": {cause}." if cause else "."
+            # The cause is of this cell alone.
+            if others:
+                cells_too = f"{others} other cell{'s' if others > 1 else ''}"
+                sentence += f" {_ALSO[name]} in {cells_too}, too."
             found.append(Finding(name, gravity, sentence, cell.levels))
     # Time-outs are what comes of the other findings: last.
     return sorted(found, key=lambda one: (one.rule == "time-outs", -one.gravity))
@@ -79,10 +81,10 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
     queues = any(link.delay_p10_ms is not None for cell in cells for link in cell.links)
     bulk = any(cell.bulk for cell in cells)
     looked = [
-        *(["starvation", "idle line"] if bulk else []),
-        *(["standing queue"] if queues else []),
-        f"loss above {_percent(LOSSY)}",
-        "time-outs",
+        *(["no starvation", "no idle line"] if bulk else []),
+        *(["no standing queue"] if queues else []),
+        f"no loss above {_percent(LOSSY)}",
+        "no time-outs",
     ]
     repaired = any(flow.lost and flow.algorithm != "UDP" for cell in cells for flow in cell.flows)
     repaired &= not any(flow.timeouts for cell in cells for flow in cell.flows)
@@ -92,7 +94,7 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
         spread = number(min(times)), number(max(times))
         also += f", in {' to '.join(dict.fromkeys(spread))} ms from the first duplicate ACK"
     also += "." if also else ""
-    return f"None of these stands out: {', '.join(looked)}.{also}"
+    return f"Nothing stands out: {', '.join(looked)}.{also}"
 
 
 def _starvation(cell: CellLine) -> Iterable[_Case]:
@@ -109,7 +111,9 @@ def _standing_queue(cell: CellLine) -> Iterable[_Case]:
     limit = min(STANDING_MS, STANDING_RTTS * max(rtts, default=0.0) or STANDING_MS)
     for link in cell.links:
         least = link.delay_p10_ms
-        if least is not None and least > limit:
+        # Delays are of packets: a queue that is often empty is none, however long it is at times.
+        drains = link.used is not None and link.used < UNDERUSED
+        if least is not None and least > limit and not drains:
             words = (
                 f"{arrow(link.pipe)} has a standing queue (delay {number(least)} to "
                 f"{number(link.delay_p95_ms)} ms nearly all the time, median "
@@ -177,6 +181,17 @@ _RULES: dict[str, _Rule] = {
     "lossy": _lossy,
     "unequal shares": _unequal,
     "time-outs": _timeouts,
+}
+
+
+#: What holds in other cells, too.
+_ALSO = {
+    "starvation": "A flow starves",
+    "standing queue": "A queue stands",
+    "underused": "The line is underused",
+    "lossy": "More than 3 % are dropped",
+    "unequal shares": "Flows share unequally",
+    "time-outs": "There are time-outs",
 }
 
 

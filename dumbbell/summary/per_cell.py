@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dumbbell.metrics import METRICS, Tables, summary
 from dumbbell.metrics.numbers import number
-from dumbbell.summary.cells import CellLine, FlowLine, of_links
+from dumbbell.summary.cells import CellLine, of_links
 
 #: Metrics of applications, where they were measured, and their headings.
 _ASKED = {
@@ -37,10 +37,16 @@ def rows(cells: list[CellLine], results: Tables) -> tuple[list[str], list[list[s
 
 
 def _each_flow(cell: CellLine) -> str:
-    """`2.31, 8.64`: goodput of each flow that always has data, if there are a few."""
+    """`CUBIC 2.31, BBR 8.64`: goodput of each flow that always has data, if there are a few."""
     flows = [flow for flow in cell.flows if flow.bulk or flow.algorithm == "UDP"]
     several = 2 <= len(flows) <= _FEW_FLOWS and all(flow.count == 1 for flow in flows)
-    return ", ".join(number(flow.shared_mbps) for flow in flows) if several else ""
+    if not several:
+        return ""
+    named = len({flow.algorithm for flow in flows}) > 1
+    return ", ".join(
+        f"{flow.algorithm} {number(flow.shared_mbps)}" if named else number(flow.shared_mbps)
+        for flow in flows
+    )
 
 
 def _means(results: Tables, name: str, cells: list[CellLine]) -> list[float | None]:
@@ -50,27 +56,8 @@ def _means(results: Tables, name: str, cells: list[CellLine]) -> list[float | No
     return [known.get(tuple(cell.levels.values())) for cell in cells]
 
 
-def _of_flows(cell: CellLine, value: Callable[[FlowLine], float | None]) -> float | None:
-    """Mean over the flows that carry data, by what they deliver."""
-    known = [
-        (one, flow.count * max(flow.goodput_mbps.mean, _LEAST_MBPS))
-        for flow in cell.flows
-        if flow.algorithm != "ping" and (one := value(flow)) is not None and one == one  # NaN
-    ]
-    count = sum(weight for _, weight in known)
-    return sum(one * weight for one, weight in known) / count if count else None
-
-
-def _repeated(flow: FlowLine) -> float | None:
-    return None if flow.algorithm == "UDP" else flow.lost
-
-
 def _seen(share: float | None) -> float | None:
     return share if share is not None and share >= _SEEN else None
-
-
-def _tcp_rtt(flow: FlowLine) -> float | None:
-    return None if flow.algorithm == "UDP" else flow.rtt_ms.mean
 
 
 _COLUMNS: dict[str, Callable[[CellLine], float | None]] = {
@@ -79,8 +66,9 @@ _COLUMNS: dict[str, Callable[[CellLine], float | None]] = {
     "use": lambda cell: of_links(cell, "used", max),
     "queue ms p50": lambda cell: of_links(cell, "delay_p50_ms", max),
     "p95": lambda cell: of_links(cell, "delay_p95_ms", max),
-    "TCP RTT ms": lambda cell: _of_flows(cell, _tcp_rtt),
-    "retransmitted": lambda cell: _of_flows(cell, _repeated),
+    "TCP RTT ms": lambda cell: cell.tcp_rtt_ms,
+    "retransmitted": lambda cell: cell.retransmitted,
+    "timed out": lambda cell: cell.timed_out,
     "dropped": lambda cell: of_links(cell, "dropped", max),
     "reordered": lambda cell: _seen(cell.reordered),
     "spurious": lambda cell: _seen(cell.spurious),
@@ -89,18 +77,19 @@ _COLUMNS: dict[str, Callable[[CellLine], float | None]] = {
 }
 #: Smaller shares of reordered and of spuriously retransmitted packets are not shown.
 _SEEN = 0.01
-#: Weight of a flow that delivers nothing.
-_LEAST_MBPS = 1e-6
 _EACH, _FEW_FLOWS = "each flow Mbit/s", 4
-_SHARES = ("use", "retransmitted", "dropped", "reordered", "spurious")
+_SHARES = ("use", "retransmitted", "timed out", "dropped", "reordered", "spurious")
 _CAPTIONS = {
+    "page load s": "Page load: from the request until the last object has arrived.",
     "slowdown": "Slowdown: time of a transfer over its time alone, mean.",
     "MOS": "MOS: quality of speech, 1 (bad) to 4.5.",
     "ping p95 ms": "Ping: RTT of echo requests beside the load, 95th percentile.",
     "transfer s": "Transfer: time of a transfer of given size, mean.",
     "goodput Mbit/s": "Goodput: payload of all flows until the last of them ends.",
     "use": "Use, queueing delay and drops: of the bottleneck where they are largest.",
-    "TCP RTT ms": "TCP RTT, retransmitted segments: mean of the flows by what they deliver.",
+    "TCP RTT ms": "TCP RTT: mean of the flows, by the bytes that they deliver.",
+    "retransmitted": "Retransmitted: share of all segments with data.",
+    "timed out": "Timed out: arriving flows that had a time-out.",
     "reordered": "Reordered: received packets that a later one had overtaken.",
     "spurious": "Spurious: segments retransmitted although they arrived.",
     "recovery ms": "Recovery: from the first duplicate ACK until the sender is in the Open state.",

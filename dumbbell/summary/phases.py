@@ -13,7 +13,7 @@ from dumbbell.limits.pipes import capacity_bits
 from dumbbell.metrics import Tables
 from dumbbell.scenario import Flow, Pipe, Scenario
 from dumbbell.summary.setting import pipes_of
-from dumbbell.summary.settling import delays_ms, settled_s
+from dumbbell.summary.settling import delays_ms, falls, later_ms, settled_s
 
 #: Boundaries closer than this share of the run are one; the later is dropped.
 _CLOSE = 0.04
@@ -38,6 +38,7 @@ class Phase:
         delay_p95_ms: Pipe → its 95th percentile.
         settled_s: Pipe → seconds until flows have settled after the change of its rate that begins
             the phase; infinite: not in it. See `settling.settled_s`.
+        settled_ms: Pipe → queueing delay at which they settle after a lower rate.
     """
 
     begin_s: float
@@ -47,6 +48,7 @@ class Phase:
     delay_p50_ms: Mapping[str, float] = field(default_factory=dict)
     delay_p95_ms: Mapping[str, float] = field(default_factory=dict)
     settled_s: Mapping[str, float] = field(default_factory=dict)
+    settled_ms: Mapping[str, float] = field(default_factory=dict)
 
 
 def phases(
@@ -111,6 +113,12 @@ def _of_run(
                 {name: _quantile(values, 0.5) for name, values in delays.items()},
                 {name: _quantile(values, 0.95) for name, values in delays.items()},
                 settled,
+                {
+                    name: level
+                    for name in settled
+                    if falls(pipes[name], begin)
+                    and (level := later_ms(queues[name], begin, end)) is not None
+                },
             )
         )
     return found
@@ -130,6 +138,7 @@ def _mean(phases: tuple[Phase, ...]) -> Phase:
         _means([one.delay_p50_ms for one in phases]),
         _means([one.delay_p95_ms for one in phases]),
         _means([one.settled_s for one in phases]),
+        _means([one.settled_ms for one in phases]),
     )
 
 

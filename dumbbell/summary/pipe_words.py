@@ -50,7 +50,7 @@ def loss_words(loss: Mapping[str, Any]) -> str:
 def change_words(change: Mapping[str, Any]) -> str:
     """Words about a change of a link: `5 Mbit/s and 1 % loss`."""
     new = [rate_words(change["rate_bps"])] if change["rate_bps"] else []
-    new += [f"{change['delay_ns'] / 1e6:g} ms"] if change["delay_ns"] is not None else []
+    new += [f"delay {change['delay_ns'] / 1e6:g} ms"] if change["delay_ns"] is not None else []
     if change["loss"] is not None:
         new.append("no loss" if change["loss"] == "none" else loss_words(change["loss"]))
     return " and ".join(new)

@@ -79,11 +79,19 @@ class FlowSetting:
 
 @dataclass(frozen=True)
 class Setting:
-    """Pipes and flows by name, and how routers choose among equal paths; empty: they do not."""
+    """Network and flows of a cell.
+
+    Attributes:
+        pipes: Pipes by name.
+        flows: Flows by name.
+        spraying: How routers choose among equal paths; empty: they do not.
+        sack: True if all hosts have SACK, False if none has, else None.
+    """
 
     pipes: Mapping[str, PipeSetting]
     flows: Mapping[str, FlowSetting]
     spraying: str
+    sack: bool | None = None
 
 
 def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
@@ -115,7 +123,13 @@ def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
             read_mbps=_read_mbps(own) if own else None,
         )
     spraying = {node["spray"]["policy"] for node in spec["nodes"] if node["spray"]}
-    return Setting(pipes, found, next(iter(spraying)) if len(spraying) == 1 else "")
+    sack = {node["tcp"]["tcp_sack"] for node in spec["nodes"] if node["tcp"]}
+    return Setting(
+        pipes,
+        found,
+        next(iter(spraying)) if len(spraying) == 1 else "",
+        next(iter(sack)) if len(sack) == 1 else None,
+    )
 
 
 def _written_mbps(flow: Flow) -> float | None:

@@ -43,6 +43,19 @@ def settled_s(series: pl.DataFrame, pipe: Pipe, begin_ns: int, end_ns: int) -> f
     return _calm_s(series, begin_ns, end_ns)
 
 
+def later_ms(series: pl.DataFrame, begin_ns: int, end_ns: int) -> float | None:
+    """Median queueing delay in the second half of a stretch."""
+    found = delays_ms(series, (begin_ns + end_ns) // 2, end_ns).median()
+    return found if isinstance(found, float) else None
+
+
+def falls(pipe: Pipe, at_ns: int) -> bool:
+    """Returns true if the rate falls at this time."""
+    rates = dict(rate_steps(pipe))
+    earlier = [rate for other_ns, rate in rates.items() if other_ns < at_ns]
+    return at_ns in rates and bool(earlier) and rates[at_ns] < earlier[-1]
+
+
 def _full_s(series: pl.DataFrame, pipe: Pipe, begin_ns: int, end_ns: int) -> float:
     inside = series.filter(pl.col("time_ns").is_between(begin_ns, end_ns))
     times, sent = inside["time_ns"].to_list(), inside["sent_bytes"].to_list()
@@ -56,9 +69,8 @@ def _full_s(series: pl.DataFrame, pipe: Pipe, begin_ns: int, end_ns: int) -> flo
 
 def _calm_s(series: pl.DataFrame, begin_ns: int, end_ns: int) -> float | None:
     """Seconds until the last time that the smoothed delay is above its limit."""
-    half_ns = (begin_ns + end_ns) // 2
-    later = delays_ms(series, half_ns, end_ns).median()
-    if not isinstance(later, float):
+    later = later_ms(series, begin_ns, end_ns)
+    if later is None:
         return None
     limit_ms = max(_TIMES_MEDIAN * later, _TARGET_MS)
     smooth = (pl.col("sojourn_mean_ns").fill_nan(0) / 1e6).rolling_median(_WINDOW, min_samples=1)
@@ -66,4 +78,4 @@ def _calm_s(series: pl.DataFrame, begin_ns: int, end_ns: int) -> float | None:
     above = inside.filter(smooth > limit_ms)["time_ns"].max()
     if not isinstance(above, int):
         return 0.0
-    return (above - begin_ns) / 1e9 if above < half_ns else float("inf")
+    return (above - begin_ns) / 1e9 if 2 * above < begin_ns + end_ns else float("inf")
