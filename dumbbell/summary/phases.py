@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-import polars as pl
+import numpy as np
 
 from dumbbell.limits.pipes import capacity_bits
 from dumbbell.metrics import Tables
 from dumbbell.scenario import Flow, Pipe, Scenario
 from dumbbell.summary.setting import pipes_of
-from dumbbell.summary.settling import delays_ms, falls, later_ms, settled_s
+from dumbbell.summary.settling import Series, delays_ms, settled_ms, settled_s
 
 #: Boundaries closer than this share of the run are one; the later is dropped.
 _CLOSE = 0.04
@@ -65,10 +65,11 @@ def phases(
     counts = {len(times) for times in boundaries.values()}
     if len(counts) != 1 or not 2 < counts.pop() <= _MOST + 1 or not tables.has("samples"):
         return []
-    samples = _series(tables, "samples", "flow", "delivered_bytes", list(runs))
-    queues: dict[str, dict[str, pl.DataFrame]] = {}
+    samples = _series(tables, "samples", "flow", list(runs), ("time_ns", "delivered_bytes"))
+    queues: dict[str, dict[str, Series]] = {}
     if tables.has("queues"):
-        queues = _series(tables, "queues", "pipe", "sent_bytes", list(runs), "sojourn_mean_ns")
+        columns = ("time_ns", "sent_bytes", "sojourn_mean_ns")
+        queues = _series(tables, "queues", "pipe", list(runs), columns)
     found = [
         _of_run(samples.get(run, {}), queues.get(run, {}), times, spec)
         for run, times in boundaries.items()
@@ -77,25 +78,16 @@ def phases(
 
 
 def _of_run(
-    samples: Mapping[str, pl.DataFrame],
-    queues: Mapping[str, pl.DataFrame],
+    samples: Mapping[str, Series],
+    queues: Mapping[str, Series],
     boundaries: list[int],
     spec: Scenario,
 ) -> list[Phase]:
     pipes = pipes_of(spec)
-    changed = {name for name, pipe in pipes.items() if pipe["changes"]}
+    changed = sorted(name for name in queues if pipes[name]["changes"])
     found = []
     for begin, end in pairwise(boundaries):
-        delays = {
-            name: values
-            for name, series in queues.items()
-            if len(values := delays_ms(series, begin, end))
-        }
-        settled = {
-            name: time
-            for name in sorted(changed & queues.keys())
-            if (time := settled_s(queues[name], pipes[name], begin, end)) is not None
-        }
+        delays = {name: delays_ms(queues[name], begin, end) for name in changed}
         found.append(
             Phase(
                 begin * 1e-9,
@@ -110,22 +102,25 @@ def _of_run(
                     for name, series in queues.items()
                     if (used := _used(series, pipes[name], begin, end)) is not None
                 },
-                {name: _quantile(values, 0.5) for name, values in delays.items()},
-                {name: _quantile(values, 0.95) for name, values in delays.items()},
-                settled,
-                {
-                    name: level
-                    for name in settled
-                    if falls(pipes[name], begin)
-                    and (level := later_ms(queues[name], begin, end)) is not None
-                },
+                {name: float(np.median(own)) for name, own in delays.items() if len(own)},
+                {name: float(np.quantile(own, 0.95)) for name, own in delays.items() if len(own)},
+                _known(settled_s, queues, pipes, changed, (begin, end)),
+                _known(settled_ms, queues, pipes, changed, (begin, end)),
             )
         )
     return found
 
 
-def _quantile(values: pl.Series, share: float) -> float:
-    return values.quantile(share, "linear") or 0.0
+def _known(
+    measure: Callable[[Series, Pipe, int, int], float | None],
+    queues: Mapping[str, Series],
+    pipes: Mapping[str, Pipe],
+    names: Iterable[str],
+    stretch: tuple[int, int],
+) -> dict[str, float]:
+    """The measure of each pipe for which it is known."""
+    found = {name: measure(queues[name], pipes[name], *stretch) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _mean(phases: tuple[Phase, ...]) -> Phase:
@@ -176,27 +171,26 @@ def ends_itself(flow: Flow) -> bool:
 
 
 def _series(
-    tables: Tables, name: str, key: str, counter: str, runs: Sequence[str], *more: str
-) -> dict[str, dict[str, pl.DataFrame]]:
-    """Run → flow or pipe → its rows in order of time."""
-    frame = tables.of_runs(name, runs, [key, "time_ns", counter, *more])
-    found: dict[str, dict[str, pl.DataFrame]] = {}
+    tables: Tables, name: str, key: str, runs: Sequence[str], columns: Sequence[str]
+) -> dict[str, dict[str, Series]]:
+    """Run → flow or pipe → its columns over time."""
+    frame = tables.of_runs(name, runs, [key, *columns])
+    found: dict[str, dict[str, Series]] = {}
     for (run, one), rows in frame.partition_by("run", key, as_dict=True).items():
-        found.setdefault(str(run), {})[str(one)] = rows
+        found.setdefault(str(run), {})[str(one)] = {
+            column: rows[column].to_numpy() for column in columns
+        }
     return found
 
 
-def _grown(series: pl.DataFrame, column: str, begin_ns: int, end_ns: int) -> float:
-    """Growth of a counter between two times, as far as samples tell; 0 if it is unknown."""
-    times, values = series["time_ns"], series[column]
-    ends = []
-    for time in (begin_ns, end_ns):
-        place = int(times.search_sorted(time, side="right"))
-        ends.append(0 if place == 0 else max(values[place - 1] or 0, 0))
+def _grown(series: Series, column: str, begin_ns: int, end_ns: int) -> float:
+    """Growth of a counter between two times, as far as samples tell."""
+    places = np.searchsorted(series["time_ns"], (begin_ns, end_ns), side="right")
+    ends = [0 if place == 0 else max(series[column][place - 1], 0) for place in places]
     return float(ends[1] - ends[0])
 
 
-def _used(series: pl.DataFrame, pipe: Pipe, begin_ns: int, end_ns: int) -> float | None:
+def _used(series: Series, pipe: Pipe, begin_ns: int, end_ns: int) -> float | None:
     """Share of a pipe's capacity that it carried; None without a capacity."""
     bits = capacity_bits(pipe, begin_ns, end_ns)
     if not 0 < bits < float("inf") or pipe["framing"]["overhead_bytes"] or pipe["framing"]["atm"]:

@@ -1,13 +1,20 @@
-"""Time until a flow fits a changed rate, as samples of the queue show it."""
+"""Time until flows fit a changed rate, as samples of the queue show it."""
 
 from __future__ import annotations
 
-import polars as pl
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dumbbell.limits.pipes import capacity_bits, rate_steps
 from dumbbell.scenario import Pipe
 
-#: After a higher rate, flows follow when the link carries this share of it.
+Series = Mapping[str, NDArray[Any]]
+"""Column → samples of a flow or pipe in order of time."""
+
+#: After a higher rate, flows have followed when the link carries this share of it.
 FULL = 0.9
 #: Capacity is measured, and delays are smoothed, over so many samples.
 _WINDOW = 5
@@ -16,66 +23,68 @@ _WINDOW = 5
 _TIMES_MEDIAN, _TARGET_MS = 2.0, 5.0
 
 
-def delays_ms(series: pl.DataFrame, begin_ns: int, end_ns: int) -> pl.Series:
+def delays_ms(series: Series, begin_ns: int, end_ns: int) -> NDArray[Any]:
     """Mean queueing delays of the samples in a stretch; empty if no packet left."""
-    inside = series.filter(pl.col("time_ns").is_between(begin_ns, end_ns, closed="right"))
-    known = inside["sojourn_mean_ns"].fill_nan(None).drop_nulls()
-    return known.filter(known >= 0) / 1e6
+    times = series["time_ns"]
+    delays = series["sojourn_mean_ns"][(times > begin_ns) & (times <= end_ns)] / 1e6
+    return delays[delays >= 0]  # NaN: no packet left
 
 
-def settled_s(series: pl.DataFrame, pipe: Pipe, begin_ns: int, end_ns: int) -> float | None:
+def settled_s(series: Series, pipe: Pipe, begin_ns: int, end_ns: int) -> float | None:
     """Seconds from a change of the rate until flows have settled; None without such a change.
 
     After a higher rate: until the pipe carries 90 % of it. After a lower one: until the queueing
     delay stays at most twice its median in the second half of the stretch. Infinite: not in time.
 
     Args:
-        series: Samples of the pipe in order of time.
+        series: Samples of the pipe.
         begin_ns: Time of the change.
         end_ns: End of the stretch that is looked at.
     """
-    rates = dict(rate_steps(pipe))
-    earlier = [rate for at_ns, rate in rates.items() if at_ns < begin_ns]
-    if begin_ns not in rates or not earlier or earlier[-1] == rates[begin_ns]:
-        return None
-    if rates[begin_ns] > earlier[-1]:
+    change = _change(pipe, begin_ns)
+    if change > 0:
         return _full_s(series, pipe, begin_ns, end_ns)
-    return _calm_s(series, begin_ns, end_ns)
+    return _calm_s(series, begin_ns, end_ns) if change < 0 else None
 
 
-def later_ms(series: pl.DataFrame, begin_ns: int, end_ns: int) -> float | None:
-    """Median queueing delay in the second half of a stretch."""
-    found = delays_ms(series, (begin_ns + end_ns) // 2, end_ns).median()
-    return found if isinstance(found, float) else None
+def settled_ms(series: Series, pipe: Pipe, begin_ns: int, end_ns: int) -> float | None:
+    """Median queueing delay in the second half of a stretch that begins with a lower rate."""
+    return _later_ms(series, begin_ns, end_ns) if _change(pipe, begin_ns) < 0 else None
 
 
-def falls(pipe: Pipe, at_ns: int) -> bool:
-    """Returns true if the rate falls at this time."""
+def _change(pipe: Pipe, at_ns: int) -> float:
+    """Change of the rate at this time, bit/s; 0 without one."""
     rates = dict(rate_steps(pipe))
     earlier = [rate for other_ns, rate in rates.items() if other_ns < at_ns]
-    return at_ns in rates and bool(earlier) and rates[at_ns] < earlier[-1]
+    return rates[at_ns] - earlier[-1] if at_ns in rates and earlier else 0.0
 
 
-def _full_s(series: pl.DataFrame, pipe: Pipe, begin_ns: int, end_ns: int) -> float:
-    inside = series.filter(pl.col("time_ns").is_between(begin_ns, end_ns))
-    times, sent = inside["time_ns"].to_list(), inside["sent_bytes"].to_list()
-    for place in range(_WINDOW, len(times)):
+def _later_ms(series: Series, begin_ns: int, end_ns: int) -> float | None:
+    later = delays_ms(series, (begin_ns + end_ns) // 2, end_ns)
+    return float(np.median(later)) if len(later) else None
+
+
+def _full_s(series: Series, pipe: Pipe, begin_ns: int, end_ns: int) -> float:
+    times, sent = series["time_ns"], series["sent_bytes"]
+    inside = np.flatnonzero((times >= begin_ns) & (times <= end_ns))
+    for place in inside[_WINDOW:]:
         first = place - _WINDOW
-        bits = capacity_bits(pipe, times[first], times[place])
+        bits = capacity_bits(pipe, int(times[first]), int(times[place]))
         if bits > 0 and 8 * (sent[place] - sent[first]) >= FULL * bits:
             return float(times[first] - begin_ns) / 1e9
     return float("inf")
 
 
-def _calm_s(series: pl.DataFrame, begin_ns: int, end_ns: int) -> float | None:
+def _calm_s(series: Series, begin_ns: int, end_ns: int) -> float | None:
     """Seconds until the last time that the smoothed delay is above its limit."""
-    later = later_ms(series, begin_ns, end_ns)
-    if later is None:
+    later = _later_ms(series, begin_ns, end_ns)
+    inside = (series["time_ns"] >= begin_ns) & (series["time_ns"] <= end_ns)
+    delays = np.nan_to_num(series["sojourn_mean_ns"][inside] / 1e6)
+    if later is None or len(delays) < _WINDOW:
         return None
-    limit_ms = max(_TIMES_MEDIAN * later, _TARGET_MS)
-    smooth = (pl.col("sojourn_mean_ns").fill_nan(0) / 1e6).rolling_median(_WINDOW, min_samples=1)
-    inside = series.filter(pl.col("time_ns").is_between(begin_ns, end_ns))
-    above = inside.filter(smooth > limit_ms)["time_ns"].max()
-    if not isinstance(above, int):
+    smooth = np.median(np.lib.stride_tricks.sliding_window_view(delays, _WINDOW), axis=1)
+    above = np.flatnonzero(smooth > max(_TIMES_MEDIAN * later, _TARGET_MS))
+    if not len(above):
         return 0.0
-    return (above - begin_ns) / 1e9 if 2 * above < begin_ns + end_ns else float("inf")
+    last_ns = float(series["time_ns"][inside][above[-1] + _WINDOW - 1])
+    return (last_ns - begin_ns) / 1e9 if 2 * last_ns < begin_ns + end_ns else float("inf")
