@@ -12,13 +12,18 @@ from dumbbell.cli.guard import check_places, guarded, levels
 from dumbbell.cli.options import (
     DEFAULT_STORE,
     Allow,
+    Cluster,
     EngineName,
+    Events,
     File,
     Repeats,
     Seed,
     Set,
+    Shared,
     StoreDir,
+    Verbose,
     Workers,
+    Yes,
 )
 from dumbbell.console import Pulse, print_text
 from dumbbell.files.output import json_text, write_output
@@ -45,17 +50,28 @@ def check(
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML.")
     ] = None,
+    cluster: Cluster = None,
+    shared: Shared = False,
+    yes: Yes = False,
+    events: Events = None,
+    verbose: Verbose = False,
 ) -> None:
     """Run an experiment; check its expectations and a baseline; exit code 1 if one fails."""
     with guarded():
         import dumbbell
+        from dumbbell.cli.sweeps import executed
         from dumbbell.compare.checking import Checking, share_of
-        from dumbbell.execution import use_progress
-        from dumbbell.execution.bar import progress_on
 
         checking = Checking(file, levels(set_), baseline, share_of(tolerance), update=update)
         check_places(junit, baseline if update else None)
-        with use_progress(progress_on(console.err)):
+        with executed(
+            yes=yes,
+            events=events,
+            verbose=verbose,
+            cluster=cluster,
+            shared=shared,
+            workers=workers,
+        ):
             results = dumbbell.run(
                 file,
                 set=levels(set_),

@@ -12,13 +12,18 @@ from dumbbell.cli.guard import check_places, guarded, levels
 from dumbbell.cli.options import (
     DEFAULT_STORE,
     Allow,
+    Cluster,
+    Events,
     File,
     JsonFile,
     Repeats,
     Seed,
     Set,
+    Shared,
     StoreDir,
+    Verbose,
     Workers,
+    Yes,
 )
 from dumbbell.errors import DumbbellError
 from dumbbell.files.output import write_json
@@ -45,16 +50,27 @@ def compare(
         ),
     ] = None,
     allow: Allow = None,
+    cluster: Cluster = None,
+    shared: Shared = False,
+    yes: Yes = False,
+    events: Events = None,
+    verbose: Verbose = False,
 ) -> None:
     """Run an experiment on two engines and compare; exit code 1 for a difference."""
     with guarded():
+        from dumbbell.cli.sweeps import executed
         from dumbbell.compare import compare_engines
         from dumbbell.compare.display import comparison_table, summary_line
-        from dumbbell.execution import use_progress
-        from dumbbell.execution.bar import progress_on
 
         check_places(json_file, figure)
-        with use_progress(progress_on(console.err)):
+        with executed(
+            yes=yes,
+            events=events,
+            verbose=verbose,
+            cluster=cluster,
+            shared=shared,
+            workers=workers,
+        ):
             found = compare_engines(
                 file,
                 engines.split(","),

@@ -67,10 +67,10 @@ def run(
     with guarded():
         import dumbbell
         from dumbbell.cli import shards
-        from dumbbell.cli.sweeps import say_forecasts, watched
+        from dumbbell.cli.sweeps import executed, say_forecasts
         from dumbbell.engines import engine_named
         from dumbbell.execution.budget import allowed
-        from dumbbell.execution.elsewhere import opened_executor, refuse_shared_alone
+        from dumbbell.execution.elsewhere import refuse_shared_alone
         from dumbbell.execution.exports import Exports
         from dumbbell.execution.forecast import forecast
         from dumbbell.execution.shard import shard_of
@@ -81,9 +81,13 @@ def run(
             shards.refuse_json(json_file)
         check_places(json_file)
         refuse_shared_alone(cluster, shared=shared)
-        with (
-            watched(yes=yes, events=None if dry_run else events, verbose=verbose),
-            opened_executor(None if dry_run else cluster, workers, shared=shared and not dry_run),
+        with executed(
+            yes=yes,
+            events=None if dry_run else events,
+            verbose=verbose,
+            cluster=None if dry_run else cluster,
+            shared=shared and not dry_run,
+            workers=workers,
         ):
             if dry_run:
                 changed = load(file, set=levels(set_), repeats=repeats, seed=seed)

@@ -12,12 +12,17 @@ from dumbbell.cli.guard import check_places, guarded, levels
 from dumbbell.cli.options import (
     DEFAULT_STORE,
     Allow,
+    Cluster,
     EngineName,
+    Events,
     File,
     JsonFile,
     Set,
+    Shared,
     StoreDir,
+    Verbose,
     Workers,
+    Yes,
 )
 from dumbbell.console import say
 from dumbbell.files.output import write_json, write_output
@@ -43,16 +48,27 @@ def search(
     store: StoreDir = DEFAULT_STORE,
     json_file: JsonFile = None,
     allow: Allow = None,
+    cluster: Cluster = None,
+    shared: Shared = False,
+    yes: Yes = False,
+    events: Events = None,
+    verbose: Verbose = False,
 ) -> None:
     """Search for an optimum or a worst case; finished runs in the store are not repeated."""
     with guarded():
-        from dumbbell.execution import use_progress
-        from dumbbell.execution.bar import progress_on
+        from dumbbell.cli.sweeps import executed
         from dumbbell.search.display import sentences, table, to_json
         from dumbbell.search.run import search
 
         check_places(output, json_file)
-        with use_progress(progress_on(console.err)):
+        with executed(
+            yes=yes,
+            events=events,
+            verbose=verbose,
+            cluster=cluster,
+            shared=shared,
+            workers=workers,
+        ):
             outcome = search(
                 file,
                 store=store,

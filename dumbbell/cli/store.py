@@ -152,6 +152,37 @@ def list_store(store: StoreArgument) -> None:
             _say(f"{found.damaged[0]}{others}: cannot be read; see `dumbbell store verify {name}`")
 
 
+@store_app.command("show")
+def show_run(
+    store: StoreArgument,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, or its first letters.")],
+    scenario: Annotated[
+        bool, typer.Option("--scenario", help="Print its scenario (JSON) in place of the rest.")
+    ] = False,
+    yaml: Annotated[
+        bool, typer.Option("--yaml", help="Print its experiment file in place of the rest.")
+    ] = False,
+) -> None:
+    """Print where a run comes from: experiments, engine, seed, digest, files."""
+    with guarded():
+        from dumbbell.store.provenance import provenance
+
+        found = provenance(store, run)
+        if scenario or yaml:
+            console.print_text(f"{(found.scenario if scenario else found.yaml).rstrip()}\n")
+            return
+        events = f", {found.events} events" if found.events else ""
+        _say(f"run      {found.run}")
+        for place in found.places:
+            _say(f"of       {place}")
+        _say(f"engine   {found.engine} {found.version}")
+        _say(f"seed     {found.seed}")
+        _say(f"digest   {found.digest}")
+        _say(f"took     {found.wall_s:.3g} s, {found.packets} packets{events}")
+        for path, size in found.files:
+            _say(f"file     {path} ({_bytes(size)})")
+
+
 @store_app.command("export")
 def export_store(
     store: StoreArgument,

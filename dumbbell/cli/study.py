@@ -65,8 +65,8 @@ def study_run(
     with guarded():
         from dumbbell import studies
         from dumbbell.cli import forecasts, shards
-        from dumbbell.cli.sweeps import say_forecasts, watched
-        from dumbbell.execution.elsewhere import opened_executor, refuse_shared_alone
+        from dumbbell.cli.sweeps import executed, say_forecasts
+        from dumbbell.execution.elsewhere import refuse_shared_alone
         from dumbbell.execution.shard import shard_of
 
         own = shard_of(shard)
@@ -82,9 +82,13 @@ def study_run(
             "store": store,
             "against": against,
         }
-        with (
-            watched(yes=yes, events=None if dry_run else events, verbose=verbose),
-            opened_executor(None if dry_run else cluster, workers, shared=shared and not dry_run),
+        with executed(
+            yes=yes,
+            events=None if dry_run else events,
+            verbose=verbose,
+            cluster=None if dry_run else cluster,
+            shared=shared and not dry_run,
+            workers=workers,
         ):
             if dry_run:
                 say_forecasts(forecasts.of_study(name, shard=own, **chosen))

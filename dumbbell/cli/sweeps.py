@@ -14,6 +14,7 @@ from dumbbell import console
 from dumbbell.errors import DumbbellError
 from dumbbell.execution import use_progress
 from dumbbell.execution.bar import duration_text, progress_on
+from dumbbell.execution.elsewhere import opened_executor
 from dumbbell.execution.events import event_log
 from dumbbell.execution.forecast import Forecast
 from dumbbell.execution.progress import Progress, Several, Silent, Sweep
@@ -56,6 +57,24 @@ def watched(*, yes: bool, events: Path | None, verbose: bool) -> Iterator[None]:
         if events is not None:
             receivers.append(stack.enter_context(event_log(events)))
         stack.enter_context(use_progress(Several(receivers)))
+        yield
+
+
+@contextlib.contextmanager
+def executed(
+    *,
+    yes: bool,
+    events: Path | None,
+    verbose: bool,
+    cluster: str | None,
+    shared: bool,
+    workers: int | None,
+) -> Iterator[None]:
+    """Context in which runs are watched, and executed by a cluster if one is named."""
+    with (
+        watched(yes=yes, events=events, verbose=verbose),
+        opened_executor(cluster, workers, shared=shared),
+    ):
         yield
 
 

@@ -50,6 +50,10 @@ class Pool(Protocol):
     def size(self) -> int:
         """Number of runs at once, now: a cluster may grow."""
 
+    @property
+    def depth(self) -> int:
+        """Runs handed out at a time, per worker: the first runs, the others wait."""
+
     def submit(self, task: Task) -> Future[Done]:
         """Hands out a run."""
 
@@ -74,6 +78,8 @@ def work_of(task: Task, worker: int, begun_s: float) -> Work:
 
 class Threads:
     """Threads of this process. Engines release the interpreter's lock."""
+
+    depth = 2
 
     def __init__(self, engine: Engine, size: int) -> None:
         self.size = size
@@ -134,6 +140,9 @@ class Remote:
         self._engine, self._executor = engine, executor
         self._shared = None if shared is None else str(shared.absolute())
         self._workers: dict[str, int] = {}
+
+    #: Round trips of a scheduler are longer than short runs.
+    depth = 8
 
     @property
     def size(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import platform
 import threading
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from dumbbell.engines import engine_named
 from dumbbell.engines.base import Engine, Monitor
-from dumbbell.errors import EngineError
+from dumbbell.errors import DumbbellError, EngineError
 from dumbbell.runs import Run, RunResult
 from dumbbell.store import Store
 
@@ -78,10 +79,29 @@ def _engine(name: str) -> Engine:
     return engine
 
 
-@lru_cache(maxsize=16)
-def _opened(store: str) -> Store:
-    """Store of this process, closed at its end. The next writer seals that of a killed process."""
-    opened = Store(Path(store), write=True)
-    opened.prepare()
-    atexit.register(opened.close)
-    return opened
+#: Stores that this process has open, with the identity of their folders.
+_STORES: dict[str, tuple[int, Store]] = {}
+
+
+def _opened(path: str) -> Store:
+    """Store of this process, closed at its end. The next writer seals that of a killed process.
+
+    A worker may outlive a store: one that was removed and made again is opened again.
+    """
+    identity = Path(path).stat().st_ino
+    known, store = _STORES.get(path, (0, None))
+    if store is None or known != identity:
+        if store is not None:
+            with contextlib.suppress(DumbbellError, OSError):  # its folder is gone
+                store.close()
+        store = Store(Path(path), write=True)
+        store.prepare()
+        atexit.register(_close, path, identity)
+        _STORES[path] = identity, store
+    return store
+
+
+def _close(path: str, identity: int) -> None:
+    known, store = _STORES[path]
+    if known == identity:
+        store.close()

@@ -187,7 +187,7 @@ class _Refused(Exception):
 
 
 class _Batch:
-    """Execution of tasks. The pool has at most two tasks per worker at a time."""
+    """Execution of tasks. The pool has a few tasks per worker at a time."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class _Batch:
             while self.waiting or self.running:
                 if self.stopped:
                     raise _Stopped
-                while self.waiting and len(self.running) < 2 * pool.size:
+                while self.waiting and len(self.running) < pool.depth * pool.size:
                     task = self.waiting.pop()
                     self.running[pool.submit(task)] = task
                 finished, _ = wait(self.running, TICK_S, FIRST_COMPLETED)

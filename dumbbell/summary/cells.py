@@ -56,7 +56,7 @@ class FlowLine:
         bdp_packets: Rate of the narrowest link times that, in full frames.
         hops: Number of links that are the narrowest of the path; 0 if it is not known.
         rate_mbps: Rate of the narrowest links of all paths; None without a limit.
-        burst_packets: Full frames that the datagrams of one interval make; 0 but for UDP.
+        burst_packets: Packets that the datagrams of one interval make; 0 but for UDP.
     """
 
     title: str

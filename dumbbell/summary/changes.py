@@ -88,7 +88,7 @@ def settled(phase: Phase, name: str) -> str:
 
 
 def _ms(value: float | None) -> str:
-    return "" if value is None else number(round(value, 2))
+    return "" if value is None else number(value if value >= 1 else round(value, 2))
 
 
 def table(every: list[CellLine], width: int = WIDTH) -> Group | None:

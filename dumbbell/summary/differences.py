@@ -14,6 +14,8 @@ _MOST = 3
 #: Share of reordered packets from which on their effect is told; share of spurious retransmissions
 #: below which there is none.
 _MUCH_REORDERED, _FEW_SPURIOUS = 0.01, 0.005
+#: Share of transfers with a time-out from which on it matters.
+_MANY_LATE = 0.01
 
 
 def reasons(cells: list[CellLine]) -> str:
@@ -22,6 +24,7 @@ def reasons(cells: list[CellLine]) -> str:
     between = " / " if len(cells) == 2 else " to "
     parts = [
         *_random_loss(cells),
+        *_time_outs(cells),
         *_reordering(cells),
         *_spraying(cells),
         *_disciplines(cells),
@@ -61,6 +64,16 @@ def _disciplines(cells: list[CellLine]) -> Iterable[str]:
                 yield f"{disciplines()[name].title}: {_lower(disciplines()[name].about)}"
 
 
+def _time_outs(cells: list[CellLine]) -> Iterable[str]:
+    """Time-outs of short transfers (RFC 5681 §3.2: fast retransmit needs three duplicate ACKs)."""
+    late = [cell.timed_out for cell in cells if cell.timed_out is not None]
+    if len(late) == len(cells) and max(late) >= _MANY_LATE and max(late) > 2 * min(late):
+        yield (
+            "Few ACKs follow the losses of a short transfer, so it waits for a time-out, which "
+            "lasts longer than most transfers."
+        )
+
+
 def _reordering(cells: list[CellLine]) -> Iterable[str]:
     """What much reordering does to senders, or does not."""
     most = max(cells, key=lambda cell: cell.reordered or 0.0)
@@ -74,8 +87,8 @@ def _reordering(cells: list[CellLine]) -> Iterable[str]:
         )
     else:
         yield (
-            "Senders take reordered packets for lost and reduce their windows, although they come "
-            f"to allow for a reordering of {allowed} packets."
+            "Where packets are reordered, senders take some for lost and reduce their windows, "
+            f"although they come to allow for a reordering of {allowed} packets."
         )
 
 

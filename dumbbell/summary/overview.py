@@ -163,7 +163,7 @@ def _value(found: Interval, intervals: bool) -> str:
 
 
 def _ms(value: float | None) -> str:
-    return "" if value is None else number(round(value, 2))
+    return "" if value is None else number(value if value >= 1 else round(value, 2))
 
 
 def _percent(share: float | None) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dumbbell.limits.flows import FRAME_BYTES, flow_limits, narrowest_pipes
 from dumbbell.limits.pipes import rate_of
-from dumbbell.scenario import Flow, Pipe, Scenario
+from dumbbell.scenario import Flow, Pipe, Scenario, Udp
 from dumbbell.summary.pipe_words import change_words
+
+_IP_BYTES, _UDP_BYTES = 20, 8
 
 
 def pipes_of(spec: Scenario) -> dict[str, Pipe]:
@@ -63,7 +66,7 @@ class FlowSetting:
         bdp_packets: Rate of its narrowest links times that, in full frames.
         bottlenecks: Number of links that are the narrowest of its path.
         rate_mbps: Rate of the narrowest links of all its paths together; None without a limit.
-        burst_packets: Full frames that its datagrams of one interval make; 0 but for UDP.
+        burst_packets: Packets that its datagrams of one interval make; 0 but for UDP.
         written_mbps: Rate at which its application writes; None without a limit.
         read_mbps: Rate at which the application of its receiver reads; None without a limit.
     """
@@ -99,7 +102,7 @@ def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
     pipes = {name: _pipe(pipe) for name, pipe in pipes_of(spec).items()}
     found = {}
     bursts = {
-        flow["name"]: udp["rate_bps"] * udp["interval_ns"] / 8e9 / FRAME_BYTES
+        flow["name"]: _burst_packets(udp)
         for flow in spec["flows"]
         if (udp := flow["traffic"].get("udp"))
     }
@@ -130,6 +133,13 @@ def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
         next(iter(spraying)) if len(spraying) == 1 else "",
         next(iter(sack)) if len(sack) == 1 else None,
     )
+
+
+def _burst_packets(udp: Udp) -> float:
+    """Packets of the datagrams of one interval: a datagram above the MTU is fragmented."""
+    datagrams = udp["rate_bps"] * udp["interval_ns"] / 8e9 / udp["datagram_bytes"]
+    part_bytes = (udp["mtu_bytes"] - _IP_BYTES) // 8 * 8  # RFC 791 §3.1: fragment offsets
+    return datagrams * math.ceil((udp["datagram_bytes"] + _UDP_BYTES) / part_bytes)
 
 
 def _written_mbps(flow: Flow) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,18 @@ def test_workers_write_a_store_that_they_share(file: Path, tmp_path: Path) -> No
         dumbbell.run(file, executor=processes, shared=True)
     with pytest.raises(EngineError, match="only workers of a cluster or an executor can share"):
         dumbbell.run(file, store=store, shared=True)
+
+
+def test_a_worker_outlives_a_store(file: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    # A forked process would inherit locks of threads that it does not have.
+    with ProcessPoolExecutor(1, get_context("spawn")) as processes:
+        first = found(dumbbell.run(file, executor=processes, store=store, shared=True))
+        shutil.rmtree(store)
+        again = found(dumbbell.run(file, executor=processes, store=store, shared=True))
+    assert first == again
+    with Store(store, write=False) as opened:
+        assert opened.results().runs.height == 12
 
 
 def test_a_broken_pool_is_one_message(file: Path) -> None:

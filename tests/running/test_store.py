@@ -15,8 +15,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import dumbbell
+from dumbbell.cli import app
 from dumbbell.engines import Monitor
 from dumbbell.errors import StoreError
 from dumbbell.execution import execute, plan
@@ -286,3 +288,24 @@ def test_tables_of_an_older_version_are_read_with_what_they_lack_unknown() -> No
     assert aqm == -1
     assert math.isnan(sojourn)
     assert now["left_packets"][0] == 1
+
+
+def test_a_run_s_provenance_is_printed(tmp_path: Path) -> None:
+    file, store = tmp_path / "one.yaml", tmp_path / "store"
+    file.write_text(
+        "dumbbell: 1\nname: one\n"
+        "template: {dumbbell: {rate: 10 Mbit/s, rtt: 20 ms, buffer: 1 BDP}}\n"
+        "flows: [{from: s1, to: d1, tcp: $cc}]\nduration: 1 s\nfactors: {cc: [reno, cubic]}\n",
+        encoding="utf-8",
+    )
+    runs = dumbbell.run(file, store=store).runs
+    first = runs.row(0, named=True)
+    shown = CliRunner().invoke(app, ["store", "show", str(store), first["run"][:10]])
+    assert shown.exit_code == 0
+    for words in (first["run"], "one, cc=reno, repeat 0", first["engine_version"], first["digest"]):
+        assert words in shown.stdout
+    scenario = CliRunner().invoke(app, ["store", "show", str(store), first["run"], "--scenario"])
+    assert scenario.stdout.strip() == first["scenario"]
+    for wrong, why in (("zz", "no run 'zz'"), ("", "no run ''")):
+        refused = CliRunner().invoke(app, ["store", "show", str(store), wrong])
+        assert refused.exit_code == 2 and why in refused.stderr
