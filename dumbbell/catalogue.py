@@ -36,6 +36,7 @@ class CongestionControl:
         linux: Support in Linux; None: no kernel has it.
         coupled: Couples the subflows of Multipath TCP connections; refused for plain TCP.
         paced_by_fq: Paced by fq of the sending host by default.
+        needs_ecn: Negotiates ECN whatever the hosts' options say; both ends use it.
         source: RFC, paper, file of the Linux kernel.
         about: One sentence.
     """
@@ -45,6 +46,7 @@ class CongestionControl:
     linux: InLinux | None
     coupled: bool
     paced_by_fq: bool
+    needs_ecn: bool
     source: str
     about: str
 

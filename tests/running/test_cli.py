@@ -42,7 +42,7 @@ def test_run(small: Path, tmp_path: Path) -> None:
     assert "small (3 repeats" in result.stdout
     found = json.loads(numbers.read_text())
     assert sorted(found) == [
-        "claims", "engine", "experiment", "findings", "study", "tables", "versions"
+        "claims", "effects", "engine", "experiment", "findings", "study", "tables", "versions"
     ]  # fmt: skip
     rows = found["tables"]["flows"]
     assert [(row["cc"], row["flow"]) for row in rows] == [

@@ -98,6 +98,10 @@ pub struct Conn {
     pub delivered: u64,
     /// Time of the most recent delivery, microseconds (`delivered_mstamp`).
     pub delivered_us: u64,
+    /// Packets whose ACKs echoed a congestion mark (`delivered_ce`).
+    pub delivered_ce: u64,
+    /// True if both ends negotiated ECN (`TCP_ECN_OK`).
+    pub ecn: bool,
     /// Packets marked lost since the start of the connection (`lost`).
     pub lost: u64,
     /// Value of `delivered` at which the application-limited phase ends; 0 outside such a phase

@@ -87,6 +87,8 @@ pub(crate) mod tests {
             in_flight: 0,
             delivered: 0,
             delivered_us: now_ms * 1000,
+            delivered_ce: 0,
+            ecn: false,
             lost: 0,
             app_limited: 0,
             cwnd_limited: true,

@@ -29,6 +29,23 @@ fn times(target: Span, interval: Span) -> String {
     format!("target {} interval {}", micros(target.as_ns()), micros(interval.as_ns()))
 }
 
+/// Argument of CoDel's step; empty: off.
+fn ce_threshold(span: Span) -> String {
+    if span == Span::ZERO {
+        String::new()
+    } else {
+        format!(" ce_threshold {}", micros(span.as_ns()))
+    }
+}
+
+/// Sum of two statistics; unknown if one is.
+fn sum(bytes: &[u8], first: usize, second: usize) -> Int {
+    match (known_word(bytes, 4 * first), known_word(bytes, 4 * second)) {
+        (Some(first), Some(second)) => Int::from(Some(first + second)),
+        _ => Int::UNKNOWN,
+    }
+}
+
 impl OnLinux for HeadDrop {
     fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
         Ok(format!("limit {}", self.limit_packets))
@@ -86,14 +103,15 @@ impl OnLinux for Choke {
 impl OnLinux for Codel {
     fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
         let times = times(self.target, self.interval);
-        Ok(format!("limit {} {times} {}", self.limit_packets, ecn(self.ecn)))
+        let step = ce_threshold(self.ce_threshold);
+        Ok(format!("limit {} {times} {}{step}", self.limit_packets, ecn(self.ecn)))
     }
 
     fn xstats(bytes: &[u8], common: Xstats) -> Xstats {
         let until_ns = i64::from(word(bytes, 16) as i32) * 1000;
         Xstats {
             dropped_overflow: number(bytes, 5),
-            marked: number(bytes, 6),
+            marked: sum(bytes, 6, 8), // by the control law, and by the step
             codel: Some((word(bytes, 28) != 0, word(bytes, 4), until_ns)),
             ..common
         }
@@ -104,14 +122,17 @@ impl OnLinux for FqCodel {
     fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
         let Self { limit_packets, flows, quantum_bytes, .. } = self;
         let (times, ecn) = (times(self.target, self.interval), ecn(self.ecn));
-        Ok(format!("limit {limit_packets} flows {flows} quantum {quantum_bytes} {times} {ecn}"))
+        let step = ce_threshold(self.ce_threshold);
+        Ok(format!(
+            "limit {limit_packets} flows {flows} quantum {quantum_bytes} {times} {ecn}{step}"
+        ))
     }
 
     /// Statistics of FQ-CoDel, after the word with their type.
     fn xstats(bytes: &[u8], common: Xstats) -> Xstats {
         Xstats {
             dropped_overflow: number(bytes, 2),
-            marked: number(bytes, 3),
+            marked: sum(bytes, 3, 7),
             new_flows: number(bytes, 5),
             old_flows: number(bytes, 6),
             ..common

@@ -75,6 +75,7 @@ fn queues_per_flow_know_its_number() {
         target: Span::from_ms(5),
         interval: Span::from_ms(100),
         ecn: false,
+        ce_threshold: Span::ZERO,
     });
     same(&mixed(Pipe { queue: fq_codel, ..narrow() }));
 }

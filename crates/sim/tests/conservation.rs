@@ -58,8 +58,9 @@ fn leaf() -> impl Strategy<Value = Queue> {
             ecn,
             bytemode: flows == 1,
         };
+        let ce_threshold = if more_ms % 2 == 0 { Span::ZERO } else { Span::from_ms(1) };
         match kind {
-            0 => Queue::Codel(queue::Codel { limit_packets, target, interval, ecn }),
+            0 => Queue::Codel(queue::Codel { limit_packets, target, interval, ecn, ce_threshold }),
             1 => Queue::FqCodel(queue::FqCodel {
                 limit_packets,
                 flows,
@@ -67,6 +68,7 @@ fn leaf() -> impl Strategy<Value = Queue> {
                 target,
                 interval,
                 ecn,
+                ce_threshold,
             }),
             2 => Queue::Pie(pie),
             3 => Queue::FqPie(queue::FqPie { pie, flows, quantum_bytes, ecn_prob_percent: 10 }),

@@ -43,7 +43,7 @@ impl TrafficApplication for Tcp {
             Source::Subflow => mptcp::open(self, opening),
             Source::Bulk { .. } | Source::Periodic { .. } | Source::OnOff { .. } => {
                 opening.at_destination()?;
-                let listener = listen(opening.ends)?;
+                let listener = listen(opening.ends, self)?;
                 opening.at_source()?;
                 let sender = connecting(opening.ends, self)?;
                 let ends = opening.ends;
@@ -64,8 +64,11 @@ impl TrafficApplication for Tcp {
 }
 
 /// Opens the listening socket; called in the receiver's namespace.
-fn listen(ends: Ends) -> Result<OwnedFd> {
+fn listen(ends: Ends, spec: &Tcp) -> Result<OwnedFd> {
     let listener = sys::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
+    if spec.congestion_control.entry().needs_ecn {
+        set_congestion_control(listener.as_fd(), spec.congestion_control)?;
+    }
     sys::set_option(listener.as_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
     sys::bind(listener.as_fd(), &sys::inet(ends.to, ends.server_port()))?;
     sys::set_dscp(listener.as_fd(), ends.dscp)?;

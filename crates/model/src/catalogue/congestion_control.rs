@@ -45,6 +45,73 @@ macro_rules! for_congestion_controls {
                 source: "Mascolo et al. 2001, Grieco and Mascolo 2004; Linux's tcp_westwood.c",
                 about: "Reno that falls, at a loss, to the measured rate times the least RTT.",
             };
+            Scalable scalable {
+                title: "Scalable",
+                linux: Some(InLinux {
+                    name: "scalable",
+                    option: "TCP_CONG_SCALABLE",
+                    since: "2.6.13",
+                }),
+                source: "Kelly 2003; Linux's tcp_scalable.c",
+                about: "Grows by a share of the window per round trip, falls by an eighth.",
+            };
+            Highspeed highspeed {
+                title: "HighSpeed",
+                linux: Some(InLinux {
+                    name: "highspeed",
+                    option: "TCP_CONG_HSTCP",
+                    since: "2.6.13",
+                }),
+                source: "RFC 3649; Linux's tcp_highspeed.c",
+                about: "Grows faster and falls less, the larger the window is.",
+            };
+            Vegas vegas {
+                title: "Vegas",
+                linux: Some(InLinux { name: "vegas", option: "TCP_CONG_VEGAS", since: "2.6.13" }),
+                source: "Brakmo, O'Malley, Peterson 1994; Linux's tcp_vegas.c",
+                about: "Keeps two to four packets queued, which it sees by the round-trip time.",
+            };
+            Veno veno {
+                title: "Veno",
+                linux: Some(InLinux { name: "veno", option: "TCP_CONG_VENO", since: "2.6.18" }),
+                source: "Fu and Liew 2003; Linux's tcp_veno.c",
+                about: "Reno that takes a loss with a short queue for random, and falls by a fifth.",
+            };
+            Htcp htcp {
+                title: "H-TCP",
+                linux: Some(InLinux { name: "htcp", option: "TCP_CONG_HTCP", since: "2.6.13" }),
+                source: "Leith and Shorten 2004; Linux's tcp_htcp.c",
+                about: "Grows faster, the longer the last loss is ago; falls by the queueing share.",
+            };
+            Illinois illinois {
+                title: "Illinois",
+                linux: Some(InLinux {
+                    name: "illinois",
+                    option: "TCP_CONG_ILLINOIS",
+                    since: "2.6.22",
+                }),
+                source: "Liu, Başar, Srikant 2006; Linux's tcp_illinois.c",
+                about: "Grows slower and falls further, the longer packets wait.",
+            };
+            Yeah yeah {
+                title: "YeAH",
+                linux: Some(InLinux { name: "yeah", option: "TCP_CONG_YEAH", since: "2.6.22" }),
+                source: "Baiocchi, Castellani, Vacirca 2007; Linux's tcp_yeah.c",
+                about: "Scalable while few packets wait, else Reno; gives up queued packets.",
+            };
+            Hybla hybla {
+                title: "Hybla",
+                linux: Some(InLinux { name: "hybla", option: "TCP_CONG_HYBLA", since: "2.6.13" }),
+                source: "Caini and Firrincieli 2004; Linux's tcp_hybla.c",
+                about: "Grows over a long path as a flow of 25 ms does in the same time.",
+            };
+            Dctcp dctcp {
+                title: "DCTCP",
+                linux: Some(InLinux { name: "dctcp", option: "TCP_CONG_DCTCP", since: "3.18" }),
+                needs_ecn: true,
+                source: "RFC 8257; Linux's tcp_dctcp.c",
+                about: "Falls by half the share of marked packets; both ends have ECN and use it.",
+            };
             Lia lia {
                 title: "LIA",
                 coupled: true,
@@ -86,6 +153,9 @@ pub struct Entry {
     pub coupled: bool,
     /// The fq qdisc of the sending host paces it by default.
     pub paced_by_fq: bool,
+    /// Negotiates ECN whatever the host's options say, and both ends use it
+    /// (`TCP_CONG_NEEDS_ECN`).
+    pub needs_ecn: bool,
     /// RFC, paper, or file of the Linux kernel.
     pub source: &'static str,
     /// Description in one sentence.
@@ -99,6 +169,7 @@ const PLAIN: Entry = Entry {
     linux: None,
     coupled: false,
     paced_by_fq: false,
+    needs_ecn: false,
     source: "",
     about: "",
 };

@@ -45,7 +45,7 @@ impl Connection {
         let below_tcp = client.queue_at_interface && setup.nodes.is_serial(&flow.to);
         sender.host_queue.set_below_tcp(below_tcp);
         let answers = TcpEnds::new(setup, number, flow, tcp);
-        let receiver = Receiver::new(&server, ALL_AT_ONCE);
+        let receiver = Receiver::new(&server, ALL_AT_ONCE, tcp.congestion_control);
         Some(Self { answers, sender, receiver, connected: false })
     }
 

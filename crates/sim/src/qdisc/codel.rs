@@ -37,12 +37,15 @@ pub(super) struct Parameters {
     target: u32,
     interval: u32,
     ecn: bool,
+    /// Sojourn time above which ECN-capable packets are marked; `None`: off.
+    ce_threshold: Option<u32>,
 }
 
 impl Parameters {
-    pub(super) fn new(target: Span, interval: Span, ecn: bool) -> Self {
+    pub(super) fn new(target: Span, interval: Span, ecn: bool, ce_threshold: Span) -> Self {
         let ticks = |span: Span| (span.as_ns() >> SHIFT) as u32;
-        Self { target: ticks(target), interval: ticks(interval), ecn }
+        let ce_threshold = (ce_threshold > Span::ZERO).then(|| ticks(ce_threshold));
+        Self { target: ticks(target), interval: ticks(interval), ecn, ce_threshold }
     }
 }
 
@@ -60,7 +63,12 @@ impl Codel {
         Self {
             queue: Line::default(),
             limit: spec.limit_packets as usize,
-            parameters: Parameters::new(spec.target, spec.interval, spec.ecn),
+            parameters: Parameters::new(
+                spec.target,
+                spec.interval,
+                spec.ecn,
+                spec.ce_threshold,
+            ),
             state: State::default(),
         }
     }
@@ -127,6 +135,24 @@ impl State {
     /// RFC 8289 §5.5 `dequeue`; `codel_dequeue`. `take` removes the head of the queue and returns it
     /// with the remaining bytes.
     pub(super) fn dequeue(
+        &mut self,
+        parameters: &Parameters,
+        now: Time,
+        take: impl FnMut() -> Option<(Queued, u64)>,
+        verdicts: &mut Verdicts,
+    ) -> Option<Queued> {
+        let mut head = self.controlled(parameters, now, take, verdicts)?;
+        if let Some(threshold) = parameters.ce_threshold {
+            let sojourn = Tick(Tick::of(now).0.wrapping_sub(Tick::of(head.arrived).0));
+            if sojourn.is_after(Tick(threshold)) {
+                verdicts.mark(&mut head);
+            }
+        }
+        Some(head)
+    }
+
+    /// The next packet by the control law.
+    fn controlled(
         &mut self,
         parameters: &Parameters,
         now: Time,
@@ -245,7 +271,8 @@ mod tests {
 
     fn codel() -> Codel {
         let (target, interval) = (Span::from_ms(5), Span::from_ms(100));
-        let spec = queue::Codel { limit_packets: 1000, target, interval, ecn: true };
+        let ce_threshold = Span::ZERO;
+        let spec = queue::Codel { limit_packets: 1000, target, interval, ecn: true, ce_threshold };
         Codel::new(&spec, &context())
     }
 
@@ -322,7 +349,8 @@ mod tests {
     #[test]
     fn bounds_of_target_and_interval_are_exact() {
         let tick = |ticks: u64| Time::from_ns(ticks << SHIFT);
-        let parameters = Parameters { target: 100, interval: 1000, ecn: false };
+        let parameters =
+            Parameters { target: 100, interval: 1000, ecn: false, ce_threshold: None };
         let judged = |state: &mut State, sojourn: u64, now: u64, left_bytes: u64| {
             let head = queued(0, tick(now - sojourn));
             state.judge(Some((head, left_bytes)), &parameters, Tick::of(tick(now))).1
@@ -373,6 +401,23 @@ mod tests {
         }
         assert!(when[0].len() > 5);
         assert_eq!(when[0], when[1]);
+    }
+
+    /// A step: above the threshold every ECN-capable packet is marked, below none, without `ecn`.
+    #[test]
+    fn a_threshold_marks_whatever_waits_longer() {
+        let (target, interval) = (Span::from_ms(500), Span::from_ms(1000));
+        let ce_threshold = Span::from_ms(1);
+        let spec = queue::Codel { limit_packets: 1000, target, interval, ecn: false, ce_threshold };
+        let mut codel = Codel::new(&spec, &context());
+        for (waited_us, marks) in [(500, 0), (1000, 0), (1030, 1), (5000, 1)] {
+            for (one, marks) in [(queued(0, at(0)), 0), (capable(queued(1, at(0))), marks)] {
+                let mut verdicts = Verdicts::default();
+                codel.enqueue(Time::ZERO, one, None, &mut verdicts);
+                assert!(codel.serve(at(waited_us), &mut verdicts).is_some());
+                assert_eq!(verdicts.marked, marks, "{waited_us}");
+            }
+        }
     }
 
     #[test]

@@ -34,7 +34,12 @@ impl FqCodel {
         let mut flows = Vec::new();
         flows.resize_with(spec.flows as usize, Flow::default);
         Self {
-            parameters: Parameters::new(spec.target, spec.interval, spec.ecn),
+            parameters: Parameters::new(
+                spec.target,
+                spec.interval,
+                spec.ecn,
+                spec.ce_threshold,
+            ),
             quantum: i64::from(spec.quantum_bytes),
             limit: spec.limit_packets as usize,
             flows,
@@ -145,9 +150,16 @@ mod tests {
 
     fn discipline(limit_packets: u64) -> FqCodel {
         let (target, interval) = (Span::from_ms(5), Span::from_ms(100));
-        let (flows, quantum_bytes) = (1024, 1514);
-        let spec =
-            queue::FqCodel { limit_packets, flows, quantum_bytes, target, interval, ecn: false };
+        let (flows, quantum_bytes, ce_threshold) = (1024, 1514, Span::ZERO);
+        let spec = queue::FqCodel {
+            limit_packets,
+            flows,
+            quantum_bytes,
+            target,
+            interval,
+            ecn: false,
+            ce_threshold,
+        };
         FqCodel::new(&spec, &context())
     }
 

@@ -88,7 +88,7 @@ impl TcpEnds {
         let mut sender = Sender::new(tcp.congestion_control, &sending, writer, tcp.fq, rng);
         let below_tcp = sending.queue_at_interface && setup.nodes.is_serial(&flow.from);
         sender.host_queue.set_below_tcp(below_tcp);
-        let receiver = Receiver::new(&receiving, tcp.sink);
+        let receiver = Receiver::new(&receiving, tcp.sink, tcp.congestion_control);
         Self { flow: number, sender, receiver, windows: WindowSums::default() }
     }
 
@@ -103,8 +103,9 @@ impl TcpEnds {
 
     /// Drains the output of the receiver.
     pub(in crate::endpoint) fn drain_receiver(&mut self, out: &mut Outbox<'_>) {
+        let ecn_field = self.receiver.ecn.field();
         for segment in self.receiver.out.segments() {
-            out.push_segment(self.flow, false, false, 0, segment);
+            out.push_segment(self.flow, false, false, ecn_field, segment);
         }
         self.receiver.out.clear();
     }

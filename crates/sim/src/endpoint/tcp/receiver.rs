@@ -11,6 +11,7 @@ use super::sender::Sender;
 use super::subflow::ReceivingSubflow;
 use super::wheel::{earliest, Jiffy, Tick, Timer};
 use crate::events::Turn;
+use dumbbell_model::catalogue::congestion_control::Algorithm;
 use dumbbell_model::scenario::Sink;
 use dumbbell_model::{Span, TcpOptions, Time};
 use dumbbell_packet::tcp::{Flags, SACK_BLOCKS_MAX};
@@ -133,7 +134,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) fn new(options: &Arc<TcpOptions>, sink: Sink) -> Self {
+    pub(crate) fn new(options: &Arc<TcpOptions>, sink: Sink, algorithm: Algorithm) -> Self {
         let header = 40 + if options.tcp_timestamps { 12 } else { 0 };
         Self {
             options: Arc::clone(options),
@@ -187,7 +188,7 @@ impl Receiver {
             space_bytes: 0,
             read_at: None,
             subflow: None,
-            ecn: ReceiverEcn::default(),
+            ecn: ReceiverEcn::new(algorithm),
             ecn_field: 0,
             duplicate_packets: 0,
             paws_rejected_packets: 0,

@@ -175,6 +175,14 @@ impl Receiver {
         self.send(Flags::default());
     }
 
+    /// Sends an ACK of an earlier `rcv_nxt`, which leaves a delayed ACK pending (`__tcp_send_ack`).
+    pub(super) fn send_special_ack(&mut self, rcv_nxt: u64) {
+        let window_bytes = self.set_window(self.select_window()) as u32;
+        let mut header = self.header();
+        self.fill_sack(&mut header);
+        self.push(Segment { ack: rcv_nxt, ..header }, window_bytes, Flags::default());
+    }
+
     /// Sends an ACK on behalf of the Multipath TCP connection.
     pub(crate) fn send_now(&mut self) {
         self.send_ack();

@@ -222,7 +222,7 @@ impl Sender {
             losses: LossIntervals::default(),
             subflow: None,
             challenged_at: None,
-            ecn: SenderEcn::default(),
+            ecn: SenderEcn::new(algorithm),
             counters: Counters::default(),
             established_at: None,
         }
@@ -426,6 +426,8 @@ impl Sender {
             in_flight: self.in_flight(),
             delivered: self.delivered,
             delivered_us: self.rate.delivered_us,
+            delivered_ce: self.ecn.delivered_ce,
+            ecn: self.ecn.is_on(),
             lost: self.lost,
             app_limited: self.rate.app_limited,
             cwnd_limited: self.is_cwnd_limited(),
