@@ -44,7 +44,20 @@ def _single_path(value: object) -> str:
 
 _KNOWN = choice(*ALGORITHMS, what="congestion control")
 Algorithm = Annotated[str, Checked(_single_path, _KNOWN.schema)]
-SubflowAlgorithm = Annotated[str, choice(*ALGORITHMS, *COUPLED, what="congestion control")]
+#: Congestion controls that need ECN at both ends of a TCP connection.
+_NEED_ECN = tuple(one.name for one in congestion_controls().values() if one.needs_ecn)
+_SUBFLOW = tuple(name for name in (*ALGORITHMS, *COUPLED) if name not in _NEED_ECN)
+
+
+def _of_subflow(value: object) -> str:
+    if value in _NEED_ECN:
+        message = f"{value} needs ECN at both ends, which multipath connections do not negotiate"
+        raise problem(message, found=value, allowed=_SUBFLOW)
+    return _KNOWN_OF_SUBFLOW.read(value)  # type: ignore[no-any-return]
+
+
+_KNOWN_OF_SUBFLOW = choice(*_SUBFLOW, what="congestion control")
+SubflowAlgorithm = Annotated[str, Checked(_of_subflow, _KNOWN_OF_SUBFLOW.schema)]
 
 
 class BulkSpec(Strict):

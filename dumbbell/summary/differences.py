@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from dumbbell.catalogue import disciplines
+from dumbbell.catalogue import congestion_controls, disciplines
 from dumbbell.metrics.numbers import number
 from dumbbell.summary.cells import CellLine
 from dumbbell.summary.setting import FlowSetting, PipeSetting
@@ -23,6 +23,7 @@ def reasons(cells: list[CellLine]) -> str:
     one, other = cells[0], cells[-1]
     between = " / " if len(cells) == 2 else " to "
     parts = [
+        *_marking(cells),
         *_random_loss(cells),
         *_time_outs(cells),
         *_reordering(cells),
@@ -62,6 +63,14 @@ def _disciplines(cells: list[CellLine]) -> Iterable[str]:
         for name in found:
             if name in disciplines():
                 yield f"{disciplines()[name].title}: {_lower(disciplines()[name].about)}"
+
+
+def _marking(cells: list[CellLine]) -> Iterable[str]:
+    """Algorithms that some cells have, and that need marks."""
+    kinds = [{flow.algorithm for flow in cell.flows} for cell in cells]
+    for one in congestion_controls().values():
+        if one.needs_ecn and len({one.title in own for own in kinds}) > 1:
+            yield f"{one.title}: {_lower(one.about)}"
 
 
 def _time_outs(cells: list[CellLine]) -> Iterable[str]:

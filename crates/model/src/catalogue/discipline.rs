@@ -89,8 +89,8 @@ macro_rules! for_disciplines {
                 interval "interval_ns": Span = time("interval", 1, 100_000_000);
                 /// Mark packets of ECN-capable flows (RFC 3168).
                 ecn "ecn": bool = flag("ecn", false);
-                /// Mark ECN-capable packets that have waited longer (RFC 8257 §5.1: a step).
-                ce_threshold "ce_threshold_ns": Span = time("ce_threshold", 1_000, 0).derived("off");
+                /// Mark ECN-capable packets that have waited longer, as DCTCP expects (RFC 8257); 0: off.
+                ce_threshold "ce_threshold_ns": Span = time("ce_threshold", 0, 0);
             };
             FqCodel fq_codel {
                 name: "fq_codel",
@@ -111,8 +111,8 @@ macro_rules! for_disciplines {
                 interval "interval_ns": Span = time("interval", 1, 100_000_000);
                 /// Mark packets of ECN-capable flows (RFC 3168).
                 ecn "ecn": bool = flag("ecn", true);
-                /// Mark ECN-capable packets that have waited longer (RFC 8257 §5.1: a step).
-                ce_threshold "ce_threshold_ns": Span = time("ce_threshold", 1_000, 0).derived("off");
+                /// Mark ECN-capable packets that have waited longer, as DCTCP expects (RFC 8257); 0: off.
+                ce_threshold "ce_threshold_ns": Span = time("ce_threshold", 0, 0);
             };
             Pie pie {
                 name: "pie",
