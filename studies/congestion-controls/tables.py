@@ -19,7 +19,11 @@ PAGE = "../../docs/congestion-controls.md"
 #: The engine that is compared, and the measure.
 ENGINES = ("sim", "linux")
 #: Files of the experiments, and words about their cells.
-FILES = {"alone.yaml": "", "beside-cubic.yaml": ", beside CUBIC"}
+FILES = {
+    "alone.yaml": "",
+    "beside-cubic.yaml": ", beside CUBIC",
+    "marking.yaml": ", beside its like",
+}
 #: Factors that name a cell, after the words of its file.
 FACTORS = ("cc", "rate", "rtt", "queue")
 CELL = (*FACTORS, "beside")
@@ -45,7 +49,8 @@ class Quantity:
 GOODPUT = Quantity("goodput_mbps", "goodput (Mbit/s)", 0.05)
 RTT = Quantity("rtt_ms", "mean RTT (ms)", 0.10)
 AGAIN = Quantity("retransmitted_packets", "retransmissions", 0.25, 20)
-QUANTITIES = (GOODPUT, RTT, AGAIN)
+MARKS = Quantity("marked_packets", "marks", 0.25, 20)
+QUANTITIES = (GOODPUT, RTT, AGAIN, MARKS)
 
 
 @dataclass(frozen=True)
@@ -82,10 +87,12 @@ class Pair:
 
 
 def measured(results: dumbbell.Results, beside: str) -> pl.DataFrame:
-    """Goodput, mean smoothed RTT and retransmissions of the flow in each run."""
+    """Goodput, mean RTT and retransmissions of the flow in each run, marks of its queue."""
     levels = results.experiment.factors
     active_s = (pl.col("end_ns") - pl.col("start_ns")) / 1e9
-    frame = results.flows.filter(pl.col("flow") == "own").with_columns(
+    marks = results.pipes.filter(pl.col("pipe") == "bottleneck/forward")
+    own = results.flows.filter(pl.col("flow") == "own")
+    frame = own.join(marks.select("run", "marked_packets"), "run").with_columns(
         goodput_mbps=8e-6 * pl.col("delivered_bytes") / active_s,
         rtt_ms=pl.col("srtt_mean_ns") / 1e6,
         beside=pl.lit(beside),
@@ -110,14 +117,15 @@ def pairs(ours: pl.DataFrame, theirs: pl.DataFrame) -> Iterator[Pair]:
         of = [frame.filter(same).sort("repeat") for frame in (ours, theirs)]
         for quantity in QUANTITIES:
             first, second = (frame[quantity.column].cast(pl.Float64).to_list() for frame in of)
-            yield Pair(cell, quantity, first, second)
+            if quantity is not MARKS or any((*first, *second)):
+                yield Pair(cell, quantity, first, second)
 
 
 def spread(found: Sequence[Pair], quantity: Quantity) -> str:
     """Median and 90th percentile over cells of the difference without sign."""
     of = [pair for pair in found if pair.quantity is quantity and not pair.few]
     if not of:
-        return "–"
+        return ""
     differences = pl.Series([100 * abs(pair.difference) for pair in of])
     median, high = (differences.quantile(share, "linear") for share in (0.5, 0.9))
     fewer = f" ({len(of)})" if len(of) < len({pair.cell for pair in found}) else ""
@@ -160,7 +168,7 @@ def tables(runs: Runs) -> Iterator[Made]:
         return
     ours, theirs = (run(runs, engine) for engine in ENGINES)
     found = list(pairs(ours, theirs))
-    heads = ["algorithm", "cells", "goodput", "mean RTT", "retransmissions", "close"]
+    heads = ["algorithm", "cells", "goodput", "mean RTT", "retransmissions", "marks", "close"]
     rows = []
     for name in dict.fromkeys(pair.cell[0] for pair in found):
         title = congestion_controls()[name].title

@@ -104,7 +104,8 @@ mod tests {
             let mut window = avoiding(cwnd);
             algorithm.cong_avoid(&conn(0), &mut window, 1);
             let left = algorithm.ssthresh(&conn(0), &mut window);
-            let logs = (f64::from(cwnd).ln() - 38f64.ln()) / (83_000f64.ln() - 38f64.ln());
+            let log = |packets| libm::log(f64::from(packets)) - libm::log(38.0);
+            let logs = log(cwnd) / log(83_000);
             let b = (0.1 - 0.5) * logs + 0.5;
             let measured = 1.0 - f64::from(left) / f64::from(window.cwnd);
             // The table has a row for whole numbers of a(w): its steps are up to 0.06 wide.
