@@ -172,6 +172,8 @@ def test_every_congestion_control_is_documented_and_built(one: CongestionControl
     assert one.linux.name in PROBES
     options = carried().fragment.read_text()
     assert not one.linux.option or f"CONFIG_{one.linux.option}=y" in options
+    compared = (ROOT / "docs" / "congestion-controls.md").read_text(encoding="utf-8")
+    assert f"| {one.title} | " in compared, "dumbbell study tables congestion-controls"
 
 
 @pytest.mark.parametrize("one", [one for one in ALL if not one.coupled], ids=name_of)

@@ -13,6 +13,10 @@ def with_(old: str, new: str) -> str:
     return BASE.replace(old, new)
 
 
+ALGORITHMS = (
+    "allowed: reno, bic, cubic, bbr, westwood, scalable, highspeed, vegas, veno, htcp, illinois, "
+    "yeah and 2 more"
+)
 MISTAKES = {
     "unknown field": (
         with_("duration", "durration"),
@@ -90,12 +94,12 @@ MISTAKES = {
     "unknown algorithm": (
         with_("bbr", "bbr2"),
         "e.yaml:6: flows[1].tcp: unknown congestion control; found bbr2; did you mean bbr?; "
-        "allowed: reno, bic, cubic, bbr, westwood",
+        + ALGORITHMS,
     ),
     "unknown level": (
         with_("tcp: cubic", "tcp: $cc") + "factors:\n  cc:\n    - reno\n    - cubik\n",
         "e.yaml:11: flows[0].tcp: unknown congestion control; found cubik; did you mean cubic?; "
-        "allowed: reno, bic, cubic, bbr, westwood",
+        + ALGORITHMS,
     ),
     "a target above the interval": (
         with_("buffer: 1 BDP", "queue: {codel: {target: 200 ms}}"),
@@ -307,7 +311,7 @@ SETS = {
     "bad level": (
         {"cc": "renno"},
         "--set: flows[0].tcp: unknown congestion control; found renno; did you mean reno?; "
-        "allowed: reno, bic, cubic, bbr, westwood",
+        + ALGORITHMS,
     ),
     "bad value of a field": (
         {"duration": "5"},
