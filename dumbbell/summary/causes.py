@@ -9,7 +9,8 @@ import math
 from collections.abc import Iterable
 
 from dumbbell.metrics.numbers import number
-from dumbbell.summary.cells import CellLine, FlowLine, LinkLine
+from dumbbell.summary.cells import CellLine, LinkLine
+from dumbbell.summary.flow_lines import FlowLine
 from dumbbell.summary.phases import Phase
 
 #: Algorithms that keep the queue short by themselves: they do not wait for a loss.

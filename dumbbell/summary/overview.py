@@ -18,10 +18,11 @@ from dumbbell.results import Results
 from dumbbell.summary import load as load_summary
 from dumbbell.summary import pages as page_summary
 from dumbbell.summary import programs as program_summary
-from dumbbell.summary.cells import CellLine, FlowLine, LinkLine
+from dumbbell.summary.cells import CellLine, LinkLine
 from dumbbell.summary.contrasts import contrasts
 from dumbbell.summary.findings import findings
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
+from dumbbell.summary.flow_lines import FlowLine
 
 QUANTITIES: dict[str, tuple[str, ...]] = {
     "goodput_mbps": ("goodput_mbps",),
