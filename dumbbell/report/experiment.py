@@ -217,7 +217,8 @@ def _overview(results: Tables, every: list[CellLine], *, folded: bool) -> list[M
     note = (
         "Flows: goodput, its share at the bottleneck, mean RTT, retransmitted segments (spurious "
         "ones included), lost datagrams and echoes. Links: throughput of frames, use, queueing "
-        "delay under load, dropped packets, Jain's index of the flows that always have data."
+        "delay under load, marked and dropped packets, Jain's index of the flows that always have "
+        "data."
     )
     if len(rows) > _MOST_ROWS:
         note += f" {len(rows) - _MOST_ROWS} more rows: dumbbell run --json."

@@ -44,6 +44,7 @@ class LinkLine:
         pipe: Link and direction.
         throughput_mbps: Bits of frames that it carried, over the run.
         used: Share of what it could carry.
+        marked: Share of the packets offered that was marked (ECN); None if none was.
         dropped: Share of the packets offered.
         delay_p10_ms: Quantile of the queueing delay in the time of load, as the next two.
         jain: Jain's index of the goodputs of the bulk flows that it limits; None for one flow.
@@ -53,6 +54,7 @@ class LinkLine:
     pipe: str
     throughput_mbps: float
     used: float | None
+    marked: float | None
     dropped: float | None
     delay_p10_ms: float | None
     delay_p50_ms: float | None

@@ -21,7 +21,8 @@ _SAME = 1.02
 #: Quantities of a sentence, and levels of a factor in it.
 _MOST, _MOST_LEVELS = 5, 5
 _GOODPUT, _SUM = "goodput", "goodput of all flows"
-_DROPS, _REORDERED, _SPURIOUS = "drops", "reordered packets", "spurious retransmissions"
+_DROPS, _MARKS = "drops", "marked packets"
+_REORDERED, _SPURIOUS = "reordered packets", "spurious retransmissions"
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ def quantities(cells: list[CellLine], results: Tables) -> list[Quantity]:
         (goodput, "Mbit/s"): lambda cell: cell.goodput_mbps,
         ("Jain's index", ""): lambda cell: of_links(cell, "jain", min),
         ("queueing delay (p95)", "ms"): lambda cell: of_links(cell, "delay_p95_ms", max),
+        (_MARKS, "%"): lambda cell: _percent(of_links(cell, "marked", max)),
         (_DROPS, "%"): lambda cell: _percent(of_links(cell, "dropped", max)),
         (_REORDERED, "%"): lambda cell: _percent(cell.reordered),
         (_SPURIOUS, "%"): lambda cell: _percent(cell.spurious),
@@ -137,7 +139,7 @@ def _ratio(quantity: Quantity, places: list[int], cells: list[CellLine]) -> floa
 
 
 def _matters(quantity: Quantity, least: float, most: float, cell: CellLine) -> bool:
-    if quantity.words in (_DROPS, _REORDERED, _SPURIOUS):
+    if quantity.words in (_DROPS, _MARKS, _REORDERED, _SPURIOUS):
         return most >= _MUCH
     if "queueing" not in quantity.words:
         return True

@@ -29,8 +29,9 @@ def links(tables: Tables) -> pl.DataFrame:
     """One row per run and bottleneck.
 
     `run`, `pipe`, `throughput_mbps`, `used` (share of what it could carry; null if unknown),
-    `dropped` (share of the packets offered), its parts by reason (`DROPS`), and where queues were
-    sampled the queueing delay `delay_p10_ms`, `delay_p50_ms`, `delay_p95_ms` over the time of load.
+    `marked` and `dropped` (shares of the packets offered), drops by reason (`DROPS`), and where
+    queues were sampled the queueing delay `delay_p10_ms`, `delay_p50_ms`, `delay_p95_ms` over the
+    time of load.
     """
     scenarios: dict[str, Scenario] = {}
     rows = []
@@ -57,6 +58,9 @@ def links(tables: Tables) -> pl.DataFrame:
         fullness.alias("fullness"),
         pl.when(~pl.col("atm")).then(fullness).alias("used"),
         (pl.col("left_bytes") * 8e-6 / pl.col("duration_s")).alias("throughput_mbps"),
+        (pl.when(pl.col("marked_packets") > 0).then(pl.col("marked_packets")) / offered).alias(
+            "marked"
+        ),
         (dropped / offered).alias("dropped"),
         *((count / offered).alias(reason) for reason, count in by_reason.items()),
     ).filter(pl.col("left_bytes") > 0)
@@ -71,7 +75,7 @@ def links(tables: Tables) -> pl.DataFrame:
     # Where several are full, those that drop come first.
     rank = pl.struct(fullness.round(2), pl.col("dropped").fill_null(0))
     rank = rank.rank("ordinal", descending=True)
-    columns = ["run", "pipe", "throughput_mbps", "used", "dropped", *DROPS, *_QUANTILES]
+    columns = ["run", "pipe", "throughput_mbps", "used", "marked", "dropped", *DROPS, *_QUANTILES]
     return found.filter((busy | overflows) & (rank.over("run") <= MOST)).select(columns)
 
 

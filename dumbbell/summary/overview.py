@@ -69,6 +69,7 @@ COLUMNS = {
     "p50": "queue\nms p50",
     "p95": "\np95",
     "again": "retrans-\nmitted",
+    "marked": "marked",
     "lost": "lost",
     "jain": "Jain",
 }
@@ -149,6 +150,7 @@ def _link_line(link: LinkLine) -> Line:
         "share": _percent(link.used),
         "p50": _ms(link.delay_p50_ms),
         "p95": _ms(link.delay_p95_ms),
+        "marked": _percent(link.marked),
         "lost": _percent(link.dropped),
         "jain": "" if link.jain is None else number(round(link.jain, 2)),
     }

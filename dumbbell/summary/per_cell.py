@@ -69,6 +69,7 @@ _COLUMNS: dict[str, Callable[[CellLine], float | None]] = {
     "TCP RTT ms": lambda cell: cell.tcp_rtt_ms,
     "retransmitted": lambda cell: cell.retransmitted,
     "timed out": lambda cell: cell.timed_out,
+    "marked": lambda cell: of_links(cell, "marked", max),
     "dropped": lambda cell: of_links(cell, "dropped", max),
     "reordered": lambda cell: _seen(cell.reordered),
     "spurious": lambda cell: _seen(cell.spurious),
@@ -78,7 +79,7 @@ _COLUMNS: dict[str, Callable[[CellLine], float | None]] = {
 #: Smaller shares of reordered and of spuriously retransmitted packets are not shown.
 _SEEN = 0.01
 _EACH, _FEW_FLOWS = "each flow Mbit/s", 4
-_SHARES = ("use", "retransmitted", "timed out", "dropped", "reordered", "spurious")
+_SHARES = ("use", "retransmitted", "timed out", "marked", "dropped", "reordered", "spurious")
 _CAPTIONS = {
     "page load s": "Page load: from the request until the last object has arrived.",
     "slowdown": "Slowdown: time of a transfer over its time alone, mean.",
@@ -87,6 +88,7 @@ _CAPTIONS = {
     "transfer s": "Transfer: time of a transfer of given size, mean.",
     "goodput Mbit/s": "Goodput: payload of all flows until the last of them ends.",
     "use": ("Use and queueing delay: while all TCP flows last, where they are largest."),
+    "marked": "Marked: by ECN, at the bottleneck where most are.",
     "dropped": "Dropped: at the bottleneck where most are.",
     "TCP RTT ms": "TCP RTT: mean of the flows, by the bytes that they deliver.",
     "retransmitted": "Retransmitted: share of all segments with data.",
