@@ -35,18 +35,23 @@ def test_every_kind_has_a_small_picture(kind: str) -> None:
     assert ET.fromstring(svg).attrib["width"].endswith("mm")
 
 
+#: Words about a dash pattern.
+DASHES = {"dash-dotted": [8, 3, 2, 3], "dashed": [6, 3], "dotted": [2, 2], "": [1, 0]}
+
+
 def test_the_table_of_colours_is_that_of_the_figures() -> None:
     rows = re.findall(
         r"^\| (?:blue|orange|green|purple|violet|grey|black).*? \| (.*) \|$", PAGE, re.M
     )
     titles = {title.lower(): name for name, title in NAMES.items()}
     for colour, row in enumerate(rows):
-        for words in row.split("; "):
-            name = words.removesuffix(" dashed").lower()
+        for words in re.split("[;,] ", row):
+            name = re.sub(r" (dashed|dotted|dash-dotted)$", "", words).lower()
             style = algorithm_style(titles.get(name, name))
             assert style is not None, name
             assert style.colour == colour
-            assert (style.dash != [1, 0]) == words.endswith(" dashed")
+            drawn = next((one for one in DASHES if words.endswith(f" {one}")), "")
+            assert style.dash == DASHES[drawn], words
     listed = ", ".join(rows).lower()
     for title in (t for t, name in titles.items() if algorithm_style(name)):
         assert title in listed

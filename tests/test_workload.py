@@ -247,7 +247,7 @@ def test_one_seen_at_two_interfaces_counts_once(tmp_path: Path) -> None:
         (["--rtt", "5"], "--rtt 5: "),
         (["--rate", "1 bit/s"], "more than a day"),
         (["--buffer", "[]"], "buffer"),
-        (["--congestion-control", "vegas"], "unknown congestion control"),
+        (["--congestion-control", "bbr9"], "unknown congestion control"),
         (["--class", "a<b"], "--class"),
         (["--size", "mode"], "--size"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from dumbbell.experiment.traffic import ALGORITHMS
 from dumbbell.starter.answers import Answers
@@ -83,9 +84,14 @@ def flow(name: str, ends: tuple[str, str], control: str, count: int = 1) -> Row:
 
 
 SENDERS: Row = ("", "Each flow sends as much as it can, from the start to the end.")
+#: Longest comment of a line of its own, characters.
+_COMMENT = 96
 #: Comments on the fields of flows.
 FIELDS: tuple[Row, ...] = (
-    ("", f"tcp: congestion control, one of {', '.join(ALGORITHMS)}."),
+    *(
+        ("", line)
+        for line in wrap(f"tcp: congestion control, one of {', '.join(ALGORITHMS)}.", _COMMENT)
+    ),
     ("", "start_jitter: each flow starts at random within one RTT, so that repeats differ."),
 )
 

@@ -76,7 +76,7 @@ def page_connections(rows: list[dict[str, Any]], spec: Scenario) -> int:
     """Connections that pages used, mean over runs, rounded."""
     opened = {
         name
-        for page in spec["sessions"]
+        for page in spec.get("sessions", ())  # stores of older versions
         for origin in page["origins"]
         for name in origin["connections"]
     }

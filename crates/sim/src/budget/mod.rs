@@ -79,7 +79,7 @@ pub fn budget(scenario: &Scenario) -> Result<Budget, ScenarioError> {
         Some(arrivals.expected(scenario.duration) * arrivals.size.mean_bytes())
     };
     let routes = Routes::new(drawn, 0)?;
-    let network = Network::new(drawn, &routes);
+    let network = Network::new(drawn, &routes, arriving_bytes);
     let mut found = Budget::default();
     let mut loads = Vec::with_capacity(drawn.flows.len());
     for (number, flow) in drawn.flows.iter().enumerate() {
@@ -107,7 +107,8 @@ pub fn budget(scenario: &Scenario) -> Result<Budget, ScenarioError> {
     Ok(found)
 }
 
-/// Paths of all flows, and how many of TCP share each pipe.
+/// Paths of all flows, and how many of TCP share each pipe; a flow that ends counts as long as it
+/// takes.
 struct Network<'a> {
     scenario: &'a Scenario,
     numbers: BTreeMap<&'a str, usize>,
@@ -116,7 +117,11 @@ struct Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    fn new(scenario: &'a Scenario, routes: &Routes) -> Self {
+    fn new(
+        scenario: &'a Scenario,
+        routes: &Routes,
+        arriving_bytes: impl Fn(usize) -> Option<f64>,
+    ) -> Self {
         let numbers: BTreeMap<&str, usize> =
             scenario.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
         // All names were validated.
@@ -149,9 +154,10 @@ impl<'a> Network<'a> {
             };
             let [out, back] = [trace(true), trace(false)];
             if flow.traffic.tcp().is_some() {
+                let part = network.part(flow, &out, arriving_bytes(number));
                 for &(pipe, ways) in &out {
                     // Sprayed over several pipes, it shares each with a part of its packets.
-                    network.sharing[pipe] += 1.0 / ways as f64;
+                    network.sharing[pipe] += part / ways as f64;
                 }
             }
             let pipes =
@@ -159,6 +165,24 @@ impl<'a> Network<'a> {
             network.paths.push([pipes(out), pipes(back)]);
         }
         network
+    }
+
+    /// Part of the run that a flow of TCP needs if it has its path for itself; 1 if it has no end.
+    fn part(&self, flow: &Flow, out: &[(usize, usize)], arriving_bytes: Option<f64>) -> f64 {
+        let seconds = self.scenario.duration.as_ns() as f64 / 1e9;
+        let payload_bytes = self.limits(flow, flow.traffic.tcp()).0 - 52.0;
+        let packets = match (arriving_bytes, flow.traffic.tcp()) {
+            (Some(bytes), _) => bytes / payload_bytes,
+            (None, Some(tcp)) => tcp.source.packets_in(seconds, payload_bytes),
+            (None, None) => return 1.0,
+        };
+        let rate = out.iter().map(|&(pipe, _)| most_bps(self.pipe(pipe)));
+        let line = rate.fold(f64::INFINITY, f64::min) / 8.0 / (payload_bytes + 66.0) * seconds;
+        if line.is_finite() {
+            (packets / line).min(1.0)
+        } else {
+            1.0
+        }
     }
 
     fn pipe(&self, number: usize) -> &Pipe {
@@ -214,7 +238,9 @@ impl<'a> Network<'a> {
 
     /// A fair share of the narrowest pipe.
     fn share_bps(&self, path: &[usize]) -> f64 {
-        let shares = path.iter().map(|&number| most_bps(self.pipe(number)) / self.sharing[number]);
+        // No flow has more than the pipe.
+        let shares =
+            path.iter().map(|&number| most_bps(self.pipe(number)) / self.sharing[number].max(1.0));
         shares.fold(f64::INFINITY, f64::min)
     }
 
