@@ -125,7 +125,8 @@ impl Htcp {
         if since_ms > HZ {
             since_ms -= HZ;
             let half = since_ms / 2;
-            factor = 1 + 10u32.wrapping_mul(since_ms).wrapping_add(half.wrapping_mul(half) / HZ) / HZ;
+            factor =
+                1 + 10u32.wrapping_mul(since_ms).wrapping_add(half.wrapping_mul(half) / HZ) / HZ;
         }
         if self.min_rtt_ms > 0 {
             let scale = ((HZ << 3) / (10 * self.min_rtt_ms)).clamp(1 << 2, 10 << 3);
@@ -252,7 +253,11 @@ mod tests {
     #[test]
     fn a_reduction_leaves_what_the_path_holds() {
         let steady = Htcp {
-            adapts: true, min_rtt_ms: 60, max_rtt_ms: 100, max_rate: 100, old_max_rate: 100,
+            adapts: true,
+            min_rtt_ms: 60,
+            max_rtt_ms: 100,
+            max_rate: 100,
+            old_max_rate: 100,
             ..Htcp::default()
         };
         let mut window = Window::new(100);

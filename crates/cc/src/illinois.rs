@@ -114,9 +114,7 @@ fn reduction(mean: u32, most: u32) -> u32 {
     } else if mean >= high || high <= low {
         BETA_MAX
     } else {
-        (BETA_MIN * high)
-            .wrapping_sub(BETA_MAX * low)
-            .wrapping_add((BETA_MAX - BETA_MIN) * mean)
+        (BETA_MIN * high).wrapping_sub(BETA_MAX * low).wrapping_add((BETA_MAX - BETA_MIN) * mean)
             / (high - low)
     }
 }

@@ -189,7 +189,8 @@ mod tests {
     /// Brakmo et al. §3.2: the window grows, stays, falls by one.
     #[test]
     fn two_to_four_packets_stay_queued() {
-        for (queued, cwnd) in [(0, 101), (1, 101), (2, 100), (3, 100), (4, 100), (5, 99), (30, 99)] {
+        for (queued, cwnd) in [(0, 101), (1, 101), (2, 100), (3, 100), (4, 100), (5, 99), (30, 99)]
+        {
             let rtt_us = 10_000 + 101 * queued; // of 100 packets, so many wait
             assert_eq!(after_round(&mut avoiding(100), rtt_us), cwnd, "{queued}");
         }

@@ -144,7 +144,8 @@ mod tests {
     fn queueing(window: &mut Window, queued: u32) -> Yeah {
         let mut yeah = Yeah::new();
         yeah.rounds.base_us = 100_000;
-        yeah.rounds.least_us = (100_000.0 / (1.0 - f64::from(queued) / f64::from(window.cwnd))) as u32;
+        yeah.rounds.least_us =
+            (100_000.0 / (1.0 - f64::from(queued) / f64::from(window.cwnd))) as u32;
         yeah.end_round(window);
         yeah
     }

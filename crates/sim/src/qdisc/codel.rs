@@ -63,12 +63,7 @@ impl Codel {
         Self {
             queue: Line::default(),
             limit: spec.limit_packets as usize,
-            parameters: Parameters::new(
-                spec.target,
-                spec.interval,
-                spec.ecn,
-                spec.ce_threshold,
-            ),
+            parameters: Parameters::new(spec.target, spec.interval, spec.ecn, spec.ce_threshold),
             state: State::default(),
         }
     }
@@ -349,8 +344,7 @@ mod tests {
     #[test]
     fn bounds_of_target_and_interval_are_exact() {
         let tick = |ticks: u64| Time::from_ns(ticks << SHIFT);
-        let parameters =
-            Parameters { target: 100, interval: 1000, ecn: false, ce_threshold: None };
+        let parameters = Parameters { target: 100, interval: 1000, ecn: false, ce_threshold: None };
         let judged = |state: &mut State, sojourn: u64, now: u64, left_bytes: u64| {
             let head = queued(0, tick(now - sojourn));
             state.judge(Some((head, left_bytes)), &parameters, Tick::of(tick(now))).1

@@ -34,12 +34,7 @@ impl FqCodel {
         let mut flows = Vec::new();
         flows.resize_with(spec.flows as usize, Flow::default);
         Self {
-            parameters: Parameters::new(
-                spec.target,
-                spec.interval,
-                spec.ecn,
-                spec.ce_threshold,
-            ),
+            parameters: Parameters::new(spec.target, spec.interval, spec.ecn, spec.ce_threshold),
             quantum: i64::from(spec.quantum_bytes),
             limit: spec.limit_packets as usize,
             flows,
