@@ -85,11 +85,12 @@ def _time_outs(cells: list[CellLine]) -> Iterable[str]:
 
 def _reordering(cells: list[CellLine]) -> Iterable[str]:
     """What much reordering does to senders, or does not."""
-    most = max(cells, key=lambda cell: cell.reordered or 0.0)
-    if (most.reordered or 0.0) < _MUCH_REORDERED or most.reordering_packets is None:
+    much = [cell for cell in cells if (cell.reordered or 0.0) >= _MUCH_REORDERED]
+    known = [cell.reordering_packets for cell in much if cell.reordering_packets is not None]
+    if not known:
         return
-    allowed = number(round(most.reordering_packets))
-    if (most.spurious or 0.0) < _FEW_SPURIOUS:
+    allowed = " / ".join(dict.fromkeys(number(round(packets)) for packets in known))
+    if max(cell.spurious or 0.0 for cell in much) < _FEW_SPURIOUS:
         yield (
             "Few of the reordered packets are taken for lost: senders allow for a reordering of up "
             f"to {allowed} packets."

@@ -87,7 +87,10 @@ _CAPTIONS = {
     "ping p95 ms": "Ping: RTT of echo requests beside the load, 95th percentile.",
     "transfer s": "Transfer: time of a transfer of given size, mean.",
     "goodput Mbit/s": "Goodput: payload of all flows until the last of them ends.",
-    "use": ("Use and queueing delay: while all TCP flows last, where they are largest."),
+    "use": (
+        "Use and queueing delay (means over a sample): while all TCP flows last, where they are "
+        "largest."
+    ),
     "marked": "Marked: by ECN, at the bottleneck where most are.",
     "dropped": "Dropped: at the bottleneck where most are.",
     "TCP RTT ms": "TCP RTT: mean of the flows, by the bytes that they deliver.",

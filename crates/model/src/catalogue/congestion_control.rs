@@ -110,7 +110,7 @@ macro_rules! for_congestion_controls {
                 linux: Some(InLinux { name: "dctcp", option: "TCP_CONG_DCTCP", since: "3.18" }),
                 needs_ecn: true,
                 source: "RFC 8257; Linux's tcp_dctcp.c",
-                about: "Falls by half the share of marked packets; both ends have ECN and use it.",
+                about: "Falls by half the share of marked packets; needs DCTCP and ECN at both ends.",
             };
             Lia lia {
                 title: "LIA",
