@@ -148,7 +148,7 @@ def test_the_table_of_changes_tells_when_flows_have_settled(tmp_path: Path) -> N
     name = "bottleneck/forward"
     assert name not in before.settled_s
     assert 0 <= slow.settled_s[name] < 3 and 0 <= after.settled_s[name] < 3
-    # The same queue drains at a fifth of the rate.
+    # A queue of as many packets drains at a fifth of the rate.
     assert slow.delay_p50_ms[name] > 3 * before.delay_p50_ms[name]
     # A full queue of 1 BDP of the first rate (20 ms) lasts 100 ms at the second, and no longer.
     assert slow.delay_p95_ms[name] < 1.1 * 100

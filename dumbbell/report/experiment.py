@@ -165,7 +165,7 @@ def _ran(results: Tables) -> str:
 
 
 def _told(results: Tables, every: list[CellLine]) -> Markup:
-    """What happened, in sentences."""
+    """Sentences about the results."""
     told = sentences(results, every, _MOST_FINDINGS)
     return tag("ul", *(tag("li", one) for one in told), class_="findings")
 

@@ -31,8 +31,6 @@ _RTT_APART = 1.3
 #: Below so many packets in the window, a loss is rarely followed by three duplicate ACKs (RFC 5681
 #: §3.2), and a time-out repairs it.
 _SMALL_WINDOW = 6
-#: A change of a link this close to the beginning of a phase begins it.
-_SAME_TIME_S = 1e-3
 #: Uses of two phases that differ by more are told.
 _USE_APART = 0.1
 
@@ -159,11 +157,12 @@ def _use_by_phase(cell: CellLine, link: LinkLine) -> str:
     uses = [used for _, used in known]
     if len(known) < 2 or max(uses) - min(uses) < _USE_APART:
         return ""
-    changes = cell.setting.pipes[link.pipe].changes if cell.setting else ()
+    pipe = cell.setting.pipes[link.pipe] if cell.setting else None
     told = []
     for phase, used in known:
-        new = [words for at_s, words in changes if abs(at_s - phase.begin_s) < _SAME_TIME_S]
-        told.append(f"{_time(phase)}{f' ({new[0]})' if new else ''} {100 * used:.0f} %")
+        new = pipe.change_at(phase.begin_s) if pipe else ""
+        told.append(f"{_time(phase)}{f' ({new})' if new else ''} {100 * used:.0f} %")
+    changes = pipe.changes if pipe else ()
     lost = any("loss" in words and words != "no loss" for _, words in changes)
     senders = [flow for flow in cell.flows if flow.bulk and flow.algorithm not in _BY_MODEL]
     why = f"; {_names(senders)} takes random loss for congestion" if lost and senders else ""

@@ -15,8 +15,6 @@ from dumbbell.summary.setting import PipeSetting
 
 #: Cells and rows that are shown.
 _MOST_CELLS, _MOST_ROWS = 6, 30
-#: A change this close to the beginning of a phase begins it.
-_SAME_TIME_S = 1e-3
 WORDS = ("phase", "link", "change")
 """Columns of words."""
 _HEAD = (*WORDS, "use", "queue ms p50", "p95", "settled after")
@@ -62,12 +60,11 @@ def _of_cell(cell: CellLine) -> list[list[str]]:
 
 
 def _row(phase: Phase, name: str, pipe: PipeSetting) -> list[str]:
-    new = [words for at_s, words in pipe.changes if abs(at_s - phase.begin_s) < _SAME_TIME_S]
     used = phase.used.get(name)
     return [
         f"{number(round(phase.begin_s, 1))}–{number(round(phase.end_s, 1))} s",
         name,
-        ", ".join(new),
+        pipe.change_at(phase.begin_s),
         "" if used is None else f"{100 * used:.0f} %",
         _ms(phase.delay_p50_ms.get(name)),
         _ms(phase.delay_p95_ms.get(name)),

@@ -84,7 +84,7 @@ def _time_outs(cells: list[CellLine]) -> Iterable[str]:
 
 
 def _reordering(cells: list[CellLine]) -> Iterable[str]:
-    """What much reordering does to senders, or does not."""
+    """Effect of reordering on senders."""
     much = [cell for cell in cells if (cell.reordered or 0.0) >= _MUCH_REORDERED]
     known = [cell.reordering_packets for cell in much if cell.reordering_packets is not None]
     if not known:

@@ -1,4 +1,4 @@
-"""What happened, in sentences: the same on the terminal and in the report."""
+"""Sentences about results, for the terminal and the report: effects of factors, findings."""
 
 from __future__ import annotations
 

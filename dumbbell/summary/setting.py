@@ -13,6 +13,8 @@ from dumbbell.scenario import Flow, Pipe, Scenario, Udp
 from dumbbell.summary.pipe_words import change_words
 
 _IP_BYTES, _UDP_BYTES = 20, 8
+#: Times of a change closer than this are the same.
+_SAME_TIME_S = 1e-3
 
 
 def pipes_of(spec: Scenario) -> dict[str, Pipe]:
@@ -43,6 +45,12 @@ class PipeSetting:
     loss: bool
     bursty_loss: bool
     changes: tuple[tuple[float, str], ...]
+
+    def change_at(self, at_s: float) -> str:
+        """Words about the change at this time; empty without one."""
+        return ", ".join(
+            words for other_s, words in self.changes if abs(other_s - at_s) < _SAME_TIME_S
+        )
 
     @property
     def limit_packets(self) -> float | None:

@@ -31,7 +31,7 @@ CELL = (*FACTORS, "beside")
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is compared, and how close it has to be.
+    """Quantity that is compared, and its tolerance.
 
     Attributes:
         column: Column of the measured frame.

@@ -44,7 +44,7 @@ def test_the_first_round_trips_are_the_same_packets(tmp_path: Path, algorithm: s
     ours, theirs = (
         packets(tmp_path, engine, algorithm, queue, "300 ms") for engine in ("sim", "linux")
     )
-    # The kernel's clock is half a frame ahead: a few more packets before the end.
+    # A frame that finds the kernel's line idle passes at once: a few packets more before the end.
     assert len(ours) > 500 and abs(len(ours) - len(theirs)) <= 5
     both = min(len(ours), len(theirs))
     assert ours[:both] == theirs[:both]

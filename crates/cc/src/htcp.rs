@@ -19,7 +19,7 @@ const RTT_STEP_MS: u32 = 20;
 const SHORT_RTT_MS: u32 = 10;
 const MIN_SSTHRESH: u32 = 2;
 
-/// What a congestion event changes and an undo restores (`undo_*`).
+/// State that a congestion event changes and an undo restores (`undo_*`).
 #[derive(Clone, Copy, Debug)]
 struct Before {
     last_loss_ms: u32,
