@@ -78,6 +78,10 @@ pub struct TcpOptions {
     /// Linux 6.10).
     #[serde(default)]
     pub grow_skb: bool,
+    /// The receive buffer grows by `tcp_rcvbuf_grow` (since Linux 6.19): no reserve of 16 segments, less
+    /// below an RTT of 1 ms, more while data waits out of order. `false`: by `tcp_rcv_space_adjust`.
+    #[serde(default)]
+    pub rcvbuf_grow: bool,
     /// 3: tail loss probes; 0: none.
     pub tcp_early_retrans: u32,
     /// 2: F-RTO (RFC 5682); 0: off.
@@ -301,6 +305,7 @@ pub const PROFILES: &[(&str, &str)] = &[
     ("linux-4.15", include_str!("../profiles/linux-4.15.json")),
     ("linux-6.1", include_str!("../profiles/linux-6.1.json")),
     ("linux-6.12", include_str!("../profiles/linux-6.12.json")),
+    ("linux-7.3", include_str!("../profiles/linux-7.3.json")),
 ];
 
 #[cfg(test)]

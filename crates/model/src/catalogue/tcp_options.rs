@@ -320,6 +320,14 @@ pub const ENTRIES: &[Entry] = &[
         source: "tcp_grow_skb",
     },
     Entry {
+        parameter: of_unit("rcvbuf_grow", Unit::Flag)
+            .derived(PROFILE)
+            .at("rcvbuf_grow", "growth of the receive buffer as since Linux 6.19"),
+        setting: Setting::Release,
+        since: "6.19",
+        source: "tcp_rcvbuf_grow",
+    },
+    Entry {
         parameter: of_unit("rx_segment", Unit::Buffer).derived(PROFILE).at(
             "rx_segment",
             "buffer of a received segment: `pages`, `small_head`, `copied`, or a size (`skb->truesize`)",

@@ -39,6 +39,11 @@ impl Reassembly {
         self.ranges.len()
     }
 
+    /// End of the last range.
+    pub(crate) fn end(&self) -> Option<u64> {
+        self.ranges.last().map(|range| range.end)
+    }
+
     /// Memory of the skbs.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.memory_bytes

@@ -116,6 +116,8 @@ pub(crate) struct Receiver {
     /// Start of the current RTT measurement by window (`rcv_rtt_est`).
     rcv_rtt_since: Option<Time>,
     rcv_rtt_seq: u64,
+    /// Time of the last segment (`tcp_mstamp`).
+    pub(super) heard_at: Time,
     pub(super) space_time: Time,
     pub(super) space_seq: u64,
     pub(super) space_bytes: u64,
@@ -183,6 +185,7 @@ impl Receiver {
             scaling_ratio: DEFAULT_SCALING_RATIO,
             rcv_rtt_since: None,
             rcv_rtt_seq: 0,
+            heard_at: Time::ZERO,
             space_time: Time::ZERO,
             space_seq: 0,
             space_bytes: 0,
@@ -214,6 +217,7 @@ impl Receiver {
     /// the ACK check and the application follow.
     pub(crate) fn on_segment_first(&mut self, now: Time, segment: &Segment, ecn_field: u8) -> bool {
         self.set_now(now);
+        self.heard_at = now;
         self.ecn_field = ecn_field;
         if segment.flags.is_syn() {
             self.on_syn(segment);
@@ -424,18 +428,18 @@ impl Receiver {
             }
             self.set_dsack(duplicate);
         }
-        if !self.options.tcp_sack {
-            return;
+        if self.options.tcp_sack {
+            if first {
+                self.sacks[0] = block;
+                self.sack_count = 1;
+            } else {
+                self.new_sack(block);
+            }
+            if !own_skb {
+                self.grow_window(block.end - block.start, false);
+            }
         }
-        if first {
-            self.sacks[0] = block;
-            self.sack_count = 1;
-        } else {
-            self.new_sack(block);
-        }
-        if !own_skb {
-            self.grow_window(block.end - block.start, false);
-        }
+        self.grow_for_reordering();
     }
 
     /// `tcp_event_data_recv`.
@@ -496,8 +500,13 @@ impl Receiver {
         }
         let sample_us = elapsed_ms.max(1) * 1000;
         let (old, scaled) = (self.rcv_rtt_us8, sample_us << 3);
-        self.rcv_rtt_us8 =
-            if old == 0 || scaled < old { scaled } else { old - (old >> 3) + sample_us };
+        self.rcv_rtt_us8 = if old == 0 || scaled < old {
+            scaled
+        } else if self.options.rcvbuf_grow && self.unread_bytes() > 0 {
+            return; // A larger sample includes the time that data waited to be read.
+        } else {
+            old - (old >> 3) + sample_us
+        };
     }
 
     /// Schedules an immediate ACK for the last FIN (`tcp_fin` in FIN_WAIT1 and FIN_WAIT2).

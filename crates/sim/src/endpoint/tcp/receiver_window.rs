@@ -3,11 +3,14 @@
 
 use super::receive_buffer::{arriving_memory, judged_memory};
 use super::receiver::Receiver;
-use dumbbell_model::{DelayedAck, Span};
+use dumbbell_model::{DelayedAck, Span, Time};
 
 /// Share of memory that counts as window until it is measured, in 256ths.
 pub(super) const DEFAULT_SCALING_RATIO: u64 = 128;
 const RATIO_SHIFT: u32 = 8;
+
+/// RTT below which the buffer grows less (`tcp_rcvbuf_low_rtt`).
+const LOW_RTT_US: u64 = 1000;
 
 /// Read interval of a rate-limited application.
 pub(super) const SLOW_READ_INTERVAL: Span = Span::from_ms(10);
@@ -187,7 +190,7 @@ impl Receiver {
         }
     }
 
-    fn unread_bytes(&self) -> u64 {
+    pub(super) fn unread_bytes(&self) -> u64 {
         self.rcv_nxt - self.copied_seq
     }
 
@@ -250,7 +253,7 @@ impl Receiver {
     /// Grows the buffer to twice the data read per RTT, and further if that grows (dynamic
     /// right-sizing, `tcp_rcv_space_adjust`; Feng & Fisk 2001).
     pub(super) fn adjust_space(&mut self) {
-        let elapsed_us = self.now.since(self.space_time).as_us();
+        let elapsed_us = self.heard_at_or_now().since(self.space_time).as_us();
         if self.rcv_rtt_us8 == 0 || elapsed_us < self.rcv_rtt_us8 >> 3 {
             return;
         }
@@ -260,19 +263,56 @@ impl Receiver {
             copied = copied.saturating_sub(self.unread_bytes());
         }
         if copied > self.space_bytes {
-            if self.options.tcp_moderate_rcvbuf {
-                self.enlarge(copied);
-            }
-            self.space_bytes = copied;
+            let before = std::mem::replace(&mut self.space_bytes, copied);
+            self.grow_buffer(before);
         }
         self.space_seq = self.copied_seq;
-        self.space_time = self.now;
+        self.space_time = self.heard_at_or_now();
     }
 
-    pub(super) fn enlarge(&mut self, copied: u64) {
-        let mut window = (copied << 1) + 16 * self.advmss;
-        let grow = window * (copied - self.space_bytes) / self.space_bytes;
-        window += grow << 1;
+    /// Time that the kernel's autotuning reads: of the last segment since `tcp_rcvbuf_grow`, of the
+    /// read before.
+    fn heard_at_or_now(&self) -> Time {
+        if self.options.rcvbuf_grow { self.heard_at } else { self.now }
+    }
+
+    /// Grows the buffer after the bytes read per RTT rose from `before` to `space_bytes`.
+    fn grow_buffer(&mut self, before: u64) {
+        if !self.options.tcp_moderate_rcvbuf {
+            return;
+        }
+        let window = if self.options.rcvbuf_grow {
+            self.window_with_doubling(before)
+        } else {
+            let window = (self.space_bytes << 1) + 16 * self.advmss;
+            window + (window * (self.space_bytes - before) / before << 1)
+        };
+        self.enlarge(window);
+    }
+
+    /// Grows the buffer while data waits out of order (`tcp_data_queue_ofo`, Linux 6.19).
+    pub(super) fn grow_for_reordering(&mut self) {
+        if self.options.rcvbuf_grow {
+            self.grow_buffer(self.space_bytes);
+        }
+    }
+
+    /// Window for twice the data of an RTT, for a sender that doubles it, and for what waits out of
+    /// order (`tcp_rcvbuf_grow`; 32-bit as there).
+    fn window_with_doubling(&self, before: u64) -> u64 {
+        let window = self.space_bytes << 1;
+        let rtt_us = self.rcv_rtt_us8 >> 3;
+        let grow = if rtt_us < LOW_RTT_US {
+            window * rtt_us / LOW_RTT_US
+        } else {
+            (window << 1) * (self.space_bytes - before) / before
+        };
+        let waiting = self.reassembly.end().map_or(0, |end| end - self.rcv_nxt);
+        (window + grow + waiting) & u64::from(u32::MAX)
+    }
+
+    /// Enlarges the buffer so that `window` bytes fit, up to its maximum.
+    fn enlarge(&mut self, window: u64) {
         let wanted = if self.options.scaling_ratio {
             (window << RATIO_SHIFT) / self.scaling_ratio // `tcp_space_from_win`
         } else {
