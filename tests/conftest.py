@@ -14,6 +14,8 @@ from collections import Counter
 import pytest
 from hypothesis import settings
 
+from dumbbell.engines.linux import kernel as built
+from dumbbell.experiment import build_flows, options
 from tests import kernel
 from tests.browser import CHROMIUM, opened
 
@@ -28,6 +30,21 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Beside the caller's PATH: programs of administrators.
 PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds `--release`: another kernel than the default, and its profile as the default one."""
+    parser.addoption("--release", help="compare with kernel RELEASE under profile linux-RELEASE")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Puts the release of `--release` in place of the default kernel and profile, in this process."""
+    release = config.getoption("--release")
+    if release is not None:
+        meant = built.kernel_named(release)
+        built._default = lambda: meant
+        for module in (options, build_flows):
+            module.DEFAULT_PROFILE = f"linux-{release}"  # type: ignore[attr-defined]
 
 
 @pytest.hookimpl(trylast=True)  # Not asked for what `-m` has left out.

@@ -78,10 +78,16 @@ pub struct TcpOptions {
     /// Linux 6.10).
     #[serde(default)]
     pub grow_skb: bool,
+    /// A last segment with FIN leaves although cwnd is full (until Linux 6.9).
+    #[serde(default = "on")]
+    pub fin_beyond_cwnd: bool,
     /// The receive buffer grows by `tcp_rcvbuf_grow` (since Linux 6.19): no reserve of 16 segments, less
     /// below an RTT of 1 ms, more while data waits out of order. `false`: by `tcp_rcv_space_adjust`.
     #[serde(default)]
     pub rcvbuf_grow: bool,
+    /// RACK finds losses whatever `tcp_recovery` says (since Linux 6.17).
+    #[serde(default)]
+    pub rack_always: bool,
     /// 3: tail loss probes; 0: none.
     pub tcp_early_retrans: u32,
     /// 2: F-RTO (RFC 5682); 0: off.
@@ -91,6 +97,9 @@ pub struct TcpOptions {
     /// Maximum delay of compressed SACKs.
     #[serde(rename = "tcp_comp_sack_delay_ns")]
     pub tcp_comp_sack_delay: Span,
+    /// Share of the RTT that it is at most, %: 5, and 33 since Linux 7.0.
+    #[serde(default = "five")]
+    pub tcp_comp_sack_rtt_percent: u32,
     /// Timer slack of that delay.
     #[serde(rename = "tcp_comp_sack_slack_ns")]
     pub tcp_comp_sack_slack: Span,
@@ -184,6 +193,14 @@ fn one_second() -> Span {
 /// Linux's default of `tcp_ecn`.
 fn accept_ecn() -> u32 {
     2
+}
+
+fn five() -> u32 {
+    5
+}
+
+fn on() -> bool {
+    true
 }
 
 impl TcpOptions {

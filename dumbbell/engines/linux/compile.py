@@ -37,8 +37,9 @@ _HEADERS = {
 }
 """Beginnings of names of headers, and the Debian packages that have them."""
 _MADE = re.compile(r"  [A-Z]+ +\S")
-_ONLY_WHERE = re.compile(r"^Only where: (\S+) has: (.+)$", re.MULTILINE)
-"""A line at the head of a patch that not every source needs: a file, and a text in it."""
+_ONLY_WHERE = re.compile(r"^(?:# )?Only where: (\S+) has: (.+)$", re.MULTILINE)
+"""A line at the head of a patch, or of options up to an empty line, that are not for every source: a
+file, and a text in it."""
 _LINES_MADE = 1600
 """Lines as `  CC  net/ipv4/tcp.o` of a build with the options in `kernel/config`."""
 _COMPILE_FROM = 0.08
@@ -67,7 +68,7 @@ def apply_patches(tree: Path, patches: Sequence[Path], log: Path) -> None:
         EngineError: One does not fit; names it.
     """
     for patch in patches:
-        if not _needed(tree, patch):
+        if not _needed(tree, patch.read_text(encoding="utf-8")):
             continue
         heard: list[str] = []
         command = ["patch", "-p1", "--fuzz=3", "--batch", "--forward", "--no-backup-if-mismatch"]
@@ -77,9 +78,9 @@ def apply_patches(tree: Path, patches: Sequence[Path], log: Path) -> None:
             raise EngineError(f"the patch {patch.name} does not fit this source{why}")
 
 
-def _needed(tree: Path, patch: Path) -> bool:
-    """Returns true if the tree has what the patch changes."""
-    condition = _ONLY_WHERE.search(patch.read_text(encoding="utf-8"))
+def _needed(tree: Path, text: str) -> bool:
+    """Returns true if the tree has what the text names; true if it names nothing."""
+    condition = _ONLY_WHERE.search(text)
     if condition is None:
         return True
     try:
@@ -93,7 +94,7 @@ def configure(tree: Path, fragment: Path, register_bytes: int, log: Path) -> Non
 
     Args:
         tree: The source, patched.
-        fragment: Options that have to take effect.
+        fragment: Options that have to take effect, where the source has them.
         register_bytes: Of the host's registers, for a source that does not ask the host.
         log: Where everything is written that make says.
 
@@ -101,7 +102,8 @@ def configure(tree: Path, fragment: Path, register_bytes: int, log: Path) -> Non
         EngineError: An option of the fragment did not take effect, or make failed.
     """
     _make(tree, ["defconfig"], log)
-    asked = fragment.read_text(encoding="utf-8")
+    parts = fragment.read_text(encoding="utf-8").split("\n\n")
+    asked = "\n\n".join(part for part in parts if _needed(tree, part))
     if _declares_register_area(tree):
         asked += f"{registers.OPTION}={register_bytes}\n"
     fragment = tree / ".dumbbell.config"

@@ -25,9 +25,15 @@ _TEXT = """\
 dumbbell: 1
 name: probe
 template: {{{template}}}
-flows: [{{from: s1, to: d1, tcp: {{congestion_control: {cc}, fq: {fq}, bytes: 1 MiB}}}}]
+flows: [{{name: f, from: s1, to: d1, tcp: {{congestion_control: {cc}, fq: {fq}, bytes: 1 MiB}}}}]
 duration: 20 s
 """
+
+
+def _changed(change: str) -> str:
+    """Template whose bottleneck changes during the transfer."""
+    return f"dumbbell: {{{_PLAIN}, forward: {{changes: [{{at: 200 ms, {change}}}]}}}}"
+
 
 #: What is tried: a name, the template, the congestion control. A queue in packets is a netem with a
 #: rate.
@@ -47,6 +53,16 @@ PROBES: dict[str, tuple[str, str]] = {
     ),
     "netem's duplication": (f"dumbbell: {{{_PLAIN}, forward: {{duplication: 1 %}}}}", "cubic"),
     "netem's corruption": (f"dumbbell: {{{_PLAIN}, forward: {{corruption: 1 %}}}}", "cubic"),
+    "scripted loss": (
+        f"dumbbell: {{{_PLAIN}, forward: {{loss: {{scripted: [{{flow: f, nth: [3, 40]}}]}}}}}}",
+        "cubic",
+    ),
+    "change of a rate": (_changed("rate: 5 Mbit/s"), "cubic"),
+    "change of a delay": (_changed("delay: 30 ms"), "cubic"),
+    "a link that goes down": (
+        _changed("loss: 100 %}, {at: 400 ms, loss: none"),
+        "cubic",
+    ),
     "policer": (
         f"dumbbell: {{{_PLAIN}, forward: {{policer: {{rate: 9 Mbit/s, burst: 30 KiB}}}}}}",
         "cubic",

@@ -66,7 +66,7 @@ pub const ENTRIES: &[Entry] = &[
             .derived(PROFILE)
             .at("gso", "TCP builds GSO segments of about a millisecond's worth"),
         setting: Setting::Device("gso_max_segs"),
-        since: "2.6.18",
+        since: "2.6.17",
         source: "",
     },
     Entry {
@@ -261,6 +261,15 @@ pub const ENTRIES: &[Entry] = &[
         source: "",
     },
     Entry {
+        parameter: of_unit("tcp_comp_sack_rtt_percent", Unit::Number)
+            .within(1, 1000)
+            .derived(PROFILE)
+            .at("tcp_comp_sack_rtt_percent", "share of the RTT that their delay is at most, %"),
+        setting: Setting::Release,
+        since: "7.0",
+        source: "",
+    },
+    Entry {
         parameter: of_unit("tcp_comp_sack_slack_ns", Unit::Time)
             .within(0, u64::MAX)
             .derived(PROFILE)
@@ -320,12 +329,28 @@ pub const ENTRIES: &[Entry] = &[
         source: "tcp_grow_skb",
     },
     Entry {
+        parameter: of_unit("fin_beyond_cwnd", Unit::Flag)
+            .derived(PROFILE)
+            .at("fin_beyond_cwnd", "a last segment with FIN leaves although cwnd is full, until Linux 6.9"),
+        setting: Setting::Release,
+        since: "",
+        source: "tcp_cwnd_test",
+    },
+    Entry {
         parameter: of_unit("rcvbuf_grow", Unit::Flag)
             .derived(PROFILE)
             .at("rcvbuf_grow", "growth of the receive buffer as since Linux 6.19"),
         setting: Setting::Release,
         since: "6.19",
         source: "tcp_rcvbuf_grow",
+    },
+    Entry {
+        parameter: of_unit("rack_always", Unit::Flag)
+            .derived(PROFILE)
+            .at("rack_always", "RACK finds losses whatever `tcp_recovery` says, since Linux 6.17"),
+        setting: Setting::Release,
+        since: "6.17",
+        source: "tcp_identify_packet_loss",
     },
     Entry {
         parameter: of_unit("rx_segment", Unit::Buffer).derived(PROFILE).at(
@@ -358,7 +383,7 @@ pub const ENTRIES: &[Entry] = &[
             .derived(PROFILE)
             .at("tcp_slow_start_after_idle", "cwnd shrinks after an idle RTO"),
         setting: Setting::Sysctl("net.ipv4.tcp_slow_start_after_idle"),
-        since: "2.6.18",
+        since: "2.6.17",
         source: "RFC 2861",
     },
     Entry {

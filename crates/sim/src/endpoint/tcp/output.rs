@@ -77,8 +77,11 @@ impl Sender {
             let in_flight = self.in_flight();
             let mss = u64::from(self.mss);
             let mut head = self.write_queue.head_bytes();
-            // A last segment with FIN ignores the congestion window (tcp_cwnd_test).
-            let closes = self.fin && self.write_queue.head_is_tail() && head <= mss;
+            // A last segment with FIN ignored the congestion window (tcp_cwnd_test until 6.9).
+            let closes = self.options.fin_beyond_cwnd
+                && self.fin
+                && self.write_queue.head_is_tail()
+                && head <= mss;
             if in_flight >= self.window.cwnd && !probe && !closes {
                 break;
             }

@@ -52,7 +52,7 @@ impl Rack {
 
 impl Sender {
     pub(crate) fn is_rack(&self) -> bool {
-        self.options.tcp_recovery & 1 != 0
+        self.options.rack_always || self.options.tcp_recovery & 1 != 0
     }
 
     /// Advances RACK's clock for a delivered segment (RFC 8985 §6.2 step 2, `tcp_rack_advance`).

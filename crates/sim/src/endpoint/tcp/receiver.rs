@@ -116,7 +116,7 @@ pub(crate) struct Receiver {
     /// Start of the current RTT measurement by window (`rcv_rtt_est`).
     rcv_rtt_since: Option<Time>,
     rcv_rtt_seq: u64,
-    /// Time of the last segment (`tcp_mstamp`).
+    /// Time of the last segment or timer of ACKs (`tcp_mstamp`).
     pub(super) heard_at: Time,
     pub(super) space_time: Time,
     pub(super) space_seq: u64,
@@ -314,6 +314,7 @@ impl Receiver {
     /// Prepares a receiver with own data for an arriving segment.
     pub(super) fn arrives(&mut self, now: Time, ecn_field: u8) {
         self.set_now(now);
+        self.heard_at = now;
         self.ecn_field = ecn_field;
         self.snd_nxt.get_or_insert(0);
     }
@@ -346,7 +347,7 @@ impl Receiver {
                 self.acknowledge_at_once();
                 return;
             }
-            self.queue_out_of_order(SackBlock { start: seq, end });
+            self.queue_out_of_order(SackBlock { start: seq, end }, segment.flags.psh);
             return;
         }
         if seq < self.rcv_nxt {
@@ -409,10 +410,13 @@ impl Receiver {
     }
 
     /// `tcp_data_queue_ofo`.
-    pub(super) fn queue_out_of_order(&mut self, block: SackBlock) {
+    pub(super) fn queue_out_of_order(&mut self, block: SackBlock, pushed: bool) {
         self.ecn_check_ce();
         if self.memory() > self.rcvbuf && !self.clamp_window() {
             return; // Dropped without memory (tcp_try_rmem_schedule). Linux would collapse skbs first.
+        }
+        if self.options.scaling_ratio {
+            self.measure_rcv_mss(block.end - block.start, pushed); // As the ratio, since 6.6.
         }
         self.ack.scheduled = true;
         let first = self.reassembly.is_empty();
@@ -442,22 +446,26 @@ impl Receiver {
         self.grow_for_reordering();
     }
 
-    /// `tcp_event_data_recv`.
-    pub(super) fn data_received(&mut self, segment: &Segment) {
-        self.ack.scheduled = true;
-        let length = u64::from(segment.payload_bytes);
-        // tcp_measure_rcv_mss
+    /// `tcp_measure_rcv_mss`.
+    fn measure_rcv_mss(&mut self, length: u64, pushed: bool) {
         if length >= self.ack.rcv_mss {
             if length != self.ack.rcv_mss {
                 self.measure_scaling_ratio(length);
             }
             self.ack.rcv_mss = length.min(self.advmss);
-            if segment.flags.psh {
+            if pushed {
                 self.ack.pushed = self.ack.pushed.max(1);
             }
         } else {
             self.ack.pushed = (self.ack.pushed + 1).min(2);
         }
+    }
+
+    /// `tcp_event_data_recv`.
+    pub(super) fn data_received(&mut self, segment: &Segment) {
+        self.ack.scheduled = true;
+        let length = u64::from(segment.payload_bytes);
+        self.measure_rcv_mss(length, segment.flags.psh);
         self.measure_rtt_by_window();
         let now = self.jiffy.number;
         let ato_min = self.ato_min;
@@ -540,6 +548,7 @@ impl Receiver {
         self.set_now(now);
         if self.compressed_timer <= now {
             self.compressed_timer = Time::NEVER;
+            self.heard_at = now;
             if self.compressed > 0 {
                 self.send_ack();
             }

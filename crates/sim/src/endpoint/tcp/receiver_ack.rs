@@ -58,8 +58,8 @@ impl Receiver {
         self.compress_ack();
     }
 
-    /// Compresses SACKs: after three duplicate ACKs, further ones wait for 5 % of the RTT, 1 ms at
-    /// most.
+    /// Compresses SACKs: after three duplicate ACKs, further ones wait for a share of the RTT,
+    /// 1 ms at most.
     pub(super) fn compress_ack(&mut self) {
         if !self.options.tcp_sack || self.compressed >= self.options.tcp_comp_sack_nr {
             self.send_ack();
@@ -82,7 +82,9 @@ impl Receiver {
         if self.srtt_us8 > 0 && self.srtt_us8 < rtt_us8 {
             rtt_us8 = self.srtt_us8;
         }
-        let delay_ns = (rtt_us8 * (1000 >> 3) / 20).min(self.options.tcp_comp_sack_delay.as_ns());
+        let share = u64::from(self.options.tcp_comp_sack_rtt_percent);
+        let delay_ns =
+            (rtt_us8 * (1000 >> 3) * share / 100).min(self.options.tcp_comp_sack_delay.as_ns());
         // The timer may be late by the slack. In virtual time nothing else wakes the processor, so
         // it fires at the end of the range.
         let slack = self.options.tcp_comp_sack_slack;
@@ -120,6 +122,7 @@ impl Receiver {
     }
 
     pub(super) fn delayed_ack_timeout(&mut self) {
+        self.heard_at = self.now;
         if self.compressed > 0 {
             self.send_compressed();
             return;

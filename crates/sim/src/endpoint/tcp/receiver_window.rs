@@ -246,6 +246,7 @@ impl Receiver {
             }
         }
         if due {
+            self.heard_at = self.now;
             self.send_ack();
         }
     }
