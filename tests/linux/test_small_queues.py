@@ -16,7 +16,7 @@ TEXT = """\
 dumbbell: 1
 name: page
 hosts:
-  defaults: {profile: linux-6.1, tcp_sack: SACK}
+  defaults: {tcp_sack: SACK}
   s1: {}
   c1: {}
 routers: {s1_if: {}, n1: {}, n0: {}}

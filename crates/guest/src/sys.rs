@@ -415,6 +415,9 @@ impl Ring {
         if memory == libc::MAP_FAILED {
             return Err(Error::last_os_error());
         }
+        // Programs that are started inherit no ring: Linux 7.3 counts the pages of a copy wrong and dies.
+        // SAFETY: the range is the mapping above.
+        checked(unsafe { libc::madvise(memory, length, libc::MADV_DONTFORK) })?;
         // SAFETY: a sockaddr_ll of zeros is valid.
         let mut address: libc::sockaddr_ll = unsafe { zeroed() };
         address.sll_family = libc::AF_PACKET as u16;

@@ -135,6 +135,10 @@ pub struct TcpOptions {
     pub tcp_retries2: u32,
     /// SYN retransmissions before a connection attempt is aborted.
     pub tcp_syn_retries: u32,
+    /// Unanswered SYNs after which the time-out does not double, beside those retries (since Linux
+    /// 6.5).
+    #[serde(default)]
+    pub tcp_syn_linear_timeouts: u32,
     /// Multipath TCP (net.mptcp.enabled; since Linux 5.6). `false`: connections fall back to TCP.
     #[serde(default = "yes")]
     pub mptcp_enabled: bool,
@@ -205,7 +209,7 @@ fn on() -> bool {
 
 impl TcpOptions {
     /// Options whose range the catalogue gives, by name.
-    fn numbers(&self) -> [(&'static str, u64); 15] {
+    fn numbers(&self) -> [(&'static str, u64); 17] {
         [
             ("hz", self.hz.into()),
             ("mtu", self.mtu_bytes.into()),
@@ -222,6 +226,8 @@ impl TcpOptions {
             ("tcp_min_rtt_wlen", self.tcp_min_rtt_wlen.into()),
             ("tcp_min_tso_segs", self.tcp_min_tso_segs.into()),
             ("tcp_syn_retries", self.tcp_syn_retries.into()),
+            ("tcp_syn_linear_timeouts", self.tcp_syn_linear_timeouts.into()),
+            ("tcp_comp_sack_rtt_percent", self.tcp_comp_sack_rtt_percent.into()),
         ]
     }
 

@@ -444,6 +444,15 @@ pub const ENTRIES: &[Entry] = &[
         source: "RFC 1122 §4.2.3.5",
     },
     Entry {
+        parameter: of_unit("tcp_syn_linear_timeouts", Unit::Number)
+            .within(0, 127)
+            .derived(PROFILE)
+            .at("tcp_syn_linear_timeouts", "unanswered SYNs whose time-out does not double"),
+        setting: Setting::Release,
+        since: "6.5",
+        source: "",
+    },
+    Entry {
         parameter: of_unit("mptcp_enabled", Unit::Flag)
             .derived(PROFILE)
             .at("mptcp_enabled", "Multipath TCP; a host without falls back to TCP"),

@@ -5,6 +5,7 @@ use super::receiver::Receiver;
 use super::receiver_window::SLOW_READ_INTERVAL;
 use super::rtt::{RttState, RTO_MAX_US};
 use super::sender::{Phase, Sender};
+use super::timers::backoff_ms;
 use super::wheel::Timer;
 use super::xmit_timer::Pending;
 use dumbbell_model::{Span, Time};
@@ -110,11 +111,15 @@ impl Sender {
 
     /// Retransmits the SYN (`tcp_retransmit_timer` in SYN_SENT).
     pub(crate) fn on_syn_timeout(&mut self, first: Time, tries: u32, timeout: u64) {
-        if tries > self.options.tcp_syn_retries {
+        let (retries, linear) =
+            (self.options.tcp_syn_retries, self.options.tcp_syn_linear_timeouts);
+        let most = Span::from_ms(backoff_ms((self.options.rto_initial.as_us() / 1000).max(1), retries));
+        let too_long = linear > 0 && tries > 1 && self.now.since(first) >= most;
+        if tries > retries + linear || too_long {
             self.phase = Phase::GivenUp(self.now);
             return;
         }
-        let timeout = timeout * 2;
+        let timeout = if tries > linear { timeout * 2 } else { timeout };
         self.counters.timeouts += 1;
         self.phase = Phase::SynSent { first, tries: tries + 1, timeout };
         self.send_syn(timeout, tries + 1);

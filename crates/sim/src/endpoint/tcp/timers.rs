@@ -11,6 +11,14 @@ use dumbbell_packet::Segment;
 /// Minimum RTO (TCP_RTO_MIN), ms.
 const RTO_MIN_MS: u64 = 200;
 
+/// Duration of `retries` retransmissions with an RTO that doubles from `first_ms`
+/// (`tcp_model_timeout`), ms.
+pub(super) fn backoff_ms(first_ms: u64, retries: u32) -> u64 {
+    let most = (RTO_MAX_US / 1000 / first_ms).ilog2();
+    let at_most = u64::from(retries.saturating_sub(most)) * (RTO_MAX_US / 1000);
+    ((2 << retries.min(most)) - 1) * first_ms + at_most
+}
+
 impl Sender {
     /// Sets the shared timer, in ticks from now (`inet_csk_reset_xmit_timer`).
     pub(crate) fn set_timer(&mut self, pending: Pending, jiffies: u64) {
@@ -79,10 +87,7 @@ impl Sender {
     fn retransmits_timed_out(&self) -> bool {
         let stamp_ms = self.recovery.retrans_stamp_ms.filter(|_| self.xmit_timer.retransmits > 0);
         let Some(stamp_ms) = stamp_ms else { return false };
-        let most = (RTO_MAX_US / 1000 / RTO_MIN_MS).ilog2();
-        let retries = self.options.tcp_retries2;
-        let at_most = u64::from(retries.saturating_sub(most)) * (RTO_MAX_US / 1000);
-        let timeout_ms = ((2 << retries.min(most)) - 1) * RTO_MIN_MS + at_most;
+        let timeout_ms = backoff_ms(RTO_MIN_MS, self.options.tcp_retries2);
         u64::from((self.now_ms() as u32).wrapping_sub(stamp_ms)) >= timeout_ms
     }
 
