@@ -514,10 +514,14 @@ class TcpOptions(TypedDict):
     tcp_abc: NotRequired[int | None]
     scaling_ratio: NotRequired[bool]
     grow_skb: NotRequired[bool]
+    fin_beyond_cwnd: NotRequired[bool]
+    rcvbuf_grow: NotRequired[bool]
+    rack_always: NotRequired[bool]
     tcp_early_retrans: int
     tcp_frto: int
     tcp_comp_sack_nr: int
     tcp_comp_sack_delay_ns: int
+    tcp_comp_sack_rtt_percent: NotRequired[int]
     tcp_comp_sack_slack_ns: int
     tcp_rmem: list[int]
     tcp_wmem: list[int]
@@ -533,6 +537,7 @@ class TcpOptions(TypedDict):
     tcp_min_tso_segs: int
     tcp_retries2: int
     tcp_syn_retries: int
+    tcp_syn_linear_timeouts: NotRequired[int]
     mptcp_enabled: NotRequired[bool]
     cubic_hystart: bool
     cubic_fast_convergence: bool

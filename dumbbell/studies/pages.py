@@ -11,7 +11,7 @@ import contextlib
 import importlib.util
 import json
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,11 +79,13 @@ class Runs:
             console=self.console,
         )
 
-    def experiment(self, file: str, engine: str = "sim") -> Results:
-        """An experiment file in the study's folder, run."""
+    def experiment(
+        self, file: str, engine: str = "sim", chosen: Mapping[str, str] | None = None
+    ) -> Results:
+        """An experiment file in the study's folder, run with overrides."""
         import dumbbell
 
-        return dumbbell.run(self.folder / file, engine=engine, store=self.store)
+        return dumbbell.run(self.folder / file, engine=engine, store=self.store, set=chosen or {})
 
     def compared(self, file: str, engines: Sequence[str] = ("sim", "linux")) -> Comparison:
         """An experiment file in the study's folder, run on two engines and compared."""

@@ -30,9 +30,12 @@ COLUMNS = (
 BUILT = {kernel.name for kernel in kernels()}
 
 
-def packets(folder: Path, profile: str, engine: str) -> list[tuple[object, ...]]:
+def packets(
+    folder: Path, profile: str, engine: str, algorithm: str = "cubic"
+) -> list[tuple[object, ...]]:
     file = folder / "e.yaml"
-    file.write_text(FILE.replace("PROFILE", profile), encoding="utf-8")
+    text = FILE.replace("PROFILE", profile).replace("cubic", algorithm)
+    file.write_text(text, encoding="utf-8")
     frame = dumbbell.run(file, engine=engine).packets
     return frame.sort("time_ns", maintain_order=True).select(COLUMNS).rows()
 
@@ -44,10 +47,18 @@ def test_three_seconds_of_cubic_are_the_packets_of_linux_6_12(tmp_path: Path) ->
     assert simulated == packets(tmp_path, "linux-6.12", "linux:6.12")
 
 
+@pytest.mark.skipif("7.3" not in BUILT, reason="dumbbell kernel build --release 7.3")
+@pytest.mark.parametrize("algorithm", ["cubic", "reno"])
+def test_three_seconds_are_the_packets_of_linux_7_3(tmp_path: Path, algorithm: str) -> None:
+    simulated = packets(tmp_path, "linux-7.3", "sim", algorithm)
+    assert len(simulated) > 7000
+    assert simulated == packets(tmp_path, "linux-7.3", "linux:7.3", algorithm)
+
+
 def test_the_profiles_differ(tmp_path: Path) -> None:
-    """Windows open further in 6.12: 153/256 of the buffer count, in 6.1 a half."""
+    """Windows open further in 6.12: 153/256 of the buffer count, in 6.1 a half. In 7.3 they open later."""
     windows = {
         profile: max(int(str(row[4])) for row in packets(tmp_path, profile, "sim")[:200])
-        for profile in ("linux-6.1", "linux-6.12")
+        for profile in ("linux-6.1", "linux-6.12", "linux-7.3")
     }
-    assert windows["linux-6.1"] < windows["linux-6.12"]
+    assert windows["linux-6.1"] < windows["linux-7.3"] < windows["linux-6.12"]

@@ -43,6 +43,23 @@ pub enum CaEvent {
     CompleteCwr,
     /// Retransmission time-out.
     Loss,
+    /// A loss that a tail loss probe repaired (BBR v3's `CA_EVENT_TLP_RECOVERY`).
+    TlpRecovery,
+}
+
+/// An skb that was marked lost, as it was when it was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct LostSkb {
+    /// Packets of the skb.
+    pub packets: u32,
+    /// Packets in flight after it was sent.
+    pub tx_in_flight: u32,
+    /// Packets marked lost since then, with its own.
+    pub lost_since_sent: i64,
+    /// True if it was sent while application-limited.
+    pub app_limited: bool,
+    /// True if its delivery was counted before.
+    pub used: bool,
 }
 
 /// Properties of an ACK (`enum tcp_ca_ack_event_flags`).
@@ -109,6 +126,10 @@ pub struct Conn {
     pub app_limited: u64,
     /// True if the last flight filled the congestion window (`tcp_is_cwnd_limited`).
     pub cwnd_limited: bool,
+    /// The same without slow start's doubling (`tp->is_cwnd_limited`).
+    pub cwnd_limited_flight: bool,
+    /// True if the segment of the last tail loss probe was first sent while application-limited.
+    pub tlp_app_limited: bool,
     /// Congestion state before the current hook.
     pub state: CaState,
     /// Send time of the last data segment, milliseconds (`lsndtime`).
@@ -158,6 +179,12 @@ pub struct RateSample {
     pub retransmitted: bool,
     /// True if the receiver probably delayed this ACK (one packet, low flight; `is_ack_delayed`).
     pub ack_delayed: bool,
+    /// Packets in flight after the most recently sent packet left.
+    pub tx_in_flight: u32,
+    /// Packets marked lost since then.
+    pub lost: i64,
+    /// True if the ACK acknowledges the retransmission of a tail loss probe.
+    pub acks_tlp_retransmission: bool,
 }
 
 /// Congestion-control algorithm with Linux's hooks. A default does what Linux does without the
@@ -203,6 +230,20 @@ pub trait CongestionControl: Send {
 
     /// Does all congestion control for one ACK, instead of `cong_avoid` and PRR (`cong_control`).
     fn cong_control(&mut self, _conn: &Conn, _window: &mut Window, _sample: &RateSample) {}
+
+    /// Returns true if the algorithm needs [`Self::marked_lost`], and application-limited phases are to be
+    /// found at each ACK and timer, too.
+    fn wants_losses(&self) -> bool {
+        false
+    }
+
+    /// Processes an skb that was marked lost (BBR v3's `skb_marked_lost`).
+    fn marked_lost(&mut self, _conn: &Conn, _window: &mut Window, _lost: &LostSkb) {}
+
+    /// Segments per burst, in place of TCP's own rule (BBR v3's `tso_segs`); `None`: TCP's.
+    fn tso_segs(&self, _mss: u32, _window: &Window) -> Option<u32> {
+        None
+    }
 
     /// Minimum segments per burst of a paced sender (`min_tso_segs`); `None`: that of the host
     /// (`net.ipv4.tcp_min_tso_segs`).

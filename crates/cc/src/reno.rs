@@ -98,6 +98,8 @@ pub(crate) mod tests {
             wstamp_ns: 0,
             now_ns: now_ms * 1_000_000,
             random: 0,
+            cwnd_limited_flight: true,
+            tlp_app_limited: false,
         }
     }
 

@@ -173,7 +173,7 @@ impl CongestionControl for Westwood {
                 window.ssthresh = self.rate_times_rtt_min(conn);
                 self.reset_rtt_min = true;
             }
-            CaEvent::TxStart | CaEvent::CwndRestart => {}
+            CaEvent::TxStart | CaEvent::CwndRestart | CaEvent::TlpRecovery => {}
         }
     }
 

@@ -26,6 +26,7 @@ pub(crate) fn batch(program: &str, lines: &[String]) -> Result<()> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let why = if said.trim().is_empty() { output.status.to_string() } else { said.trim().to_owned() };
+    let why =
+        if said.trim().is_empty() { output.status.to_string() } else { said.trim().to_owned() };
     Err(Error::other(format!("{program}: {why}\n{}", lines.join("\n"))))
 }

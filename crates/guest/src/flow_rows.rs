@@ -54,7 +54,8 @@ impl<'a> FlowSampler<'a> {
         let paced = |flow: &scenario::Flow| {
             let Some(tcp) = flow.traffic.tcp() else { return false };
             let node = scenario.nodes.iter().position(|node| node.name == flow.from);
-            tcp.congestion_control == Algorithm::Bbr || node.is_some_and(&has_fq)
+            matches!(tcp.congestion_control, Algorithm::Bbr | Algorithm::Bbr3)
+                || node.is_some_and(&has_fq)
         };
         Self {
             scenario,

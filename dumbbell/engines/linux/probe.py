@@ -41,7 +41,7 @@ PROBES: dict[str, tuple[str, str]] = {
     **{
         one.name: (f"dumbbell: {{{_PLAIN}}}", one.name)
         for one in congestion_controls().values()
-        if one.linux is not None
+        if one.linux is not None and one.linux.since
     },
     "tbf with bfifo": ("dumbbell: {rate: 10 Mbit/s, rtt: 20 ms, buffer: 60 KiB}", "cubic"),
     "tbf with netem": (f"parallel-paths: {{paths: 1, rtt: 20 ms, {_SWITCH}}}", "cubic"),

@@ -11,8 +11,8 @@ const WINDOW_ROUNDS: u32 = 5;
 const MAX_EPOCH_ACKED: u32 = 1 << 20;
 
 /// Estimator of the excess.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Aggregation {
+#[derive(Clone, Debug)]
+pub(crate) struct Aggregation {
     epoch_start_us: u64,
     /// Packets (S)ACKed in the epoch.
     epoch_acked: u32,
@@ -21,26 +21,41 @@ pub(super) struct Aggregation {
     extra: [u16; 2],
     current: usize,
     rounds: u32,
+    /// Length of one half of the filter.
+    pub(crate) window_rounds: u32,
+}
+
+impl Default for Aggregation {
+    fn default() -> Self {
+        Self {
+            epoch_start_us: 0,
+            epoch_acked: 0,
+            extra: [0; 2],
+            current: 0,
+            rounds: 0,
+            window_rounds: WINDOW_ROUNDS,
+        }
+    }
 }
 
 impl Aggregation {
-    pub(super) fn new(now_us: u64) -> Self {
+    pub(crate) fn new(now_us: u64) -> Self {
         Self { epoch_start_us: now_us, ..Self::default() }
     }
 
     /// Starts an epoch.
-    pub(super) fn start_epoch(&mut self, now_us: u64) {
+    pub(crate) fn start_epoch(&mut self, now_us: u64) {
         self.epoch_start_us = now_us;
         self.epoch_acked = 0;
     }
 
     /// Maximum number of packets ACKed beyond the bandwidth in the last 5 to 10 rounds.
-    pub(super) fn extra_acked(&self) -> u32 {
+    pub(crate) fn extra_acked(&self) -> u32 {
         u32::from(self.extra[0].max(self.extra[1]))
     }
 
     /// Processes an ACK.
-    pub(super) fn on_ack(
+    pub(crate) fn on_ack(
         &mut self,
         conn: &Conn,
         cwnd: u32,
@@ -73,8 +88,8 @@ impl Aggregation {
 
     /// Drops the older half of the filter every five rounds.
     fn age(&mut self) {
-        self.rounds += 1;
-        if self.rounds >= WINDOW_ROUNDS {
+        self.rounds = (self.rounds + 1).min(31);
+        if self.rounds >= self.window_rounds {
             self.rounds = 0;
             self.current = 1 - self.current;
             self.extra[self.current] = 0;

@@ -8,12 +8,12 @@ use crate::{CaState, Conn, RateSample, Window};
 const PACING_MARGIN_PERCENT: u64 = 1;
 const US_PER_S: u64 = 1_000_000;
 /// RTT before the first sample (draft §4.2.1: 1 ms).
-const NOMINAL_RTT_US: u32 = 1000;
+pub(crate) const NOMINAL_RTT_US: u32 = 1000;
 
 /// Rate below which bursts are single packets, bytes per second (1.2 Mbit/s; draft §4.2.2).
 const MIN_TSO_RATE: u64 = 1_200_000 >> 3;
 /// Duration of a burst as a shift: 2⁻¹⁰ s (`sk_pacing_shift`).
-const PACING_SHIFT: u32 = 10;
+pub(crate) const PACING_SHIFT: u32 = 10;
 /// Maximum bytes per burst: GSO_LEGACY_MAX_SIZE less headers.
 const MAX_BURST_BYTES: u64 = 65_536 - 1 - 320;
 /// Maximum packets per burst.
@@ -22,11 +22,11 @@ const MAX_BURST_SEGMENTS: u32 = 0x7f;
 const BURSTS_IN_HOSTS: u32 = 3;
 
 /// Maximum time for which ACK aggregation is compensated.
-const MAX_AGGREGATION_US: u64 = 100_000;
+pub(crate) const MAX_AGGREGATION_US: u64 = 100_000;
 
 /// Pacing rate for a bandwidth and gain, bytes per second, less the margin. This order of the steps
 /// stays within 64 bits up to 2.9 Tbit/s.
-pub(super) fn bytes_per_second(bw: u64, mss: u32, gain: u32) -> u64 {
+pub(crate) fn bytes_per_second(bw: u64, mss: u32, gain: u32) -> u64 {
     let scaled = bw.wrapping_mul(u64::from(mss)).wrapping_mul(u64::from(gain)) >> GAIN_SCALE;
     scaled.wrapping_mul(US_PER_S / 100 * (100 - PACING_MARGIN_PERCENT)) >> BW_SCALE
 }

@@ -10,8 +10,8 @@
 //! Bandwidth is in packets per microsecond times 2²⁴, gains in 256ths. Products and counters wrap
 //! at Linux's widths.
 
-mod aggregation;
-mod control;
+pub(crate) mod aggregation;
+pub(crate) mod control;
 mod mode;
 mod model;
 mod policer;
@@ -20,18 +20,19 @@ use crate::{CaEvent, CaState, CongestionControl, Conn, RateSample, Window, INFIN
 use aggregation::Aggregation;
 use dumbbell_model::TcpOptions;
 use mode::Mode;
+pub(crate) use model::is_after;
 use model::{FullPipe, Path};
 use policer::Policer;
 
 /// Fractional bits of a bandwidth.
-const BW_SCALE: u32 = 24;
+pub(crate) const BW_SCALE: u32 = 24;
 /// One packet per microsecond.
-const BW_UNIT: u64 = 1 << BW_SCALE;
+pub(crate) const BW_UNIT: u64 = 1 << BW_SCALE;
 
 /// Fractional bits of a gain.
-const GAIN_SCALE: u32 = 8;
+pub(crate) const GAIN_SCALE: u32 = 8;
 /// A gain of 1.
-const GAIN_UNIT: u32 = 1 << GAIN_SCALE;
+pub(crate) const GAIN_UNIT: u32 = 1 << GAIN_SCALE;
 
 /// 2/ln 2: the smallest gain that doubles the rate per round (draft §4.3.2.1; 2.89 there).
 const HIGH_GAIN: u32 = GAIN_UNIT * 2885 / 1000 + 1;

@@ -180,7 +180,7 @@ impl Bbr {
 }
 
 /// Returns true if `a` is later than `b` on a wrapping clock.
-pub(super) fn is_after(a: u32, b: u32) -> bool {
+pub(crate) fn is_after(a: u32, b: u32) -> bool {
     (b.wrapping_sub(a) as i32) < 0
 }
 

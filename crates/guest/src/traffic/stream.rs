@@ -79,11 +79,38 @@ pub(super) struct Parts {
     pub(super) stop: i64,
 }
 
+/// Length of BBR v1's `tcp_bbr_info`.
+const BBR_INFO_BYTES: usize = 20;
+
 /// Sets the congestion control of a socket.
 pub(super) fn set_congestion_control(socket: BorrowedFd<'_>, algorithm: Algorithm) -> Result<()> {
     let name = algorithm.linux_name();
     sys::set_option_bytes(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())
-        .map_err(|error| Error::other(format!("congestion control {name}: {error}")))
+        .map_err(|error| Error::other(format!("congestion control {name}: {error}")))?;
+    check_version(socket, algorithm)
+}
+
+/// Checks the version of BBR: both have the name `bbr`, and their `tcp_bbr_info` differ in length.
+fn check_version(socket: BorrowedFd<'_>, algorithm: Algorithm) -> Result<()> {
+    let asked = match algorithm {
+        Algorithm::Bbr => 1,
+        Algorithm::Bbr3 => 3,
+        _ => return Ok(()),
+    };
+    let mut info = [0; 128];
+    let length = sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_CC_INFO, &mut info)?;
+    let found = if length > BBR_INFO_BYTES { 3 } else { 1 };
+    if found == asked {
+        return Ok(());
+    }
+    let how = if asked == 3 {
+        "BBR v3 needs a kernel with its patch: dumbbell kernel build --release 6.12 --patch FILE --name bbr3"
+    } else {
+        "choose another kernel for BBR v1"
+    };
+    Err(Error::other(format!(
+        "the congestion control bbr of this kernel is version {found}; {how}"
+    )))
 }
 
 /// Reads in its own thread. The returned stream ends with the connection.

@@ -34,6 +34,7 @@ impl Sender {
         let prior_packets = self.scoreboard.packets_out;
         let prior_fack = if self.options.tcp_sack { self.highest_sack_seq() } else { self.snd_una };
         tagging.building.sample.prior_in_flight = self.in_flight();
+        self.check_app_limited_again();
 
         let predicted = flags.snd_una_advanced && self.header_predicted(ack);
         flags.window_update = self.update_window(ack, prior_una);
@@ -56,7 +57,8 @@ impl Sender {
         self.clean_rtx_queue(prior_fack, prior_una, &mut flags, &mut tagging);
         self.rack_update_reo_wnd(tagging.building.sample.prior_delivered);
         if self.recovery.tlp_high_seq.is_some() {
-            self.process_tlp_ack(ack.ack, &flags);
+            let acked = self.process_tlp_ack(ack.ack, &flags);
+            tagging.building.sample.acks_tlp_retransmission = acked;
         }
         let mut rexmit = Rexmit::None;
         let dubious = !flags.not_dup() || flags.alert() || self.congestion.state != CaState::Open;

@@ -113,7 +113,8 @@ impl Sender {
     pub(crate) fn on_syn_timeout(&mut self, first: Time, tries: u32, timeout: u64) {
         let (retries, linear) =
             (self.options.tcp_syn_retries, self.options.tcp_syn_linear_timeouts);
-        let most = Span::from_ms(backoff_ms((self.options.rto_initial.as_us() / 1000).max(1), retries));
+        let most =
+            Span::from_ms(backoff_ms((self.options.rto_initial.as_us() / 1000).max(1), retries));
         let too_long = linear > 0 && tries > 1 && self.now.since(first) >= most;
         if tries > retries + linear || too_long {
             self.phase = Phase::GivenUp(self.now);

@@ -177,6 +177,9 @@ impl Sender {
             return 1;
         }
         self.random();
+        if let Some(segments) = self.cc.tso_segs(self.mss, &self.window) {
+            return segments;
+        }
         let least = self.cc.min_tso_segs(&self.window).unwrap_or(self.options.tcp_min_tso_segs);
         let mut bytes = self.window.pacing_rate >> PACING_SHIFT;
         let halvings = self.rtt.min_us() >> TSO_RTT_LOG;
@@ -235,6 +238,7 @@ impl Sender {
         let segments = length.div_ceil(mss).max(1) as u32;
         self.note_first_skb(length);
         self.stamp(length, segments, false);
+        let in_flight = self.in_flight() + segments;
         let prior_packets = self.scoreboard.packets_out;
         let push = self.write_queue.take(length);
         let mut left = length;
@@ -251,7 +255,7 @@ impl Sender {
                 segment.overhead_bytes = overhead_bytes as u16;
                 self.buffer.sent_overhead_bytes += overhead_bytes;
             }
-            self.rate_segment_sent(&mut segment);
+            self.rate_segment_sent(&mut segment, in_flight);
             let end = segment.end();
             self.queue.push(segment);
             // The last segment of a multi-segment skb has PSH to end coalescing at the receiver.
@@ -431,7 +435,8 @@ impl Sender {
         }
         self.stamp(u64::from(segment.payload_bytes), 1, same_skb);
         segment.sent_ns = self.pacer.departs_ns();
-        self.rate_segment_sent(&mut segment);
+        let in_flight = self.in_flight() + 1;
+        self.rate_segment_sent(&mut segment, in_flight);
         segment.ever_retransmitted = true;
         segment.continues_skb &= same_skb;
         self.queue.replace(id, segment);

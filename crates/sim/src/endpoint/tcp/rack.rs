@@ -114,6 +114,7 @@ impl Sender {
                 wait_us = wait_us.max(remaining as u64);
             }
         }
+        self.tell_lost_skb();
         wait_us
     }
 
@@ -182,6 +183,7 @@ impl Sender {
             let head = self.queue.front_id();
             self.split_after(head);
             self.mark_lost(head);
+            self.tell_lost_skb();
         }
     }
 }

@@ -32,7 +32,8 @@ impl RateState {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Building {
     pub(crate) sample: RateSample,
-    prior_us: Option<u64>,
+    prior_us: Option<u32>,
+    prior_lost: u16,
     last_end_seq: u64,
 }
 
@@ -42,15 +43,17 @@ pub(crate) fn sent_after(t1: u64, t2: u64, seq1: u64, seq2: u64) -> bool {
 }
 
 impl Sender {
-    /// Stores the delivery state in a sent segment (`tcp_rate_skb_sent`).
-    pub(crate) fn rate_segment_sent(&mut self, segment: &mut Sent) {
+    /// Stores the delivery state in a sent segment (`tcp_rate_skb_sent`). `in_flight`: with its skb.
+    pub(crate) fn rate_segment_sent(&mut self, segment: &mut Sent, in_flight: u32) {
         if self.scoreboard.packets_out == 0 {
             self.rate.first_tx_us = segment.sent_us();
             self.rate.delivered_us = segment.sent_us();
         }
         let send_phase_us = segment.sent_us().saturating_sub(self.rate.first_tx_us);
         segment.send_phase_us = send_phase_us.min(u64::from(u32::MAX)) as u32;
-        segment.delivered_us = self.rate.delivered_us;
+        segment.delivered_us = self.rate.delivered_us as u32;
+        segment.tx_in_flight = in_flight.min(u32::from(u16::MAX)) as u16;
+        segment.lost_before = self.lost as u16;
         segment.delivered = self.delivered as u32;
         segment.app_limited = self.rate.app_limited != 0;
     }
@@ -84,6 +87,8 @@ impl RateState {
             let since = (delivered as u32).wrapping_sub(segment.delivered);
             building.sample.prior_delivered = delivered - u64::from(since);
             building.prior_us = Some(delivered_us);
+            building.prior_lost = segment.lost_before;
+            building.sample.tx_in_flight = u32::from(segment.tx_in_flight);
             building.sample.app_limited = segment.app_limited;
             building.sample.retransmitted = segment.ever_retransmitted || segment.retransmitted;
             building.last_end_seq = segment.end();
@@ -117,9 +122,10 @@ impl Sender {
             return;
         };
         sample.delivered = (self.delivered - sample.prior_delivered) as i64;
+        sample.lost = i64::from((self.lost as u16).wrapping_sub(building.prior_lost));
         // The longer of send phase and ACK phase, so that neither ACK compression nor bursts
         // overestimate the rate.
-        let ack_us = self.now_us().saturating_sub(prior_us) as i64;
+        let ack_us = i64::from((self.now_us() as u32).wrapping_sub(prior_us));
         sample.interval_us = sample.interval_us.max(ack_us);
         if sample.interval_us < i64::from(self.rtt.min_us()) {
             sample.interval_us = -1;
@@ -133,6 +139,14 @@ impl Sender {
             last.last_delivered = delivered;
             last.last_interval_us = interval_us;
             last.last_limited = sample.app_limited;
+        }
+    }
+
+    /// As [`Self::check_app_limited`], at ACKs and timers of an algorithm that wants it.
+    pub(crate) fn check_app_limited_again(&mut self) {
+        if self.cc.wants_losses() {
+            self.host_queue.exceeds(self.now, 0); // Forgets what left.
+            self.check_app_limited();
         }
     }
 

@@ -274,7 +274,11 @@ impl Receiver {
     /// Time that the kernel's autotuning reads: of the last segment since `tcp_rcvbuf_grow`, of the
     /// read before.
     fn heard_at_or_now(&self) -> Time {
-        if self.options.rcvbuf_grow { self.heard_at } else { self.now }
+        if self.options.rcvbuf_grow {
+            self.heard_at
+        } else {
+            self.now
+        }
     }
 
     /// Grows the buffer after the bytes read per RTT rose from `before` to `space_bytes`.

@@ -442,6 +442,7 @@ impl Sender {
             }
             self.mark_lost(id);
         }
+        self.tell_lost_skb();
         self.scoreboard.lost_hint = None;
         self.scoreboard.retransmit_hint = None;
     }
@@ -479,18 +480,25 @@ impl Sender {
     }
 
     /// Processes an ACK during a tail-loss-probe episode (RFC 8985 §7.4, `tcp_process_tlp_ack`).
-    pub(crate) fn process_tlp_ack(&mut self, ack: u64, flags: &AckFlags) {
-        let Some(high) = self.recovery.tlp_high_seq.filter(|&high| ack >= high) else { return };
+    /// Returns true if it may acknowledge the probe's retransmission.
+    pub(crate) fn process_tlp_ack(&mut self, ack: u64, flags: &AckFlags) -> bool {
+        let Some(high) = self.recovery.tlp_high_seq.filter(|&high| ack >= high) else {
+            return false;
+        };
         if !self.recovery.tlp_retrans || flags.dsack_tlp {
             self.recovery.tlp_high_seq = None;
         } else if ack > high {
             // The probe repaired a loss.
+            self.cwnd_event(CaEvent::TlpRecovery);
             self.init_cwnd_reduction();
             self.set_state(CaState::Cwr);
             self.end_cwnd_reduction();
             self.try_keep_open();
         } else if !(flags.snd_una_advanced || flags.not_dup() || flags.data_sacked) {
             self.recovery.tlp_high_seq = None;
+        } else {
+            return true;
         }
+        false
     }
 }

@@ -1,6 +1,8 @@
 //! State of a loss-recovery episode: its end, and evidence that it was spurious. `recovery` acts on
 //! it.
 
+use super::rtx_queue::SegmentId;
+
 pub(crate) struct RecoveryState {
     /// Sequence number that ends the episode.
     pub(super) high_seq: u64,
@@ -16,6 +18,10 @@ pub(crate) struct RecoveryState {
     pub(super) tlp_high_seq: Option<u64>,
     /// True if the probe was a retransmission.
     pub(super) tlp_retrans: bool,
+    /// True if the probed segment was sent while application-limited before.
+    pub(super) tlp_app_limited: bool,
+    /// Last skb that was marked lost, as first and last segment, until the algorithm is told.
+    pub(super) lost_skb: Option<(SegmentId, SegmentId)>,
 }
 
 impl Default for RecoveryState {
@@ -28,6 +34,8 @@ impl Default for RecoveryState {
             frto: false,
             tlp_high_seq: None,
             tlp_retrans: false,
+            tlp_app_limited: false,
+            lost_skb: None,
         }
     }
 }

@@ -10,7 +10,7 @@ const NONE: u32 = u32::MAX;
 /// Bits of an id that a neighbour keeps: the queue never holds that many segments.
 const ID_BITS: u32 = 31;
 /// Delivery state that gave a rate sample already.
-pub(crate) const USED: u64 = u64::MAX;
+pub(crate) const USED: u32 = u32::MAX;
 
 /// A sent segment (`struct tcp_skb_cb`): one cache line.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +34,13 @@ pub(crate) struct Sent {
     pub(crate) snd_nxt_at_retransmit: u64,
     /// True if sent while application-limited.
     pub(crate) app_limited: bool,
-    /// Delivery state of the connection at transmission; [`USED`] after use in a rate sample.
-    pub(crate) delivered_us: u64,
+    /// Time of the last delivery until transmission, µs modulo 2^32; [`USED`] after use in a rate
+    /// sample.
+    pub(crate) delivered_us: u32,
+    /// Packets in flight after transmission, at most 2^16 − 1.
+    pub(crate) tx_in_flight: u16,
+    /// Packets marked lost until transmission, modulo 2^16.
+    pub(crate) lost_before: u16,
     /// Packets delivered until then, modulo 2^32.
     pub(crate) delivered: u32,
     /// Time from the transmission of the packet delivered last until then, at most 2^32 − 1 µs.
@@ -65,6 +70,8 @@ impl Sent {
             snd_nxt_at_retransmit: 0,
             app_limited: false,
             delivered_us: USED,
+            tx_in_flight: 0,
+            lost_before: 0,
             delivered: 0,
             send_phase_us: 0,
             sent_ns: 0,

@@ -1,9 +1,9 @@
 //! SACK scoreboard (RFC 2018, RFC 2883; Linux's `tcp_sacktag_write_queue`).
 
 use super::rate::Building;
-use super::rtx_queue::SegmentId;
+use super::rtx_queue::{SegmentId, USED};
 use super::sender::Sender;
-use dumbbell_cc::CaState;
+use dumbbell_cc::{CaState, LostSkb};
 use dumbbell_packet::{SackBlock, Segment};
 
 /// Events of one ACK (Linux's FLAG_* bits).
@@ -314,16 +314,47 @@ impl Sender {
             self.scoreboard.retransmit_hint = Some(id);
         }
         let segment = self.queue.get_mut(id);
+        if segment.lost && !segment.retransmitted {
+            return;
+        }
+        self.join_lost_skb(id);
+        let segment = self.queue.get_mut(id);
         if segment.lost {
-            if segment.retransmitted {
-                segment.retransmitted = false;
-                self.scoreboard.retrans_out -= 1;
-                self.lost += 1;
-            }
+            segment.retransmitted = false;
+            self.scoreboard.retrans_out -= 1;
         } else {
             segment.lost = true;
             self.scoreboard.lost_out += 1;
-            self.lost += 1;
         }
+        self.lost += 1;
+    }
+
+    /// Adds a segment to the skb that was marked lost last, or tells the algorithm of that one.
+    fn join_lost_skb(&mut self, id: SegmentId) {
+        if !self.cc.wants_losses() {
+            return;
+        }
+        let continues = self.queue.get(id).continues_skb;
+        let joined = self.recovery.lost_skb.filter(|&(_, last)| continues && last + 1 == id);
+        if joined.is_none() {
+            self.tell_lost_skb();
+        }
+        self.recovery.lost_skb = Some((joined.map_or(id, |(first, _)| first), id));
+    }
+
+    /// Tells the algorithm of an skb once all of its segments are marked lost
+    /// (`tcp_notify_skb_loss_event` of BBR v3's kernel).
+    pub(crate) fn tell_lost_skb(&mut self) {
+        let Some((first, last)) = self.recovery.lost_skb.take() else { return };
+        let segment = *self.queue.get(first);
+        let lost = LostSkb {
+            packets: (last - first + 1) as u32,
+            tx_in_flight: u32::from(segment.tx_in_flight),
+            lost_since_sent: i64::from((self.lost as u16).wrapping_sub(segment.lost_before)),
+            app_limited: segment.app_limited,
+            used: segment.delivered_us == USED,
+        };
+        let conn = self.conn();
+        self.cc.marked_lost(&conn, &mut self.window, &lost);
     }
 }

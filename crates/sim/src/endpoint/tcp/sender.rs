@@ -431,6 +431,8 @@ impl Sender {
             lost: self.lost,
             app_limited: self.rate.app_limited,
             cwnd_limited: self.is_cwnd_limited(),
+            cwnd_limited_flight: self.usage.cwnd_limited,
+            tlp_app_limited: self.recovery.tlp_app_limited,
             state: self.congestion.state,
             last_send_ms: self.tick.to_us(self.last_send) / 1000,
             prior_cwnd: self.congestion.prior_cwnd,

@@ -46,6 +46,7 @@ impl Sender {
             self.on_syn_timeout(first, tries, timeout);
             return;
         }
+        self.check_app_limited_again();
         match self.xmit_timer.pending {
             Pending::None => {}
             Pending::Reordering => self.rack_reo_timeout(),
@@ -163,6 +164,7 @@ impl Sender {
                 return;
             } else {
                 let last = self.queue.end_id() - 1;
+                self.recovery.tlp_app_limited = self.queue.get(last).app_limited;
                 self.recovery.tlp_retrans = self.retransmit_raw(last, Retransmission::Probe, false);
                 self.recovery.tlp_retrans
             };
