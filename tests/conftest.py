@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Puts the release of `--release` in place of the default kernel and profile, in this process."""
+    """Puts the release of `--release` in place of the default kernel and profile."""
     release = config.getoption("--release")
     if release is not None:
         meant = built.kernel_named(release)

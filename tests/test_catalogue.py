@@ -52,7 +52,8 @@ GOODPUT, RTT = 0.03, 0.03
 PROTOCOLS = {"tcp", "udp", "ping"}
 ALL = list(congestion_controls().values())
 QUEUES = list(disciplines().values())
-IN_LINUX = [one for one in ALL if one.linux is not None]
+#: In mainline: BBR v3 is in patched kernels alone (tests/linux/test_congestion_controls.py).
+IN_LINUX = [one for one in ALL if one.linux is not None and one.linux.since]
 
 
 def name_of(one: CongestionControl | Discipline) -> str:

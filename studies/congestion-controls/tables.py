@@ -6,13 +6,14 @@ Every congestion control that Linux has, on the simulator and on the kernel.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 import dumbbell
 from dumbbell.catalogue import congestion_controls
+from dumbbell.engines.linux.kernel import kernels
 from dumbbell.studies.pages import Made, Runs, markdown
 
 PAGE = "../../docs/congestion-controls.md"
@@ -24,6 +25,10 @@ FILES = {
     "beside-cubic.yaml": ", beside CUBIC",
     "marking.yaml": ", beside its like",
 }
+#: Kernel with the patch of BBR v3, and what to run there.
+BBR3 = "bbr3"
+BBR3_FILES = {name: FILES[name] for name in ("alone.yaml", "beside-cubic.yaml")}
+BBR3_CHOSEN = {"cc": "bbr3", "hosts.defaults.profile": "linux-6.12"}
 #: Factors that name a cell, after the words of its file.
 FACTORS = ("cc", "rate", "rtt", "queue")
 CELL = (*FACTORS, "beside")
@@ -88,7 +93,7 @@ class Pair:
 
 def measured(results: dumbbell.Results, beside: str) -> pl.DataFrame:
     """Goodput, mean RTT and retransmissions of the flow in each run, marks of its queue."""
-    levels = results.experiment.factors
+    levels = dict(results.experiment.factors)
     active_s = (pl.col("end_ns") - pl.col("start_ns")) / 1e9
     marks = results.pipes.filter(pl.col("pipe") == "bottleneck/forward")
     own = results.flows.filter(pl.col("flow") == "own")
@@ -102,10 +107,15 @@ def measured(results: dumbbell.Results, beside: str) -> pl.DataFrame:
     return frame.sort(*by, "repeat").select(columns)
 
 
-def run(runs: Runs, engine: str) -> pl.DataFrame:
+def run(
+    runs: Runs,
+    engine: str,
+    files: Mapping[str, str] = FILES,
+    chosen: Mapping[str, str] | None = None,
+) -> pl.DataFrame:
     """All runs of one engine."""
-    found = (measured(runs.experiment(name, engine), words) for name, words in FILES.items())
-    return pl.concat(list(found))
+    found = [measured(runs.experiment(name, engine, chosen), files[name]) for name in files]
+    return pl.concat(found)
 
 
 def pairs(ours: pl.DataFrame, theirs: pl.DataFrame) -> Iterator[Pair]:
@@ -163,17 +173,34 @@ def row(pair: Pair) -> list[str]:
 
 
 def tables(runs: Runs) -> Iterator[Made]:
-    """Both tables of the page."""
+    """The tables of the page; those of BBR v3 if its kernel is there."""
     if not runs.allows(*ENGINES):
         return
-    ours, theirs = (run(runs, engine) for engine in ENGINES)
+    yield from compared(runs, ENGINES, FILES, None, "")
+    if BBR3 in {kernel.name for kernel in kernels()}:
+        engines = ("sim", f"linux:{BBR3}")
+        yield from compared(runs, engines, BBR3_FILES, BBR3_CHOSEN, "-bbr3")
+
+
+def compared(
+    runs: Runs,
+    engines: Sequence[str],
+    files: Mapping[str, str],
+    chosen: Mapping[str, str] | None,
+    suffix: str,
+) -> Iterator[Made]:
+    """Medians per algorithm, and the quantities that are not close."""
+    ours, theirs = (run(runs, engine, files, chosen) for engine in engines)
     found = list(pairs(ours, theirs))
     heads = ["algorithm", "cells", "goodput", "mean RTT", "retransmissions", "marks", "close"]
     rows = []
-    for name in dict.fromkeys(pair.cell[0] for pair in found):
+    algorithms = list(dict.fromkeys(pair.cell[0] for pair in found))
+    for name in algorithms:
         title = congestion_controls()[name].title
         rows.append(summary(title, [pair for pair in found if pair.cell[0] == name]))
-    yield PAGE, "medians", markdown(heads, [*rows, summary("**all**", found)])
+    if len(algorithms) > 1:
+        rows.append(summary("**all**", found))
+    yield PAGE, f"medians{suffix}", markdown(heads, rows)
     apart = sorted((pair for pair in found if not pair.close), key=lambda one: -abs(one.difference))
     heads = ["algorithm", "cell", "quantity", "kernel", "simulator", "difference"]
-    yield PAGE, "apart", markdown(heads, map(row, apart))
+    yield PAGE, f"apart{suffix}", markdown(heads, map(row, apart))

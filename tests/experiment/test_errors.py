@@ -14,8 +14,8 @@ def with_(old: str, new: str) -> str:
 
 
 ALGORITHMS = (
-    "allowed: reno, bic, cubic, bbr, westwood, scalable, highspeed, vegas, veno, htcp, illinois, "
-    "yeah and 2 more"
+    "allowed: reno, bic, cubic, bbr, bbr3, westwood, scalable, highspeed, vegas, veno, htcp, "
+    "illinois and 3 more"
 )
 MISTAKES = {
     "unknown field": (
@@ -249,7 +249,7 @@ MISTAKES = {
         BASE + "hosts: {defaults: {tcp_sak: 1}}\n",
         "e.yaml:8: hosts.defaults.tcp_sak: unknown field; did you mean tcp_sack?; allowed: "
         "profile, hz, mtu, gso, initcwnd, initrwnd, ssthresh, rto_min, rto_initial, "
-        "delayed_ack, tcp_sack, tcp_dsack and 37 more",
+        "delayed_ack, tcp_sack, tcp_dsack and 42 more",
     ),
     "FACK without SACK": (
         BASE + "hosts: {defaults: {tcp_sack: 0, tcp_fack: 1, tcp_recovery: 0}}\n",
@@ -267,7 +267,7 @@ MISTAKES = {
     "unknown profile": (
         BASE + "hosts: {s1: {profile: linux-6}}\n",
         "e.yaml:8: hosts.s1.profile: unknown profile; found linux-6; did you mean linux-6.1?; "
-        "allowed: linux-2.6.26, linux-4.15, linux-6.1, linux-6.12",
+        "allowed: linux-2.6.26, linux-4.15, linux-6.1, linux-6.12, linux-7.3",
     ),
     "missing trace": (
         BASE + "links: [{name: s1-r1, shaper: {trace: {file: no.trace}}, buffer: 9 packets}]\n",

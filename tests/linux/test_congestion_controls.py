@@ -8,6 +8,8 @@ import pytest
 
 import dumbbell
 from dumbbell.catalogue import congestion_controls
+from dumbbell.engines.linux.kernel import kernels
+from dumbbell.errors import EngineError
 
 pytestmark = pytest.mark.kernel
 
@@ -26,13 +28,27 @@ COLUMNS = ("direction", "seq_bytes", "payload_bytes", "ack_bytes", "tcp_flags", 
 LOSS_BASED = [
     one.name
     for one in congestion_controls().values()
-    if one.linux is not None and not one.needs_ecn and not one.paced_by_fq
+    if one.linux is not None and one.linux.since and not one.needs_ecn and not one.paced_by_fq
 ]
 
 
-def packets(folder: Path, engine: str, algorithm: str, queue: str, until: str) -> list[object]:
+BBR3 = "bbr3"
+#: A kernel with the patch of BBR v3, if one was built.
+HAS_BBR3 = BBR3 in {kernel.name for kernel in kernels()}
+
+
+def packets(
+    folder: Path,
+    engine: str,
+    algorithm: str,
+    queue: str,
+    until: str,
+    profile: str | None = None,
+) -> list[object]:
     file = folder / "e.yaml"
     text = TEXT.replace("ALGORITHM", algorithm).replace("QUEUE", queue).replace("UNTIL", until)
+    if profile is not None:
+        text += f"hosts: {{defaults: {{profile: {profile}}}}}\n"
     file.write_text(text, encoding="utf-8")
     frame = dumbbell.run(file, engine=engine).packets
     return list(frame.sort("time_ns", maintain_order=True).select(COLUMNS).rows())
@@ -60,3 +76,20 @@ def test_dctcp_echoes_each_mark_as_the_kernel_does(tmp_path: Path) -> None:
     flags = [str(row[4]) for row in ours if isinstance(row, tuple)]
     assert sum("ece" in one.split() for one in flags) > 4
     assert sum("cwr" in one.split() for one in flags) > 1  # that of the SYN, and of a reduction
+
+
+@pytest.mark.skipif(not HAS_BBR3, reason="dumbbell kernel build --patch … --name bbr3")
+def test_bbr_3_sends_the_packets_of_its_kernel(tmp_path: Path) -> None:
+    """The start, with the profile of that kernel."""
+    queue = "{pfifo: {limit: 40 packets}}"
+    ours, theirs = (
+        packets(tmp_path, engine, BBR3, queue, "115 ms", "linux-6.12")
+        for engine in ("sim", "linux:bbr3")
+    )
+    assert len(ours) > 200
+    assert ours == theirs
+
+
+def test_bbr_3_is_refused_where_bbr_is_version_1(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="bbr of this kernel is version 1; BBR v3 needs"):
+        packets(tmp_path, "linux", BBR3, "{pfifo: {limit: 40 packets}}", "50 ms")

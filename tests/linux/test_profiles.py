@@ -56,7 +56,7 @@ def test_three_seconds_are_the_packets_of_linux_7_3(tmp_path: Path, algorithm: s
 
 
 def test_the_profiles_differ(tmp_path: Path) -> None:
-    """Windows open further in 6.12: 153/256 of the buffer count, in 6.1 a half. In 7.3 they open later."""
+    """153/256 of the buffer count as window in 6.12, a half in 6.1; in 7.3 it opens later."""
     windows = {
         profile: max(int(str(row[4])) for row in packets(tmp_path, profile, "sim")[:200])
         for profile in ("linux-6.1", "linux-6.12", "linux-7.3")

@@ -38,7 +38,7 @@ _HEADERS = {
 """Beginnings of names of headers, and the Debian packages that have them."""
 _MADE = re.compile(r"  [A-Z]+ +\S")
 _ONLY_WHERE = re.compile(r"^(?:# )?Only where: (\S+) has: (.+)$", re.MULTILINE)
-"""A line at the head of a patch, or of options up to an empty line, that are not for every source: a
+"""A line at the head of a patch, or of options up to an empty line, that not every source needs: a
 file, and a text in it."""
 _LINES_MADE = 1600
 """Lines as `  CC  net/ipv4/tcp.o` of a build with the options in `kernel/config`."""
