@@ -126,12 +126,12 @@ impl Bounds {
 }
 
 fn cut(value: u32) -> u32 {
-    (u64::from(value) * BETA >> 8) as u32
+    ((u64::from(value) * BETA) >> 8) as u32
 }
 
 /// True if the share of lost packets of a flight is too high (draft §5.5.10.2, IsInflightTooHigh).
 fn is_too_high(sample: &RateSample) -> bool {
-    let most = (u64::from(sample.tx_in_flight) * u64::from(LOSS_THRESH) >> 8) as u32;
+    let most = ((u64::from(sample.tx_in_flight) * u64::from(LOSS_THRESH)) >> 8) as u32;
     sample.lost > 0 && sample.tx_in_flight != 0 && sample.lost as u32 > most
 }
 
@@ -142,9 +142,9 @@ fn inflight_at_loss(sample: &RateSample, packets: u32) -> u32 {
     if before < 0 || lost_before < 0 {
         return UNSET;
     }
-    let budget = (u64::from(before as u32) * u64::from(LOSS_THRESH) + 255 >> 8) as i64;
+    let budget = ((u64::from(before as u32) * u64::from(LOSS_THRESH) + 255) >> 8) as i64;
     let lost = i64::from(lost_before);
-    let prefix = if lost >= budget { 0 } else { (budget - lost << 8) / (256 - 5) };
+    let prefix = if lost >= budget { 0 } else { ((budget - lost) << 8) / (256 - 5) };
     (i64::from(before) + prefix) as u32
 }
 

@@ -110,7 +110,7 @@ impl Bbr3 {
         if bound == UNSET {
             return UNSET;
         }
-        let headroom = ((u64::from(bound) * HEADROOM >> 8) as u32).max(1);
+        let headroom = (((u64::from(bound) * HEADROOM) >> 8) as u32).max(1);
         (bound.wrapping_sub(headroom) as i32).max(MIN_CWND as i32) as u32
     }
 

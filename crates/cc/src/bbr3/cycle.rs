@@ -146,7 +146,7 @@ impl Bbr3 {
         self.bounds.reset_signals();
         self.probing.up_cnt = UNSET;
         self.probing.rounds = conn.random & 1;
-        let part = (u64::from(conn.random) * PROBE_WAIT_RANDOM_US >> 32) as u32;
+        let part = ((u64::from(conn.random) * PROBE_WAIT_RANDOM_US) >> 32) as u32;
         self.probing.wait_us = PROBE_WAIT_US + part;
         self.probing.since_us = conn.now_us;
         self.probing.ack_phase = AckPhase::ProbeStopping;

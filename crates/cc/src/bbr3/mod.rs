@@ -259,6 +259,6 @@ impl Mode {
 
     /// True in modes that look for more bandwidth, where lower bounds do not hold.
     fn probes_bandwidth(self) -> bool {
-        matches!(self, Mode::Startup | Mode::ProbeBw(Cycle::Refill | Cycle::Up))
+        matches!(self, Self::Startup | Self::ProbeBw(Cycle::Refill | Cycle::Up))
     }
 }

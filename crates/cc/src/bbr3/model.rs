@@ -122,7 +122,7 @@ impl FullBw {
         if self.now || sample.app_limited {
             return;
         }
-        if bw >= (u64::from(self.bw) * GROWTH >> 8) as u32 {
+        if bw >= ((u64::from(self.bw) * GROWTH) >> 8) as u32 {
             self.restart(bw);
         } else if round_start {
             self.rounds += 1;

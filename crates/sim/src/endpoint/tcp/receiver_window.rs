@@ -290,7 +290,7 @@ impl Receiver {
             self.window_with_doubling(before)
         } else {
             let window = (self.space_bytes << 1) + 16 * self.advmss;
-            window + (window * (self.space_bytes - before) / before << 1)
+            window + ((window * (self.space_bytes - before) / before) << 1)
         };
         self.enlarge(window);
     }
