@@ -461,6 +461,7 @@ mod tests {
                 app_limited: flags.0,
                 retransmitted: false,
                 ack_delayed: flags.1,
+                ..RateSample::default()
             },
             in_flight: counts.3,
             wait_ns: flags.2,
