@@ -30,7 +30,7 @@ _OTHER_PROCESSORS = (
 _OTHER_DEVICES = (
     "accel", "ata", "bluetooth", "clk", "comedi", "counter", "cpufreq", "crypto", "devfreq", "dma",
     "edac", "extcon", "firewire", "fpga", "gpio", "gpu", "greybus", "hwmon", "hwtracing",
-    "i2c", "iio", "infiniband", "interconnect", "iommu", "irqchip", "isdn", "leds", "media",
+    "i2c", "iio", "infiniband", "interconnect", "irqchip", "isdn", "leds", "media",
     "memory", "message", "mfd", "misc", "mmc", "most", "mtd", "net/can", "net/dsa", "net/ethernet",
     "net/wireless", "net/wwan", "nfc", "ntb", "nvme", "nvmem", "parport", "pci", "pcmcia", "perf",
     "phy", "pinctrl", "platform", "pwm", "rapidio", "regulator", "remoteproc", "s390", "scsi",
