@@ -35,13 +35,6 @@ macro_rules! for_congestion_controls {
                 source: "BBR v1: Cardwell et al. 2016; Linux's tcp_bbr.c",
                 about: "Paces at the measured bottleneck rate, probes for rate and round-trip time.",
             };
-            Bbr3 bbr3 {
-                title: "BBR v3",
-                linux: Some(InLinux { name: "bbr", option: "TCP_CONG_BBR", since: "" }),
-                paced_by_fq: true,
-                source: "draft-ietf-ccwg-bbr; google/bbr's v3",
-                about: "BBR with bounds that losses set, so that it shares with others.",
-            };
             Westwood westwood {
                 title: "Westwood+",
                 linux: Some(InLinux {
@@ -118,6 +111,13 @@ macro_rules! for_congestion_controls {
                 needs_ecn: true,
                 source: "RFC 8257; Linux's tcp_dctcp.c",
                 about: "Falls by half the share of marked packets; needs DCTCP and ECN at both ends.",
+            };
+            Bbr3 bbr3 {
+                title: "BBR v3",
+                linux: Some(InLinux { name: "bbr", option: "TCP_CONG_BBR", since: "" }),
+                paced_by_fq: true,
+                source: "draft-ietf-ccwg-bbr; google/bbr's v3",
+                about: "BBR with bounds that losses set, so that it shares with others.",
             };
             Lia lia {
                 title: "LIA",
