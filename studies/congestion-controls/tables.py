@@ -176,20 +176,23 @@ def tables(runs: Runs) -> Iterator[Made]:
     """The tables of the page; those of BBR v3 if its kernel is there."""
     if not runs.allows(*ENGINES):
         return
-    yield from compared(runs, ENGINES, FILES, None, "")
+    medians, apart = compared(runs, ENGINES, FILES)
+    yield PAGE, "medians", medians
+    yield PAGE, "apart", apart
     if BBR3 in {kernel.name for kernel in kernels()}:
         engines = ("sim", f"linux:{BBR3}")
-        yield from compared(runs, engines, BBR3_FILES, BBR3_CHOSEN, "-bbr3")
+        medians, apart = compared(runs, engines, BBR3_FILES, BBR3_CHOSEN)
+        yield PAGE, "medians-bbr3", medians
+        yield PAGE, "apart-bbr3", apart
 
 
 def compared(
     runs: Runs,
     engines: Sequence[str],
     files: Mapping[str, str],
-    chosen: Mapping[str, str] | None,
-    suffix: str,
-) -> Iterator[Made]:
-    """Medians per algorithm, and the quantities that are not close."""
+    chosen: Mapping[str, str] | None = None,
+) -> tuple[list[str], list[str]]:
+    """Tables of medians per algorithm, and of the quantities that are not close."""
     ours, theirs = (run(runs, engine, files, chosen) for engine in engines)
     found = list(pairs(ours, theirs))
     heads = ["algorithm", "cells", "goodput", "mean RTT", "retransmissions", "marks", "close"]
@@ -200,7 +203,7 @@ def compared(
         rows.append(summary(title, [pair for pair in found if pair.cell[0] == name]))
     if len(algorithms) > 1:
         rows.append(summary("**all**", found))
-    yield PAGE, f"medians{suffix}", markdown(heads, rows)
+    medians = markdown(heads, rows)
     apart = sorted((pair for pair in found if not pair.close), key=lambda one: -abs(one.difference))
     heads = ["algorithm", "cell", "quantity", "kernel", "simulator", "difference"]
-    yield PAGE, f"apart{suffix}", markdown(heads, map(row, apart))
+    return medians, markdown(heads, map(row, apart))
