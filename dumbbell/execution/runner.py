@@ -219,7 +219,7 @@ class _Batch:
                     self.running[pool.submit(task)] = task
                 finished, _ = wait(self.running, TICK_S, FIRST_COMPLETED)
                 self.hear(pool.begun())
-                for future in finished:
+                for future in [one for one in self.running if one in finished]:  # as begun
                     self.finish(future)
                 self.store.tick()
                 self.report(pool)
