@@ -93,7 +93,7 @@ class Pair:
 
 def measured(results: dumbbell.Results, beside: str) -> pl.DataFrame:
     """Goodput, mean RTT and retransmissions of the flow in each run, marks of its queue."""
-    levels = dict(results.experiment.factors)
+    levels = results.experiment.factors
     active_s = (pl.col("end_ns") - pl.col("start_ns")) / 1e9
     marks = results.pipes.filter(pl.col("pipe") == "bottleneck/forward")
     own = results.flows.filter(pl.col("flow") == "own")

@@ -126,7 +126,8 @@ pub struct Conn {
     pub app_limited: u64,
     /// True if the last flight filled the congestion window (`tcp_is_cwnd_limited`).
     pub cwnd_limited: bool,
-    /// The same without slow start's doubling (`tp->is_cwnd_limited`).
+    /// True if the last flight filled the window, without the rule of slow start
+    /// (`tp->is_cwnd_limited`).
     pub cwnd_limited_flight: bool,
     /// True if the segment of the last tail loss probe was first sent while application-limited.
     pub tlp_app_limited: bool,

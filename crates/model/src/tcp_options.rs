@@ -79,7 +79,7 @@ pub struct TcpOptions {
     #[serde(default)]
     pub grow_skb: bool,
     /// A last segment with FIN leaves although cwnd is full (until Linux 6.9).
-    #[serde(default = "on")]
+    #[serde(default = "yes")]
     pub fin_beyond_cwnd: bool,
     /// The receive buffer grows by `tcp_rcvbuf_grow` (since Linux 6.19): no reserve of 16 segments, less
     /// below an RTT of 1 ms, more while data waits out of order. `false`: by `tcp_rcv_space_adjust`.
@@ -97,8 +97,8 @@ pub struct TcpOptions {
     /// Maximum delay of compressed SACKs.
     #[serde(rename = "tcp_comp_sack_delay_ns")]
     pub tcp_comp_sack_delay: Span,
-    /// Share of the RTT that it is at most, %: 5, and 33 since Linux 7.0.
-    #[serde(default = "five")]
+    /// Share of the RTT that it is at most, %: 5, and 33 since Linux 6.19.
+    #[serde(default = "rtt_percent")]
     pub tcp_comp_sack_rtt_percent: u32,
     /// Timer slack of that delay.
     #[serde(rename = "tcp_comp_sack_slack_ns")]
@@ -135,7 +135,7 @@ pub struct TcpOptions {
     pub tcp_retries2: u32,
     /// SYN retransmissions before a connection attempt is aborted.
     pub tcp_syn_retries: u32,
-    /// Unanswered SYNs after which the time-out does not double, beside those retries (since Linux
+    /// Unanswered SYNs whose time-out does not double; they come before those retries (since Linux
     /// 6.5).
     #[serde(default)]
     pub tcp_syn_linear_timeouts: u32,
@@ -199,12 +199,8 @@ fn accept_ecn() -> u32 {
     2
 }
 
-fn five() -> u32 {
+fn rtt_percent() -> u32 {
     5
-}
-
-fn on() -> bool {
-    true
 }
 
 impl TcpOptions {

@@ -8,7 +8,7 @@ use crate::{CaState, Conn, RateSample, Window};
 const PACING_MARGIN_PERCENT: u64 = 1;
 const US_PER_S: u64 = 1_000_000;
 /// RTT before the first sample (draft §4.2.1: 1 ms).
-pub(crate) const NOMINAL_RTT_US: u32 = 1000;
+const NOMINAL_RTT_US: u32 = 1000;
 
 /// Rate below which bursts are single packets, bytes per second (1.2 Mbit/s; draft §4.2.2).
 const MIN_TSO_RATE: u64 = 1_200_000 >> 3;
@@ -31,6 +31,20 @@ pub(crate) fn bytes_per_second(bw: u64, mss: u32, gain: u32) -> u64 {
     scaled.wrapping_mul(US_PER_S / 100 * (100 - PACING_MARGIN_PERCENT)) >> BW_SCALE
 }
 
+/// Rate of the initial window per RTT, at a gain, bytes per second (draft §4.2.1).
+pub(crate) fn initial_rate(conn: &Conn, cwnd: u32, gain: u32) -> u64 {
+    let rtt_us = if conn.srtt_us8 == 0 { NOMINAL_RTT_US } else { (conn.srtt_us8 >> 3).max(1) };
+    let bw = (u64::from(cwnd) * BW_UNIT / u64::from(rtt_us)) as u32;
+    bytes_per_second(u64::from(bw), conn.mss, gain)
+}
+
+/// Bandwidth-delay product times gain, packets, rounded up so that rounding cannot shrink it.
+pub(crate) fn bdp(bw: u32, rtt_us: u32, gain: u32) -> u32 {
+    let product = u64::from(bw).wrapping_mul(u64::from(rtt_us));
+    let gained = product.wrapping_mul(u64::from(gain)) >> GAIN_SCALE;
+    (gained.wrapping_add(BW_UNIT - 1) / BW_UNIT) as u32
+}
+
 /// Minimum packets per burst (draft §4.2.2).
 pub(super) fn min_tso_segs(pacing_rate: u64) -> u32 {
     if pacing_rate < MIN_TSO_RATE {
@@ -49,14 +63,8 @@ fn burst_segments(pacing_rate: u64, mss: u32) -> u32 {
 impl Bbr {
     /// Sets the rate to the initial window per RTT, at STARTUP's gain (draft §4.2.1).
     pub(super) fn init_pacing_rate(&mut self, conn: &Conn, window: &mut Window) {
-        let rtt_us = if conn.srtt_us8 == 0 {
-            NOMINAL_RTT_US
-        } else {
-            self.has_seen_rtt = true;
-            (conn.srtt_us8 >> 3).max(1)
-        };
-        let bw = (u64::from(window.cwnd) * BW_UNIT / u64::from(rtt_us)) as u32;
-        window.pacing_rate = bytes_per_second(u64::from(bw), conn.mss, HIGH_GAIN);
+        self.has_seen_rtt |= conn.srtt_us8 != 0;
+        window.pacing_rate = initial_rate(conn, window.cwnd, HIGH_GAIN);
     }
 
     /// Sets the pacing rate, which only grows until the pipe was full once (draft §4.2.1).
@@ -70,16 +78,14 @@ impl Bbr {
         }
     }
 
-    /// Bandwidth-delay product times gain, rounded up so that rounding cannot shrink it.
+    /// Bandwidth-delay product times gain.
     fn bdp(&self, bw: u32, gain: u32) -> u32 {
         // No valid RTT: every packet was retransmitted, without timestamps. Stay at the initial
         // window.
         if self.path.min_rtt_us == u32::MAX {
             return TCP_INIT_CWND;
         }
-        let product = u64::from(bw) * u64::from(self.path.min_rtt_us);
-        let gained = product.wrapping_mul(u64::from(gain)) >> GAIN_SCALE;
-        (gained.wrapping_add(BW_UNIT - 1) / BW_UNIT) as u32
+        bdp(bw, self.path.min_rtt_us, gain)
     }
 
     /// Adds packets that hosts hold: offload bursts, delayed ACKs, probing at small windows.

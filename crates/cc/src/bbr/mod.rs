@@ -30,7 +30,7 @@ pub(crate) const BW_SCALE: u32 = 24;
 pub(crate) const BW_UNIT: u64 = 1 << BW_SCALE;
 
 /// Fractional bits of a gain.
-pub(crate) const GAIN_SCALE: u32 = 8;
+const GAIN_SCALE: u32 = 8;
 /// A gain of 1.
 pub(crate) const GAIN_UNIT: u32 = 1 << GAIN_SCALE;
 

@@ -290,3 +290,48 @@ impl Bbr3 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flight(tx_in_flight: u32, lost: i64) -> RateSample {
+        RateSample { tx_in_flight, lost, ..RateSample::default() }
+    }
+
+    #[test]
+    fn more_than_five_in_256_is_too_high() {
+        assert!(!is_too_high(&flight(512, 10)));
+        assert!(is_too_high(&flight(512, 11)));
+        assert!(!is_too_high(&flight(0, 5)), "no flight is known");
+        assert!(!is_too_high(&flight(100, 0)));
+    }
+
+    #[test]
+    fn the_flight_at_the_threshold_lies_within_the_skb() {
+        // Before the skb 990 packets, none lost: 20 of 990 and a part are allowed, so all of it.
+        assert_eq!(inflight_at_loss(&flight(1000, 10), 10), 990 + (20 << 8) / 251);
+        // Already beyond the threshold before the skb.
+        assert_eq!(inflight_at_loss(&flight(1000, 40), 10), 990);
+        assert_eq!(inflight_at_loss(&flight(5, 10), 10), UNSET);
+    }
+
+    #[test]
+    fn a_round_with_losses_cuts_to_seven_tenths_but_not_below_what_arrived() {
+        let mut bounds = Bounds { loss_in_round: true, inflight_latest: 90, ..Bounds::default() };
+        bounds.cut_lower(100, 1000);
+        assert_eq!((bounds.bw_lo, bounds.inflight_lo), (1000 * 180 / 256, 90));
+        bounds.inflight_latest = 0;
+        bounds.cut_lower(100, 1000);
+        assert_eq!(bounds.inflight_lo, 90 * 180 / 256);
+    }
+
+    #[test]
+    fn a_spurious_reduction_restores_the_bounds() {
+        let before = Bounds { inflight_hi: 200, ..Bounds::default() };
+        let undo = Undo::of(&before);
+        let mut cut = Bounds { bw_lo: 5, inflight_lo: 50, inflight_hi: 100, ..before };
+        undo.restore(&mut cut);
+        assert_eq!((cut.bw_lo, cut.inflight_lo, cut.inflight_hi), (UNSET, UNSET, 200));
+    }
+}

@@ -2,8 +2,8 @@
 
 use super::cycle::STARTUP_PACING_GAIN;
 use super::{Bbr3, Cycle, Mode, MIN_CWND, UNSET};
-use crate::bbr::control::{bytes_per_second, MAX_AGGREGATION_US, NOMINAL_RTT_US, PACING_SHIFT};
-use crate::bbr::{BW_SCALE, BW_UNIT, GAIN_SCALE, GAIN_UNIT};
+use crate::bbr::control::{bdp, bytes_per_second, initial_rate, MAX_AGGREGATION_US, PACING_SHIFT};
+use crate::bbr::{BW_SCALE, BW_UNIT, GAIN_UNIT};
 use crate::{CaState, Conn, Window};
 
 /// Maximum bytes per burst when sending: GSO size of an interface without more, less headers.
@@ -23,14 +23,8 @@ const HEADROOM: u64 = 38;
 impl Bbr3 {
     /// Sets the rate to the initial window per RTT, at STARTUP's gain (draft §5.6.2).
     pub(super) fn init_pacing_rate(&mut self, conn: &Conn, window: &mut Window) {
-        let rtt_us = if conn.srtt_us8 == 0 {
-            NOMINAL_RTT_US
-        } else {
-            self.has_seen_rtt = true;
-            (conn.srtt_us8 >> 3).max(1)
-        };
-        let bw = (u64::from(window.cwnd) * BW_UNIT / u64::from(rtt_us)) as u32;
-        window.pacing_rate = bytes_per_second(u64::from(bw), conn.mss, STARTUP_PACING_GAIN).max(1);
+        self.has_seen_rtt |= conn.srtt_us8 != 0;
+        window.pacing_rate = initial_rate(conn, window.cwnd, STARTUP_PACING_GAIN).max(1);
     }
 
     /// Sets the pacing rate, which only grows until the pipe was full once (draft §5.6.2).
@@ -58,14 +52,12 @@ impl Bbr3 {
         self.burst_segments(window.pacing_rate, conn.mss, MAX_GOAL_BYTES)
     }
 
-    /// Bandwidth-delay product times gain, rounded up so that rounding cannot shrink it.
+    /// Bandwidth-delay product times gain.
     fn bdp(&self, bw: u32, gain: u32) -> u32 {
         if self.min_rtt.us == UNSET {
             return self.init_cwnd;
         }
-        let product = u64::from(bw).wrapping_mul(u64::from(self.min_rtt.us));
-        let gained = product.wrapping_mul(u64::from(gain)) >> GAIN_SCALE;
-        (gained.wrapping_add(BW_UNIT - 1) / BW_UNIT) as u32
+        bdp(bw, self.min_rtt.us, gain)
     }
 
     /// Adds what hosts need: bursts, four packets, two more while probing (draft §5.6.4.2).

@@ -58,7 +58,7 @@ impl Mode {
     }
 }
 
-/// What the ACKs of this round tell about a probe.
+/// Progress of a probe, as the ACKs of this round show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AckPhase {
     #[default]
@@ -82,7 +82,7 @@ pub(super) struct Probing {
     pub(super) up_cnt: u32,
     pub(super) up_acks: u32,
     up_rounds: u32,
-    /// True while ACKs tell about a probe.
+    /// True while ACKs show the result of a probe.
     pub(super) samples: bool,
     /// True if the last probe lost too much.
     pub(super) too_high: bool,

@@ -131,3 +131,47 @@ impl FullBw {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bandwidth_is_rounded_up() {
+        let sample =
+            |delivered, interval_us| RateSample { delivered, interval_us, ..RateSample::default() };
+        assert_eq!(sampled_bw(&sample(1, 3)), (BW_UNIT / 3) as u32 + 1);
+        assert_eq!(sampled_bw(&sample(1, 4)), (BW_UNIT / 4) as u32);
+        assert_eq!((sampled_bw(&sample(-1, 4)), sampled_bw(&sample(1, -1))), (0, 0));
+    }
+
+    #[test]
+    fn three_rounds_without_a_quarter_more_fill_the_pipe() {
+        let (mut full, sample) = (FullBw::default(), RateSample::default());
+        full.check(&sample, 1000, true);
+        for round in 1..=3 {
+            assert!(!full.reached);
+            full.check(&sample, 1249, false);
+            full.check(&sample, 1249, true);
+            assert_eq!(full.now, round == 3);
+        }
+        full.restart(0);
+        assert!(full.reached && !full.now);
+    }
+
+    #[test]
+    fn the_maximum_covers_two_cycles_and_a_cycle_without_samples_keeps_it() {
+        let (mut model, sample) = (Model::default(), RateSample::default());
+        model.take(&sample, 100);
+        model.advance();
+        model.take(&sample, 60);
+        assert_eq!(model.max_bw(), 100);
+        model.advance();
+        model.advance();
+        assert_eq!(model.max_bw(), 60);
+        let limited = RateSample { app_limited: true, ..sample };
+        model.take(&limited, 59);
+        model.take(&limited, 61);
+        assert_eq!(model.max_bw(), 61);
+    }
+}

@@ -266,7 +266,7 @@ pub const ENTRIES: &[Entry] = &[
             .derived(PROFILE)
             .at("tcp_comp_sack_rtt_percent", "share of the RTT that their delay is at most, %"),
         setting: Setting::Release,
-        since: "7.0",
+        since: "6.19",
         source: "",
     },
     Entry {

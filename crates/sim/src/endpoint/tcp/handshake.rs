@@ -115,6 +115,8 @@ impl Sender {
             (self.options.tcp_syn_retries, self.options.tcp_syn_linear_timeouts);
         let most =
             Span::from_ms(backoff_ms((self.options.rto_initial.as_us() / 1000).max(1), retries));
+        // Time-outs that do not double reach the number of retries before the time for them is over;
+        // with doubling both ends coincide (`retransmits_timed_out`).
         let too_long = linear > 0 && tries > 1 && self.now.since(first) >= most;
         if tries > retries + linear || too_long {
             self.phase = Phase::GivenUp(self.now);

@@ -20,6 +20,7 @@ pub(crate) mod reassembly;
 pub(crate) mod receive_buffer;
 pub(crate) mod receiver;
 mod receiver_ack;
+mod receiver_rtt;
 mod receiver_sack;
 mod receiver_window;
 pub(crate) mod recovery;

@@ -254,7 +254,7 @@ impl Receiver {
     /// Grows the buffer to twice the data read per RTT, and further if that grows (dynamic
     /// right-sizing, `tcp_rcv_space_adjust`; Feng & Fisk 2001).
     pub(super) fn adjust_space(&mut self) {
-        let elapsed_us = self.heard_at_or_now().since(self.space_time).as_us();
+        let elapsed_us = self.autotuning_time().since(self.space_time).as_us();
         if self.rcv_rtt_us8 == 0 || elapsed_us < self.rcv_rtt_us8 >> 3 {
             return;
         }
@@ -268,12 +268,12 @@ impl Receiver {
             self.grow_buffer(before);
         }
         self.space_seq = self.copied_seq;
-        self.space_time = self.heard_at_or_now();
+        self.space_time = self.autotuning_time();
     }
 
-    /// Time that the kernel's autotuning reads: of the last segment since `tcp_rcvbuf_grow`, of the
-    /// read before.
-    fn heard_at_or_now(&self) -> Time {
+    /// Current time of autotuning: that of the last segment with `tcp_rcvbuf_grow` (`tcp_mstamp` is
+    /// not refreshed), else that of the read.
+    fn autotuning_time(&self) -> Time {
         if self.options.rcvbuf_grow {
             self.heard_at
         } else {
