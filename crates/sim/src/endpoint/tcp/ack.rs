@@ -142,6 +142,7 @@ impl Sender {
         flags: &mut AckFlags,
         tagging: &mut Tagging,
     ) {
+        debug_assert!(self.recovery.lost_skb.is_none(), "the algorithm was told of each lost skb");
         let prior_sacked = self.scoreboard.sacked_out;
         let mut acked = AckedSegments::default();
         while self.queue.front().is_some_and(|head| head.end() <= self.snd_una) {

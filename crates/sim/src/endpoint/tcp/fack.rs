@@ -34,6 +34,7 @@ impl Sender {
                 self.mark_lost(id);
             }
         }
+        self.tell_lost_skb();
         self.scoreboard.lost_hint = Some((end.max(begin), 0));
     }
 

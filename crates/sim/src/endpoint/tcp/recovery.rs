@@ -204,6 +204,7 @@ impl Sender {
             }
             id += 1;
         }
+        self.tell_lost_skb();
     }
 
     /// `tcp_current_ssthresh`.

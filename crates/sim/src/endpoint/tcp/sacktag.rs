@@ -301,7 +301,8 @@ impl Sender {
         self.scoreboard.reord_seen += 1;
     }
 
-    /// Marks a segment lost, or its retransmission (`tcp_mark_skb_lost`).
+    /// Marks a segment lost, or its retransmission (`tcp_mark_skb_lost`). After the last one,
+    /// [`Self::tell_lost_skb`] follows.
     pub(crate) fn mark_lost(&mut self, id: SegmentId) {
         if self.queue.get(id).sacked {
             return;
