@@ -136,6 +136,29 @@ def merge(stores: Stores, output: StoreOutput) -> None:
         _say(f"{output}: {_count(done.runs, 'run')} of {experiments}{undone}")
 
 
+@store_app.command()
+def compact(
+    store: StoreArgument,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, change nothing.")
+    ] = False,
+) -> None:
+    """Join segments with few runs, and remove runs that no experiment needs."""
+    with guarded():
+        from dumbbell.store.compact import compact
+
+        done = compact(store, dry=dry_run)
+        if not done.old:
+            _say(f"{store}: {_count(done.kept, 'segment')}, nothing to compact")
+            return
+        would = "would become" if dry_run else "became"
+        _say(f"{_count(len(done.old), 'segment')} {would} {done.new}, {done.kept} stay as they are")
+        if done.unneeded:
+            gone = "would be removed" if dry_run else "removed"
+            count = _count(len(done.unneeded), "run")
+            _say(f"{count} of no experiment {gone}, with files of {_bytes(done.freed)}")
+
+
 @store_app.command("ls")
 def list_store(store: StoreArgument) -> None:
     """List the experiments of a store: runs done and planned, size, engine version, last run."""

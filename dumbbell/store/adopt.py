@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from dumbbell.store.files import is_refused, is_temporary, listed, owner_of, remove
 from dumbbell.store.index import Index, Sound
 from dumbbell.store.journal import Journal, read
-from dumbbell.store.place import FOLDERS
+from dumbbell.store.place import FOLDERS, MARK, begin_writing, create
 from dumbbell.store.segments import write_segment
 
 
@@ -31,6 +33,18 @@ def adopt(store: Path, own: Journal | None, sound: Sound) -> None:
             orphan.remove()  # last: a crash before this line leaves the journal for another try
         finally:
             orphan.close()
+
+
+@contextlib.contextmanager
+def writing(store: Path) -> Iterator[Journal]:
+    """Context with the journal of a writer: its lock shows that the writer lives."""
+    journal = begin_writing(store) if (store / MARK).exists() else create(store)
+    try:
+        adopt(store, journal, Sound(store))
+        yield journal
+        journal.remove()
+    finally:
+        journal.close()
 
 
 def _seal(store: Path, orphan: Journal, sound: Sound) -> None:

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from dumbbell.errors import StoreError
 from dumbbell.files.whole import temporary_of, write_file, write_plain
-from dumbbell.store.adopt import adopt
+from dumbbell.store.adopt import writing
 from dumbbell.store.collector import collector_paused
 from dumbbell.store.files import FileMark, listed, mark_of, problem, remove
-from dumbbell.store.index import Kept, Sound
+from dumbbell.store.index import Kept
 from dumbbell.store.journal import Journal
 from dumbbell.store.merge_source import (
     Experiments,
@@ -29,7 +29,7 @@ from dumbbell.store.merge_source import (
     opened,
     verify,
 )
-from dumbbell.store.place import MARK, begin_writing, check_format, create, refuse_other
+from dumbbell.store.place import MARK, check_format, refuse_other
 from dumbbell.store.record_files import read_all_fields, read_one, record_path
 from dumbbell.store.records import record_of
 from dumbbell.store.remote import entered, remote_of
@@ -102,7 +102,7 @@ def merge(
             verify(store, experiments.of(store), strict=True)
             new.append(_added(store, known))
             tell(f"{store.path}: {len(store.whole)} runs verified, {len(new[-1])} of them new")
-    with _clear(into, "written"), _writing(into) as journal:
+    with _clear(into, "written"), writing(into) as journal:
         _write_experiments(into, journal, target, stores, experiments)
         for name, data in claims.items():
             _write_claims(into / "studies" / name, data, journal.owner)
@@ -166,18 +166,6 @@ def _clear(into: Path, what: str) -> Iterator[None]:
             reason = "the disk is full; the same command goes on from there"
         where = error.filename if isinstance(error.filename, str) else into
         raise StoreError(f"{where}: cannot be {what}: {reason}") from None
-
-
-@contextlib.contextmanager
-def _writing(into: Path) -> Iterator[Journal]:
-    """Context with the journal of a writer: its lock shows that the writer lives."""
-    journal = begin_writing(into) if (into / MARK).exists() else create(into)
-    try:
-        adopt(into, journal, Sound(into))
-        yield journal
-        journal.remove()
-    finally:
-        journal.close()
 
 
 def _write_experiments(
