@@ -6,7 +6,7 @@ The queue disciplines on the simulator and on the Linux kernel: six minutes on t
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -15,9 +15,14 @@ import dumbbell
 from dumbbell.studies.pages import Made, Runs, markdown
 
 PAGE = "../../docs/disciplines.md"
-FILES = ("grid.yaml", "tbf.yaml", "htb.yaml")
-#: The engine that is compared, and the measure.
-ENGINES = ("sim", "linux")
+#: The engine that is compared; and the measure of each file, the kernel that has its disciplines.
+ENGINE = "sim"
+KERNELS = {
+    "grid.yaml": "linux",
+    "tbf.yaml": "linux",
+    "htb.yaml": "linux",
+    "dualpi2.yaml": "linux:7.3",
+}
 BOTTLENECK = pl.col("pipe") == "bottleneck/forward"
 #: Factors that name a cell.
 CELL = ("discipline", "rate", "flows", "rtt")
@@ -43,7 +48,7 @@ class Quantity:
 
 
 DELAY = Quantity("delay_s", "queueing delay (ms)", 1e3)
-DROPS = Quantity("drops", "drops")
+DROPS = Quantity("drops", "drops and marks")
 THROUGHPUT = Quantity("throughput_bps", "throughput (Mbit/s)", 1e-6)
 QUANTITIES = (DELAY, DROPS, THROUGHPUT)
 
@@ -95,12 +100,14 @@ def measured(results: dumbbell.Results) -> pl.DataFrame:
     """Delay, drops and throughput of each run.
 
     The delay is the mean number of queued packets over the packets that leave in a second (Little's
-    law), which both engines know; the drops are those counted with the last sample.
+    law), which both engines know; drops and marks are those counted with the last sample.
     """
     end = pl.col("time_ns").max().over("run")
     queues = results.queues.filter(BOTTLENECK)
     queued = queues.filter(pl.col("time_ns") > START * end).group_by("run")
-    last = queues.group_by("run").agg(drops=pl.col("dropped_packets").sort_by("time_ns").last())
+    marked = pl.col("marked_packets").clip(lower_bound=0)  # -1: unknown, where nothing marks
+    signals = pl.col("dropped_packets") + marked
+    last = queues.group_by("run").agg(drops=signals.sort_by("time_ns").last())
     left = results.pipes.filter(BOTTLENECK).select("run", *CELL, "repeat", "left_packets")
     carried = results.flows.group_by("run").agg(
         pl.col("delivered_bytes").sum(), end_s=pl.col("end_ns").max() / 1e9
@@ -115,9 +122,9 @@ def measured(results: dumbbell.Results) -> pl.DataFrame:
     )
 
 
-def run(runs: Runs, engine: str) -> pl.DataFrame:
-    """All runs of one engine."""
-    found = (runs.experiment(name, engine) for name in FILES)
+def run(runs: Runs, engines: Iterable[tuple[str, str]]) -> pl.DataFrame:
+    """All runs of the files, each on its engine."""
+    found = (runs.experiment(name, engine) for name, engine in engines)
     return pl.concat([measured(results) for results in found])
 
 
@@ -182,12 +189,13 @@ def row(pair: Pair) -> list[str]:
 
 def tables(runs: Runs) -> Iterator[Made]:
     """Both tables of the page."""
-    if not runs.allows(*ENGINES):
+    if not runs.allows(ENGINE, *KERNELS.values()):
         return
-    ours, theirs = (run(runs, engine) for engine in ENGINES)
+    ours = run(runs, [(name, ENGINE) for name in KERNELS])
+    theirs = run(runs, KERNELS.items())
     found = list(pairs(ours, theirs))
     names = dict.fromkeys(pair.cell[0] for pair in found)
-    heads = ["discipline", "cells", "delay", "drops", "throughput", "close", "apart"]
+    heads = ["discipline", "cells", "delay", "drops and marks", "throughput", "close", "apart"]
     rows = [summary(name, [pair for pair in found if pair.cell[0] == name]) for name in names]
     yield PAGE, "medians", markdown(heads, [*rows, summary("**all**", found)])
     apart = [pair for pair in found if pair.apart]

@@ -69,7 +69,7 @@ for_disciplines!(builders);
 
 /// Reads the statistics that a discipline of the kernel reports.
 pub(crate) fn xstats(qdisc: &Qdisc) -> Xstats {
-    let common = Xstats::common(qdisc.dropped);
+    let common = Xstats::common(qdisc.dropped, qdisc.overlimits);
     let entry =
         ENTRIES.iter().find(|entry| entry.linux.is_some_and(|linux| linux.name == qdisc.kind));
     entry.map_or(common, |entry| read_xstats(entry.variant, &qdisc.xstats, common))

@@ -70,6 +70,7 @@ const PARTS: &[Part] = &[
     part("fq_codel", "qdisc add dev t0 root fq_codel", "NET_SCH_FQ_CODEL", "sch_fq_codel"),
     part("pie", "qdisc add dev t0 root pie", "NET_SCH_PIE", "sch_pie"),
     part("fq_pie", "qdisc add dev t0 root fq_pie", "NET_SCH_FQ_PIE", "sch_fq_pie"),
+    part("dualpi2", "qdisc add dev t0 root dualpi2", "NET_SCH_DUALPI2", "sch_dualpi2"),
     part("sfq", "qdisc add dev t0 root sfq", "NET_SCH_SFQ", "sch_sfq"),
     part(PRIO, "qdisc add dev t0 root prio", "NET_SCH_PRIO", "sch_prio"),
     part("drr", "qdisc add dev t0 root drr", "NET_SCH_DRR", "sch_drr"),

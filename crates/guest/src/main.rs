@@ -11,6 +11,7 @@ mod bpf;
 mod builders;
 mod clock;
 mod discipline;
+mod dualpi2;
 mod ecmp;
 mod flow_rows;
 mod frame;

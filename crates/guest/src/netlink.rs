@@ -10,6 +10,8 @@ const GET_QDISC: u16 = 38;
 const NEW_QDISC: u16 = 36;
 const DONE: u16 = 3;
 const REQUEST_DUMP: u16 = 0x301;
+/// Request, acknowledged, of a new object.
+const REQUEST_NEW: u16 = 0x605;
 const ATTR_STATS2: u16 = 7;
 const STATS_BASIC: u16 = 1;
 const STATS_QUEUE: u16 = 3;
@@ -29,6 +31,7 @@ pub(crate) struct Qdisc {
     pub(crate) queued_packets: u32,
     pub(crate) queued_bytes: u32,
     pub(crate) dropped: u32,
+    pub(crate) overlimits: u32,
     /// Name.
     pub(crate) kind: String,
     /// Statistics of its kind (`tc_…_xstats`).
@@ -88,6 +91,14 @@ pub(crate) fn attribute(mut bytes: &[u8], wanted: u16) -> Option<&[u8]> {
     None
 }
 
+/// Appends an attribute, padded to four bytes.
+pub(crate) fn put_attribute(bytes: &mut Vec<u8>, kind: u16, content: &[u8]) {
+    bytes.extend((4 + content.len() as u16).to_ne_bytes());
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(content);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+}
+
 impl Netlink {
     /// Opens a socket in this namespace.
     pub(crate) fn open() -> Result<Self> {
@@ -122,6 +133,27 @@ impl Netlink {
         }
     }
 
+    /// Adds a queueing discipline. `body`: `struct tcmsg` and its attributes.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    pub(crate) fn add_qdisc(&self, body: &[u8]) -> Result<()> {
+        let mut request = Vec::with_capacity(16 + body.len());
+        request.extend((16 + body.len() as u32).to_ne_bytes());
+        request.extend(NEW_QDISC.to_ne_bytes());
+        request.extend(REQUEST_NEW.to_ne_bytes());
+        request.extend([0_u8; 8]);
+        request.extend(body);
+        sys::send(self.socket.as_fd(), &request)?;
+        let mut buffer = vec![0_u8; 1 << 13];
+        let length = sys::receive(self.socket.as_fd(), &mut buffer)?;
+        match known_word(&buffer[..length], 16) {
+            Some(0) => Ok(()),
+            Some(code) => Err(Error::from_raw_os_error(-(code as i32))),
+            None => Err(Error::other("the kernel's answer is too short")),
+        }
+    }
+
     /// Returns all queueing disciplines of the namespace.
     pub(crate) fn qdiscs(&self) -> Result<Vec<Qdisc>> {
         let mut found = Vec::new();
@@ -141,6 +173,7 @@ impl Netlink {
                 queued_packets: word(queue, 0),
                 queued_bytes: word(queue, 4),
                 dropped: word(queue, 8),
+                overlimits: word(queue, 16),
                 kind: text(attribute(attributes, ATTR_KIND).unwrap_or(&[])),
                 xstats: attribute(stats, STATS_APP).unwrap_or(&[]).to_vec(),
             });

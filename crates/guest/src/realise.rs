@@ -2,7 +2,7 @@
 
 use crate::batch::{batch, because};
 use crate::plan::{Namespace, Plan};
-use crate::{ecmp, host, scripted, sys};
+use crate::{dualpi2, ecmp, host, scripted, sys};
 use nix::mount::{mount, MsFlags};
 use nix::sched::{setns, unshare, CloneFlags};
 use std::fs::{self, File};
@@ -59,7 +59,7 @@ impl Namespaces {
                 sys::offload_off(device).map_err(|error| because(device, &error))?;
             }
             batch("ip", &namespace.up)?;
-            batch("tc", &namespace.tc)?;
+            add_qdiscs(&namespace.tc)?;
         }
         for (index, namespace) in plan.namespaces.iter().enumerate() {
             built.enter(index)?;
@@ -123,6 +123,20 @@ impl Namespaces {
         self.leave()?;
         done
     }
+}
+
+/// Runs lines of `tc` in their order; those of DualPI2 without it.
+fn add_qdiscs(lines: &[String]) -> Result<()> {
+    for part in lines.split_inclusive(|line| dualpi2::is_one(line)) {
+        match part.split_last() {
+            Some((last, others)) if dualpi2::is_one(last) => {
+                batch("tc", others)?;
+                dualpi2::add(last)?;
+            }
+            _ => batch("tc", part)?,
+        }
+    }
+    Ok(())
 }
 
 fn create(namespace: &Namespace) -> Result<File> {

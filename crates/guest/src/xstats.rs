@@ -7,6 +7,8 @@ use dumbbell_model::tables::{Float, Int};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Xstats {
     pub(crate) dropped_overflow: Int,
+    /// Counter `overlimits` of all disciplines, whose meaning differs.
+    pub(crate) overlimits: u32,
     pub(crate) marked: Int,
     /// CoDel: dropping state, drop count, time until the next drop in ns.
     pub(crate) codel: Option<(bool, u32, i64)>,
@@ -17,9 +19,10 @@ pub(crate) struct Xstats {
 
 impl Xstats {
     /// Statistics of a discipline without xstats: all its drops are overflow, it marks nothing.
-    pub(crate) fn common(dropped: u32) -> Self {
+    pub(crate) fn common(dropped: u32, overlimits: u32) -> Self {
         Self {
             dropped_overflow: dropped.into(),
+            overlimits,
             marked: 0_u64.into(),
             codel: None,
             probability: Float::UNKNOWN,

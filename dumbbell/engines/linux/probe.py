@@ -10,9 +10,11 @@ from pathlib import Path
 import polars as pl
 
 from dumbbell._core import Monitor
-from dumbbell.catalogue import congestion_controls
+from dumbbell.catalogue import congestion_controls, disciplines
 from dumbbell.engines.base import Run
 from dumbbell.engines.linux.engine import LinuxEngine
+from dumbbell.engines.linux.kernel import kernel_named
+from dumbbell.engines.linux.parts import lacks
 from dumbbell.errors import EngineError
 from dumbbell.experiment.load import load_text
 from dumbbell.experiment.queues import PLAIN
@@ -95,8 +97,11 @@ def probe(kernel: str = "") -> Iterator[Probed]:
 
     Raises `EngineError` if there is no such kernel.
     """
-    engine = LinuxEngine(kernel)
+    engine, built = LinuxEngine(kernel), kernel_named(kernel)
+    known = disciplines()
     for name, (template, cc) in PROBES.items():
+        if name in known and lacks(known[name], built.config):
+            continue  # newer than this kernel
         fq = "true" if name == "fq at the host" else "false"
         text = _TEXT.format(template=template, cc=cc, fq=fq)
         cell = load_text(text, Path("probe.yaml")).cells[0]

@@ -177,6 +177,38 @@ macro_rules! for_disciplines {
                 /// Bytes that a flow may send in its first turn.
                 initial_quantum_bytes "initial_quantum_bytes": u32 = quantum("initial_quantum", 15_140);
             };
+            Dualpi2 dualpi2 {
+                name: "dualpi2",
+                title: "DualPI2",
+                linux: in_linux("dualpi2", "NET_SCH_DUALPI2", "6.17"),
+                source: "RFC 9332; Linux's sch_dualpi2.c",
+                about: "A queue of low latency for ECT(1) and CE beside one for all others, with coupled signals.",
+            } {
+                /// Longest queue, both together.
+                limit_packets "limit_packets": u64 = packets("limit", 10_000);
+                /// Delay that the controller aims at.
+                target "target_ns": Span = time("target", 0, 15_000_000);
+                /// Time between updates of the probability.
+                tupdate "tupdate_ns": Span = time("tupdate", 1000, 16_000_000).at_most(4_000_000_000);
+                /// Weight of the delay's distance from the target, in 256ths per second.
+                alpha "alpha": u32 = whole("alpha", 1, 65_535, 41);
+                /// Weight of the delay's change, in 256ths per second.
+                beta "beta": u32 = whole("beta", 1, 65_535, 819);
+                /// Sojourn time above which packets of the queue of low latency are marked.
+                step_threshold "step_thresh_ns": Span = time("step_thresh", 0, 1_000_000).at_most(4_000_000_000);
+                /// Packets in the queue of low latency from which on the step applies.
+                min_qlen_step "min_qlen_step": u32 = whole("min_qlen_step", 0, 65_535, 0);
+                /// Factor of the probability for the queue of low latency.
+                coupling_factor "coupling_factor": u32 = whole("coupling_factor", 1, 255, 2);
+                /// Share in percent that the classic queue keeps.
+                classic_protection_percent "classic_protection_percent": u32 = whole("classic_protection", 0, 100, 10);
+                /// Drop where the probability for low latency reaches 1; else the queue grows to its limit.
+                drop_on_overload "drop_on_overload": bool = flag("drop_on_overload", true);
+                /// Decide when a packet arrives, not when it leaves.
+                drop_enqueue "drop_enqueue": bool = flag("drop_enqueue", false);
+                /// Take ECT(0) for low latency too.
+                any_ect "any_ect": bool = flag("any_ect", false);
+            };
             Prio prio {
                 name: "prio",
                 title: "Priority bands",

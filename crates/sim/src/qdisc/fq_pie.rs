@@ -42,7 +42,7 @@ impl FqPie {
 
     /// `fq_pie_timer`: updates every flow, also those without packets.
     fn update(&mut self, now: Time) {
-        while self.updates.due(now) {
+        while self.updates.due(now).is_some() {
             for flow in &mut self.flows {
                 flow.vars.update(&self.spec.pie, flow.queue.bytes);
             }

@@ -162,8 +162,11 @@ fn flow_queue(packet: &Handle, queues: usize) -> usize {
 
 /// Returns true if the queue, or one below it, may have a queue per flow ([`flow_queue`]).
 pub(crate) fn tells_flows_apart(queue: &Queue) -> bool {
-    use Queue::{Choke, Codel, DropTail, Netem, Pie, Red};
-    !matches!(queue, DropTail { .. } | Netem { .. } | Red(_) | Choke(_) | Codel(_) | Pie(_))
+    use Queue::{Choke, Codel, DropTail, Dualpi2, Netem, Pie, Red};
+    !matches!(
+        queue,
+        DropTail { .. } | Netem { .. } | Red(_) | Choke(_) | Codel(_) | Pie(_) | Dualpi2(_)
+    )
 }
 
 /// State of a discipline, for the table `queues`.

@@ -170,13 +170,13 @@ impl Updates {
         Self { every, next: Time::ZERO + every }
     }
 
-    /// Takes one due update. Returns false if none is due.
-    pub(super) fn due(&mut self, now: Time) -> bool {
-        let due = self.next <= now;
-        if due {
+    /// Takes one due update, and returns its time.
+    pub(super) fn due(&mut self, now: Time) -> Option<Time> {
+        let at = self.next;
+        (at <= now).then(|| {
             self.next += self.every;
-        }
-        due
+            at
+        })
     }
 }
 
@@ -199,7 +199,7 @@ impl Pie {
     /// Makes the updates due by now. `beside`: packet taken out by a peek; it counts as waiting, though
     /// its delay was measured when it was taken out.
     fn update(&mut self, now: Time, beside: Option<&Queued>) {
-        while self.updates.due(now) {
+        while self.updates.due(now).is_some() {
             let bytes = self.queue.bytes + beside.map_or(0, |one| u64::from(one.bytes));
             self.vars.update(&self.spec, bytes);
         }
