@@ -12,7 +12,7 @@ from dumbbell.errors import DumbbellError
 
 #: Maximum number of packets of one connection.
 MOST = 1_000_000
-_FLAGS = ("FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR")
+_FLAGS = ("FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR", "AE")
 
 
 def packet_table(found: dict[str, Any], connections: Sequence[int]) -> pl.DataFrame:

@@ -217,7 +217,7 @@ impl Sightings {
 fn flags(segment: &TcpHeader) -> String {
     let set = segment.flags;
     let syn = if set.syn() { Syn::Opens } else { Syn::No };
-    Flags { syn, fin: set.fin(), psh: set.psh(), ece: set.ece(), cwr: set.cwr() }.names()
+    Flags { syn, fin: set.fin(), psh: set.psh(), ace: set.ace() }.names()
 }
 
 #[cfg(test)]

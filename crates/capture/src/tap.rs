@@ -116,12 +116,11 @@ impl Taps {
 fn header(segment: &dumbbell_packet::Segment) -> TcpHeader {
     let flags = segment.flags;
     let opens = flags.syn == Syn::Opens;
-    let bits = u8::from(flags.fin)
-        | u8::from(flags.is_syn()) << 1
-        | u8::from(flags.psh) << 3
-        | u8::from(!opens) << 4
-        | u8::from(flags.ece) << 6
-        | u8::from(flags.cwr) << 7;
+    let bits = u16::from(flags.fin)
+        | u16::from(flags.is_syn()) << 1
+        | u16::from(flags.psh) << 3
+        | u16::from(!opens) << 4
+        | u16::from(flags.ace) << 6;
     let mut header = TcpHeader {
         sequence: if flags.is_syn() { u32::MAX } else { segment.seq as u32 },
         acknowledgement: segment.ack as u32,

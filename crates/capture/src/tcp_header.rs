@@ -7,7 +7,7 @@ pub const SACK_BLOCKS_MAX: usize = 4;
 
 /// TcpFlags of a TCP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TcpFlags(pub u8);
+pub struct TcpFlags(pub u16);
 
 impl TcpFlags {
     /// FIN.
@@ -37,6 +37,10 @@ impl TcpFlags {
     /// Congestion window reduced (RFC 3168 §6.1).
     pub fn cwr(self) -> bool {
         self.0 & 0x80 != 0
+    }
+    /// AE, CWR and ECE as a number: the ACE field (RFC 9768 §3.1).
+    pub fn ace(self) -> u8 {
+        (self.0 >> 6) as u8 & 7
     }
 }
 
@@ -89,7 +93,7 @@ impl TcpHeader {
             ports: (short(0), short(2)),
             sequence: word(4),
             acknowledgement: word(8),
-            flags: TcpFlags(header[13]),
+            flags: TcpFlags(u16::from(header[12] & 1) << 8 | u16::from(header[13])),
             window: short(14),
             payload_bytes: packet.payload_bytes - header_bytes,
             ..Self::default()

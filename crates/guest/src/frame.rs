@@ -5,7 +5,7 @@ use dumbbell_model::traffic::{Carrier, TrafficKind};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, UDP_HEADER_BYTES};
 use dumbbell_packet::tcp::{Flags, Syn, SACK_BLOCKS_MAX};
 use dumbbell_packet::wire::{address, CLIENT_PORT, SERVER_PORT};
-use dumbbell_packet::{Body, Packet, SackBlock, Segment};
+use dumbbell_packet::{AccurateEcn, Body, Packet, SackBlock, Segment};
 use std::collections::BTreeMap;
 
 const ICMP: u8 = 1;
@@ -222,8 +222,7 @@ fn segment(tcp: &Header<'_>, bytes: u32, stream: &mut Stream, side: usize) -> Se
             },
             fin: flag(1),
             psh: flag(8),
-            ece: flag(64),
-            cwr: flag(128),
+            ace: (tcp.byte(12) & 1) << 2 | tcp.byte(13) >> 6,
         },
         ..Segment::default()
     };
@@ -269,6 +268,12 @@ fn options(
                         end: acknowledged(stream, 1 - side, tcp.word(place + 4)),
                     });
                 }
+            }
+            174 => {
+                let counter = |field: usize| tcp.word(at + 1 + 3 * field) & 0xff_ffff;
+                let fields = (length.saturating_sub(2) / 3).min(3) as u8;
+                let counters = [counter(0), counter(1), counter(2)];
+                *segment = segment.with_accurate_ecn(AccurateEcn { fields, counters });
             }
             8 => {
                 segment.timestamps = true;

@@ -147,8 +147,10 @@ fn create(namespace: &Namespace) -> Result<File> {
     mount(Some("/proc/self/ns/net"), &path, none, MsFlags::MS_BIND, none)?;
     for (name, value) in &namespace.sysctls {
         let file = Path::new("/proc/sys").join(name);
-        // IPv6 may be missing altogether; kernels before 5.18 always change the hash.
-        let optional = name.starts_with("net/ipv6") || name == "net/core/txrehash";
+        // IPv6 may be missing altogether; kernels before 5.18 always change the hash, and those before
+        // 6.18 refuse Accurate ECN, for which the option is.
+        let optional = name.starts_with("net/ipv6")
+            || matches!(name.as_str(), "net/core/txrehash" | "net/ipv4/tcp_ecn_option");
         if optional && !file.exists() {
             continue;
         }

@@ -44,9 +44,13 @@ pub struct TcpOptions {
     pub tcp_timestamps: bool,
     /// Window scaling (RFC 7323 §2).
     pub tcp_window_scaling: bool,
-    /// ECN (RFC 3168): 0 off, 1 requested and accepted, 2 accepted.
+    /// ECN (RFC 3168): 0 off, 1 requested and accepted, 2 accepted. Accurate ECN (RFC 9768): 3 requested
+    /// and accepted, 4 accepted while ECN is requested, 5 accepted.
     #[serde(default = "accept_ecn")]
     pub tcp_ecn: u32,
+    /// Option of Accurate ECN: 0 never, 2 in every segment where it fits.
+    #[serde(default = "full_option")]
+    pub tcp_ecn_option: u32,
     /// Initial reordering degree in packets.
     pub tcp_reordering: u32,
     /// Maximum reordering degree in packets.
@@ -199,13 +203,18 @@ fn accept_ecn() -> u32 {
     2
 }
 
+/// Linux's default of `tcp_ecn_option`.
+fn full_option() -> u32 {
+    2
+}
+
 fn rtt_percent() -> u32 {
     5
 }
 
 impl TcpOptions {
     /// Options whose range the catalogue gives, by name.
-    fn numbers(&self) -> [(&'static str, u64); 17] {
+    fn numbers(&self) -> [(&'static str, u64); 18] {
         [
             ("hz", self.hz.into()),
             ("mtu", self.mtu_bytes.into()),
@@ -213,6 +222,7 @@ impl TcpOptions {
             ("initrwnd", self.initrwnd.into()),
             ("rto_min", self.rto_min.as_ns()),
             ("tcp_ecn", self.tcp_ecn.into()),
+            ("tcp_ecn_option", self.tcp_ecn_option.into()),
             ("tcp_reordering", self.tcp_reordering.into()),
             ("tcp_max_reordering", self.tcp_max_reordering.into()),
             ("tcp_abc", self.tcp_abc.unwrap_or(0).into()),
@@ -235,6 +245,10 @@ impl TcpOptions {
         for (name, number) in self.numbers() {
             let entry = ENTRIES.iter().find(|entry| entry.parameter.name == name);
             entry.map_or(Ok(()), |entry| entry.parameter.check(at, number.into(), 0))?;
+        }
+        if self.tcp_ecn_option == 1 {
+            let message = "1 is not modelled; 0 and 2 are";
+            return error(format!("{at}.tcp_ecn_option"), message);
         }
         if let ReceiveBuffer::Own { bytes } = self.rx_segment {
             in_range(at, "rx_segment.own.bytes", u64::from(bytes), 1, 65_536)?;

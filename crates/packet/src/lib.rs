@@ -1,6 +1,7 @@
 //! Packets as values and as bytes: the contents of TCP segments, datagrams and echoes, frame
 //! lengths, and the [`Tap`] trait for observers of packets.
 
+pub mod accecn;
 pub mod ecmp;
 pub mod frame;
 pub mod mptcp;
@@ -11,6 +12,7 @@ pub mod tcp;
 pub mod wire;
 mod wire_mptcp;
 
+pub use accecn::AccurateEcn;
 pub use frame::{Body, Packet};
 pub use mptcp::Multipath;
 pub use tap::Tap;

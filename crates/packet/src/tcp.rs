@@ -47,13 +47,28 @@ pub struct Flags {
     pub fin: bool,
     /// PSH.
     pub psh: bool,
-    /// ECN echo: the receiver got a congestion mark (RFC 3168 §6.1).
-    pub ece: bool,
-    /// Congestion window reduced (RFC 3168 §6.1).
-    pub cwr: bool,
+    /// Flags of ECN: [`ECE`], [`CWR`], [`AE`]; with Accurate ECN the ACE field (RFC 9768 §3.1).
+    pub ace: u8,
 }
 
+/// ECN echo: the receiver got a congestion mark (RFC 3168 §6.1).
+pub const ECE: u8 = 1;
+/// Congestion window reduced (RFC 3168 §6.1).
+pub const CWR: u8 = 2;
+/// Accurate ECN (RFC 9768 §3.1).
+pub const AE: u8 = 4;
+
 impl Flags {
+    /// Returns true with ECE.
+    pub fn ece(&self) -> bool {
+        self.ace & ECE != 0
+    }
+
+    /// Returns true with CWR.
+    pub fn cwr(&self) -> bool {
+        self.ace & CWR != 0
+    }
+
     /// Returns true for a SYN or SYN-ACK.
     pub fn is_syn(&self) -> bool {
         self.syn != Syn::No
@@ -65,8 +80,9 @@ impl Flags {
             (self.is_syn(), "syn"),
             (self.fin, "fin"),
             (self.psh, "psh"),
-            (self.ece, "ece"),
-            (self.cwr, "cwr"),
+            (self.ece(), "ece"),
+            (self.cwr(), "cwr"),
+            (self.ace & AE != 0, "ae"),
         ];
         let set: Vec<_> = named.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
         set.join(" ")
@@ -102,12 +118,22 @@ impl Entries {
 
     /// Number of SACK blocks.
     pub fn blocks(self) -> usize {
-        usize::from(self.0 & !Self::MULTIPATH)
+        usize::from(self.0 & !(Self::MULTIPATH | Self::ACCURATE_ECN))
     }
 
     /// Returns true if the last entry is the Multipath TCP option.
     pub(crate) fn has_multipath(self) -> bool {
         self.0 & Self::MULTIPATH != 0
+    }
+
+    /// Returns true if the last entry is the AccECN option.
+    pub(crate) fn has_accurate_ecn(self) -> bool {
+        self.0 & Self::ACCURATE_ECN != 0
+    }
+
+    /// The same entries with the AccECN option. It takes the place of a fourth block.
+    pub(crate) fn with_accurate_ecn(self) -> Self {
+        Self(self.blocks().min(SACK_BLOCKS_MAX - 1) as u8 | Self::ACCURATE_ECN)
     }
 
     /// The same entries, with or without the Multipath TCP option. It takes the place of a fourth
@@ -143,7 +169,7 @@ pub struct Segment {
     /// Reason of the transmission.
     pub cause: Cause,
     /// SACK blocks; a DSACK comes first. The last entry also stores the Multipath TCP option
-    /// ([`Segment::multipath`]). Entries that are not in use have no meaning.
+    /// ([`Segment::multipath`]) or the AccECN option ([`Segment::accurate_ecn`]). Entries that are not in use have no meaning.
     pub sack: [SackBlock; SACK_BLOCKS_MAX],
 }
 
@@ -156,16 +182,23 @@ impl Segment {
 
     /// Appends a SACK block, if there is a free entry.
     pub fn push_sack(&mut self, block: SackBlock) {
-        let most = SACK_BLOCKS_MAX - usize::from(self.entries.has_multipath());
+        let taken = self.entries.has_multipath() || self.entries.has_accurate_ecn();
+        let most = SACK_BLOCKS_MAX - usize::from(taken);
         if let Some(free) = self.sack[..most].get_mut(self.entries.blocks()) {
             *free = block;
             self.entries.0 += 1;
         }
     }
 
+    /// Removes all SACK blocks but the first ones.
+    pub fn keep_sack(&mut self, blocks: usize) {
+        let flags = self.entries.0 & (Entries::MULTIPATH | Entries::ACCURATE_ECN);
+        self.entries.0 = flags | self.entries.blocks().min(blocks) as u8;
+    }
+
     /// Removes the SACK blocks.
     pub fn clear_sack(&mut self) {
-        self.entries.0 &= Entries::MULTIPATH;
+        self.entries.0 &= Entries::MULTIPATH | Entries::ACCURATE_ECN;
     }
 
     /// Copies the segment over another one. The entries of `sack`, which are most of its size, are
@@ -212,7 +245,9 @@ impl Segment {
         };
         let multipath =
             self.multipath().map_or(0, |option| option.bytes(self.flags.syn == Syn::Answers));
-        HEADERS_BYTES + options + multipath + self.payload_bytes
+        let blocks = self.entries.blocks();
+        let accurate = self.accurate_ecn().map_or(0, |option| option.bytes(blocks));
+        HEADERS_BYTES + options + multipath + accurate + self.payload_bytes
     }
 }
 
@@ -227,6 +262,7 @@ impl PartialEq for Segment {
         head(self) == head(other)
             && self.sack_blocks() == other.sack_blocks()
             && self.multipath() == other.multipath()
+            && self.accurate_ecn() == other.accurate_ecn()
     }
 }
 

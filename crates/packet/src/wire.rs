@@ -3,7 +3,7 @@
 
 use crate::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
 use crate::tcp::{Syn, SYN_OPTIONS_BYTES, TCP_HEADER_BYTES};
-use crate::{Body, MultipathHeaders, Packet, Segment};
+use crate::{accecn, Body, MultipathHeaders, Packet, Segment};
 
 /// Base of server ports: flow `f` goes to this port plus `f`, from [`CLIENT_PORT`] plus `f`.
 pub const SERVER_PORT: u16 = 5001;
@@ -159,15 +159,15 @@ fn tcp(segment: &Segment, headers: &FlowHeaders, side: usize, out: &mut Vec<u8>)
     let flags = u8::from(segment.flags.fin)
         | u8::from(syn) << 1
         | u8::from(segment.flags.psh) << 3
-        | u8::from(segment.flags.ece) << 6
-        | u8::from(segment.flags.cwr) << 7
+        | (segment.flags.ace & 3) << 6
         | u8::from(!opens) << 4;
     let shift = if syn { 0 } else { headers.window_scale.map_or(0, |scale| scale[side]) };
     let window = (segment.window_bytes >> shift).min(u32::from(u16::MAX)) as u16;
     out.extend(ports(headers, side).iter().flat_map(|port| port.to_be_bytes()));
     out.extend(sequence.to_be_bytes());
     out.extend(acknowledgement.to_be_bytes());
-    out.extend([((TCP_HEADER_BYTES + options_bytes) as u8 / 4) << 4, flags]);
+    let offset = ((TCP_HEADER_BYTES + options_bytes) as u8 / 4) << 4;
+    out.extend([offset | segment.flags.ace >> 2, flags]);
     out.extend(window.to_be_bytes());
     out.extend([0; 4]); // checksum, urgent pointer
     let start = out.len();
@@ -176,18 +176,28 @@ fn tcp(segment: &Segment, headers: &FlowHeaders, side: usize, out: &mut Vec<u8>)
         out.extend(headers.mss[side].to_be_bytes());
         out.extend(if headers.sack { [4, 2] } else { [1, 1] });
         timestamps(segment, out);
+        if let Some(option) = segment.accurate_ecn() {
+            accecn::write(option, segment, out);
+        }
+        let accurate_bytes = segment.accurate_ecn().map_or(0, |_| accecn::ACCURATE_ECN_BYTES);
         if let Some(scale) = headers.window_scale {
             out.extend([1, 3, 3, scale[side]]);
         }
-        out.resize(start + SYN_OPTIONS_BYTES as usize, 1); // NOP
+        out.resize(start + (SYN_OPTIONS_BYTES + accurate_bytes) as usize, 1); // NOP
     } else {
         if segment.timestamps {
             out.extend([1, 1]);
             timestamps(segment, out);
         }
+        let padded = segment
+            .accurate_ecn()
+            .is_some_and(|option| accecn::write(option, segment, out));
         let blocks = segment.entries.blocks() as u8;
         if blocks > 0 {
-            out.extend([1, 1, 5, 2 + 8 * blocks]);
+            if !padded {
+                out.extend([1, 1]);
+            }
+            out.extend([5, 2 + 8 * blocks]);
             for block in segment.sack_blocks() {
                 out.extend(at(1 - side, block.start).to_be_bytes());
                 out.extend(at(1 - side, block.end).to_be_bytes());

@@ -14,7 +14,7 @@ struct Columns {
     time_ns: Vec<Option<i64>>,
     connection: Vec<u32>,
     side: Vec<usize>,
-    flags: Vec<u8>,
+    flags: Vec<u16>,
     position: Vec<Option<i64>>,
     payload: Vec<u32>,
     ack: Vec<Option<i64>>,

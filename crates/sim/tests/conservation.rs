@@ -43,7 +43,7 @@ fn loss() -> impl Strategy<Value = Loss> {
 
 /// A discipline without classes.
 fn leaf() -> impl Strategy<Value = Queue> {
-    let parts = (1..200u64, 1..20_000u64, 1..200u64, 1..4u32, any::<bool>(), 0..9u32);
+    let parts = (1..200u64, 1..20_000u64, 1..200u64, 1..4u32, any::<bool>(), 0..10u32);
     parts.prop_map(|(limit_packets, target_us, more_ms, flows, ecn, kind)| {
         let target = Span::from_us(target_us);
         let interval = target + Span::from_ms(more_ms);
@@ -103,6 +103,20 @@ fn leaf() -> impl Strategy<Value = Queue> {
                 burst_packets: 1 + limit_packets,
                 probability: 0.1,
                 ecn,
+            }),
+            8 => Queue::Dualpi2(queue::Dualpi2 {
+                limit_packets,
+                target,
+                tupdate: Span::from_ms(more_ms),
+                alpha: 41,
+                beta: 819,
+                step_threshold: target,
+                min_qlen_step: flows - 1,
+                coupling_factor: flows,
+                classic_protection_percent: more_ms as u32 / 2,
+                drop_on_overload: flows == 1,
+                drop_enqueue: more_ms % 2 == 0,
+                any_ect: ecn,
             }),
             _ => Queue::HeadDrop(queue::HeadDrop { limit_packets }),
         }

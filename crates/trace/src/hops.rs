@@ -169,7 +169,7 @@ fn flags(bits: u16) -> String {
     let has = |bit: u16| bits & bit != 0;
     let syn = if has(tcp_flags::SYN) { Syn::Opens } else { Syn::No };
     let (fin, psh) = (has(tcp_flags::FIN), has(tcp_flags::PSH));
-    Flags { syn, fin, psh, ece: has(tcp_flags::ECE), cwr: has(tcp_flags::CWR) }.names()
+    Flags { syn, fin, psh, ace: u8::from(has(tcp_flags::ECE)) | u8::from(has(tcp_flags::CWR)) << 1 }.names()
 }
 
 impl EventSink for Hops {

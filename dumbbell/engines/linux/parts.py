@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from dumbbell.catalogue import Discipline, disciplines
 from dumbbell.engines.base import scenario_error
+from dumbbell.scenario import read_scenario
 
 
 def check_disciplines(scenario: str, config: Path, version: str) -> None:
@@ -21,11 +21,13 @@ def check_disciplines(scenario: str, config: Path, version: str) -> None:
         version: Its version, for the message.
     """
     known = {one.key: one for one in disciplines().values()}
-    for number, pipe in enumerate(json.loads(scenario)["pipes"]):
-        for key in _keys(pipe["queue"]):
-            one = known.get(key)
-            if one is not None and lacks(one, config):
-                raise scenario_error(f"pipes[{number}].queue", _message(one, version))
+    for number, link in enumerate(read_scenario(scenario)["links"]):
+        for way, pipe in (("forward", link["forward"]), ("backward", link["backward"])):
+            for key in _keys(pipe["queue"]):
+                one = known.get(key)
+                if one is not None and lacks(one, config):
+                    place = f"links[{number}].{way}.queue.{key}"
+                    raise scenario_error(place, _message(one, version))
 
 
 def lacks(one: Discipline, config: Path) -> bool:

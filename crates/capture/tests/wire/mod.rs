@@ -8,10 +8,10 @@ use dumbbell_capture::connection::stream::{Stream, Verdict};
 use dumbbell_capture::tcp_header::TcpFlags;
 use dumbbell_capture::{Connection, PacketInfo, TcpHeader};
 
-pub(crate) const SYN: u8 = 2;
-pub(crate) const ACK: u8 = 16;
-pub(crate) const FIN: u8 = 1;
-pub(crate) const RST: u8 = 4;
+pub(crate) const SYN: u16 = 2;
+pub(crate) const ACK: u16 = 16;
+pub(crate) const FIN: u16 = 1;
+pub(crate) const RST: u16 = 4;
 pub(crate) const MS: i64 = 1_000_000;
 /// Initial sequence numbers: the client's numbers wrap after 999 bytes.
 pub(crate) const CLIENT: u32 = u32::MAX - 999;
@@ -54,7 +54,7 @@ impl Wire {
         wire
     }
 
-    pub(crate) fn handshake(&mut self, at_ms: i64, side: usize, flags: u8) {
+    pub(crate) fn handshake(&mut self, at_ms: i64, side: usize, flags: u16) {
         let segment = TcpHeader {
             sequence: [CLIENT, SERVER][side],
             acknowledgement: CLIENT.wrapping_add(1),
@@ -93,7 +93,7 @@ impl Wire {
         &mut self,
         at_ms: i64,
         side: usize,
-        flags: u8,
+        flags: u16,
         position: i64,
         length: u32,
         ack: i64,

@@ -156,12 +156,25 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         parameter: of_unit("tcp_ecn", Unit::Number)
-            .within(0, 2)
+            .within(0, 5)
             .derived(PROFILE)
-            .at("tcp_ecn", "ECN: 0 off, 1 requested and accepted, 2 accepted"),
+            .at(
+                "tcp_ecn",
+                "ECN: 0 off, 1 requested and accepted, 2 accepted; since Linux 6.18 Accurate ECN: 3 requested \
+                 and accepted, 4 accepted and ECN requested, 5 accepted",
+            ),
         setting: Setting::Sysctl("net.ipv4.tcp_ecn"),
         since: "2.4",
-        source: "RFC 3168",
+        source: "RFC 3168, RFC 9768",
+    },
+    Entry {
+        parameter: of_unit("tcp_ecn_option", Unit::Number)
+            .within(0, 2)
+            .derived(PROFILE)
+            .at("tcp_ecn_option", "option of Accurate ECN: 0 never, 2 in every segment where it fits"),
+        setting: Setting::Sysctl("net.ipv4.tcp_ecn_option"),
+        since: "6.18",
+        source: "RFC 9768 §3.2.3",
     },
     Entry {
         parameter: of_unit("tcp_reordering", Unit::Number)

@@ -1,6 +1,7 @@
 //! ACK processing (Linux's `tcp_ack`, `tcp_clean_rtx_queue`): RFC 9293 §3.10.7.4, Karn's rule (RFC
 //! 6298 §3), and the steps that depend on them.
 
+use super::ecn::Mode;
 use super::rate::Building;
 use super::recovery::Rexmit;
 use super::sacktag::{AckFlags, Tagging};
@@ -44,18 +45,29 @@ impl Sender {
         }
         flags.ece = self.ecn_echoed(ack);
         self.delivered += u64::from(tagging.sack_delivered);
+        self.xmit_timer.probes_out = 0;
+        if prior_packets > 0 {
+            self.clean_rtx_queue(prior_fack, prior_una, &mut flags, &mut tagging);
+            self.rack_update_reo_wnd(tagging.building.sample.prior_delivered);
+        }
+        match self.ecn.mode {
+            Mode::Accurate => {
+                let sacked_bytes = tagging.sacked_bytes;
+                self.accurate_feedback(ack, delivered, prior_una, sacked_bytes, &mut flags);
+            }
+            // `tcp_count_delivered`
+            _ if flags.ece => self.ecn.delivered_ce += self.delivered - delivered,
+            _ => {}
+        }
         if self.cc.wants_acks() {
             let conn = self.conn();
             let event = AckEvent { slow_path: !predicted, ece: flags.ece };
             self.cc.in_ack_event(&conn, &mut self.window, event);
         }
-        self.xmit_timer.probes_out = 0;
         if prior_packets == 0 {
             self.on_ack_without_queue(prior_una, flags);
             return;
         }
-        self.clean_rtx_queue(prior_fack, prior_una, &mut flags, &mut tagging);
-        self.rack_update_reo_wnd(tagging.building.sample.prior_delivered);
         if self.recovery.tlp_high_seq.is_some() {
             let acked = self.process_tlp_ack(ack.ack, &flags);
             tagging.building.sample.acks_tlp_retransmission = acked;
@@ -70,9 +82,6 @@ impl Sender {
             self.set_xmit_timer();
         }
         let newly_delivered = self.delivered - delivered;
-        if flags.ece {
-            self.ecn.delivered_ce += newly_delivered;
-        }
         let newly_lost = self.lost - lost;
         let building = &mut tagging.building;
         building.sample.ack_delayed = flags.maybe_delayed;
@@ -84,7 +93,11 @@ impl Sender {
     /// Returns true if an ACK has the predicted header: no SACK blocks, an unchanged window, no ECN
     /// echo (`tcp_rcv_established`, `pred_flags`).
     fn header_predicted(&self, ack: &Segment) -> bool {
-        ack.entries.blocks() == 0 && u64::from(ack.window_bytes) == self.snd_wnd && !ack.flags.ece
+        let same_ecn = match self.ecn.mode {
+            Mode::Accurate => false, // The option is no predicted header.
+            Mode::Off | Mode::Classic => !ack.flags.ece(),
+        };
+        ack.entries.blocks() == 0 && u64::from(ack.window_bytes) == self.snd_wnd && same_ecn
     }
 
     /// Processes an old ACK, which may still carry new SACK blocks.
@@ -159,9 +172,8 @@ impl Sender {
             ca_rtt_us = Some(now_us - acked.last_us);
             if acked.packets == 1
                 && prior_sacked == 0
-                && self.snd_una - prior_una < u64::from(self.mss)
+                && self.snd_una - prior_una < u64::from(self.mss_cache())
                 && tagging.building.sample.prior_delivered + 1 == self.delivered
-                && !flags.alert()
             {
                 flags.maybe_delayed = true; // The ACK of a single short segment is probably delayed.
             }
@@ -338,7 +350,7 @@ impl Sender {
         } else {
             self.options.tcp_pacing_ca_ratio
         };
-        let mut rate = u64::from(self.mss) * ((1_000_000 / 100) << 3);
+        let mut rate = u64::from(self.mss_cache()) * ((1_000_000 / 100) << 3);
         rate *= u64::from(ratio);
         rate = rate.saturating_mul(u64::from(self.window.cwnd.max(self.scoreboard.packets_out)));
         if self.rtt.srtt_us8 > 0 {

@@ -24,14 +24,16 @@ impl End<'_> {
     /// Processes a segment of the peer.
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, ecn_field: u8) {
         self.receiver.arrives(now, ecn_field);
+        self.sender.ecn_arrives(ecn_field, self.receiver.is_later(segment));
         match (self.sender.phase, segment.flags.is_syn()) {
             (Phase::Closed, true) => return self.receive(|receiver| receiver.on_syn(segment)),
             (Phase::SynSent { first, tries, .. }, true) => {
                 self.receiver.opened(segment);
-                return self.send(now, |sender| {
+                self.send(now, |sender| {
                     sender.set_now(now);
                     sender.on_syn_ack(segment, first, tries);
                 });
+                return self.receiver.ecn_opened(self.sender);
             }
             (Phase::Established, true) => return self.send(now, Sender::challenge),
             (Phase::SynSent { .. }, false) | (_, true) => return,
@@ -40,6 +42,7 @@ impl End<'_> {
         let handshake = self.sender.phase == Phase::Closed;
         if handshake {
             let Some(rtt) = self.receiver.accept(segment) else { return };
+            self.sender.ecn_accepted(&self.receiver.ecn);
             self.sender.accept(now, segment, rtt);
         }
         let mut admitted = false;

@@ -1,36 +1,68 @@
 //! Explicit Congestion Notification (RFC 3168) as in Linux. The handshake negotiates it. The
 //! receiver echoes a mark until the sender signals a window reduction, which happens once per RTT.
 //!
+//! Both ends may agree on Accurate ECN instead; see [`accecn`](super::accecn).
+//!
 //! A congestion control may need ECN (DCTCP, RFC 8257): then both ends ask for it whatever their
 //! options say, all segments are ECN-capable, and the receiver echoes each mark.
 
+use super::accecn::{first_option, is_possible, reflection, Feedback, Received};
 use super::receiver::Receiver;
 use super::sender::Sender;
 use dumbbell_cc::CaState;
 use dumbbell_model::catalogue::congestion_control::Algorithm;
-use dumbbell_packet::tcp::{Flags, Syn};
-use dumbbell_packet::{Cause, Segment};
+use dumbbell_packet::tcp::{Flags, Syn, CWR, ECE};
+use dumbbell_packet::{AccurateEcn, Cause, Segment};
 
 /// ECN field (RFC 3168 §5): not ECN-capable.
-const NOT_ECT: u8 = 0;
+pub(super) const NOT_ECT: u8 = 0;
+/// ECN field: ECN-capable, of a scalable congestion control (RFC 9331 §4.1).
+pub(super) const ECT_1: u8 = 1;
+/// ECN field: ECN-capable, as Linux sends.
+pub(super) const ECT_0: u8 = 2;
 /// ECN field: congestion experienced.
-const CE: u8 = 3;
-/// ECN field: ECN-capable, ECT(0), as Linux sends.
-const ECT_0: u8 = 2;
+pub(super) const CE: u8 = 3;
 /// Quick ACKs after a mark, because the sender's window may be small.
 const QUICKACKS: u32 = 2;
+/// Value of `tcp_ecn` that asks for Accurate ECN; from it on it is accepted.
+const TCP_ECN_ACCURATE: u32 = 3;
+/// ACE field of a SYN that asks for Accurate ECN (RFC 9768 §3.1.1), and of one that asks for ECN.
+const ASKS_ACCURATE: u8 = 7;
+const ASKS: u8 = CWR | ECE;
+
+/// What both ends have agreed on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Mode {
+    #[default]
+    Off,
+    /// RFC 3168.
+    Classic,
+    /// RFC 9768.
+    Accurate,
+}
 
 /// ECN state of the sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SenderEcn {
     /// True if the algorithm needs ECN.
     needed: bool,
-    /// True if both sides negotiated ECN.
-    on: bool,
+    pub(super) mode: Mode,
     /// True if the next new segment must signal the reduced window with CWR (TCP_ECN_QUEUE_CWR).
     queue_cwr: bool,
-    /// Segments whose ACKs echoed a mark.
+    /// Packets of which the peer said that they were marked; classic: those whose ACKs echoed a mark.
     pub(crate) delivered_ce: u64,
+    /// ECN field of the segment being processed.
+    pub(super) field: u8,
+    /// Accurate ECN: true if the segments have the option.
+    pub(super) option: bool,
+    /// Accurate ECN: true if no segment is ECN-capable, since the handshake failed to show that the
+    /// path lets ECN fields through.
+    unsure: bool,
+    /// True if the segment being processed has a later timestamp than those before.
+    pub(super) ts_progress: bool,
+    pub(super) feedback: Feedback,
+    /// What arrives at an end that receives no data.
+    pub(super) received: Received,
 }
 
 /// ECN state of the receiver.
@@ -38,7 +70,7 @@ pub(crate) struct SenderEcn {
 pub(crate) struct ReceiverEcn {
     /// True if the algorithm of the connection needs ECN.
     needed: bool,
-    on: bool,
+    pub(super) mode: Mode,
     /// With such an algorithm: true if the last segment was marked (`ce_state`), and `rcv_nxt` after
     /// it.
     marked: bool,
@@ -46,7 +78,13 @@ pub(crate) struct ReceiverEcn {
     /// True while ACKs echo a mark, until the sender responds with CWR (TCP_ECN_DEMAND_CWR).
     echo: bool,
     /// True after an ECN-capable segment (TCP_ECN_SEEN).
-    seen: bool,
+    pub(super) seen: bool,
+    /// ECN field of the SYN.
+    syn_field: u8,
+    /// As at the sender.
+    pub(super) option: bool,
+    unsure: bool,
+    pub(super) received: Received,
 }
 
 impl SenderEcn {
@@ -57,7 +95,7 @@ impl SenderEcn {
 
     /// Returns true if both sides negotiated ECN.
     pub(super) fn is_on(&self) -> bool {
-        self.on
+        self.mode != Mode::Off
     }
 }
 
@@ -68,8 +106,14 @@ impl ReceiverEcn {
     }
 
     /// ECN field of a segment without data (`tcp_ecn_send`, `tcp_ecn_send_synack`).
-    pub(super) fn field(&self) -> u8 {
-        if self.needed && self.on {
+    pub(super) fn field(&self, segment: &Segment) -> u8 {
+        let syn = segment.flags.is_syn();
+        let capable = match self.mode {
+            Mode::Off => false,
+            Mode::Accurate if !syn => !self.unsure,
+            Mode::Classic | Mode::Accurate => self.needed,
+        };
+        if capable {
             ECT_0
         } else {
             NOT_ECT
@@ -78,30 +122,84 @@ impl ReceiverEcn {
 }
 
 impl Sender {
+    /// ACE field of the SYN. Retransmissions ask less, in case the flags are the reason why there is no
+    /// answer (RFC 3168 §6.1.1, RFC 9768 §3.1.4.1; `tcp_ecn_clear_syn`).
+    pub(super) fn ecn_syn(&self, tries: u32) -> Flags {
+        let accurate = self.options.tcp_ecn == TCP_ECN_ACCURATE;
+        let ace = match tries {
+            1 | 2 if accurate => ASKS_ACCURATE,
+            1 if self.ecn_asks() => ASKS,
+            _ => 0,
+        };
+        Flags { syn: Syn::Opens, ace, ..Flags::default() }
+    }
+
     /// True if this end asks for ECN.
     fn ecn_asks(&self) -> bool {
-        self.ecn.needed || self.options.tcp_ecn == 1
+        self.ecn.needed || matches!(self.options.tcp_ecn, 1 | TCP_ECN_ACCURATE | 4)
     }
 
-    /// Flags of the SYN. Only the first transmission requests ECN (RFC 3168 §6.1.1,
-    /// tcp_ecn_fallback).
-    pub(super) fn ecn_syn(&self, tries: u32) -> Flags {
-        let asks = self.ecn_asks() && tries == 1;
-        Flags { syn: Syn::Opens, ece: asks, cwr: asks, ..Flags::default() }
-    }
-
-    /// Processes the ECN flags of the SYN-ACK.
+    /// Processes the ECN flags of the SYN-ACK (`tcp_ecn_rcv_synack`).
     pub(super) fn ecn_syn_ack(&mut self, segment: &Segment) {
-        self.ecn.on = self.ecn_asks() && segment.flags.ece && !segment.flags.cwr;
+        if !self.ecn_asks() {
+            return;
+        }
+        let ace = segment.flags.ace;
+        let accurate = self.options.tcp_ecn == TCP_ECN_ACCURATE;
+        self.ecn.mode = match ace {
+            0 | 7 => Mode::Off,
+            ECE => Mode::Classic,
+            5 if !accurate => Mode::Classic,
+            _ => Mode::Accurate,
+        };
+        if self.ecn.mode != Mode::Accurate {
+            return;
+        }
+        if self.ecn.field == CE {
+            let sent = if self.ecn.needed { ECT_0 } else { NOT_ECT };
+            if ace == 5 || is_possible(sent, ace) {
+                self.ecn.received.count_syn_ack();
+            } else {
+                self.ecn.unsure = true;
+            }
+        }
+        if segment.accurate_ecn().is_some() && self.options.tcp_ecn_option > 0 {
+            self.use_accurate_option();
+        }
+        self.carry_counters();
+    }
+
+    /// The third segment of the handshake reflects the ECN field of the SYN-ACK
+    /// (`tcp_send_ack_reflect_ect`).
+    pub(super) fn ecn_third(&self, third: Segment) -> Segment {
+        if self.ecn.mode != Mode::Accurate {
+            return third;
+        }
+        let flags = Flags { ace: reflection(self.ecn.field), ..third.flags };
+        Segment { flags, ..third }
+    }
+
+    /// Follows what the receiver of a passive open has negotiated.
+    pub(super) fn ecn_accepted(&mut self, receiver: &ReceiverEcn) {
+        self.ecn.mode = receiver.mode;
+        self.ecn.unsure = receiver.unsure;
+        if receiver.option {
+            self.use_accurate_option();
+        }
     }
 
     /// ECN field of a segment: new data is ECN-capable; retransmissions and segments without data
     /// are not (RFC 3168 §6.1.2, §6.1.5; `tcp_ecn_send`). If the algorithm needs ECN, all are, the
-    /// SYN included (RFC 8257 §3.1, §3.4 leave it open).
+    /// SYN included (RFC 8257 §3.1, §3.4 leave it open). With Accurate ECN all are but the SYN.
     pub(crate) fn ecn_field(&self, segment: &Segment) -> u8 {
         let new_data = segment.cause == Cause::New && segment.payload_bytes > 0;
-        let opens = segment.flags.syn == Syn::Opens;
-        let capable = if self.ecn.needed { self.ecn.on || opens } else { self.ecn.on && new_data };
+        let syn = segment.flags.is_syn();
+        let capable = match self.ecn.mode {
+            _ if syn => self.ecn.needed && (self.ecn.is_on() || segment.flags.syn == Syn::Opens),
+            Mode::Off => false,
+            Mode::Classic => self.ecn.needed || new_data,
+            Mode::Accurate => !self.ecn.unsure,
+        };
         if capable {
             ECT_0
         } else {
@@ -112,19 +210,19 @@ impl Sender {
     /// Sets CWR on the next new data segment after a reduction (RFC 3168 §6.1.2).
     pub(super) fn ecn_send(&mut self, segment: &mut Segment) {
         let new_data = segment.cause == Cause::New && segment.payload_bytes > 0;
-        if self.ecn.on && new_data {
-            segment.flags.cwr = std::mem::take(&mut self.ecn.queue_cwr);
+        if self.ecn.mode == Mode::Classic && new_data && std::mem::take(&mut self.ecn.queue_cwr) {
+            segment.flags.ace |= CWR;
         }
     }
 
     /// Returns true if the ACK echoes a mark (`tcp_ecn_rcv_ecn_echo`).
     pub(super) fn ecn_echoed(&self, ack: &Segment) -> bool {
-        self.ecn.on && ack.flags.ece && !ack.flags.is_syn()
+        self.ecn.mode == Mode::Classic && ack.flags.ece() && !ack.flags.is_syn()
     }
 
     /// Requests CWR after any window reduction (`tcp_ecn_queue_cwr`).
     pub(super) fn ecn_queue_cwr(&mut self) {
-        self.ecn.queue_cwr = self.ecn.on;
+        self.ecn.queue_cwr = self.ecn.mode == Mode::Classic;
     }
 
     /// Withdraws CWR when the reduction is undone (`tcp_ecn_withdraw_cwr`).
@@ -145,20 +243,65 @@ impl Sender {
 }
 
 impl Receiver {
-    /// Processes a SYN that may request ECN. Returns the flags of the SYN-ACK (RFC 3168 §6.1.1).
+    /// Processes a SYN that may request ECN. Returns the flags of the SYN-ACK (RFC 3168 §6.1.1, RFC 9768
+    /// §3.1.2; `tcp_ecn_create_request`).
     pub(super) fn ecn_syn(&mut self, segment: &Segment) -> Flags {
-        let asks = segment.flags.ece && segment.flags.cwr;
-        self.ecn.on = asks && (self.ecn.needed || self.options.tcp_ecn > 0);
+        let ace = segment.flags.ace;
+        self.ecn.syn_field = self.ecn_field;
+        self.ecn.mode = if self.options.tcp_ecn >= TCP_ECN_ACCURATE && !matches!(ace, 0 | ASKS) {
+            Mode::Accurate
+        } else if ace & ASKS == ASKS && (self.ecn.needed || self.options.tcp_ecn > 0) {
+            Mode::Classic
+        } else {
+            Mode::Off
+        };
         self.ecn_syn_ack_flags()
     }
 
+    /// Flags of the SYN-ACK. From the second time-out on it asks for nothing (`tcp_ecn_make_synack`).
     pub(super) fn ecn_syn_ack_flags(&self) -> Flags {
-        Flags { syn: Syn::Answers, ece: self.ecn.on, ..Flags::default() }
+        let ace = match self.ecn.mode {
+            Mode::Accurate if self.syn_ack_timeouts < 2 => reflection(self.ecn.syn_field),
+            Mode::Off | Mode::Accurate => 0,
+            Mode::Classic => ECE,
+        };
+        Flags { syn: Syn::Answers, ace, ..Flags::default() }
+    }
+
+    /// Option of the SYN-ACK; none on a retransmission.
+    pub(super) fn ecn_syn_ack_option(&self) -> Option<AccurateEcn> {
+        let sends = self.ecn.mode == Mode::Accurate && self.options.tcp_ecn_option > 0;
+        (sends && !self.syn_ack_retransmitted).then(first_option)
+    }
+
+    /// Processes the segment that completes the handshake (`tcp_ecn_openreq_child`).
+    pub(super) fn ecn_third(&mut self, third: &Segment) {
+        if self.ecn.mode != Mode::Accurate {
+            return;
+        }
+        let ace = third.flags.ace;
+        let sent = if self.ecn.needed { ECT_0 } else { NOT_ECT };
+        let bare = third.end() == third.seq && third.entries.blocks() == 0;
+        self.ecn.unsure = match ace {
+            0 => third.entries.blocks() == 0,
+            2 | 3 | 4 | 6 => bare && !is_possible(sent, ace),
+            _ => false,
+        } || self.syn_ack_timeouts > 1;
+        self.ecn.option = third.accurate_ecn().is_some() && self.options.tcp_ecn_option > 0;
+        self.ecn.received = Received::after_syn(self.ecn.syn_field);
+    }
+
+    /// Follows what the sender of an active open has negotiated.
+    pub(super) fn ecn_opened(&mut self, sender: &Sender) {
+        self.ecn.mode = sender.ecn.mode;
+        self.ecn.option = sender.ecn.option;
+        self.ecn.unsure = sender.ecn.unsure;
+        self.ecn.received = sender.ecn.received;
     }
 
     /// Stops the echo when the sender has reduced its window (`tcp_ecn_accept_cwr`).
     pub(super) fn ecn_accept_cwr(&mut self, segment: &Segment) {
-        if self.ecn.on && segment.flags.cwr {
+        if self.ecn.mode == Mode::Classic && segment.flags.cwr() {
             self.ecn.echo = false;
             if segment.payload_bytes > 0 {
                 self.ack.now = true;
@@ -166,9 +309,9 @@ impl Receiver {
         }
     }
 
-    /// Processes the ECN field of a data segment (`tcp_ecn_check_ce`).
+    /// Processes the ECN field of a data segment (`tcp_data_ecn_check`).
     pub(super) fn ecn_check_ce(&mut self) {
-        if !self.ecn.on {
+        if self.ecn.mode == Mode::Off {
             return;
         }
         match self.ecn_field {
@@ -180,7 +323,7 @@ impl Receiver {
             }
             CE => {
                 self.ecn_marked(true);
-                if !self.ecn.echo {
+                if self.ecn.mode == Mode::Classic && !self.ecn.echo {
                     self.enter_quickack(QUICKACKS);
                     self.ecn.echo = true;
                 }
@@ -211,8 +354,12 @@ impl Receiver {
         self.ecn.echo = marked;
     }
 
-    /// Returns true while every ACK echoes a mark (RFC 3168 §6.1.3).
-    pub(super) fn ecn_echoes(&self) -> bool {
-        self.ecn.on && self.ecn.echo
+    /// ACE field of an ACK: classic, ECE while every ACK echoes a mark (RFC 3168 §6.1.3).
+    pub(super) fn ecn_ace(&self) -> u8 {
+        match self.ecn.mode {
+            Mode::Off => 0,
+            Mode::Classic => u8::from(self.ecn.echo),
+            Mode::Accurate => self.ecn.received.ace(),
+        }
     }
 }

@@ -103,8 +103,8 @@ impl TcpEnds {
 
     /// Drains the output of the receiver.
     pub(in crate::endpoint) fn drain_receiver(&mut self, out: &mut Outbox<'_>) {
-        let ecn_field = self.receiver.ecn.field();
         for segment in self.receiver.out.segments() {
+            let ecn_field = self.receiver.ecn.field(segment);
             out.push_segment(self.flow, false, false, ecn_field, segment);
         }
         self.receiver.out.clear();
@@ -254,6 +254,7 @@ impl Endpoint for TcpEndpoint {
             self.touched = 1 << RECEIVER;
             return receiver.duplicate_packets > before;
         }
+        sender.count_arrival(arrival.ecn_field, segment);
         sender.on_segment(now, segment);
         sender.run_source();
         self.touched = 1 << SENDER;

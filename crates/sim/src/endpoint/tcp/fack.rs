@@ -89,7 +89,7 @@ impl Sender {
 
     /// Returns true if there is new data and both windows allow it (`tcp_may_send_now`).
     fn may_send_now(&self) -> bool {
-        let next = self.write_seq.saturating_sub(self.snd_nxt).min(u64::from(self.mss));
+        let next = self.write_seq.saturating_sub(self.snd_nxt).min(u64::from(self.mss_cache()));
         self.has_unsent()
             && self.in_flight() < self.window.cwnd
             && self.snd_nxt + next <= self.snd_una + self.snd_wnd

@@ -56,7 +56,7 @@ impl Sender {
             self.window.cwnd = 1;
         }
         self.established(segment, rtt_us);
-        let ack = self.segment_header();
+        let ack = self.ecn_third(self.segment_header());
         self.sent_since.any = true;
         self.out.push(&ack);
         self.buffer.source_at = Some(self.now + WAKE_UP);
@@ -204,7 +204,9 @@ impl Receiver {
         let window_bytes = self.rcv_wnd.min(u64::from(u32::MAX)) as u32;
         let header = self.header();
         let segment = Segment { flags, window_bytes, ..header };
-        self.out.push(&segment.with_multipath(self.multipath_of_syn_ack()));
+        let segment = segment.with_multipath(self.multipath_of_syn_ack());
+        let accurate = self.ecn_syn_ack_option();
+        self.out.push(&accurate.map_or(segment, |option| segment.with_accurate_ecn(option)));
     }
 
     /// RTT of the SYN-ACK, microseconds. For a retransmitted SYN-ACK, only timestamps give it
@@ -223,6 +225,7 @@ impl Receiver {
     /// Completes the handshake of the receiver.
     pub(super) fn establish(&mut self, segment: &Segment) {
         self.established = true;
+        self.ecn_third(segment);
         self.syn_ack_timer = Timer::default();
         let mut rtt = RttState::new(&self.options);
         match self.handshake_rtt_us(segment) {

@@ -1,6 +1,7 @@
 //! TCP endpoints as in Linux.
 
 mod abc;
+mod accecn;
 pub(crate) mod ack;
 mod congestion_state;
 pub(crate) mod duplex;
@@ -39,3 +40,13 @@ pub(crate) mod wheel;
 mod window_usage;
 mod write_queue;
 pub(crate) mod xmit_timer;
+
+/// Bytes of options in a header (RFC 9293 §3.1).
+const OPTIONS_BYTES_MAX: u32 = 40;
+
+/// Bytes of options that are left beside timestamps and SACK blocks.
+fn sack_space(timestamps: bool, blocks: usize) -> u32 {
+    let timestamps = if timestamps { dumbbell_packet::tcp::TIMESTAMPS_BYTES } else { 0 };
+    let sack = if blocks > 0 { 4 + 8 * blocks as u32 } else { 0 };
+    OPTIONS_BYTES_MAX - timestamps - sack
+}

@@ -153,7 +153,7 @@ impl Sender {
     /// Marks the connection application-limited if there is too little data
     /// (`tcp_rate_check_app_limited`).
     pub(crate) fn check_app_limited(&mut self) {
-        if self.write_seq - self.snd_nxt.min(self.write_seq) < u64::from(self.mss)
+        if self.write_seq - self.snd_nxt.min(self.write_seq) < u64::from(self.mss_cache())
             && self.host_queue.is_empty()
             && self.in_flight() < self.window.cwnd
             && self.scoreboard.lost_out <= self.scoreboard.retrans_out

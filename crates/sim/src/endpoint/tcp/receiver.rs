@@ -1,7 +1,7 @@
 //! Receiver as in Linux: ACKs (delayed ACKs, quick ACKs, SACK compression), SACK and DSACK blocks
 //! (RFC 2018, RFC 2883), window and buffer autotuning (dynamic right-sizing), application reads.
 
-use super::ecn::ReceiverEcn;
+use super::ecn::{Mode, ReceiverEcn};
 use super::out_queue::OutQueue;
 use super::reassembly::Reassembly;
 use super::receive_buffer::{ReceiveQueue, ReceivedSkb};
@@ -258,6 +258,9 @@ impl Receiver {
         if !self.acceptable(segment) {
             self.send_duplicate_ack(segment);
             return false;
+        }
+        if self.ecn.mode == Mode::Accurate {
+            self.count_arrival(segment);
         }
         self.replace_ts_recent(segment);
         true

@@ -152,7 +152,7 @@ impl Receiver {
         }
     }
 
-    /// Header without SACK blocks and Multipath TCP option.
+    /// Header without SACK blocks and options of Multipath TCP and Accurate ECN.
     #[inline(always)]
     fn plain_header(&self) -> Segment {
         Segment {
@@ -161,16 +161,19 @@ impl Receiver {
             timestamps: self.options.tcp_timestamps,
             tsval_ms: (self.now.as_us() / 1000) as u32,
             tsecr_ms: self.ts_recent_ms,
-            flags: Flags { ece: self.ecn_echoes(), ..Flags::default() },
+            flags: Flags { ace: self.ecn_ace(), ..Flags::default() },
             window_bytes: self.rcv_wnd.min(u64::from(u32::MAX)) as u32,
             ..Segment::default()
         }
     }
 
-    /// Returns true if a header has neither.
+    /// Returns true if a header has none of these.
     #[inline(always)]
     fn has_plain_header(&self) -> bool {
-        self.subflow.is_none() && self.sack_count == 0 && self.dsack.is_none()
+        self.subflow.is_none()
+            && self.sack_count == 0
+            && self.dsack.is_none()
+            && !self.ecn.option
     }
 
     /// `tcp_send_ack`.
@@ -183,6 +186,7 @@ impl Receiver {
         let window_bytes = self.set_window(self.select_window()) as u32;
         let mut header = self.header();
         self.fill_sack(&mut header);
+        self.fill_counters(&mut header);
         self.push(Segment { ack: rcv_nxt, ..header }, window_bytes, Flags::default());
     }
 
@@ -210,6 +214,7 @@ impl Receiver {
     fn push_with_options(&mut self, window_bytes: u32, flags: Flags) {
         let mut header = self.header();
         self.fill_sack(&mut header);
+        self.fill_counters(&mut header);
         self.push(header, window_bytes, flags);
     }
 
@@ -225,6 +230,7 @@ impl Receiver {
         let window = if self.established { self.offered_window() } else { self.rcv_wnd };
         let mut segment = Segment { window_bytes: window as u32, ..self.header() };
         self.fill_sack(&mut segment);
+        self.fill_counters(&mut segment);
         segment
     }
 
@@ -243,6 +249,7 @@ impl Receiver {
 
     /// `tcp_event_ack_sent`.
     fn ack_sent(&mut self) {
+        self.told_counters();
         self.dsack = None;
         self.compressed = 0;
         self.compressed_timer = Time::NEVER;

@@ -159,7 +159,7 @@ impl Sender {
 
     pub(super) fn force_fast_retransmit(&self) -> bool {
         self.highest_sack_seq()
-            > self.snd_una + u64::from(self.scoreboard.reordering) * u64::from(self.mss)
+            > self.snd_una + u64::from(self.scoreboard.reordering) * u64::from(self.mss_cache())
     }
 
     /// Marks losses (RFC 6675, `tcp_update_scoreboard`, `tcp_mark_head_lost`).

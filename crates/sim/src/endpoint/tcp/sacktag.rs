@@ -50,6 +50,8 @@ pub(crate) struct Tagging {
     pub(crate) first_sacked_us: Option<u64>,
     pub(crate) last_sacked_us: u64,
     pub(crate) sack_delivered: u32,
+    /// Newly SACKed payload bytes.
+    pub(crate) sacked_bytes: u32,
     pub(crate) building: Building,
 }
 
@@ -206,6 +208,7 @@ impl Sender {
             flags.data_sacked = true;
             self.scoreboard.sacked_out += 1;
             tagging.sack_delivered += 1;
+            tagging.sacked_bytes += segment.payload_bytes;
             if let Some((hint, count)) = &mut self.scoreboard.lost_hint {
                 if id < *hint {
                     *count += 1;
@@ -292,7 +295,7 @@ impl Sender {
             return;
         }
         let metric = fack - low_seq;
-        let mss = u64::from(self.mss);
+        let mss = u64::from(self.mss_cache());
         if metric > u64::from(self.scoreboard.reordering) * mss {
             self.disable_fack();
             self.scoreboard.reordering =

@@ -422,7 +422,7 @@ impl Sender {
             min_rtt_us: self.rtt.min_us(),
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
-            mss: self.mss,
+            mss: self.mss_cache(),
             in_flight: self.in_flight(),
             delivered: self.delivered,
             delivered_us: self.rate.delivered_us,

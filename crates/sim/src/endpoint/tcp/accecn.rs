@@ -1,0 +1,456 @@
+//! Accurate ECN (RFC 9768) as in Linux 7.3. The receiver counts packets and payload bytes by their ECN
+//! field. Each of its segments tells the packets with CE in three bits, modulo 8 (the ACE field), and the
+//! bytes in an option. The sender decides how many packets the difference stands for.
+
+use super::ecn::{Mode, CE, ECT_0, ECT_1, NOT_ECT};
+use super::receiver::Receiver;
+use super::sack_space;
+use super::sacktag::AckFlags;
+use super::sender::Sender;
+use dumbbell_cc::CaState;
+use dumbbell_packet::accecn::ACCURATE_ECN_BYTES;
+use dumbbell_packet::{AccurateEcn, Segment};
+
+/// Initial values of the counters on the wire (RFC 9768 §3.2.1): of packets with CE, and of bytes by the
+/// order of the option.
+const FIRST_ACE: u32 = 5;
+const FIRST_BYTES: [u32; 3] = [1, 0, 1];
+/// Values of the ACE field.
+const ACE_MODULUS: u32 = 8;
+/// Packets with CE after which an ACK is sent at once (RFC 9768 §3.2.2.5.1; TCP_ACCECN_ACE_MAX_DELTA).
+const CE_UNTOLD_MAX: u8 = 6;
+/// Maximum of `pending`: it has four bits.
+const PENDING_MAX: u8 = 15;
+/// Average number of packets per ACK above which a jump of the ACE field is not taken for a wrap
+/// (PKTS_ACKED_PREC, TCP_ACCECN_SAFETY_SHIFT).
+const ACK_COMPRESSED: u32 = 4;
+const EWMA_SHIFT: u32 = 6;
+
+/// Counters of arrived packets (`tcp_ecn_received_counters`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Received {
+    /// Packets with CE.
+    ce_packets: u32,
+    /// Packets with CE since the last segment sent.
+    pending: u8,
+    /// Payload bytes with ECT(1), CE and ECT(0).
+    bytes: [u32; 3],
+    /// Fields that the next option needs at least.
+    fields: u8,
+    /// ECN field of the last segment.
+    before: u8,
+}
+
+impl Received {
+    /// Counters of a passive open, after a SYN with this ECN field.
+    pub(super) fn after_syn(ecn_field: u8) -> Self {
+        Self { before: ecn_field, ..Self::default() }
+    }
+
+    /// Counts a SYN-ACK with CE.
+    pub(super) fn count_syn_ack(&mut self) {
+        self.ce_packets += 1;
+        self.pending += 1;
+    }
+
+    /// Counts a segment. Returns true if its ECN field differs from that of the last one.
+    pub(super) fn count(&mut self, ecn_field: u8, payload_bytes: u32) -> bool {
+        if ecn_field == CE {
+            self.ce_packets = self.ce_packets.wrapping_add(1);
+            self.pending = (self.pending + 1).min(PENDING_MAX);
+        }
+        let place = match ecn_field {
+            ECT_1 => Some(0),
+            CE => Some(1),
+            ECT_0 => Some(2),
+            _ => None,
+        };
+        if let Some(place) = place.filter(|_| payload_bytes > 0) {
+            self.bytes[place] = self.bytes[place].wrapping_add(payload_bytes);
+            self.fields = self.fields.max(place as u8 + 1);
+        }
+        std::mem::replace(&mut self.before, ecn_field) != ecn_field
+    }
+
+    /// The ACE field of a segment (`tcp_accecn_set_ace`).
+    pub(super) fn ace(&self) -> u8 {
+        (self.ce_packets.wrapping_add(FIRST_ACE) % ACE_MODULUS) as u8
+    }
+
+    /// Puts the option into a header (`tcp_options_fit_accecn`). SACK blocks give way if the option needs
+    /// their space.
+    pub(super) fn fill(&self, segment: &mut Segment) {
+        let blocks = segment.entries.blocks();
+        let left = sack_space(segment.timestamps, blocks);
+        if let Some((fields, blocks)) = fitting(u32::from(self.fields), left, blocks) {
+            segment.keep_sack(blocks);
+            *segment = segment.with_accurate_ecn(AccurateEcn {
+                fields: fields as u8,
+                counters: [0, 1, 2].map(|at| self.bytes[at].wrapping_add(FIRST_BYTES[at])),
+            });
+        }
+    }
+
+    /// Notes a segment that told the counters.
+    pub(super) fn told(&mut self, option: bool) {
+        self.pending = 0;
+        if option {
+            self.fields = 0;
+        }
+    }
+}
+
+/// The option of a SYN-ACK: initial values.
+pub(super) fn first_option() -> AccurateEcn {
+    AccurateEcn { fields: 3, counters: FIRST_BYTES }
+}
+
+/// Number of fields that fit, of `required` at least, and SACK blocks that stay. Padding of SACK blocks
+/// takes up to two bytes of the option.
+fn fitting(required: u32, mut left: u32, mut blocks: usize) -> Option<(u32, usize)> {
+    let saving = if blocks > 0 { 2 } else { 0 };
+    let mut fields = 3;
+    loop {
+        let bytes: u32 = 2 + 3 * fields;
+        let needed =
+            if bytes % 4 > saving { bytes.next_multiple_of(4) } else { bytes / 4 * 4 };
+        if left >= needed {
+            return Some((fields, blocks));
+        }
+        if fields > required {
+            fields -= 1;
+        } else if blocks > 2 && required > 0 {
+            blocks -= 1;
+            left += 8;
+            fields = 3;
+        } else {
+            return None;
+        }
+    }
+}
+
+/// ACE field of a SYN-ACK, or of the third segment of the handshake: the ECN field of the segment that it
+/// answers (RFC 9768 §3.1.1, table 2; `tcp_accecn_reflector_flags`).
+pub(super) fn reflection(ecn_field: u8) -> u8 {
+    match ecn_field {
+        ECT_1 => 3,
+        ECT_0 => 4,
+        CE => 6,
+        _ => 2,
+    }
+}
+
+/// Returns true if a network may have made the ECN field that a peer reflects of the one that was sent
+/// (`tcp_accecn_validate_syn_feedback`).
+pub(super) fn is_possible(sent: u8, ace: u8) -> bool {
+    let reflected = match ace {
+        0 | 4 => ECT_0,
+        2 => NOT_ECT,
+        6 => CE,
+        _ => ECT_1,
+    };
+    sent == reflected || sent != NOT_ECT && reflected != NOT_ECT && sent != CE
+}
+
+/// What a sender knows of its peer's counters.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Feedback {
+    /// The peer's counters of bytes.
+    bytes: [u32; 3],
+    /// The counter that ACKs without option are expected to move.
+    expected: Option<usize>,
+    /// Packets per ACK, times 64; 0 before the first.
+    packets_per_ack: u32,
+}
+
+impl Feedback {
+    /// Processes the option of an ACK (`tcp_accecn_process_option`). Returns true if the counter of CE can
+    /// be used: at most one other counter moved than the expected one, and none moved back.
+    fn take_option(&mut self, option: Option<AccurateEcn>, delivered_bytes: u32) -> bool {
+        let Some(option) = option else {
+            if let Some(expected) = self.expected {
+                self.bytes[expected] = self.bytes[expected].wrapping_add(delivered_bytes);
+            }
+            return self.expected.is_some();
+        };
+        let before = self.expected;
+        let (mut usable, mut ambiguous, mut changed) = (before.is_some(), false, false);
+        for at in 0..usize::from(option.fields).min(3) {
+            let told = option.counters[at].wrapping_sub(FIRST_BYTES[at]);
+            let delta = ((told.wrapping_sub(self.bytes[at]) << 8) as i32) >> 8;
+            self.bytes[at] = self.bytes[at].wrapping_add_signed(delta);
+            if delta < 0 {
+                (usable, ambiguous) = (false, true);
+            }
+            if delta != 0 && before != Some(at) {
+                if changed {
+                    (usable, ambiguous) = (false, true);
+                } else {
+                    (self.expected, changed) = (Some(at), true);
+                }
+            }
+        }
+        if ambiguous {
+            self.expected = None;
+        }
+        usable
+    }
+
+    /// Packets with CE that an ACK tells (`__tcp_accecn_process`, RFC 9768 §3.2.2.5). `told` of them are
+    /// known already.
+    fn packets(&mut self, ack: &Segment, told: u32, acked: &Acked) -> u32 {
+        let ce_before = self.bytes[1];
+        let usable = self.take_option(ack.accurate_ecn(), acked.bytes);
+        if acked.packets > 0 {
+            let now = acked.packets << EWMA_SHIFT;
+            let before = self.packets_per_ack;
+            let mean = if before == 0 { now } else { ((before << EWMA_SHIFT) - before + now) >> EWMA_SHIFT };
+            self.packets_per_ack = mean.min(u16::MAX.into());
+        }
+        let ace = u32::from(ack.flags.ace);
+        let delta = ace.wrapping_sub(FIRST_ACE).wrapping_sub(told) % ACE_MODULUS;
+        if acked.packets < ACE_MODULUS {
+            return delta;
+        }
+        // The field may have wrapped: the largest number that it can stand for.
+        let safe = acked.packets - (acked.packets - delta) % ACE_MODULUS;
+        if !usable {
+            let compressed = self.packets_per_ack > ACK_COMPRESSED << EWMA_SHIFT;
+            return if compressed { delta } else { safe };
+        }
+        let ce_bytes = self.bytes[1].wrapping_sub(ce_before);
+        if ce_bytes == 0 {
+            return delta;
+        }
+        if acked.packets >= 2 * ACE_MODULUS && acked.sure {
+            if acked.bytes <= ce_bytes {
+                return safe;
+            }
+            let share = u64::from(ce_bytes) * u64::from(acked.packets);
+            let estimate = share.div_ceil(u64::from(acked.bytes)) as u32;
+            return safe.min(delta + estimate / ACE_MODULUS * ACE_MODULUS);
+        }
+        if ce_bytes > delta * acked.mss_bytes {
+            safe
+        } else if ce_bytes < safe.wrapping_mul(acked.mss_bytes) >> 1 {
+            delta
+        } else {
+            safe
+        }
+    }
+}
+
+/// What an ACK acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Acked {
+    packets: u32,
+    bytes: u32,
+    /// True if the packets are known: with SACK, or without losses.
+    sure: bool,
+    mss_bytes: u32,
+}
+
+impl Sender {
+    /// MSS without the option (`mss_cache`).
+    pub(super) fn mss_cache(&self) -> u32 {
+        self.mss + if self.ecn.option { ACCURATE_ECN_BYTES } else { 0 }
+    }
+
+    /// Each data segment has the option from now on.
+    pub(super) fn use_accurate_option(&mut self) {
+        self.mss -= ACCURATE_ECN_BYTES;
+        self.ecn.option = true;
+    }
+
+    /// Learns from an ACK how many packets had CE (`tcp_accecn_process`). `delivered`: packets delivered
+    /// before it.
+    pub(super) fn accurate_feedback(
+        &mut self,
+        ack: &Segment,
+        delivered: u64,
+        prior_una: u64,
+        sacked_bytes: u32,
+        flags: &mut AckFlags,
+    ) {
+        if !(flags.data_acked || flags.data_sacked || self.ecn.ts_progress) {
+            return;
+        }
+        let first = self.queue.front().map_or(self.snd_una, |head| head.seq);
+        let bytes =
+            if flags.data_acked { first.saturating_sub(prior_una) as u32 } else { sacked_bytes };
+        let acked = Acked {
+            packets: (self.delivered - delivered) as u32,
+            bytes,
+            sure: self.options.tcp_sack
+                || matches!(self.congestion.state, CaState::Open | CaState::Cwr),
+            mss_bytes: self.mss_cache(),
+        };
+        let told = self.ecn.delivered_ce as u32;
+        let packets = self.ecn.feedback.packets(ack, told, &acked);
+        if packets > 0 {
+            self.ecn.delivered_ce += u64::from(packets);
+            flags.ece = true;
+        }
+    }
+
+    /// Notes the ECN field of an arrived segment, and if its timestamp is later than those before.
+    pub(super) fn ecn_arrives(&mut self, ecn_field: u8, later: bool) {
+        self.ecn.field = ecn_field;
+        self.ecn.ts_progress = later;
+    }
+
+    /// Counts an arrived segment at an end that receives no data.
+    pub(crate) fn count_arrival(&mut self, ecn_field: u8, segment: &Segment) {
+        self.ecn_arrives(ecn_field, segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 > 0);
+        if self.ecn.mode == Mode::Accurate && !segment.flags.is_syn() {
+            self.ecn.received.count(ecn_field, segment.payload_bytes);
+            self.carry_counters();
+        }
+    }
+
+    /// Puts the counters into the header of the following segments.
+    pub(super) fn carry_counters(&mut self) {
+        self.carried.flags.ace = self.ecn.received.ace();
+        if self.ecn.option {
+            self.carried.timestamps = self.options.tcp_timestamps;
+            let received = self.ecn.received;
+            received.fill(&mut self.carried);
+        }
+    }
+}
+
+impl Receiver {
+    /// Counts an arrived segment. A change of the ECN field is acknowledged at once (RFC 9768
+    /// §3.2.2.5.1), as soon as there is data to acknowledge.
+    pub(super) fn count_arrival(&mut self, segment: &Segment) {
+        self.ecn.seen |= self.ecn_field != NOT_ECT;
+        if self.ecn.received.count(self.ecn_field, segment.payload_bytes) {
+            self.ack.now = true;
+        }
+        if self.is_later(segment) && self.ecn.received.pending >= CE_UNTOLD_MAX {
+            self.ack.now = true;
+        }
+    }
+
+    /// Returns true if the timestamp of a segment is later than those before.
+    pub(super) fn is_later(&self, segment: &Segment) -> bool {
+        segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 > 0
+    }
+
+    /// Puts the counters into a header.
+    pub(super) fn fill_counters(&self, segment: &mut Segment) {
+        if self.ecn.option {
+            self.ecn.received.fill(segment);
+        }
+    }
+
+    /// Notes a segment that told the counters.
+    pub(super) fn told_counters(&mut self) {
+        if self.ecn.mode == Mode::Accurate {
+            self.ecn.received.told(self.ecn.option);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_packet::tcp::Flags;
+
+    fn ack(ace: u8) -> Segment {
+        Segment { flags: Flags { ace, ..Flags::default() }, ..Segment::default() }
+    }
+
+    fn acked(packets: u32) -> Acked {
+        Acked { packets, bytes: 1000 * packets, sure: true, mss_bytes: 1000 }
+    }
+
+    /// Linux's selftests `tcp_accecn_delivered_…`: ten segments in one ACK, without options.
+    #[test]
+    fn the_field_may_have_wrapped() {
+        // Of the first ACK nothing says that ACKs are lost; of a later one it may be.
+        for (before, packets, ace, found) in
+            [(0, 10, 5, 0), (0, 10, 6, 1), (0, 10, 4, 7), (64, 9, 5, 8), (64, 10, 5, 8), (64, 7, 6, 1)]
+        {
+            let mut feedback = Feedback { packets_per_ack: before, ..Feedback::default() };
+            assert_eq!(feedback.packets(&ack(ace), 0, &acked(packets)), found, "{packets} {ace}");
+        }
+    }
+
+    #[test]
+    fn bytes_with_ce_decide_between_both() {
+        let with = |ce_bytes, ace| {
+            ack(ace).with_accurate_ecn(AccurateEcn { fields: 3, counters: [1, ce_bytes, 1] })
+        };
+        let known = Feedback { expected: Some(1), ..Feedback::default() };
+        for (packets, ce_bytes, ace, found) in [
+            (20, 9000, 6, 9),
+            (20, 20_000, 6, 17),
+            (10, 0, 6, 1),
+            (10, 1000, 6, 1),
+            (10, 9000, 6, 9),
+        ] {
+            let mut feedback = known;
+            let counted = feedback.packets(&with(ce_bytes, ace), 0, &acked(packets));
+            assert_eq!(counted, found, "{packets} {ce_bytes}");
+        }
+    }
+
+    #[test]
+    fn two_unexpected_counters_are_ambiguous() {
+        let mut feedback = Feedback::default();
+        let option = |counters| Some(AccurateEcn { fields: 3, counters });
+        assert!(!feedback.take_option(option([1, 0, 1001]), 1000));
+        assert_eq!(feedback.expected, Some(2));
+        assert!(feedback.take_option(None, 500));
+        assert_eq!(feedback.bytes, [0, 0, 1500]);
+        assert!(feedback.take_option(option([1, 700, 1501]), 700));
+        assert!(!feedback.take_option(option([9, 700, 1601]), 108));
+        assert_eq!(feedback.expected, None);
+        assert!(!feedback.take_option(option([9, 600, 1601]), 0), "a counter never moves back");
+    }
+
+    /// The table of `tcp_options_fit_accecn`: bytes left beside timestamps and SACK blocks.
+    #[test]
+    fn the_option_fits_beside_sack_blocks() {
+        for (timestamps, blocks, required, found) in [
+            (true, 0, 1, Some((3, 0))),
+            (true, 1, 2, Some((3, 1))),
+            (true, 2, 2, Some((2, 2))),
+            (true, 2, 3, None),
+            (true, 3, 0, Some((0, 3))),
+            (true, 3, 1, Some((2, 2))),
+            (true, 3, 2, Some((2, 2))),
+            (true, 3, 3, None),
+            (false, 3, 3, Some((3, 3))),
+            (false, 4, 2, Some((3, 3))),
+        ] {
+            let left = sack_space(timestamps, blocks);
+            assert_eq!(fitting(required, left, blocks), found, "{timestamps} {blocks} {required}");
+        }
+    }
+
+    #[test]
+    fn received_bytes_decide_which_fields_are_needed() {
+        let mut received = Received::after_syn(NOT_ECT);
+        assert!(received.count(ECT_0, 0) && !received.count(ECT_0, 100));
+        assert!(received.count(CE, 1000));
+        assert_eq!((received.ace(), received.pending, received.fields), (6, 1, 3));
+        let mut header = Segment { timestamps: true, ..Segment::default() };
+        received.fill(&mut header);
+        let told = header.accurate_ecn().map(|option| option.counters);
+        assert_eq!(told, Some([1, 1000, 101]));
+        assert_eq!(header.frame_bytes(), 66 + 12);
+        received.told(true);
+        assert_eq!((received.pending, received.fields), (0, 0));
+    }
+
+    #[test]
+    fn a_network_may_mark_and_may_not_clear() {
+        assert!(is_possible(ECT_0, 6) && is_possible(ECT_0, 4) && is_possible(NOT_ECT, 2));
+        assert!(!is_possible(ECT_0, 2) && !is_possible(NOT_ECT, 6) && !is_possible(NOT_ECT, 4));
+        for field in [NOT_ECT, ECT_1, ECT_0, CE] {
+            assert!(is_possible(field, reflection(field)));
+        }
+    }
+}
