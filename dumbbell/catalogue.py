@@ -37,6 +37,7 @@ class CongestionControl:
         coupled: Couples the subflows of Multipath TCP connections; refused for plain TCP.
         paced_by_fq: Paced by fq of the sending host by default.
         needs_ecn: Negotiates ECN whatever the hosts' options say; both ends use it.
+        l4s: Sends ECT(1), and takes no other ECN than Accurate ECN.
         source: RFC, paper, file of the Linux kernel.
         about: One sentence.
     """
@@ -47,6 +48,7 @@ class CongestionControl:
     coupled: bool
     paced_by_fq: bool
     needs_ecn: bool
+    l4s: bool
     source: str
     about: str
 

@@ -90,6 +90,8 @@ pub struct Window {
     /// New value of the connection's `app_limited` after the hook. BBR marks its own low-rate
     /// samples in PROBE_RTT this way. The caller takes the value (`Option::take`).
     pub app_limited: Option<u64>,
+    /// New length of IP packets after the hook, bytes (`tcp_sync_mss`); the caller takes it.
+    pub mtu: Option<u32>,
 }
 
 /// Snapshot of the connection that an algorithm may read, taken before each hook.
@@ -109,13 +111,15 @@ pub struct Conn {
     pub snd_nxt: u64,
     /// Payload bytes per segment (`mss_cache`).
     pub mss: u32,
+    /// Bytes of IP and TCP headers with timestamps, without other options.
+    pub header_bytes: u32,
     /// Packets in flight: out − SACKed − lost + retransmitted.
     pub in_flight: u32,
     /// Packets delivered since the start of the connection (`delivered`).
     pub delivered: u64,
     /// Time of the most recent delivery, microseconds (`delivered_mstamp`).
     pub delivered_us: u64,
-    /// Packets whose ACKs echoed a congestion mark (`delivered_ce`).
+    /// Packets of which ACKs told a congestion mark (`delivered_ce`).
     pub delivered_ce: u64,
     /// True if both ends negotiated ECN (`TCP_ECN_OK`).
     pub ecn: bool,
@@ -184,6 +188,8 @@ pub struct RateSample {
     pub tx_in_flight: u32,
     /// Packets marked lost since then.
     pub lost: i64,
+    /// Packets of which this ACK told a congestion mark.
+    pub marked: u32,
     /// True if the ACK acknowledges the retransmission of a tail loss probe.
     pub acks_tlp_retransmission: bool,
 }
@@ -211,7 +217,7 @@ pub trait CongestionControl: Send {
         false
     }
 
-    /// Processes an ACK before the acknowledged segments leave the retransmission queue
+    /// Processes an ACK after the acknowledged segments have left the retransmission queue
     /// (`in_ack_event`).
     fn in_ack_event(&mut self, _conn: &Conn, _window: &mut Window, _event: AckEvent) {}
 
@@ -308,6 +314,7 @@ impl Window {
             pacing_rate: u64::MAX,
             pacing: false,
             app_limited: None,
+            mtu: None,
         }
     }
 

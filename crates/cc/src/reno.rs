@@ -84,6 +84,7 @@ pub(crate) mod tests {
             snd_una: 0,
             snd_nxt: 0,
             mss: 1000,
+            header_bytes: 52,
             in_flight: 0,
             delivered: 0,
             delivered_us: now_ms * 1000,

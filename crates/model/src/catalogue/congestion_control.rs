@@ -119,6 +119,14 @@ macro_rules! for_congestion_controls {
                 source: "draft-ietf-ccwg-bbr; google/bbr's v3",
                 about: "BBR with bounds that losses set, so that it shares with others.",
             };
+            Prague prague {
+                title: "Prague",
+                linux: Some(InLinux { name: "prague", option: "TCP_CONG_PRAGUE", since: "" }),
+                needs_ecn: true,
+                l4s: true,
+                source: "draft-briscoe-iccrg-prague-congestion-control, RFC 9331; L4STeam/linux's tcp_prague.c",
+                about: "DCTCP for the Internet: ECT(1), Accurate ECN, growth as on a path of 25 ms.",
+            };
             Lia lia {
                 title: "LIA",
                 coupled: true,
@@ -163,6 +171,8 @@ pub struct Entry {
     /// Negotiates ECN whatever the host's options say, and both ends use it
     /// (`TCP_CONG_NEEDS_ECN`).
     pub needs_ecn: bool,
+    /// Sends ECT(1), and takes no other ECN than Accurate ECN (RFC 9331 §4).
+    pub l4s: bool,
     /// RFC, paper, or file of the Linux kernel.
     pub source: &'static str,
     /// Description in one sentence.
@@ -177,6 +187,7 @@ const PLAIN: Entry = Entry {
     coupled: false,
     paced_by_fq: false,
     needs_ecn: false,
+    l4s: false,
     source: "",
     about: "",
 };

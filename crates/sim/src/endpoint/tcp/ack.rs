@@ -50,6 +50,7 @@ impl Sender {
             self.clean_rtx_queue(prior_fack, prior_una, &mut flags, &mut tagging);
             self.rack_update_reo_wnd(tagging.building.sample.prior_delivered);
         }
+        let told = self.ecn.delivered_ce;
         match self.ecn.mode {
             Mode::Accurate => {
                 let sacked_bytes = tagging.sacked_bytes;
@@ -85,6 +86,7 @@ impl Sender {
         let newly_lost = self.lost - lost;
         let building = &mut tagging.building;
         building.sample.ack_delayed = flags.maybe_delayed;
+        building.sample.marked = (self.ecn.delivered_ce - told) as u32;
         self.rate_generate(newly_delivered, newly_lost, renege, building);
         self.cong_control(newly_delivered as u32, &flags, building);
         self.xmit_recovery(rexmit);
@@ -316,7 +318,7 @@ impl Sender {
         if self.cc.controls_rate() {
             let conn = self.conn();
             self.cc.cong_control(&conn, &mut self.window, &building.sample);
-            self.take_app_limited();
+            self.take_wishes();
             return;
         }
         if self.in_cwnd_reduction() && self.options.rate_halving {

@@ -41,11 +41,22 @@ pub(crate) enum Mode {
     Accurate,
 }
 
+/// ECN field of ECN-capable segments.
+fn ect(l4s: bool) -> u8 {
+    if l4s {
+        ECT_1
+    } else {
+        ECT_0
+    }
+}
+
 /// ECN state of the sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SenderEcn {
     /// True if the algorithm needs ECN.
     needed: bool,
+    /// True if the algorithm sends ECT(1) and needs Accurate ECN.
+    l4s: bool,
     pub(super) mode: Mode,
     /// True if the next new segment must signal the reduced window with CWR (TCP_ECN_QUEUE_CWR).
     queue_cwr: bool,
@@ -70,6 +81,8 @@ pub(crate) struct SenderEcn {
 pub(crate) struct ReceiverEcn {
     /// True if the algorithm of the connection needs ECN.
     needed: bool,
+    /// True if it sends ECT(1) and needs Accurate ECN.
+    l4s: bool,
     pub(super) mode: Mode,
     /// With such an algorithm: true if the last segment was marked (`ce_state`), and `rcv_nxt` after
     /// it.
@@ -90,7 +103,8 @@ pub(crate) struct ReceiverEcn {
 impl SenderEcn {
     /// State before the handshake.
     pub(super) fn new(algorithm: Algorithm) -> Self {
-        Self { needed: algorithm.entry().needs_ecn, ..Self::default() }
+        let entry = algorithm.entry();
+        Self { needed: entry.needs_ecn, l4s: entry.l4s, ..Self::default() }
     }
 
     /// Returns true if both sides negotiated ECN.
@@ -102,7 +116,8 @@ impl SenderEcn {
 impl ReceiverEcn {
     /// State before the handshake.
     pub(super) fn new(algorithm: Algorithm) -> Self {
-        Self { needed: algorithm.entry().needs_ecn, ..Self::default() }
+        let entry = algorithm.entry();
+        Self { needed: entry.needs_ecn, l4s: entry.l4s, ..Self::default() }
     }
 
     /// ECN field of a segment without data (`tcp_ecn_send`, `tcp_ecn_send_synack`).
@@ -114,7 +129,7 @@ impl ReceiverEcn {
             Mode::Classic | Mode::Accurate => self.needed,
         };
         if capable {
-            ECT_0
+            ect(self.l4s)
         } else {
             NOT_ECT
         }
@@ -125,7 +140,7 @@ impl Sender {
     /// ACE field of the SYN. Retransmissions ask less, in case the flags are the reason why there is no
     /// answer (RFC 3168 §6.1.1, RFC 9768 §3.1.4.1; `tcp_ecn_clear_syn`).
     pub(super) fn ecn_syn(&self, tries: u32) -> Flags {
-        let accurate = self.options.tcp_ecn == TCP_ECN_ACCURATE;
+        let accurate = self.asks_accurate();
         let ace = match tries {
             1 | 2 if accurate => ASKS_ACCURATE,
             1 if self.ecn_asks() => ASKS,
@@ -139,24 +154,28 @@ impl Sender {
         self.ecn.needed || matches!(self.options.tcp_ecn, 1 | TCP_ECN_ACCURATE | 4)
     }
 
+    fn asks_accurate(&self) -> bool {
+        self.ecn.l4s || self.options.tcp_ecn == TCP_ECN_ACCURATE
+    }
+
     /// Processes the ECN flags of the SYN-ACK (`tcp_ecn_rcv_synack`).
     pub(super) fn ecn_syn_ack(&mut self, segment: &Segment) {
         if !self.ecn_asks() {
             return;
         }
         let ace = segment.flags.ace;
-        let accurate = self.options.tcp_ecn == TCP_ECN_ACCURATE;
         self.ecn.mode = match ace {
             0 | 7 => Mode::Off,
+            ECE if self.ecn.l4s => Mode::Off,
             ECE => Mode::Classic,
-            5 if !accurate => Mode::Classic,
+            5 if !self.asks_accurate() => Mode::Classic,
             _ => Mode::Accurate,
         };
         if self.ecn.mode != Mode::Accurate {
             return;
         }
         if self.ecn.field == CE {
-            let sent = if self.ecn.needed { ECT_0 } else { NOT_ECT };
+            let sent = if self.ecn.needed { ect(self.ecn.l4s) } else { NOT_ECT };
             if ace == 5 || is_possible(sent, ace) {
                 self.ecn.received.count_syn_ack();
             } else {
@@ -201,7 +220,7 @@ impl Sender {
             Mode::Accurate => !self.ecn.unsure,
         };
         if capable {
-            ECT_0
+            ect(self.ecn.l4s)
         } else {
             NOT_ECT
         }
@@ -248,9 +267,10 @@ impl Receiver {
     pub(super) fn ecn_syn(&mut self, segment: &Segment) -> Flags {
         let ace = segment.flags.ace;
         self.ecn.syn_field = self.ecn_field;
-        self.ecn.mode = if self.options.tcp_ecn >= TCP_ECN_ACCURATE && !matches!(ace, 0 | ASKS) {
+        let accepts = self.ecn.l4s || self.options.tcp_ecn >= TCP_ECN_ACCURATE;
+        self.ecn.mode = if accepts && !matches!(ace, 0 | ASKS) {
             Mode::Accurate
-        } else if ace & ASKS == ASKS && (self.ecn.needed || self.options.tcp_ecn > 0) {
+        } else if ace & ASKS == ASKS && !self.ecn.l4s && (self.ecn.needed || self.options.tcp_ecn > 0) {
             Mode::Classic
         } else {
             Mode::Off
@@ -280,7 +300,7 @@ impl Receiver {
             return;
         }
         let ace = third.flags.ace;
-        let sent = if self.ecn.needed { ECT_0 } else { NOT_ECT };
+        let sent = if self.ecn.needed { ect(self.ecn.l4s) } else { NOT_ECT };
         let bare = third.end() == third.seq && third.entries.blocks() == 0;
         self.ecn.unsure = match ace {
             0 => third.entries.blocks() == 0,
@@ -339,7 +359,7 @@ impl Receiver {
     /// Echoes each mark (RFC 8257 §3.2, `dctcp_ece_ack_update`). Where segments with and without
     /// marks follow each other, an ACK for the former is sent first.
     fn ecn_marked(&mut self, marked: bool) {
-        if !self.ecn.needed {
+        if !self.ecn.needed || self.ecn.l4s {
             return;
         }
         if self.ecn.marked != marked {

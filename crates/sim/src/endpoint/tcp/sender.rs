@@ -28,6 +28,7 @@ use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::Algorithm;
 use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
+use dumbbell_packet::tcp::TIMESTAMPS_BYTES;
 use dumbbell_packet::{Cause, Segment};
 use std::sync::Arc;
 
@@ -423,6 +424,7 @@ impl Sender {
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
             mss: self.mss_cache(),
+            header_bytes: self.header_bytes(),
             in_flight: self.in_flight(),
             delivered: self.delivered,
             delivered_us: self.rate.delivered_us,
@@ -454,14 +456,14 @@ impl Sender {
     pub(crate) fn set_state(&mut self, state: CaState) {
         let conn = self.conn();
         self.cc.set_state(&conn, &mut self.window, state);
-        self.take_app_limited();
+        self.take_wishes();
         self.congestion.state = state;
     }
 
     pub(crate) fn cwnd_event(&mut self, event: CaEvent) {
         let conn = self.conn();
         self.cc.cwnd_event(&conn, &mut self.window, event);
-        self.take_app_limited();
+        self.take_wishes();
     }
 
     pub(crate) fn cc_ssthresh(&mut self) -> u32 {
@@ -469,8 +471,18 @@ impl Sender {
         self.cc.ssthresh(&conn, &mut self.window)
     }
 
-    /// Applies BBR's mark of application-limited samples while it probes the RTT.
-    pub(crate) fn take_app_limited(&mut self) {
+    /// Bytes of IP and TCP headers with timestamps.
+    fn header_bytes(&self) -> u32 {
+        40 + if self.options.tcp_timestamps { TIMESTAMPS_BYTES } else { 0 }
+    }
+
+    /// Applies what the algorithm asks for: BBR's mark of application-limited samples while it probes the
+    /// RTT, and the packets of Prague.
+    pub(crate) fn take_wishes(&mut self) {
+        if let Some(mtu) = self.window.mtu.take() {
+            let option = self.mss_cache() - self.mss;
+            self.mss = mtu - self.header_bytes() - option;
+        }
         if let Some(until) = self.window.app_limited.take() {
             self.rate.app_limited = until;
         }
