@@ -36,7 +36,13 @@ def test_every_kind_has_a_small_picture(kind: str) -> None:
 
 
 #: Words about a dash pattern.
-DASHES = {"dash-dotted": [8, 3, 2, 3], "dashed": [6, 3], "dotted": [2, 2], "": [1, 0]}
+DASHES = {
+    "dash-dotted": [8, 3, 2, 3],
+    "long-dashed": [12, 3],
+    "dashed": [6, 3],
+    "dotted": [2, 2],
+    "": [1, 0],
+}
 
 
 def test_the_table_of_colours_is_that_of_the_figures() -> None:
@@ -46,7 +52,7 @@ def test_the_table_of_colours_is_that_of_the_figures() -> None:
     titles = {title.lower(): name for name, title in NAMES.items()}
     for colour, row in enumerate(rows):
         for words in re.split("[;,] ", row):
-            name = re.sub(r" (dashed|dotted|dash-dotted)$", "", words).lower()
+            name = re.sub(r" (long-dashed|dashed|dotted|dash-dotted)$", "", words).lower()
             style = algorithm_style(titles.get(name, name))
             assert style is not None, name
             assert style.colour == colour

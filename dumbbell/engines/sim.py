@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from dumbbell import _core
 from dumbbell._core import Monitor
-from dumbbell.engines.base import Run, RunResult
+from dumbbell.engines.base import Run, RunResult, scenario_error
 from dumbbell.engines.preflight import Concern, concerns_everywhere
+from dumbbell.scenario import read_scenario
+
+#: Values of `tcp_ecn` of a host that may negotiate Accurate ECN.
+_ASK_ACCURATE = (3, 4)
+
+
+def _tcp_ecn(node: Any) -> int | None:
+    return (node.get("tcp") or {}).get("tcp_ecn")
 
 
 class SimEngine:
@@ -27,7 +36,17 @@ class SimEngine:
         return concerns_everywhere(scenario)
 
     def check(self, scenario: str) -> None:
-        """Accepts every scenario: the reader of scenarios has checked it."""
+        """Refuses Accurate ECN on subflows; the reader of scenarios has checked all else."""
+        if '"tcp_ecn":3' not in scenario and '"tcp_ecn":4' not in scenario:
+            return
+        read = read_scenario(scenario)
+        asking = (n for n, node in enumerate(read["nodes"]) if _tcp_ecn(node) in _ASK_ACCURATE)
+        if read["connections"] and (number := next(asking, None)) is not None:
+            message = (
+                "the simulator has no Accurate ECN on subflows of Multipath TCP; 1 asks for ECN as "
+                "of RFC 3168, and the engine linux:7.3 has both"
+            )
+            raise scenario_error(f"nodes[{number}].tcp.tcp_ecn", message)
 
     def execute(self, run: Run, monitor: Monitor) -> RunResult:
         """See :class:`dumbbell.engines.base.Engine`."""

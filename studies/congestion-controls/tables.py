@@ -29,6 +29,9 @@ FILES = {
 BBR3 = "bbr3"
 BBR3_FILES = {name: FILES[name] for name in ("alone.yaml", "beside-cubic.yaml")}
 BBR3_CHOSEN = {"cc": "bbr3", "hosts.defaults.profile": "linux-6.12"}
+#: Kernel with the patch of Prague, and what to run there.
+PRAGUE = "prague"
+PRAGUE_FILES = {"l4s.yaml": ", beside its like", "l4s-beside-cubic.yaml": ", beside CUBIC"}
 #: Factors that name a cell, after the words of its file.
 FACTORS = ("cc", "rate", "rtt", "queue")
 CELL = (*FACTORS, "beside")
@@ -173,7 +176,7 @@ def row(pair: Pair) -> list[str]:
 
 
 def tables(runs: Runs) -> Iterator[Made]:
-    """The tables of the page; those of BBR v3 if its kernel is there."""
+    """The tables of the page; those of BBR v3 and Prague if their kernels are there."""
     if not runs.allows(*ENGINES):
         return
     medians, apart = compared(runs, ENGINES, FILES)
@@ -184,6 +187,10 @@ def tables(runs: Runs) -> Iterator[Made]:
         medians, apart = compared(runs, engines, BBR3_FILES, BBR3_CHOSEN)
         yield PAGE, "medians-bbr3", medians
         yield PAGE, "apart-bbr3", apart
+    if PRAGUE in {kernel.name for kernel in kernels()}:
+        medians, apart = compared(runs, ("sim", f"linux:{PRAGUE}"), PRAGUE_FILES)
+        yield PAGE, "medians-prague", medians
+        yield PAGE, "apart-prague", apart
 
 
 def compared(

@@ -15,7 +15,7 @@ def with_(old: str, new: str) -> str:
 
 ALGORITHMS = (
     "allowed: reno, bic, cubic, bbr, westwood, scalable, highspeed, vegas, veno, htcp, illinois, "
-    "yeah and 3 more"
+    "yeah and 4 more"
 )
 MISTAKES = {
     "unknown field": (
@@ -124,7 +124,7 @@ MISTAKES = {
         with_("buffer: 1 BDP", "queue: coddel"),
         "e.yaml:3: template.dumbbell.queue: unknown queue; found coddel; did you mean codel?; "
         "allowed: pfifo, bfifo, pfifo_head_drop, red, choke, codel, fq_codel, pie, "
-        "fq_pie, sfq, fq",
+        "fq_pie, sfq, fq, dualpi2",
     ),
     "a discipline without its parameters": (
         with_("buffer: 1 BDP", "queue: drr"),
@@ -249,7 +249,7 @@ MISTAKES = {
         BASE + "hosts: {defaults: {tcp_sak: 1}}\n",
         "e.yaml:8: hosts.defaults.tcp_sak: unknown field; did you mean tcp_sack?; allowed: "
         "profile, hz, mtu, gso, initcwnd, initrwnd, ssthresh, rto_min, rto_initial, "
-        "delayed_ack, tcp_sack, tcp_dsack and 42 more",
+        "delayed_ack, tcp_sack, tcp_dsack and 43 more",
     ),
     "FACK without SACK": (
         BASE + "hosts: {defaults: {tcp_sack: 0, tcp_fack: 1, tcp_recovery: 0}}\n",

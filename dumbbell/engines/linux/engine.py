@@ -16,7 +16,7 @@ from dumbbell.engines.linux.guest import guest_program, guest_version, needs
 from dumbbell.engines.linux.kernel import Kernel, kernel_named
 from dumbbell.engines.linux.launch import MEMORY, GuestDied, boot_command, run_guest
 from dumbbell.engines.linux.leftovers import sweep
-from dumbbell.engines.linux.parts import check_disciplines
+from dumbbell.engines.linux.parts import check_parts
 from dumbbell.engines.linux.registers import check_fit, sizes
 from dumbbell.engines.preflight import Concern, concerns, refused_in_virtual_time
 from dumbbell.engines.programs import check_programs
@@ -55,7 +55,7 @@ class LinuxEngine:
     def check(self, scenario: str) -> None:
         """See :class:`dumbbell.engines.base.Engine`."""
         needs(scenario)
-        check_disciplines(scenario, self._kernel.config, self._kernel.version)
+        check_parts(scenario, self._kernel.config, self._kernel.version)
         check_programs(scenario)
         check_hops(scenario)
         refused = refused_in_virtual_time(scenario)

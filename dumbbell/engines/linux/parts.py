@@ -1,4 +1,4 @@
-"""What a kernel lacks of what a scenario names."""
+"""What a kernel lacks: queue disciplines, congestion controls, Accurate ECN."""
 
 from __future__ import annotations
 
@@ -7,39 +7,66 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dumbbell.catalogue import Discipline, disciplines
+from dumbbell.catalogue import InLinux, congestion_controls, disciplines
 from dumbbell.engines.base import scenario_error
-from dumbbell.scenario import read_scenario
+from dumbbell.scenario import Scenario, read_scenario
+
+#: First release with Accurate ECN, and the values of `tcp_ecn` that need it.
+_ACCURATE_ECN_SINCE = (6, 18)
+_ACCURATE_ECN = (3, 4, 5)
+_NEWER = "`dumbbell kernel build --release 7.3` builds one that has it"
 
 
-def check_disciplines(scenario: str, config: Path, version: str) -> None:
-    """Raises `ScenarioError` for the first queue discipline that a kernel was built without.
+def check_parts(scenario: str, config: Path, version: str) -> None:
+    """Raises `ScenarioError` for the first thing that a kernel lacks, with the kernel that has it.
 
     Args:
         scenario: The scenario.
         config: Options of the kernel.
-        version: Its version, for the message.
+        version: Its version.
     """
+    read = read_scenario(scenario)
+    wanted = (*_of_queues(read), *_of_flows(read))
+    for place, name, part in wanted:
+        if part is not None and lacks(part, config):
+            raise scenario_error(place, f"Linux {version} has no {name}; {_where(name, part)}")
+    release = tuple(int(one) for one in version.split(".")[:2] if one.isdecimal())
+    for number, node in enumerate(read["nodes"]):
+        tcp: dict[str, Any] = node.get("tcp") or {}  # type: ignore[assignment]
+        if tcp.get("tcp_ecn") in _ACCURATE_ECN and release < _ACCURATE_ECN_SINCE:
+            since = ".".join(map(str, _ACCURATE_ECN_SINCE))
+            message = f"Linux {version} has no Accurate ECN; Linux has it since {since}: {_NEWER}"
+            raise scenario_error(f"nodes[{number}].tcp.tcp_ecn", message)
+
+
+def lacks(part: InLinux | None, config: Path) -> bool:
+    """Returns true if a kernel was built without a part. `part`: None: no kernel has it."""
+    if part is None:
+        return True
+    return bool(part.option) and f"CONFIG_{part.option}" not in _options(config)
+
+
+def _where(name: str, part: InLinux) -> str:
+    if not part.since:
+        return f"it exists as a patch: `dumbbell kernel build --patch FILE --name {name}`"
+    return f"Linux has it since {part.since}: {_NEWER}"
+
+
+def _of_queues(scenario: Scenario) -> Iterator[tuple[str, str, InLinux | None]]:
     known = {one.key: one for one in disciplines().values()}
-    for number, link in enumerate(read_scenario(scenario)["links"]):
+    for number, link in enumerate(scenario["links"]):
         for way, pipe in (("forward", link["forward"]), ("backward", link["backward"])):
             for key in _keys(pipe["queue"]):
-                one = known.get(key)
-                if one is not None and lacks(one, config):
-                    place = f"links[{number}].{way}.queue.{key}"
-                    raise scenario_error(place, _message(one, version))
+                if (one := known.get(key)) is not None:
+                    yield f"links[{number}].{way}.queue.{key}", one.name, one.linux
 
 
-def lacks(one: Discipline, config: Path) -> bool:
-    """Returns true if a kernel was built without a discipline."""
-    return one.linux is None or f"CONFIG_{one.linux.option}" not in _options(config)
-
-
-def _message(one: Discipline, version: str) -> str:
-    if one.linux is None:
-        return f"no Linux has {one.name}: {one.not_in_linux}"
-    newer = "`dumbbell kernel build --release 7.3` builds one that has it"
-    return f"Linux {version} has no {one.name}; Linux has it since {one.linux.since}: {newer}"
+def _of_flows(scenario: Scenario) -> Iterator[tuple[str, str, InLinux | None]]:
+    for number, flow in enumerate(scenario["flows"]):
+        tcp: Any = flow["traffic"].get("tcp")
+        if tcp is not None:
+            one = congestion_controls()[tcp["congestion_control"]]
+            yield f"flows[{number}].traffic.tcp.congestion_control", one.name, one.linux
 
 
 def _keys(queue: Any) -> Iterator[str]:

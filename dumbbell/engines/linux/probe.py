@@ -43,7 +43,7 @@ PROBES: dict[str, tuple[str, str]] = {
     **{
         one.name: (f"dumbbell: {{{_PLAIN}}}", one.name)
         for one in congestion_controls().values()
-        if one.linux is not None and one.linux.since
+        if one.linux is not None and one.linux.name == one.name
     },
     "tbf with bfifo": ("dumbbell: {rate: 10 Mbit/s, rtt: 20 ms, buffer: 60 KiB}", "cubic"),
     "tbf with netem": (f"parallel-paths: {{paths: 1, rtt: 20 ms, {_SWITCH}}}", "cubic"),
@@ -98,10 +98,11 @@ def probe(kernel: str = "") -> Iterator[Probed]:
     Raises `EngineError` if there is no such kernel.
     """
     engine, built = LinuxEngine(kernel), kernel_named(kernel)
-    known = disciplines()
+    known = {name: one.linux for name, one in disciplines().items()}
+    known |= {name: one.linux for name, one in congestion_controls().items()}
     for name, (template, cc) in PROBES.items():
         if name in known and lacks(known[name], built.config):
-            continue  # newer than this kernel
+            continue  # newer than this kernel, or of a patch
         fq = "true" if name == "fq at the host" else "false"
         text = _TEXT.format(template=template, cc=cc, fq=fq)
         cell = load_text(text, Path("probe.yaml")).cells[0]

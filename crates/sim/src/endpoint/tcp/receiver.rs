@@ -14,7 +14,8 @@ use crate::events::Turn;
 use dumbbell_model::catalogue::congestion_control::Algorithm;
 use dumbbell_model::scenario::Sink;
 use dumbbell_model::{Span, TcpOptions, Time};
-use dumbbell_packet::tcp::{Flags, SACK_BLOCKS_MAX};
+use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES};
+use dumbbell_packet::tcp::{Flags, SACK_BLOCKS_MAX, TCP_HEADER_BYTES, TIMESTAMPS_BYTES};
 use dumbbell_packet::{SackBlock, Segment};
 use std::sync::Arc;
 
@@ -22,6 +23,9 @@ use std::sync::Arc;
 pub(super) const MAX_QUICKACKS: u32 = 16;
 /// Minimum delayed-ACK time-out (TCP_ATO_MIN, TCP_DELACK_MIN), ms.
 pub(super) const ATO_MIN_MS: u64 = 40;
+/// MSS of a peer that announces none, and the least one, bytes (TCP_MSS_DEFAULT, TCP_MIN_MSS).
+const MSS_DEFAULT_BYTES: u32 = 536;
+const MSS_MIN_BYTES: u32 = 88;
 /// Maximum age of a timestamp relative to the last one, ms (TCP_PAWS_WINDOW).
 const PAWS_WINDOW_MS: i32 = 1;
 /// Maximum number of FIN transmissions without an application (`tcp_orphan_retries`).
@@ -50,6 +54,8 @@ pub(super) struct AckState {
     pub(super) interactive: bool,
     /// Estimate of the sender's segment size.
     pub(super) rcv_mss: u64,
+    /// Length of the last segment, if it was shorter; 0: it was not (`last_seg_size`).
+    pub(super) last_segment: u64,
 }
 
 /// Receiver of a connection.
@@ -350,7 +356,7 @@ impl Receiver {
                 self.acknowledge_at_once();
                 return;
             }
-            self.queue_out_of_order(SackBlock { start: seq, end }, segment.flags.psh);
+            self.queue_out_of_order(SackBlock { start: seq, end }, segment);
             return;
         }
         if seq < self.rcv_nxt {
@@ -413,13 +419,13 @@ impl Receiver {
     }
 
     /// `tcp_data_queue_ofo`.
-    pub(super) fn queue_out_of_order(&mut self, block: SackBlock, pushed: bool) {
+    pub(super) fn queue_out_of_order(&mut self, block: SackBlock, segment: &Segment) {
         self.ecn_check_ce();
         if self.memory() > self.rcvbuf && !self.clamp_window() {
             return; // Dropped without memory (tcp_try_rmem_schedule). Linux would collapse skbs first.
         }
         if self.options.scaling_ratio {
-            self.measure_rcv_mss(block.end - block.start, pushed); // As the ratio, since 6.6.
+            self.measure_rcv_mss(segment); // As the ratio, since 6.6.
         }
         self.ack.scheduled = true;
         let first = self.reassembly.is_empty();
@@ -449,26 +455,41 @@ impl Receiver {
         self.grow_for_reordering();
     }
 
-    /// `tcp_measure_rcv_mss`.
-    fn measure_rcv_mss(&mut self, length: u64, pushed: bool) {
+    /// `tcp_measure_rcv_mss`: the longest segment, or the length of two shorter ones in a row.
+    fn measure_rcv_mss(&mut self, segment: &Segment) {
+        let length = u64::from(segment.payload_bytes);
+        let last = std::mem::take(&mut self.ack.last_segment);
         if length >= self.ack.rcv_mss {
             if length != self.ack.rcv_mss {
                 self.measure_scaling_ratio(length);
             }
             self.ack.rcv_mss = length.min(self.advmss);
-            if pushed {
+            if segment.flags.psh {
                 self.ack.pushed = self.ack.pushed.max(1);
             }
-        } else {
-            self.ack.pushed = (self.ack.pushed + 1).min(2);
+            return;
         }
+        // With options that not each segment has: SACK blocks make the payload shorter.
+        let plain = TCP_HEADER_BYTES + if segment.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let whole = segment.frame_bytes() - ETHERNET_HEADER_BYTES - IPV4_HEADER_BYTES;
+        let remnant = segment.flags.psh || segment.flags.fin;
+        let full = MSS_MIN_BYTES + TCP_HEADER_BYTES <= whole && !remnant;
+        if full || whole >= MSS_DEFAULT_BYTES + TCP_HEADER_BYTES {
+            let length = u64::from(whole - plain);
+            self.ack.last_segment = length;
+            if length == last {
+                self.ack.rcv_mss = length;
+                return;
+            }
+        }
+        self.ack.pushed = (self.ack.pushed + 1).min(2);
     }
 
     /// `tcp_event_data_recv`.
     pub(super) fn data_received(&mut self, segment: &Segment) {
         self.ack.scheduled = true;
         let length = u64::from(segment.payload_bytes);
-        self.measure_rcv_mss(length, segment.flags.psh);
+        self.measure_rcv_mss(segment);
         self.measure_rtt_by_window();
         let now = self.jiffy.number;
         let ato_min = self.ato_min;

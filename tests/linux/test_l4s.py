@@ -1,0 +1,136 @@
+"""Accurate ECN, DualPI2 and Prague of the simulator beside the kernels that have them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import dumbbell
+from dumbbell.engines.linux.kernel import kernels
+from dumbbell.errors import ExperimentError
+
+pytestmark = pytest.mark.kernel
+
+BUILT = {kernel.name for kernel in kernels()}
+of_73 = pytest.mark.skipif("7.3" not in BUILT, reason="dumbbell kernel build --release 7.3")
+of_prague = pytest.mark.skipif("prague" not in BUILT, reason="docs/l4s.md has the command")
+
+TEXT = """\
+dumbbell: 1
+name: l4s
+hosts: {{defaults: {{profile: linux-7.3}}, s1: {{tcp_ecn: {sender}}}, d1: {{tcp_ecn: {receiver}}}}}
+template:
+  dumbbell:
+    rate: 20 Mbit/s
+    rtt: 20 ms
+    forward: {{queue: {queue}}}
+    backward: {{buffer: 1000 packets}}
+flows: [{{name: f, from: s1, to: d1, tcp: {cc}}}]
+taps: [{{name: t, at: r2, link: bottleneck}}]
+sampling: {{packets: {{to: 5 s}}}}
+duration: {duration}
+"""
+#: What is compared of a packet; its time may be off by what the kernel computes.
+COLUMNS = ("seq_bytes", "ack_bytes", "payload_bytes", "frame_bytes", "tos", "sack_ranges_bytes")
+
+
+def packets(folder: Path, engine: str, **options: object) -> pl.DataFrame:
+    values = {"sender": 3, "receiver": 3, "queue": "{pfifo: {limit: 60 packets}}", "cc": "cubic"}
+    file = folder / "e.yaml"
+    file.write_text(TEXT.format(**{**values, "duration": "3 s", **options}), encoding="utf-8")
+    return dumbbell.run(file, engine=engine).packets.sort("time_ns")
+
+
+def both(folder: Path, engine: str, direction: str, **options: object) -> list[list[object]]:
+    return [
+        list(
+            packets(folder, one, **options)
+            .filter(pl.col("direction") == direction)
+            .select(*COLUMNS, "tcp_flags")
+            .iter_rows()
+        )
+        for one in ("sim", engine)
+    ]
+
+
+@of_73
+@pytest.mark.parametrize("direction", ["out", "back"])
+def test_accurate_ecn_beside_losses_is_that_of_linux(tmp_path: Path, direction: str) -> None:
+    """All of three seconds: ACE, the option's length beside SACK blocks, shorter segments."""
+    ours, theirs = both(tmp_path, "linux:7.3", direction)
+    assert len(ours) > 2000
+    assert ours == theirs
+
+
+@of_73
+@pytest.mark.parametrize("cc", ["cubic", "dctcp"])
+def test_marks_are_told_as_linux_tells_them(tmp_path: Path, cc: str) -> None:
+    """The first marks, and the ACKs that tell them."""
+    queue = "{codel: {ecn: true}}" if cc == "cubic" else "{codel: {ce_threshold: 1 ms}}"
+    for direction in ("out", "back"):
+        ours, theirs = both(tmp_path, "linux:7.3", direction, cc=cc, queue=queue, duration="600 ms")
+        assert len(ours) > 400
+        assert ours == theirs
+    flags = {row[-1] for row in ours if isinstance(row, tuple)}
+    assert len(flags) > 2, "marks change the ACE field"
+
+
+#: `tcp_ecn` of client and server: flags of SYN, SYN-ACK and third segment, ECN field of data.
+HANDSHAKES = [
+    (3, 3, "syn ece cwr ae", "syn cwr", "cwr", 2),
+    (3, 5, "syn ece cwr ae", "syn cwr", "cwr", 2),
+    (3, 1, "syn ece cwr ae", "syn ece", "", 2),
+    (3, 0, "syn ece cwr ae", "syn", "", 0),
+    (4, 3, "syn ece cwr", "syn ece", "", 2),
+    (1, 5, "syn ece cwr", "syn ece", "", 2),
+    (5, 3, "syn", "syn", "", 0),
+    (2, 3, "syn", "syn", "", 0),
+]
+
+
+@pytest.mark.parametrize("engine", ["sim", pytest.param("linux:7.3", marks=of_73)])
+@pytest.mark.parametrize(("sender", "receiver", "syn", "answer", "third", "field"), HANDSHAKES)
+def test_both_ends_agree_on_what_both_know(
+    tmp_path: Path,
+    engine: str,
+    sender: int,
+    receiver: int,
+    syn: str,
+    answer: str,
+    third: str,
+    field: int,
+) -> None:
+    """RFC 9768 §3.1, as the kernel's selftests of negotiation and fallback have it."""
+    found = packets(tmp_path, engine, sender=sender, receiver=receiver, duration="200 ms")
+    out = found.filter(pl.col("direction") == "out")
+    back = found.filter(pl.col("direction") == "back")
+    assert out["tcp_flags"][:2].to_list() == [syn, third]
+    assert back["tcp_flags"][0] == answer
+    assert out["tos"][0] == back["tos"][0] == 0, "neither SYN is ECN-capable"
+    data = out.filter(pl.col("payload_bytes") > 0)
+    assert set(data["tos"]) == {field}
+    accurate = "ae" in syn and answer == "syn cwr"
+    assert back["tos"][1] == (2 if accurate else 0), "with Accurate ECN, ACKs are capable too"
+    assert data["payload_bytes"].max() == (1436 if accurate else 1448)
+
+
+@of_prague
+def test_prague_sends_the_packets_of_its_kernel(tmp_path: Path) -> None:
+    """Until a packet is at the threshold of the step: 900 packets, and their ACKs."""
+    ours, theirs = both(
+        tmp_path, "linux:prague", "out", cc="prague", queue="dualpi2", duration="900 ms"
+    )
+    assert len(ours) > 800
+    assert ours[:800] == theirs[:800]
+
+
+def test_an_older_kernel_says_what_it_lacks(tmp_path: Path) -> None:
+    for options, message in (
+        ({"queue": "dualpi2", "sender": 2, "receiver": 2}, r"no dualpi2; Linux has it since 6\.17"),
+        ({}, r"hosts\.s1\.tcp_ecn: Linux .* has no Accurate ECN; Linux has it since 6\.18"),
+        ({"cc": "prague", "sender": 2, "receiver": 2}, r"no prague; it exists as a patch"),
+    ):
+        with pytest.raises(ExperimentError, match=message):
+            packets(tmp_path, "linux", **options)
