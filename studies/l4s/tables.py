@@ -1,0 +1,89 @@
+"""Tables of README.md: `dumbbell study tables l4s`.
+
+All parts on the simulator (two minutes), and two parts with two repeats on a kernel with Prague,
+where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dumbbell.engines.linux.kernel import kernels
+from dumbbell.studies.pages import SIGNS, Made, Runs, as_json, markdown
+
+PAGE = "README.md"
+KERNEL = "prague"
+PARTS = ("coexistence", "queues")
+Row = dict[str, Any]
+
+
+def number(value: float | None) -> str:
+    """Three digits."""
+    if value is None:
+        return "–"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def measured(row: Row, column: str) -> str:
+    """Measured value of a column."""
+    return number(row[f"{column}_measured"])
+
+
+def coexistence(rows: list[Row]) -> list[str]:
+    """Rates and delays beside CUBIC."""
+    heads = [
+        "rate", "base RTT", "Prague (Mbit/s)", "CUBIC (Mbit/s)", "RTT of Prague (ms)",
+        "RTT of CUBIC (ms)",
+    ]  # fmt: skip
+    columns = ("prague_mbps", "classic_mbps", "prague_rtt_ms", "classic_rtt_ms")
+    return markdown(
+        heads,
+        (
+            [row["rate"], row["rtt"], *(measured(row, column) for column in columns)]
+            for row in rows
+            if row["other"] == "cubic"
+        ),
+    )
+
+
+def queues(rows: list[Row]) -> list[str]:
+    """Rates and delays of Prague beside CUBIC, by queue."""
+    heads = [
+        "queue", "Prague (Mbit/s)", "CUBIC (Mbit/s)", "RTT of Prague (ms)", "RTT of CUBIC (ms)"
+    ]  # fmt: skip
+    columns = ("scalable_mbps", "classic_mbps", "scalable_rtt_ms", "classic_rtt_ms")
+    return markdown(
+        heads,
+        (
+            [row["queue"], *(measured(row, column) for column in columns)]
+            for row in rows
+            if row["cc"] == "prague"
+        ),
+    )
+
+
+def verdicts(ours: list[Row], theirs: list[Row] | None) -> list[str]:
+    """Verdicts of both engines, with what decides."""
+    heads = ["claim", "what", "simulator", "decided by (95 %)", "kernel"]
+    kernel = {claim["id"]: claim for claim in theirs or ()}
+    rows = []
+    for claim in ours:
+        low, high = (number(claim[one]) for one in ("low", "high"))
+        decided = f"{number(claim['measured'])} [{low}, {high}]"
+        other = kernel.get(claim["id"])
+        found = "–" if other is None else SIGNS[other["verdict"]]
+        if other is not None:
+            found += f", {number(other['measured'])}"
+        rows.append([claim["id"], claim["text"], SIGNS[claim["verdict"]], decided, found])
+    return markdown(heads, rows)
+
+
+def tables(runs: Runs) -> Iterator[Made]:
+    """The tables of the page; without the kernel of Prague, its column is empty."""
+    ours = as_json(runs.study())
+    yield PAGE, "coexistence", coexistence(ours["tables"]["coexistence"])
+    yield PAGE, "queues", queues(ours["tables"]["queues"])
+    if runs.allows("linux") and KERNEL in {kernel.name for kernel in kernels()}:
+        theirs = as_json(runs.study(engine=f"linux:{KERNEL}", parts=PARTS, repeats=2))
+        yield PAGE, "verdicts", verdicts(ours["claims"], theirs["claims"])
