@@ -521,7 +521,8 @@ mod tests {
     /// A window of w packets grows by (RTT / 25 ms)² / w for each packet without mark.
     #[test]
     fn growth_is_that_of_25_ms() {
-        for (rtt_ms, growth) in [(1, 1678), (5, 41_943), (10, 167_772), (20, 671_089), (25, 1 << 20)]
+        for (rtt_ms, growth) in
+            [(1, 1678), (5, 41_943), (10, 167_772), (20, 671_089), (25, 1 << 20)]
         {
             let (mut prague, conn, mut window) = steady(rtt_ms, 20);
             assert_eq!(prague.growth, growth);

@@ -123,8 +123,9 @@ impl OnLinux for FqCodel {
         let Self { limit_packets, flows, quantum_bytes, .. } = self;
         let (times, ecn) = (times(self.target, self.interval), ecn(self.ecn));
         let step = ce_threshold(self.ce_threshold);
+        let selector = if self.ce_threshold_ect1 { " ce_threshold_selector 0x1/0x3" } else { "" };
         Ok(format!(
-            "limit {limit_packets} flows {flows} quantum {quantum_bytes} {times} {ecn}{step}"
+            "limit {limit_packets} flows {flows} quantum {quantum_bytes} {times} {ecn}{step}{selector}"
         ))
     }
 

@@ -52,10 +52,8 @@ impl Segment {
     pub fn with_accurate_ecn(mut self, option: AccurateEcn) -> Self {
         let [first, second, third] = option.counters.map(|one| u64::from(one & COUNTER));
         self.entries = self.entries.with_accurate_ecn();
-        self.sack[SACK_BLOCKS_MAX - 1] = SackBlock {
-            start: u64::from(option.fields) << 32 | first,
-            end: third << 32 | second,
-        };
+        self.sack[SACK_BLOCKS_MAX - 1] =
+            SackBlock { start: u64::from(option.fields) << 32 | first, end: third << 32 | second };
         self
     }
 }

@@ -189,9 +189,8 @@ fn tcp(segment: &Segment, headers: &FlowHeaders, side: usize, out: &mut Vec<u8>)
             out.extend([1, 1]);
             timestamps(segment, out);
         }
-        let padded = segment
-            .accurate_ecn()
-            .is_some_and(|option| accecn::write(option, segment, out));
+        let padded =
+            segment.accurate_ecn().is_some_and(|option| accecn::write(option, segment, out));
         let blocks = segment.entries.blocks() as u8;
         if blocks > 0 {
             if !padded {

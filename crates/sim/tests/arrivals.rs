@@ -76,6 +76,7 @@ fn queues_per_flow_know_its_number() {
         interval: Span::from_ms(100),
         ecn: false,
         ce_threshold: Span::ZERO,
+        ce_threshold_ect1: false,
     });
     same(&mixed(Pipe { queue: fq_codel, ..narrow() }));
 }

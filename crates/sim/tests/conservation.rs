@@ -69,6 +69,7 @@ fn leaf() -> impl Strategy<Value = Queue> {
                 interval,
                 ecn,
                 ce_threshold,
+                ce_threshold_ect1: flows == 2,
             }),
             2 => Queue::Pie(pie),
             3 => Queue::FqPie(queue::FqPie { pie, flows, quantum_bytes, ecn_prob_percent: 10 }),

@@ -113,6 +113,8 @@ macro_rules! for_disciplines {
                 ecn "ecn": bool = flag("ecn", true);
                 /// Mark ECN-capable packets that have waited longer, as DCTCP expects (RFC 8257); 0: off.
                 ce_threshold "ce_threshold_ns": Span = time("ce_threshold", 0, 0);
+                /// Only ECT(1) is marked by `ce_threshold`, as L4S expects (`ce_threshold_selector` 0x1/0x3).
+                ce_threshold_ect1 "ce_threshold_ect1": bool = flag("ce_threshold_ect1", false);
             };
             Pie pie {
                 name: "pie",

@@ -39,13 +39,20 @@ pub(super) struct Parameters {
     ecn: bool,
     /// Sojourn time above which ECN-capable packets are marked; `None`: off.
     ce_threshold: Option<u32>,
+    /// True if only ECT(1) is marked above it.
+    ect_1: bool,
 }
 
 impl Parameters {
     pub(super) fn new(target: Span, interval: Span, ecn: bool, ce_threshold: Span) -> Self {
         let ticks = |span: Span| (span.as_ns() >> SHIFT) as u32;
         let ce_threshold = (ce_threshold > Span::ZERO).then(|| ticks(ce_threshold));
-        Self { target: ticks(target), interval: ticks(interval), ecn, ce_threshold }
+        Self { target: ticks(target), interval: ticks(interval), ecn, ce_threshold, ect_1: false }
+    }
+
+    /// Returns the parameters with a threshold for ECT(1) alone (`ce_threshold_selector`).
+    pub(super) fn for_ect_1(self, ect_1: bool) -> Self {
+        Self { ect_1, ..self }
     }
 }
 
@@ -139,7 +146,8 @@ impl State {
         let mut head = self.controlled(parameters, now, take, verdicts)?;
         if let Some(threshold) = parameters.ce_threshold {
             let sojourn = Tick(Tick::of(now).0.wrapping_sub(Tick::of(head.arrived).0));
-            if sojourn.is_after(Tick(threshold)) {
+            let chosen = !parameters.ect_1 || head.packet.tos & 3 == 1;
+            if chosen && sojourn.is_after(Tick(threshold)) {
                 verdicts.mark(&mut head);
             }
         }
@@ -344,7 +352,13 @@ mod tests {
     #[test]
     fn bounds_of_target_and_interval_are_exact() {
         let tick = |ticks: u64| Time::from_ns(ticks << SHIFT);
-        let parameters = Parameters { target: 100, interval: 1000, ecn: false, ce_threshold: None };
+        let parameters = Parameters {
+            target: 100,
+            interval: 1000,
+            ecn: false,
+            ce_threshold: None,
+            ect_1: false,
+        };
         let judged = |state: &mut State, sojourn: u64, now: u64, left_bytes: u64| {
             let head = queued(0, tick(now - sojourn));
             state.judge(Some((head, left_bytes)), &parameters, Tick::of(tick(now))).1

@@ -34,7 +34,8 @@ impl FqCodel {
         let mut flows = Vec::new();
         flows.resize_with(spec.flows as usize, Flow::default);
         Self {
-            parameters: Parameters::new(spec.target, spec.interval, spec.ecn, spec.ce_threshold),
+            parameters: Parameters::new(spec.target, spec.interval, spec.ecn, spec.ce_threshold)
+                .for_ect_1(spec.ce_threshold_ect1),
             quantum: i64::from(spec.quantum_bytes),
             limit: spec.limit_packets as usize,
             flows,
@@ -154,8 +155,28 @@ mod tests {
             interval,
             ecn: false,
             ce_threshold,
+            ce_threshold_ect1: false,
         };
         FqCodel::new(&spec, &context())
+    }
+
+    /// `fq_codel ce_threshold 1ms ce_threshold_selector 0x1/0x3`.
+    #[test]
+    fn the_threshold_may_be_for_ect_1_alone() {
+        let parameters =
+            Parameters::new(Span::from_ms(5), Span::from_ms(100), true, Span::from_ms(1));
+        for (chosen, marks) in [(false, [0, 1, 1, 1]), (true, [0, 1, 0, 0])] {
+            for (tos, marked) in (0..4).zip(marks) {
+                let mut fq = discipline(100);
+                fq.parameters = parameters.for_ect_1(chosen);
+                let mut one = queued(0, 0, 1000);
+                one.packet.tos = tos;
+                let mut verdicts = Verdicts::default();
+                fq.enqueue(Time::ZERO, one, None, &mut verdicts);
+                assert!(fq.serve(Time::ZERO + Span::from_ms(2), &mut verdicts).is_some());
+                assert_eq!(verdicts.marked, marked, "{chosen} {tos}");
+            }
+        }
     }
 
     #[test]

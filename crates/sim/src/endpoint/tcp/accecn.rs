@@ -112,8 +112,7 @@ fn fitting(required: u32, mut left: u32, mut blocks: usize) -> Option<(u32, usiz
     let mut fields = 3;
     loop {
         let bytes: u32 = 2 + 3 * fields;
-        let needed =
-            if bytes % 4 > saving { bytes.next_multiple_of(4) } else { bytes / 4 * 4 };
+        let needed = if bytes % 4 > saving { bytes.next_multiple_of(4) } else { bytes / 4 * 4 };
         if left >= needed {
             return Some((fields, blocks));
         }
@@ -175,8 +174,9 @@ impl Feedback {
         };
         let before = self.expected;
         let (mut usable, mut ambiguous, mut changed) = (before.is_some(), false, false);
-        for at in 0..usize::from(option.fields).min(3) {
-            let told = option.counters[at].wrapping_sub(FIRST_BYTES[at]);
+        let told = option.counters.iter().zip(FIRST_BYTES).take(option.fields.into());
+        for (at, (counter, first)) in told.enumerate() {
+            let told = counter.wrapping_sub(first);
             let delta = ((told.wrapping_sub(self.bytes[at]) << 8) as i32) >> 8;
             self.bytes[at] = self.bytes[at].wrapping_add_signed(delta);
             if delta < 0 {
@@ -204,7 +204,11 @@ impl Feedback {
         if acked.packets > 0 {
             let now = acked.packets << EWMA_SHIFT;
             let before = self.packets_per_ack;
-            let mean = if before == 0 { now } else { ((before << EWMA_SHIFT) - before + now) >> EWMA_SHIFT };
+            let mean = if before == 0 {
+                now
+            } else {
+                ((before << EWMA_SHIFT) - before + now) >> EWMA_SHIFT
+            };
             self.packets_per_ack = mean.min(u16::MAX.into());
         }
         let ace = u32::from(ack.flags.ace);
@@ -369,9 +373,14 @@ mod tests {
     #[test]
     fn the_field_may_have_wrapped() {
         // Of the first ACK nothing says that ACKs are lost; of a later one it may be.
-        for (before, packets, ace, found) in
-            [(0, 10, 5, 0), (0, 10, 6, 1), (0, 10, 4, 7), (64, 9, 5, 8), (64, 10, 5, 8), (64, 7, 6, 1)]
-        {
+        for (before, packets, ace, found) in [
+            (0, 10, 5, 0),
+            (0, 10, 6, 1),
+            (0, 10, 4, 7),
+            (64, 9, 5, 8),
+            (64, 10, 5, 8),
+            (64, 7, 6, 1),
+        ] {
             let mut feedback = Feedback { packets_per_ack: before, ..Feedback::default() };
             assert_eq!(feedback.packets(&ack(ace), 0, &acked(packets)), found, "{packets} {ace}");
         }

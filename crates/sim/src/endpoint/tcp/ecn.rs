@@ -270,7 +270,10 @@ impl Receiver {
         let accepts = self.ecn.l4s || self.options.tcp_ecn >= TCP_ECN_ACCURATE;
         self.ecn.mode = if accepts && !matches!(ace, 0 | ASKS) {
             Mode::Accurate
-        } else if ace & ASKS == ASKS && !self.ecn.l4s && (self.ecn.needed || self.options.tcp_ecn > 0) {
+        } else if ace & ASKS == ASKS
+            && !self.ecn.l4s
+            && (self.ecn.needed || self.options.tcp_ecn > 0)
+        {
             Mode::Classic
         } else {
             Mode::Off

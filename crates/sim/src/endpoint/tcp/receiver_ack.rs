@@ -170,10 +170,7 @@ impl Receiver {
     /// Returns true if a header has none of these.
     #[inline(always)]
     fn has_plain_header(&self) -> bool {
-        self.subflow.is_none()
-            && self.sack_count == 0
-            && self.dsack.is_none()
-            && !self.ecn.option
+        self.subflow.is_none() && self.sack_count == 0 && self.dsack.is_none() && !self.ecn.option
     }
 
     /// `tcp_send_ack`.
