@@ -12,7 +12,7 @@ from dumbbell.engines.preflight import Concern, concerns_everywhere
 from dumbbell.scenario import read_scenario
 
 #: Values of `tcp_ecn` of a host that may negotiate Accurate ECN.
-_ASK_ACCURATE = (3, 4)
+_ASK_ACCURATE = (3,)
 
 
 def _tcp_ecn(node: Any) -> int | None:
@@ -37,7 +37,7 @@ class SimEngine:
 
     def check(self, scenario: str) -> None:
         """Refuses Accurate ECN on subflows; the reader of scenarios has checked all else."""
-        if '"tcp_ecn":3' not in scenario and '"tcp_ecn":4' not in scenario:
+        if '"tcp_ecn":3' not in scenario:
             return
         read = read_scenario(scenario)
         asking = (n for n, node in enumerate(read["nodes"]) if _tcp_ecn(node) in _ASK_ACCURATE)

@@ -158,7 +158,7 @@ impl Prague {
         scaled(self.packet_rate(conn), self.window, WINDOW_BITS).max(RATE_MIN)
     }
 
-    /// Growth is that of the target round trip: (RTT / 25 ms)² per packet (`prague_ai_ack_increase`).
+    /// Sets the growth to that of the target round trip: (RTT / 25 ms)² per packet (`prague_ai_ack_increase`).
     fn set_growth(&mut self, conn: &Conn) {
         let rtt = u64::from(conn.srtt_us8);
         let plain = self.rounds < TRANSITION_ROUNDS
@@ -186,7 +186,7 @@ impl Prague {
         conn.now_us.saturating_sub(self.alpha_at_us)
     }
 
-    /// True at the end of a round: a round trip, and no less than the target where growth depends on it
+    /// Returns true at the end of a round: a round trip, and no less than the target where growth depends on it
     /// (`prague_should_update_ewma`).
     fn ends_round(&self, conn: &Conn, window: &Window) -> bool {
         conn.snd_una >= self.end
@@ -266,7 +266,7 @@ impl Prague {
         self.begin(conn, window);
     }
 
-    /// At low rates packets become shorter, so that there are two per virtual round trip
+    /// Shortens packets at low rates, so that there are two per virtual round trip
     /// (`prague_update_mtu`).
     fn adapt_packets(&mut self, conn: &Conn, window: &mut Window) {
         let rtt = u64::from(conn.srtt_us8);
@@ -281,7 +281,7 @@ impl Prague {
         };
         let least = u64::from(MSS_MIN + conn.header_bytes);
         let wanted = bytes.div_ceil(u64::from(WINDOW_MIN));
-        let mtu = wanted.min(self.first_mtu).max(least);
+        let mtu = wanted.max(least).min(self.first_mtu);
         if mtu == self.mtu {
             return;
         }
@@ -317,7 +317,7 @@ impl Prague {
         window.pacing_rate = rate;
     }
 
-    /// Fits the packets: window or rate (end of `prague_cong_control`).
+    /// Chooses between window and rate (end of `prague_cong_control`).
     fn choose_mode(&mut self, conn: &Conn, window: &Window) {
         let bytes = u64::from(window.cwnd) * self.mtu;
         self.rate_mode = self.saw_mark && bytes <= RATE_MODE_BYTES;
@@ -379,7 +379,7 @@ impl CongestionControl for Prague {
         self.begin(conn, window);
     }
 
-    /// The window follows its fraction instead.
+    /// Keeps the threshold: the window follows its fraction.
     fn ssthresh(&mut self, conn: &Conn, window: &mut Window) -> u32 {
         if self.falls_back {
             return self.reno.ssthresh(conn, window);

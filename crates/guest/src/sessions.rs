@@ -26,9 +26,11 @@ impl Session {
         self.visit.next_at().map(|at| at.as_ns() as i64)
     }
 
-    /// Passes events to the visit and executes its commands, until there are none.
+    /// Passes events to the visit and executes its commands, until there are none. Nothing happens before
+    /// the run begins.
     pub(crate) fn turn(&mut self, now: i64, apps: &mut [Box<dyn Application>]) -> Result<()> {
-        let at = Time::from_ns(now.max(0) as u64);
+        let Ok(now_ns) = u64::try_from(now) else { return Ok(()) };
+        let at = Time::from_ns(now_ns);
         let mut commands = VecDeque::from(self.visit.wake(at));
         for (connection, &flow) in self.flows.iter().enumerate() {
             let Some(web) = connection_of(apps, flow) else { continue };

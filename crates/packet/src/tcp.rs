@@ -131,7 +131,7 @@ impl Entries {
         self.0 & Self::ACCURATE_ECN != 0
     }
 
-    /// The same entries with the AccECN option. It takes the place of a fourth block.
+    /// Returns the entries with the AccECN option. It takes the place of a fourth block.
     pub(crate) fn with_accurate_ecn(self) -> Self {
         Self(self.blocks().min(SACK_BLOCKS_MAX - 1) as u8 | Self::ACCURATE_ECN)
     }

@@ -15,7 +15,7 @@ const FRAME_BYTES: u32 = 1514;
 const ECT_1: u8 = 1;
 const CE: u8 = 3;
 
-/// What becomes of a packet that the controller looked at.
+/// Decision of the controller about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Pass,
@@ -145,12 +145,12 @@ impl Dualpi2 {
         queued.packet.tos & mask != 0
     }
 
-    /// True with probability p (`dualpi2_roll`). It consumes a random number also at p = 0.
+    /// Returns true with probability p (`dualpi2_roll`). It consumes a random number also at p = 0.
     fn roll(&mut self, probability: u32) -> bool {
         (self.rng.next_u64() >> 32) as u32 <= probability
     }
 
-    /// p²: both of two draws (RFC 9332 §2.4).
+    /// Returns true with probability p²: both of two draws (RFC 9332 §2.4).
     fn roll_twice(&mut self, probability: u32) -> bool {
         self.roll(probability) && self.roll(probability)
     }

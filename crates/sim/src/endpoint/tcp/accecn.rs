@@ -151,7 +151,7 @@ pub(super) fn is_possible(sent: u8, ace: u8) -> bool {
     sent == reflected || sent != NOT_ECT && reflected != NOT_ECT && sent != CE
 }
 
-/// What a sender knows of its peer's counters.
+/// Counters of the peer, as its ACKs reported them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Feedback {
     /// The peer's counters of bytes.
@@ -163,6 +163,11 @@ pub(super) struct Feedback {
 }
 
 impl Feedback {
+    /// State after the SYN-ACK, which acknowledged a packet.
+    pub(super) fn after_syn_ack() -> Self {
+        Self { packets_per_ack: 1 << EWMA_SHIFT, ..Self::default() }
+    }
+
     /// Processes the option of an ACK (`tcp_accecn_process_option`). Returns true if the counter of CE can
     /// be used: at most one other counter moved than the expected one, and none moved back.
     fn take_option(&mut self, option: Option<AccurateEcn>, delivered_bytes: u32) -> bool {
@@ -244,7 +249,7 @@ impl Feedback {
     }
 }
 
-/// What an ACK acknowledged.
+/// Packets and bytes that an ACK acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Acked {
     packets: u32,
@@ -264,6 +269,12 @@ impl Sender {
     pub(super) fn use_accurate_option(&mut self) {
         self.mss -= ACCURATE_ECN_BYTES;
         self.ecn.option = true;
+    }
+
+    /// Returns true if the ACE field of an ACK tells nothing new.
+    pub(super) fn has_known_ace(&self, ack: &Segment) -> bool {
+        let known = (self.ecn.delivered_ce as u32).wrapping_add(FIRST_ACE) % ACE_MODULUS;
+        u32::from(ack.flags.ace) == known
     }
 
     /// Learns from an ACK how many packets had CE (`tcp_accecn_process`). `delivered`: packets delivered
@@ -305,8 +316,10 @@ impl Sender {
 
     /// Counts an arrived segment at an end that receives no data.
     pub(crate) fn count_arrival(&mut self, ecn_field: u8, segment: &Segment) {
-        self.ecn_arrives(ecn_field, segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 > 0);
-        if self.ecn.mode == Mode::Accurate && !segment.flags.is_syn() {
+        let later = segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 > 0;
+        self.ecn_arrives(ecn_field, segment.timestamps && later);
+        let open = !self.fin || self.snd_nxt <= self.write_seq; // ESTABLISHED
+        if self.ecn.mode == Mode::Accurate && !segment.flags.is_syn() && open {
             self.ecn.received.count(ecn_field, segment.payload_bytes);
             self.carry_counters();
         }
@@ -336,9 +349,11 @@ impl Receiver {
         }
     }
 
-    /// Returns true if the timestamp of a segment is later than those before.
+    /// Returns true if a segment brings a later timestamp to echo (FLAG_TS_PROGRESS).
     pub(super) fn is_later(&self, segment: &Segment) -> bool {
-        segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 > 0
+        segment.timestamps
+            && segment.seq <= self.rcv_wup
+            && segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 > 0
     }
 
     /// Puts the counters into a header.
@@ -348,11 +363,15 @@ impl Receiver {
         }
     }
 
-    /// Notes a segment that told the counters.
+    /// Notes a segment that told the counters, before its SACK blocks are forgotten.
     pub(super) fn told_counters(&mut self) {
-        if self.ecn.mode == Mode::Accurate {
-            self.ecn.received.told(self.ecn.option);
+        if self.ecn.mode != Mode::Accurate {
+            return;
         }
+        let mut header = Segment { timestamps: self.options.tcp_timestamps, ..Segment::default() };
+        self.fill_sack(&mut header);
+        self.fill_counters(&mut header);
+        self.ecn.received.told(header.accurate_ecn().is_some());
     }
 }
 

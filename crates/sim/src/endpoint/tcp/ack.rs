@@ -73,6 +73,7 @@ impl Sender {
             let acked = self.process_tlp_ack(ack.ack, &flags);
             tagging.building.sample.acks_tlp_retransmission = acked;
         }
+        let counted = self.delivered;
         let mut rexmit = Rexmit::None;
         let dubious = !flags.not_dup() || flags.alert() || self.congestion.state != CaState::Open;
         if dubious {
@@ -81,6 +82,9 @@ impl Sender {
         }
         if flags.set_timer {
             self.set_xmit_timer();
+        }
+        if self.ecn.mode == Mode::Classic && flags.ece {
+            self.ecn.delivered_ce += self.delivered - counted; // `tcp_add_reno_sack`
         }
         let newly_delivered = self.delivered - delivered;
         let newly_lost = self.lost - lost;
@@ -96,7 +100,7 @@ impl Sender {
     /// echo (`tcp_rcv_established`, `pred_flags`).
     fn header_predicted(&self, ack: &Segment) -> bool {
         let same_ecn = match self.ecn.mode {
-            Mode::Accurate => false, // The option is no predicted header.
+            Mode::Accurate => ack.accurate_ecn().is_none() && self.has_known_ace(ack),
             Mode::Off | Mode::Classic => !ack.flags.ece(),
         };
         ack.entries.blocks() == 0 && u64::from(ack.window_bytes) == self.snd_wnd && same_ecn

@@ -42,6 +42,8 @@ impl End<'_> {
         let handshake = self.sender.phase == Phase::Closed;
         if handshake {
             let Some(rtt) = self.receiver.accept(segment) else { return };
+            // The third segment reflects an ECN field; it reports no counter (`tcp_check_req`).
+            self.sender.ecn_arrives(ecn_field, false);
             self.sender.ecn_accepted(&self.receiver.ecn);
             self.sender.accept(now, segment, rtt);
         }

@@ -30,7 +30,7 @@ const TCP_ECN_ACCURATE: u32 = 3;
 const ASKS_ACCURATE: u8 = 7;
 const ASKS: u8 = CWR | ECE;
 
-/// What both ends have agreed on.
+/// Kind of ECN of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Mode {
     #[default]
@@ -72,7 +72,7 @@ pub(crate) struct SenderEcn {
     /// True if the segment being processed has a later timestamp than those before.
     pub(super) ts_progress: bool,
     pub(super) feedback: Feedback,
-    /// What arrives at an end that receives no data.
+    /// Counters of an end that receives no data.
     pub(super) received: Received,
 }
 
@@ -94,8 +94,13 @@ pub(crate) struct ReceiverEcn {
     pub(super) seen: bool,
     /// ECN field of the SYN.
     syn_field: u8,
-    /// As at the sender.
+    /// Number of SYN-ACKs sent.
+    pub(super) syn_acks: u32,
+    /// True if the peer saw the SYN-ACK with CE.
+    marked_syn_ack: bool,
+    /// Accurate ECN: true if the segments have the option.
     pub(super) option: bool,
+    /// Accurate ECN: true if no segment is ECN-capable; see [`SenderEcn`].
     unsure: bool,
     pub(super) received: Received,
 }
@@ -149,7 +154,7 @@ impl Sender {
         Flags { syn: Syn::Opens, ace, ..Flags::default() }
     }
 
-    /// True if this end asks for ECN.
+    /// Returns true if this end asks for ECN.
     fn ecn_asks(&self) -> bool {
         self.ecn.needed || matches!(self.options.tcp_ecn, 1 | TCP_ECN_ACCURATE | 4)
     }
@@ -174,6 +179,7 @@ impl Sender {
         if self.ecn.mode != Mode::Accurate {
             return;
         }
+        self.ecn.feedback = Feedback::after_syn_ack();
         if self.ecn.field == CE {
             let sent = if self.ecn.needed { ect(self.ecn.l4s) } else { NOT_ECT };
             if ace == 5 || is_possible(sent, ace) {
@@ -198,10 +204,11 @@ impl Sender {
         Segment { flags, ..third }
     }
 
-    /// Follows what the receiver of a passive open has negotiated.
+    /// Adopts the outcome of the receiver's handshake, after a passive open.
     pub(super) fn ecn_accepted(&mut self, receiver: &ReceiverEcn) {
         self.ecn.mode = receiver.mode;
         self.ecn.unsure = receiver.unsure;
+        self.ecn.delivered_ce = u64::from(receiver.marked_syn_ack);
         if receiver.option {
             self.use_accurate_option();
         }
@@ -214,7 +221,7 @@ impl Sender {
         let new_data = segment.cause == Cause::New && segment.payload_bytes > 0;
         let syn = segment.flags.is_syn();
         let capable = match self.ecn.mode {
-            _ if syn => self.ecn.needed && (self.ecn.is_on() || segment.flags.syn == Syn::Opens),
+            _ if syn => self.ecn.needed,
             Mode::Off => false,
             Mode::Classic => self.ecn.needed || new_data,
             Mode::Accurate => !self.ecn.unsure,
@@ -267,6 +274,10 @@ impl Receiver {
     pub(super) fn ecn_syn(&mut self, segment: &Segment) -> Flags {
         let ace = segment.flags.ace;
         self.ecn.syn_field = self.ecn_field;
+        if self.ecn.syn_acks > 0 {
+            self.ecn.unsure |= ace == 0;
+            return self.ecn_syn_ack_flags(self.syn_ack_timeouts); // The first SYN decides.
+        }
         let accepts = self.ecn.l4s || self.options.tcp_ecn >= TCP_ECN_ACCURATE;
         self.ecn.mode = if accepts && !matches!(ace, 0 | ASKS) {
             Mode::Accurate
@@ -278,13 +289,14 @@ impl Receiver {
         } else {
             Mode::Off
         };
-        self.ecn_syn_ack_flags()
+        self.ecn_syn_ack_flags(0)
     }
 
-    /// Flags of the SYN-ACK. From the second time-out on it asks for nothing (`tcp_ecn_make_synack`).
-    pub(super) fn ecn_syn_ack_flags(&self) -> Flags {
+    /// Flags of the SYN-ACK after `timeouts` retransmissions by its timer. After the first it asks for
+    /// nothing (`tcp_ecn_make_synack`).
+    pub(super) fn ecn_syn_ack_flags(&self, timeouts: u32) -> Flags {
         let ace = match self.ecn.mode {
-            Mode::Accurate if self.syn_ack_timeouts < 2 => reflection(self.ecn.syn_field),
+            Mode::Accurate if timeouts == 0 => reflection(self.ecn.syn_field),
             Mode::Off | Mode::Accurate => 0,
             Mode::Classic => ECE,
         };
@@ -305,16 +317,17 @@ impl Receiver {
         let ace = third.flags.ace;
         let sent = if self.ecn.needed { ect(self.ecn.l4s) } else { NOT_ECT };
         let bare = third.end() == third.seq && third.entries.blocks() == 0;
-        self.ecn.unsure = match ace {
-            0 => third.entries.blocks() == 0,
-            2 | 3 | 4 | 6 => bare && !is_possible(sent, ace),
-            _ => false,
-        } || self.syn_ack_timeouts > 1;
+        let reflects = bare && matches!(ace, 2 | 3 | 4 | 6);
+        let bleached = ace == 0 && third.entries.blocks() == 0;
+        let resent_twice = self.ecn.syn_acks > 2;
+        let impossible = reflects && !is_possible(sent, ace);
+        self.ecn.unsure |= bleached || impossible || resent_twice;
+        self.ecn.marked_syn_ack = reflects && !impossible && ace == 6;
         self.ecn.option = third.accurate_ecn().is_some() && self.options.tcp_ecn_option > 0;
         self.ecn.received = Received::after_syn(self.ecn.syn_field);
     }
 
-    /// Follows what the sender of an active open has negotiated.
+    /// Adopts the outcome of the sender's handshake, after an active open.
     pub(super) fn ecn_opened(&mut self, sender: &Sender) {
         self.ecn.mode = sender.ecn.mode;
         self.ecn.option = sender.ecn.option;

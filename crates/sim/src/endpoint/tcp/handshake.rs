@@ -88,7 +88,11 @@ impl Sender {
             self.update_pacing_rate(); // From the SYN's RTT (`tcp_ack`); limits the first skbs.
         }
         let conn = self.conn();
+        let controlled = self.cc.controls_rate();
         self.cc.init(&conn, &mut self.window);
+        if controlled && !self.cc.controls_rate() {
+            self.update_pacing_rate(); // Prague without ECN is Reno.
+        }
     }
 
     /// RTT of the SYN, microseconds. For a retransmitted SYN, only timestamps give it
@@ -196,7 +200,7 @@ impl Receiver {
             self.syn_ack_timeouts += 1;
             self.syn_ack_retransmitted = true;
             self.set_syn_ack_timer();
-            self.send_syn_ack(self.ecn_syn_ack_flags());
+            self.send_syn_ack(self.ecn_syn_ack_flags(self.syn_ack_timeouts - 1));
         }
     }
 
@@ -206,6 +210,7 @@ impl Receiver {
         let segment = Segment { flags, window_bytes, ..header };
         let segment = segment.with_multipath(self.multipath_of_syn_ack());
         let accurate = self.ecn_syn_ack_option();
+        self.ecn.syn_acks += 1;
         self.out.push(&accurate.map_or(segment, |option| segment.with_accurate_ecn(option)));
     }
 

@@ -200,7 +200,7 @@ impl Sender {
         if now_ns > self.pacer.earliest_ns() + NS_PER_MS {
             return Defer::No; // The last write was more than 1 ms ago.
         }
-        let mss = u64::from(self.mss);
+        let mss = u64::from(self.mss_cache());
         let send_window = self.snd_una + self.snd_wnd - self.snd_nxt;
         let cong_window = u64::from(self.window.cwnd - self.in_flight()) * mss;
         let limit = send_window.min(cong_window);

@@ -265,7 +265,7 @@ impl Receiver {
             self.send_duplicate_ack(segment);
             return false;
         }
-        if self.ecn.mode == Mode::Accurate {
+        if self.ecn.mode == Mode::Accurate && !self.finished {
             self.count_arrival(segment);
         }
         self.replace_ts_recent(segment);

@@ -185,6 +185,7 @@ impl Receiver {
         self.fill_sack(&mut header);
         self.fill_counters(&mut header);
         self.push(Segment { ack: rcv_nxt, ..header }, window_bytes, Flags::default());
+        self.told_counters();
     }
 
     /// Sends an ACK on behalf of the Multipath TCP connection.

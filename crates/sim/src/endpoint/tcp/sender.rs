@@ -28,7 +28,7 @@ use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::Algorithm;
 use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
-use dumbbell_packet::tcp::TIMESTAMPS_BYTES;
+use dumbbell_packet::tcp::{Entries, Flags, TIMESTAMPS_BYTES};
 use dumbbell_packet::{Cause, Segment};
 use std::sync::Arc;
 
@@ -248,7 +248,11 @@ impl Sender {
                 self.on_syn_ack(segment, first, tries);
             }
             Phase::Established => self.on_established(segment),
-            Phase::Finished(_) if segment.flags.fin => self.acknowledge_fin(segment),
+            Phase::Finished(_) if segment.flags.fin => {
+                self.carried.flags = Flags::default(); // In TIME_WAIT without Accurate ECN.
+                self.carried.entries = Entries::default();
+                self.acknowledge_fin(segment);
+            }
             _ => {}
         }
     }
@@ -306,7 +310,7 @@ impl Sender {
         let since = self.challenged_at.map(|at| self.now.since(at));
         if since.is_none_or(|since| since >= INVALID_RATE_LIMIT) {
             self.challenged_at = Some(self.now);
-            let ack = self.segment_header();
+            let ack = self.ecn_third(self.segment_header());
             self.sent_since.any = true;
             self.out.push(&ack);
         }
