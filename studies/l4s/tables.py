@@ -52,7 +52,7 @@ def queues(rows: list[Row]) -> list[str]:
     heads = [
         "queue", "Prague (Mbit/s)", "CUBIC (Mbit/s)", "RTT of Prague (ms)", "RTT of CUBIC (ms)"
     ]  # fmt: skip
-    columns = ("scalable_mbps", "classic_mbps", "scalable_rtt_ms", "classic_rtt_ms")
+    columns = ("l4s_mbps", "classic_mbps", "l4s_rtt_ms", "classic_rtt_ms")
     return markdown(
         heads,
         (
