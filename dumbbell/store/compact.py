@@ -23,13 +23,12 @@ from dumbbell.store.place import check_format, is_store
 from dumbbell.store.record_files import read_all_fields
 from dumbbell.store.remote import entered
 from dumbbell.store.segments import Segment, write_frames
-
-SEGMENT_RUNS = 512
+from dumbbell.store.store import SEGMENT_RUNS
 
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What a compaction does.
+    """Plan of a compaction.
 
     Attributes:
         joined: Sound copies of the runs that move to new segments.

@@ -1,4 +1,4 @@
-"""What a kernel lacks: queue disciplines, congestion controls, Accurate ECN."""
+"""Parts of Linux that a scenario needs and a kernel may lack: queues, algorithms, Accurate ECN."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 //! Accurate ECN (RFC 9768) as in Linux 7.3. The receiver counts packets and payload bytes by their ECN
-//! field. Each of its segments tells the packets with CE in three bits, modulo 8 (the ACE field), and the
+//! field. Each of its segments reports the packets with CE in three bits, modulo 8 (the ACE field), and the
 //! bytes in an option. The sender decides how many packets the difference stands for.
 
 use super::ecn::{Mode, CE, ECT_0, ECT_1, NOT_ECT};
@@ -91,7 +91,7 @@ impl Received {
         }
     }
 
-    /// Notes a segment that told the counters.
+    /// Notes a segment that reported the counters.
     pub(super) fn told(&mut self, option: bool) {
         self.pending = 0;
         if option {
@@ -139,7 +139,7 @@ pub(super) fn reflection(ecn_field: u8) -> u8 {
     }
 }
 
-/// Returns true if a network may have made the ECN field that a peer reflects of the one that was sent
+/// Returns true if the network can have changed the sent ECN field to the reflected one
 /// (`tcp_accecn_validate_syn_feedback`).
 pub(super) fn is_possible(sent: u8, ace: u8) -> bool {
     let reflected = match ace {
@@ -201,8 +201,7 @@ impl Feedback {
         usable
     }
 
-    /// Packets with CE that an ACK tells (`__tcp_accecn_process`, RFC 9768 §3.2.2.5). `told` of them are
-    /// known already.
+    /// Packets with CE that an ACK reports beyond `told` (`__tcp_accecn_process`, RFC 9768 §3.2.2.5).
     fn packets(&mut self, ack: &Segment, told: u32, acked: &Acked) -> u32 {
         let ce_before = self.bytes[1];
         let usable = self.take_option(ack.accurate_ecn(), acked.bytes);
@@ -265,20 +264,20 @@ impl Sender {
         self.mss + if self.ecn.option { ACCURATE_ECN_BYTES } else { 0 }
     }
 
-    /// Each data segment has the option from now on.
+    /// Adds the option to each data segment from now on.
     pub(super) fn use_accurate_option(&mut self) {
         self.mss -= ACCURATE_ECN_BYTES;
         self.ecn.option = true;
     }
 
-    /// Returns true if the ACE field of an ACK tells nothing new.
+    /// Returns true if the ACE field of an ACK reports no new mark.
     pub(super) fn has_known_ace(&self, ack: &Segment) -> bool {
         let known = (self.ecn.delivered_ce as u32).wrapping_add(FIRST_ACE) % ACE_MODULUS;
         u32::from(ack.flags.ace) == known
     }
 
-    /// Learns from an ACK how many packets had CE (`tcp_accecn_process`). `delivered`: packets delivered
-    /// before it.
+    /// Processes the marks that an ACK reports (`tcp_accecn_process`). `delivered`: packets delivered before
+    /// it.
     pub(super) fn accurate_feedback(
         &mut self,
         ack: &Segment,
@@ -363,7 +362,7 @@ impl Receiver {
         }
     }
 
-    /// Notes a segment that told the counters, before its SACK blocks are forgotten.
+    /// Notes a segment that reported the counters, before its SACK blocks are forgotten.
     pub(super) fn told_counters(&mut self) {
         if self.ecn.mode != Mode::Accurate {
             return;
@@ -391,7 +390,7 @@ mod tests {
     /// Linux's selftests `tcp_accecn_delivered_…`: ten segments in one ACK, without options.
     #[test]
     fn the_field_may_have_wrapped() {
-        // Of the first ACK nothing says that ACKs are lost; of a later one it may be.
+        // A first ACK of many packets suggests compression; after ACKs of single packets, lost ACKs.
         for (before, packets, ace, found) in [
             (0, 10, 5, 0),
             (0, 10, 6, 1),
