@@ -34,15 +34,16 @@ template:
   dumbbell:
     pairs: 4
     rate: 20 Mbit/s
-    rtt: 30 ms
+    rtt: $rtt
     forward: {queue: fq_codel}
     backward: {buffer: 100 packets}
 flows:
   - {from: "s{i}", to: "d{i}", count: 3, tcp: $cc, name: "f{i}"}
   - {name: u, from: s4, to: d4, udp: {rate: 15 Mbit/s, datagram: 1400 bytes}}
-factors: {cc: [cubic, bbr]}
+factors:
+  cc: [cubic, bbr]
+  rtt: [29 ms, 29.3 ms, 29.6 ms, 30 ms, 30.3 ms, 30.7 ms, 31 ms, 31.5 ms, 32 ms]
 duration: 10 s
-repeats: 3
 """
 
 
@@ -54,13 +55,14 @@ def test_fq_codel_shares_a_line_as_linux_does(tmp_path: Path) -> None:
         results = dumbbell.run(file, engine=engine)
         rate = (8 * pl.col("delivered_bytes") / pl.col("end_ns") * 1e3).alias("mbps")
         # Linux hashes with a random key: in one of some 170 runs two of four flows share one of the
-        # 1024 queues. The median of three runs hides that.
+        # 1024 queues; and who halves its window when decides 0.3 Mbit/s of a single run. The median
+        # over RTTs hides both.
         rows = results.flows.with_columns(rate).group_by("cc", "flow").agg(pl.median("mbps"))
         rates.append(rows.sort("cc", "flow")["mbps"].to_list())
     for ours, theirs in zip(*rates, strict=True):
         # A quarter of the line each, headers off; what a halved window leaves, the others take.
         assert 4.4 < ours < 5.7
-        assert abs(ours - theirs) < 0.15
+        assert abs(ours - theirs) < 0.1
 
 
 def passed(folder: Path, engine: str, queue: str) -> list[tuple[int, int]]:

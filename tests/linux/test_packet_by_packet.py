@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import dumbbell
+from tests import kernel
 from tests.helpers import ROOT
 
 pytestmark = pytest.mark.kernel
@@ -59,6 +60,7 @@ def test_four_seconds_over_two_sprayed_paths_are_the_same_packets(algorithm: str
     change places, and the last round may be cut off."""
     file = ROOT / "studies/multipath/agreement/delay.yaml"
     shortened = {
+        "hosts.defaults.profile": kernel.profile(),
         "delay": "10 ms",
         "cc": algorithm,
         "flows[0].start": "0 s",

@@ -4,7 +4,8 @@
 mod lab;
 
 use dumbbell_model::scenario::{Algorithm, Change, Loss, Pipe, Scenario, Scheduler, Source};
-use dumbbell_model::Span;
+use dumbbell_model::tcp_options::PROFILES;
+use dumbbell_model::{Span, TcpOptions};
 use lab::*;
 
 const SCHEDULERS: [Scheduler; 6] = [
@@ -70,6 +71,22 @@ fn every_scheduler_fills_both_paths_and_redundant_gains_nothing() {
         // Either way both paths are full: the first router cannot tell copies from data.
         let carried = connection(&run, "carried_bytes") as f64 * 8.0 / 20.0;
         assert!(carried > 1.8 * payload_bps(10), "{scheduler:?}: {carried}");
+    }
+}
+
+#[test]
+fn every_release_fills_both_paths() {
+    for &(name, _) in PROFILES {
+        let paths = [path(10, 10, 60), path(10, 10, 60)];
+        let mut scenario = over(&paths, 20, Scheduler::Default, BULK);
+        set_options(&mut scenario, |options| {
+            *options = TcpOptions::profile(name).expect("shipped");
+        });
+        let goodput = run(&scenario).goodput_bps("m", Span::from_s(5), Span::from_s(20));
+        let share = goodput / payload_bps(10);
+        // Multipath TCP came with 5.6; before, the connection is plain TCP.
+        let paths = if matches!(name, "linux-2.6.26" | "linux-4.15") { 1.0 } else { 2.0 };
+        assert!((0.95 * paths..=1.02 * paths).contains(&share), "{name}: {share}");
     }
 }
 

@@ -4,6 +4,7 @@
 use super::Subflows;
 use crate::endpoint::tcp::reassembly::Reassembly;
 use crate::endpoint::tcp::receiver::Receiver;
+use crate::endpoint::tcp::receiver_window::{DEFAULT_SCALING_RATIO, RATIO_SHIFT};
 use crate::endpoint::tcp::subflow::Shared;
 use dumbbell_model::scenario::Sink;
 use dumbbell_model::{ReceiveBuffer, Span, TcpOptions, Time};
@@ -13,6 +14,9 @@ use dumbbell_packet::SackBlock;
 const SLOW_READ_INTERVAL: Span = Span::from_ms(10);
 /// Overhead memory of a range that is not coalesced with a neighbour.
 const BUFFER_OVERHEAD_BYTES: u64 = 1280;
+
+/// Samples of the subflows' RTT, of which the least counts (`MPTCP_RTT_SAMPLES`).
+const RTT_SAMPLES: usize = 5;
 
 /// Counters for the tables.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,6 +48,12 @@ pub(crate) struct DataReceiver {
     /// True after the peer has seen this side's DATA_FIN.
     pub(crate) close_seen: bool,
 
+    /// Share of memory that counts as window, in 256ths (`msk->scaling_ratio`, Linux 6.6).
+    scaling_ratio: u64,
+    /// Last samples of the subflows' RTT, microseconds times 8, the oldest at `rtt_next`
+    /// (`msk->rcv_rtt_est`, with `rcvbuf_grow`).
+    rtt_samples_us8: [u64; RTT_SAMPLES],
+    rtt_next: usize,
     /// Measurement of the data read per RTT (`rcvq_space`), and its start.
     space_time: Option<Time>,
     space_rtt_us8: u64,
@@ -71,6 +81,9 @@ impl DataReceiver {
             fin_at: None,
             closed: false,
             close_seen: false,
+            scaling_ratio: DEFAULT_SCALING_RATIO,
+            rtt_samples_us8: [u64::MAX; RTT_SAMPLES],
+            rtt_next: 0,
             space_time: None,
             space_rtt_us8: 0,
             space_copied: 0,
@@ -87,13 +100,26 @@ impl DataReceiver {
         u64::from(self.options.mtu_bytes - 40 - if self.options.tcp_timestamps { 12 } else { 0 })
     }
 
+    /// `mptcp_win_from_space`.
     fn win_from_space(&self, space: u64) -> u64 {
-        let scale = self.options.tcp_adv_win_scale;
-        if scale <= 0 {
-            space >> scale.unsigned_abs()
+        if self.options.scaling_ratio {
+            (space * self.scaling_ratio) >> RATIO_SHIFT
         } else {
-            space - (space >> scale)
+            self.options.window_share(space)
         }
+    }
+
+    /// Memory for a window (`mptcp_space_from_win`; until Linux 6.5 whole segments).
+    fn space_from_win(&self, window: u64) -> u64 {
+        if self.options.scaling_ratio {
+            return (window << RATIO_SHIFT) / self.scaling_ratio;
+        }
+        let mss = self.mss();
+        let mut per_segment = mss + 320 + 576; // SKB_TRUESIZE(advmss + MAX_TCP_HEADER)
+        while self.win_from_space(per_segment) < mss {
+            per_segment += 128;
+        }
+        window / mss * per_segment
     }
 
     /// Memory in use, with coalesced segments (`__mptcp_rmem`).
@@ -114,9 +140,10 @@ impl DataReceiver {
 
     /// Initialises the buffer when the first subflow is established (`mptcp_rcv_space_init`).
     pub(crate) fn begin(&mut self, now: Time, window: u64) {
-        // As in Linux, this MSS excludes timestamps. The measurement has no start time, so the
-        // first read ends it.
+        // As in Linux, this MSS excludes timestamps. Before `scaling_ratio` the measurement has no
+        // start time, so the first read ends it (`mptcp_sk_clone_init` sets it in 6.12).
         let advmss = u64::from(self.options.mtu_bytes - 40);
+        self.space_time = self.options.scaling_ratio.then_some(now);
         self.space_bytes = window.min(10 * advmss).max(1);
         if self.sink.rate_bps.is_some() {
             self.read_at = Some(now + SLOW_READ_INTERVAL);
@@ -147,6 +174,9 @@ impl DataReceiver {
 
     /// Takes in-order data from a subflow (`__mptcp_move_skbs_from_subflow`).
     pub(crate) fn take_from(&mut self, now: Time, receiver: &mut Receiver) {
+        if self.options.rcvbuf_grow {
+            self.sample_rtt(receiver);
+        }
         while let Some(piece) = receiver.take_piece() {
             self.arrived(now, piece.dsn, piece.bytes);
         }
@@ -248,17 +278,7 @@ impl DataReceiver {
 
     fn read(&mut self, now: Time, bytes: u64, subflows: &mut Subflows<'_>) {
         self.copied += bytes;
-        if let Some(rcvbuf) = self.adjust_space(now, bytes, subflows) {
-            self.rcvbuf = rcvbuf;
-            for subflow in 0..subflows.len() {
-                self.with(now, subflow, subflows, |receiver| {
-                    receiver.enlarge_to(rcvbuf);
-                    if receiver.is_open() {
-                        receiver.clean_up(1);
-                    }
-                });
-            }
-        }
+        self.adjust_space(now, bytes, subflows);
         // mptcp_cleanup_rbuf
         let space = self.space();
         let doubled = space > 0 && space >= self.last_window << 1;
@@ -290,40 +310,84 @@ impl DataReceiver {
         self.import_window(receiver);
     }
 
-    /// Autotunes the buffer with the longest RTT of all subflows (dynamic right-sizing,
-    /// `mptcp_rcv_space_adjust`). Returns the new size if it grows.
-    fn adjust_space(&mut self, now: Time, copied: u64, subflows: &mut Subflows<'_>) -> Option<u64> {
+    /// Autotunes the buffer to the data read per RTT (dynamic right-sizing, `mptcp_rcv_space_adjust`).
+    fn adjust_space(&mut self, now: Time, copied: u64, subflows: &mut Subflows<'_>) {
         self.space_copied += copied;
         let elapsed_us = self.space_time.map_or(u64::MAX, |began| now.since(began).as_us());
-        if self.space_rtt_us8 > 0 && elapsed_us < self.space_rtt_us8 >> 3 {
-            return None;
-        }
-        let rtts = (0..subflows.len()).map(|subflow| subflows.receiver(subflow).rtt_us8());
-        self.space_rtt_us8 = rtts.max().unwrap_or(0);
-        if self.space_rtt_us8 == 0 || elapsed_us < self.space_rtt_us8 >> 3 {
-            return None;
-        }
-        let mut grown = None;
-        if self.space_copied > self.space_bytes {
-            if self.options.tcp_moderate_rcvbuf {
-                grown = Some(self.wanted_rcvbuf()).filter(|&wanted| wanted > self.rcvbuf);
+        let grown = if self.options.rcvbuf_grow {
+            let rtt_us8 = self.rtt_samples_us8.iter().min().copied().unwrap_or(u64::MAX);
+            if rtt_us8 == u64::MAX || elapsed_us < rtt_us8 >> 3 {
+                return;
             }
-            self.space_bytes = self.space_copied;
+            // What waits to be read does not count (`mptcp_inq_hint`).
+            self.space_copied.saturating_sub(self.delivered_bytes() - self.copied)
+        } else {
+            if self.space_rtt_us8 > 0 && elapsed_us < self.space_rtt_us8 >> 3 {
+                return;
+            }
+            self.measure_subflows(subflows);
+            if self.space_rtt_us8 == 0 || elapsed_us < self.space_rtt_us8 >> 3 {
+                return;
+            }
+            self.space_copied
+        };
+        if grown > self.space_bytes {
+            let before = std::mem::replace(&mut self.space_bytes, grown);
+            self.grow_buffers(now, before, subflows);
         }
         self.space_copied = 0;
         self.space_time = Some(now);
-        grown
     }
 
-    fn wanted_rcvbuf(&self) -> u64 {
-        let mss = self.mss();
-        let mut window = (self.space_copied << 1) + 16 * mss;
-        let grow = window * (self.space_copied - self.space_bytes) / self.space_bytes;
-        window += grow << 1;
-        let mut per_segment = mss + 320 + 576; // SKB_TRUESIZE(advmss + MAX_TCP_HEADER)
-        while self.win_from_space(per_segment) < mss {
-            per_segment += 128;
+    /// Takes the longest RTT and the least share of payload from the subflows.
+    fn measure_subflows(&mut self, subflows: &mut Subflows<'_>) {
+        self.space_rtt_us8 = 0;
+        let mut ratio = u64::MAX;
+        for subflow in 0..subflows.len() {
+            let receiver = subflows.receiver(subflow);
+            self.space_rtt_us8 = self.space_rtt_us8.max(receiver.rtt_us8());
+            ratio = ratio.min(receiver.scaling_ratio());
         }
-        (window / mss * per_segment).min(self.options.tcp_rmem[2])
+        if self.options.scaling_ratio {
+            self.scaling_ratio = ratio;
+        }
+    }
+
+    /// Takes a sample of a subflow's RTT and share of payload, once per window of that subflow
+    /// (`mptcp_rcv_rtt_update`, Linux 6.19).
+    fn sample_rtt(&mut self, receiver: &mut Receiver) {
+        let Some(rtt_us8) = receiver.new_rtt_us8() else { return };
+        self.rtt_samples_us8[self.rtt_next] = rtt_us8;
+        self.rtt_next = (self.rtt_next + 1) % RTT_SAMPLES;
+        self.scaling_ratio = (7 * self.scaling_ratio + receiver.scaling_ratio()) >> 3;
+    }
+
+    /// Grows the buffer after the bytes read per RTT rose from `before` to `space_bytes`; the
+    /// buffers of the subflows follow (`mptcp_rcvbuf_grow`).
+    fn grow_buffers(&mut self, now: Time, before: u64, subflows: &mut Subflows<'_>) {
+        if !self.options.tcp_moderate_rcvbuf {
+            return;
+        }
+        let reserve = if self.options.rcvbuf_grow { 0 } else { 16 * self.mss() };
+        let window = (self.space_bytes << 1) + reserve;
+        let window = window + ((window * (self.space_bytes - before) / before) << 1);
+        let rcvbuf = self.space_from_win(window).min(self.options.tcp_rmem[2]);
+        if rcvbuf <= self.rcvbuf {
+            return;
+        }
+        self.rcvbuf = rcvbuf;
+        let window_clamp = self.win_from_space(rcvbuf);
+        for subflow in 0..subflows.len() {
+            if self.options.rcvbuf_grow {
+                subflows.receiver(subflow).read_per_rtt(self.space_bytes);
+                continue;
+            }
+            self.with(now, subflow, subflows, |receiver| {
+                receiver.enlarge_to(rcvbuf, window_clamp);
+                if receiver.is_open() {
+                    receiver.clean_up(1);
+                }
+            });
+        }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) mod receiver;
 mod receiver_ack;
 mod receiver_rtt;
 mod receiver_sack;
-mod receiver_window;
+pub(crate) mod receiver_window;
 pub(crate) mod recovery;
 mod recovery_state;
 pub(crate) mod rtt;

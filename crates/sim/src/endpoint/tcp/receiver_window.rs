@@ -6,8 +6,9 @@ use super::receiver::Receiver;
 use dumbbell_model::{DelayedAck, Span, Time};
 
 /// Share of memory that counts as window until it is measured, in 256ths.
-pub(super) const DEFAULT_SCALING_RATIO: u64 = 128;
-const RATIO_SHIFT: u32 = 8;
+pub(crate) const DEFAULT_SCALING_RATIO: u64 = 128;
+/// 256ths.
+pub(crate) const RATIO_SHIFT: u32 = 8;
 
 /// RTT below which the buffer grows less (`tcp_rcvbuf_low_rtt`).
 const LOW_RTT_US: u64 = 1000;
@@ -295,6 +296,12 @@ impl Receiver {
         self.enlarge(window);
     }
 
+    /// Takes the bytes that the connection's application read per RTT (`tcp_rcvbuf_grow` for a subflow).
+    pub(crate) fn read_per_rtt(&mut self, bytes: u64) {
+        let before = std::mem::replace(&mut self.space_bytes, bytes);
+        self.grow_buffer(before);
+    }
+
     /// Grows the buffer while data waits out of order (`tcp_data_queue_ofo`, Linux 6.19).
     pub(super) fn grow_for_reordering(&mut self) {
         if self.options.rcvbuf_grow {
@@ -310,10 +317,11 @@ impl Receiver {
         let grow = if rtt_us < LOW_RTT_US {
             window * rtt_us / LOW_RTT_US
         } else {
-            (window << 1) * (self.space_bytes - before) / before
+            let rise = self.space_bytes.wrapping_sub(before) & u64::from(u32::MAX);
+            (window << 1).wrapping_mul(rise) / before
         };
         let waiting = self.reassembly.end().map_or(0, |end| end - self.rcv_nxt);
-        (window + grow + waiting) & u64::from(u32::MAX)
+        window.wrapping_add(grow).wrapping_add(waiting) & u64::from(u32::MAX)
     }
 
     /// Enlarges the buffer so that `window` bytes fit, up to its maximum.

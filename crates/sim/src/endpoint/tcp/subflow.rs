@@ -106,6 +106,8 @@ pub(crate) struct ReceivingSubflow {
     pub(crate) shared: Shared,
     /// End of the connection's window in this subflow's last ACK.
     window_end: u64,
+    /// Window whose RTT the connection took last (`prev_rtt_seq`).
+    rtt_seq: u64,
     /// True if this host has no Multipath TCP.
     pub(crate) refuses: bool,
     /// Data to the connection: subflow sequence number, data sequence number, bytes.
@@ -316,6 +318,7 @@ impl Receiver {
             mappings: Mappings::default(),
             shared: Shared::default(),
             window_end: 0,
+            rtt_seq: 0,
             refuses,
             #[cfg(test)]
             taken: Vec::new(),
@@ -434,9 +437,25 @@ impl Receiver {
         self.ack.scheduled && (overdue || (emptied && self.ack.pushed > 0))
     }
 
+    /// Receiver's RTT times 8, microseconds, once per window: of the bound by a window, which
+    /// is measured beside that by timestamps (`prev_rtt_seq`).
+    pub(crate) fn new_rtt_us8(&mut self) -> Option<u64> {
+        let subflow = self.subflow.as_mut()?;
+        if self.rcv_rtt_us8 == 0 || subflow.rtt_seq == self.rcv_rtt_seq {
+            return None;
+        }
+        subflow.rtt_seq = self.rcv_rtt_seq;
+        Some(self.rcv_rtt_us8)
+    }
+
+    /// Share of memory that counts as window, in 256ths.
+    pub(crate) fn scaling_ratio(&self) -> u64 {
+        self.scaling_ratio
+    }
+
     /// Grows the buffer with that of the connection (`mptcp_rcv_space_adjust`).
-    pub(crate) fn enlarge_to(&mut self, rcvbuf: u64) {
+    pub(crate) fn enlarge_to(&mut self, rcvbuf: u64, window_clamp: u64) {
         self.rcvbuf = rcvbuf;
-        self.window_clamp = self.win_from_space(rcvbuf);
+        self.window_clamp = window_clamp;
     }
 }
