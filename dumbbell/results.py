@@ -103,6 +103,7 @@ class Results:
         connections: One row per Multipath TCP connection.
         programs: One row per program: end, output; empty without programs.
         program_files: One row per file that a program left in its working folder.
+        sockets: TCP sockets of hosts that run programs over time; empty without programs.
         runs: One row per run: engine, engine_version, digest, wall_s, packets, events, scenario
             (JSON text).
     """
@@ -120,6 +121,7 @@ class Results:
     hops: pl.DataFrame
     programs: pl.DataFrame
     program_files: pl.DataFrame
+    sockets: pl.DataFrame
     runs: pl.DataFrame
 
     def parts(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:

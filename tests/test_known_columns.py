@@ -69,7 +69,11 @@ template: {dumbbell: {rate: 4 Mbit/s, rtt: 20 ms, buffer: 5 packets}}
 programs:
   - {name: good, on: s1, run: [sh, -c, "echo said; echo and more >&2; echo kept > file"]}
   - {name: killed, on: s1, run: [sleep, "10"]}
-duration: 100 ms
+  - {name: server, on: d1, run: [python3, -c, "import socket\\n\
+s = socket.create_server(('', 5000))\\nc, _ = s.accept()\\nwhile c.recv(65536): pass\\n"]}
+  - {name: client, on: s1, start: 50 ms, run: [python3, -c, "import socket\\n\
+c = socket.create_connection(('{d1}', 5000))\\nc.sendall(bytes(100_000))\\n"]}
+duration: 300 ms
 """
 
 

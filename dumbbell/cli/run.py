@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -54,6 +55,13 @@ def run(
     traces: Annotated[
         Path | None, typer.Option(help="Folder for ns-2 event traces, a file per run.")
     ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for what each guest left: scenario, console, tables; also of runs that "
+            "failed (engines linux and netns)."
+        ),
+    ] = None,
     allow: Allow = None,
     shard: ShardOption = None,
     cluster: Cluster = None,
@@ -80,6 +88,8 @@ def run(
         if part is not None:
             shards.refuse_json(json_file)
         check_places(json_file)
+        if keep is not None:
+            _keep(keep, engine)
         refuse_shared_alone(cluster, shared=shared)
         with executed(
             yes=yes,
@@ -159,3 +169,13 @@ def _show(results: Results, store: Path, json_file: Path | None) -> None:
         write_json(json_file, overview.to_json(results, every))
     say(f"Runs are kept in {store}. Windows and queues of one: dumbbell show {store}")
     say(f"A page of all: dumbbell report {store} -o report.html")
+
+
+def _keep(folder: Path, engine: str) -> None:
+    """Asks the engine, and workers that start later, to keep the folders of runs."""
+    from dumbbell.engines.linux.launch import KEEP
+    from dumbbell.errors import DumbbellError
+
+    if engine == "sim":
+        raise DumbbellError("--keep: a run of the engine sim has no folder; linux and netns have")
+    os.environ[KEEP] = str(folder.resolve())

@@ -48,7 +48,11 @@ class _Builder(FlowBuilder):
         rtt_ns = self.complete()
         discovery = self.file.neighbour_discovery
         sampling = self.file.sampling or default_sampling(
-            self.file.duration, self.links, self.flows, arrivals=bool(self.processes)
+            self.file.duration,
+            self.links,
+            self.flows,
+            programs=len(self.file.programs),
+            arrivals=bool(self.processes),
         )
         scenario = {
             "version": SCENARIO_VERSION,

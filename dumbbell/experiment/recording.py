@@ -23,7 +23,12 @@ _Json = Mapping[str, Any]
 
 
 def default_sampling(
-    duration_ns: int, links: Sequence[_Json], flows: Sequence[_Json], *, arrivals: bool
+    duration_ns: int,
+    links: Sequence[_Json],
+    flows: Sequence[_Json],
+    *,
+    programs: int,
+    arrivals: bool,
 ) -> SamplingSpec:
     """Windows and queues over time, at some `POINTS` times, in at most `MOST_ROWS` rows.
 
@@ -33,11 +38,12 @@ def default_sampling(
         duration_ns: Duration of the run.
         links: Links of the scenario.
         flows: Flows that it names.
+        programs: Number of programs, each with a connection or so.
         arrivals: True if other flows arrive. Then no windows are kept: flows could not be
             forgotten when they are over.
     """
     queues = sum(_has_queue(link[way]) for link in links for way in ("forward", "backward"))
-    series = {"samples": 0 if arrivals else len(flows), "queues": queues}
+    series = {"samples": 0 if arrivals else len(flows) + programs, "queues": queues}
     keep = [table for table, count in series.items() if 0 < count * _FEWEST_POINTS <= MOST_ROWS]
     if sum(series[table] for table in keep) * _FEWEST_POINTS > MOST_ROWS:
         keep.remove(max(keep, key=series.__getitem__))

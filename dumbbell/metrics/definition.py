@@ -56,6 +56,10 @@ class Tables(Protocol):
         """One row per file that a program left."""
 
     @property
+    def sockets(self) -> pl.DataFrame:
+        """State of TCP sockets of hosts that run programs, over time."""
+
+    @property
     def transfers(self) -> pl.DataFrame:
         """One row per finished application transfer, per run."""
         ...

@@ -19,6 +19,7 @@ SMALL = ("flows", "pipes", "transfers", "connections")
 """Tables that segments contain for many runs."""
 LARGE = (
     "samples", "queues", "drops", "packets", "probes", "hops", "programs", "program_files",
+    "sockets",
 )  # fmt: skip
 """Tables in a separate file per run."""
 

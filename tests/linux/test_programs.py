@@ -72,6 +72,35 @@ def test_a_program_sees_its_host_and_virtual_time(tmp_path: Path) -> None:
     assert 250e6 <= row["end_ns"] - row["start_ns"] < 251e6
 
 
+#: A server and a client of one connection, in Python.
+TRANSFER = """
+  - {name: server, on: d1, run: [python3, -c, "import socket\\n\
+s = socket.create_server(('', 5000))\\nc, _ = s.accept()\\nwhile c.recv(65536): pass\\n"]}
+  - {name: client, on: s1, start: 500 ms, run: [python3, -c, "import socket\\n\
+c = socket.create_connection(('{d1}', 5000))\\nc.sendall(bytes(2_000_000))\\n"]}
+"""
+
+
+def test_sockets_of_programs_are_sampled(tmp_path: Path) -> None:
+    """As `ss -ti` shows them, on both hosts; nothing is acknowledged that was not received."""
+    results = ran(tmp_path, TRANSFER, "3 s", "sampling: {interval: 50 ms, keep: [samples]}\n")
+    sockets = results.sockets
+    ends = {
+        host: rows.sort("time_ns")
+        for (host,), rows in sockets.partition_by("host", as_dict=True).items()
+    }
+    assert set(ends) == {"s1", "d1"}
+    assert ends["s1"]["remote"].unique().to_list() == ends["d1"]["local"].unique().to_list()
+    assert set(sockets["congestion_control"]) == {"cubic"}
+    both = ends["s1"].join(ends["d1"], on="time_ns", suffix="_server")
+    assert both.height > 15
+    assert (both["acked_bytes"] <= both["received_bytes_server"] + 1).all()  # The SYN counts.
+    assert both["acked_bytes"].is_sorted() and both["acked_bytes"].max() > 1_500_000
+    assert (both["rtt_min_ns"] >= 20_000_000).all()
+    rate = both["delivery_rate_bps"].max()
+    assert isinstance(rate, int) and 17e6 < rate < 20e6
+
+
 def test_a_program_has_no_rights_and_changes_no_file(tmp_path: Path) -> None:
     command = (
         "touch /etc/x-of-dumbbell; ip link set lo down; ls /run/out; touch own && echo kept > own"

@@ -44,7 +44,7 @@ SEVERAL = ONE.replace("reno", "$cc").replace("20 ms", "$rtt") + (
 )
 
 #: Tables without rows here.
-ABSENT = ("transfers", "connections", "programs", "program_files")
+ABSENT = ("transfers", "connections", "programs", "program_files", "sockets")
 
 
 @pytest.mark.parametrize("text", [ONE, SEVERAL], ids=["one run", "several"])

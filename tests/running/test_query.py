@@ -109,7 +109,7 @@ def test_questions(synthetic: Path) -> None:
     )
     assert query(synthetic, "show tables")["name"].to_list() == sorted(
         ["connections", "drops", "flows", "hops", "packets", "pipes", "probes", "program_files",
-         "programs", "queues", "runs", "samples", "transfers"]
+         "programs", "queues", "runs", "samples", "sockets", "transfers"]
     )  # fmt: skip
     assert "cc" in query(synthetic, "describe flows")["column_name"].to_list()
 

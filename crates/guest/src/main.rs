@@ -27,6 +27,7 @@ mod record;
 mod run;
 mod scripted;
 mod sessions;
+mod sockets;
 mod supervise;
 mod sys;
 mod taps;

@@ -1,4 +1,4 @@
-//! Counters of queueing disciplines and interfaces by rtnetlink(7).
+//! Counters of queueing disciplines and interfaces by rtnetlink(7), and dumps of other families.
 
 use crate::sys;
 use std::io::{Error, Result};
@@ -51,7 +51,7 @@ pub(crate) struct Netlink {
     socket: OwnedFd,
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
@@ -100,18 +100,29 @@ pub(crate) fn put_attribute(bytes: &mut Vec<u8>, kind: u16, content: &[u8]) {
 }
 
 impl Netlink {
-    /// Opens a socket in this namespace.
+    /// Opens a socket to the interfaces and queueing disciplines of this namespace.
     pub(crate) fn open() -> Result<Self> {
-        Ok(Self { socket: sys::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)? })
+        Self::open_family(libc::NETLINK_ROUTE)
+    }
+
+    /// Opens a socket of another family of netlink.
+    pub(crate) fn open_family(family: i32) -> Result<Self> {
+        Ok(Self { socket: sys::socket(libc::AF_NETLINK, libc::SOCK_RAW, family)? })
     }
 
     /// Requests a dump and passes on each message without its header.
-    fn dump(&self, kind: u16, family_bytes: usize, mut each: impl FnMut(u16, &[u8])) -> Result<()> {
-        let mut request = vec![0_u8; 16 + family_bytes];
-        let length = request.len() as u32;
-        request[0..4].copy_from_slice(&length.to_ne_bytes());
-        request[4..6].copy_from_slice(&kind.to_ne_bytes());
-        request[6..8].copy_from_slice(&REQUEST_DUMP.to_ne_bytes());
+    pub(crate) fn dump(
+        &self,
+        kind: u16,
+        body: &[u8],
+        mut each: impl FnMut(u16, &[u8]),
+    ) -> Result<()> {
+        let mut request = Vec::with_capacity(16 + body.len());
+        request.extend((16 + body.len() as u32).to_ne_bytes());
+        request.extend(kind.to_ne_bytes());
+        request.extend(REQUEST_DUMP.to_ne_bytes());
+        request.extend([0_u8; 8]);
+        request.extend(body);
         sys::send(self.socket.as_fd(), &request)?;
         let mut buffer = vec![0_u8; 1 << 16];
         loop {
@@ -157,7 +168,7 @@ impl Netlink {
     /// Returns all queueing disciplines of the namespace.
     pub(crate) fn qdiscs(&self) -> Result<Vec<Qdisc>> {
         let mut found = Vec::new();
-        self.dump(GET_QDISC, 20, |kind, message| {
+        self.dump(GET_QDISC, &[0; 20], |kind, message| {
             if kind != NEW_QDISC {
                 return;
             }
@@ -184,7 +195,7 @@ impl Netlink {
     /// Returns all interfaces of the namespace.
     pub(crate) fn interfaces(&self) -> Result<Vec<Interface>> {
         let mut found = Vec::new();
-        self.dump(GET_LINK, 16, |kind, message| {
+        self.dump(GET_LINK, &[0; 16], |kind, message| {
             if kind != NEW_LINK {
                 return;
             }

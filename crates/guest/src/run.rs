@@ -7,6 +7,7 @@ use crate::programs::Programs;
 use crate::realise::{Kernel, Namespaces};
 use crate::record::Recorder;
 use crate::sessions::{self, Session};
+use crate::sockets::Sockets;
 use crate::sys::RETIRE_MS;
 use crate::taps::Rings;
 use crate::traffic::applications;
@@ -48,6 +49,7 @@ pub(crate) fn run(
     let mut rings = Rings::open(scenario, plan, namespaces)?;
     let watch = Watch::open(plan, namespaces)?;
     let mut recorder = Recorder::new(scenario, plan);
+    let mut sockets = Sockets::open(scenario, namespaces)?;
     // The clock begins here because opening sockets takes milliseconds (RCU grace periods).
     let clock = Clock::begin(kernel)?;
     let mut changes = plan.changes.iter().peekable();
@@ -67,6 +69,7 @@ pub(crate) fn run(
         programs.turn(now, namespaces)?;
         if now >= sample_at {
             recorder.sample(sample_at, &mut apps, &watch)?;
+            sockets.sample(sample_at)?;
             sample_at += interval;
         }
         if now >= end {
@@ -103,6 +106,7 @@ pub(crate) fn run(
     let mut tables = rows.tables(&mut taps, &kept.rows(scenario), &scenario.taps);
     finish(&mut programs, namespaces, &clock)?;
     tables.extend(programs.tables()?);
+    tables.extend(sockets.table(scenario));
     Ok(Output { tables, capture: rings.capture() })
 }
 

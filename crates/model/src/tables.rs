@@ -406,7 +406,34 @@ table! {
     }
 }
 
-/// All tables, in the order of the digest. The last two are part of it only in runs with programs.
+table! {
+    /// State of each TCP socket of hosts that run programs, one row per connected socket and sampling interval, as `ss -ti` prints it.
+    SocketRow, SOCKETS, "sockets", {
+        time_ns: Int = "Time of the row.",
+        host: String = "Host of the socket.",
+        local: String = "Its address and port.",
+        remote: String = "Address and port of the other end.",
+        tcp_state: String = "State of the connection (RFC 9293 §3.3.2): ESTABLISHED, FIN-WAIT-1, ….",
+        congestion_control: String = "Congestion control, by Linux's name.",
+        state: String = "Linux's congestion state: Open, Disorder, CWR, Recovery, Loss.",
+        cwnd_packets: Int = "Congestion window.",
+        ssthresh_packets: Int = "Slow-start threshold; 2147483647 before the first loss.",
+        in_flight_packets: Int = "Packets sent and not acknowledged, less SACKed and lost, plus retransmitted.",
+        srtt_ns: Int = "Smoothed RTT; -1 before the first measurement.",
+        rttvar_ns: Int = "RTT variation; -1 before the first measurement.",
+        rtt_min_ns: Int = "Windowed minimum RTT; -1 before the first measurement.",
+        rto_ns: Int = "Retransmission time-out, back-off included.",
+        pacing_bps: Int = "Pacing rate; -1: none.",
+        delivery_rate_bps: Int = "Last delivery rate measured over a round trip, payload; -1 if unknown.",
+        receive_queue_bytes: Int = "Bytes that arrived and were not read.",
+        send_queue_bytes: Int = "Bytes written and not acknowledged.",
+        acked_bytes: Int = "Payload acknowledged so far.",
+        received_bytes: Int = "Payload received in order so far.",
+        retransmitted_packets: Int = "Retransmitted segments so far.",
+    }
+}
+
+/// All tables, in the order of the digest. The last three are part of it only in runs with programs.
 pub static ALL: &[&TableSpec] = &[
     &FLOWS,
     &PIPES,
@@ -420,6 +447,7 @@ pub static ALL: &[&TableSpec] = &[
     &HOPS,
     &PROGRAMS,
     &PROGRAM_FILES,
+    &SOCKETS,
 ];
 
 #[cfg(test)]
@@ -441,6 +469,7 @@ mod tests {
             HopRow::table(&[HopRow::default()]),
             ProgramRow::table(&[ProgramRow::default()]),
             ProgramFileRow::table(&[ProgramFileRow::default()]),
+            SocketRow::table(&[SocketRow::default()]),
         ];
         assert_eq!(tables.len(), ALL.len());
         for table in &tables {

@@ -28,8 +28,12 @@ MEMORY = "512M"
 _BEGIN_NS = 1_700_000_000_000_000_000
 #: Masters of packet spraying that the kernel makes at boot; a router needs one per set of paths.
 _TEQL_MASTERS = 64
+#: First release of User-Mode Linux with the mode `seccomp`.
+_SECCOMP_SINCE = (6, 16)
 #: Folders of runs are named by this and the process that made them.
 FOLDER_PREFIX = "dumbbell-guest-"
+#: Variable with the folder in which the folders of runs are kept; `run --keep` sets it, workers inherit it.
+KEEP = "DUMBBELL_KEEP"
 _CONSOLE_LINES = 200
 _TOLD_LINES = 12
 _POLL_S = 0.1
@@ -68,7 +72,8 @@ def time_limit_s(duration_ns: int) -> float:
 def run_guest(command: Sequence[str], guest: Path, run: Run, monitor: Monitor) -> Output:
     """Runs a scenario by a command, in a folder of its own, and returns its output.
 
-    `command`: what boots a kernel with the guest's program, or that program on the host.
+    `command`: what boots a kernel with the guest's program, or that program on the host. The folder is
+    removed, or moved to that of `KEEP` with the console's last lines, under the run's id.
 
     Raises:
         ScenarioError: The guest cannot do what the scenario asks.
@@ -81,20 +86,41 @@ def run_guest(command: Sequence[str], guest: Path, run: Run, monitor: Monitor) -
         (folder / "seed").write_text(str(run.seed), encoding="utf-8")
         (folder / "init").symlink_to(guest)
         limit_s = time_limit_s(run.duration_ns)
-        console = _start(command, guest, folder, run.seed, limit_s, monitor, _hint(run))
+        console: deque[str] = deque(maxlen=_CONSOLE_LINES)
+        try:
+            _start(command, guest, folder, console, run.seed, limit_s, monitor, _hint(run))
+        finally:
+            (folder / "console.txt").write_text("".join(f"{line}\n" for line in console))
         return _results(folder, console)
     except OSError as error:
         raise EngineError(f"{folder}: {error.strerror or error}") from None
     finally:
+        if kept := os.environ.get(KEEP):
+            _keep(folder, Path(kept) / run.id)
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def boot_command(kernel: Path) -> list[str]:
+def _keep(folder: Path, place: Path) -> None:
+    """Moves a run's folder to its place; one of an earlier run is replaced."""
+    try:
+        shutil.rmtree(place, ignore_errors=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        (folder / "init").unlink(missing_ok=True)  # A link to the guest's program.
+        shutil.move(folder, place)
+    except OSError as error:
+        raise EngineError(f"{place}: {error.strerror or error}") from None
+
+
+def boot_command(kernel: Path, version: str) -> list[str]:
     """The kernel's command line: the same for all runs, since it is part of what seeds them."""
+    release = tuple(int(word) for word in version.split(".")[:2] if word.isdecimal())
+    # Programs of the guest stopped by seccomp in place of ptrace, where the host allows it.
+    modes = ["seccomp=auto"] if release >= _SECCOMP_SINCE else []
     return [
         str(kernel),
         *(f"mem={MEMORY}", "time-travel=inf-cpu", f"time-travel-start={_BEGIN_NS}"),
         f"sch_teql.max_equalizers={_TEQL_MASTERS}",
+        *modes,
         *("root=none", "rootfstype=hostfs", "hostfs=/", "ro", "uml_dir=uml"),
         *("init=/proc/self/cwd/init", "con=null", "con0=fd:0,fd:1", "quiet"),
     ]
@@ -110,19 +136,19 @@ def _start(
     command: Sequence[str],
     guest: Path,
     folder: Path,
+    console: deque[str],
     seed: int,
     limit_s: float,
     monitor: Monitor,
     hint: str,
-) -> deque[str]:
-    """Runs a guest to its end; returns the last lines of its console."""
+) -> None:
+    """Runs a guest to its end; `console` gets the last lines of its console."""
     environment = {
         "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": "/",
         "TMPDIR": _memory_folder(),
         "DUMBBELL_SEED": str(seed),
     }
-    console: deque[str] = deque(maxlen=_CONSOLE_LINES)
     with one_processor() as cpu:
         process = subprocess.Popen(
             # The supervisor ends the guest when its standard input closes, as it does if we die.
@@ -142,7 +168,6 @@ def _start(
             process.wait()
             if process.stdout is not None:
                 process.stdout.close()
-    return console
 
 
 def _hint(run: Run) -> str:

@@ -21,6 +21,7 @@ pub const ORIGINS: &[Origin] = &[
             ("samples", &["busy_ns", "rwnd_limited_ns", "sndbuf_limited_ns"]),
             ("programs", &[]),
             ("program_files", &[]),
+            ("sockets", &[]),
         ],
     },
     Origin {
@@ -155,6 +156,7 @@ pub const ORIGINS: &[Origin] = &[
             ("connections", &[]),
             ("programs", &[]),
             ("program_files", &[]),
+            ("sockets", &[]),
         ],
     },
 ];
