@@ -198,7 +198,11 @@ def test_a_launcher_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
 
 def test_the_boot_command_names_no_folder_but_the_kernels() -> None:
     """It seeds the kernel's random numbers, so it must be the same everywhere."""
-    for version, modes in (("6.1.192", []), ("6.16", ["seccomp=auto"]), ("7.3.4", ["seccomp=auto"])):
+    for version, modes in (
+        ("6.1.192", []),
+        ("6.16", ["seccomp=auto"]),
+        ("7.3.4", ["seccomp=auto"]),
+    ):
         words = boot_command(Path("/k/linux"), version)
         paths = [word for word in words if "/" in word.partition("=")[2]]
         assert paths == ["hostfs=/", "init=/proc/self/cwd/init"]

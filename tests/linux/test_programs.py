@@ -9,8 +9,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import dumbbell
+from dumbbell.cli.app import app
+from dumbbell.engines.linux.launch import KEEP
 from dumbbell.engines.programs import PATH
 from dumbbell.errors import DumbbellError, StoreWarning
 from dumbbell.summary.programs import programs, said
@@ -250,3 +253,24 @@ def test_what_a_program_said_is_one_line() -> None:
     assert said("{" * 100_000, "")[:1] == "{"
     sent = '{"end": {"sum_sent": {"retransmits": 3}, "sum_received": {"bits_per_second": 5e6}}}'
     assert said(sent, "") == "5 Mbit/s, 3 retransmissions"
+
+
+def test_what_a_guest_left_is_kept_also_if_it_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KEEP, "")  # Restored at the end.
+    file = tmp_path / "e.yaml"
+    text = FILE.replace("DURATION", "1 s")
+    for number, (command, code) in enumerate((("exit 0", 0), ("exit 1", 1))):
+        line = f"  - {{name: p, on: s1, run: [sh, -c, {command}], expect: {{exit: 0}}}}"
+        file.write_text(text.replace("PROGRAMS", line), encoding="utf-8")
+        kept = tmp_path / str(number)
+        words = ["run", str(file), "--engine", "linux", "--store", str(tmp_path / "store")]
+        done = CliRunner().invoke(app, [*words, "--keep", str(kept)])
+        assert (done.exit_code != 0) == bool(code)
+        (folder,) = kept.iterdir()
+        assert json.loads((folder / "scenario.json").read_text())["name"] == "programs"
+        assert (folder / "console.txt").exists()
+        assert (folder / ("error.json" if code else "flows.arrow")).exists()
+    done = CliRunner().invoke(app, ["run", str(file), "--keep", str(tmp_path / "sim")])
+    assert done.exit_code == 2 and "has no folder" in done.output
