@@ -10,6 +10,7 @@ import dumbbell
 from dumbbell.catalogue import congestion_controls
 from dumbbell.engines.linux.kernel import kernels
 from dumbbell.errors import EngineError
+from tests import kernel
 
 pytestmark = pytest.mark.kernel
 
@@ -36,7 +37,7 @@ LOSS_BASED = [
 
 BBR3 = "bbr3"
 #: A kernel with the patch of BBR v3, if one was built.
-HAS_BBR3 = BBR3 in {kernel.name for kernel in kernels()}
+HAS_BBR3 = BBR3 in {built.name for built in kernels()}
 
 
 def packets(
@@ -46,6 +47,7 @@ def packets(
     queue: str,
     until: str,
     profile: str | None = None,
+    more: tuple[str, ...] = (),
 ) -> list[object]:
     file = folder / "e.yaml"
     text = TEXT.replace("ALGORITHM", algorithm).replace("QUEUE", queue).replace("UNTIL", until)
@@ -53,7 +55,7 @@ def packets(
         text += f"hosts: {{defaults: {{profile: {profile}}}}}\n"
     file.write_text(text, encoding="utf-8")
     frame = dumbbell.run(file, engine=engine).packets
-    return list(frame.sort("time_ns", maintain_order=True).select(COLUMNS).rows())
+    return list(frame.sort("time_ns", maintain_order=True).select(*COLUMNS, *more).rows())
 
 
 @pytest.mark.parametrize("algorithm", LOSS_BASED)
@@ -62,10 +64,21 @@ def test_the_first_round_trips_are_the_same_packets(tmp_path: Path, algorithm: s
     ours, theirs = (
         packets(tmp_path, engine, algorithm, queue, "300 ms") for engine in ("sim", "linux")
     )
-    # A frame that finds the kernel's line idle passes at once: a few packets more before the end.
-    assert len(ours) > 500 and abs(len(ours) - len(theirs)) <= 5
-    both = min(len(ours), len(theirs))
-    assert ours[:both] == theirs[:both]
+    # The kernel is some microseconds late: packets of the last burst may come after the end.
+    assert len(ours) > 500 and 0 <= len(ours) - len(theirs) <= 5
+    assert ours[: len(theirs)] == theirs
+
+
+@pytest.mark.skipif(kernel.RELEASE != "7.3", reason="pytest --release 7.3")
+@pytest.mark.parametrize("algorithm", LOSS_BASED)
+def test_three_seconds_are_the_same_packets_and_windows(tmp_path: Path, algorithm: str) -> None:
+    queue = "{pfifo: {limit: 40 packets}}"
+    ours, theirs = (
+        packets(tmp_path, engine, algorithm, queue, "3 s", more=("window_bytes",))
+        for engine in ("sim", "linux")
+    )
+    assert len(ours) > 7000 and 0 <= len(ours) - len(theirs) <= 5
+    assert ours[: len(theirs)] == theirs
 
 
 def test_dctcp_echoes_each_mark_as_the_kernel_does(tmp_path: Path) -> None:
