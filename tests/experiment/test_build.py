@@ -266,7 +266,7 @@ def check_disciplines(found: dict[str, Any]) -> None:
     assert links["sr"]["backward"]["queue"]["red"] == {
         "limit_bytes": 90_000, "min_bytes": 10_000, "max_bytes": 30_000,
         "average_packet_bytes": 500, "burst_packets": 40, "probability": 0.05, "ecn": True,
-        "harddrop": True, "adaptive": True,
+        "harddrop": True, "nodrop": False, "adaptive": True,
     }  # fmt: skip
     pie = {
         "limit_packets": 8, "target_ns": 20_000_000, "tupdate_ns": 10_000_000, "alpha": 3,

@@ -90,6 +90,7 @@ def test_fifteen_seconds_of_a_line_under_load_are_the_same_packets() -> None:
     their time, undone, and overflow. Two packets of one instant may change places."""
     file = ROOT / "studies/adsl-codel/drop-tail.yaml"
     shortened = {
+        "hosts.defaults.profile": kernel.profile(),
         "flows": 14,
         "up": "0.50 Mbit/s",
         "hosts.defaults.processing_jitter": "0 s",

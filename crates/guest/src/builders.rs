@@ -69,7 +69,9 @@ impl OnLinux for Red {
             self.burst_packets,
             self.probability
         );
-        for (wanted, name) in [(self.ecn, " ecn"), (self.harddrop, " harddrop")] {
+        for (wanted, name) in
+            [(self.ecn, " ecn"), (self.harddrop, " harddrop"), (self.nodrop, " nodrop")]
+        {
             if wanted {
                 line += name;
             }

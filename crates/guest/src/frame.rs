@@ -236,8 +236,10 @@ fn segment(tcp: &Header<'_>, bytes: u32, stream: &mut Stream, side: usize) -> Se
 }
 
 /// Offset of an acknowledgement in the other direction's stream. It does not change the highest offset.
-fn acknowledged(stream: &Stream, side: usize, number: u32) -> u64 {
-    let Some((first, highest)) = stream.sides[side] else { return 0 };
+/// Packets that arrive and those that leave come from two rings, so an acknowledgement may be decoded
+/// before the SYN; the first acknowledges no more than that.
+fn acknowledged(stream: &mut Stream, side: usize, number: u32) -> u64 {
+    let (first, highest) = *stream.sides[side].get_or_insert((number.wrapping_sub(1), 0));
     let near = number.wrapping_sub(first.wrapping_add(1)).wrapping_sub(highest as u32) as i32;
     highest.saturating_add_signed(i64::from(near))
 }
@@ -331,6 +333,16 @@ mod tests {
         assert_eq!(late.window_bytes, 256 << 7);
         let again = segment(&frame(true, first.wrapping_add(501), 1, 16, &[], 500), streams);
         assert_eq!(again.seq, 500);
+    }
+
+    #[test]
+    fn an_acknowledgement_is_known_before_the_other_ring_has_shown_the_syn() {
+        let streams = &mut [Stream { protocol: TCP, ..Stream::default() }];
+        assert_eq!(segment(&frame(false, 7, 100, 18, &[], 0), streams).ack, 0);
+        assert_eq!(segment(&frame(false, 8, 1548, 16, &[], 0), streams).ack, 1448);
+        segment(&frame(true, 99, 0, 2, &[], 0), streams);
+        assert_eq!(segment(&frame(true, 100, 8, 16, &[], 1448), streams).seq, 0);
+        assert_eq!(segment(&frame(false, 8, 2996, 16, &[], 0), streams).ack, 2896);
     }
 
     #[test]

@@ -62,8 +62,7 @@ impl Sockets {
                 })?;
             }
             // The kernel lists them in order of a hash.
-            self.rows[begin..]
-                .sort_by(|a, b| (&a.local, &a.remote).cmp(&(&b.local, &b.remote)));
+            self.rows[begin..].sort_by(|a, b| (&a.local, &a.remote).cmp(&(&b.local, &b.remote)));
         }
         Ok(())
     }
@@ -147,8 +146,14 @@ mod tests {
         put_attribute(&mut message, INFO, &info);
         put_attribute(&mut message, CONGESTION_CONTROL, b"cubic\0");
         let found = row(5, "a", &message).expect("whole");
-        assert_eq!((found.local.as_str(), found.remote.as_str()), ("10.0.0.2:5201", "10.0.0.1:40000"));
-        assert_eq!((found.tcp_state.as_str(), found.congestion_control.as_str()), ("ESTABLISHED", "cubic"));
+        assert_eq!(
+            (found.local.as_str(), found.remote.as_str()),
+            ("10.0.0.2:5201", "10.0.0.1:40000")
+        );
+        assert_eq!(
+            (found.tcp_state.as_str(), found.congestion_control.as_str()),
+            ("ESTABLISHED", "cubic")
+        );
         assert_eq!(found.cwnd_packets.get(), Some(10));
         assert!(row(0, "a", &message[..60]).is_none());
     }

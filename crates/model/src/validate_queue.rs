@@ -93,6 +93,9 @@ fn check_red(at: &str, red: &Red) -> Result<(), ScenarioError> {
             format!("{}; at least max ({}), below 16777216", red.limit_bytes, red.max_bytes);
         return error(format!("{at}.limit_bytes"), message);
     }
+    if red.nodrop && !red.ecn {
+        return error(format!("{at}.nodrop"), "true; it needs ecn: what is not marked is dropped");
+    }
     let bounds = [red.min_bytes, red.max_bytes, red.limit_bytes];
     check_bounds(at, ["min_bytes", "max_bytes", "limit_bytes"], bounds)?;
     let least = red.min_bytes / red.average_packet_bytes;

@@ -82,6 +82,7 @@ fn leaf() -> impl Strategy<Value = Queue> {
                 probability: 0.1,
                 ecn,
                 harddrop: flows == 2,
+                nodrop: ecn && flows == 3,
                 adaptive: flows == 3,
             }),
             5 => Queue::Sfq(queue::Sfq {

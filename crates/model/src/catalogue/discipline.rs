@@ -49,6 +49,8 @@ macro_rules! for_disciplines {
                 ecn "ecn": bool = flag("ecn", false);
                 /// Above `max`, drop also packets that could be marked.
                 harddrop "harddrop": bool = flag("harddrop", false);
+                /// With `ecn`: never drop packets of other flows early; they end at `limit`.
+                nodrop "nodrop": bool = flag("nodrop", false);
                 /// Change the probability to hold the average between both bounds. Not on the kernel's
                 /// engines: `tc` does not make the kernel adapt.
                 adaptive "adaptive": bool = flag("adaptive", false);

@@ -89,6 +89,9 @@ impl Discipline for Red {
             Action::Probably if self.spec.ecn && verdicts.mark(&mut queued) => {}
             Action::Surely
                 if self.spec.ecn && !self.spec.harddrop && verdicts.mark(&mut queued) => {}
+            // A packet that cannot be marked (`TC_RED_NODROP`).
+            Action::Probably if self.spec.nodrop => {}
+            Action::Surely if self.spec.nodrop && !self.spec.harddrop => {}
             Action::Probably | Action::Surely => return verdicts.signal(&queued),
         }
         if self.queue.bytes + u64::from(queued.bytes) > self.spec.limit_bytes {
@@ -140,6 +143,7 @@ mod tests {
             probability: 0.02,
             ecn: false,
             harddrop: false,
+            nodrop: false,
             adaptive: false,
         }
     }
@@ -173,6 +177,18 @@ mod tests {
             }
             assert!(offered > 0);
         }
+    }
+
+    #[test]
+    fn without_drops_flows_that_cannot_be_marked_end_at_the_limit() {
+        let spec = queue::Red { ecn: true, nodrop: true, burst_packets: 31, ..spec() };
+        let mut red = Red::new(&spec, &context());
+        let mut verdicts = Verdicts::default();
+        for number in 0..500 {
+            red.enqueue(Time::ZERO, queued(0, number, 1000, Time::ZERO), None, &mut verdicts);
+        }
+        assert_eq!((red.length().1, verdicts.dropped.len()), (400_000, 100));
+        assert_eq!(verdicts.marked, 0);
     }
 
     #[test]
