@@ -95,6 +95,8 @@ def surplus_bits(pipe: Pipe, longest_frame_bytes: int) -> float:
     if reordering := pipe["reordering"]:
         shrinks_ns += reordering["extra_delay_ns"]
     rate = max((rate for _, rate in rate_steps(pipe)), default=float("inf"))
+    if slots := pipe.get("slots"):
+        shrinks_ns += slots["max_ns"] + slots["pause_ns"]
     under_way = rate * shrinks_ns / _NS if shrinks_ns else 0.0
     return 8.0 * longest_frame_bytes + burst_bits(pipe) + under_way
 
