@@ -14,14 +14,14 @@ from dumbbell.experiment.access_models import MODELS
 pytestmark = pytest.mark.kernel
 
 #: Packets that are compared one by one.
-SAME = 170
+SAME = 100
 TEXT = """\
 dumbbell: 1
 name: slots
 hosts: {a: {}, b: {}}
 routers: {r: {}}
 links:
-  - {between: [a, r]}
+  - {between: [a, r], delay: 9137 us}
   - {name: line, between: [r, b], LINK}
 flows:
   - {name: f, from: a, to: b, tcp: cubic}
@@ -53,10 +53,11 @@ def test_without_chance_the_same_packets_leave_at_the_same_time(tmp_path: Path, 
     """More is offered than the link carries: losses are the same, too.
 
     The guest's timers are up to a microsecond late, and slots follow from slots: after a while
-    another packet finds the queue full.
+    another packet finds the queue full, or is serialised in time. The link has no delay of its own: netem's for it would ask
+    the one with slots at the arrivals of its packets, too.
     """
     file = tmp_path / "e.yaml"
-    text = TEXT.replace("LINK", f"delay: 9137 us, {link}").replace("DURATION", "2 s")
+    text = TEXT.replace("LINK", link).replace("DURATION", "2 s")
     file.write_text(text.replace("tcp: cubic", "udp: {rate: 37 Mbit/s}"), encoding="utf-8")
     ours, theirs = (
         dumbbell.run(file, engine=engine)
@@ -81,7 +82,8 @@ def test_random_waits_have_the_same_distribution(tmp_path: Path) -> None:
     file.write_text(text, encoding="utf-8")
     for engine in ("sim", "linux"):
         waits = dumbbell.run(file, engine=engine).probes["delay_ns"].cast(float) / 1e6
-        assert len(waits) == 2000
+        waits = waits.filter(waits > 0) - 2 * 9.137  # The last ones are not back.
+        assert 1995 <= len(waits) <= 2000
         # Two waits: mean 10 ms, standard deviation 8 ms / √6; of 2000 the mean is within 0.3 ms.
         assert float(waits.mean()) == pytest.approx(10, abs=0.3)
         assert float(waits.std()) == pytest.approx(8 / 6**0.5, rel=0.06)
