@@ -53,8 +53,8 @@ def test_without_chance_the_same_packets_leave_at_the_same_time(tmp_path: Path, 
     """More is offered than the link carries: losses are the same, too.
 
     The guest's timers are up to a microsecond late, and slots follow from slots: after a while
-    another packet finds the queue full, or is serialised in time. The link has no delay of its own: netem's for it would ask
-    the one with slots at the arrivals of its packets, too.
+    another packet is serialised in time, or finds the queue full. The link has no delay of its
+    own: netem's for it would ask the one with slots at the arrivals of its packets, too.
     """
     file = tmp_path / "e.yaml"
     text = TEXT.replace("LINK", link).replace("DURATION", "2 s")

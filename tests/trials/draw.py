@@ -25,8 +25,11 @@ NOT_DRAWN = {
     "fixed": "of `size`: written as a size",
     "serial": "of `shaper`: the same as `rate`",
     "file": "of a trace: `deliveries` means the same and needs no file",
+    "slots": "drawn by `pipe`, where a wire is in front of them",
     "rates": "need a file: tests/experiment/test_rate_traces.py",
+    **dict.fromkeys(("column", "unit", "time", "time_unit", "length"), "as `rates`"),
     "access": "of links: tests/experiment/test_access.py",
+    **dict.fromkeys(("type", "subscriber", "draw"), "as `access`"),
     "load": "of arrivals: the other way to write `per_second`",
     "sleeps": "of `udp`: refused where probes are kept",
     "refill": "of `bulk`: its own tests",
@@ -231,7 +234,6 @@ def pipe(draw: Draw, share: float = 0.12, *, both: bool = True) -> dict[str, Any
     found = draw.drawn("PipeSpec", share)
     for name in ("rate", "shaper", "buffer", "netem", "queue", "overhead", "framing", "changes"):
         found.pop(name, None)
-    slotted = found.pop("slots", None)
     limit = draw.random.random()
     if limit < 0.45:
         found["rate"] = draw.rate()
@@ -253,8 +255,8 @@ def pipe(draw: Draw, share: float = 0.12, *, both: bool = True) -> dict[str, Any
                 del found["rate"]
         else:
             found["buffer"] = "50 packets"
-    if slotted and "rate" in found and not isinstance(found.get("netem"), dict):
-        found["slots"] = slotted
+    if "rate" in found and "netem" not in found and draw.chance(0.2):
+        found["slots"] = slots(draw)
     if draw.chance(0.15):
         found[draw.one("overhead", "framing")] = None
         for name in ("overhead", "framing"):

@@ -132,7 +132,7 @@ impl Slots {
         if !pause.is_zero() && since >= self.first_pause.as_ns() {
             let within = (since - self.first_pause.as_ns()) % pause_every.as_ns();
             if within < pause.as_ns() {
-                next = next + Span::from_ns(pause.as_ns() - within);
+                next += Span::from_ns(pause.as_ns() - within);
             }
         }
         self.next = Some(next);
