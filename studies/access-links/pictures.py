@@ -43,9 +43,9 @@ def points(name: str) -> list[dict[str, float]]:
     return found
 
 
-def cdf(name: str, values: list[float], title: str, scale: str = "log") -> alt.LayerChart:
+def cdf(name: str, values: list[float], title: str, **scale: Any) -> alt.LayerChart:
     """Curve of the model, points of what is published."""
-    x = alt.X("value:Q", title=title, scale=alt.Scale(type=scale, zero=False))
+    x = alt.X("value:Q", title=title, scale=alt.Scale(**{"type": "linear", "zero": False} | scale))
     y = alt.Y("share:Q", title=None, axis=alt.Axis(format="%", tickCount=4))
     curve = alt.Chart(alt.InlineData(values=quantiles(values))).mark_line(color=CURVE)
     dots = alt.Chart(alt.InlineData(values=points(name))).mark_point(
@@ -58,8 +58,8 @@ def cdf(name: str, values: list[float], title: str, scale: str = "log") -> alt.L
 
 def over_time(rows: list[dict[str, float]]) -> alt.LayerChart:
     """Pings over Starlink, and the moments of its changes."""
-    x = alt.X("s:Q", title="time (s): RTT (ms), changes at :12, :27, :42, :57")
-    y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=False))
+    x = alt.X("s:Q", title="time (s)", scale=alt.Scale(domain=[0, 60]))
+    y = alt.Y("value:Q", title="RTT (ms)", scale=alt.Scale(zero=False))
     dots = alt.Chart(alt.InlineData(values=rows)).mark_point(color=CURVE, size=8)
     moments = [{"s": at} for at in range(12, 61, 15)]
     rules = alt.Chart(alt.InlineData(values=moments)).mark_rule(color=POINT)
@@ -80,16 +80,16 @@ def main() -> None:
     starlink = probes.filter((probes["access"] == "starlink") & (probes["time_ns"] < 60e9))
     rows: list[dict[str, Any]] = [
         {"s": at / 1e9, "value": delay / 1e6}
-        for at, delay in starlink.select("time_ns", "delay_ns").iter_rows()
+        for at, delay in starlink.select("time_ns", "delay_ns").gather_every(2).iter_rows()
     ]
     panels = [
-        cdf("wifi", rtts("wifi"), "RTT (ms)"),
+        cdf("wifi", rtts("wifi"), "RTT (ms)", type="log"),
         over_time(rows),
-        cdf("lte", rates_mbps("lte"), "rate down (Mbit/s)"),
-        cdf("5g", rates_mbps("5g"), "rate down (Mbit/s)"),
-        cdf("docsis", rtts("docsis"), "RTT (ms)", "linear"),
-        cdf("gpon", rtts("gpon"), "RTT (ms)", "linear"),
-        cdf("geo", rtts("geo"), "RTT (ms)", "linear"),
+        cdf("lte", rates_mbps("lte"), "rate down (Mbit/s)", type="log"),
+        cdf("5g", rates_mbps("5g"), "rate down (Mbit/s)", type="log"),
+        cdf("docsis", rtts("docsis"), "RTT (ms)"),
+        cdf("gpon", rtts("gpon"), "RTT (ms)"),
+        cdf("geo", rtts("geo"), "RTT (ms)", domain=[500, 700]),
     ]
     chart = alt.concat(*panels, columns=3).configure_view(stroke=None)
     ground = THEMES["light"].ground
