@@ -85,9 +85,7 @@ def measured(results: dumbbell.Results, name: str) -> dict[str, float]:
     found = {f"rtt_p{share}_ms": rtts.quantile(share / 100) or 0.0 for share in (50, 90, 99)}
     found |= {"rtt_min_ms": float(rtts.min()), "rtt_max_ms": float(rtts.max())}  # type: ignore[arg-type]
     found["rtt_difference_mean_ms"] = float(rtts.diff().abs().mean())  # type: ignore[arg-type]
-    pipes = results.pipes.filter(
-        (pl.col("access") == name) & pl.col("pipe").str.starts_with("line")
-    )
+    pipes = results.pipes.filter((pl.col("access") == name) & (pl.col("pipe") == "line/forward"))
     arrived, left = pipes["arrived_packets"].sum(), pipes["left_packets"].sum()
     found["loss_percent"] = 100 * (1 - left / arrived)
     epochs = MODELS[name].epochs

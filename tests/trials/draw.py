@@ -255,8 +255,10 @@ def pipe(draw: Draw, share: float = 0.12, *, both: bool = True) -> dict[str, Any
                 del found["rate"]
         else:
             found["buffer"] = "50 packets"
-    if "rate" in found and "netem" not in found and draw.chance(0.2):
-        found["slots"] = slots(draw)
+    if "rate" in found and "netem" not in found:
+        own = Draw(int(found["rate"].split()[0]))  # A stream of its own changes no other draw.
+        if own.chance(0.2):
+            found["slots"] = slots(own)
     if draw.chance(0.15):
         found[draw.one("overhead", "framing")] = None
         for name in ("overhead", "framing"):
