@@ -291,6 +291,7 @@ class Pipe(TypedDict):
     jitter_ns: int
     reordering: Reordering | None
     ack_aggregation: AckAggregation | None
+    slots: NotRequired[Slots | None]
     changes: list[Change]
 
 
@@ -327,6 +328,17 @@ class AckAggregation(TypedDict):
 
     max_wait_ns: int
     max_acks: int
+
+
+class Slots(TypedDict):
+    """Transmission opportunities, as netem's `slot`: a packet that the wire has serialised waits for the next slot, and all that wait leave in it together."""
+
+    min_ns: int
+    max_ns: int
+    packets: int
+    bytes: int
+    pause_ns: int
+    pause_every_ns: int
 
 
 class Change(TypedDict):

@@ -16,7 +16,7 @@ _IMPAIRMENTS = """
 ## Impairments of links
 
 In the order in which a packet meets them; queue and shaper stand between `ack_aggregation` and
-`reordering`. All are fields of a link. The kernel's engines have those that Linux has.
+`slots`. All are fields of a link. The kernel's engines have those that Linux has.
 
 | field | | parameters | Linux | source |
 | --- | --- | --- | --- | --- |

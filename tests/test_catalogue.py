@@ -118,6 +118,7 @@ ONE_OF = {
     "loss.gilbert_elliott": "loss: {{gilbert_elliott: {{good_to_bad: 1 %, bad_to_good: 30 %}}}}",
     "loss.scripted": "loss: {{scripted: [{{flow: f, nth: 3}}]}}",
     "ack_aggregation": "ack_aggregation: {{max_wait: 5 ms, max_acks: 4}}",
+    "slots": "slots: {{min: 1 ms, max: 4 ms, packets: 40}}",
     "corruption": "corruption: 1 %",
     "reordering": "reordering: {{probability: 1 %, extra_delay: 3 ms}}",
     "jitter": "jitter: 2 ms",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell._core import Network
+from dumbbell.experiment.access import Sides, sides
 from dumbbell.experiment.document import DEFAULTS, ExperimentFile
 from dumbbell.experiment.network import LinkSpec, PipeSpec, RouterSpec, SpraySpec
 from dumbbell.experiment.options import IN_PAGES, HostSpec
@@ -34,7 +35,7 @@ class Parts:
     """
 
     topologies: dict[int, tuple[TemplateSpec, Topology]] = field(default_factory=dict)
-    links: dict[tuple[int, Loc], tuple[LinkSpec, Link]] = field(default_factory=dict)
+    links: dict[tuple[int, int, Loc], tuple[LinkSpec, Link]] = field(default_factory=dict)
     pipes: dict[tuple[int, Loc], tuple[PipeSpec, Pending]] = field(default_factory=dict)
     options: dict[tuple[int, int], tuple[HostSpec, HostSpec, dict[str, Any]]] = field(
         default_factory=dict
@@ -51,12 +52,14 @@ class Parts:
             self.topologies[id(template)] = (template, template.expand())
         return self.topologies[id(template)][1]
 
-    def link(self, spec: LinkSpec, ends: tuple[str, str], at: Loc) -> Link:
-        """Link of the file between two nodes."""
-        key = (id(spec), at)
+    def link(self, spec: LinkSpec, ends: tuple[str, str], duration_ns: int, at: Loc) -> Link:
+        """Link of the file between two nodes. An access link depends on the duration of the run."""
+        key = (id(spec), duration_ns if spec.access else 0, at)
         if key not in self.links:
             self._bound()
-            self.links[key] = (spec, Link(ends, spec.directions(), (0, 0), at))
+            access = sides(spec, ends, duration_ns, at)
+            pipes = spec.directions() if access is None else _under(access, spec)
+            self.links[key] = (spec, Link(ends, pipes, (0, 0), at))
         return self.links[key][1]
 
     def pipe(self, spec: PipeSpec, folder: Path, at: Loc) -> Pending:
@@ -191,19 +194,17 @@ class NetworkBuilder:
             name = spec.name or f"{ends[0]}-{ends[1]}"
             if name in placed:
                 raise BuildError(f"{name} is the name of another link", here)
-            placed[name] = self.parts.link(spec, (ends[0], ends[1]), here)
+            placed[name] = self.parts.link(spec, (ends[0], ends[1]), self.file.duration, here)
         for name, link in placed.items():
             self.add_link(name, link)
 
-    @staticmethod
-    def changed(link: Link, over: LinkSpec, at: Loc) -> Link:
+    def changed(self, link: Link, over: LinkSpec, at: Loc) -> Link:
         """Link of a template, overridden by the fields of `over`. `at`: its path in the file."""
         forward, backward = link.directions()
-        pipes = (
-            forward.override(over).override(over.forward),
-            backward.override(over).override(over.backward),
-        )
-        return Link(link.ends, pipes, (0, 0), at)
+        access = sides(over, link.ends, self.file.duration, at)
+        if access is not None:
+            forward, backward = forward.override(access[0]), backward.override(access[1])
+        return Link(link.ends, _under((forward, backward), over), (0, 0), at)
 
     def add_link(self, name: str, link: Link) -> None:
         """Adds a link, and notes its pipes with limits as pending."""
@@ -281,6 +282,15 @@ class NetworkBuilder:
                 for route in self.routes
             ],
         )
+
+
+def _under(pipes: Sides, over: LinkSpec) -> Sides:
+    """Both pipes, overridden by the fields of a link."""
+    forward, backward = pipes
+    return (
+        forward.override(over).override(over.forward),
+        backward.override(over).override(over.backward),
+    )
 
 
 def _plural(kind: str) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from dumbbell.experiment.access_models import Access
 from dumbbell.experiment.fields import (
     Buffer,
     Checked,
@@ -26,6 +27,8 @@ from dumbbell.experiment.fields import (
 )
 from dumbbell.experiment.framing import Framing, Overhead
 from dumbbell.experiment.queues import FRAME_BYTES, QueueDiscipline
+from dumbbell.experiment.rate_traces import RateTraceSpec
+from dumbbell.experiment.slots import SlotsSpec
 from dumbbell.experiment.units import SIZE, QuantityError, whole
 
 MAX_ITEMS = 20_000
@@ -194,6 +197,7 @@ class PipeSpec(Strict):
     """One direction of a link, or the fields that both directions share."""
 
     rate: Rate | None = None
+    rates: RateTraceSpec | None = None
     shaper: Shaper | None = None
     buffer: Buffer | None = None
     netem: NetemSpec | None = None
@@ -206,6 +210,7 @@ class PipeSpec(Strict):
     policer: PolicerSpec | None = None
     reordering: ReorderingSpec | None = None
     ack_aggregation: AckAggregationSpec | None = None
+    slots: SlotsSpec | None = None
     overhead: Overhead | None = None
     framing: Framing | None = None
     changes: Annotated[list[ChangeSpec], Field(max_length=MAX_ITEMS)] | None = None
@@ -213,7 +218,7 @@ class PipeSpec(Strict):
     @model_validator(mode="after")
     def _rivals(self) -> Self:
         if self.queue is not None and self.queue.htb is not None:
-            for other in ("rate", "shaper"):
+            for other in ("rate", "rates", "shaper"):
                 if getattr(self, other) is not None:
                     raise problem("htb has a rate of its own", field=other)
         for one, other in RIVALS:
@@ -233,8 +238,8 @@ class PipeSpec(Strict):
         if over is not None:
             given = over.pipe()
             if _shapes(given):
-                merged = {name: v for name, v in merged.items() if name not in ("rate", "shaper")}
-            elif _shapes(merged) and given.keys() & {"rate", "shaper", "buffer", "netem"}:
+                merged = {name: v for name, v in merged.items() if name not in _RATES}
+            elif _shapes(merged) and given.keys() & {*_RATES, "buffer", "netem"}:
                 merged.pop("queue")
             for one, other in RIVALS:
                 if one in given:
@@ -250,8 +255,11 @@ def _shapes(given: dict[str, Any]) -> bool:
     return given.get("queue") is not None and given["queue"].htb is not None
 
 
+_RATES = ("rate", "rates", "shaper")
 RIVALS = (
     ("rate", "shaper"),
+    ("rate", "rates"),
+    ("rates", "shaper"),
     ("buffer", "netem"),
     ("buffer", "queue"),
     ("netem", "queue"),
@@ -275,6 +283,7 @@ class LinkSpec(BothDirections):
 
     name: Name | None = None
     between: Annotated[list[Name], Field(min_length=2, max_length=2)] | None = None
+    access: Access | None = None
 
 
 class SpraySpec(Strict):

@@ -17,6 +17,8 @@ from dumbbell.experiment.network import (
     TraceSpec,
 )
 from dumbbell.experiment.queues import FRAME_BYTES
+from dumbbell.experiment.rate_traces import RateTrace, RateTraceError
+from dumbbell.experiment.rate_traces import read as read_rates
 from dumbbell.experiment.source import Loc
 from dumbbell.experiment.units import MAX
 from dumbbell.files.input import TooLargeError, read_file
@@ -108,8 +110,22 @@ def trace(spec: TraceSpec, folder: Path, at: Loc) -> list[int]:
     return times
 
 
-def shaper(spec: PipeSpec, folder: Path, at: Loc) -> tuple[Any, Fraction | None]:
+def rate_trace(spec: PipeSpec, folder: Path, at: Loc) -> RateTrace | None:
+    """Rates over time of a pipe; None: it has none. Raises `BuildError` if they cannot be read."""
+    if spec.rates is None:
+        return None
+    try:
+        return read_rates(spec.rates, folder)
+    except RateTraceError as error:
+        raise BuildError(error.message, (*at, "rates"), error.found, error.allowed) from None
+
+
+def shaper(
+    spec: PipeSpec, rates: RateTrace | None, folder: Path, at: Loc
+) -> tuple[Any, Fraction | None]:
     """Shaper in the form of the scenario, and its rate in bit/s for the BDP (None: no rate)."""
+    if rates is not None:
+        return {"serial": {"rate_bps": rates.steps[0][1]}}, Fraction(rates.mean_bps)
     if spec.rate is not None:
         return {"serial": {"rate_bps": spec.rate}}, Fraction(spec.rate)
     if spec.queue is not None and spec.queue.htb is not None:
@@ -145,9 +161,30 @@ def framing(spec: PipeSpec) -> dict[str, Any]:
     return {"overhead_bytes": spec.overhead or 0, "mpu_bytes": 0, "atm": False}
 
 
+def changes(spec: PipeSpec, rates: RateTrace | None) -> list[dict[str, Any]]:
+    """Changes of a pipe by time, those of rates over time among them."""
+    made = [
+        {
+            "at_ns": change.at,
+            "rate_bps": change.rate,
+            "delay_ns": change.delay,
+            "loss": None if change.loss is None else loss(change.loss),
+        }
+        for change in spec.changes or ()
+    ]
+    if rates is None:
+        return made
+    made += [
+        {"at_ns": at_ns, "rate_bps": bps, "delay_ns": None, "loss": None}
+        for at_ns, bps in rates.steps[1:]
+    ]
+    return sorted(made, key=lambda change: change["at_ns"])
+
+
 def pipe(spec: PipeSpec, folder: Path, at: Loc) -> tuple[dict[str, Any], Pending]:
     """Pipe in the form of the scenario, and its limits, which :func:`fill` sets."""
-    how, rate = shaper(spec, folder, at)
+    rates = rate_trace(spec, folder, at)
+    how, rate = shaper(spec, rates, folder, at)
     netem: NetemSpec | None = spec.netem
     if netem is not None:
         limits: tuple[QueueLimit, ...] = (netem.limit,)
@@ -158,7 +195,7 @@ def pipe(spec: PipeSpec, folder: Path, at: Loc) -> tuple[dict[str, Any], Pending
     else:
         limits = spec.buffer or ()
         queue = {"drop_tail": {"limit_packets": None, "limit_bytes": None}}
-        if how != "none" and not limits:
+        if (how != "none" or spec.slots is not None) and not limits:
             allowed = ("100 packets", "64 KiB", "1 BDP", "50 ms")
             raise BuildError("a pipe with a rate needs a buffer", at, None, allowed)
     aggregation, policer, held = spec.ack_aggregation, spec.policer, spec.reordering
@@ -176,16 +213,10 @@ def pipe(spec: PipeSpec, folder: Path, at: Loc) -> tuple[dict[str, Any], Pending
         and {"probability": held.probability, "extra_delay_ns": held.extra_delay},
         "ack_aggregation": aggregation
         and {"max_wait_ns": aggregation.max_wait, "max_acks": aggregation.max_acks},
-        "changes": [
-            {
-                "at_ns": change.at,
-                "rate_bps": change.rate,
-                "delay_ns": change.delay,
-                "loss": None if change.loss is None else loss(change.loss),
-            }
-            for change in spec.changes or ()
-        ],
+        "changes": changes(spec, rates),
     }
+    if spec.slots is not None:
+        done["slots"] = spec.slots.scenario()
     return done, Pending(done, limits, rate, at)
 
 

@@ -65,6 +65,9 @@ def burst_bits(pipe: Pipe) -> float:
         found += 8.0 * FULL_FRAME_BYTES
     if "tbf" in shaper:
         found += 8.0 * shaper["tbf"]["burst_bytes"]
+    slots = pipe.get("slots")
+    if slots and "drop_tail" not in pipe["queue"]:  # The bucket of a discipline in front of slots.
+        found += 8.0 * FULL_FRAME_BYTES + _most_bps(pipe) * slots["max_ns"] / _NS
     if "htb" in pipe["queue"]:
         htb = pipe["queue"]["htb"]
         found += 8.0 * (htb["burst_bytes"] + sum(one["cburst_bytes"] for one in htb["classes"]))
@@ -94,9 +97,25 @@ def surplus_bits(pipe: Pipe, longest_frame_bytes: int) -> float:
     shrinks_ns += pipe["jitter_ns"] + netem.get("jitter_ns", 0)
     if reordering := pipe["reordering"]:
         shrinks_ns += reordering["extra_delay_ns"]
-    rate = max((rate for _, rate in rate_steps(pipe)), default=float("inf"))
-    under_way = rate * shrinks_ns / _NS if shrinks_ns else 0.0
+    if slots := pipe.get("slots"):
+        shrinks_ns += slots["max_ns"] + slots["pause_ns"]
+    under_way = _most_bps(pipe) * shrinks_ns / _NS if shrinks_ns else 0.0
+    if slots and (slots["packets"] or slots["bytes"]):  # A queue of what the wire has sent.
+        under_way += _queue_bits(pipe, longest_frame_bytes)
     return 8.0 * longest_frame_bytes + burst_bits(pipe) + under_way
+
+
+def _most_bps(pipe: Pipe) -> float:
+    """The highest rate that its shaper ever has; infinite without one."""
+    return max((rate for _, rate in rate_steps(pipe)), default=float("inf"))
+
+
+def _queue_bits(pipe: Pipe, longest_frame_bytes: int) -> float:
+    """Bits that a drop-tail queue holds; infinite for others."""
+    limits = pipe["queue"].get("drop_tail", {})
+    packets, size = limits.get("limit_packets"), limits.get("limit_bytes")
+    found = [8.0 * longest_frame_bytes * packets] if packets is not None else []
+    return min([*found, *([8.0 * size] if size is not None else [])], default=float("inf"))
 
 
 def frames_exceed_wire(pipe: Pipe) -> bool:

@@ -61,7 +61,9 @@ links:
   - name: sb
     between: [s, b]
     shaper: {serial: {rate: 1 Gbit/s}}
-    forward: {buffer: 1 BDP of t}
+    forward:
+      buffer: 1 BDP of t
+      slots: {min: 1 ms, max: 2 ms, packets: 3, bytes: 4 KiB, pause: 5 ms, pause_every: 1 s}
     backward: {queue: {codel: {limit: 9 packets, target: 1 ms, interval: 20 ms}}}
   - name: sr
     between: [s, r]
@@ -232,6 +234,12 @@ def test_everything() -> None:
     check_disciplines(found)
     assert found["routes"] == [{"at": "r", "to": "b", "via": ["rs2", "rs1"]}]
     check_flows(found)
+    (sb,) = (link for link in found["links"] if link["name"] == "sb")
+    assert sb["forward"]["slots"] == {
+        "min_ns": 1_000_000, "max_ns": 2_000_000, "packets": 3, "bytes": 4096,
+        "pause_ns": 5_000_000, "pause_every_ns": 10**9,
+    }  # fmt: skip
+    assert "slots" not in sb["backward"]
     assert found["taps"] == [
         {"name": "here", "node": "r", "link": "ar"},
         {"name": "s:sb", "node": "s", "link": "sb"},

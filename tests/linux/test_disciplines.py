@@ -128,8 +128,8 @@ LINES = {
     "red": f"{WIRE}, queue: {{red: {{limit: 60000 bytes, min: 28000 bytes, max: 30000 bytes, "
     "burst: 30, probability: 0.0002 %}}",
     # No flow can be marked: a queue of 60 000 bytes.
-    "red-nodrop": f"{WIRE}, queue: {{red: {{limit: 60000 bytes, min: 28000 bytes, max: 30000 bytes, "
-    "burst: 30, probability: 0.0002 %, ecn: true, nodrop: true}}",
+    "red-nodrop": f"{WIRE}, queue: {{red: {{limit: 60000 bytes, min: 28000 bytes, "
+    "max: 30000 bytes, burst: 30, probability: 0.0002 %, ecn: true, nodrop: true}}",
     "sfq": f"{WIRE}, queue: sfq",
     "sfq-headdrop": f"{WIRE}, queue: {{sfq: {{limit: 40 packets, depth: 30, headdrop: true}}}}",
     "fq": f"{WIRE}, queue: fq",

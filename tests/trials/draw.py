@@ -25,6 +25,11 @@ NOT_DRAWN = {
     "fixed": "of `size`: written as a size",
     "serial": "of `shaper`: the same as `rate`",
     "file": "of a trace: `deliveries` means the same and needs no file",
+    "slots": "drawn by `pipe`, where a wire is in front of them",
+    "rates": "need a file: tests/experiment/test_rate_traces.py",
+    **dict.fromkeys(("column", "unit", "time", "time_unit", "length"), "as `rates`"),
+    "access": "of links: tests/experiment/test_access.py",
+    **dict.fromkeys(("type", "subscriber", "draw"), "as `access`"),
     "load": "of arrivals: the other way to write `per_second`",
     "sleeps": "of `udp`: refused where probes are kept",
     "refill": "of `bulk`: its own tests",
@@ -250,6 +255,10 @@ def pipe(draw: Draw, share: float = 0.12, *, both: bool = True) -> dict[str, Any
                 del found["rate"]
         else:
             found["buffer"] = "50 packets"
+    if "rate" in found and "netem" not in found:
+        own = Draw(int(found["rate"].split()[0]))  # A stream of its own changes no other draw.
+        if own.chance(0.2):
+            found["slots"] = slots(own)
     if draw.chance(0.15):
         found[draw.one("overhead", "framing")] = None
         for name in ("overhead", "framing"):
@@ -261,6 +270,20 @@ def pipe(draw: Draw, share: float = 0.12, *, both: bool = True) -> dict[str, Any
         found["forward"] = {"loss": draw.share(5), "jitter": draw.time(1, 5000)}
     if both and draw.chance(0.1):
         found["backward"] = {"loss": draw.share(5), "delay": draw.time(1, 20_000)}
+    return found
+
+
+def slots(draw: Draw) -> dict[str, Any]:
+    """Slots, some with a budget, some with pauses."""
+    found: dict[str, Any] = {"max": draw.time(2000, 20_000)}
+    if draw.chance(0.5):
+        found["min"] = draw.time(1, 2000)
+    if draw.chance(0.3):
+        found["packets"] = draw.whole(1, 64)
+    if draw.chance(0.3):
+        found["bytes"] = draw.size(1500, 60_000)
+    if draw.chance(0.3):
+        found |= {"pause": draw.time(1000, 100_000), "pause_every": draw.time(200_000, 2_000_000)}
     return found
 
 
@@ -486,6 +509,7 @@ VALUES: Mapping[str, Value] = {
     "policer": lambda d: d.drawn("PolicerSpec", 1),
     "reordering": lambda d: d.drawn("ReorderingSpec", 1),
     "ack_aggregation": lambda d: d.drawn("AckAggregationSpec", 1),
+    "slots": slots,
     "netem": lambda d: d.drawn("NetemSpec", 0.3),
     "shaper": lambda d: {"tbf": d.drawn("TbfSpec", 0.3)},
     "changes": lambda d: changes(d, rate=False),

@@ -42,6 +42,7 @@ struct Netem {
     loss: String,
     other: String,
     rate: String,
+    slot: String,
 }
 
 impl Netem {
@@ -55,7 +56,7 @@ impl Netem {
                 line += &format!(" {}", micros(half));
             }
         }
-        for part in [&self.loss, &self.other, &self.rate] {
+        for part in [&self.loss, &self.other, &self.rate, &self.slot] {
             if !part.is_empty() {
                 line += " ";
                 line += part;
@@ -106,6 +107,7 @@ fn shaper(
 /// (a netem that duplicates must not be the parent of another), and no minimum length (netem has none).
 pub(crate) fn serialised_by_netem(pipe: &Pipe) -> bool {
     matches!(pipe.shaper, Shaper::Serial { .. })
+        && pipe.slots.is_none()
         && match pipe.queue {
             Queue::Netem { .. } => true,
             Queue::DropTail { limit_bytes, .. } => {
@@ -222,6 +224,10 @@ impl<'a> Stages<'a> {
                 let (delay, jitter, limit) = (*delay, *jitter, *limit_packets);
                 self.netem(Netem { delay, jitter, limit, loss: lost, ..Netem::default() })
             }
+            (_, queue) if pipe.slots.is_some() => {
+                self.wire.loss = lost;
+                self.slotted(queue)
+            }
             (Shaper::None, queue) => {
                 self.wire.loss = lost;
                 self.tree = queue.own_rate().map(|_| queue);
@@ -252,6 +258,39 @@ impl<'a> Stages<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// Adds the netem that holds packets until their slots.
+    fn slotted(&mut self, queue: &Queue) -> Result<(), ScenarioError> {
+        let Some(slots) = self.pipe.slots else { return Ok(()) };
+        if queue.is_discipline() {
+            return refuse(self.at("queue"), "slots behind a discipline");
+        }
+        let (Some(limit), None) = limits(queue) else {
+            return refuse(self.at("queue"), "slots behind a queue whose limit is not in packets");
+        };
+        if self.pipe.framing.mpu_bytes > 0 {
+            return refuse(
+                self.at("framing.mpu_bytes"),
+                "slots behind a wire with a minimum length",
+            );
+        }
+        if slots.pause > Span::ZERO {
+            return refuse(self.at("slots.pause_ns"), "pauses of slots");
+        }
+        let mut slot = format!("slot {} {}", micros(slots.min.as_ns()), micros(slots.max.as_ns()));
+        if slots.packets > 0 {
+            slot += &format!(" packets {}", slots.packets);
+        }
+        if slots.bytes > 0 {
+            slot += &format!(" bytes {}b", slots.bytes);
+        }
+        let rate = match self.pipe.shaper {
+            Shaper::Serial { rate_bps } => rate(self.pipe, rate_bps.as_bps()),
+            _ => String::new(),
+        };
+        self.lines.push(Netem { limit, rate, slot, ..Netem::default() }.line());
+        Ok(())
     }
 
     /// Adds netem as the queue, below a token bucket or with its own rate.
@@ -401,6 +440,7 @@ mod tests {
             jitter: Span::ZERO,
             reordering: None,
             ack_aggregation: None,
+            slots: None,
             changes: Vec::new(),
         }
     }

@@ -184,6 +184,9 @@ pub struct Pipe {
     pub reordering: Option<Reordering>,
     /// Aggregation of pure ACKs.
     pub ack_aggregation: Option<AckAggregation>,
+    /// Transmission opportunities behind the wire. Without them, the field is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<Slots>,
     /// Timed changes, in order of time.
     pub changes: Vec<Change>,
 }
@@ -310,6 +313,31 @@ pub struct AckAggregation {
     pub max_wait: Span,
     /// Maximum ACKs per batch. A full batch leaves at once.
     pub max_acks: u32,
+}
+
+/// Transmission opportunities, as netem's `slot`: a packet that the wire has serialised waits for the
+/// next slot, and all that wait leave in it together. A slot is asked for when a packet waits and none
+/// is to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slots {
+    /// Minimum wait for a slot.
+    #[serde(rename = "min_ns")]
+    pub min: Span,
+    /// Maximum wait for a slot; the wait is uniform between both.
+    #[serde(rename = "max_ns")]
+    pub max: Span,
+    /// Packets of a slot; 0: all that wait.
+    pub packets: u32,
+    /// Bytes of a slot; the packet that exceeds them still leaves. 0: all that wait.
+    pub bytes: u32,
+    /// Length of pauses, in which there are no slots; 0: none.
+    #[serde(rename = "pause_ns")]
+    pub pause: Span,
+    /// Interval between the beginnings of two pauses. The first begins at a time drawn from the seed,
+    /// alike in both directions.
+    #[serde(rename = "pause_every_ns")]
+    pub pause_every: Span,
 }
 
 /// A timed change of a pipe; `null` keeps a value.

@@ -1,6 +1,9 @@
 //! Reads a scenario and checks what types cannot express. Every error names the field.
 
-use crate::scenario::{Flow, Link, Loss, NodeKind, Pipe, Scenario, Shaper, SCENARIO_VERSION};
+use crate::queue::Queue;
+use crate::scenario::{
+    Flow, Link, Loss, NodeKind, Pipe, Scenario, Shaper, Slots, SCENARIO_VERSION,
+};
 use crate::traffic::TrafficKind;
 use crate::units::Span;
 use crate::validate_queue::check_queue;
@@ -246,6 +249,9 @@ impl<'a> Names<'a> {
             above_zero(at, "ack_aggregation.max_acks", u64::from(aggregation.max_acks))?;
         }
         check_shaper(at, &pipe.shaper)?;
+        if let Some(slots) = &pipe.slots {
+            check_slots(at, slots, pipe)?;
+        }
         check_queue(at, pipe, self.frame_bytes)?;
         in_range(at, "framing.mpu_bytes", pipe.framing.mpu_bytes.into(), 0, 65_535)?;
         if !OVERHEAD_BYTES.contains(&pipe.framing.overhead_bytes) {
@@ -372,6 +378,29 @@ fn check_shaper(at: &str, shaper: &Shaper) -> Result<(), ScenarioError> {
                 );
             }
         }
+    }
+    Ok(())
+}
+
+fn check_slots(at: &str, slots: &Slots, pipe: &Pipe) -> Result<(), ScenarioError> {
+    let at = format!("{at}.slots");
+    if matches!(pipe.shaper, Shaper::Tbf { .. } | Shaper::Trace { .. })
+        || matches!(pipe.queue, Queue::Netem { .. } | Queue::Htb(_))
+    {
+        return error(
+            at,
+            "slots need a wire (rate) or nothing as shaper, and a queue in front of it",
+        );
+    }
+    above_zero(&at, "max_ns", slots.max.as_ns())?;
+    if slots.min > slots.max {
+        return error(format!("{at}.min_ns"), "longer than the longest wait (max_ns)");
+    }
+    let most = i32::MAX as u64;
+    in_range(&at, "packets", slots.packets.into(), 0, most)?;
+    in_range(&at, "bytes", slots.bytes.into(), 0, most)?;
+    if slots.pause > Span::ZERO && slots.pause >= slots.pause_every {
+        return error(format!("{at}.pause_ns"), "not shorter than the interval (pause_every_ns)");
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ pub(crate) fn check_queue(at: &str, pipe: &Pipe, frame_bytes: u64) -> Result<(),
     let at = format!("{at}.queue");
     match (&pipe.queue, &pipe.shaper) {
         (Queue::DropTail { limit_packets: None, limit_bytes: None }, shaper) => {
-            if *shaper == Shaper::None {
+            if *shaper == Shaper::None && pipe.slots.is_none() {
                 return Ok(());
             }
             error(format!("{at}.drop_tail"), "needs a limit in packets or bytes")

@@ -8,7 +8,7 @@ use dumbbell_model::catalogue::parameter::{Unit, Value};
 use dumbbell_model::queue::{self, Band, DrrClass, Framing, Htb, HtbClass, Queue};
 use dumbbell_model::scenario::{
     AckAggregation, Algorithm, Change, Loss, NeighbourDiscovery, Pipe, Policer, Reordering,
-    Scenario, Shaper, Source, SprayPolicy, SprayWhat, Stretch, Traffic,
+    Scenario, Shaper, Slots, Source, SprayPolicy, SprayWhat, Stretch, Traffic,
 };
 use dumbbell_model::{Rate, Span, TcpOptions};
 use lab::{ping, run_seed, set_options, single_path, sprayed, tcp, tcp_of, udp, wire, Run, BULK};
@@ -215,6 +215,11 @@ fn change(rated: bool) -> impl Strategy<Value = Change> {
     })
 }
 
+/// Returns true if slots may stand behind this queue and shaper.
+fn takes_slots((queue, shaper): &(Queue, Shaper)) -> bool {
+    matches!(shaper, Shaper::Serial { .. }) && queue.own_rate().is_none()
+}
+
 fn pipe() -> impl Strategy<Value = Pipe> {
     let policer = (rate(), 2000..50_000u64)
         .prop_map(|(rate_bps, burst_bytes)| Policer { rate_bps, burst_bytes });
@@ -224,12 +229,23 @@ fn pipe() -> impl Strategy<Value = Pipe> {
         .prop_map(|(max_wait, max_acks)| AckAggregation { max_wait, max_acks });
     let damage = (loss(), small(), small());
     let timing = (micros(20_000), micros(3000), proptest::option::weighted(0.3, reordering));
+    let slots = (micros(3000), micros(6000), 0..9u32, 0..9000u32, micros(2000)).prop_map(
+        |(min, more, packets, bytes, pause)| Slots {
+            min,
+            max: min + more + Span::from_us(1),
+            packets,
+            bytes,
+            pause,
+            pause_every: Span::from_ms(50),
+        },
+    );
     let extras = (
         proptest::option::weighted(0.2, policer),
         proptest::option::weighted(0.2, aggregation),
         (-4..30i32, 0..100u32, any::<bool>()).prop_map(|(overhead_bytes, mpu_bytes, atm)| {
             Framing { overhead_bytes, mpu_bytes, atm }
         }),
+        proptest::option::weighted(0.3, slots),
     );
     (damage, timing, extras, service()).prop_flat_map(|(damage, timing, extras, service)| {
         let rated = matches!(service.1, Shaper::Serial { .. } | Shaper::Tbf { .. });
@@ -247,6 +263,7 @@ fn pipe() -> impl Strategy<Value = Pipe> {
                 jitter: timing.1,
                 reordering: timing.2,
                 ack_aggregation: extras.1,
+                slots: extras.3.filter(|_| takes_slots(&service)),
                 changes,
             }
         })

@@ -32,7 +32,7 @@ _TEQL_MASTERS = 64
 _SECCOMP_SINCE = (6, 16)
 #: Folders of runs are named by this and the process that made them.
 FOLDER_PREFIX = "dumbbell-guest-"
-#: Variable with the folder in which the folders of runs are kept; `run --keep` sets it, workers inherit it.
+#: Variable with the folder that keeps those of runs; `run --keep` sets it, workers inherit it.
 KEEP = "DUMBBELL_KEEP"
 _CONSOLE_LINES = 200
 _TOLD_LINES = 12
@@ -72,8 +72,8 @@ def time_limit_s(duration_ns: int) -> float:
 def run_guest(command: Sequence[str], guest: Path, run: Run, monitor: Monitor) -> Output:
     """Runs a scenario by a command, in a folder of its own, and returns its output.
 
-    `command`: what boots a kernel with the guest's program, or that program on the host. The folder is
-    removed, or moved to that of `KEEP` with the console's last lines, under the run's id.
+    `command`: what boots a kernel with the guest's program, or that program on the host. The folder
+    is removed, or moved to that of `KEEP` with the console's last lines, under the run's id.
 
     Raises:
         ScenarioError: The guest cannot do what the scenario asks.

@@ -102,6 +102,28 @@ pub const ENTRIES: &[Entry] = &[
         parameters: &[],
     },
     Entry {
+        name: "slots",
+        title: "Transmission opportunities",
+        linux: "netem slot",
+        source: "sch_netem.c",
+        about:
+            "Packets wait for a slot, and leave in it together: a TXOP of Wi-Fi, a grant of LTE, \
+                5G, DOCSIS or GPON. Pauses are the simulator's alone.",
+        parameters: &[
+            time("min", 0, 0).within(0, ANY).at("min_ns", "shortest wait for a slot"),
+            time("max", 1, 0)
+                .within(1, ANY)
+                .required()
+                .at("max_ns", "longest wait for a slot, uniform between both"),
+            whole("packets", 0, i32::MAX as u64, 0).at("packets", "packets of a slot (0: all)"),
+            bytes("bytes", 0)
+                .within(0, i32::MAX as u64)
+                .at("bytes", "bytes of a slot (0: all); the packet that exceeds them leaves"),
+            time("pause", 0, 0).within(0, ANY).at("pause_ns", "length of pauses without slots"),
+            time("pause_every", 0, 0).within(0, ANY).at("pause_every_ns", "interval of pauses"),
+        ],
+    },
+    Entry {
         name: "reordering",
         title: "Reordering",
         linux: "",

@@ -192,6 +192,7 @@ pub(crate) fn wire() -> Pipe {
         jitter: Span::ZERO,
         reordering: None,
         ack_aggregation: None,
+        slots: None,
         changes: Vec::new(),
     }
 }

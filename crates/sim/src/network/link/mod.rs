@@ -19,6 +19,7 @@ mod reordering;
 mod row;
 mod serial;
 mod shaper;
+mod slots;
 mod stage;
 mod stats;
 mod token_bucket;
@@ -169,8 +170,8 @@ impl Pipe {
             is_line: !properties.own_event,
             has_rare_events: row.changes.properties().acts || row.ack_aggregation.acts(),
             keeps_order: properties.keeps_order,
-            is_wire: matches!(spec.shaper, scenario::Shaper::Serial { .. }),
-            gathers: delayed && matches!(row.shaper, Shaper::Tbf(_)),
+            is_wire: matches!(spec.shaper, scenario::Shaper::Serial { .. }) && spec.slots.is_none(),
+            gathers: delayed && matches!(row.shaper, Shaper::Tbf(_) | Shaper::Slots(_)),
             queue_name: spec.queue.name(),
             row: of_stages.acts.then(|| Box::new(row)),
             wire,
@@ -274,6 +275,11 @@ impl Pipe {
         let bytes = packet.frame_bytes;
         let Some(row) = &mut self.row else { return self.through(now, packet) };
         if !row.shaper.holds(bytes) || row.buffer.is_full(bytes) {
+            if matches!(row.shaper, Shaper::Slots(_)) {
+                // The kernel dequeues after an enqueue that failed, too (`__dev_xmit_skb`): a slot may be
+                // drawn. The event of the queue comes at the earlier time and finds the later one.
+                self.queue_event(now);
+            }
             return self.dropped(DropReason::Overflow);
         }
         if self.acting.corruption {
@@ -286,10 +292,11 @@ impl Pipe {
         if matches!(row.shaper, Shaper::None) && !row.buffer.is_netem() {
             return self.through(now, packet);
         }
-        let start = now + row.buffer.delay(&mut self.rng);
+        let wire_bytes = on_wire(self.framed.then_some(&self.framing), packet);
+        let start = row.shaper.plan(now + row.buffer.delay(&mut self.rng), wire_bytes);
         let place = row.buffer.push(Waiting { packet, arrived: now, start });
         self.stats.queue_max = self.stats.queue_max.max(row.buffer.length().0);
-        if place > 0 && !self.is_trace() {
+        if place > 0 && !row.shaper.asks_for_each() {
             return Offered::Behind;
         }
         Offered::Kept(None)
@@ -380,7 +387,7 @@ impl Pipe {
     fn trace(&mut self) -> Option<&mut DeliveryTrace> {
         match &mut self.row.as_mut()?.shaper {
             Shaper::Trace(trace) => Some(trace),
-            Shaper::None | Shaper::Tbf(_) => None,
+            Shaper::None | Shaper::Tbf(_) | Shaper::Slots(_) => None,
         }
     }
 

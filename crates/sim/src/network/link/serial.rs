@@ -24,14 +24,17 @@ pub(crate) struct Serial {
 }
 
 impl Serial {
-    /// The wire of a link, unless a discipline decides what it sends: as on the kernel's engines, no
-    /// discipline can stand behind a wire.
+    /// The wire of a link, unless a discipline decides what it sends, or slots when: as on the kernel's
+    /// engines, no discipline can stand behind a wire.
     pub(super) fn of(setup: &LinkSetup<'_>) -> Option<Self> {
         let (scenario::Shaper::Serial { rate_bps }, Queue::DropTail { limit_packets, limit_bytes }) =
             (&setup.spec.shaper, &setup.spec.queue)
         else {
             return None;
         };
+        if setup.spec.slots.is_some() {
+            return None;
+        }
         Some(Self {
             rate: *rate_bps,
             busy_until: Time::ZERO,

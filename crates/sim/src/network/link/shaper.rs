@@ -1,6 +1,7 @@
 //! The shaper of a link: decides when the head of the queue leaves.
 
 use super::delivery_trace::DeliveryTrace;
+use super::slots::Slots;
 use super::stage::{LinkSetup, Properties};
 use super::token_bucket::TokenBucket;
 use dumbbell_model::rng::Rng;
@@ -14,11 +15,15 @@ pub(crate) enum Shaper {
     None,
     Tbf(TokenBucket),
     Trace(DeliveryTrace),
+    Slots(Box<Slots>),
 }
 
 impl Shaper {
     pub(super) fn new(setup: &LinkSetup<'_>) -> Self {
         let LinkSetup { spec, name, seed, .. } = setup;
+        if let Some(slots) = spec.slots {
+            return Self::Slots(Box::new(Slots::new(setup, slots)));
+        }
         let framing = spec.framing;
         match &spec.shaper {
             scenario::Shaper::None => Self::None,
@@ -45,6 +50,7 @@ impl Shaper {
             Self::None => Properties::NONE,
             Self::Tbf(bucket) => Properties::of(bucket),
             Self::Trace(trace) => Properties::of(trace),
+            Self::Slots(slots) => Properties::of(&**slots),
         }
     }
 
@@ -53,12 +59,28 @@ impl Shaper {
         !matches!(self, Self::Tbf(bucket) if !bucket.holds(frame_bytes))
     }
 
+    /// Returns true if a packet behind the head, too, makes the shaper be asked anew.
+    #[inline(always)]
+    pub(super) fn asks_for_each(&self) -> bool {
+        matches!(self, Self::Trace(_) | Self::Slots(_))
+    }
+
+    /// When a packet that enters the queue is eligible, without those before it `from`.
+    #[inline(always)]
+    pub(super) fn plan(&mut self, from: Time, wire_bytes: u32) -> Time {
+        match self {
+            Self::Slots(slots) => slots.plan(from, wire_bytes),
+            Self::None | Self::Tbf(_) | Self::Trace(_) => from,
+        }
+    }
+
     /// When the head of the queue, eligible from `start` on, may leave; `None`: no event is needed.
     pub(super) fn leaves_at(&mut self, now: Time, start: Time, wire_bytes: u32) -> Option<Time> {
         match self {
             Self::None => Some(start),
             Self::Tbf(bucket) => Some(bucket.leaves_at(start, wire_bytes).max(now)),
             Self::Trace(trace) => Some(trace.next_at(now.max(start))),
+            Self::Slots(slots) => Some(slots.leaves_at(now, start, wire_bytes)),
         }
     }
 
@@ -82,6 +104,7 @@ impl Shaper {
                 true
             }
             Self::Trace(trace) => start <= now && trace.spend(wire_bytes),
+            Self::Slots(slots) => return slots.lets_go(now, start, wire_bytes).map_err(Some),
         };
         if goes {
             Ok(())
@@ -90,10 +113,12 @@ impl Shaper {
         }
     }
 
-    /// Changes the rate of a token bucket.
+    /// Changes the rate of a token bucket, or of the wire in front of slots.
     pub(super) fn set_bucket_rate(&mut self, now: Time, rate: Rate) {
-        if let Self::Tbf(bucket) = self {
-            bucket.set_rate(now, rate);
+        match self {
+            Self::Tbf(bucket) => bucket.set_rate(now, rate),
+            Self::Slots(slots) => slots.set_rate(now, rate),
+            Self::None | Self::Trace(_) => {}
         }
     }
 }

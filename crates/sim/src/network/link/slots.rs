@@ -1,0 +1,149 @@
+//! Transmission opportunities (Linux's netem with `slot`): packets wait for a slot, and leave in it
+//! together.
+//!
+//! Without a discipline the wire is netem's `rate`: a packet's serialisation is over at a time that is
+//! known when it enters the queue, and it stays in the queue until its slot. With a discipline the wire
+//! is a token bucket that holds what the rate carries in the longest wait: the discipline decides in the
+//! slot which packets leave, as the driver of a modem or of a Wi-Fi card does.
+
+use super::stage::{LinkSetup, Stage};
+use super::token_bucket::TokenBucket;
+use dumbbell_model::rng::Rng;
+use dumbbell_model::{scenario, Rate, Span, Time};
+
+/// Burst of the token bucket beyond what the rate carries in a wait.
+const FULL_FRAME_BYTES: u64 = 1514;
+
+/// Slots of one direction of a link.
+pub(crate) struct Slots {
+    spec: scenario::Slots,
+    /// Rate of the wire without a discipline; `None`: packets take no time.
+    rate: Option<Rate>,
+    /// End of the serialisation of the last packet.
+    busy_until: Time,
+    /// The wire below a discipline.
+    bucket: Option<TokenBucket>,
+    /// The last slot that was drawn, past or to come (`slot_next`); `None`: none yet.
+    next: Option<Time>,
+    packets_left: u32,
+    bytes_left: i64,
+    rng: Rng,
+    /// Beginning of the first pause.
+    first_pause: Span,
+}
+
+impl Stage for Slots {
+    const KEEPS_ORDER: bool = false;
+    const OWN_EVENT: bool = true;
+
+    fn acts(&self) -> bool {
+        true
+    }
+}
+
+impl Slots {
+    pub(super) fn new(setup: &LinkSetup<'_>, spec: scenario::Slots) -> Self {
+        let LinkSetup { name, seed, .. } = setup;
+        let rate = match setup.spec.shaper {
+            scenario::Shaper::Serial { rate_bps } => Some(rate_bps),
+            _ => None,
+        };
+        let bucket = rate.filter(|_| setup.spec.queue.is_discipline()).map(|rate| {
+            let frame = FULL_FRAME_BYTES.max(setup.scenario.longest_frame_bytes());
+            // A frame may begin to wait for its slot when the wire has sent it, and find the rest of
+            // a frame's tokens.
+            let burst = 2 * frame + rate.bytes_in(spec.max);
+            TokenBucket::new(rate, burst, frame, None, setup.spec.framing)
+        });
+        // Both directions of a link share one medium, which pauses as a whole.
+        let medium = name.rsplit_once('/').map_or(*name, |(link, _)| link);
+        let mut pauses = Rng::named(*seed, &format!("link/{medium}/pauses"));
+        Self {
+            spec,
+            rate: rate.filter(|_| bucket.is_none()),
+            busy_until: Time::ZERO,
+            bucket,
+            next: None,
+            packets_left: budget(spec.packets),
+            bytes_left: i64::from(budget(spec.bytes)),
+            rng: Rng::named(*seed, &format!("link/{name}/slots")),
+            first_pause: Span::from_ns(pauses.below(spec.pause_every.as_ns())),
+        }
+    }
+
+    /// Plans the serialisation of a packet that enters the queue. Returns its end
+    /// (`netem_enqueue`: behind the last packet of the queue, whole nanoseconds).
+    pub(super) fn plan(&mut self, now: Time, wire_bytes: u32) -> Time {
+        if let Some(rate) = self.rate {
+            let takes = rate.serialise(u64::from(wire_bytes), 0).0;
+            self.busy_until = self.busy_until.max(now) + Span::from_ns(takes.as_ns());
+            return self.busy_until;
+        }
+        now
+    }
+
+    /// When the head of the queue, serialised at `start`, leaves at the earliest. Draws a slot if the
+    /// last one is over by then.
+    pub(super) fn leaves_at(&mut self, now: Time, start: Time, wire_bytes: u32) -> Time {
+        let ready = match &mut self.bucket {
+            Some(bucket) => bucket.leaves_at(start, wire_bytes),
+            None => start,
+        };
+        match self.next {
+            Some(next) if next >= ready => next,
+            _ => ready.max(self.draw(now)),
+        }
+    }
+
+    /// Lets the head of the queue leave now, and spends its share of the slot. Returns its time
+    /// otherwise, as [`Self::leaves_at`].
+    pub(super) fn lets_go(&mut self, now: Time, start: Time, wire_bytes: u32) -> Result<(), Time> {
+        let at = self.leaves_at(now, start, wire_bytes);
+        if at > now {
+            return Err(at);
+        }
+        if let Some(bucket) = &mut self.bucket {
+            bucket.take(now, wire_bytes);
+        }
+        self.packets_left -= 1;
+        self.bytes_left -= i64::from(wire_bytes);
+        if self.packets_left == 0 || self.bytes_left <= 0 {
+            self.draw(now);
+        }
+        Ok(())
+    }
+
+    /// A new rate for packets that enter the queue from now on.
+    pub(super) fn set_rate(&mut self, now: Time, rate: Rate) {
+        match &mut self.bucket {
+            Some(bucket) => bucket.set_rate(now, rate),
+            None => self.rate = Some(rate),
+        }
+    }
+
+    /// Draws the next slot (`get_slot_next`). One within a pause is put off to its end.
+    fn draw(&mut self, now: Time) -> Time {
+        let scenario::Slots { min, max, pause, pause_every, .. } = self.spec;
+        let extra = self.rng.below(max.as_ns() - min.as_ns());
+        let mut next = now + min + Span::from_ns(extra);
+        (self.packets_left, self.bytes_left) =
+            (budget(self.spec.packets), i64::from(budget(self.spec.bytes)));
+        let since = next.since(Time::ZERO).as_ns();
+        if !pause.is_zero() && since >= self.first_pause.as_ns() {
+            let within = (since - self.first_pause.as_ns()) % pause_every.as_ns();
+            if within < pause.as_ns() {
+                next += Span::from_ns(pause.as_ns() - within);
+            }
+        }
+        self.next = Some(next);
+        next
+    }
+}
+
+/// Budget of a slot; without one, all that a counter of the kernel holds (`get_slot`).
+fn budget(written: u32) -> u32 {
+    match written {
+        0 => i32::MAX as u32,
+        some => some,
+    }
+}

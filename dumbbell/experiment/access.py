@@ -1,0 +1,110 @@
+"""Translation of a named access link to the pipes of a link."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+
+from dumbbell.errors import nearest_name
+from dumbbell.experiment.access_models import AccessSpec, Epochs, Wait
+from dumbbell.experiment.fields import QueueLimit
+from dumbbell.experiment.network import ChangeSpec, IndependentSpec, LinkSpec, LossSpec, PipeSpec
+from dumbbell.experiment.pipes import BuildError
+from dumbbell.experiment.queues import FRAME_BYTES
+from dumbbell.experiment.slots import SlotsSpec
+from dumbbell.experiment.source import Loc
+
+Sides = tuple[PipeSpec, PipeSpec]
+
+#: Least limit of a queue in front of slots.
+LEAST_PACKETS = 300
+#: Fields of a link that an access link sets by its own parameters.
+_RATES = ("rate", "rates", "shaper", "changes")
+_NO_LOSS = LossSpec.made({"none": {}})
+
+
+def sides(spec: LinkSpec, ends: tuple[str, str], duration_ns: int, at: Loc) -> Sides | None:
+    """Forward and backward pipe of a link's access link; None: it has none.
+
+    Args:
+        spec: The link.
+        ends: Names of both nodes.
+        duration_ns: Duration of the run: values change until then.
+        at: Path of the link in the file.
+
+    Raises:
+        BuildError: The subscriber is at neither end, or the link sets rates itself.
+    """
+    access = spec.access
+    if access is None:
+        return None
+    for where in (spec, spec.forward, spec.backward):
+        for name in _RATES:
+            if where is not None and name in where.given():
+                message = f"an access link has its own {name}; write access: {{type, down, up}}"
+                raise BuildError(message, (*at, "access"), name)
+    subscriber = access.subscriber or ends[0]
+    if subscriber not in ends:
+        near = nearest_name(subscriber, ends)
+        message = "the subscriber is at neither end of the link"
+        raise BuildError(message, (*at, "access", "subscriber"), near or subscriber, ends)
+    up, down = _pipe(access, "up", duration_ns), _pipe(access, "down", duration_ns)
+    return (up, down) if subscriber == ends[0] else (down, up)
+
+
+def _pipe(access: AccessSpec, direction: str, duration_ns: int) -> PipeSpec:
+    model = access.model
+    up = direction == "up"
+    rate = (access.up or model.up_bps) if up else (access.down or model.down_bps)
+    wait = model.up_wait if up else model.down_wait
+    rtt = access.rtt or model.rtt_ns
+    delay = rtt // 2 if up else rtt - rtt // 2
+    size = max(rate * model.buffer_ns // (8 * 10**9), FRAME_BYTES)
+    # In packets behind slots, as the kernel's netem counts; the ACKs of a fast download find place.
+    packets = max(-(-size // FRAME_BYTES), LEAST_PACKETS)
+    limit = QueueLimit(size=size) if wait is None else QueueLimit(packets=packets)
+    fields = {"rate": rate, "delay": delay, "buffer": (limit,)}
+    if model.overhead_bytes:
+        fields["overhead"] = model.overhead_bytes
+    if wait is not None:
+        fields["slots"] = _slots(wait)
+    if model.epochs is not None:
+        # Behind slots the rate stays: the kernel's netem cannot change it.
+        nominal = None if wait is not None else rate
+        found = list(_changes(model.epochs, access, (nominal, delay), duration_ns))
+        if found:
+            fields["changes"] = found
+    return PipeSpec.made(fields)
+
+
+def _slots(wait: Wait) -> SlotsSpec:
+    return SlotsSpec.made({"min": wait.min_ns, "max": wait.max_ns, "packets": wait.packets})
+
+
+def _changes(
+    epochs: Epochs, access: AccessSpec, nominal: tuple[int | None, int], duration_ns: int
+) -> Iterator[ChangeSpec]:
+    """New values until the end of the run. `nominal`: rate in bit/s, None if it stays; delay."""
+    rate, delay = nominal
+    for number, at in enumerate(range(epochs.first_ns, duration_ns, epochs.every_ns)):
+        fields: dict[str, object] = {"at": at}
+        if rate is not None and epochs.rate_spread:
+            exponent = (2 * _draw(access, "rate", number) - 1) * epochs.rate_spread
+            fields["rate"] = max(round(rate * math.exp(exponent) / 1000), 1) * 1000
+        if epochs.delay_ns:
+            extra = _draw(access, "delay", number) * epochs.delay_ns
+            fields["delay"] = delay + int(extra) // 1000 * 1000
+        if epochs.loss:
+            burst = IndependentSpec.made({"probability": epochs.loss})
+            fields["loss"] = LossSpec.made({"independent": burst})
+        if len(fields) > 1:
+            yield ChangeSpec.made(fields)
+        if epochs.loss and at + epochs.loss_ns < duration_ns:
+            yield ChangeSpec.made({"at": at + epochs.loss_ns, "loss": _NO_LOSS})
+
+
+def _draw(access: AccessSpec, quantity: str, number: int) -> float:
+    """Number from 0 to 1, the same for both directions and for all runs of a `draw`."""
+    text = f"{access.type}/{access.draw}/{quantity}/{number}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big") / 2**48
