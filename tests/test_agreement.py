@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from dumbbell.catalogue import congestion_controls
 from dumbbell.compare import engines
 from dumbbell.compare.agreement import Criterion, agree, cells_of, compare, read_reference
 from dumbbell.results import Results
 from dumbbell.studies import load_study, renderables, run_study
 from dumbbell.studies.references import ReferencePart
-from tests import synthetic
+from tests import synthetic, write_agreement
 
 LAYOUT = load_study("multipath").references["kernel"].layout
 CRITERIA = LAYOUT.criteria
@@ -145,3 +146,12 @@ def test_a_name_of_a_cell_is_made_of_its_columns() -> None:
 
 def test_the_criteria_of_engines_are_those_that_study_1_was_judged_by() -> None:
     assert [replace(one, without=()) for one in CRITERIA] == list(engines.CRITERIA)
+
+
+@pytest.mark.parametrize("page", write_agreement.PAGES, ids=lambda page: page.name)
+def test_pages_name_the_kernel_that_judged_each_part(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text == write_agreement.renewed(text), "write it anew: python -m tests.write_agreement"
+    named = {row["algorithm"] for row in write_agreement.controls()}
+    judged = [one for one in congestion_controls().values() if one.linux is not None]
+    assert {one.title for one in judged if not one.coupled} <= named
