@@ -56,6 +56,10 @@ QUEUES = list(disciplines().values())
 IN_LINUX = [one for one in ALL if one.linux is not None and one.linux.since]
 
 
+#: What random numbers decide: compared over seeds (tests/linux/test_congestion_controls.py).
+RANDOM = {"cdg", "lp"}
+
+
 def name_of(one: CongestionControl | Discipline) -> str:
     return one.name
 
@@ -164,18 +168,21 @@ def test_a_queue_with_its_defaults_carries_a_flow(one: Discipline) -> None:
 
 @pytest.mark.parametrize("one", ALL, ids=name_of)
 def test_every_congestion_control_is_documented_and_built(one: CongestionControl) -> None:
-    assert (ROOT / "crates" / "cc" / "src" / f"{one.name}.rs").exists() or (
+    module = one.name.replace("+", "_plus")
+    assert (ROOT / "crates" / "cc" / "src" / f"{module}.rs").exists() or (
         ROOT / "crates" / "cc" / "src" / one.name / "mod.rs"
     ).exists()
     assert f"`{one.name}`" in (ROOT / "docs" / "experiment-file.md").read_text(encoding="utf-8")
+    if one.coupled:
+        assert one.linux is None
+        return
+    compared = (ROOT / "docs" / "congestion-controls.md").read_text(encoding="utf-8")
+    assert f"| {one.title} | " in compared, "dumbbell study tables congestion-controls"
     if one.linux is None:
-        assert one.coupled, "a congestion control that no kernel has says why in `about`"
         return
     assert one.linux.name in PROBES
     options = carried().fragment.read_text()
     assert not one.linux.option or f"CONFIG_{one.linux.option}=y" in options
-    compared = (ROOT / "docs" / "congestion-controls.md").read_text(encoding="utf-8")
-    assert f"| {one.title} | " in compared, "dumbbell study tables congestion-controls"
 
 
 @pytest.mark.parametrize("one", [one for one in ALL if not one.coupled], ids=name_of)
@@ -189,7 +196,7 @@ def test_a_single_flow_obeys_the_law_of_its_line(one: CongestionControl) -> None
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("one", IN_LINUX, ids=name_of)
+@pytest.mark.parametrize("one", [o for o in IN_LINUX if o.name not in RANDOM], ids=name_of)
 def test_a_single_flow_does_what_the_kernels_does(one: CongestionControl) -> None:
     apart = []
     for rate, rtt, buffer in LINES:

@@ -28,7 +28,7 @@ NAMES = {
 #: Shapes of points, in the order of the colours: colour is never the only difference.
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 #: Dash patterns of lines; the next one each time the colours have been used up.
-DASHES = ([1, 0], [6, 3], [2, 2], [12, 3])
+DASHES = ([1, 0], [6, 3], [2, 2], [12, 3], [10, 3, 2, 3, 2, 3])
 #: Dash pattern of algorithms that couple subflows.
 _COUPLED = [8, 3, 2, 3]
 #: Colour of traffic without congestion control; algorithms use those before it. Probes are black,

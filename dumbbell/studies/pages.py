@@ -11,7 +11,7 @@ import contextlib
 import importlib.util
 import json
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 from rich.console import Console
 
 from dumbbell.compare import Comparison, compare_engines
+from dumbbell.experiment.design import Overrides
 from dumbbell.files.output import json_text, write_output
 from dumbbell.files.urls import below
 from dumbbell.results import Results
@@ -80,7 +81,7 @@ class Runs:
         )
 
     def experiment(
-        self, file: str, engine: str = "sim", chosen: Mapping[str, str] | None = None
+        self, file: str, engine: str = "sim", chosen: Overrides | None = None
     ) -> Results:
         """An experiment file in the study's folder, run with overrides."""
         import dumbbell

@@ -15,7 +15,7 @@ def with_(old: str, new: str) -> str:
 
 ALGORITHMS = (
     "allowed: reno, bic, cubic, bbr, westwood, scalable, highspeed, vegas, veno, htcp, illinois, "
-    "yeah and 4 more"
+    "yeah and 9 more"
 )
 MISTAKES = {
     "unknown field": (

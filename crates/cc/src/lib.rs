@@ -92,6 +92,9 @@ pub struct Window {
     pub app_limited: Option<u64>,
     /// New length of IP packets after the hook, bytes (`tcp_sync_mss`); the caller takes it.
     pub mtu: Option<u32>,
+    /// True to reduce the window after `cong_avoid` as for a mark (`tcp_enter_cwr`); the caller takes
+    /// it.
+    pub enter_cwr: bool,
 }
 
 /// Snapshot of the connection that an algorithm may read, taken before each hook.
@@ -115,6 +118,8 @@ pub struct Conn {
     pub header_bytes: u32,
     /// Packets in flight: out − SACKed − lost + retransmitted.
     pub in_flight: u32,
+    /// Packets SACKed and not yet acknowledged (`sacked_out`).
+    pub sacked_out: u32,
     /// Packets delivered since the start of the connection (`delivered`).
     pub delivered: u64,
     /// Time of the most recent delivery, microseconds (`delivered_mstamp`).
@@ -145,6 +150,11 @@ pub struct Conn {
     pub wstamp_ns: u64,
     /// Current time, nanoseconds (`tcp_clock_cache`).
     pub now_ns: u64,
+    /// Timestamp of the last ACK, ms (`rcv_tsval`). The peer's clock begins at 0, without the random
+    /// offset of Linux.
+    pub tsval_ms: u32,
+    /// Own timestamp that the last ACK echoes, ms (`rcv_tsecr`).
+    pub tsecr_ms: u32,
     /// Random 32-bit number for this hook, from the algorithm's own stream (`prandom_u32_max` in
     /// BBR's cycle phase); 0 unless it [draws](CongestionControl::draws).
     pub random: u32,
@@ -199,6 +209,10 @@ pub struct RateSample {
 pub trait CongestionControl: Send {
     /// Initialises the algorithm when the connection is established (`init`).
     fn init(&mut self, _conn: &Conn, _window: &mut Window) {}
+
+    /// Takes the RTT of the SYN of an active open, microseconds, before [`Self::init`] (`pkts_acked` of
+    /// the SYN-ACK).
+    fn syn_acked(&mut self, _rtt_us: u32) {}
 
     /// Returns the new slow-start threshold after a loss, packets (`ssthresh`).
     fn ssthresh(&mut self, conn: &Conn, window: &mut Window) -> u32;
@@ -315,6 +329,7 @@ impl Window {
             pacing: false,
             app_limited: None,
             mtu: None,
+            enter_cwr: false,
         }
     }
 

@@ -21,11 +21,15 @@ pub(super) fn check_connections(scenario: &Scenario) -> Result<(), ScenarioError
     }
     for (i, flow) in scenario.flows.iter().enumerate() {
         if let Some(tcp) = flow.traffic.tcp() {
-            if tcp.congestion_control.is_coupled() {
+            let entry = tcp.congestion_control.entry();
+            let field = || format!("flows[{i}].traffic.tcp.congestion_control");
+            if entry.coupled {
                 return refuse(
-                    format!("flows[{i}].traffic.tcp.congestion_control"),
+                    field(),
                     "coupled congestion control; each subflow of Linux has an algorithm of its own",
                 );
+            } else if entry.linux.is_none() {
+                return refuse(field(), &format!("{}, which no kernel has", entry.title));
             }
         }
     }

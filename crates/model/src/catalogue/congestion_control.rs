@@ -1,8 +1,10 @@
-//! Congestion controls. To add one, write an entry here and a file of the same name in `crates/cc` with
-//! a function `new`.
+//! Congestion controls. To add one, write an entry here and a file of its module's name in `crates/cc`
+//! with a function `new`.
 
 use super::InLinux;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 
 /// Calls a macro with `Variant module { entry };` for every congestion control. The order affects no
 /// result.
@@ -127,6 +129,35 @@ macro_rules! for_congestion_controls {
                 source: "draft-briscoe-iccrg-prague-congestion-control, RFC 9331; L4STeam/linux's tcp_prague.c",
                 about: "DCTCP for the Internet: ECT(1), Accurate ECN, growth as on a path of 25 ms.",
             };
+            Nv nv {
+                title: "NV",
+                linux: Some(InLinux { name: "nv", option: "TCP_CONG_NV", since: "4.8" }),
+                source: "Brakmo 2010; Linux's tcp_nv.c",
+                about: "Vegas by rates: keeps ten packets queued. For data centres where all use it.",
+            };
+            Cdg cdg {
+                title: "CDG",
+                linux: Some(InLinux { name: "cdg", option: "TCP_CONG_CDG", since: "4.2" }),
+                source: "Hayes and Armitage 2011; Linux's tcp_cdg.c",
+                about: "Reno that backs off by chance, the more likely the more the RTT grows.",
+            };
+            Lp lp {
+                title: "LP",
+                linux: Some(InLinux { name: "lp", option: "TCP_CONG_LP", since: "2.6.18" }),
+                source: "Kuzmanovic and Knightly 2003; Linux's tcp_lp.c",
+                about: "Reno that gives way to others as soon as packets wait, by one-way delays.",
+            };
+            LedbatPlusPlus ledbat_plus_plus {
+                name: "ledbat++",
+                title: "LEDBAT++",
+                source: "draft-irtf-iccrg-ledbat-plus-plus-01, RFC 6817",
+                about: "For background traffic: keeps a queue of 60 ms at most, and stops to measure.",
+            };
+            Copa copa {
+                title: "Copa",
+                source: "Arun and Balakrishnan 2018",
+                about: "Keeps two packets queued; competes as NewReno where others fill the queue.",
+            };
             Lia lia {
                 title: "LIA",
                 coupled: true,
@@ -158,7 +189,7 @@ macro_rules! for_congestion_controls {
 /// Description of a congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// Name in experiment files and in results.
+    /// Name in experiment files and in results; that of the module unless the entry says otherwise.
     pub name: &'static str,
     /// Name on pages.
     pub title: &'static str,
@@ -192,11 +223,19 @@ const PLAIN: Entry = Entry {
     about: "",
 };
 
+/// Gives an entry without a name that of its module.
+const fn named(module: &'static str, entry: Entry) -> Entry {
+    if entry.name.is_empty() {
+        Entry { name: module, ..entry }
+    } else {
+        entry
+    }
+}
+
 macro_rules! define {
     ($($variant:ident $module:ident { $($field:ident: $value:expr,)+ };)+) => {
         /// A congestion control.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Algorithm {
             $(
                 #[doc = concat!("`", stringify!($module), "`; see [`Entry`].")]
@@ -206,7 +245,7 @@ macro_rules! define {
 
         /// All congestion controls.
         pub const ENTRIES: &[Entry] =
-            &[$(Entry { name: stringify!($module), $($field: $value,)+ ..PLAIN },)+];
+            &[$(named(stringify!($module), Entry { $($field: $value,)+ ..PLAIN }),)+];
 
         impl Algorithm {
             /// All congestion controls, in the order of [`ENTRIES`].
@@ -234,6 +273,22 @@ impl Algorithm {
     }
 }
 
+impl Serialize for Algorithm {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.entry().name)
+    }
+}
+
+impl<'de> Deserialize<'de> for Algorithm {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = Cow::<'de, str>::deserialize(from)?;
+        let found = ENTRIES.iter().position(|entry| entry.name == name);
+        found
+            .map(|index| Self::ALL[index])
+            .ok_or_else(|| D::Error::custom(format_args!("no congestion control is called {name}")))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,6 +298,7 @@ mod tests {
         for (&algorithm, entry) in Algorithm::ALL.iter().zip(ENTRIES) {
             let written = serde_json::to_string(&algorithm).unwrap_or_default();
             assert_eq!(written, format!("\"{}\"", entry.name));
+            assert_eq!(serde_json::from_str::<Algorithm>(&written).ok(), Some(algorithm));
             assert_eq!(algorithm.entry(), entry);
             assert!(!entry.title.is_empty() && entry.about.ends_with('.'), "{}", entry.name);
             assert!(!entry.coupled || entry.linux.is_none(), "{}: Linux couples none", entry.name);

@@ -16,7 +16,7 @@ impl Sender {
         let prior_una = self.snd_una;
         let mut flags = AckFlags { data: ack.payload_bytes > 0, ..AckFlags::default() };
         let mut tagging = Tagging::default();
-        self.tsecr_ms = ack.tsecr_ms;
+        (self.tsval_ms, self.tsecr_ms) = (ack.tsval_ms, ack.tsecr_ms);
         if ack.ack > self.snd_nxt {
             return; // Acknowledges unsent data (RFC 9293 §3.10.7.4).
         }
@@ -335,6 +335,9 @@ impl Sender {
             if acked > 0 {
                 let conn = self.conn();
                 self.cc.cong_avoid(&conn, &mut self.window, acked);
+                if std::mem::take(&mut self.window.enter_cwr) {
+                    self.enter_cwr();
+                }
             }
             self.usage.cwnd_stamp = self.jiffies();
         }

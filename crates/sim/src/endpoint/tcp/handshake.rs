@@ -55,6 +55,9 @@ impl Sender {
         if tries > 2 && !answers_first {
             self.window.cwnd = 1;
         }
+        if let Some(rtt_us) = rtt_us {
+            self.cc.syn_acked(rtt_us.min(u64::from(u32::MAX)) as u32);
+        }
         self.established(segment, rtt_us);
         let ack = self.ecn_third(self.segment_header());
         self.sent_since.any = true;

@@ -130,7 +130,8 @@ pub(crate) struct Sender {
     pub(crate) rtt: RttState,
     pub(crate) rack: Rack,
     pub(crate) rate: RateState,
-    /// Timestamp echo of the ACK being processed.
+    /// Timestamp and timestamp echo of the ACK being processed.
+    pub(crate) tsval_ms: u32,
     pub(crate) tsecr_ms: u32,
     /// Latest timestamp of the peer, which is echoed.
     pub(crate) ts_recent_ms: u32,
@@ -213,6 +214,7 @@ impl Sender {
             rtt: RttState::new(options),
             rack: Rack::default(),
             rate: RateState::default(),
+            tsval_ms: 0,
             tsecr_ms: 0,
             ts_recent_ms: 0,
             xmit_timer: XmitTimer::default(),
@@ -430,6 +432,7 @@ impl Sender {
             mss: self.mss_cache(),
             header_bytes: self.header_bytes(),
             in_flight: self.in_flight(),
+            sacked_out: self.scoreboard.sacked_out,
             delivered: self.delivered,
             delivered_us: self.rate.delivered_us,
             delivered_ce: self.ecn.delivered_ce,
@@ -444,6 +447,8 @@ impl Sender {
             prior_cwnd: self.congestion.prior_cwnd,
             wstamp_ns: self.pacer.earliest_ns(),
             now_ns: self.now.as_ns(),
+            tsval_ms: self.tsval_ms,
+            tsecr_ms: self.tsecr_ms,
             random: self.random(),
         }
     }
