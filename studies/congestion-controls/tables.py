@@ -1,6 +1,7 @@
 """Tables of docs/congestion-controls.md: `dumbbell study tables congestion-controls`.
 
-Every congestion control that Linux has, on the simulator and on the kernel.
+Every congestion control that Linux has, on the simulator and on the kernel; the others alone, in
+`without_kernel.py`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
+import without_kernel
 
 import dumbbell
 from dumbbell.catalogue import congestion_controls
 from dumbbell.engines.linux.kernel import kernels
+from dumbbell.experiment.design import Overrides
 from dumbbell.studies.pages import Made, Runs, markdown
 
 PAGE = "../../docs/congestion-controls.md"
@@ -32,6 +35,9 @@ BBR3_CHOSEN = {"cc": "bbr3", "hosts.defaults.profile": "linux-6.12"}
 #: Kernel with the patch of Prague, and what to run there.
 PRAGUE = "prague"
 PRAGUE_FILES = {"l4s.yaml": ", beside its like", "l4s-beside-cubic.yaml": ", beside CUBIC"}
+#: Algorithms that draw random numbers, over more seeds.
+RANDOM = {"cc": ["nv", "cdg", "lp"], "repeats": 10}
+RANDOM_FILES = BBR3_FILES
 #: Factors that name a cell, after the words of its file.
 FACTORS = ("cc", "rate", "rtt", "queue")
 CELL = (*FACTORS, "beside")
@@ -114,7 +120,7 @@ def run(
     runs: Runs,
     engine: str,
     files: Mapping[str, str] = FILES,
-    chosen: Mapping[str, str] | None = None,
+    chosen: Overrides | None = None,
 ) -> pl.DataFrame:
     """All runs of one engine."""
     found = [measured(runs.experiment(name, engine, chosen), files[name]) for name in files]
@@ -177,11 +183,16 @@ def row(pair: Pair) -> list[str]:
 
 def tables(runs: Runs) -> Iterator[Made]:
     """The tables of the page; those of BBR v3 and Prague if their kernels are there."""
+    yield PAGE, "alone", without_kernel.alone(runs)
+    yield PAGE, "shares", without_kernel.shares(runs)
     if not runs.allows(*ENGINES):
         return
     medians, apart = compared(runs, ENGINES, FILES)
     yield PAGE, "medians", medians
     yield PAGE, "apart", apart
+    medians, apart = compared(runs, ENGINES, RANDOM_FILES, RANDOM)
+    yield PAGE, "medians-random", medians
+    yield PAGE, "apart-random", apart
     if BBR3 in {kernel.name for kernel in kernels()}:
         engines = ("sim", f"linux:{BBR3}")
         medians, apart = compared(runs, engines, BBR3_FILES, BBR3_CHOSEN)
@@ -197,7 +208,7 @@ def compared(
     runs: Runs,
     engines: Sequence[str],
     files: Mapping[str, str],
-    chosen: Mapping[str, str] | None = None,
+    chosen: Overrides | None = None,
 ) -> tuple[list[str], list[str]]:
     """Tables of medians per algorithm, and of the quantities that are not close."""
     ours, theirs = (run(runs, engine, files, chosen) for engine in engines)
