@@ -8,7 +8,7 @@
 //! - Windows of several RTTs are multiples of the smoothed RTT.
 //! - The velocity never changes the window by more than itself per RTT.
 //! - Where the window turns within an RTT, the velocity is 1 at once.
-//! - Slow start leaves a queue of its own. The mode is judged once that was empty, or a packet was lost.
+//! - The mode is judged from the end of slow start on.
 //! - Loss does not matter in the default mode. A time-out begins slow start anew.
 
 use crate::minmax::WindowedMin;
@@ -84,8 +84,6 @@ pub struct Copa {
     /// Time of the last nearly empty queue, microseconds.
     empty_at_us: u64,
     slow_start: bool,
-    /// True once the mode can be judged after slow start.
-    judged: bool,
     competes: bool,
     /// Sequence number whose acknowledgement ends the round, window at its start, and true if it had
     /// a loss.
@@ -114,7 +112,6 @@ impl Copa {
             highest: Extreme::default(),
             empty_at_us: 0,
             slow_start: true,
-            judged: false,
             competes: false,
             round_end: 0,
             round_cwnd: 0.0,
@@ -140,9 +137,10 @@ impl Copa {
         let window_us = MAX_RTT_RTTS * srtt_us;
         let max_us = self.highest.update(now_us, rtt_us, window_us, |a, b| a >= b);
         let queueing_us = self.standing_us.saturating_sub(min_us);
-        let empty = queueing_us == 0 || EMPTY_PART * queueing_us < max_us - min_us.min(max_us);
-        self.judged |= empty && !self.slow_start;
-        if empty || !self.judged {
+        if self.slow_start
+            || queueing_us == 0
+            || EMPTY_PART * queueing_us < max_us - min_us.min(max_us)
+        {
             self.empty_at_us = now_us;
         }
         queueing_us
@@ -224,8 +222,7 @@ impl CongestionControl for Copa {
 
     fn set_state(&mut self, _conn: &Conn, _window: &mut Window, state: CaState) {
         if state == CaState::Loss {
-            (self.slow_start, self.judged) = (true, false);
-            (self.velocity, self.same_rounds) = (1.0, 0);
+            (self.slow_start, self.velocity, self.same_rounds) = (true, 1.0, 0);
         }
     }
 
@@ -239,7 +236,6 @@ impl CongestionControl for Copa {
         }
         if sample.losses > 0 && !self.round_lost {
             self.round_lost = true;
-            self.judged |= !self.slow_start;
             self.inverse = (self.inverse / 2.0).max(DEFAULT_INVERSE);
         }
         let Ok(rtt_us @ 1..) = u32::try_from(sample.rtt_us) else { return };
@@ -377,22 +373,6 @@ mod tests {
         let (mut copa, _) = queueing(100, 0);
         copa.choose_mode(&at(700));
         assert!(!copa.competes, "five RTTs");
-    }
-
-    /// The queue of slow start is the sender's own, unless a packet is lost.
-    #[test]
-    fn the_queue_of_slow_start_is_no_competitor() {
-        for losses in [0, 1] {
-            let mut window = Window::new(200);
-            let mut copa = Copa::new();
-            copa.init(&at(0), &mut window);
-            ack(&mut copa, &mut window, &at(0), 1, RTT_US, 0);
-            for now_ms in [200, 300, 900, 1500] {
-                let lost = if now_ms == 300 { losses } else { 0 };
-                ack(&mut copa, &mut window, &at(now_ms), 1, 2 * RTT_US, lost);
-            }
-            assert_eq!(copa.competes, losses > 0);
-        }
     }
 
     /// §2.2: AIMD on 1/δ in competitive mode; δ = 0.5 at its end.
