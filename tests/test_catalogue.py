@@ -185,6 +185,16 @@ def test_every_congestion_control_is_documented_and_built(one: CongestionControl
     assert not one.linux.option or f"CONFIG_{one.linux.option}=y" in options
 
 
+@pytest.mark.parametrize(
+    "one", [one for one in ALL if one.linux is None and not one.coupled], ids=name_of
+)
+def test_what_no_kernel_has_is_refused_there(one: CongestionControl) -> None:
+    text = TEXT.format(rate="10 Mbit/s", rtt="20 ms", buffer="1 BDP", name=one.name)
+    (cell,) = load_text(text, Path("one.yaml")).cells
+    with pytest.raises(ScenarioError, match="which no kernel has"):
+        engine_named("linux").check(cell.scenario)
+
+
 @pytest.mark.parametrize("one", [one for one in ALL if not one.coupled], ids=name_of)
 def test_a_single_flow_obeys_the_law_of_its_line(one: CongestionControl) -> None:
     for rate, rtt, buffer in LINES:
