@@ -29,6 +29,8 @@ KNOWN: dict[str, dict[str, str]] = {
         **_BOTH,
         "test_small_queues.py::test_seventeen_transfers_are_the_same_packets_in_the_same_order"
         "[cubic-false-1]": "who is first at a full queue of four packets, at one instant",
+        "test_slots.py::test_an_access_link_carries_as_much_on_both[starlink]": "unknown: after "
+        "200 ms of 75 % loss the kernel is slower",
         f"{_CONTROLS}_three_seconds_are_the_same_packets_and_windows[htcp]": "unknown, from 0.66 s",
     },
 }

@@ -54,7 +54,7 @@ def packets(
     until: str,
     profile: str | None = None,
     more: tuple[str, ...] = (),
-) -> list[object]:
+) -> list[tuple[object, ...]]:
     (found,) = outcomes(folder, engine, algorithm, queue, until, profile, more)
     return found
 
@@ -101,7 +101,11 @@ def test_three_seconds_are_the_same_packets_and_windows(tmp_path: Path, algorith
         for engine in ("sim", "linux")
     )
     assert len(ours) > 7000 and 0 <= len(ours) - len(theirs) <= 5
-    assert ours[: len(theirs)] == theirs
+    # What leaves and what comes at one instant may change places.
+    for way in ("out", "back"):
+        sent, there = ([row for row in rows if row[0] == way] for rows in (ours, theirs))
+        assert len(there) > 2000
+        assert sent[: len(there)] == there
 
 
 @pytest.mark.parametrize(("algorithm", "compared"), RANDOM.items())
