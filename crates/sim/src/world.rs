@@ -7,6 +7,7 @@ use crate::events::{EventQueue, Source};
 use crate::flow::FlowState;
 use crate::network::ip_fragment::{defragment, Reassembly};
 use crate::network::link::drop_reason::DropReason;
+use crate::qdisc::Sight;
 use crate::network::link::{Offered, Pipe, Release};
 use crate::network::neighbour::Neighbours;
 use crate::network::path::{Hop, Paths};
@@ -231,7 +232,8 @@ impl World<'_> {
     fn pipe_event(&mut self, pipe: usize, kind: usize) {
         match kind {
             AGGREGATION => {
-                for (packet, offered) in self.pipes[pipe].release_batch(self.now) {
+                let sight = Sight { arena: &self.arena, targets: &self.targets };
+                for (packet, offered) in self.pipes[pipe].release_batch(self.now, &sight) {
                     match offered {
                         Offered::Passed => self.passed(pipe, packet),
                         Offered::Dropped(reason) => self.drop_packet(pipe, packet, reason),
@@ -542,7 +544,8 @@ impl World<'_> {
         if let Some(hops) = &mut self.hops {
             hops.offered(self.now, pipe, packet, self.arena.get(packet));
         }
-        match self.pipes[pipe].offer(self.now, packet, &self.arena) {
+        let sight = Sight { arena: &self.arena, targets: &self.targets };
+        match self.pipes[pipe].offer(self.now, packet, &sight) {
             Offered::Passed => {
                 self.passed(pipe, packet);
                 None

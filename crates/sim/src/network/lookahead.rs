@@ -5,6 +5,7 @@
 //! without lookahead: the order of two events of one picosecond may differ.
 
 use crate::arena::Handle;
+use crate::qdisc::Sight;
 use crate::network::link::Pipe;
 use crate::network::path::{Hop, Paths};
 use crate::world::World;
@@ -93,7 +94,8 @@ impl World<'_> {
             }
             if let Some(next) = self.next_patient(packet) {
                 let packet = Handle { hop: packet.hop + 1, ..packet };
-                self.pipes[next].offer(at, packet, &self.arena);
+                let sight = Sight { arena: &self.arena, targets: &self.targets };
+                self.pipes[next].offer(at, packet, &sight);
                 self.put_on_line(next, packet);
                 self.kept(next);
             } else {
