@@ -124,7 +124,7 @@ MISTAKES = {
         with_("buffer: 1 BDP", "queue: coddel"),
         "e.yaml:3: template.dumbbell.queue: unknown queue; found coddel; did you mean codel?; "
         "allowed: pfifo, bfifo, pfifo_head_drop, red, choke, codel, fq_codel, pie, "
-        "fq_pie, sfq, fq, dualpi2",
+        "fq_pie, sfq, fq, dualpi2, cake",
     ),
     "a discipline without its parameters": (
         with_("buffer: 1 BDP", "queue: drr"),

@@ -13,10 +13,10 @@ const MEMORY_LIMIT: u16 = 3;
 const MEMORY_USED: u16 = 4;
 const TINS: u16 = 11;
 /// `TCA_CAKE_TIN_STATS_…`
-const DROPPED: u16 = 5;
-const MARKED: u16 = 9;
-const SPARSE_FLOWS: u16 = 22;
-const BULK_FLOWS: u16 = 23;
+const DROPPED: u16 = 4;
+const MARKED: u16 = 8;
+const SPARSE_FLOWS: u16 = 21;
+const BULK_FLOWS: u16 = 22;
 
 impl OnLinux for Cake {
     fn arguments(&self, _: &str) -> Result<String, ScenarioError> {

@@ -4,7 +4,8 @@
 pub use crate::cake::{AckFilter, Cells, Diffserv, Isolation};
 use crate::catalogue::discipline::{self, Parameters};
 use crate::catalogue::parameter::{
-    bytes, choice, flag, of_unit, packets, quantum, rate, share, time, whole, Parameter, Unit, Value,
+    bytes, choice, flag, of_unit, packets, quantum, rate, share, time, whole, Parameter, Unit,
+    Value,
 };
 use crate::for_disciplines;
 use crate::units::{Rate, Span};

@@ -35,9 +35,10 @@ pub(crate) fn check_queue(at: &str, pipe: &Pipe, frame_bytes: u64) -> Result<(),
             error(format!("{at}.cake.overhead_bytes"), message)
         }
         (queue, _) if queue.own_rate().is_some() => check(&at, queue, 0, frame_bytes),
-        (Queue::Cake(_), Shaper::None) => {
-            error(format!("{at}.cake.bandwidth_bps"), "cake without a bandwidth needs a link with a rate")
-        }
+        (Queue::Cake(_), Shaper::None) => error(
+            format!("{at}.cake.bandwidth_bps"),
+            "cake without a bandwidth needs a link with a rate",
+        ),
         (Queue::DropTail { .. } | Queue::Netem { .. }, _) => {
             check(&at, &pipe.queue, 0, frame_bytes)
         }

@@ -5,9 +5,9 @@
 //! without lookahead: the order of two events of one picosecond may differ.
 
 use crate::arena::Handle;
-use crate::qdisc::Sight;
 use crate::network::link::Pipe;
 use crate::network::path::{Hop, Paths};
+use crate::qdisc::Sight;
 use crate::world::World;
 use dumbbell_model::Scenario;
 use prefetch_index::prefetch_index;

@@ -136,7 +136,7 @@ mod tests {
         for one in segments {
             let packet = arena.insert_segment(0, false, 0, one);
             let queued = Queued { packet, ..queued(0, 0, 66, Time::ZERO) };
-            waiting.push_back(Waiting { queued, line_bytes: 66 });
+            waiting.push_back(Waiting { queued, line_bytes: 66, memory_bytes: 2 });
         }
         [false, true].map(|aggressive| needless(&waiting, &arena, aggressive))
     }

@@ -19,11 +19,12 @@ pub(super) enum Set {
     Decaying,
 }
 
-/// A packet that waits, and its length on the line.
+/// A packet that waits, its length on the line, and its memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     pub(super) queued: Queued,
     pub(super) line_bytes: u32,
+    pub(super) memory_bytes: u32,
 }
 
 /// A queue.

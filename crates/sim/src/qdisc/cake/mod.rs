@@ -7,6 +7,7 @@ mod cobalt;
 mod flow;
 mod hash;
 mod lists;
+mod memory;
 mod modes;
 mod rate;
 mod tin;
@@ -22,12 +23,6 @@ use hash::Identity;
 use rate::{Clock, OnLine};
 use tin::Tin;
 
-/// Memory of a packet beside its frame (`skb->truesize`): `struct sk_buff`, headroom and shared info.
-const SKB_BYTES: u64 = 768;
-/// Frames that may wait (`sch->limit`).
-const LIMIT_FRAMES: u64 = 10_240;
-/// Least memory at a rate.
-const LEAST_MEMORY_BYTES: u64 = 4 << 20;
 /// Codepoint that ARP counts as: CS7.
 const NETWORK_CONTROL: u8 = 56;
 
@@ -60,7 +55,7 @@ impl Cake {
             packets: 0,
             bytes: 0,
             memory_bytes: 0,
-            memory_limit_bytes: memory_limit(spec, bytes_per_s, context.frame_bytes),
+            memory_limit_bytes: memory::limit(spec, bytes_per_s, context.frame_bytes),
             rng: context.rng(),
         }
     }
@@ -77,12 +72,12 @@ impl Cake {
     }
 
     /// Takes a packet off the counters.
-    fn uncount(&mut self, tin: usize, queued: &Queued) {
-        let bytes = u64::from(queued.bytes);
+    fn uncount(&mut self, tin: usize, waiting: &Waiting) {
+        let bytes = u64::from(waiting.queued.bytes);
         self.packets -= 1;
         self.bytes -= bytes;
         self.tins[tin].bytes -= bytes;
-        self.memory_bytes -= memory(queued);
+        self.memory_bytes -= u64::from(waiting.memory_bytes);
     }
 
     /// Charges a packet to its tin and to the shaper (`cake_advance_shaper`).
@@ -107,7 +102,7 @@ impl Cake {
         let Some(head) = self.tins[tin].flows[queue].pop() else { return };
         let parameters = self.tins[tin].parameters;
         self.tins[tin].flows[queue].state.full(&parameters, now);
-        self.uncount(tin, &head.queued);
+        self.uncount(tin, &head);
         if self.spec.ingress {
             self.advance(tin, &head, now, false);
         }
@@ -178,7 +173,7 @@ impl Cake {
                     continue;
                 }
                 while let Some(mut waiting) = self.tins[number].flows[queue].pop() {
-                    self.uncount(number, &waiting.queued);
+                    self.uncount(number, &waiting);
                     let decision = self.decide(number, queue, &mut waiting, now);
                     let last = self.tins[number].flows[queue].waiting.is_empty();
                     let drops = decision.drops && !last;
@@ -223,29 +218,11 @@ impl Cake {
         let waiting = &self.tins[tin].flows[queue].waiting;
         let Some(place) = ack_filter::needless(waiting, sight.arena, aggressive) else { return };
         let Some(ack) = self.tins[tin].flows[queue].take(place) else { return };
-        self.uncount(tin, &ack.queued);
+        self.uncount(tin, &ack);
         if self.spec.ingress {
             self.advance(tin, &ack, now, false);
         }
         verdicts.filtered(&ack.queued);
-    }
-}
-
-/// Memory of a packet (`skb->truesize`).
-fn memory(queued: &Queued) -> u64 {
-    u64::from(queued.bytes) + SKB_BYTES
-}
-
-/// Memory that packets may take (`cake_reconfigure`).
-fn memory_limit(spec: &queue::Cake, bytes_per_s: u64, frame_bytes: u32) -> u64 {
-    let frames = LIMIT_FRAMES * u64::from(frame_bytes);
-    match (u64::from(spec.memlimit_bytes), bytes_per_s) {
-        (0, 0) => frames,
-        (0, rate) => {
-            let four_bdp = (rate * spec.rtt.as_us() / 250_000) as u32;
-            u64::from(four_bdp).max(LEAST_MEMORY_BYTES).min(frames)
-        }
-        (given, _) => given,
     }
 }
 
@@ -276,11 +253,13 @@ impl Discipline for Cake {
             }
         }
         let tin = &mut self.tins[number];
-        tin.flows[queue].push(Waiting { queued, line_bytes: self.line.bytes(queued.bytes) });
+        let line_bytes = self.line.bytes(queued.bytes);
+        let memory_bytes = memory::of(queued.packet, sight.arena);
+        tin.flows[queue].push(Waiting { queued, line_bytes, memory_bytes });
         tin.bytes += u64::from(queued.bytes);
         self.packets += 1;
         self.bytes += u64::from(queued.bytes);
-        self.memory_bytes += memory(&queued);
+        self.memory_bytes += u64::from(memory_bytes);
         self.filter(number, queue, now, sight, verdicts);
         self.tins[number].filled(queue, &mut self.rng);
         while self.memory_bytes > self.memory_limit_bytes && self.packets > 0 {
