@@ -26,7 +26,7 @@ pub(super) fn shares(mode: Diffserv, bytes_per_s: u64) -> Vec<Share> {
             let first = Share { bytes_per_s, quantum: 256 };
             let next = |one: &Share| {
                 let Share { bytes_per_s, quantum } = *one;
-                Some(Share { bytes_per_s: bytes_per_s * 7 >> 3, quantum: quantum * 7 >> 3 })
+                Some(Share { bytes_per_s: (bytes_per_s * 7) >> 3, quantum: (quantum * 7) >> 3 })
             };
             std::iter::successors(Some(first), next).take(8).collect()
         }

@@ -193,7 +193,7 @@ fn a_sparse_flow_waits_for_one_packet() {
             Head::Until(at) if next_sparse <= at => {
                 now = next_sparse.max(now);
                 cake.enqueue(now, queued(1, 0, 200, now), None, &mut verdicts);
-                next_sparse = next_sparse + Span::from_ms(20);
+                next_sparse += Span::from_ms(20);
             }
             Head::Until(at) => now = at,
             Head::Empty => break,
