@@ -76,7 +76,7 @@ impl Buffer {
                         name: &format!("link/{name}"),
                         seed: *seed,
                         framing: spec.framing,
-                        frame_bytes: setup.frame_bytes(),
+                        frame_bytes: setup.frame_bytes,
                     },
                 ),
                 verdicts: Verdicts::default(),

@@ -527,7 +527,15 @@ mod tests {
     fn serial_of(limit_packets: u64) -> Pipe {
         let spec = serial(Rate::from_bps(1_000_000), Span::from_ms(5), limit_packets);
         let scenario = dumbbell(Span::from_ms(1), 1, spec.clone(), spec.clone());
-        Pipe::new(&LinkSetup { scenario: &scenario, spec: &spec, name: "link", to: 0, seed: 1 })
+        let frame_bytes = 1514;
+        Pipe::new(&LinkSetup {
+            scenario: &scenario,
+            spec: &spec,
+            name: "link",
+            to: 0,
+            seed: 1,
+            frame_bytes,
+        })
     }
 
     /// Offers a full frame, 12.112 ms on the wire; true: it is taken.

@@ -5,10 +5,6 @@ use crate::arena::{Arena, Handle};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{self, Scenario};
 use dumbbell_model::Time;
-use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
-
-/// MTU between routers.
-const ETHERNET_MTU_BYTES: u32 = 1500;
 
 /// Description of one direction of a link, from which its stages are built.
 pub(crate) struct LinkSetup<'a> {
@@ -19,20 +15,8 @@ pub(crate) struct LinkSetup<'a> {
     /// Index of the node at the far end.
     pub(crate) to: usize,
     pub(crate) seed: u64,
-}
-
-impl LinkSetup<'_> {
-    /// Frame of the device's MTU: the smaller one of both ends (`psched_mtu`).
-    pub(crate) fn frame_bytes(&self) -> u32 {
-        let link = self.name.rsplit_once('/').map_or(self.name, |(link, _)| link);
-        let link = self.scenario.links.iter().find(|one| one.name == link);
-        let mtu_of = |name: &str| {
-            let node = self.scenario.nodes.iter().find(|node| node.name == name);
-            node.and_then(|node| node.tcp.as_ref()).map(|tcp| tcp.mtu_bytes)
-        };
-        let ends = link.into_iter().flat_map(|link| [mtu_of(&link.a), mtu_of(&link.b)]);
-        ETHERNET_HEADER_BYTES + ends.flatten().min().unwrap_or(ETHERNET_MTU_BYTES)
-    }
+    /// Frame of the device's MTU (`psched_mtu`).
+    pub(crate) frame_bytes: u32,
 }
 
 /// Properties of a stage, constant for its type. Lookahead and events depend on them.
