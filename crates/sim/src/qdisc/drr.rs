@@ -59,7 +59,13 @@ impl Drr {
 }
 
 impl Discipline for Drr {
-    fn enqueue(&mut self, now: Time, queued: Queued, beside: Option<&Queued>, verdicts: &mut Verdicts) {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        beside: Option<&Queued>,
+        verdicts: &mut Verdicts,
+    ) {
         self.enqueue_seen(now, queued, beside, &Sight::NONE, verdicts);
     }
 
@@ -107,8 +113,7 @@ mod tests {
             DrrClass { dscp: vec![], quantum_bytes: 1514, queue: room.clone() },
             DrrClass { dscp: vec![46], quantum_bytes: 3028, queue: room },
         ];
-        let mut drr =
-            Qdisc::new(&Queue::Drr(queue::Drr { classes }), &context());
+        let mut drr = Qdisc::new(&Queue::Drr(queue::Drr { classes }), &context());
         let mut verdicts = Verdicts::default();
         let mut bytes = [0_u64; 2];
         for number in 0..50_000_u32 {

@@ -163,7 +163,13 @@ impl Htb {
 }
 
 impl Discipline for Htb {
-    fn enqueue(&mut self, now: Time, queued: Queued, beside: Option<&Queued>, verdicts: &mut Verdicts) {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        beside: Option<&Queued>,
+        verdicts: &mut Verdicts,
+    ) {
         self.enqueue_seen(now, queued, beside, &Sight::NONE, verdicts);
     }
 

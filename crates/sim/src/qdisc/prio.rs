@@ -26,7 +26,13 @@ impl Prio {
 }
 
 impl Discipline for Prio {
-    fn enqueue(&mut self, now: Time, queued: Queued, beside: Option<&Queued>, verdicts: &mut Verdicts) {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        beside: Option<&Queued>,
+        verdicts: &mut Verdicts,
+    ) {
         self.enqueue_seen(now, queued, beside, &Sight::NONE, verdicts);
     }
 
@@ -72,8 +78,7 @@ mod tests {
             Band { dscp: vec![], queue: room.clone() },
             Band { dscp: vec![8], queue: room },
         ];
-        let mut prio =
-            Qdisc::new(&Queue::Prio(queue::Prio { bands }), &context());
+        let mut prio = Qdisc::new(&Queue::Prio(queue::Prio { bands }), &context());
         let mut verdicts = Verdicts::default();
         for (number, dscp) in [8, 0, 46, 8, 46, 10].into_iter().enumerate() {
             let packet = with_dscp(dscp, queued(0, number as u32, 100, Time::ZERO));

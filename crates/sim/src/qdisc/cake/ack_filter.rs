@@ -64,8 +64,7 @@ fn may_leave(ack: &Segment, newest: &Segment) -> bool {
     if ack.multipath().is_some() || ack.accurate_ecn().is_some() || ack.ack > newest.ack {
         return false;
     }
-    let (value, echo) =
-        if newest.timestamps { (newest.tsval_ms, newest.tsecr_ms) } else { (0, 0) };
+    let (value, echo) = if newest.timestamps { (newest.tsval_ms, newest.tsecr_ms) } else { (0, 0) };
     if ack.timestamps && (after(ack.tsval_ms, value) || after(ack.tsecr_ms, echo)) {
         return false;
     }
@@ -170,7 +169,10 @@ mod tests {
         assert_eq!(with(|one| one.tsecr_ms = 9), None);
         // ECE: the next one differs, so that neither leaves.
         assert_eq!(with(|one| one.flags.ace = ECE), None);
-        let echo = |number| Segment { flags: dumbbell_packet::tcp::Flags { ace: ECE, ..Default::default() }, ..ack(number) };
+        let echo = |number| Segment {
+            flags: dumbbell_packet::tcp::Flags { ace: ECE, ..Default::default() },
+            ..ack(number)
+        };
         assert_eq!(places(&[echo(1), echo(2), ack(3)]), [Some(0), Some(0)]);
         assert_eq!(places(&[ack(1), echo(2), ack(3)]), [None, None]);
     }
@@ -180,8 +182,14 @@ mod tests {
         let one = |blocks: &[(u64, u64)]| sacked(ack(1), blocks);
         assert_eq!(places(&[one(&[(5, 6)]), one(&[(5, 7)]), one(&[(5, 8)])]), [Some(0); 2]);
         assert_eq!(places(&[one(&[(5, 6)]), ack(2), ack(3)]), [None, Some(1)]);
-        assert_eq!(places(&[one(&[(5, 6)]), one(&[(8, 9)]), one(&[(8, 10), (5, 6)])]), [Some(0); 2]);
+        assert_eq!(
+            places(&[one(&[(5, 6)]), one(&[(8, 9)]), one(&[(8, 10), (5, 6)])]),
+            [Some(0); 2]
+        );
         // A DSACK (RFC 2883) stays.
-        assert_eq!(places(&[sacked(ack(9), &[(3, 4)]), one(&[]), sacked(ack(10), &[(3, 5)])]), [None, Some(1)]);
+        assert_eq!(
+            places(&[sacked(ack(9), &[(3, 4)]), one(&[]), sacked(ack(10), &[(3, 5)])]),
+            [None, Some(1)]
+        );
     }
 }

@@ -170,7 +170,8 @@ mod tests {
     use super::*;
 
     const MS: i64 = 1_000_000;
-    const PARAMETERS: Parameters = Parameters { target: 5 * MS, interval: 100 * MS, frame: MS / 10 };
+    const PARAMETERS: Parameters =
+        Parameters { target: 5 * MS, interval: 100 * MS, frame: MS / 10 };
 
     fn rng() -> Rng {
         Rng::named(1, "cobalt")

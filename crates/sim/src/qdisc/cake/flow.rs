@@ -1,7 +1,7 @@
 //! A queue of a tin with its state.
 
-use super::cobalt::State;
 use super::super::Queued;
+use super::cobalt::State;
 use std::collections::VecDeque;
 
 /// Rotation of a queue (`CAKE_SET_…`).

@@ -91,13 +91,16 @@ impl Cake {
     /// Drops the head of the longest queue (`cake_drop`).
     fn shorten(&mut self, now: i64, verdicts: &mut Verdicts) {
         let longest = |tin: usize| (self.tins[tin].longest(), tin);
-        let most = (0..self.tins.len()).map(longest).reduce(|most, one| {
-            if one.0 .0 > most.0 .0 {
-                one
-            } else {
-                most
-            }
-        });
+        let most =
+            (0..self.tins.len()).map(longest).reduce(
+                |most, one| {
+                    if one.0 .0 > most.0 .0 {
+                        one
+                    } else {
+                        most
+                    }
+                },
+            );
         let Some(((_, queue), tin)) = most else { return };
         let Some(head) = self.tins[tin].flows[queue].pop() else { return };
         let parameters = self.tins[tin].parameters;
@@ -209,7 +212,14 @@ impl Cake {
     }
 
     /// Takes out an ACK that the last packet of the queue makes needless.
-    fn filter(&mut self, tin: usize, queue: usize, now: i64, sight: &Sight<'_>, verdicts: &mut Verdicts) {
+    fn filter(
+        &mut self,
+        tin: usize,
+        queue: usize,
+        now: i64,
+        sight: &Sight<'_>,
+        verdicts: &mut Verdicts,
+    ) {
         let aggressive = match self.spec.ack_filter {
             AckFilter::Off => return,
             AckFilter::On => false,
@@ -227,7 +237,13 @@ impl Cake {
 }
 
 impl Discipline for Cake {
-    fn enqueue(&mut self, now: Time, queued: Queued, beside: Option<&Queued>, verdicts: &mut Verdicts) {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        beside: Option<&Queued>,
+        verdicts: &mut Verdicts,
+    ) {
         self.enqueue_seen(now, queued, beside, &Sight::NONE, verdicts);
     }
 
@@ -243,7 +259,8 @@ impl Discipline for Cake {
         let now = at.as_ns() as i64;
         let number = self.tin(&queued);
         let [source, destination] = sight.hosts(queued.packet);
-        let flow = queued.packet.flow.wrapping_mul(2).wrapping_add(u32::from(queued.packet.outward));
+        let flow =
+            queued.packet.flow.wrapping_mul(2).wrapping_add(u32::from(queued.packet.outward));
         let tin = &mut self.tins[number];
         let queue = tin.queue(Identity { flow, source, destination });
         if tin.bytes == 0 {

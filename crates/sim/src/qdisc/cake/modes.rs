@@ -15,7 +15,8 @@ pub(super) struct Share {
 /// Shares of the tins at a rate in bytes per second.
 pub(super) fn shares(mode: Diffserv, bytes_per_s: u64) -> Vec<Share> {
     let shifted = |shifts: &[u32]| {
-        let share = |shift: &u32| Share { bytes_per_s: bytes_per_s >> shift, quantum: 1024 >> shift };
+        let share =
+            |shift: &u32| Share { bytes_per_s: bytes_per_s >> shift, quantum: 1024 >> shift };
         shifts.iter().map(share).collect()
     };
     match mode {
@@ -39,8 +40,8 @@ pub(super) fn tin(mode: Diffserv, dscp: u8) -> usize {
         Diffserv::BestEffort => 0,
         Diffserv::Precedence => usize::from(dscp >> 3),
         Diffserv::Three => match dscp {
-            1 | 8 => 1,                       // LE, CS1
-            4 | 44 | 46 | 48 | 56 => 2,       // TOS4, VA, EF, CS6, CS7
+            1 | 8 => 1,                 // LE, CS1
+            4 | 44 | 46 | 48 | 56 => 2, // TOS4, VA, EF, CS6, CS7
             _ => 0,
         },
         Diffserv::Four => match dscp {
@@ -52,14 +53,14 @@ pub(super) fn tin(mode: Diffserv, dscp: u8) -> usize {
             _ => 0,
         },
         Diffserv::Eight => match dscp {
-            1 => 0,                           // LE
-            2 | 8 | 10 | 12 | 14 => 1,        // TOS2, CS1, AF1x
-            24 | 26 | 28 | 30 => 3,           // CS3, AF3x
-            34 | 36 | 38 => 3,                // AF4x
-            4 | 18 | 20 | 22 => 4,            // TOS4, AF2x
-            16 => 5,                          // CS2
-            32 | 40 | 44 | 46 => 6,           // CS4, CS5, VA, EF
-            48 | 56 => 7,                     // CS6, CS7
+            1 => 0,                    // LE
+            2 | 8 | 10 | 12 | 14 => 1, // TOS2, CS1, AF1x
+            24 | 26 | 28 | 30 => 3,    // CS3, AF3x
+            34 | 36 | 38 => 3,         // AF4x
+            4 | 18 | 20 | 22 => 4,     // TOS4, AF2x
+            16 => 5,                   // CS2
+            32 | 40 | 44 | 46 => 6,    // CS4, CS5, VA, EF
+            48 | 56 => 7,              // CS6, CS7
             _ => 2,
         },
     }
@@ -97,7 +98,8 @@ mod tests {
         assert_eq!(rates(Diffserv::Three), [16_000, 1000, 4000]);
         assert_eq!(rates(Diffserv::Four), [16_000, 1000, 8000, 4000]);
         assert_eq!(rates(Diffserv::Eight)[..4], [16_000, 14_000, 12_250, 10_718]);
-        let quanta: Vec<i64> = shares(Diffserv::Precedence, 0).iter().map(|one| one.quantum).collect();
+        let quanta: Vec<i64> =
+            shares(Diffserv::Precedence, 0).iter().map(|one| one.quantum).collect();
         assert_eq!(quanta, [256, 224, 196, 171, 149, 130, 113, 98]);
     }
 }

@@ -115,12 +115,9 @@ mod tests {
 
     #[test]
     fn lengths_are_those_of_the_line() {
-        let spec = |overhead_bytes, mpu_bytes, atm| OnLine::new(&Cake {
-            overhead_bytes,
-            mpu_bytes,
-            atm,
-            ..super::super::tests::spec()
-        });
+        let spec = |overhead_bytes, mpu_bytes, atm| {
+            OnLine::new(&Cake { overhead_bytes, mpu_bytes, atm, ..super::super::tests::spec() })
+        };
         // The frame; an IP packet of 1500 bytes with 44; the least length; 40 and 18 cells; 25 octets more.
         assert_eq!(spec(14, 0, Cells::None).bytes(1514), 1514);
         assert_eq!(spec(44, 0, Cells::None).bytes(1514), 1544);

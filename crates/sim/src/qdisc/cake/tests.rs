@@ -168,7 +168,8 @@ fn a_full_memory_shortens_the_longest_queue() {
     let dropped: Vec<u32> = verdicts.dropped.iter().map(|(packet, _)| packet.id).collect();
     assert_eq!(dropped, [0, 2, 4, 6]);
     assert_eq!(cake.length(), (10, 10 * u64::from(FRAME)));
-    let stepped = cake.tins[0].flows.iter().find(|flow| flow.tag == 1).map(|one| one.state.probability);
+    let stepped =
+        cake.tins[0].flows.iter().find(|flow| flow.tag == 1).map(|one| one.state.probability);
     assert_eq!(stepped, Some(4 << 24));
 }
 
