@@ -276,7 +276,11 @@ fn pipe() -> impl Strategy<Value = Pipe> {
                 duplication: damage.2,
                 queue: service.0.clone(),
                 shaper: service.1.clone(),
-                framing: extras.2,
+                // CAKE as a shaper has an overhead of its own.
+                framing: match &service.0 {
+                    Queue::Cake(cake) if cake.bandwidth > Rate::default() => Framing::default(),
+                    _ => extras.2,
+                },
                 delay: timing.0,
                 jitter: timing.1,
                 reordering: timing.2,
