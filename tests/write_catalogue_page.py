@@ -86,7 +86,8 @@ def _shown(one: Parameter, value: float) -> str:
         return f"{value / 1e6:g} ms" if value < 1e9 else f"{value / 1e9:g} s"
     if one.unit == "share":
         return f"{100 * value:g} %"
-    unit = {"packets": " packets", "bytes": " bytes", "quantum": " bytes"}.get(one.unit, "")
+    units = {"packets": " packets", "bytes": " bytes", "quantum": " bytes", "signed": " bytes"}
+    unit = units.get(one.unit, "")
     return f"{value}{unit}"
 
 
@@ -96,6 +97,12 @@ def _values(one: Parameter) -> str:
         return "true, false"
     if one.unit == "share":
         return "a share"
+    if one.unit == "choice":
+        return ", ".join(f"`{name}`" for name in one.choices)
+    if one.unit == "rate":
+        return "a rate"
+    if one.unit == "signed":
+        return f"bytes, also below 0; at most {_shown(one, one.most)}"
     most = _shown(one, one.most)
     if one.unit == "quantum":
         return f"bytes, from the longest frame to {most}"

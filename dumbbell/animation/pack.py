@@ -24,6 +24,7 @@ REASONS = (
     "policed",
     "corrupted",
     "aqm",
+    "filtered",
     "queue",
     "line",
     "unseen",

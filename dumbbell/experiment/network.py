@@ -217,10 +217,11 @@ class PipeSpec(Strict):
 
     @model_validator(mode="after")
     def _rivals(self) -> Self:
-        if self.queue is not None and self.queue.htb is not None:
+        if self.queue is not None and self.queue.own_rate is not None:
+            name = "htb" if self.queue.htb is not None else "cake with a bandwidth"
             for other in ("rate", "rates", "shaper"):
                 if getattr(self, other) is not None:
-                    raise problem("htb has a rate of its own", field=other)
+                    raise problem(f"{name} has a rate of its own", field=other)
         for one, other in RIVALS:
             if getattr(self, one) is not None and getattr(self, other) is not None:
                 raise problem(f"{one} and {other} exclude each other", field=other)
@@ -251,8 +252,8 @@ class PipeSpec(Strict):
 
 
 def _shapes(given: dict[str, Any]) -> bool:
-    """Returns true if the queue among these fields has a rate of its own (htb)."""
-    return given.get("queue") is not None and given["queue"].htb is not None
+    """Returns true if the queue among these fields has a rate of its own (htb, cake)."""
+    return given.get("queue") is not None and given["queue"].own_rate is not None
 
 
 _RATES = ("rate", "rates", "shaper")

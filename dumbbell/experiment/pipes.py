@@ -128,8 +128,8 @@ def shaper(
         return {"serial": {"rate_bps": rates.steps[0][1]}}, Fraction(rates.mean_bps)
     if spec.rate is not None:
         return {"serial": {"rate_bps": spec.rate}}, Fraction(spec.rate)
-    if spec.queue is not None and spec.queue.htb is not None:
-        return "none", Fraction(spec.queue.htb.rate)
+    if spec.queue is not None and spec.queue.own_rate is not None:
+        return "none", Fraction(spec.queue.own_rate)
     chosen: ShaperSpec | None = spec.shaper
     if chosen is None or chosen.none is not None:
         return "none", None

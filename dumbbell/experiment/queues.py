@@ -19,6 +19,7 @@ from dumbbell.experiment.fields import (
     Rate,
     Share,
     Short,
+    Size,
     Strict,
     Time,
     as_list,
@@ -28,6 +29,7 @@ from dumbbell.experiment.fields import (
     quantity,
     whole_number,
 )
+from dumbbell.experiment.framing import Overhead
 from dumbbell.experiment.units import PACKETS
 
 FRAME_BYTES = 1514
@@ -98,16 +100,25 @@ def _choke_rest(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"min": least, "max": most, "burst": (2 * least + most) // 3}
 
 
+def _cake_rest(_: Mapping[str, Any]) -> dict[str, Any]:
+    """0: the kernel's rule."""
+    return {"bandwidth": 0, "memlimit": 0}
+
+
 #: Defaults that follow from other parameters, by discipline.
 DERIVED: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "red": _red_rest,
     "choke": _choke_rest,
+    "cake": _cake_rest,
 }
 
 #: Type of a field, by the unit of its parameter and whether 0 is excluded.
 _TYPES: Mapping[tuple[str, bool], Any] = {
     ("packets", True): Packets,
     ("bytes", True): PositiveSize,
+    ("bytes", False): Size,
+    ("signed", False): Overhead,
+    ("rate", False): Rate,
     ("quantum", True): PositiveSize,
     ("time", True): PositiveTime,
     ("time", False): Time,
@@ -120,6 +131,8 @@ def _field(parameter: Parameter) -> Any:
     """Type and default of a parameter's field."""
     if parameter.unit == "number":
         kind: Any = Annotated[int, whole_number(parameter.least, parameter.most)]
+    elif parameter.unit == "choice":
+        kind = Annotated[str, choice(*parameter.choices, what=parameter.name)]
     else:
         kind = _TYPES[parameter.unit, parameter.least > 0]
     if parameter.rule is not None:
@@ -271,6 +284,15 @@ class _Queue(Strict):
 
     if TYPE_CHECKING:
         htb: HtbSpec | None
+        cake: Any
+
+    @property
+    def own_rate(self) -> int | None:
+        """Rate of a discipline that shapes (htb, cake with a bandwidth), bit/s."""
+        if self.htb is not None:
+            return self.htb.rate
+        bandwidth: int | None = self.cake.bandwidth if self.cake is not None else None
+        return bandwidth
 
     @model_validator(mode="after")
     def _one(self) -> Self:

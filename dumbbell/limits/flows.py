@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dumbbell._core import Network
-from dumbbell.limits.pipes import OPPORTUNITY_BYTES, least_time_s, rate_of
+from dumbbell.limits.pipes import OPPORTUNITY_BYTES, least_time_s, own_rate_of, rate_of
 from dumbbell.scenario import Arrivals, Flow, Pipe, Scenario, Subflow, read_scenario, shaper_of
 
 ETHERNET_HEADER_BYTES = 14
@@ -178,8 +178,8 @@ def _rate(pipe: Pipe) -> float:
         rates.append(rate)
     if "trace" in shaper and (times := shaper["trace"]["deliveries_ms"]):
         rates.append(len(times) * OPPORTUNITY_BYTES * 8 / (times[-1] / 1e3))
-    if "htb" in pipe["queue"]:
-        rates.append(float(pipe["queue"]["htb"]["rate_bps"]))
+    if (own := own_rate_of(pipe)) is not None:
+        rates.append(own)
     if policer := pipe["policer"]:
         rates.append(float(policer["rate_bps"]))
     return min(rates)

@@ -9,6 +9,8 @@ from dumbbell.scenario import Pipe, shaper_of
 
 #: Bytes that may leave at one delivery opportunity of a packet-delivery trace (mahimahi).
 OPPORTUNITY_BYTES = 1504
+#: What CAKE does not count of a frame.
+ETHERNET_HEADER_BYTES = 14
 #: What a wire's bucket holds.
 FULL_FRAME_BYTES = 1514
 _NS = 1e9
@@ -21,9 +23,16 @@ def rate_of(pipe: Pipe) -> float | None:
         return float(shaper["serial"]["rate_bps"])
     if "tbf" in shaper:
         return float(shaper["tbf"]["rate_bps"])
-    if not shaper and "htb" in pipe["queue"]:
-        return float(pipe["queue"]["htb"]["rate_bps"])
-    return None
+    return None if shaper else own_rate_of(pipe)
+
+
+def own_rate_of(pipe: Pipe) -> float | None:
+    """Rate of its queue, if that shapes (htb, cake with a bandwidth), bit/s."""
+    queue = pipe["queue"]
+    if "htb" in queue:
+        return float(queue["htb"]["rate_bps"])
+    bandwidth = queue["cake"]["bandwidth_bps"] if "cake" in queue else 0
+    return float(bandwidth) if bandwidth else None
 
 
 def rate_steps(pipe: Pipe) -> list[tuple[int, float]]:
@@ -120,6 +129,9 @@ def _queue_bits(pipe: Pipe, longest_frame_bytes: int) -> float:
 
 def frames_exceed_wire(pipe: Pipe) -> bool:
     """Frames are longer than what they take on its wire."""
+    cake = pipe["queue"].get("cake")
+    if cake is not None and cake["bandwidth_bps"]:
+        return bool(cake["overhead_bytes"] < ETHERNET_HEADER_BYTES and cake["atm"] != "atm")
     framing = pipe["framing"]
     return bool(framing["overhead_bytes"] < 0 and not framing["atm"])
 

@@ -76,6 +76,8 @@ def of_loss(cell: CellLine, link: LinkLine) -> str:
         words = "its policer drops what exceeds the rate at once, before the queue"
     elif why == "overflow" and pipe.limit_bytes:
         words = f"overflow of a queue of {_packets(pipe.limit_packets)}"
+    elif why == "AQM" and pipe.filters_acks:
+        return "CAKE's ACK filter removes ACKs that later ones make needless, or AQM"
     else:
         return why
     unmoved = [kind for kind in ("UDP", "BBR") if _share(cell, kind) > _MUCH]

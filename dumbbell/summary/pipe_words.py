@@ -19,6 +19,8 @@ def pipe_words(pipe: Mapping[str, Any]) -> list[str]:
         words.append(rate_words(limits["rate_bps"]))
         if len(limits["classes"]) == 1:
             kind, limits = next(iter(limits["classes"][0]["queue"].items()))
+    if kind == "cake" and limits["bandwidth_bps"]:
+        words.append(rate_words(limits["bandwidth_bps"]))
     netem = pipe["queue"].get("netem", {})
     delay = pipe["delay_ns"] + netem.get("delay_ns", 0)
     if delay:

@@ -37,6 +37,7 @@ class PipeSetting:
         loss: True if packets are lost at random before the queue.
         bursty_loss: True if these losses come in bursts (Gilbert–Elliott).
         changes: Changes of the link: second, words.
+        filters_acks: True if its discipline removes needless ACKs (CAKE).
     """
 
     rate_bps: float | None
@@ -45,6 +46,7 @@ class PipeSetting:
     loss: bool
     bursty_loss: bool
     changes: tuple[tuple[float, str], ...]
+    filters_acks: bool = False
 
     def change_at(self, at_s: float) -> str:
         """Words about the change at this time; empty without one."""
@@ -175,4 +177,5 @@ def _pipe(pipe: Pipe) -> PipeSetting:
     loss = pipe["loss"] if isinstance(pipe["loss"], dict) else {}
     limit = min(limits, default=None)
     bursty = "gilbert_elliott" in loss
-    return PipeSetting(rate_of(pipe), kind, limit, bool(loss), bursty, changes)
+    filters = options.get("ack_filter", "no-ack-filter") != "no-ack-filter"
+    return PipeSetting(rate_of(pipe), kind, limit, bool(loss), bursty, changes, filters)

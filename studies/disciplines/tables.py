@@ -22,6 +22,7 @@ KERNELS = {
     "grid.yaml": "linux",
     "tbf.yaml": "linux",
     "htb.yaml": "linux",
+    "cake.yaml": "linux",
     "dualpi2.yaml": "linux:7.3",
 }
 BOTTLENECK = pl.col("pipe") == "bottleneck/forward"

@@ -124,7 +124,17 @@ MISTAKES = {
         with_("buffer: 1 BDP", "queue: coddel"),
         "e.yaml:3: template.dumbbell.queue: unknown queue; found coddel; did you mean codel?; "
         "allowed: pfifo, bfifo, pfifo_head_drop, red, choke, codel, fq_codel, pie, "
-        "fq_pie, sfq, fq, dualpi2",
+        "fq_pie, sfq, fq, dualpi2 and 1 more",
+    ),
+    "a rate for cake and one for its link": (
+        with_("buffer: 1 BDP", "queue: {cake: {bandwidth: 1 Mbit/s}}"),
+        "e.yaml:3: template.dumbbell.rate: cake with a bandwidth has a rate of its own",
+    ),
+    "an isolation that cake does not know": (
+        with_("buffer: 1 BDP", "queue: {cake: {isolation: dual-srchosts}}"),
+        "e.yaml:3: template.dumbbell.queue.cake.isolation: unknown isolation; found "
+        "dual-srchosts; did you mean dual-srchost?; allowed: triple-isolate, dual-srchost, "
+        "dual-dsthost, flows, hosts, srchost, dsthost, flowblind",
     ),
     "a discipline without its parameters": (
         with_("buffer: 1 BDP", "queue: drr"),

@@ -200,6 +200,8 @@ def leaf(draw: Draw) -> Any:
 
 def of_parameter(draw: Draw, one: Parameter) -> Any:
     """A value of a discipline's parameter, by its unit and around its default."""
+    if one.unit == "choice":
+        return draw.one(*one.choices)
     usual = int(one.default or 0)
     if one.unit == "flag":
         return draw.chance(0.5)
@@ -229,6 +231,11 @@ def queue(draw: Draw) -> Any:
     return {name: {"rate": draw.rate(500_000, 50_000_000), "burst": "1600 bytes"} | below}
 
 
+def _shapes(queue: Any) -> bool:
+    """Returns true for CAKE with a bandwidth, which has a rate and an overhead of its own."""
+    return isinstance(queue, dict) and "bandwidth" in (queue.get("cake") or {})
+
+
 def pipe(draw: Draw, share: float = 0.12, *, both: bool = True) -> dict[str, Any]:
     """Fields of a bottleneck: something that limits it, a queue, and what else happens there."""
     found = draw.drawn("PipeSpec", share)
@@ -251,7 +258,7 @@ def pipe(draw: Draw, share: float = 0.12, *, both: bool = True) -> dict[str, Any
             found["netem"] = draw.drawn("NetemSpec", 0.3)
         elif "rate" in found:
             found["queue"] = queue(draw)
-            if "htb" in found["queue"]:
+            if "htb" in found["queue"] or _shapes(found["queue"]):
                 del found["rate"]
         else:
             found["buffer"] = "50 packets"
@@ -259,7 +266,7 @@ def pipe(draw: Draw, share: float = 0.12, *, both: bool = True) -> dict[str, Any
         own = Draw(int(found["rate"].split()[0]))  # A stream of its own changes no other draw.
         if own.chance(0.2):
             found["slots"] = slots(own)
-    if draw.chance(0.15):
+    if draw.chance(0.15) and not _shapes(found.get("queue")):
         found[draw.one("overhead", "framing")] = None
         for name in ("overhead", "framing"):
             if name in found:
@@ -397,6 +404,9 @@ VALUES: Mapping[str, Value] = {
     "HtbClassSpec.burst": lambda d: d.size(1600, 10_000),
     "cburst": lambda d: d.size(1600, 10_000),
     "burst": lambda d: d.size(1600, 20_000),
+    "CakeSpec.bandwidth": lambda d: d.rate(),
+    "CakeSpec.overhead": lambda d: f"{d.whole(0, 64)} bytes",
+    "CakeSpec.memlimit": lambda d: d.size(20_000, 1_000_000),
     "RedSpec.burst": lambda d: d.whole(15, 100),
     "RedSpec.limit": lambda d: d.size(30_000, 400_000),
     "RedSpec.min": lambda d: d.size(3000, 9000),

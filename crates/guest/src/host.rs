@@ -72,6 +72,7 @@ const PARTS: &[Part] = &[
     part("fq_pie", "qdisc add dev t0 root fq_pie", "NET_SCH_FQ_PIE", "sch_fq_pie"),
     part("dualpi2", "qdisc add dev t0 root dualpi2", "NET_SCH_DUALPI2", "sch_dualpi2"),
     part("sfq", "qdisc add dev t0 root sfq", "NET_SCH_SFQ", "sch_sfq"),
+    part("cake", "qdisc add dev t0 root cake", "NET_SCH_CAKE", "sch_cake"),
     part(PRIO, "qdisc add dev t0 root prio", "NET_SCH_PRIO", "sch_prio"),
     part("drr", "qdisc add dev t0 root drr", "NET_SCH_DRR", "sch_drr"),
     part("htb", "qdisc add dev t0 root htb", "NET_SCH_HTB", "sch_htb"),

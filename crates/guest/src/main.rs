@@ -9,6 +9,7 @@ mod application;
 mod batch;
 mod bpf;
 mod builders;
+mod cake;
 mod clock;
 mod discipline;
 mod dualpi2;

@@ -91,6 +91,17 @@ pub(crate) fn attribute(mut bytes: &[u8], wanted: u16) -> Option<&[u8]> {
     None
 }
 
+/// Returns the contents of all attributes.
+pub(crate) fn attributes(mut bytes: &[u8]) -> Vec<&[u8]> {
+    let mut found = Vec::new();
+    while bytes.len() >= 4 {
+        let length = usize::from(short(bytes, 0)).clamp(4, bytes.len());
+        found.push(&bytes[4..length]);
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or(&[]);
+    }
+    found
+}
+
 /// Appends an attribute, padded to four bytes.
 pub(crate) fn put_attribute(bytes: &mut Vec<u8>, kind: u16, content: &[u8]) {
     bytes.extend((4 + content.len() as u16).to_ne_bytes());
@@ -220,6 +231,7 @@ mod tests {
         let bytes = [6, 0, 1, 0, 9, 9, 0, 0, 8, 0, 7, 0, 1, 2, 3, 4];
         assert_eq!(attribute(&bytes, 7), Some(&[1, 2, 3, 4][..]));
         assert_eq!(attribute(&bytes, 5), None);
+        assert_eq!(attributes(&bytes), [&[9, 9][..], &[1, 2, 3, 4]]);
         assert_eq!(attribute(&[255, 255, 7, 0, 1], 7), Some(&[1][..]));
         assert_eq!(attribute(&[0; 3], 0), None);
     }

@@ -2,6 +2,7 @@
 //! tables with the meaning of every column, the digest. It imports nothing of ours.
 
 pub mod arrivals;
+pub mod cake;
 pub mod catalogue;
 pub mod digest;
 #[cfg(feature = "ipc")]

@@ -1,9 +1,11 @@
 //! Queues in front of a link: drop-tail, netem, and the queue disciplines of the catalogue, each with
 //! Linux's parameters. A discipline with classes holds a queue per class.
 
+pub use crate::cake::{AckFilter, Cells, Diffserv, Isolation};
 use crate::catalogue::discipline::{self, Parameters};
 use crate::catalogue::parameter::{
-    bytes, flag, packets, quantum, share, time, whole, Parameter, Value,
+    bytes, choice, flag, of_unit, packets, quantum, rate, share, time, whole, Parameter, Unit,
+    Value,
 };
 use crate::for_disciplines;
 use crate::units::{Rate, Span};
@@ -110,10 +112,11 @@ impl Queue {
         !matches!(self, Self::DropTail { .. } | Self::Netem { .. })
     }
 
-    /// Rate of a discipline that shapes (HTB).
+    /// Rate of a discipline that shapes (HTB, CAKE with a bandwidth).
     pub fn own_rate(&self) -> Option<Rate> {
         match self {
             Self::Htb(htb) => Some(htb.rate_bps),
+            Self::Cake(cake) if cake.bandwidth > Rate::default() => Some(cake.bandwidth),
             _ => None,
         }
     }

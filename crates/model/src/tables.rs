@@ -250,7 +250,7 @@ table! {
         old_flows: Int = "Old flows: other flows with packets waiting (also SFQ); -1 elsewhere.",
         dropped_packets: Int = "Packets dropped here so far, for any reason; -1 if unknown: on a kernel with a policer.",
         dropped_overflow_packets: Int = "Packets dropped by a full queue so far; -1 if unknown.",
-        dropped_aqm_packets: Int = "Packets dropped by the discipline to signal congestion so far; -1 if unknown.",
+        dropped_aqm_packets: Int = "Packets dropped by the discipline so far: signals of congestion, and ACKs that CAKE's filter removed; -1 if unknown.",
         marked_packets: Int = "Packets marked CE here so far.",
         sent_bytes: Int = "Bytes of frames that left so far.",
     }
@@ -269,7 +269,7 @@ table! {
         dropped_scripted_packets: Int = "Dropped by scripted loss.",
         dropped_policed_packets: Int = "Dropped by the policer; unknown on a kernel.",
         dropped_corrupted_packets: Int = "Damaged on the link and dropped at its far end; unknown on a kernel.",
-        dropped_aqm_packets: Int = "Dropped by the queue discipline to signal congestion.",
+        dropped_aqm_packets: Int = "Dropped by the queue discipline: signals of congestion, and ACKs that CAKE's filter removed.",
         marked_packets: Int = "Marked CE by the queue discipline.",
         rate_bps: Int = "Rate of the shaper at the start; -1 if there is none.",
         remaining_packets: Int = "Packets queued or in propagation at the end.",
@@ -285,7 +285,7 @@ table! {
     DropRow, DROPS, "drops", {
         time_ns: Int = "Time of the row.",
         pipe: String = "Place: link and direction, or a host.",
-        reason: String = "overflow, random, scripted, policed, corrupted, aqm, no_reassembly; from an event trace: queue (in the queue), line (behind it).",
+        reason: String = "overflow, random, scripted, policed, corrupted, aqm, filtered (an ACK, by CAKE), no_reassembly; from an event trace: queue (in the queue), line (behind it).",
         flow: String = "Name of the flow.",
         seq_bytes: Int = "First payload byte of its stream (tcp), else the packet's number.",
     }

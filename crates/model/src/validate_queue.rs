@@ -1,7 +1,7 @@
 //! Checks of queues beyond the ranges of single parameters (`catalogue::discipline`).
 
 use crate::catalogue::parameter::quantum;
-use crate::queue::{Choke, Drr, Htb, Prio, Queue, Red};
+use crate::queue::{Cake, Choke, Drr, Framing, Htb, Prio, Queue, Red};
 use crate::scenario::{Pipe, Shaper};
 use crate::units::Span;
 use crate::validate::{above_zero, error, in_range, ScenarioError};
@@ -26,10 +26,20 @@ pub(crate) fn check_queue(at: &str, pipe: &Pipe, frame_bytes: u64) -> Result<(),
         (Queue::Netem { .. }, Shaper::Serial { .. } | Shaper::Trace { .. }) => {
             error(at, "netem stands alone or below tbf; give a serial link its delay instead")
         }
-        (Queue::Htb(_), shaper) if *shaper != Shaper::None => {
-            error(at, "htb has a rate of its own; the link may not have another")
+        (queue, shaper) if queue.own_rate().is_some() && *shaper != Shaper::None => {
+            let name = queue.name();
+            error(at, format!("{name} has a rate of its own; the link may not have another"))
         }
-        (Queue::Htb(_) | Queue::DropTail { .. } | Queue::Netem { .. }, _) => {
+        (Queue::Cake(_), Shaper::None) if pipe.framing != Framing::default() => {
+            let message = "cake has an overhead of its own; the link may not have another";
+            error(format!("{at}.cake.overhead_bytes"), message)
+        }
+        (queue, _) if queue.own_rate().is_some() => check(&at, queue, 0, frame_bytes),
+        (Queue::Cake(_), Shaper::None) => error(
+            format!("{at}.cake.bandwidth_bps"),
+            "cake without a bandwidth needs a link with a rate",
+        ),
+        (Queue::DropTail { .. } | Queue::Netem { .. }, _) => {
             check(&at, &pipe.queue, 0, frame_bytes)
         }
         (_, Shaper::None) => error(at, "a discipline needs a rate: without one nothing waits"),
@@ -46,6 +56,10 @@ fn check(at: &str, queue: &Queue, depth: usize, frame_bytes: u64) -> Result<(), 
         match queue {
             Queue::Netem { .. } | Queue::Htb(_) => {
                 return error(at, format!("{} may not be in a class", queue.name()));
+            }
+            Queue::Cake(_) if queue.own_rate().is_some() => {
+                let message = "cake in a class may not have a rate of its own";
+                return error(format!("{here}.bandwidth_bps"), message);
             }
             Queue::DropTail { limit_packets: None, limit_bytes: None } => {
                 return error(here, "needs a limit in packets or bytes");
@@ -83,6 +97,7 @@ fn check(at: &str, queue: &Queue, depth: usize, frame_bytes: u64) -> Result<(), 
             Ok(())
         }
         Queue::Htb(htb) => check_htb(&here, htb, depth, frame_bytes),
+        Queue::Cake(cake) => check_cake(&here, cake),
         _ => Ok(()),
     }
 }
@@ -152,6 +167,21 @@ fn check_codel(at: &str, target: Span, interval: Span) -> Result<(), ScenarioErr
         let ms = |span: Span| format!("{} ms", span.as_ns() as f64 / 1e6);
         let message = format!("{}; at most the interval ({})", ms(target), ms(interval));
         return error(format!("{at}.target_ns"), message);
+    }
+    Ok(())
+}
+
+/// Checks what `tc cake` and the kernel take.
+fn check_cake(at: &str, cake: &Cake) -> Result<(), ScenarioError> {
+    const LEAST_OVERHEAD: i32 = -64;
+    if cake.overhead_bytes < LEAST_OVERHEAD {
+        let message = format!("{}; it must be {LEAST_OVERHEAD} to 256", cake.overhead_bytes);
+        return error(format!("{at}.overhead_bytes"), message);
+    }
+    let bps = cake.bandwidth.as_bps();
+    // The kernel's clock knows no slower rate (`cake_set_rate`).
+    if (1..512).contains(&bps) {
+        return error(format!("{at}.bandwidth_bps"), format!("{bps}; at least 512 bit/s"));
     }
     Ok(())
 }

@@ -47,6 +47,9 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
+    /// An arena without packets.
+    pub(crate) const EMPTY: Self = Self { packets: Vec::new(), free: Vec::new() };
+
     #[inline(always)]
     pub(crate) fn insert(&mut self, packet: Packet) -> Handle {
         let Packet { flow, frame_bytes, outward, tos, .. } = packet;
@@ -87,6 +90,11 @@ impl Arena {
 
     pub(crate) fn get(&self, handle: Handle) -> &Packet {
         &self.packets[handle.id as usize]
+    }
+
+    /// The packet, if its place exists.
+    pub(crate) fn find(&self, handle: Handle) -> Option<&Packet> {
+        self.packets.get(handle.id as usize)
     }
 
     /// Prefetches the packet.

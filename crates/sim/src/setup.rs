@@ -19,6 +19,7 @@ use crate::world::{World, PIPE_SOURCES};
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::{self, Link, NodeKind, Scenario, Traffic};
 use dumbbell_model::{ReceiveBuffer, ScenarioError, TcpOptions, Time};
+use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use dumbbell_packet::TapPackets;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -129,6 +130,8 @@ fn reassembly(node: &scenario::Node) -> Reassembly {
     }
 }
 
+/// MTU between routers.
+const ETHERNET_MTU_BYTES: u32 = 1500;
 /// Options among which equal ones are searched: hosts of one kind follow each other.
 const SEARCHED: usize = 16;
 
@@ -180,7 +183,11 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
     };
     let name = format!("{}/{direction}", link.name);
     let to = nodes.number(far);
-    let mut pipe = Pipe::new(&LinkSetup { scenario, spec, name: &name, to, seed });
+    let mtu_of =
+        |end: &str| scenario.nodes[nodes.number(end)].tcp.as_ref().map(|tcp| tcp.mtu_bytes);
+    let mtu = [mtu_of(&link.a), mtu_of(&link.b)].into_iter().flatten().min();
+    let frame_bytes = ETHERNET_HEADER_BYTES + mtu.unwrap_or(ETHERNET_MTU_BYTES);
+    let mut pipe = Pipe::new(&LinkSetup { scenario, spec, name: &name, to, seed, frame_bytes });
     if scenario.sampling.queues && pipe.has_queue() {
         pipe.stats.recent_ps = Some(Vec::new());
     }

@@ -11,6 +11,7 @@ use crate::network::link::{Offered, Pipe, Release};
 use crate::network::neighbour::Neighbours;
 use crate::network::path::{Hop, Paths};
 use crate::network::route::Routes;
+use crate::qdisc::Sight;
 use crate::record::capture::Capture;
 use crate::record::finished::Finished;
 use crate::record::hops::Hops;
@@ -231,7 +232,8 @@ impl World<'_> {
     fn pipe_event(&mut self, pipe: usize, kind: usize) {
         match kind {
             AGGREGATION => {
-                for (packet, offered) in self.pipes[pipe].release_batch(self.now) {
+                let sight = Sight { arena: &self.arena, targets: &self.targets };
+                for (packet, offered) in self.pipes[pipe].release_batch(self.now, &sight) {
                     match offered {
                         Offered::Passed => self.passed(pipe, packet),
                         Offered::Dropped(reason) => self.drop_packet(pipe, packet, reason),
@@ -542,7 +544,8 @@ impl World<'_> {
         if let Some(hops) = &mut self.hops {
             hops.offered(self.now, pipe, packet, self.arena.get(packet));
         }
-        match self.pipes[pipe].offer(self.now, packet, &self.arena) {
+        let sight = Sight { arena: &self.arena, targets: &self.targets };
+        match self.pipes[pipe].offer(self.now, packet, &sight) {
             Offered::Passed => {
                 self.passed(pipe, packet);
                 None

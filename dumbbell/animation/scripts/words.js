@@ -8,6 +8,7 @@ const REASONS = /** @type {Record<string, string>} */ ({
   policed: "the policer",
   corrupted: "damaged on the line",
   aqm: "the queue discipline told of congestion",
+  filtered: "a later ACK tells all that it tells",
   queue: "in the queue",
   line: "on the line",
   unseen: "not seen further on",

@@ -213,6 +213,34 @@ macro_rules! for_disciplines {
                 /// Take ECT(0) for low latency too.
                 any_ect "any_ect": bool = flag("any_ect", false);
             };
+            Cake cake {
+                name: "cake",
+                title: "CAKE",
+                linux: in_linux("cake", "NET_SCH_CAKE", "4.19"),
+                source: "Høiland-Jørgensen, Täht and Morton 2018; Linux's sch_cake.c",
+                about: "A shaper with tins by codepoint, a queue for each flow, fair among hosts, and COBALT.",
+            } {
+                /// Rate of its own shaper; the link then has none.
+                bandwidth "bandwidth_bps": Rate = rate("bandwidth").within(0, u64::MAX).derived("unlimited: the link's `rate` empties it");
+                /// Tins of priority, by codepoint.
+                diffserv "diffserv": Diffserv = choice("diffserv", Diffserv::WORDS);
+                /// Among whom the rate is shared equally.
+                isolation "isolation": Isolation = choice("isolation", Isolation::WORDS);
+                /// Round-trip time for which COBALT is set: its interval. Its target is a twentieth.
+                rtt "rtt_ns": Span = time("rtt", 1000, 100_000_000).at_most(4_000_000_000);
+                /// Bytes around an IP packet on the line. 14: the frame, as without this word of `tc`.
+                overhead_bytes "overhead_bytes": i32 = of_unit("overhead", Unit::Signed).at_most(256).given(14);
+                /// Shortest packet on the line; shorter ones are padded.
+                mpu_bytes "mpu_bytes": u32 = bytes("mpu", 0).within(0, 256);
+                /// Cells or code of the line.
+                atm "atm": Cells = choice("atm", Cells::WORDS);
+                /// Removes queued ACKs that a later one makes needless.
+                ack_filter "ack_filter": AckFilter = choice("ack_filter", AckFilter::WORDS);
+                /// The shaper stands behind the bottleneck: dropped packets count too.
+                ingress "ingress": bool = flag("ingress", false);
+                /// Longest queue, memory of its packets.
+                memlimit_bytes "memlimit_bytes": u32 = bytes("memlimit", 0).within(0, 1 << 31).derived("4 `bandwidth` `rtt`, at least 4 MiB, at most 10240 frames");
+            };
             Prio prio {
                 name: "prio",
                 title: "Priority bands",

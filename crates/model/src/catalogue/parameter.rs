@@ -1,6 +1,6 @@
 //! Parameters of the catalogue's entries: name, unit, range, default.
 
-use crate::units::Span;
+use crate::units::{Rate, Span};
 use crate::validate::{error, ScenarioError};
 use serde::{Serialize, Serializer};
 
@@ -61,6 +61,19 @@ impl From<u64> for Value {
 impl From<u32> for Value {
     fn from(value: u32) -> Self {
         Self::Whole(value.into())
+    }
+}
+
+impl From<i32> for Value {
+    /// Magnitude, which the range of [`Unit::Signed`] bounds.
+    fn from(value: i32) -> Self {
+        Self::Whole(value.unsigned_abs().into())
+    }
+}
+
+impl From<Rate> for Value {
+    fn from(value: Rate) -> Self {
+        Self::Whole(value.as_bps())
     }
 }
 
@@ -200,6 +213,11 @@ impl Parameter {
     /// Returns the parameter with another range.
     pub const fn within(self, least: u64, most: u64) -> Self {
         Self { least, most, ..self }
+    }
+
+    /// Returns the parameter with a number as default.
+    pub const fn given(self, number: u64) -> Self {
+        Self { default: Default::Given(Value::Whole(number)), ..self }
     }
 
     /// Returns the parameter with a default derived from other parameters.

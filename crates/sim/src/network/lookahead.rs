@@ -7,6 +7,7 @@
 use crate::arena::Handle;
 use crate::network::link::Pipe;
 use crate::network::path::{Hop, Paths};
+use crate::qdisc::Sight;
 use crate::world::World;
 use dumbbell_model::Scenario;
 use prefetch_index::prefetch_index;
@@ -93,7 +94,8 @@ impl World<'_> {
             }
             if let Some(next) = self.next_patient(packet) {
                 let packet = Handle { hop: packet.hop + 1, ..packet };
-                self.pipes[next].offer(at, packet, &self.arena);
+                let sight = Sight { arena: &self.arena, targets: &self.targets };
+                self.pipes[next].offer(at, packet, &sight);
                 self.put_on_line(next, packet);
                 self.kept(next);
             } else {

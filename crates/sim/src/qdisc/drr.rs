@@ -2,7 +2,7 @@
 //! while its deficit covers the next packet.
 
 use super::classes::{together, Classifier};
-use super::{Context, Discipline, Head, Qdisc, Queued, Verdicts};
+use super::{Context, Discipline, Head, Qdisc, Queued, Sight, Verdicts};
 use dumbbell_model::{queue, Time};
 use std::collections::VecDeque;
 
@@ -59,11 +59,28 @@ impl Drr {
 }
 
 impl Discipline for Drr {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        beside: Option<&Queued>,
+        verdicts: &mut Verdicts,
+    ) {
+        self.enqueue_seen(now, queued, beside, &Sight::NONE, verdicts);
+    }
+
     /// `drr_enqueue`.
-    fn enqueue(&mut self, now: Time, queued: Queued, _: Option<&Queued>, verdicts: &mut Verdicts) {
+    fn enqueue_seen(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        _: Option<&Queued>,
+        sight: &Sight<'_>,
+        verdicts: &mut Verdicts,
+    ) {
         let number = self.classifier.class(&queued.packet);
         let class = &mut self.classes[number];
-        class.queue.enqueue(now, queued, verdicts);
+        class.queue.enqueue(now, queued, sight, verdicts);
         if class.queue.length().0 > 0 && !self.active.contains(&number) {
             class.deficit = class.quantum;
             self.active.push_back(number);
@@ -81,10 +98,10 @@ impl Discipline for Drr {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::{queued, with_dscp};
+    use super::super::test_packets::{context, queued, with_dscp};
     use super::*;
     use dumbbell_model::queue::DrrClass;
-    use dumbbell_model::{Framing, Queue};
+    use dumbbell_model::Queue;
 
     /// Shreedhar and Varghese 1995, Theorem 2: over any time in which two classes always have
     /// packets, what they sent over their quanta differs by less than 3 (here: by bytes of a frame
@@ -96,16 +113,15 @@ mod tests {
             DrrClass { dscp: vec![], quantum_bytes: 1514, queue: room.clone() },
             DrrClass { dscp: vec![46], quantum_bytes: 3028, queue: room },
         ];
-        let mut drr =
-            Qdisc::new(&Queue::Drr(queue::Drr { classes }), Framing::default(), "test", 1);
+        let mut drr = Qdisc::new(&Queue::Drr(queue::Drr { classes }), &context());
         let mut verdicts = Verdicts::default();
         let mut bytes = [0_u64; 2];
         for number in 0..50_000_u32 {
             let big = queued(0, number, 1514, Time::ZERO);
-            drr.enqueue(Time::ZERO, big, &mut verdicts);
+            drr.enqueue(Time::ZERO, big, &Sight::NONE, &mut verdicts);
             for _ in 0..3 {
                 let small = with_dscp(46, queued(1, number, 700 + number % 300, Time::ZERO));
-                drr.enqueue(Time::ZERO, small, &mut verdicts);
+                drr.enqueue(Time::ZERO, small, &Sight::NONE, &mut verdicts);
             }
             if number < 500 {
                 continue;

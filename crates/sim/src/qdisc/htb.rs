@@ -3,7 +3,7 @@
 //! debt. Spare rate goes to the highest priority; classes of equal priority share it by deficit round robin.
 
 use super::classes::{together, Classifier};
-use super::{Context, Discipline, Head, Inside, Qdisc, Queued, Verdicts};
+use super::{Context, Discipline, Head, Inside, Qdisc, Queued, Sight, Verdicts};
 use dumbbell_model::{queue, Framing, Rate, Time};
 
 /// Maximum debt of a bucket, ns: a minute (`mbuffer`).
@@ -163,9 +163,26 @@ impl Htb {
 }
 
 impl Discipline for Htb {
-    fn enqueue(&mut self, now: Time, queued: Queued, _: Option<&Queued>, verdicts: &mut Verdicts) {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        beside: Option<&Queued>,
+        verdicts: &mut Verdicts,
+    ) {
+        self.enqueue_seen(now, queued, beside, &Sight::NONE, verdicts);
+    }
+
+    fn enqueue_seen(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        _: Option<&Queued>,
+        sight: &Sight<'_>,
+        verdicts: &mut Verdicts,
+    ) {
         let class = self.classifier.class(&queued.packet);
-        self.classes[class].queue.enqueue(now, queued, verdicts);
+        self.classes[class].queue.enqueue(now, queued, sight, verdicts);
     }
 
     /// `htb_dequeue`: serves own rates first, then the parent's spare rate.
@@ -221,7 +238,7 @@ enum Choice {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::{queued, with_dscp};
+    use super::super::test_packets::{context, queued, with_dscp};
     use super::*;
     use dumbbell_model::Queue;
 
@@ -244,14 +261,14 @@ mod tests {
         let count = classes.len();
         let rate_bps = Rate::from_bps(10_000_000);
         let spec = queue::Htb { rate_bps, burst_bytes: 1600, classes };
-        let mut htb = Qdisc::new(&Queue::Htb(spec), Framing::default(), "test", 1);
+        let mut htb = Qdisc::new(&Queue::Htb(spec), &context());
         let mut verdicts = Verdicts::default();
         let mut bits = vec![0.0; count];
         let mut now = Time::ZERO;
         while now < Time::from_ns(10_000_000_000) {
             for dscp in busy {
                 let packet = with_dscp(*dscp, queued(u32::from(*dscp), 0, 1514, now));
-                htb.enqueue(now, packet, &mut verdicts);
+                htb.enqueue(now, packet, &Sight::NONE, &mut verdicts);
             }
             match htb.peek(now, &mut verdicts) {
                 Head::Empty => break,

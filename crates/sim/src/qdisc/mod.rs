@@ -10,7 +10,7 @@ mod drop_tail;
 mod early;
 mod rounds;
 
-use crate::arena::Handle;
+use crate::arena::{Arena, Handle};
 use crate::network::link::drop_reason::DropReason;
 use drop_tail::DropTail;
 use dumbbell_model::rng::Rng;
@@ -29,6 +29,19 @@ trait Discipline {
         beside: Option<&Queued>,
         verdicts: &mut Verdicts,
     );
+
+    /// Takes an arriving packet, with what it holds and whose it is in sight. For disciplines that look
+    /// beyond the handle, and for those with classes, which pass the sight on.
+    fn enqueue_seen(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        beside: Option<&Queued>,
+        _sight: &Sight<'_>,
+        verdicts: &mut Verdicts,
+    ) {
+        self.enqueue(now, queued, beside, verdicts);
+    }
 
     /// Looks at the head without a decision (`qdisc_peek_head`). `None`: a peek takes the packet out
     /// (`qdisc_peek_dequeued`).
@@ -51,11 +64,41 @@ trait Discipline {
     }
 }
 
+/// What lies beyond the handles of packets.
+#[derive(Clone, Copy)]
+pub(crate) struct Sight<'a> {
+    /// Contents of packets.
+    pub(crate) arena: &'a Arena,
+    /// Nodes that a flow's packets go to, outward and back, by flow.
+    pub(crate) targets: &'a [[u32; 2]],
+}
+
+/// Contents of no packet.
+static NOTHING: Arena = Arena::EMPTY;
+
+impl Sight<'_> {
+    /// Nothing is known.
+    pub(crate) const NONE: Sight<'static> = Sight { arena: &NOTHING, targets: &[] };
+
+    /// Nodes that a packet comes from and goes to; 0 for packets of no flow.
+    fn hosts(&self, packet: Handle) -> [u32; 2] {
+        let [to, from] = self.targets.get(packet.flow as usize).copied().unwrap_or_default();
+        if packet.outward {
+            [from, to]
+        } else {
+            [to, from]
+        }
+    }
+}
+
 /// Surroundings of a new discipline.
-struct Context<'a> {
-    name: &'a str,
-    seed: u64,
-    framing: Framing,
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) seed: u64,
+    pub(crate) framing: Framing,
+    /// Frame of the device's MTU (`psched_mtu`).
+    pub(crate) frame_bytes: u32,
 }
 
 impl Context<'_> {
@@ -66,7 +109,7 @@ impl Context<'_> {
 
     /// Queue of a class.
     fn child(&self, class: usize, queue: &Queue) -> Qdisc {
-        Qdisc::new(queue, self.framing, &format!("{}/queue/{class}", self.name), self.seed)
+        Qdisc::new(queue, &Context { name: &format!("{}/queue/{class}", self.name), ..*self })
     }
 }
 
@@ -110,6 +153,11 @@ impl Verdicts {
     /// Drops a packet as a congestion signal.
     fn signal(&mut self, queued: &Queued) {
         self.dropped.push((queued.packet, DropReason::Aqm));
+    }
+
+    /// Drops an ACK because a later packet tells all that it tells.
+    fn filtered(&mut self, queued: &Queued) {
+        self.dropped.push((queued.packet, DropReason::Filtered));
     }
 
     /// Sets CE if the packet is ECN-capable (RFC 3168 §5; `INET_ECN_set_ce`). Returns true if it is.
@@ -223,6 +271,20 @@ macro_rules! disciplines {
                 }
             }
 
+            fn enqueue_seen(
+                &mut self,
+                now: Time,
+                queued: Queued,
+                beside: Option<&Queued>,
+                sight: &Sight<'_>,
+                verdicts: &mut Verdicts,
+            ) {
+                match self {
+                    Self::DropTail(one) => one.enqueue(now, queued, beside, verdicts),
+                    $(Self::$variant(one) => one.enqueue_seen(now, queued, beside, sight, verdicts),)+
+                }
+            }
+
             fn peek(&mut self, now: Time, verdicts: &mut Verdicts) -> Option<Head> {
                 match self {
                     Self::DropTail(one) => one.peek(now, verdicts),
@@ -270,16 +332,21 @@ pub(crate) struct Qdisc {
 }
 
 impl Qdisc {
-    /// Makes a discipline. `name` and `seed` select its random stream.
-    pub(crate) fn new(queue: &Queue, framing: Framing, name: &str, seed: u64) -> Self {
-        let context = Context { name, seed, framing };
-        Self { discipline: Any::new(queue, &context), peeked: None }
+    /// Makes a discipline. Name and seed of the context select its random stream.
+    pub(crate) fn new(queue: &Queue, context: &Context<'_>) -> Self {
+        Self { discipline: Any::new(queue, context), peeked: None }
     }
 
     /// Takes an arriving packet.
-    pub(crate) fn enqueue(&mut self, now: Time, queued: Queued, verdicts: &mut Verdicts) {
+    pub(crate) fn enqueue(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        sight: &Sight<'_>,
+        verdicts: &mut Verdicts,
+    ) {
         let beside = self.peeked.as_ref();
-        self.discipline.enqueue(now, queued, beside, verdicts);
+        self.discipline.enqueue_seen(now, queued, beside, sight, verdicts);
     }
 
     /// Peeks at the next packet.
@@ -327,7 +394,7 @@ mod test_packets {
 
     /// Surroundings of a discipline under test.
     pub(super) fn context() -> Context<'static> {
-        Context { name: "test", seed: 1, framing: Framing::default() }
+        Context { name: "test", seed: 1, framing: Framing::default(), frame_bytes: 1514 }
     }
 
     /// Numbers of the packets that leave, of five that arrive, and of those that are dropped.

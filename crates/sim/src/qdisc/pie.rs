@@ -261,7 +261,7 @@ impl Discipline for Pie {
 #[cfg(test)]
 mod tests {
     use super::super::test_packets::{context, queued};
-    use super::super::{Any, Qdisc};
+    use super::super::{Any, Qdisc, Sight};
     use super::*;
 
     fn spec() -> queue::Pie {
@@ -364,7 +364,7 @@ mod tests {
         let mut qdisc = Qdisc { discipline: pie, peeked: None };
         let at = |ms: u64| Time::from_ns(ms * 1_000_000);
         for number in 0..2 {
-            qdisc.enqueue(at(0), queued(0, number, 1514, at(0)), &mut verdicts);
+            qdisc.enqueue(at(0), queued(0, number, 1514, at(0)), &Sight::NONE, &mut verdicts);
         }
         assert!(matches!(qdisc.peek(at(20), &mut verdicts), Head::Ready(_)));
         assert_eq!(qdisc.length(), (2, 3028));

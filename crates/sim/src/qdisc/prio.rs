@@ -1,7 +1,7 @@
 //! Bands by priority (Linux's sch_prio.c): the first that is not empty is served.
 
 use super::classes::{together, Classifier};
-use super::{Context, Discipline, Head, Qdisc, Queued, Verdicts};
+use super::{Context, Discipline, Head, Qdisc, Queued, Sight, Verdicts};
 use dumbbell_model::{queue, Time};
 
 /// prio with its bands.
@@ -26,9 +26,26 @@ impl Prio {
 }
 
 impl Discipline for Prio {
-    fn enqueue(&mut self, now: Time, queued: Queued, _: Option<&Queued>, verdicts: &mut Verdicts) {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        beside: Option<&Queued>,
+        verdicts: &mut Verdicts,
+    ) {
+        self.enqueue_seen(now, queued, beside, &Sight::NONE, verdicts);
+    }
+
+    fn enqueue_seen(
+        &mut self,
+        now: Time,
+        queued: Queued,
+        _: Option<&Queued>,
+        sight: &Sight<'_>,
+        verdicts: &mut Verdicts,
+    ) {
         let band = self.classifier.class(&queued.packet);
-        self.bands[band].enqueue(now, queued, verdicts);
+        self.bands[band].enqueue(now, queued, sight, verdicts);
     }
 
     /// `prio_peek`.
@@ -48,10 +65,10 @@ impl Discipline for Prio {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_packets::{queued, with_dscp};
+    use super::super::test_packets::{context, queued, with_dscp};
     use super::*;
     use dumbbell_model::queue::Band;
-    use dumbbell_model::{Framing, Queue};
+    use dumbbell_model::Queue;
 
     #[test]
     fn an_earlier_band_always_goes_first() {
@@ -61,12 +78,11 @@ mod tests {
             Band { dscp: vec![], queue: room.clone() },
             Band { dscp: vec![8], queue: room },
         ];
-        let mut prio =
-            Qdisc::new(&Queue::Prio(queue::Prio { bands }), Framing::default(), "test", 1);
+        let mut prio = Qdisc::new(&Queue::Prio(queue::Prio { bands }), &context());
         let mut verdicts = Verdicts::default();
         for (number, dscp) in [8, 0, 46, 8, 46, 10].into_iter().enumerate() {
             let packet = with_dscp(dscp, queued(0, number as u32, 100, Time::ZERO));
-            prio.enqueue(Time::ZERO, packet, &mut verdicts);
+            prio.enqueue(Time::ZERO, packet, &Sight::NONE, &mut verdicts);
         }
         let left = std::iter::from_fn(|| prio.take(Time::ZERO, &mut verdicts));
         let order: Vec<u32> = left.map(|left| left.packet.id).collect();

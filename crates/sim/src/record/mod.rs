@@ -101,7 +101,7 @@ fn queue_row(at: Time, pipe: &mut Pipe) -> QueueRow {
         old_flows: inside.old_flows.into(),
         dropped_packets: pipe.stats.dropped_total().into(),
         dropped_overflow_packets: pipe.stats.dropped[DropReason::Overflow as usize].into(),
-        dropped_aqm_packets: pipe.stats.dropped[DropReason::Aqm as usize].into(),
+        dropped_aqm_packets: pipe.stats.dropped_by_discipline().into(),
         marked_packets: pipe.stats.marked.into(),
         sent_bytes: pipe.left_bytes(at).into(),
     }
@@ -237,7 +237,7 @@ fn pipe_row(pipe: &Pipe, rate: Option<Rate>, duration_ps: f64) -> PipeRow {
         dropped_scripted_packets: dropped(DropReason::Scripted),
         dropped_policed_packets: dropped(DropReason::Policed),
         dropped_corrupted_packets: dropped(DropReason::Corrupted),
-        dropped_aqm_packets: dropped(DropReason::Aqm),
+        dropped_aqm_packets: stats.dropped_by_discipline().into(),
         marked_packets: stats.marked.into(),
         rate_bps: rate.map(|rate| rate.as_bps()).into(),
         remaining_packets: pipe.inside().into(),

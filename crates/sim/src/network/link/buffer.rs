@@ -3,7 +3,7 @@
 
 use super::stage::{LinkSetup, Properties, Stage};
 use crate::arena::Handle;
-use crate::qdisc::{Head, Inside, Qdisc, Queued, Verdicts};
+use crate::qdisc::{Context, Head, Inside, Qdisc, Queued, Sight, Verdicts};
 use dumbbell_model::queue::Queue;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::{Span, Time};
@@ -70,7 +70,15 @@ impl Buffer {
                 Kind::Netem { delay: *delay, jitter: *jitter, limit_packets: *limit_packets }
             }
             queue => Kind::Discipline(Box::new(Discipline {
-                qdisc: Qdisc::new(queue, spec.framing, &format!("link/{name}"), *seed),
+                qdisc: Qdisc::new(
+                    queue,
+                    &Context {
+                        name: &format!("link/{name}"),
+                        seed: *seed,
+                        framing: spec.framing,
+                        frame_bytes: setup.frame_bytes,
+                    },
+                ),
                 verdicts: Verdicts::default(),
             })),
         };
@@ -102,10 +110,10 @@ impl Buffer {
 
     /// Offers a packet to the discipline. Returns false if there is none.
     #[inline(always)]
-    pub(super) fn enqueue(&mut self, now: Time, packet: Handle) -> bool {
+    pub(super) fn enqueue(&mut self, now: Time, packet: Handle, sight: &Sight<'_>) -> bool {
         let Kind::Discipline(discipline) = &mut self.kind else { return false };
         let queued = Queued { packet, arrived: now, bytes: packet.frame_bytes };
-        discipline.qdisc.enqueue(now, queued, &mut discipline.verdicts);
+        discipline.qdisc.enqueue(now, queued, sight, &mut discipline.verdicts);
         true
     }
 

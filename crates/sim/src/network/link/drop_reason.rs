@@ -10,11 +10,20 @@ pub(crate) enum DropReason {
     Corrupted,
     /// By the queue discipline, to tell of congestion.
     Aqm,
+    /// An ACK, by the queue discipline: a later packet tells all that it tells.
+    Filtered,
 }
 
 impl DropReason {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Overflow, Self::Random, Self::Scripted, Self::Policed, Self::Corrupted, Self::Aqm];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Overflow,
+        Self::Random,
+        Self::Scripted,
+        Self::Policed,
+        Self::Corrupted,
+        Self::Aqm,
+        Self::Filtered,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -24,6 +33,7 @@ impl DropReason {
             Self::Policed => "policed",
             Self::Corrupted => "corrupted",
             Self::Aqm => "aqm",
+            Self::Filtered => "filtered",
         }
     }
 }

@@ -24,9 +24,9 @@ mod stage;
 mod stats;
 mod token_bucket;
 
-use crate::arena::{Arena, Handle};
+use crate::arena::Handle;
 use crate::give_back::push_back;
-use crate::qdisc::Inside;
+use crate::qdisc::{Inside, Sight};
 use buffer::Waiting;
 use delivery_trace::DeliveryTrace;
 pub(crate) use delivery_trace::OPPORTUNITY_BYTES;
@@ -219,7 +219,7 @@ impl Pipe {
 
     /// A packet arrives at the near end.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, now: Time, packet: Handle, arena: &Arena) -> Offered {
+    pub(crate) fn offer(&mut self, now: Time, packet: Handle, sight: &Sight<'_>) -> Offered {
         let bytes = packet.frame_bytes;
         self.stats.arrived_packets += 1;
         self.stats.arrived_bytes += u64::from(bytes);
@@ -232,20 +232,20 @@ impl Pipe {
             return Offered::Kept(None);
         }
         if let Some(row) = self.row.as_mut().filter(|_| self.acting.ingress) {
-            match row.arrive(&Incoming { now, packet, arena }, &mut self.rng) {
+            match row.arrive(&Incoming { now, packet, arena: sight.arena }, &mut self.rng) {
                 Passage::On => {}
                 Passage::Held => return Offered::Kept(None),
                 Passage::Dropped(reason) => return self.dropped(reason),
             }
         }
-        self.admit(now, packet)
+        self.admit(now, packet, sight)
     }
 
     /// Into the queue, or through it, if it has place.
     #[inline(always)]
-    fn admit(&mut self, now: Time, packet: Handle) -> Offered {
+    fn admit(&mut self, now: Time, packet: Handle, sight: &Sight<'_>) -> Offered {
         let wire_bytes = self.wire_bytes(packet);
-        let Some(wire) = &mut self.wire else { return self.admit_to_buffer(now, packet) };
+        let Some(wire) = &mut self.wire else { return self.admit_to_buffer(now, packet, sight) };
         // A packet that arrives at the instant at which another leaves comes first, and finds the queue
         // full where that was the last (`netem_dequeue` of the link's delay hands over to the queue
         // before this is asked for a packet). Where links of one rate follow each other such ties are
@@ -271,7 +271,7 @@ impl Pipe {
     }
 
     #[inline(always)]
-    fn admit_to_buffer(&mut self, now: Time, packet: Handle) -> Offered {
+    fn admit_to_buffer(&mut self, now: Time, packet: Handle, sight: &Sight<'_>) -> Offered {
         let bytes = packet.frame_bytes;
         let Some(row) = &mut self.row else { return self.through(now, packet) };
         if !row.shaper.holds(bytes) || row.buffer.is_full(bytes) {
@@ -285,7 +285,7 @@ impl Pipe {
         if self.acting.corruption {
             row.corruption.on_admission(packet, &mut self.rng);
         }
-        if row.buffer.enqueue(now, packet) {
+        if row.buffer.enqueue(now, packet, sight) {
             self.stats.queue_max = self.stats.queue_max.max(row.buffer.length().0);
             return Offered::Kept(None);
         }
@@ -431,10 +431,10 @@ impl Pipe {
     }
 
     /// Moves the batch of held ACKs into the queue, one after the other.
-    pub(crate) fn release_batch(&mut self, now: Time) -> Vec<(Handle, Offered)> {
+    pub(crate) fn release_batch(&mut self, now: Time, sight: &Sight<'_>) -> Vec<(Handle, Offered)> {
         let batch = self.row.as_mut().map(|row| row.ack_aggregation.release());
         let batch = batch.unwrap_or_default();
-        batch.into_iter().map(|packet| (packet, self.admit(now, packet))).collect()
+        batch.into_iter().map(|packet| (packet, self.admit(now, packet, sight))).collect()
     }
 
     /// When the next change of values is due.
@@ -527,13 +527,21 @@ mod tests {
     fn serial_of(limit_packets: u64) -> Pipe {
         let spec = serial(Rate::from_bps(1_000_000), Span::from_ms(5), limit_packets);
         let scenario = dumbbell(Span::from_ms(1), 1, spec.clone(), spec.clone());
-        Pipe::new(&LinkSetup { scenario: &scenario, spec: &spec, name: "link", to: 0, seed: 1 })
+        let frame_bytes = 1514;
+        Pipe::new(&LinkSetup {
+            scenario: &scenario,
+            spec: &spec,
+            name: "link",
+            to: 0,
+            seed: 1,
+            frame_bytes,
+        })
     }
 
     /// Offers a full frame, 12.112 ms on the wire; true: it is taken.
     fn takes(pipe: &mut Pipe, at: Time) -> bool {
         let packet = Handle { id: 0, flow: 0, frame_bytes: 1514, outward: true, tos: 0, hop: 0 };
-        !matches!(pipe.offer(at, packet, &Arena::default()), Offered::Dropped(_))
+        !matches!(pipe.offer(at, packet, &Sight::NONE), Offered::Dropped(_))
     }
 
     const FRAME_US: u64 = 12_112;

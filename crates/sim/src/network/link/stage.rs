@@ -15,6 +15,8 @@ pub(crate) struct LinkSetup<'a> {
     /// Index of the node at the far end.
     pub(crate) to: usize,
     pub(crate) seed: u64,
+    /// Frame of the device's MTU (`psched_mtu`).
+    pub(crate) frame_bytes: u32,
 }
 
 /// Properties of a stage, constant for its type. Lookahead and events depend on them.

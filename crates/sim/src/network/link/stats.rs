@@ -37,6 +37,11 @@ impl PipeStats {
         }
     }
 
+    /// Congestion signals and filtered ACKs.
+    pub(crate) fn dropped_by_discipline(&self) -> u64 {
+        self.dropped[DropReason::Aqm as usize] + self.dropped[DropReason::Filtered as usize]
+    }
+
     pub(crate) fn dropped_total(&self) -> u64 {
         self.dropped.iter().sum()
     }
