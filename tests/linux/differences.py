@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-_FQ = "since 6.7 fq has bands and a first-in queue for lone packets; the model is that of 6.1"
 _TIES = "packets of several paths at one nanosecond are taken in another order"
 _PATHS = "unknown: when the connection's receive buffer grows, and what is reinjected"
 _TIMES = "a sample of the receiver's RTT at the edge of a tick"
@@ -13,7 +12,6 @@ _MULTIPATH = "test_multipath.py::test"
 _CONTROLS = "test_congestion_controls.py::test"
 
 _BOTH = {
-    "test_disciplines.py::test_disciplines_let_the_same_packets_go_in_the_same_order": _FQ,
     f"{_SPRAYED}[reno]": _TIES,
     f"{_SPRAYED}[cubic]": _TIES,
     f"{_MULTIPATH}_goodput_over_a_grid_of_paths_is_the_kernels": _PATHS,

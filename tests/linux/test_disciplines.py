@@ -134,7 +134,7 @@ LINES = {
     "max: 30000 bytes, burst: 30, probability: 0.0002 %, ecn: true, nodrop: true}}",
     "sfq": f"{WIRE}, queue: sfq",
     "sfq-headdrop": f"{WIRE}, queue: {{sfq: {{limit: 40 packets, depth: 30, headdrop: true}}}}",
-    "fq": f"{WIRE}, queue: fq",
+    "fq": f"{WIRE}, queue: {{fq: {{priority_bands: {str(kernel.RELEASE != '6.1').lower()}}}}}",
     "prio": f"{WIRE}, queue: {{prio: {{bands: [{{dscp: EF}}, {{queue: {ROOM}}}, "
     f"{{dscp: CS1, queue: {ROOM}}}]}}}}",
     "drr": f"{WIRE}, queue: {{drr: {{classes: [{{dscp: EF}}, "

@@ -207,7 +207,10 @@ impl OnLinux for Sfq {
 
 impl OnLinux for Fq {
     fn arguments(&self, _: &str) -> Result<String, ScenarioError> {
-        let Self { limit_packets, flow_limit_packets, quantum_bytes, initial_quantum_bytes } = self;
+        // Whether there are bands is the kernel's.
+        let Self {
+            limit_packets, flow_limit_packets, quantum_bytes, initial_quantum_bytes, ..
+        } = self;
         Ok(format!(
             "limit {limit_packets} flow_limit {flow_limit_packets} quantum {quantum_bytes} \
              initial_quantum {initial_quantum_bytes}"

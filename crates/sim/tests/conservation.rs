@@ -99,6 +99,7 @@ fn leaf() -> impl Strategy<Value = Queue> {
                 flow_limit_packets: 1 + limit_packets / 2,
                 quantum_bytes,
                 initial_quantum_bytes: 2 * quantum_bytes,
+                priority_bands: flows == 2,
             }),
             7 => Queue::Choke(queue::Choke {
                 limit_packets: 2 + limit_packets,

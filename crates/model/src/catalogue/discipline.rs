@@ -180,6 +180,9 @@ macro_rules! for_disciplines {
                 quantum_bytes "quantum_bytes": u32 = quantum("quantum", 3028);
                 /// Bytes that a flow may send in its first turn.
                 initial_quantum_bytes "initial_quantum_bytes": u32 = quantum("initial_quantum", 15_140);
+                /// Three bands by codepoint, and one queue for packets that find none waiting: as since Linux
+                /// 6.7, on whose kernels it always is.
+                priority_bands "priority_bands": bool = flag("priority_bands", false);
             };
             Dualpi2 dualpi2 {
                 name: "dualpi2",

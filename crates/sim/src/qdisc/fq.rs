@@ -1,5 +1,6 @@
 //! Fair queue as in Linux (sch_fq.c), for forwarded packets. They have no pacing rate, so fq serves the
-//! flows round-robin. New flows precede old ones and have a larger quantum.
+//! flows round-robin. New flows precede old ones and have a larger quantum. Since Linux 6.7 there are
+//! three bands, and a queue of its own for packets that find none waiting ([`Since67`]).
 
 use super::rounds::{Rounds, Share};
 use super::{flow_queue, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
@@ -9,12 +10,40 @@ use dumbbell_model::{queue, Span, Time};
 const FLOWS: usize = 1024;
 /// Idle time after which a flow's credit is refilled to a full quantum (`flow_refill_delay`).
 const REFILL_AFTER: Span = Span::from_ms(40);
+/// Bytes that a band may send before the next one (`band_flows[].quantum`).
+const BAND_QUANTA: [i64; 3] = [9 << 16, 3 << 16, 1 << 16];
+/// Band of each pair of bits 3 and 4 of the TOS field (`ip_tos2prio`, then `prio2band`): best effort,
+/// bulk, interactive, interactive bulk.
+const BAND_OF_TOS: [usize; 4] = [1, 2, 0, 1];
+/// Longest queue of packets that found none waiting (`fq_fastpath_check`).
+const LONE_MAX: usize = 8;
 
 #[derive(Debug)]
 struct Flow {
     queue: Line,
     share: Share,
     emptied: Time,
+    band: usize,
+}
+
+/// Flows of one band.
+#[derive(Debug, Default)]
+struct Band {
+    rounds: Rounds,
+    packets: usize,
+    /// Bytes that the band may still send.
+    credit: i64,
+}
+
+/// State that only Linux 6.7 and later have.
+#[derive(Debug, Default)]
+struct Since67 {
+    /// Packets that found no flow waiting (`internal`).
+    lone: Line,
+    /// Band that is served (`band_nr`).
+    served: usize,
+    /// Flows with packets.
+    active: usize,
 }
 
 /// fq with its flows.
@@ -22,7 +51,9 @@ struct Flow {
 pub(super) struct Fq {
     spec: queue::Fq,
     flows: Vec<Flow>,
-    rounds: Rounds,
+    /// One before Linux 6.7.
+    bands: Vec<Band>,
+    since_67: Option<Since67>,
     packets: usize,
     bytes: u64,
 }
@@ -33,31 +64,89 @@ impl Fq {
             queue: Line::default(),
             share: Share { deficit: i64::from(spec.initial_quantum_bytes), listed: false },
             emptied: Time::ZERO,
+            band: 0,
         };
         let mut flows = Vec::new();
         flows.resize_with(FLOWS, flow);
-        Self { spec: *spec, flows, rounds: Rounds::default(), packets: 0, bytes: 0 }
+        let bands = if spec.priority_bands {
+            let full = |&credit: &i64| Band { credit, ..Band::default() };
+            BAND_QUANTA.iter().map(full).collect()
+        } else {
+            vec![Band::default()]
+        };
+        let since_67 = spec.priority_bands.then(Since67::default);
+        Self { spec: *spec, flows, bands, since_67, packets: 0, bytes: 0 }
     }
 
     /// `fq_dequeue`.
     fn serve(&mut self, now: Time) -> Option<Queued> {
+        if let Some(lone) = self.since_67.as_mut().and_then(|own| own.lone.pop()) {
+            self.left(&lone);
+            return Some(lone);
+        }
         loop {
-            let flow = &mut self.flows[self.rounds.head()?];
+            let served = self.band()?;
+            let band = &mut self.bands[served];
+            let flow = &mut self.flows[band.rounds.head()?];
             if flow.share.deficit <= 0 {
-                self.rounds.spent(i64::from(self.spec.quantum_bytes), &mut flow.share);
+                band.rounds.spent(i64::from(self.spec.quantum_bytes), &mut flow.share);
                 continue;
             }
             let Some(queued) = flow.queue.pop() else {
-                if self.rounds.idle(&mut flow.share) {
+                let removed = match self.since_67 {
+                    Some(_) => band.rounds.idle_or_old(&mut flow.share),
+                    None => band.rounds.idle(&mut flow.share),
+                };
+                if removed {
                     flow.emptied = now;
                 }
                 continue;
             };
-            self.packets -= 1;
-            self.bytes -= u64::from(queued.bytes);
             flow.share.deficit -= i64::from(queued.bytes);
+            band.credit -= i64::from(queued.bytes);
+            band.packets -= 1;
+            if let Some(own) = &mut self.since_67 {
+                own.active -= usize::from(flow.queue.packets.is_empty());
+            }
+            self.left(&queued);
             return Some(queued);
         }
+    }
+
+    fn left(&mut self, queued: &Queued) {
+        self.packets -= 1;
+        self.bytes -= u64::from(queued.bytes);
+    }
+
+    /// Band to serve: the next with flows and credit (`fq_pband_head_select`); `None` if no band has
+    /// flows.
+    fn band(&mut self) -> Option<usize> {
+        let Some(own) = &mut self.since_67 else { return Some(0) };
+        let mut tried = 0;
+        loop {
+            let band = &self.bands[own.served];
+            if band.credit > 0 && band.rounds.head().is_some() {
+                return Some(own.served);
+            }
+            own.served = (own.served + 1) % BAND_QUANTA.len();
+            let (band, quantum) = (&mut self.bands[own.served], BAND_QUANTA[own.served]);
+            band.credit = (band.credit + quantum).min(quantum);
+            tried = if band.credit > 0 { tried + 1 } else { 0 };
+            if tried > BAND_QUANTA.len() {
+                return None;
+            }
+        }
+    }
+
+    /// Takes a packet that finds no flow waiting (`fq_fastpath_check`). Returns false otherwise.
+    fn takes_lone(&mut self, queued: Queued) -> bool {
+        let Some(own) = &mut self.since_67 else { return false };
+        let lone = own.lone.packets.len();
+        if self.packets > 0 && (own.active > 0 || lone >= LONE_MAX) {
+            return false;
+        }
+        own.lone.push(queued);
+        true
     }
 }
 
@@ -71,20 +160,34 @@ impl Discipline for Fq {
         verdicts: &mut Verdicts,
     ) {
         let beside = usize::from(beside.is_some());
-        let number = flow_queue(&queued.packet, FLOWS);
-        let flow = &mut self.flows[number];
-        let full = (self.packets + beside) as u64 >= self.spec.limit_packets;
-        if full || flow.queue.packets.len() as u64 >= self.spec.flow_limit_packets {
+        let number = if self.since_67.is_some() {
+            BAND_OF_TOS[usize::from(queued.packet.tos >> 3 & 3)]
+        } else {
+            0
+        };
+        if (self.bands[number].packets + beside) as u64 >= self.spec.limit_packets {
             return verdicts.overflow(&queued);
         }
-        if !flow.share.listed {
-            if now.since(flow.emptied) > REFILL_AFTER {
-                let quantum = i64::from(self.spec.quantum_bytes);
-                flow.share.deficit = flow.share.deficit.max(quantum);
+        if !self.takes_lone(queued) {
+            let place = flow_queue(&queued.packet, FLOWS);
+            let (flow, band) = (&mut self.flows[place], &mut self.bands[number]);
+            if flow.queue.packets.len() as u64 >= self.spec.flow_limit_packets {
+                return verdicts.overflow(&queued);
             }
-            self.rounds.begin(number, &mut flow.share);
+            if !flow.share.listed {
+                if now.since(flow.emptied) > REFILL_AFTER {
+                    let quantum = i64::from(self.spec.quantum_bytes);
+                    flow.share.deficit = flow.share.deficit.max(quantum);
+                }
+                flow.band = number;
+                band.rounds.begin(place, &mut flow.share);
+            }
+            self.bands[flow.band].packets += 1;
+            if let Some(own) = &mut self.since_67 {
+                own.active += usize::from(flow.queue.packets.is_empty());
+            }
+            flow.queue.push(queued);
         }
-        flow.queue.push(queued);
         self.packets += 1;
         self.bytes += u64::from(queued.bytes);
     }
@@ -98,7 +201,8 @@ impl Discipline for Fq {
     }
 
     fn inside(&self, _: Time) -> Inside {
-        let (new, old) = self.rounds.lengths();
+        let lengths = self.bands.iter().map(|band| band.rounds.lengths());
+        let (new, old) = lengths.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         Inside { new_flows: Some(new), old_flows: Some(old), ..Inside::default() }
     }
 }
@@ -115,6 +219,7 @@ mod tests {
             flow_limit_packets: 100,
             quantum_bytes: 3028,
             initial_quantum_bytes: 15_140,
+            priority_bands: false,
         };
         let mut fq = Fq::new(&spec, &context());
         let mut verdicts = Verdicts::default();
@@ -132,5 +237,37 @@ mod tests {
             .flat_map(|(flow, times)| std::iter::repeat_n(flow, times))
             .collect();
         assert_eq!(flows, expected);
+    }
+
+    #[test]
+    fn since_6_7_lone_packets_go_first_and_bands_share_by_weight() {
+        let spec = queue::Fq {
+            limit_packets: 10_000,
+            flow_limit_packets: 2000,
+            quantum_bytes: 3028,
+            initial_quantum_bytes: 15_140,
+            priority_bands: true,
+        };
+        let mut fq = Fq::new(&spec, &context());
+        let mut verdicts = Verdicts::default();
+        let mut put = |fq: &mut Fq, flow, number, tos| {
+            let mut one = queued(flow, number, 1024, Time::ZERO);
+            one.packet.tos = tos;
+            fq.enqueue(Time::ZERO, one, None, &mut verdicts);
+        };
+        // Eight find no flow waiting, whosever they are.
+        for number in 0..8 {
+            put(&mut fq, 2, number, 0x08);
+        }
+        for number in 0..1500 {
+            put(&mut fq, 0, number, 0x10); // interactive: band 0
+            put(&mut fq, 1, number, 0); // best effort: band 1
+        }
+        let left = std::iter::from_fn(|| fq.serve(Time::ZERO)).take(8 + 768);
+        let flows: Vec<u32> = left.map(|left| left.packet.flow).collect();
+        assert!(flows[..8].iter().all(|&flow| flow == 2));
+        // 9 and 3 times 64 KiB in turn.
+        assert!(flows[8..8 + 576].iter().all(|&flow| flow == 0));
+        assert!(flows[8 + 576..].iter().all(|&flow| flow == 1));
     }
 }

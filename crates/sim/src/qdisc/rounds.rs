@@ -52,6 +52,19 @@ impl Rounds {
         true
     }
 
+    /// As [`Self::idle`], but a new flow moves behind the old flows also if there are none
+    /// (`fq_dequeue` since Linux 6.7).
+    pub(super) fn idle_or_old(&mut self, share: &mut Share) -> bool {
+        let was_new = !self.new.is_empty();
+        let Some(flow) = self.pop() else { return false };
+        if was_new {
+            self.old.push_back(flow);
+        } else {
+            share.listed = false;
+        }
+        !was_new
+    }
+
     fn pop(&mut self) -> Option<usize> {
         self.new.pop_front().or_else(|| self.old.pop_front())
     }
