@@ -13,7 +13,7 @@ from dumbbell.explain.limit_chain import limit_links
 from dumbbell.explain.notice import notices
 from dumbbell.explain.observed import Observed
 from dumbbell.explain.packets import Packet
-from dumbbell.explain.reaction import reactions
+from dumbbell.explain.reaction import lowest_after, reactions
 from dumbbell.explain.reduced import reduced_causes
 from dumbbell.explain.repair import repairs
 from dumbbell.explain.words import many, moment, span
@@ -44,7 +44,9 @@ def explain(seen: Observed, at_ns: int) -> Explanation | None:
 
 
 def _loss(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
-    nearest_drop = min(incident.drops, key=lambda one: (abs(one.dropped_ns - at_ns), one.dropped_ns))
+    nearest_drop = min(
+        incident.drops, key=lambda one: (abs(one.dropped_ns - at_ns), one.dropped_ns)
+    )
     groups: dict[tuple[str, str], list[Packet]] = {}
     for one in incident.drops:
         groups.setdefault((one.dropped_at, one.dropped), []).append(one)
@@ -53,12 +55,15 @@ def _loss(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
     first = incident.drops[0]
     count = len(incident.drops)
     sentence = (
-        f"{first.name[0].upper()}{first.name[1:]} of {seen.flow} (packet {first.number}, sent at"
-        f" {moment(first.sent_ns)}) was dropped at {first.dropped_at} at {moment(first.dropped_ns)}."
+        f"{first.title} of {seen.flow} (packet {first.number}, sent at {moment(first.sent_ns)})"
+        f" was dropped at {first.dropped_at} at {moment(first.dropped_ns)}."
     )
     if count > 1:
         last = incident.drops[-1].dropped_ns
-        sentence += f" It is the first of {many(count, 'drop')} up to {moment(last)}."
+        sentence += f" It is the first of {many(count, 'drop')} up to {moment(last)}"
+        near = nearest_drop
+        apart = near is not first and near.dropped_ns - first.dropped_ns > seen.rtt_ns
+        sentence += f", {near.name} at {moment(near.dropped_ns)} among them." if apart else "."
     links = [
         Link(
             Step.INCIDENT,
@@ -113,7 +118,9 @@ def _without_loss(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
     timeout = incident.what is What.TIMEOUT
     first = next((one for one in incident.retransmissions if one.cause == "timeout"), again)
     again = first if timeout else again
-    what = "after a time-out" if timeout else "as a tail loss probe" if again.cause == "probe" else ""
+    what = (
+        "after a time-out" if timeout else "as a tail loss probe" if again.cause == "probe" else ""
+    )
     sentence = (
         f"{seen.flow} retransmitted {again.name} at {moment(again.sent_ns)}"
         f"{' ' + what if what else ''}, though none of its segments was dropped."
@@ -130,13 +137,12 @@ def _without_loss(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
 
 def _reduction(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
     before, after = incident.reduced[0]
+    lowest = lowest_after(seen, incident, after)
     sentence = (
         f"{seen.flow} reduced its window at {moment(after['time_ns'])} without a loss: from"
-        f" {before['cwnd_packets']} to {after['cwnd_packets']} packets by the next sample."
+        f" {before['cwnd_packets']} to {lowest['cwnd_packets']} packets."
     )
-    first = Link(
-        Step.INCIDENT, What.REDUCTION, after["time_ns"], sentence, state=after["state"]
-    )
+    first = Link(Step.INCIDENT, What.REDUCTION, after["time_ns"], sentence, state=after["state"])
     return [
         first,
         *reduced_causes(seen, incident),
@@ -157,8 +163,8 @@ def _lost_ack(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
         end = "No later ACK covered the same bytes in the time that is kept."
     else:
         end = (
-            f"A later ACK covered the same bytes at {moment(later)}, {span(later - packet.dropped_ns)}"
-            " after it; the sender retransmitted nothing."
+            f"A later ACK covered the same bytes at {moment(later)},"
+            f" {span(later - packet.dropped_ns)} after it; the sender retransmitted nothing."
         )
     return [
         Link(
@@ -179,7 +185,7 @@ def _reordering(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
     packet = incident.packet
     assert packet is not None
     sentence = (
-        f"{packet.name[0].upper()}{packet.name[1:]} of {seen.flow} arrived at {moment(packet.arrived_ns)},"
+        f"{packet.title} of {seen.flow} arrived at {moment(packet.arrived_ns)},"
         " after segments sent later."
     )
     causes: Sequence[Link] = overtaken(seen, packet)

@@ -78,7 +78,7 @@ def shares(state: QueueState) -> str:
 
 
 def filling(seen: Observed, state: QueueState, at: int) -> list[Link]:
-    """Links about what filled a queue: a flow that began, a change of the rate, too many arrivals."""
+    """Links about what filled a queue: a flow that began, a change of the rate, arrivals."""
     recent = max(_RECENT_NS, _RECENT_RTTS * seen.rtt_ns)
     links = []
     here = seen.hops.filter((pl.col("pipe") == state.pipe) & (pl.col("offered_ns") <= at))
@@ -98,18 +98,16 @@ def filling(seen: Observed, state: QueueState, at: int) -> list[Link]:
     links += rate_changes(seen, state.pipe, at - recent, at)
     span_ns = min(seen.rtt_ns, at - seen.from_ns)
     if not links and span_ns > 0:
-        offered = here.filter(pl.col("offered_ns") > at - span_ns)["frame_bytes"].sum() * 8e9 / span_ns
-        own = here.filter((pl.col("offered_ns") > at - span_ns) & (pl.col("flow") == seen.flow))
-        own_bps = own["frame_bytes"].sum() * 8e9 / span_ns
-        shaper = seen.pipes[state.pipe]["shaper"] if state.pipe in seen.pipes else "none"
-        held = next(iter(shaper.values())) if isinstance(shaper, dict) else {}
-        line = held.get("rate_bps", 0)
+        late = here.filter(pl.col("offered_ns") > at - span_ns)
+        offered = arrivals_bps(late, span_ns)
+        own_bps = arrivals_bps(late.filter(pl.col("flow") == seen.flow), span_ns)
+        line = rate_at(seen, state.pipe, at)
         row = seen.before(at)
         slow = row is not None and 0 < row["cwnd_packets"] < row["ssthresh_packets"]
         sentence = (
-            f"In the RTT before, packets arrived there with {rate(offered)}"
+            f"In the RTT before, packets arrived there at {rate(offered)}"
             + (f", {rate(own_bps)} of {seen.flow}" if own_bps < offered else "")
-            + (f", and it sends {rate(line)}" if line else "")
+            + (f"; its rate is {rate(line)}" if line else "")
             + (f"; {seen.flow} was in slow start." if slow else ".")
         )
         links.append(
@@ -121,10 +119,28 @@ def filling(seen: Observed, state: QueueState, at: int) -> list[Link]:
                 None,
                 state.pipe,
                 "slow start" if slow else "",
-                {"arrivals_bps": float(offered), "rate_bps": int(line)},
+                {"arrivals_bps": offered, "rate_bps": line},
             )
         )
     return links
+
+
+def arrivals_bps(rows: pl.DataFrame, span_ns: int) -> float:
+    """Rate at which the frames of some rows of `hops` arrived."""
+    return int(rows["frame_bytes"].sum()) * 8e9 / span_ns
+
+
+def rate_at(seen: Observed, pipe: str, at_ns: int) -> int:
+    """Rate of a pipe's shaper at a time; 0: none, or not constant."""
+    if pipe not in seen.pipes:
+        return 0
+    shaper: Any = seen.pipes[pipe]["shaper"]
+    held: Any = next(iter(shaper.values())) if isinstance(shaper, dict) else {}
+    rate_bps = int(held.get("rate_bps", 0))
+    for change in seen.pipes[pipe]["changes"]:
+        if change["at_ns"] <= at_ns and change["rate_bps"] is not None:
+            rate_bps = change["rate_bps"]
+    return rate_bps
 
 
 def rate_changes(seen: Observed, pipe: str, from_ns: int, to_ns: int) -> list[Link]:
@@ -188,7 +204,9 @@ def _random(seen: Observed, drops: Sequence[Packet]) -> list[Link]:
     if kind == "independent" and spec["probability"] >= 1:
         what = What.OUTAGE
         until = _until(seen, pipe, at)
-        sentence = f"{pipe} was down{when or ' since the start of the run'}{until}: it loses every packet."
+        sentence = (
+            f"{pipe} was down{when or ' since the start of the run'}{until}: it loses every packet."
+        )
     elif kind == "gilbert_elliott":
         what = What.BURST_LOSS
         run = _row_of_drops(seen, pipe, at)
@@ -243,9 +261,7 @@ def _scripted(seen: Observed, drops: Sequence[Packet]) -> list[Link]:
         " no part in it."
     )
     return [
-        Link(
-            Step.CAUSE, What.SCRIPTED_LOSS, first.dropped_ns, sentence, first, first.dropped_at
-        )
+        Link(Step.CAUSE, What.SCRIPTED_LOSS, first.dropped_ns, sentence, first, first.dropped_at)
     ]
 
 
@@ -260,7 +276,7 @@ def _policed(seen: Observed, drops: Sequence[Packet]) -> list[Link]:
         here = seen.hops.filter(
             (pl.col("pipe") == pipe) & pl.col("offered_ns").is_between(at - window, at)
         )
-        offered = float(here["frame_bytes"].sum() * 8e9 / window)
+        offered = arrivals_bps(here, window)
         numbers = {
             "rate_bps": spec["rate_bps"],
             "burst_bytes": spec["burst_bytes"],
@@ -278,7 +294,8 @@ def _corrupted(seen: Observed, drops: Sequence[Packet]) -> list[Link]:
     pipe = first.dropped_at
     part = seen.pipes[pipe]["corruption"] if pipe in seen.pipes else 0.0
     sentence = (
-        f"{pipe} damaged the packet, as it damages {share(part)} of all, and its far end dropped it."
+        f"{pipe} damaged the packet, as it damages {share(part)} of all, and its far end"
+        " dropped it."
     )
     numbers = {"corruption": float(part)}
     return [Link(Step.CAUSE, What.CORRUPTION, first.dropped_ns, sentence, first, pipe, "", numbers)]

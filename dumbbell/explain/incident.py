@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,10 @@ NEAR_RTTS = 4
 _NEAR_NS = 100_000_000
 #: Priority at the same distance, the first before the others.
 _ORDER = (What.DROP, What.TIMEOUT, What.SPURIOUS, What.REDUCTION)
+
+
+#: Start and end of an event, and its packet, or the samples around a reduction.
+Event = tuple[int, int, Packet | tuple[Row, Row]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +81,51 @@ def episodes(seen: Observed) -> list[Incident]:
     drops = [one for one in seen.data if one.dropped]
     again = [one for one in seen.data if one.cause]
     cuts = reductions(seen)
-    events: list[tuple[int, int, Packet | tuple[Row, Row]]] = [
+    events: list[Event] = [
         *((one.dropped_ns, _repaired(seen, one, one.dropped_ns), one) for one in drops),
         *((one.sent_ns, _repaired(seen, one, one.sent_ns), one) for one in again),
         *((after["time_ns"], _calm(seen, after), (before, after)) for before, after in cuts),
     ]
     events.sort(key=lambda event: (event[0], event[1]))
-    found: list[list[tuple[int, int, Packet | tuple[Row, Row]]]] = []
+    found: list[list[Event]] = []
     end = -1
     for event in events:
         if event[0] > end:
             found.append([])
         end = event[1] if event[0] > end else max(end, event[1])
         found[-1].append(event)
-    return [_episode(events) for events in found]
+    return [_episode(part) for events in found for part in _parts(events)]
 
 
-def _episode(events: list[tuple[int, int, Packet | tuple[Row, Row]]]) -> Incident:
+def _parts(events: list[Event]) -> list[list[Event]]:
+    """Events of each reaction: a drop belongs to the reaction in which it was repaired.
+
+    Drops that follow closely overlap: the next ones come before the first are repaired.
+    """
+    cuts = [one for _, _, one in events if isinstance(one, tuple)]
+    begins = [before["time_ns"] for before, _ in cuts if before["state"] in ("Open", "Disorder")]
+    if len(begins) < 2:
+        return [events]
+    again = [one for _, _, one in events if isinstance(one, Packet) and one.cause]
+
+    def part(event: Event) -> int:
+        what = event[2]
+        if isinstance(what, tuple):
+            time = what[0]["time_ns"]
+        elif what.dropped and not what.cause:
+            later = (one for one in again if one.seq == what.seq and one.sent_ns > what.sent_ns)
+            time = next((one.sent_ns for one in later), event[0])
+        else:
+            time = what.sent_ns
+        return max(0, bisect_right(begins, time) - 1)
+
+    found: dict[int, list[Event]] = {}
+    for event in events:
+        found.setdefault(part(event), []).append(event)
+    return [found[number] for number in sorted(found)]
+
+
+def _episode(events: list[Event]) -> Incident:
     packets = [one for _, _, one in events if isinstance(one, Packet)]
     unique = list(dict.fromkeys(packets))
     drops = [one for one in unique if one.dropped]
@@ -123,7 +156,7 @@ def _calm(seen: Observed, row: Row) -> int:
 
 
 def reductions(seen: Observed) -> list[tuple[Row, Row]]:
-    """Samples before and after each entry into CWR, Recovery or Loss, and each fall of the window."""
+    """Samples before and after each entry into CWR, Recovery or Loss, or fall of the window."""
     found: list[tuple[Row, Row]] = []
     recent: list[Row] = []
     quiet_until = -1

@@ -7,7 +7,7 @@ from dumbbell.explain.explanation import Link, Step, What
 from dumbbell.explain.observed import Observed
 from dumbbell.explain.packets import Packet, Passage
 from dumbbell.explain.queue_state import queue_state
-from dumbbell.explain.words import many, moment, span
+from dumbbell.explain.words import many, moment, share, span
 
 
 def late_causes(seen: Observed, again: Packet) -> list[Link]:
@@ -30,9 +30,9 @@ def late_causes(seen: Observed, again: Packet) -> list[Link]:
     ]
     if lost:
         what = (
-            f"{many(len(lost), 'ACK')} that covered {first.name} {'was' if len(lost) == 1 else 'were'}"
-            f" lost before the sender repeated it; {first.name} itself had arrived at"
-            f" {moment(first.arrived_ns)}."
+            f"{many(len(lost), 'ACK')} that covered {first.name}"
+            f" {'was' if len(lost) == 1 else 'were'} lost before the sender repeated it;"
+            f" {first.name} itself had arrived at {moment(first.arrived_ns)}."
         )
         link = Link(
             Step.CAUSE,
@@ -48,11 +48,16 @@ def late_causes(seen: Observed, again: Packet) -> list[Link]:
     replies = [
         one
         for one in seen.packets
-        if not one.out and one.sent_ns >= first.arrived_ns >= 0 and (one.ack >= first.end or one.syn)
+        if not one.out
+        and one.sent_ns >= first.arrived_ns >= 0
+        and (one.ack >= first.end or one.syn)
     ]
     reply = min(replies, key=lambda one: one.sent_ns, default=None)
     quiet = seen.to_ns if reply is None else reply.sent_ns
-    if first.arrived_ns < again.sent_ns and quiet - first.arrived_ns > (again.sent_ns - first.sent_ns) // 2:
+    if (
+        first.arrived_ns < again.sent_ns
+        and quiet - first.arrived_ns > (again.sent_ns - first.sent_ns) // 2
+    ):
         return [_silent(seen, first, again, reply)]
     if reply is None:
         return [_silent(seen, first, again, reply)]
@@ -64,7 +69,8 @@ def original(seen: Observed, again: Packet) -> Packet | None:
     before = [
         one
         for one in seen.data
-        if one.sent_ns < again.sent_ns and one.seq <= again.seq < max(one.end, one.seq + 1)
+        if one.sent_ns < again.sent_ns
+        and one.seq <= again.seq < max(one.end, one.seq + 1)
         and one.syn == again.syn
     ]
     return before[-1] if before else None
@@ -89,28 +95,40 @@ def overtaken(seen: Observed, first: Packet) -> list[Link]:
     took = f"{span(first.arrived_ns - first.sent_ns)}, {by.name} {span(by.arrived_ns - by.sent_ns)}"
     head = f"{many(len(ahead), 'segment')} sent later arrived before {first.name}"
     if ours != other:
-        split = next(n for n, pair in enumerate(zip(ours, other, strict=False)) if pair[0] != pair[1])
+        split = next(
+            n for n, pair in enumerate(zip(ours, other, strict=False)) if pair[0] != pair[1]
+        )
         node = _node_of(seen, ours[split])
-        sprays = next((one for one in seen.scenario["nodes"] if one["name"] == node and one["spray"]), None)
+        sprays = next(
+            (one for one in seen.scenario["nodes"] if one["name"] == node and one["spray"]), None
+        )
         policy = f" ({sprays['spray']['policy']})" if sprays and sprays["spray"] else ""
         sentence = (
             f"{head}: {node} sprays packets over several paths{policy}. It sent this one over"
-            f" {ours[split]} and {by.name} over {other[split]}; on their way {first.name} took {took}."
+            f" {ours[split]} and {by.name} over {other[split]}; on their way {first.name} took"
+            f" {took}."
         )
-        return [Link(Step.CAUSE, What.SPRAYING, first.arrived_ns, sentence, first, node, "", numbers)]
+        return [
+            Link(Step.CAUSE, What.SPRAYING, first.arrived_ns, sentence, first, node, "", numbers)
+        ]
     place = max(
         zip(first.path, by.path, strict=False),
-        key=lambda pair: (pair[0].ended_ns - pair[0].offered_ns) - (pair[1].ended_ns - pair[1].offered_ns),
+        key=lambda pair: (
+            (pair[0].ended_ns - pair[0].offered_ns) - (pair[1].ended_ns - pair[1].offered_ns)
+        ),
     )[0].pipe
     setting = seen.pipes[place]["reordering"] if place in seen.pipes else None
     why = (
-        f", which delays {100 * setting['probability']:.3g} % of packets by {span(setting['extra_delay_ns'])}"
+        f", which delays {share(setting['probability'])} of packets by"
+        f" {span(setting['extra_delay_ns'])}"
         if setting
         else ""
     )
     sentence = f"{head}: they overtook it on {place}{why}; {first.name} took {took}."
     return [
-        Link(Step.CAUSE, What.LINK_REORDERING, first.arrived_ns, sentence, first, place, "", numbers)
+        Link(
+            Step.CAUSE, What.LINK_REORDERING, first.arrived_ns, sentence, first, place, "", numbers
+        )
     ]
 
 
@@ -127,7 +145,7 @@ def _silent(seen: Observed, first: Packet, again: Packet, reply: Packet | None) 
     host = seen.totals["to_host"]
     until = f"until {moment(reply.sent_ns)}" if reply else "at all in the time that is kept"
     sentence = (
-        f"{first.name[0].upper()}{first.name[1:]} arrived at {host} at {moment(first.arrived_ns)}, and"
+        f"{first.title} arrived at {host} at {moment(first.arrived_ns)}, and"
         f" {host} sent no ACK for it {until}."
     )
     numbers = {"silent_ns": (reply.sent_ns if reply else seen.to_ns) - first.arrived_ns}
@@ -143,7 +161,9 @@ def _slowest(seen: Observed, first: Packet, reply: Packet) -> list[Link]:
         for one in packet.path:
             if one.ended_ns >= 0 and one.leaves_ns >= 0:
                 least_wait[one.pipe] = min(least_wait.get(one.pipe, one.waited_ns), one.waited_ns)
-                least_way[one.pipe] = min(least_way.get(one.pipe, one.travelled_ns), one.travelled_ns)
+                least_way[one.pipe] = min(
+                    least_way.get(one.pipe, one.travelled_ns), one.travelled_ns
+                )
 
     def excess(one: Passage) -> tuple[int, int]:
         return (
@@ -156,34 +176,21 @@ def _slowest(seen: Observed, first: Packet, reply: Packet) -> list[Link]:
     worst = max(passages, key=lambda one: max(excess(one)))
     waited, way = excess(worst)
     whole = (reply.arrived_ns if reply.arrived_ns >= 0 else seen.to_ns) - first.sent_ns
-    head = (
-        f"{first.name[0].upper()}{first.name[1:]} was not lost: its ACK came {span(whole)} after it"
-        " was sent."
-    )
+    head = f"{first.title} was not lost: its ACK came {span(whole)} after it was sent."
     if way > waited:
         changes = [
-            one
+            (one["at_ns"], one["delay_ns"])
             for one in (seen.pipes[worst.pipe]["changes"] if worst.pipe in seen.pipes else [])
             if one["delay_ns"] is not None and one["at_ns"] <= worst.ended_ns
         ]
         if changes:
+            since, delay = changes[-1]
             sentence = (
-                f"{head} At {moment(changes[-1]['at_ns'])} the delay of {worst.pipe} had changed to"
-                f" {span(changes[-1]['delay_ns'])}."
+                f"{head} At {moment(since)} the delay of {worst.pipe} had changed to {span(delay)}."
             )
-            numbers = {"delay_ns": changes[-1]["delay_ns"], "rtt_ns": whole}
-            return [
-                Link(
-                    Step.CAUSE,
-                    What.DELAY_CHANGE,
-                    changes[-1]["at_ns"],
-                    sentence,
-                    first,
-                    worst.pipe,
-                    "",
-                    numbers,
-                )
-            ]
+            numbers = {"delay_ns": delay, "rtt_ns": whole}
+            what = What.DELAY_CHANGE
+            return [Link(Step.CAUSE, what, since, sentence, first, worst.pipe, "", numbers)]
         sentence = f"{head} On {worst.pipe} it took {span(way)} more than the fastest packet."
         return [Link(Step.CAUSE, What.LATE_ACK, worst.ended_ns, sentence, first, worst.pipe)]
     state = queue_state(seen, worst.pipe, worst.offered_ns)
@@ -201,7 +208,10 @@ def _slowest(seen: Observed, first: Packet, reply: Packet) -> list[Link]:
         many(state.packets, "packet"),
         {"waited_ns": waited, "rtt_ns": whole, **state.numbers},
     )
-    return [link, *rate_changes(seen, worst.pipe, worst.offered_ns - 10 * seen.rtt_ns, worst.ended_ns)]
+    return [
+        link,
+        *rate_changes(seen, worst.pipe, worst.offered_ns - 10 * seen.rtt_ns, worst.ended_ns),
+    ]
 
 
 def _unknown(packet: Packet, why: str) -> Link:

@@ -14,9 +14,7 @@ def limit_links(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
     """Links for a stretch without loss in which the congestion window was not the limit."""
     row = min(incident.limit, key=lambda one: abs(one["time_ns"] - at_ns))
     length = incident.end_ns - incident.start_ns
-    until = (
-        f"from {moment(incident.start_ns)} to {moment(incident.end_ns)}, {span(length)}"
-    )
+    until = f"from {moment(incident.start_ns)} to {moment(incident.end_ns)}, {span(length)}"
     by = "the receive window" if incident.what is What.RECEIVE_WINDOW else "its application"
     numbers: dict[str, Number] = {
         "in_flight_packets": row["in_flight_packets"],
@@ -31,7 +29,12 @@ def limit_links(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
         f" {row['cwnd_packets']}."
     )
     first = Link(
-        Step.INCIDENT, incident.what, incident.start_ns, sentence, state=row["state"], numbers=numbers
+        Step.INCIDENT,
+        incident.what,
+        incident.start_ns,
+        sentence,
+        state=row["state"],
+        numbers=numbers,
     )
     if incident.what is What.RECEIVE_WINDOW:
         return [first, *_window(seen, incident), *_end(seen, incident, "the window opened")]
@@ -51,7 +54,9 @@ def _window(seen: Observed, incident: Incident) -> list[Link]:
     buffer = _receive_buffer(seen, spec)
     limit = f"; tcp_rmem allows a buffer of {size(buffer)}" if buffer else ""
     if reads is not None:
-        sentence = f"The application on {host} reads only {rate(reads)}, and its buffer filled{limit}."
+        sentence = (
+            f"The application on {host} reads only {rate(reads)}, and its buffer filled{limit}."
+        )
         cause = Link(
             Step.CAUSE,
             What.SLOW_READER,
@@ -62,9 +67,7 @@ def _window(seen: Observed, incident: Incident) -> list[Link]:
         )
     else:
         sentence = f"The receive buffer of {host} allows no larger window{limit}."
-        cause = Link(
-            Step.CAUSE, What.SMALL_BUFFER, rows[0]["time_ns"], sentence, place=str(host)
-        )
+        cause = Link(Step.CAUSE, What.SMALL_BUFFER, rows[0]["time_ns"], sentence, place=str(host))
     shown = f"{size(least['rwnd_bytes'])} at {moment(least['time_ns'])}"
     notice = Link(
         Step.NOTICE,
@@ -79,8 +82,9 @@ def _window(seen: Observed, incident: Incident) -> list[Link]:
 def _receive_buffer(seen: Observed, spec: Any) -> int | None:
     """Largest receive buffer that the options of the receiver allow; None: not known."""
     own = spec["receiver"] if spec else None
-    nodes = {node["name"]: node for node in seen.scenario["nodes"]}
-    options = own or (nodes.get(seen.totals["to_host"]) or {}).get("tcp")
+    host = seen.totals["to_host"]
+    of_host = next((one["tcp"] for one in seen.scenario["nodes"] if one["name"] == host), None)
+    options = own or of_host
     return int(options["tcp_rmem"][2]) if options else None
 
 
@@ -100,9 +104,7 @@ def _source(seen: Observed, incident: Incident) -> Link:
     else:
         words = "no byte that it wrote waited to be sent"
     sentence = f"The application on {host} had nothing to send: {words}."
-    return Link(
-        Step.CAUSE, What.SOURCE, incident.start_ns, sentence, place=str(host), state=kind
-    )
+    return Link(Step.CAUSE, What.SOURCE, incident.start_ns, sentence, place=str(host), state=kind)
 
 
 def _end(seen: Observed, incident: Incident, words: str) -> list[Link]:

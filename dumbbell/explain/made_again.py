@@ -77,14 +77,16 @@ def explain_stored(
     engine = engine_named(run.record.engine)
     if not engine.repeatable:
         raise DumbbellError(
-            f"runs on the engine {run.record.engine} cannot be made again, they are in real time, so"
+            f"runs on the engine {run.record.engine} cannot be made again, they are in real time:"
             " nothing in them can be explained"
         )
     simulated = run.record.engine == "sim"
     stretch = _stretch(run.results, at_ns, scenario["duration_ns"])
     text = watching(scenario, str(totals["from_host"]), stretch, taps=simulated)
     again = made_again(run.record, run.planned, text, scenario["duration_ns"], err, engine)
-    notes = [] if simulated else [f"Causes of retransmissions are not known on {run.record.engine}."]
+    notes = (
+        [] if simulated else [f"Causes of retransmissions are not known on {run.record.engine}."]
+    )
     if not same_flows(again, run.results.flows):
         notes.append(
             "The run was made by another version of the engine: made again, it differs from its"
@@ -102,11 +104,9 @@ def explanation_of(
     stretch: tuple[int, int],
     at: str,
 ) -> Explanation:
-    """Explanation from the tables of a run that was watched. Raises `DumbbellError` if none is near."""
+    """Explanation from the tables of a watched run. Raises `DumbbellError` if nothing is near."""
     totals = results.flows.filter(pl.col("flow") == flow).row(0, named=True)
-    tables = {
-        name: getattr(results, name) for name in ("hops", "packets", "samples", "queues")
-    }
+    tables = {name: getattr(results, name) for name in ("hops", "packets", "samples", "queues")}
     seen = observe(scenario, totals, tables, stretch)
     found = explain(seen, at_ns)
     if found is not None:
@@ -118,7 +118,8 @@ def explanation_of(
         else "the run has no retransmission and no reduced window of it"
     )
     raise DumbbellError(
-        f"--at {shortened(at)}: nothing happened to {flow} within {span(near_ns(seen))} of it; {nearest}"
+        f"--at {shortened(at)}: nothing happened to {flow} within {span(near_ns(seen))} of it;"
+        f" {nearest}"
     )
 
 
@@ -181,7 +182,9 @@ def _time(text: str, end_ns: int) -> int:
         hint = f"; did you mean {error.nearest}?" if error.nearest else ""
         raise DumbbellError(f"--at {shortened(text)}: {error.message}{hint}") from None
     if not 0 <= at_ns <= end_ns:
-        raise DumbbellError(f"--at {shortened(text)}: the run lies between 0 s and {moment(end_ns)}")
+        raise DumbbellError(
+            f"--at {shortened(text)}: the run lies between 0 s and {moment(end_ns)}"
+        )
     return at_ns
 
 
@@ -197,12 +200,16 @@ def _flow(run: ChosenRun, flow: str, at_ns: int) -> dict[str, Any]:
         hint = f"; did you mean {near}?" if near else ""
         listed = ", ".join(shortened(name) for name in names[:_SHOWN])
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        raise DumbbellError(f"--flow {shortened(flow)}: no such flow{hint} TCP flows: {listed}{more}")
+        raise DumbbellError(
+            f"--flow {shortened(flow)}: no such flow{hint} TCP flows: {listed}{more}"
+        )
     row = rows.row(0, named=True)
     if row["kind"] not in _TCP:
         own = flows.filter(pl.col("connection") == flow)["flow"].to_list()
         instead = f"; its subflows are {', '.join(own)}" if own else ""
-        raise DumbbellError(f"--flow {flow}: it is {row['kind']}, and only TCP is explained{instead}")
+        raise DumbbellError(
+            f"--flow {flow}: it is {row['kind']}, and only TCP is explained{instead}"
+        )
     start, end = int(row["start_ns"]), int(row["end_ns"])
     if at_ns < start or (0 <= end < at_ns):
         lived = f"from {moment(start)} to {moment(end)}"

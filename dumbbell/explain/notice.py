@@ -42,8 +42,8 @@ def _notice(seen: Observed, incident: Incident, again: Packet) -> Link:
     if again.cause == "fast":
         return _acks(seen, incident, again)
     sentence = (
-        f"{seen.flow} retransmitted {again.name} at {moment(again.sent_ns)}; what made it do so is not"
-        " known on this engine."
+        f"{seen.flow} retransmitted {again.name} at {moment(again.sent_ns)}; what made it do so is"
+        " not known on this engine."
     )
     return Link(Step.NOTICE, What.UNKNOWN, again.sent_ns, sentence, again)
 
@@ -65,16 +65,16 @@ def _acks(seen: Observed, incident: Incident, again: Packet) -> Link:
     last = duplicates[-1].arrived_ns if duplicates else -1
     blocks = f", with SACK blocks for {many(segments, 'segment')}" if reported else ""
     seen_acks = (
-        f"{many(len(duplicates), 'duplicate ACK')} for byte {again.seq} arrived{blocks}, the last at"
-        f" {moment(last)}."
+        f"{many(len(duplicates), 'duplicate ACK')} for byte {again.seq} arrived{blocks}, the last"
+        f" at {moment(last)}."
         if duplicates
         else f"ACKs reported segments behind {again.name}."
     )
     enough = max(segments, len(duplicates)) >= degree
     if enough and 0 <= again.sent_ns - last <= _AT_ONCE_NS:
         sentence = (
-            f"{seen_acks} That is the reordering degree, {degree}: {seen.flow} took {again.name} for"
-            f" lost and retransmitted it at {moment(again.sent_ns)} (fast retransmit)."
+            f"{seen_acks} That is the reordering degree, {degree}: {seen.flow} took {again.name}"
+            f" for lost and retransmitted it at {moment(again.sent_ns)} (fast retransmit)."
         )
         return Link(
             Step.NOTICE, What.DUPLICATE_ACKS, again.sent_ns, sentence, again, numbers=numbers
@@ -106,8 +106,8 @@ def _timer(seen: Observed, again: Packet) -> Link:
     if again.syn and first is not None:
         waited = again.sent_ns - first.sent_ns
         sentence = (
-            f"No SYN-ACK came within {span(waited)}: the initial retransmission time-out expired, and"
-            f" {seen.flow} sent its SYN again at {moment(again.sent_ns)}."
+            f"No SYN-ACK came within {span(waited)}: the initial retransmission time-out expired,"
+            f" and {seen.flow} sent its SYN again at {moment(again.sent_ns)}."
         )
         numbers = {"rto_ns": waited}
     else:
@@ -126,8 +126,8 @@ def _probe(seen: Observed, again: Packet) -> Link:
     )
     waited = again.sent_ns - last
     sentence = (
-        f"No ACK came for {span(waited)} after the last segment was sent: the probe timer expired, and"
-        f" {seen.flow} sent {again.name} again as a tail loss probe at {moment(again.sent_ns)}."
+        f"No ACK came for {span(waited)} after the last segment was sent: the probe timer expired,"
+        f" and {seen.flow} sent {again.name} again as a tail loss probe at {moment(again.sent_ns)}."
     )
     return Link(
         Step.NOTICE, What.PROBE, again.sent_ns, sentence, again, numbers={"waited_ns": waited}

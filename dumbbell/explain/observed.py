@@ -123,6 +123,11 @@ class Observed:
         rows = self.queues.filter((pl.col("pipe") == pipe) & (pl.col("time_ns") <= time_ns))
         return rows.sort("time_ns").row(-1, named=True) if rows.height else None
 
+    def queue_after(self, pipe: str, time_ns: int) -> Row | None:
+        """First row of `queues` of a pipe after a time."""
+        rows = self.queues.filter((pl.col("pipe") == pipe) & (pl.col("time_ns") > time_ns))
+        return rows.sort("time_ns").row(0, named=True) if rows.height else None
+
 
 def ends_of(scenario: Scenario) -> dict[str, str]:
     """Pipe → node at its far end."""

@@ -28,7 +28,9 @@ class Passage:
     @property
     def travelled_ns(self) -> int:
         """Time from the queue to the far end; 0 if the packet did not arrive there."""
-        return max(0, self.ended_ns - self.leaves_ns) if min(self.ended_ns, self.leaves_ns) >= 0 else 0
+        return (
+            max(0, self.ended_ns - self.leaves_ns) if min(self.ended_ns, self.leaves_ns) >= 0 else 0
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,11 @@ class Packet:
         return "syn" in self.flags
 
     @property
+    def title(self) -> str:
+        """Name at the beginning of a sentence."""
+        return f"{self.name[0].upper()}{self.name[1:]}"
+
+    @property
     def name(self) -> str:
         """Words for the packet: `segment 85432–86880`, `SYN`."""
         if self.syn:
@@ -109,9 +116,9 @@ def packets_of(
     """
     acks = {
         row["packet_number"]: (row["sack_ranges_bytes"], row["window_bytes"])
-        for row in seen.filter((pl.col("flow") == flow) & (pl.col("direction") == "back")).iter_rows(
-            named=True
-        )
+        for row in seen.filter(
+            (pl.col("flow") == flow) & (pl.col("direction") == "back")
+        ).iter_rows(named=True)
     }
     own = hops.filter(pl.col("flow") == flow).sort("offered_ns", maintain_order=True)
     by_packet: dict[tuple[str, int], list[dict[str, Any]]] = {}
@@ -122,7 +129,7 @@ def packets_of(
 
 
 def _with_syns(packets: list[Packet]) -> list[Packet]:
-    """Packets in which each SYN after the first is a retransmission, by the only timer that it has."""
+    """Packets in which each SYN after the first is a retransmission: only a timer repeats it."""
     seen: set[bool] = set()
     for number, one in enumerate(packets):
         if one.syn and one.out in seen and not one.cause:

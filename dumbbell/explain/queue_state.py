@@ -13,6 +13,7 @@ from dumbbell.explain.observed import Observed
 from dumbbell.explain.packets import Packet
 from dumbbell.explain.words import many, share, size, span
 
+
 @dataclass(frozen=True, slots=True)
 class QueueState:
     """State of a queue.
@@ -48,7 +49,7 @@ def queue_state(
         pipe: Name of the pipe.
         at_ns: Time.
         wait_ns: Time that the packet in question had waited, for the state of CoDel.
-        packet: That packet, which arrived there at this time; those of the same time before it count.
+        packet: That packet, if it arrived there at this time: those before it count.
     """
     came = pl.col("offered_ns") < at_ns
     if packet is not None:
@@ -126,9 +127,13 @@ def _managed(
         numbers["target_ns"] = target
     if row is None:
         return ", ".join(words), numbers
+    later = seen.queue_after(pipe, at_ns)
     if row["dropping"] == 1:
         words.append(f"CoDel was in its dropping state with count {row['drop_count']}")
         numbers["drop_count"] = int(row["drop_count"])
+    elif row["dropping"] == 0 and later is not None and later["dropping"] == 1:
+        words.append("with it CoDel entered its dropping state")
+        numbers["drop_count"] = int(later["drop_count"])
     if row["average_bytes"] >= 0:
         words.append(f"RED's average was {size(int(row['average_bytes']))}")
         numbers["average_bytes"] = float(row["average_bytes"])

@@ -38,20 +38,15 @@ def reactions(seen: Observed, incident: Incident) -> list[Link]:
 
 
 def _reduction(seen: Observed, incident: Incident, before: Row, after: Row) -> Link:
-    lowest = after
-    for row in seen.within(after["time_ns"], incident.end_ns):
-        if row["state"] != after["state"]:
-            break
-        if 0 <= row["cwnd_packets"] < lowest["cwnd_packets"]:
-            lowest = row
+    lowest = lowest_after(seen, incident, after)
     old, new = _threshold(before), _threshold(after)
     if after["state"] != before["state"]:
         head = f"State {before['state']} → {after['state']} by {moment(after['time_ns'])}:"
     else:
         head = f"In state {after['state']}, up to {moment(after['time_ns'])}:"
     sentence = (
-        f"{head} cwnd {before['cwnd_packets']} → {lowest['cwnd_packets']} packets, ssthresh"
-        f" {old} → {new}."
+        f"{head} cwnd {before['cwnd_packets']} → {lowest['cwnd_packets']}, ssthresh"
+        f" {old} → {new} (packets)."
     )
     numbers: dict[str, Number] = {
         "cwnd_before_packets": before["cwnd_packets"],
@@ -67,6 +62,17 @@ def _reduction(seen: Observed, incident: Incident, before: Row, after: Row) -> L
         state=f"{before['state']} → {after['state']}",
         numbers=numbers,
     )
+
+
+def lowest_after(seen: Observed, incident: Incident, after: Row) -> Row:
+    """Sample with the smallest window, from a reduction to the end of its state."""
+    lowest = after
+    for row in seen.within(after["time_ns"], incident.end_ns):
+        if row["state"] != after["state"]:
+            break
+        if 0 <= row["cwnd_packets"] < lowest["cwnd_packets"]:
+            lowest = row
+    return lowest
 
 
 def _threshold(row: Row) -> str:

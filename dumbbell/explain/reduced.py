@@ -20,10 +20,10 @@ def mark_before(seen: Observed, incident: Incident) -> tuple[Packet, Packet] | N
     """Marked packet and the ACK that echoed it, if a mark caused the reduction; else None."""
     _, after = incident.reduced[0]
     since = after["time_ns"] - _RTTS * max(after["srtt_ns"], seen.rtt_ns)
-    marked = [one for one in seen.data if one.marked_at and since <= one.marked_ns <= after["time_ns"]]
-    echoes = [
-        one for one in seen.acks_within(since, after["time_ns"]) if {"ece", "ae"} & one.flags
+    marked = [
+        one for one in seen.data if one.marked_at and since <= one.marked_ns <= after["time_ns"]
     ]
+    echoes = [one for one in seen.acks_within(since, after["time_ns"]) if {"ece", "ae"} & one.flags]
     for echo in reversed(echoes):
         before = [one for one in marked if 0 <= one.arrived_ns <= echo.sent_ns]
         if before:
@@ -45,7 +45,8 @@ def reduced_causes(seen: Observed, incident: Incident) -> list[Link]:
                 Step.NOTICE,
                 What.ECN_ECHO,
                 echo.arrived_ns,
-                f"The receiver echoed the mark; its ACK with ECE arrived at {moment(echo.arrived_ns)}.",
+                f"The receiver echoed the mark; its ACK with ECE arrived at"
+                f" {moment(echo.arrived_ns)}.",
                 echo,
             ),
         ]
@@ -58,7 +59,7 @@ def _queued(seen: Observed, after: Row) -> list[Link]:
     """Links about the queue in which the packet acknowledged last had waited most."""
     acks = seen.acks_within(-1, after["time_ns"])
     last = max(
-        (one for one in seen.data if 0 <= one.arrived_ns and acks and one.end <= acks[-1].ack),
+        (one for one in seen.data if one.arrived_ns >= 0 and acks and one.end <= acks[-1].ack),
         key=lambda one: one.sent_ns,
         default=None,
     )
@@ -69,7 +70,7 @@ def _queued(seen: Observed, after: Row) -> list[Link]:
         return []
     state = queue_state(seen, worst.pipe, worst.offered_ns)
     sentence = (
-        f"{last.name[0].upper()}{last.name[1:]} had waited {span(worst.waited_ns)} in the queue of"
+        f"{last.title} had waited {span(worst.waited_ns)} in the queue of"
         f" {worst.pipe}, behind {many(state.packets, 'packet')}. {shares(state)}"
     )
     link = Link(
@@ -86,9 +87,11 @@ def _queued(seen: Observed, after: Row) -> list[Link]:
 
 
 def _idle(seen: Observed, after: Row) -> Link | None:
-    """Link if the sender had sent nothing for longer than its time-out (RFC 9293, RFC 5681 §4.1)."""
+    """Link if the sender had sent nothing for longer than its time-out (RFC 5681 §4.1)."""
     sent = [one.sent_ns for one in seen.data if one.sent_ns <= after["time_ns"]]
-    gaps = [(later - earlier, later) for earlier, later in zip(sent[-200:], sent[-199:], strict=False)]
+    gaps = [
+        (later - earlier, later) for earlier, later in zip(sent[-200:], sent[-199:], strict=False)
+    ]
     near = [gap for gap in gaps if after["time_ns"] - gap[1] <= 2 * seen.rtt_ns]
     longest, until = max(near, default=(0, 0))
     if after["rto_ns"] <= 0 or longest < after["rto_ns"]:
@@ -97,17 +100,15 @@ def _idle(seen: Observed, after: Row) -> Link | None:
         f"{seen.flow} had sent nothing for {span(longest)}, longer than its time-out of"
         f" {span(after['rto_ns'])}: it starts again with a smaller window (slow start after idle)."
     )
-    return Link(
-        Step.CAUSE, What.IDLE, until, sentence, state="idle", numbers={"idle_ns": longest}
-    )
+    return Link(Step.CAUSE, What.IDLE, until, sentence, state="idle", numbers={"idle_ns": longest})
 
 
 def _algorithm(seen: Observed, before: Row, after: Row) -> Link:
     name = seen.totals["congestion_control"] or "the congestion control"
     marks = [one for one in seen.data if one.marked_at]
     sentence = (
-        f"No packet of it was dropped{'' if marks else ' or marked'} before: {name} reduced the window by"
-        f" itself. Its RTT was {span(max(after['srtt_ns'], 0))}, the smallest measured"
+        f"No packet of it was dropped{'' if marks else ' or marked'} before: {name} reduced the"
+        f" window by itself. Its RTT was {span(max(after['srtt_ns'], 0))}, the smallest measured"
         f" {span(max(after['rtt_min_ns'], 0))}."
     )
     numbers = {

@@ -1,4 +1,4 @@
-"""Repair of a loss: what was retransmitted, what of it was lost or spurious, when it was acknowledged."""
+"""Repair of a loss: retransmissions, those lost or spurious among them, and the last ACK."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from dumbbell.explain.observed import Observed
 from dumbbell.explain.packets import Packet
 from dumbbell.explain.words import many, moment, span
 
-_NAMES = {"fast": "fast", "timeout": "after a time-out", "probe": "as probe", "again": "cause unknown"}
+_NAMES = {
+    "fast": "fast",
+    "timeout": "after a time-out",
+    "probe": "as probe",
+    "again": "cause unknown",
+}
 
 
 def repairs(seen: Observed, incident: Incident) -> list[Link]:
@@ -69,13 +74,12 @@ def _end(seen: Observed, incident: Incident) -> Link:
     last = max(one.end for one in incident.drops)
     ack = seen.acknowledged_ns(last, incident.start_ns)
     if ack is None:
-        sentence = (
-            f"It was not repaired by {moment(seen.to_ns)}, the end of the time that is kept."
-        )
+        sentence = f"It was not repaired by {moment(seen.to_ns)}, the end of the time that is kept."
         return Link(Step.REPAIR, What.NOT_REPAIRED, seen.to_ns, sentence)
     what = "the SYN" if last == 0 else f"everything up to byte {last}"
     sentence = (
-        f"The ACK at {moment(ack)} covered {what}, {span(ack - incident.start_ns)} after the first drop."
+        f"The ACK at {moment(ack)} covered {what}, {span(ack - incident.start_ns)} after the"
+        " first drop."
     )
     return Link(
         Step.REPAIR,
