@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +15,9 @@ from dumbbell.explain.packets import Packet
 
 #: Share of the window that a reduction takes at least, and packets.
 _REDUCED, _PACKETS = 0.15, 2
+#: RTTs in which it takes place, and states in which a window is reduced anyway.
+_RTTS = 2
+_REDUCED_STATES = ("CWR", "Recovery", "Loss")
 #: RTTs around a time in which an incident counts as near, and the shortest such time.
 NEAR_RTTS = 4
 _NEAR_NS = 100_000_000
@@ -158,25 +163,25 @@ def _calm(seen: Observed, row: Row) -> int:
 def reductions(seen: Observed) -> list[tuple[Row, Row]]:
     """Samples before and after each entry into CWR, Recovery or Loss, or fall of the window."""
     found: list[tuple[Row, Row]] = []
-    recent: list[Row] = []
-    quiet_until = -1
-    for before, after in zip(seen.samples, seen.samples[1:], strict=False):
-        recent.append(before)
-        while recent and recent[0]["time_ns"] < after["time_ns"] - 2 * max(after["srtt_ns"], 0):
-            recent.pop(0)
-        bad = after["state"] in ("CWR", "Recovery", "Loss")
-        if bad and after["state"] != before["state"]:
-            found.append((before, after))
-            recent = []
-        elif not bad and before["state"] == after["state"] and recent:
-            top = max(recent, key=lambda row: int(row["cwnd_packets"]))
-            lost = top["cwnd_packets"] - after["cwnd_packets"]
-            fell = lost >= max(_PACKETS, _REDUCED * top["cwnd_packets"])
-            if fell and after["time_ns"] > quiet_until:
-                found.append((top, after))
-                quiet_until, recent = after["time_ns"] + 2 * max(after["srtt_ns"], 0), []
-        if bad:
-            recent = []
+    tops: deque[Row] = deque()  # of the last RTTs, each larger than those after it
+    for before, after in itertools.pairwise(seen.samples):
+        while tops and tops[-1]["cwnd_packets"] <= before["cwnd_packets"]:
+            tops.pop()
+        tops.append(before)
+        since = after["time_ns"] - _RTTS * max(after["srtt_ns"], 0)
+        while len(tops) > 1 and tops[0]["time_ns"] < since:
+            tops.popleft()
+        if after["state"] in _REDUCED_STATES:
+            if after["state"] != before["state"]:
+                found.append((before, after))
+            tops.clear()
+        elif before["state"] in _REDUCED_STATES:
+            tops.clear()
+        else:
+            lost = tops[0]["cwnd_packets"] - after["cwnd_packets"]
+            if lost >= max(_PACKETS, _REDUCED * tops[0]["cwnd_packets"]):
+                found.append((tops[0], after))
+                tops.clear()
     return found
 
 
