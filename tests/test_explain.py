@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -229,3 +230,16 @@ def test_a_mistake_is_told(store: Path, options: tuple[str, ...], said: str) -> 
     outcome = verb(store, *options)
     assert outcome.exit_code == 2
     assert said in " ".join(outcome.output.split())
+
+
+def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")
+    experiment, output = (
+        part.partition("```")[0] for part in re.split("```yaml|```text", page)[1:]
+    )
+    file = tmp_path / "dip.yaml"
+    file.write_text(experiment, encoding="utf-8")
+    place = str(tmp_path / "store")
+    assert CliRunner().invoke(app, ["run", str(file), "--store", place]).exit_code == 0
+    found = CliRunner().invoke(app, ["explain", place, "--flow", "first", "--at", "3.2 s"])
+    assert found.stdout.strip() == output.strip()

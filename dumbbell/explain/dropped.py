@@ -305,6 +305,14 @@ def _other(seen: Observed, drops: Sequence[Packet]) -> list[Link]:
     first = drops[0]
     if first.dropped == "unseen":
         sentence = f"The packet was not seen behind {first.dropped_at}; the reason is not known."
+        row = seen.queue_before(first.dropped_at, first.dropped_ns)
+        if row is not None and row["queued_packets"] >= 0:
+            limit = queue_state(seen, first.dropped_at, first.dropped_ns).limit
+            sentence += (
+                f" The last sample of the queue, at {moment(row['time_ns'])}, had"
+                f" {many(row['queued_packets'], 'packet')}"
+                f"{f'; its limit is {limit}' if limit else ''}."
+            )
     else:
         sentence = f"{first.dropped_at} dropped the packet; the reason recorded is {first.dropped}."
     return [Link(Step.CAUSE, What.OTHER_DROP, first.dropped_ns, sentence, first, first.dropped_at)]
