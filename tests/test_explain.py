@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 import yaml
 from typer.testing import CliRunner
@@ -22,7 +21,7 @@ from dumbbell.experiment.units import TIME, whole
 from dumbbell.explain import Explanation, Link, Step, What, explain
 from dumbbell.explain.display import lines
 from dumbbell.explain.incident import episodes
-from dumbbell.explain.made_again import explanation_of, watching
+from dumbbell.explain.made_again import TABLES, explanation_of, watching
 from dumbbell.explain.notice import sacked_bytes
 from dumbbell.explain.observed import Observed, observe
 from dumbbell.results import Results
@@ -42,7 +41,8 @@ def watched(name: str) -> tuple[Results, Scenario]:
     experiment = loaded(HEAD + PLANTED[name]["experiment"])
     cell = experiment.cells[0]
     scenario = read_scenario(cell.scenario)
-    text = watching(scenario, "s1", (0, scenario["duration_ns"]), taps=True)
+    stretch = (0, scenario["duration_ns"])
+    text = watching(scenario, "s1", stretch, 100_000, taps=True)
     kept = MemoryStore()
     cells = [replace(cell, scenario=text, unsampled=None)]
     key = execute(replace(experiment, cells=cells), engine_named("sim"), kept, workers=1)
@@ -59,9 +59,8 @@ def chain(name: str, at: str | None = None, flow: str = "flow1") -> Explanation:
 
 def observed(name: str) -> Observed:
     results, scenario = watched(name)
-    totals = results.flows.filter(pl.col("flow") == "flow1").row(0, named=True)
-    tables = {one: getattr(results, one) for one in ("hops", "packets", "samples", "queues")}
-    return observe(scenario, totals, tables, (0, scenario["duration_ns"]))
+    tables = {one: getattr(results, one) for one in TABLES}
+    return observe(scenario, "flow1", tables, (0, scenario["duration_ns"]))
 
 
 def link(explanation: Explanation, what: What) -> Link:

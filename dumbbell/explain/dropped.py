@@ -17,6 +17,8 @@ from dumbbell.explain.words import many, moment, rate, share, size, span
 _RECENT_RTTS, _RECENT_NS = 10, 500_000_000
 #: Flows named with their packets in a queue.
 _FLOWS = 3
+#: Flows named that began before.
+_NEW = 2
 
 
 def drop_causes(seen: Observed, drops: Sequence[Packet]) -> list[Link]:
@@ -80,21 +82,27 @@ def shares(state: QueueState) -> str:
 def filling(seen: Observed, state: QueueState, at: int) -> list[Link]:
     """Links about what filled a queue: a flow that began, a change of the rate, arrivals."""
     recent = max(_RECENT_NS, _RECENT_RTTS * seen.rtt_ns)
-    links = []
+    links: list[Link] = []
     here = seen.hops.filter((pl.col("pipe") == state.pipe) & (pl.col("offered_ns") <= at))
-    starts = dict(here.group_by("flow").agg(pl.col("offered_ns").min()).iter_rows())
-    for flow, count in state.by_flow.items():
-        begin = starts.get(flow, -1)
-        new = flow != seen.flow and begin > seen.from_ns and at - begin <= recent
-        if new and min(starts.values()) < begin:
-            sentence = (
-                f"{flow} had begun {span(at - begin)} before, at {moment(begin)}; it had "
-                f"{count} of the {many(state.packets, 'packet')} that waited."
-            )
-            numbers = {"begun_ns": begin, "queued_packets": count}
-            links.append(
-                Link(Step.CAUSE, What.COMPETITOR, begin, sentence, None, state.pipe, flow, numbers)
-            )
+    new = [
+        (flow, count)
+        for flow, count in state.by_flow.items()
+        if flow != seen.flow and 0 <= at - seen.starts.get(flow, at + 1) <= recent
+    ]
+    waited = many(state.packets, "packet")
+    for flow, count in new[:_NEW]:
+        begin = seen.starts[flow]
+        sentence = (
+            f"{flow} had begun {span(at - begin)} before, at {moment(begin)}; it had {count} of the"
+            f" {waited} that waited."
+        )
+        if len(new) > _NEW and flow == new[_NEW - 1][0]:
+            others = many(len(new) - _NEW, "other flow")
+            sentence += f" {others} with packets there began in the last {span(recent)}."
+        numbers = {"begun_ns": begin, "queued_packets": count}
+        links.append(
+            Link(Step.CAUSE, What.COMPETITOR, begin, sentence, None, state.pipe, flow, numbers)
+        )
     links += rate_changes(seen, state.pipe, at - recent, at)
     span_ns = min(seen.rtt_ns, at - seen.from_ns)
     if not links and span_ns > 0:

@@ -111,12 +111,7 @@ def overtaken(seen: Observed, first: Packet) -> list[Link]:
         return [
             Link(Step.CAUSE, What.SPRAYING, first.arrived_ns, sentence, first, node, "", numbers)
         ]
-    place = max(
-        zip(first.path, by.path, strict=False),
-        key=lambda pair: (
-            (pair[0].ended_ns - pair[0].offered_ns) - (pair[1].ended_ns - pair[1].offered_ns)
-        ),
-    )[0].pipe
+    place = _overtaking(seen, first, by)
     setting = seen.pipes[place]["reordering"] if place in seen.pipes else None
     why = (
         f", which delays {share(setting['probability'])} of packets by"
@@ -130,6 +125,16 @@ def overtaken(seen: Observed, first: Packet) -> list[Link]:
             Step.CAUSE, What.LINK_REORDERING, first.arrived_ns, sentence, first, place, "", numbers
         )
     ]
+
+
+def _overtaking(seen: Observed, first: Packet, by: Packet) -> str:
+    """Pipe, or node, at which a packet was overtaken on a common path."""
+    for number, (ours, other) in enumerate(zip(first.path, by.path, strict=False)):
+        if other.offered_ns < ours.offered_ns:
+            before = number - 1
+            on_link = before >= 0 and by.path[before].ended_ns < first.path[before].ended_ns
+            return first.path[before].pipe if on_link else _node_of(seen, ours.pipe)
+    return first.path[-1].pipe
 
 
 def _node_of(seen: Observed, pipe: str) -> str:

@@ -31,6 +31,8 @@ _BEFORE_NS, _AFTER_NS = 3_000_000_000, 10_000_000_000
 _MOST_HOPS = 600_000
 #: Shortest sampling interval, and rows of windows and queues together.
 _INTERVAL_NS, _ROWS = 100_000, 400_000
+#: Tables of a run that an explanation reads.
+TABLES = ("flows", "hops", "packets", "samples", "queues")
 #: Kinds of flows that can be explained.
 _TCP = ("tcp", "subflow")
 _SHOWN = 8
@@ -82,7 +84,8 @@ def explain_stored(
         )
     simulated = run.record.engine == "sim"
     stretch = _stretch(run.results, at_ns, scenario["duration_ns"])
-    text = watching(scenario, str(totals["from_host"]), stretch, taps=simulated)
+    interval = interval_ns(run.results.flows, scenario)
+    text = watching(scenario, str(totals["from_host"]), stretch, interval, taps=simulated)
     again = made_again(run.record, run.planned, text, scenario["duration_ns"], err, engine)
     notes = (
         [] if simulated else [f"Causes of retransmissions are not known on {run.record.engine}."]
@@ -105,9 +108,8 @@ def explanation_of(
     at: str,
 ) -> Explanation:
     """Explanation from the tables of a watched run. Raises `DumbbellError` if nothing is near."""
-    totals = results.flows.filter(pl.col("flow") == flow).row(0, named=True)
-    tables = {name: getattr(results, name) for name in ("hops", "packets", "samples", "queues")}
-    seen = observe(scenario, totals, tables, stretch)
+    tables = {name: getattr(results, name) for name in TABLES}
+    seen = observe(scenario, flow, tables, stretch)
     found = explain(seen, at_ns)
     if found is not None:
         return found
@@ -123,18 +125,26 @@ def explanation_of(
     )
 
 
-def watching(scenario: Scenario, host: str, stretch: tuple[int, int], *, taps: bool) -> str:
+def interval_ns(flows: pl.DataFrame, scenario: Scenario) -> int:
+    """Sampling interval, as short as the number of rows of windows and queues allows."""
+    lives = (flows["end_ns"] - flows["start_ns"]).clip(0).sum()
+    queues = 2 * len(scenario["links"]) * scenario["duration_ns"]
+    return max(_INTERVAL_NS, (int(lives) + queues) // _ROWS)
+
+
+def watching(
+    scenario: Scenario, host: str, stretch: tuple[int, int], interval: int, *, taps: bool
+) -> str:
     """Scenario that keeps what an explanation needs; what happens in the run stays the same.
 
     Args:
         scenario: Scenario of the run.
         host: Sending host of the flow.
         stretch: Time in which packets are kept.
+        interval: Sampling interval of windows and queues, ns.
         taps: Whether the packets at the host are kept, for their SACK blocks.
     """
     spec: Any = dict(scenario)
-    rows = len(spec["flows"]) + 2 * len(spec["links"])
-    interval = max(_INTERVAL_NS, spec["duration_ns"] * rows // _ROWS)
     kept = {"from_ns": stretch[0], "to_ns": stretch[1]}
     if taps:
         known = {tap["name"] for tap in spec["taps"]}
@@ -148,7 +158,7 @@ def watching(scenario: Scenario, host: str, stretch: tuple[int, int], *, taps: b
         ]
     spec["sampling"] = {
         **spec["sampling"],
-        "interval_ns": min(interval, spec["sampling"]["interval_ns"]),
+        "interval_ns": interval,
         "samples": True,
         "queues": True,
         "drops": False,

@@ -26,6 +26,7 @@ class Observed:
         scenario: Scenario of the run.
         flow: Name of the flow.
         totals: Its row of the table `flows`.
+        starts: Flow → its first packet, ns, of all flows.
         from_ns: Start of the stretch of time that is kept.
         to_ns: End of this stretch.
         packets: Its packets in this stretch, in order of sending.
@@ -37,6 +38,7 @@ class Observed:
     scenario: Scenario
     flow: str
     totals: Row
+    starts: Mapping[str, int]
     from_ns: int
     to_ns: int
     packets: Sequence[Packet]
@@ -140,7 +142,7 @@ def ends_of(scenario: Scenario) -> dict[str, str]:
 
 def observe(
     scenario: Scenario,
-    totals: Row,
+    flow: str,
     tables: Mapping[str, pl.DataFrame],
     stretch: tuple[int, int],
 ) -> Observed:
@@ -148,11 +150,12 @@ def observe(
 
     Args:
         scenario: Scenario of the run.
-        totals: Row of `flows` of the flow.
-        tables: `hops`, `packets`, `samples` and `queues` of the run.
+        flow: Name of the flow.
+        tables: `flows`, `hops`, `packets`, `samples` and `queues` of the run.
         stretch: Start and end of the time that `hops` keeps.
     """
-    flow = str(totals["flow"])
+    totals = tables["flows"].filter(pl.col("flow") == flow).row(0, named=True)
+    starts = dict(tables["flows"].select("flow", "start_ns").iter_rows())
     hosts = (str(totals["from_host"]), str(totals["to_host"]))
     within = pl.col("time_ns").is_between(*stretch)
     samples = tables["samples"].filter((pl.col("flow") == flow) & within).sort("time_ns")
@@ -161,6 +164,7 @@ def observe(
         scenario,
         flow,
         totals,
+        starts,
         stretch[0],
         stretch[1],
         packets,
