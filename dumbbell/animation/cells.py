@@ -14,15 +14,11 @@ from dumbbell.animation.command import Wanted, looking, run_scene
 from dumbbell.animation.page import page
 from dumbbell.engines import engine_named
 from dumbbell.errors import DumbbellError
-from dumbbell.execution import execute, use_progress
-from dumbbell.execution.bar import progress_on
-from dumbbell.execution.budget import allowed
-from dumbbell.experiment import Experiment
-from dumbbell.experiment.load import Cell
+from dumbbell.execution.again import made_again, same_flows
 from dumbbell.report.animations import GZIP, RunAnimation
 from dumbbell.results import Results
 from dumbbell.scenario import read_scenario
-from dumbbell.store import MemoryStore, Store
+from dumbbell.store import Store
 from dumbbell.store.levels import fits, levels_of
 from dumbbell.store.records import Planned, Record
 from dumbbell.studies.running import experiment_names, studies_of
@@ -31,18 +27,6 @@ from dumbbell.studies.running import experiment_names, studies_of
 ALL = "all"
 #: Hops of an animation in a report, about 2 MB. A longer run is shown from its start up to there.
 MOST_HOPS = 300_000
-#: Columns of flows by which a run is recognised. Others depend on when windows are sampled.
-_COUNTED = (
-    "flow",
-    "end_ns",
-    "last_delivery_ns",
-    "delivered_bytes",
-    "sent_packets",
-    "received_packets",
-    "retransmitted_packets",
-    "timeouts",
-    "dropped_packets",
-)
 
 
 def cell_animations(store: Path, cells: Sequence[str], err: Console) -> list[RunAnimation]:
@@ -114,14 +98,9 @@ def _animation(record: Record, planned: Planned, results: Results, err: Console)
     notes = [f"repeat {planned.repeat}, seed {planned.seed}"]
     if to_ns < end_ns:
         notes.append(f"the first {to_ns / 1e9:.3g} s of {end_ns / 1e9:g} s")
-    if not _same(again, results.flows.filter(own)):
+    if not same_flows(again, results.flows.filter(own)):
         notes.append("made by another version of the engine: it differs from the tables")
     return RunAnimation(words or record.info.name, "; ".join(notes), packed)
-
-
-def _same(again: Results, flows: pl.DataFrame) -> bool:
-    """Returns true if the flows of a run are those of the stored run."""
-    return again.flows.select(_COUNTED).equals(flows.select(_COUNTED))
 
 
 def _made_again(
@@ -133,10 +112,4 @@ def _made_again(
             f"--animate: runs on the engine {record.engine} cannot be made again: they are in"
             " real time; `dumbbell animate STORE` shows those that kept `sampling: {hops: …}`"
         )
-    cell = Cell(dict(planned.levels), scenario, None, 0, {}, end_ns)
-    info = replace(record.info, repeats=1, seed=planned.seed)
-    kept = MemoryStore()
-    experiment = Experiment(info, record.file, {}, [cell])
-    with use_progress(progress_on(err)):
-        key = execute(experiment, engine, kept, workers=1, allow=allowed(["all"]))
-    return kept.results(key)
+    return made_again(record, planned, scenario, end_ns, err, engine)

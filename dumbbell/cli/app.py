@@ -19,6 +19,7 @@ from dumbbell.cli.check import check, schema, validate
 from dumbbell.cli.compare import compare
 from dumbbell.cli.contrast import contrast
 from dumbbell.cli.doctor import doctor
+from dumbbell.cli.explain import explain
 from dumbbell.cli.figure import figure
 from dumbbell.cli.init import init
 from dumbbell.cli.kernel import kernel_app
@@ -46,6 +47,7 @@ app.command()(init)
 app.command()(run)
 app.command()(search)
 app.command()(show)
+app.command()(explain)
 app.command()(compare)
 app.command()(contrast)
 app.command(cls=CaptureCommand)(capture)

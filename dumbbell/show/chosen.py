@@ -45,8 +45,37 @@ class Chosen:
     titles: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class ChosenRun:
+    """A finished run of the experiment that was run last.
+
+    Attributes:
+        title: Experiment, levels, repeat and engine, for people.
+        hints: How to see other runs.
+        record: Experiment.
+        planned: The run.
+        results: Tables of the run.
+    """
+
+    title: str
+    hints: Sequence[str]
+    record: Record
+    planned: Planned
+    results: Results
+
+
 def choose(place: Path, cell: str | None, repeat: int | None) -> Chosen:
-    """Reads one run of a store; no file of other runs is read.
+    """Reads windows and queues of one run, see :func:`choose_run`.
+
+    Raises:
+        DumbbellError: There is no such run, or nothing over time is kept of it.
+        StoreError: The store cannot be read, or every such run is damaged.
+    """
+    return _read(choose_run(place, cell, repeat))
+
+
+def choose_run(place: Path, cell: str | None, repeat: int | None) -> ChosenRun:
+    """Finds one run of a store; no file of other runs is read.
 
     Args:
         place: Folder of the store.
@@ -56,7 +85,7 @@ def choose(place: Path, cell: str | None, repeat: int | None) -> Chosen:
     A damaged run is left out, with a `StoreWarning`.
 
     Raises:
-        DumbbellError: There is no such run, or nothing over time is kept of it.
+        DumbbellError: There is no such run.
         StoreError: The store cannot be read, or every such run is damaged.
     """
     with Store(place, write=False, partial=True) as store:
@@ -77,7 +106,8 @@ def choose(place: Path, cell: str | None, repeat: int | None) -> Chosen:
                 f"{place}: no such run of {shortened(record.info.name)} is finished yet; "
                 f"{len(finished)} of {len(record.runs)} runs are: {store.run_again(record.file)}"
             )
-    return _read(results, record, found, len(finished))
+    hints = _hints(record, found, len(finished))
+    return ChosenRun(_title(record, found), hints, record, found, results)
 
 
 def _first_whole(
@@ -107,9 +137,9 @@ def _no_repeat(record: Record, repeat: int | None) -> str:
     return "--cell: the experiment does not combine these levels"
 
 
-def _read(results: Results, record: Record, planned: Planned, finished: int) -> Chosen:
-    title = _title(record, planned)
-    where = {"run": planned.run}
+def _read(run: ChosenRun) -> Chosen:
+    title, results = run.title, run.results
+    where = {"run": run.planned.run}
     samples, queues = (results.of_repeat(name, where) for name in ("samples", "queues"))
     if samples.is_empty() and queues.is_empty():
         raise DumbbellError(
@@ -117,12 +147,11 @@ def _read(results: Results, record: Record, planned: Planned, finished: int) -> 
             f" {KEEPS} keeps them"
         )
     scenario = read_scenario(results.runs["scenario"][0])
-    hints = _hints(record, planned, finished)
     titles = {row["flow"]: flow_title(row) for row in results.flows.iter_rows(named=True)}
     names = [flow["name"] for flow in scenario["flows"]]
     place = pl.col("flow").replace_strict(names, range(len(names)), default=len(names))
     samples = samples.sort(place, maintain_order=True)  # rows are in the order of first samples
-    return Chosen(title, hints, scenario, samples, queues, results.pipes, titles)
+    return Chosen(title, run.hints, scenario, samples, queues, results.pipes, titles)
 
 
 def _title(record: Record, planned: Planned) -> str:

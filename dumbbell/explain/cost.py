@@ -1,0 +1,56 @@
+"""Cost of an incident: its time, and the goodput in it beside that before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dumbbell.explain.explanation import Link, Number, Step, What
+from dumbbell.explain.incident import Incident
+from dumbbell.explain.observed import Observed, Row
+from dumbbell.explain.words import rate, span
+
+
+def costs(seen: Observed, incident: Incident) -> list[Link]:
+    """Link with the goodput from the incident's start to its end, and in the same time before."""
+    start, end = incident.start_ns, max(incident.end_ns, incident.start_ns + seen.rtt_ns)
+    end = min(end, seen.to_ns)
+    length = end - start
+    if length <= 0:
+        return []
+    during = _goodput(seen, start, end)
+    still = _longest_stop(seen.within(start, end))
+    numbers: dict[str, Number] = {"time_ns": length, "goodput_bps": during}
+    sentence = f"In the {span(length)} from its start to its end the goodput was {rate(during)}"
+    began = max(seen.from_ns, int(seen.totals["established_ns"]))
+    earlier = max(start - length, began)
+    if earlier < start and seen.totals["established_ns"] >= 0:
+        before = _goodput(seen, earlier, start)
+        numbers["goodput_before_bps"] = before
+        as_long = "the same time" if start - length >= began else span(start - earlier)
+        sentence += f", in {as_long} before {rate(before)}"
+    if still > seen.rtt_ns // 4:
+        numbers["longest_stop_ns"] = still
+        sentence += f"; for {span(still)} nothing arrived in order"
+    return [Link(Step.COST, What.GOODPUT, end, f"{sentence}.", numbers=numbers)]
+
+
+def _goodput(seen: Observed, from_ns: int, to_ns: int) -> float:
+    """Payload that arrived for the first time after `from_ns`, up to `to_ns`, bit/s."""
+    arrived = sorted((one.arrived_ns, one.seq, one.payload) for one in seen.data if one.payload)
+    known: set[int] = set()
+    total = 0
+    for time, seq, payload in arrived:
+        if 0 <= time <= to_ns and seq not in known:
+            known.add(seq)
+            total += payload if time > from_ns else 0
+    return total * 8e9 / (to_ns - from_ns)
+
+
+def _longest_stop(rows: Sequence[Row]) -> int:
+    """Longest time between samples in which nothing was delivered in order."""
+    longest, since = 0, rows[0] if rows else {}
+    for row in rows[1:]:
+        if row["delivered_bytes"] > since["delivered_bytes"]:
+            since = row
+        longest = max(longest, row["time_ns"] - since["time_ns"])
+    return int(longest)

@@ -1,0 +1,227 @@
+"""A stored run made again with what an explanation needs, and its explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+
+from dumbbell.engines import engine_named
+from dumbbell.errors import DumbbellError, nearest_name, shortened
+from dumbbell.execution.again import made_again, same_flows
+from dumbbell.experiment.load import canonical
+from dumbbell.experiment.units import TIME, QuantityError, whole
+from dumbbell.explain.chain import explain
+from dumbbell.explain.elsewhere import elsewhere
+from dumbbell.explain.explanation import Explanation
+from dumbbell.explain.incident import near_ns
+from dumbbell.explain.observed import observe
+from dumbbell.explain.words import moment, span
+from dumbbell.results import Results
+from dumbbell.scenario import Scenario, read_scenario
+from dumbbell.show.chosen import ChosenRun, choose_run
+
+#: Time before and after the one asked for in which packets are kept.
+_BEFORE_NS, _AFTER_NS = 3_000_000_000, 10_000_000_000
+#: Packets times links, at about which the stretch is made shorter.
+_MOST_HOPS = 600_000
+#: Shortest sampling interval, and rows of windows and queues together.
+_INTERVAL_NS, _ROWS = 100_000, 400_000
+#: Tables of a run that an explanation reads.
+TABLES = ("flows", "hops", "packets", "samples", "queues")
+#: Kinds of flows that can be explained.
+_TCP = ("tcp", "subflow")
+_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Explanation of an incident in a stored run.
+
+    Attributes:
+        run: The run.
+        explanation: Chain of causes.
+        notes: What the reader must know about it.
+    """
+
+    run: ChosenRun
+    explanation: Explanation
+    notes: Sequence[str]
+
+
+def explain_stored(
+    store: Path, flow: str, at: str, cell: str | None, repeat: int | None, err: Console
+) -> Explained:
+    """Explains what happened to a flow of a stored run near a time.
+
+    Args:
+        store: Folder of the store.
+        flow: Name of the flow.
+        at: Time with its unit.
+        cell: Levels of factors, as `rtt=10 ms,cc=reno`; None: any.
+        repeat: Repeat, counted from 0; None: the first.
+        err: Console for progress.
+
+    Raises:
+        DumbbellError: There is no such run, flow or time, the run cannot be made again, or nothing
+            happened to the flow near the time.
+        StoreError: The store cannot be read.
+    """
+    run = choose_run(store, cell, repeat)
+    row = run.results.runs.row(0, named=True)
+    scenario = read_scenario(row["scenario"])
+    at_ns = _time(at, scenario["duration_ns"])
+    totals = _flow(run, flow, at_ns)
+    engine = engine_named(run.record.engine)
+    if not engine.repeatable:
+        raise DumbbellError(
+            f"runs on the engine {run.record.engine} cannot be made again, they are in real time:"
+            " nothing in them can be explained"
+        )
+    simulated = run.record.engine == "sim"
+    stretch = _stretch(run.results, at_ns, scenario["duration_ns"])
+    interval = interval_ns(run.results.flows, scenario)
+    text = watching(scenario, str(totals["from_host"]), stretch, interval, taps=simulated)
+    again = made_again(run.record, run.planned, text, scenario["duration_ns"], err, engine)
+    notes = (
+        [] if simulated else [f"Causes of retransmissions are not known on {run.record.engine}."]
+    )
+    if not same_flows(again, run.results.flows):
+        notes.append(
+            "The run was made by another version of the engine: made again, it differs from its"
+            " tables in the store."
+        )
+    explanation = explanation_of(again, scenario, flow, at_ns, stretch, at)
+    return Explained(run, explanation, notes)
+
+
+def explanation_of(
+    results: Results,
+    scenario: Scenario,
+    flow: str,
+    at_ns: int,
+    stretch: tuple[int, int],
+    at: str,
+) -> Explanation:
+    """Explanation from the tables of a watched run. Raises `DumbbellError` if nothing is near."""
+    tables = {name: getattr(results, name) for name in TABLES}
+    seen = observe(scenario, flow, tables, stretch)
+    found = explain(seen, at_ns)
+    if found is not None:
+        return found
+    other = elsewhere(tables["samples"], flow, at_ns)
+    nearest = (
+        f'the nearest incident is at {moment(other)}: --at "{moment(other)}"'
+        if other is not None
+        else "the run has no retransmission and no reduced window of it"
+    )
+    raise DumbbellError(
+        f"--at {shortened(at)}: nothing happened to {flow} within {span(near_ns(seen))} of it;"
+        f" {nearest}"
+    )
+
+
+def interval_ns(flows: pl.DataFrame, scenario: Scenario) -> int:
+    """Sampling interval, as short as the number of rows of windows and queues allows."""
+    lives = (flows["end_ns"] - flows["start_ns"]).clip(0).sum()
+    queues = 2 * len(scenario["links"]) * scenario["duration_ns"]
+    return max(_INTERVAL_NS, (int(lives) + queues) // _ROWS)
+
+
+def watching(
+    scenario: Scenario, host: str, stretch: tuple[int, int], interval: int, *, taps: bool
+) -> str:
+    """Scenario that keeps what an explanation needs; what happens in the run stays the same.
+
+    Args:
+        scenario: Scenario of the run.
+        host: Sending host of the flow.
+        stretch: Time in which packets are kept.
+        interval: Sampling interval of windows and queues, ns.
+        taps: Whether the packets at the host are kept, for their SACK blocks.
+    """
+    spec: Any = dict(scenario)
+    kept = {"from_ns": stretch[0], "to_ns": stretch[1]}
+    if taps:
+        known = {tap["name"] for tap in spec["taps"]}
+        at_host = [link["name"] for link in spec["links"] if host in (link["a"], link["b"])]
+        spec["taps"] = [
+            *spec["taps"],
+            *(
+                {"name": _unused(f"explain{number}", known), "node": host, "link": link}
+                for number, link in enumerate(at_host)
+            ),
+        ]
+    spec["sampling"] = {
+        **spec["sampling"],
+        "interval_ns": interval,
+        "samples": True,
+        "queues": True,
+        "drops": False,
+        "probes": False,
+        "packets": kept if taps else None,
+        "capture": None,
+        "hops": kept,
+    }
+    return canonical(spec)
+
+
+def _unused(name: str, known: set[str]) -> str:
+    while name in known:
+        name += "-"
+    return name
+
+
+def _stretch(results: Results, at_ns: int, duration_ns: int) -> tuple[int, int]:
+    """Time in which packets are kept: shorter where there are many."""
+    hops = max(1, int(results.pipes["arrived_packets"].clip(0).sum()))
+    part = min(1.0, _MOST_HOPS * duration_ns / hops / (_BEFORE_NS + _AFTER_NS))
+    start = max(0, at_ns - int(_BEFORE_NS * part))
+    return start, min(duration_ns, at_ns + int(_AFTER_NS * part) + 1)
+
+
+def _time(text: str, end_ns: int) -> int:
+    """Value of `--at` in ns."""
+    try:
+        at_ns = whole(text, TIME)
+    except QuantityError as error:
+        hint = f"; did you mean {error.nearest}?" if error.nearest else ""
+        raise DumbbellError(f"--at {shortened(text)}: {error.message}{hint}") from None
+    if not 0 <= at_ns <= end_ns:
+        raise DumbbellError(
+            f"--at {shortened(text)}: the run lies between 0 s and {moment(end_ns)}"
+        )
+    return at_ns
+
+
+def _flow(run: ChosenRun, flow: str, at_ns: int) -> dict[str, Any]:
+    """Row of `flows` of a TCP flow."""
+    flows = run.results.flows
+    names = flows.filter(pl.col("kind").is_in(_TCP))["flow"].to_list()
+    rows = flows.filter(pl.col("flow") == flow)
+    if not names:
+        raise DumbbellError(f"{run.title}: no TCP runs here, and only TCP is explained")
+    if rows.is_empty():
+        near = nearest_name(flow, names)
+        hint = f"; did you mean {near}?" if near else ""
+        listed = ", ".join(shortened(name) for name in names[:_SHOWN])
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        raise DumbbellError(
+            f"--flow {shortened(flow)}: no such flow{hint} TCP flows: {listed}{more}"
+        )
+    row = rows.row(0, named=True)
+    if row["kind"] not in _TCP:
+        own = flows.filter(pl.col("connection") == flow)["flow"].to_list()
+        instead = f"; its subflows are {', '.join(own)}" if own else ""
+        raise DumbbellError(
+            f"--flow {flow}: it is {row['kind']}, and only TCP is explained{instead}"
+        )
+    start, end = int(row["start_ns"]), int(row["end_ns"])
+    if at_ns < start or (0 <= end < at_ns):
+        lived = f"from {moment(start)} to {moment(end)}"
+        raise DumbbellError(f"--at {moment(at_ns)}: {flow} lived {lived}")
+    return row

@@ -1,0 +1,134 @@
+"""How a sender learned of a loss, or believed in one."""
+
+from __future__ import annotations
+
+from dumbbell.explain.explanation import Link, Step, What
+from dumbbell.explain.incident import Incident
+from dumbbell.explain.late import original
+from dumbbell.explain.observed import Observed
+from dumbbell.explain.packets import Packet
+from dumbbell.explain.words import many, moment, span
+
+#: Time between an ACK and a retransmission that it triggers, at most.
+_AT_ONCE_NS = 50_000
+
+
+def notices(seen: Observed, incident: Incident) -> list[Link]:
+    """Links for the first retransmission of each cause, in order of time."""
+    found: list[Link] = []
+    causes: set[str] = set()
+    for one in incident.retransmissions:
+        if one.cause not in causes:
+            causes.add(one.cause)
+            found.append(_notice(seen, incident, one))
+    if not found:
+        found.append(
+            Link(
+                Step.NOTICE,
+                What.NEVER,
+                incident.end_ns,
+                f"Up to {moment(seen.to_ns)}, the end of what is kept, {seen.flow} retransmitted"
+                " nothing.",
+            )
+        )
+    return found
+
+
+def _notice(seen: Observed, incident: Incident, again: Packet) -> Link:
+    if again.cause == "timeout":
+        return _timer(seen, again)
+    if again.cause == "probe":
+        return _probe(seen, again)
+    if again.cause == "fast":
+        return _acks(seen, incident, again)
+    sentence = (
+        f"{seen.flow} retransmitted {again.name} at {moment(again.sent_ns)}; what made it do so is"
+        " not known on this engine."
+    )
+    return Link(Step.NOTICE, What.UNKNOWN, again.sent_ns, sentence, again)
+
+
+def _acks(seen: Observed, incident: Incident, again: Packet) -> Link:
+    first = original(seen, again)
+    since = incident.start_ns if first is None else first.sent_ns
+    before = [one for one in seen.acks_within(since, again.sent_ns) if one.ack == again.seq]
+    duplicates = [one for one in before if one.sack or (one.sack is None and one is not before[0])]
+    reported = sacked_bytes(duplicates[-1].sack) if duplicates and duplicates[-1].sack else 0
+    segments = -(-reported // seen.mss)
+    row = seen.before(again.sent_ns)
+    degree = row["reordering_packets"] if row else 3
+    numbers = {
+        "duplicate_acks": len(duplicates),
+        "sacked_segments": segments,
+        "reordering_packets": degree,
+    }
+    last = duplicates[-1].arrived_ns if duplicates else -1
+    blocks = f", with SACK blocks for {many(segments, 'segment')}" if reported else ""
+    seen_acks = (
+        f"{many(len(duplicates), 'duplicate ACK')} for byte {again.seq} arrived{blocks}, the last"
+        f" at {moment(last)}."
+        if duplicates
+        else f"ACKs reported segments behind {again.name}."
+    )
+    enough = max(segments, len(duplicates)) >= degree
+    if enough and 0 <= again.sent_ns - last <= _AT_ONCE_NS:
+        sentence = (
+            f"{seen_acks} That is the reordering degree, {degree}: {seen.flow} took {again.name}"
+            f" for lost and retransmitted it at {moment(again.sent_ns)} (fast retransmit)."
+        )
+        return Link(
+            Step.NOTICE, What.DUPLICATE_ACKS, again.sent_ns, sentence, again, numbers=numbers
+        )
+    what = What.DUPLICATE_ACKS if enough else What.RACK
+    why = "" if enough else " by RACK, as segments sent later had arrived"
+    sentence = (
+        f"{seen_acks} {seen.flow} took {again.name} for lost{why}, and retransmitted it at"
+        f" {moment(again.sent_ns)}."
+    )
+    return Link(Step.NOTICE, what, again.sent_ns, sentence, again, numbers=numbers)
+
+
+def sacked_bytes(blocks: str) -> int:
+    """Bytes in SACK blocks."""
+    total = 0
+    for block in blocks.split():
+        first, _, end = block.partition("-")
+        total += int(end) - int(first)
+    return total
+
+
+def _timer(seen: Observed, again: Packet) -> Link:
+    row = seen.before(again.sent_ns)
+    rto = int(row["rto_ns"]) if row and row["rto_ns"] > 0 and not again.syn else -1
+    last = max((one.arrived_ns for one in seen.acks_within(-1, again.sent_ns - 1)), default=-1)
+    first = next((one for one in seen.data if one.syn), None)
+    numbers = {} if rto < 0 else {"rto_ns": rto}
+    if again.syn and first is not None:
+        waited = again.sent_ns - first.sent_ns
+        sentence = (
+            f"No SYN-ACK came within {span(waited)}: the initial retransmission time-out expired,"
+            f" and {seen.flow} sent its SYN again at {moment(again.sent_ns)}."
+        )
+        numbers = {"rto_ns": waited}
+    else:
+        quiet = f" The last ACK had come at {moment(last)}." if last >= 0 else ""
+        timer = f" of {span(rto)}" if rto > 0 else ""
+        sentence = (
+            f"The retransmission timer{timer} expired at {moment(again.sent_ns)}, and {seen.flow}"
+            f" retransmitted {again.name}.{quiet}"
+        )
+    return Link(Step.NOTICE, What.RTO, again.sent_ns, sentence, again, numbers=numbers)
+
+
+def _probe(seen: Observed, again: Packet) -> Link:
+    last = max(
+        (one.sent_ns for one in seen.data if one.sent_ns < again.sent_ns), default=again.sent_ns
+    )
+    waited = again.sent_ns - last
+    sentence = (
+        f"No ACK came for {span(waited)} after the last segment was sent: the probe timer expired,"
+        f" and {seen.flow} sent {again.name} again as a tail loss probe at {moment(again.sent_ns)}."
+    )
+    return Link(
+        Step.NOTICE, What.PROBE, again.sent_ns, sentence, again, numbers={"waited_ns": waited}
+    )

@@ -1,0 +1,146 @@
+"""State of a queue at a time: its length, its limit, its discipline, whose packets wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from dumbbell.catalogue import disciplines
+from dumbbell.explain.observed import Observed
+from dumbbell.explain.packets import Packet
+from dumbbell.explain.words import many, share, size, span
+
+
+@dataclass(frozen=True, slots=True)
+class QueueState:
+    """State of a queue.
+
+    Attributes:
+        pipe: Pipe.
+        packets: Packets that waited.
+        bytes: Their frames.
+        by_flow: Flow → its packets among them, the most first.
+        discipline: Name of the discipline.
+        limit: Its limit in words; empty: none.
+        detail: State of an active queue management in words; empty: none is known.
+        numbers: The same as numbers.
+    """
+
+    pipe: str
+    packets: int
+    bytes: int
+    by_flow: Mapping[str, int]
+    discipline: str
+    limit: str
+    detail: str
+    numbers: Mapping[str, int | float | str]
+
+
+def queue_state(
+    seen: Observed, pipe: str, at_ns: int, wait_ns: int = 0, packet: Packet | None = None
+) -> QueueState:
+    """State of a pipe's queue just before a time.
+
+    Args:
+        seen: Observations.
+        pipe: Name of the pipe.
+        at_ns: Time.
+        wait_ns: Time that the packet in question had waited, for the state of CoDel.
+        packet: That packet, if it arrived there at this time: those before it count.
+    """
+    came = pl.col("offered_ns") < at_ns
+    if packet is not None:
+        came |= (pl.col("offered_ns") == at_ns) & ~_from(packet)
+    here = seen.hops.filter(
+        (pl.col("pipe") == pipe)
+        & came
+        & ((pl.col("leaves_ns") > at_ns) | (pl.col("leaves_ns") < 0))
+        & ((pl.col("dropped") == "") | (pl.col("ended_ns") >= at_ns))
+    )
+    by_flow = here.group_by("flow").len().sort("len", "flow", descending=[True, False])
+    kind, spec = discipline_of(seen.pipes[pipe]["queue"]) if pipe in seen.pipes else ("", {})
+    detail, numbers = _managed(seen, pipe, at_ns, kind, spec, wait_ns)
+    return QueueState(
+        pipe,
+        here.height,
+        int(here["frame_bytes"].sum()),
+        dict(by_flow.iter_rows()),
+        _title(kind),
+        _limit(spec),
+        detail,
+        {"queued_packets": here.height, "queued_bytes": int(here["frame_bytes"].sum()), **numbers},
+    )
+
+
+def _from(packet: Packet) -> pl.Expr:
+    """Expression: the packet, and those that arrived after it at the same place (rows in order)."""
+    here = (
+        (pl.col("flow") == packet.flow)
+        & (pl.col("packet_number") == packet.number)
+        & (pl.col("direction") == ("out" if packet.out else "back"))
+        & (pl.col("pipe") == packet.dropped_at)
+    )
+    return here.cum_max()
+
+
+def discipline_of(queue: Any) -> tuple[str, Mapping[str, Any]]:
+    """Name of a discipline and its parameters, as a scenario has them."""
+    if isinstance(queue, str):
+        return queue, {}
+    if isinstance(queue, dict) and len(queue) == 1:
+        name, spec = next(iter(queue.items()))
+        return name, spec if isinstance(spec, dict) else {}
+    return "", {}
+
+
+def _title(kind: str) -> str:
+    """Name of a discipline for people."""
+    known = disciplines()
+    return known[kind].title if kind in known else kind.replace("drop_tail", "drop-tail queue")
+
+
+def _limit(spec: Mapping[str, Any]) -> str:
+    """Limit of a queue in words."""
+    packets = spec.get("limit_packets", spec.get("packets"))
+    count = spec.get("limit_bytes", spec.get("bytes"))
+    words = [many(packets, "packet")] if isinstance(packets, int) else []
+    words += [size(count)] if isinstance(count, int) else []
+    return " or ".join(words)
+
+
+def _managed(
+    seen: Observed, pipe: str, at_ns: int, kind: str, spec: Mapping[str, Any], wait_ns: int
+) -> tuple[str, dict[str, int | float | str]]:
+    """State of an active queue management, in words and numbers."""
+    row = seen.queue_before(pipe, at_ns)
+    words: list[str] = []
+    numbers: dict[str, int | float | str] = {}
+    if wait_ns > 0:
+        words.append(f"the packet had waited {span(wait_ns)}")
+        numbers["waited_ns"] = wait_ns
+    target = spec.get("target_ns")
+    if isinstance(target, int):
+        words.append(f"the target is {span(target)}")
+        numbers["target_ns"] = target
+    if row is None:
+        return ", ".join(words), numbers
+    later = seen.queue_after(pipe, at_ns)
+    if row["dropping"] == 1:
+        words.append(f"CoDel was in its dropping state with count {row['drop_count']}")
+        numbers["drop_count"] = int(row["drop_count"])
+    elif row["dropping"] == 0 and later is not None and later["dropping"] == 1:
+        words.append("with it CoDel entered its dropping state")
+        numbers["drop_count"] = int(later["drop_count"])
+    if row["average_bytes"] >= 0:
+        words.append(f"RED's average was {size(int(row['average_bytes']))}")
+        numbers["average_bytes"] = float(row["average_bytes"])
+        for name in ("min_bytes", "max_bytes"):
+            if isinstance(spec.get(name), int):
+                words.append(f"{name[:3]} is {size(spec[name])}")
+    if row["drop_probability"] >= 0:
+        words.append(f"the drop probability was {share(row['drop_probability'])}")
+        numbers["drop_probability"] = float(row["drop_probability"])
+    return ", ".join(words), numbers
