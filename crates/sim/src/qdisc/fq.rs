@@ -23,6 +23,7 @@ struct Flow {
     queue: Line,
     share: Share,
     emptied: Time,
+    /// Band of its last packet.
     band: usize,
 }
 
@@ -86,25 +87,31 @@ impl Fq {
         }
         loop {
             let served = self.band()?;
-            let band = &mut self.bands[served];
-            let flow = &mut self.flows[band.rounds.head()?];
+            let head = self.bands[served].rounds.head()?;
+            let flow = &mut self.flows[head];
             if flow.share.deficit <= 0 {
-                band.rounds.spent(i64::from(self.spec.quantum_bytes), &mut flow.share);
+                flow.share.deficit += i64::from(self.spec.quantum_bytes);
+                self.bands[served].rounds.remove_head();
+                self.bands[flow.band].rounds.append_old(head);
                 continue;
             }
             let Some(queued) = flow.queue.pop() else {
-                let removed = match self.since_67 {
-                    Some(_) => band.rounds.idle_or_old(&mut flow.share),
-                    None => band.rounds.idle(&mut flow.share),
-                };
-                if removed {
+                let rounds = &mut self.bands[served].rounds;
+                if self.since_67.is_none() {
+                    if rounds.idle(&mut flow.share) {
+                        flow.emptied = now;
+                    }
+                } else if rounds.remove_head() {
+                    self.bands[flow.band].rounds.append_old(head);
+                } else {
+                    flow.share.listed = false;
                     flow.emptied = now;
                 }
                 continue;
             };
             flow.share.deficit -= i64::from(queued.bytes);
-            band.credit -= i64::from(queued.bytes);
-            band.packets -= 1;
+            self.bands[served].credit -= i64::from(queued.bytes);
+            self.bands[flow.band].packets -= 1;
             if let Some(own) = &mut self.since_67 {
                 own.active -= usize::from(flow.queue.packets.is_empty());
             }
@@ -170,7 +177,7 @@ impl Discipline for Fq {
         }
         if !self.takes_lone(queued) {
             let place = flow_queue(&queued.packet, FLOWS);
-            let (flow, band) = (&mut self.flows[place], &mut self.bands[number]);
+            let flow = &mut self.flows[place];
             if flow.queue.packets.len() as u64 >= self.spec.flow_limit_packets {
                 return verdicts.overflow(&queued);
             }
@@ -179,10 +186,12 @@ impl Discipline for Fq {
                     let quantum = i64::from(self.spec.quantum_bytes);
                     flow.share.deficit = flow.share.deficit.max(quantum);
                 }
-                flow.band = number;
-                band.rounds.begin(place, &mut flow.share);
+                // A new flow begins in the band that it had before, or in the first: Linux sets its
+                // band afterwards.
+                self.bands[flow.band].rounds.begin(place, &mut flow.share);
             }
-            self.bands[flow.band].packets += 1;
+            flow.band = number;
+            self.bands[number].packets += 1;
             if let Some(own) = &mut self.since_67 {
                 own.active += usize::from(flow.queue.packets.is_empty());
             }
@@ -266,8 +275,9 @@ mod tests {
         let left = std::iter::from_fn(|| fq.serve(Time::ZERO)).take(8 + 768);
         let flows: Vec<u32> = left.map(|left| left.packet.flow).collect();
         assert!(flows[..8].iter().all(|&flow| flow == 2));
-        // 9 and 3 times 64 KiB in turn.
-        assert!(flows[8..8 + 576].iter().all(|&flow| flow == 0));
+        // 9 and 3 times 64 KiB in turn. Both flows begin in the first band: the other has its first
+        // turn there, of 15 packets.
+        assert_eq!(flows[8..8 + 576].iter().filter(|&&flow| flow == 1).count(), 15);
         assert!(flows[8 + 576..].iter().all(|&flow| flow == 1));
     }
 }

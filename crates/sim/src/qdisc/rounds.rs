@@ -52,17 +52,16 @@ impl Rounds {
         true
     }
 
-    /// As [`Self::idle`], but a new flow moves behind the old flows also if there are none
-    /// (`fq_dequeue` since Linux 6.7).
-    pub(super) fn idle_or_old(&mut self, share: &mut Share) -> bool {
+    /// Removes the head; returns true if it was a new flow.
+    pub(super) fn remove_head(&mut self) -> bool {
         let was_new = !self.new.is_empty();
-        let Some(flow) = self.pop() else { return false };
-        if was_new {
-            self.old.push_back(flow);
-        } else {
-            share.listed = false;
-        }
-        !was_new
+        self.pop();
+        was_new
+    }
+
+    /// Adds a flow behind all old flows.
+    pub(super) fn append_old(&mut self, flow: usize) {
+        self.old.push_back(flow);
     }
 
     fn pop(&mut self) -> Option<usize> {
