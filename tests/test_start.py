@@ -31,6 +31,8 @@ def test_the_exit_is_the_last_window_without_a_threshold() -> None:
         cwnd_packets=[50, 100, 150, 75], ssthresh_packets=[INFINITE, INFINITE, INFINITE, 75]
     )
     assert exit_bdp(samples, LIMITS) == pytest.approx(1.5)
+    undone = series(cwnd_packets=[50, 25, 150, 75], ssthresh_packets=[INFINITE, 25, INFINITE, 75])
+    assert exit_bdp(undone, LIMITS) == pytest.approx(1.5)
     assert exit_bdp(samples[:3], LIMITS) != exit_bdp(samples[:3], LIMITS)  # NaN
 
 

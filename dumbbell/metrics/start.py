@@ -34,9 +34,13 @@ OfSamples = Callable[[pl.DataFrame, FlowLimits], float]
 
 
 def _end(samples: pl.DataFrame) -> int | None:
-    """Row of the first sample after slow start; `None`: it did not end."""
-    ended = (samples["ssthresh_packets"] < _INFINITE).arg_true()
-    return int(ended[0]) if len(ended) else None
+    """Row of the first sample after slow start; `None`: it did not end.
+
+    A spurious recovery sets a threshold and, undone, takes it back.
+    """
+    without = (samples["ssthresh_packets"] >= _INFINITE).arg_true()
+    end = int(without[-1]) + 1 if len(without) else 0
+    return end if end < len(samples) else None
 
 
 def exit_bdp(samples: pl.DataFrame, limits: FlowLimits) -> float:
@@ -110,9 +114,10 @@ EXIT = Metric(
     label="Window at the end of slow start",
     unit="BDP",
     formula="cwnd_packets of the last sample without a slow-start threshold, over the "
-    "bandwidth-delay product in packets; NaN if slow start does not end",
+    "bandwidth-delay product in packets; a threshold that is undone does not count; NaN if slow "
+    "start does not end",
     place=_PLACE,
-    window="from establishment to the first sample with a threshold",
+    window="from establishment to the first sample with a threshold that stays",
     source="RFC 5681 §3.1; RFC 6349 §3.3.1 (BDP)",
     computed=_per_flow(exit_bdp),
 )
