@@ -5,6 +5,8 @@
 //! latest window of bins with what the window one RTT earlier lets expect: twice the bytes
 //! delivered there (version 3.1), or the bytes sent there (version 4.0, draft -09). Bins hold
 //! cumulative counts of 64 bits; the scaling of 16-bit bins that saves memory is left out.
+//! Sections are those of the text of version 3.0 (June 2024). What is said of versions 3.1 and 4.0
+//! and of draft -09 is known from implementations (the authors' Linux module, neqo, picoquic).
 
 use crate::{Conn, Window};
 use dumbbell_model::Search as Against;
