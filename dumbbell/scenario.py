@@ -175,6 +175,9 @@ ReceiveBuffer = Literal["pages", "small_head", "copied"] | ReceiveBufferOf
 #: Acknowledgement of in-order data (RFC 1122 §4.2.3.2).
 DelayedAck = Literal["adaptive", "every_second", "never"]
 
+#: What SEARCH compares the bytes delivered in its window with.
+Search = Literal["off", "delivered", "sent"]
+
 
 class SourceBulk(TypedDict):
     """`bulk`."""
@@ -556,6 +559,8 @@ class TcpOptions(TypedDict):
     cubic_fast_convergence: bool
     cubic_tcp_friendliness: bool
     hystart_plus_plus: NotRequired[bool]
+    search: NotRequired[Search]
+    search_rollback: NotRequired[bool]
 
 
 class Tcp(TypedDict):

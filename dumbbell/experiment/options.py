@@ -71,9 +71,6 @@ NsNumber = Annotated[int, sysctl_quantity(TIME)]
 BytesNumber = Annotated[int, sysctl_quantity(SIZE)]
 Memory = Annotated[list[int], Checked(_memory, _SIZES)]
 Profile = Annotated[str, choice(*PROFILES, what="profile")]
-DelayedAck = Annotated[
-    str, choice("adaptive", "every_second", "never", what="policy of delayed ACKs")
-]
 ReceiveBuffer = Annotated[Any, Checked(_receive_buffer, _BUFFERS)]
 
 
@@ -85,7 +82,7 @@ def _type(one: Parameter) -> Any:
     if one.unit == "signed":
         return Annotated[int, whole_number(-one.most, one.most)]
     if one.unit == "choice":
-        return DelayedAck
+        return Annotated[str, choice(*one.choices, what=one.name)]
     if one.unit in ("bytes", "time"):
         units = {"bytes": (PositiveSize, BytesNumber), "time": (PositiveTime, NsNumber)}
         return units[one.unit][bare]

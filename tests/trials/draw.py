@@ -181,6 +181,8 @@ def options(draw: Draw, share: float = 0.06) -> dict[str, Any]:
     found = draw.drawn("TcpOptionsSpec", share)
     if found.get("tcp_fack"):
         found |= {"tcp_sack": True, "tcp_recovery": 0}
+    if found.get("hystart_plus_plus"):
+        found.pop("search", None)
     return found
 
 
@@ -488,6 +490,7 @@ VALUES: Mapping[str, Value] = {
     "tcp_abc": lambda d: d.one(0, 1, 2),
     "rx_segment": lambda d: d.one("pages", "copied", d.size(2000, 5000)),
     "delayed_ack": lambda d: d.one("adaptive", "every_second", "never"),
+    "search": lambda d: d.one("off", "delivered", "sent"),
     "profile": lambda d: d.one("linux-6.1", "linux-4.15", "linux-2.6.26"),
     # Names; those of nodes are put in by `experiments`
     **dict.fromkeys(("name", "client", "server", "at", "link", "FlowSpec.from"), lambda d: "x"),

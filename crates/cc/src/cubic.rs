@@ -7,8 +7,9 @@
 //! million packets, or 347 s from the plateau (16.7 million packets above it).
 
 use crate::hystart_plus_plus::HystartPlusPlus;
+use crate::search::Search;
 use crate::{AckSample, CaEvent, CaState, CongestionControl, Conn, Window};
-use dumbbell_model::TcpOptions;
+use dumbbell_model::{Search as Against, TcpOptions};
 
 /// β_cubic in 1024ths: 0.7002. Deviation: 0.7 in RFC 9438 §4.6.
 pub const BETA: u32 = 717;
@@ -288,18 +289,23 @@ pub struct Cubic {
     hystart: Hystart,
     /// HyStart++, which replaces HyStart.
     plus_plus: Option<HystartPlusPlus>,
+    /// SEARCH, which replaces HyStart.
+    search: Option<Search>,
 }
 
 impl Cubic {
     /// Initial state, with the switches `cubic_*` of the options.
     pub fn new(options: &TcpOptions) -> Self {
         Self {
-            hystart_on: options.cubic_hystart && !options.hystart_plus_plus,
+            hystart_on: options.cubic_hystart
+                && !options.hystart_plus_plus
+                && options.search == Against::Off,
             fast_convergence: options.cubic_fast_convergence,
             tcp_friendliness: options.cubic_tcp_friendliness,
             growth: Growth::default(),
             hystart: Hystart::default(),
             plus_plus: options.hystart_plus_plus.then(HystartPlusPlus::new),
+            search: Search::new(options.search, options.search_rollback),
         }
     }
 
@@ -307,6 +313,9 @@ impl Cubic {
         self.growth = Growth::default();
         self.hystart.found = false;
         self.hystart.start_round(conn);
+        if let Some(search) = &mut self.search {
+            search.reset();
+        }
     }
 }
 
@@ -339,6 +348,9 @@ impl CongestionControl for Cubic {
             return;
         }
         if window.in_slow_start() {
+            if self.search.as_ref().is_some_and(Search::drains) {
+                return;
+            }
             if let Some(plus_plus) = &mut self.plus_plus {
                 acked = plus_plus.growth(window, acked);
             }
@@ -366,6 +378,9 @@ impl CongestionControl for Cubic {
         if let Some(plus_plus) = &mut self.plus_plus {
             plus_plus.update(conn, window, rtt_us);
         }
+        if let (Some(search), true) = (&mut self.search, window.in_slow_start()) {
+            search.update(conn, window, rtt_us);
+        }
         if self.hystart_on && !self.hystart.found && window.in_slow_start() {
             self.hystart.update(conn, window, rtt_us, min_delay_us);
         }
@@ -379,6 +394,9 @@ impl CongestionControl for Cubic {
     }
 
     fn cwnd_event(&mut self, conn: &Conn, _window: &mut Window, event: CaEvent) {
+        if let (Some(search), CaEvent::CwndRestart) = (&mut self.search, event) {
+            search.reset();
+        }
         if event != CaEvent::TxStart {
             return;
         }

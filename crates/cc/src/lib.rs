@@ -9,6 +9,7 @@
 pub mod coupled;
 pub mod hystart_plus_plus;
 pub mod minmax;
+pub mod search;
 
 use coupled::Subflow;
 use dumbbell_model::catalogue::congestion_control::Algorithm;

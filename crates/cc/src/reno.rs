@@ -2,22 +2,27 @@
 //! tcp_reno_* in tcp_cong.c. The connection does fast recovery (PRR, RFC 6937).
 
 use crate::hystart_plus_plus::HystartPlusPlus;
-use crate::{AckSample, CongestionControl, Conn, Window};
+use crate::search::Search;
+use crate::{AckSample, CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::TcpOptions;
 
 /// Minimum slow-start threshold, packets (RFC 5681 §3.1, equation 4: two segments).
 const MIN_SSTHRESH: u32 = 2;
 
-/// Reno. All state is in [`Window`], except for the optional HyStart++.
+/// Reno. All state is in [`Window`], except for the optional HyStart++ and SEARCH.
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
     plus_plus: Option<HystartPlusPlus>,
+    search: Option<Search>,
 }
 
 impl Reno {
     /// Initial state.
     pub fn new(options: &TcpOptions) -> Self {
-        Self { plus_plus: options.hystart_plus_plus.then(HystartPlusPlus::new) }
+        Self {
+            plus_plus: options.hystart_plus_plus.then(HystartPlusPlus::new),
+            search: Search::new(options.search, options.search_rollback),
+        }
     }
 }
 
@@ -40,6 +45,9 @@ impl CongestionControl for Reno {
         }
         // RFC 5681 §3.1: slow start up to the threshold. Packets beyond it count below.
         if window.in_slow_start() {
+            if self.search.as_ref().is_some_and(Search::drains) {
+                return;
+            }
             if let Some(plus_plus) = &mut self.plus_plus {
                 acked = plus_plus.growth(window, acked);
             }
@@ -53,8 +61,24 @@ impl CongestionControl for Reno {
     }
 
     fn pkts_acked(&mut self, conn: &Conn, window: &mut Window, sample: &AckSample) {
-        if let (Some(plus_plus), Ok(rtt_us)) = (&mut self.plus_plus, sample.rtt_us.try_into()) {
+        let Ok(rtt_us) = sample.rtt_us.try_into() else { return };
+        if let Some(plus_plus) = &mut self.plus_plus {
             plus_plus.update(conn, window, rtt_us);
+        }
+        if let (Some(search), true) = (&mut self.search, window.in_slow_start()) {
+            search.update(conn, window, rtt_us);
+        }
+    }
+
+    fn set_state(&mut self, _conn: &Conn, _window: &mut Window, state: CaState) {
+        if let (Some(search), CaState::Loss) = (&mut self.search, state) {
+            search.reset();
+        }
+    }
+
+    fn cwnd_event(&mut self, _conn: &Conn, _window: &mut Window, event: CaEvent) {
+        if let (Some(search), CaEvent::CwndRestart) = (&mut self.search, event) {
+            search.reset();
         }
     }
 

@@ -27,6 +27,6 @@ pub mod writer;
 
 pub use queue::{Framing, Queue};
 pub use scenario::Scenario;
-pub use tcp_options::{DelayedAck, ReceiveBuffer, TcpOptions};
+pub use tcp_options::{DelayedAck, ReceiveBuffer, Search, TcpOptions};
 pub use units::{Rate, Span, Time};
 pub use validate::ScenarioError;

@@ -155,6 +155,12 @@ pub struct TcpOptions {
     /// HyStart++ (RFC 9406) for Reno, and for CUBIC in place of HyStart. Linux has none.
     #[serde(default)]
     pub hystart_plus_plus: bool,
+    /// SEARCH (draft-chung-ccwg-search) for Reno, and for CUBIC in place of HyStart. Linux has none.
+    #[serde(default)]
+    pub search: Search,
+    /// SEARCH lowers the window to the estimated capacity when it ends slow start.
+    #[serde(default)]
+    pub search_rollback: bool,
 }
 
 /// Memory of a received segment (`skb->truesize`), and its coalescing with neighbours
@@ -188,6 +194,19 @@ pub enum DelayedAck {
     EverySecond,
     /// Every segment (route attribute quickack).
     Never,
+}
+
+/// What SEARCH compares the bytes delivered in its window with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Search {
+    /// Nothing: SEARCH is off.
+    #[default]
+    Off,
+    /// Twice the bytes delivered in the window one RTT earlier (SEARCH 3.1).
+    Delivered,
+    /// The bytes sent in the window one RTT earlier (SEARCH 4.0, draft-chung-ccwg-search-09).
+    Sent,
 }
 
 fn yes() -> bool {
@@ -275,6 +294,12 @@ impl TcpOptions {
             return error(
                 format!("{at}.tcp_fack"),
                 "RACK (tcp_recovery 1) takes the place of FACK; set tcp_recovery to 0",
+            );
+        }
+        if self.hystart_plus_plus && self.search != Search::Off {
+            return error(
+                format!("{at}.search"),
+                "SEARCH and hystart_plus_plus exclude each other",
             );
         }
         if self.rto_initial.is_zero() || self.rto_initial > Span::from_ms(120_000) {

@@ -1,10 +1,10 @@
-//! The ways out of slow start and back into it: HyStart++ (RFC 9406), HyStart, and the window after
-//! idleness (RFC 2861, RFC 5681 §4.1), round by round.
+//! The ways out of slow start and back into it: HyStart++ (RFC 9406), HyStart, SEARCH, and the window
+//! after idleness (RFC 2861, RFC 5681 §4.1), round by round.
 
 mod lab;
 
 use dumbbell_model::scenario::{Algorithm, Change, Loss, Pipe, Scenario, Source};
-use dumbbell_model::{Span, TcpOptions};
+use dumbbell_model::{Search, Span, TcpOptions};
 use lab::trace::{kept, over};
 use lab::{delay, mbps, run, serial, ten_ms, Run, BULK, SEGMENT_BYTES};
 
@@ -146,6 +146,43 @@ fn hystart_plus_plus_leaves_slow_start_before_a_long_queue_is_full() {
     assert_eq!(lost, 0);
     assert!((50..1000).contains(&threshold), "{threshold}");
     assert!(losses(|_| ()).0 > 50);
+}
+
+/// Window, threshold and drops after slow start over 20 Mbit/s and 100 ms (165 packets) with a queue
+/// of 2000 packets.
+fn searched(algorithm: Algorithm, search: Search, search_rollback: bool) -> (i64, usize) {
+    let pipe = serial(mbps(20), Span::from_ms(90), 2000);
+    let mut scenario = every_ms(over(algorithm, BULK, pipe, |o| {
+        (o.search, o.search_rollback) = (search, search_rollback);
+        (o.tcp_wmem, o.tcp_rmem) = ([4096, 16_000_000, 16_000_000], [4096, 16_000_000, 16_000_000]);
+    }));
+    scenario.duration = Span::from_s(3);
+    scenario.sampling.packets = None;
+    let run = run(&scenario);
+    let threshold = run.sample_at("f", "ssthresh_packets", Span::from_ms(2900));
+    (threshold, run.drops("mid/forward").len())
+}
+
+/// draft-chung-ccwg-search §3: with a queue that holds it, the window reaches 6.2 BDP with version
+/// 3.1, 5.3 with version 4.0 (closed forms in `crates/cc/src/search/tests.rs`), each up to the end
+/// of a bin. Rolled back by 1.75 BDP, and drained to 1.05.
+#[test]
+fn search_leaves_slow_start_when_deliveries_no_longer_double() {
+    let bdp = 2e7 * 0.1 / (8.0 * 1514.0);
+    let between = |found: i64, low: f64, high: f64| {
+        let found = found as f64 / bdp;
+        assert!((low..high).contains(&found), "{found} BDP");
+    };
+    for algorithm in [Algorithm::Reno, Algorithm::Cubic] {
+        for (search, low) in [(Search::Delivered, 6.18), (Search::Sent, 5.32)] {
+            let (threshold, lost) = searched(algorithm, search, false);
+            between(threshold, low, low + 0.7);
+            assert_eq!(lost, 0);
+        }
+        between(searched(algorithm, Search::Delivered, true).0, 6.18 - 1.75, 6.88 - 1.75);
+        between(searched(algorithm, Search::Sent, true).0, 1.0, 1.1);
+    }
+    assert!(searched(Algorithm::Reno, Search::Off, false).1 > 500);
 }
 
 /// The window before and after a pause: 70 segments are written at 20 ms, and again an interval later.

@@ -138,6 +138,11 @@ fn what_is_refused_names_its_field() {
         tcp.cubic_hystart = !tcp.cubic_hystart;
     }
     assert!(refused(&scenario).ends_with(".cubic_hystart"));
+    let mut scenario = two_paths();
+    if let Some(tcp) = &mut scenario.nodes[host].tcp {
+        tcp.search = dumbbell_model::Search::Sent;
+    }
+    assert_eq!(refused(&scenario), format!("nodes[{host}].tcp.search"));
 }
 
 #[test]

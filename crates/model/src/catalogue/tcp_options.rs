@@ -505,6 +505,22 @@ pub const ENTRIES: &[Entry] = &[
         since: "",
         source: "RFC 9406",
     },
+    Entry {
+        parameter: choice("search", &["off", "delivered", "sent"])
+            .derived(PROFILE)
+            .at("search", "SEARCH for Reno, and for CUBIC in place of HyStart"),
+        setting: Setting::Absent,
+        since: "",
+        source: "draft-chung-ccwg-search-09",
+    },
+    Entry {
+        parameter: of_unit("search_rollback", Unit::Flag)
+            .derived(PROFILE)
+            .at("search_rollback", "SEARCH lowers cwnd to the estimated capacity"),
+        setting: Setting::Absent,
+        since: "",
+        source: "draft-chung-ccwg-search-09",
+    },
 ];
 
 #[cfg(test)]

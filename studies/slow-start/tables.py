@@ -1,0 +1,84 @@
+"""Tables of README.md: `dumbbell study tables slow-start`.
+
+All parts on the simulator (a minute), and the part `kernel` with five repeats on a kernel, where
+there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dumbbell.studies.pages import SIGNS, Made, Runs, as_json, markdown
+
+PAGE = "README.md"
+KERNEL_REPEATS = 5
+VALUES = ("exit_bdp", "lost", "rise_s")
+Row = dict[str, Any]
+
+
+def number(value: float | None) -> str:
+    """Three digits."""
+    if value is None:
+        return "–"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def measured(row: Row) -> list[str]:
+    """Exit, losses and rise time."""
+    return [number(row[f"{name}_measured"]) for name in VALUES]
+
+
+def starts(rows: list[Row], jitter: bool) -> list[str]:
+    """Eight ways to start over 100 Mbit/s and 600 ms, by queue."""
+    heads = ["start", "queue", "exit (BDP)", "lost", "90 % after (s)"]
+    return markdown(
+        heads,
+        (
+            [row["start"], row["buffer"], *measured(row)]
+            for row in rows
+            if (row["rate"], row["rtt"]) == ("100 Mbit/s", "600 ms")
+            and (row["jitter"] != "0 ms") == jitter
+        ),
+    )
+
+
+def engines(ours: list[Row], theirs: list[Row]) -> list[str]:
+    """HyStart and none on the simulator and on the kernel."""
+    heads = ["start", "rate", "RTT", "jitter"]
+    heads += [f"{what}, {engine}" for engine in ("simulator", "kernel")
+              for what in ("exit (BDP)", "lost", "90 % after (s)")]  # fmt: skip
+    keys = ("start", "rate", "rtt", "jitter")
+    kernel = {tuple(row[key] for key in keys): row for row in theirs}
+    rows = []
+    for row in ours:
+        key = tuple(row[name] for name in keys)
+        rows.append([*key, *measured(row), *measured(kernel[key])])
+    return markdown(heads, rows)
+
+
+def verdicts(ours: list[Row], theirs: list[Row] | None) -> list[str]:
+    """Verdicts of both engines, with what decides."""
+    heads = ["claim", "what", "simulator", "decided by (95 %)", "kernel"]
+    kernel = {claim["id"]: claim for claim in theirs or ()}
+    rows = []
+    for claim in ours:
+        low, high = (number(claim[one]) for one in ("low", "high"))
+        decided = f"{number(claim['measured'])} [{low}, {high}]"
+        other = kernel.get(claim["id"])
+        found = "–" if other is None else SIGNS[other["verdict"]]
+        if other is not None:
+            found += f", {number(other['measured'])}"
+        rows.append([claim["id"], claim["text"], SIGNS[claim["verdict"]], decided, found])
+    return markdown(heads, rows)
+
+
+def tables(runs: Runs) -> Iterator[Made]:
+    """The tables of the page; those beside the kernel only where it may run."""
+    ours = as_json(runs.study())
+    yield PAGE, "plain", starts(ours["tables"]["alone"], jitter=False)
+    yield PAGE, "jitter", starts(ours["tables"]["alone"], jitter=True)
+    if runs.allows("linux"):
+        theirs = as_json(runs.study(engine="linux", parts=("kernel",), repeats=KERNEL_REPEATS))
+        yield PAGE, "engines", engines(ours["tables"]["kernel"], theirs["tables"]["kernel"])
+        yield PAGE, "verdicts", verdicts(ours["claims"], theirs["claims"])
