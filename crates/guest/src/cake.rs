@@ -11,7 +11,7 @@ use dumbbell_model::ScenarioError;
 /// `TCA_CAKE_STATS_…`
 const MEMORY_LIMIT: u16 = 3;
 const MEMORY_USED: u16 = 4;
-const TINS: u16 = 11;
+const TINS: u16 = 10;
 /// `TCA_CAKE_TIN_STATS_…`
 const DROPPED: u16 = 4;
 const MARKED: u16 = 8;

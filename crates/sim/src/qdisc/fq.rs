@@ -59,6 +59,15 @@ pub(super) struct Fq {
     bytes: u64,
 }
 
+/// Band of a packet; the only one before Linux 6.7.
+fn band_of(queued: &Queued, since_67: bool) -> usize {
+    if since_67 {
+        BAND_OF_TOS[usize::from(queued.packet.tos >> 3 & 3)]
+    } else {
+        0
+    }
+}
+
 impl Fq {
     pub(super) fn new(spec: &queue::Fq, _: &Context<'_>) -> Self {
         let flow = || Flow {
@@ -70,8 +79,7 @@ impl Fq {
         let mut flows = Vec::new();
         flows.resize_with(FLOWS, flow);
         let bands = if spec.priority_bands {
-            let full = |&credit: &i64| Band { credit, ..Band::default() };
-            BAND_QUANTA.iter().map(full).collect()
+            BAND_QUANTA.iter().map(|_| Band::default()).collect() // Without credit.
         } else {
             vec![Band::default()]
         };
@@ -81,6 +89,9 @@ impl Fq {
 
     /// `fq_dequeue`.
     fn serve(&mut self, now: Time) -> Option<Queued> {
+        if self.packets == 0 {
+            return None; // Lists and credits stay as they are.
+        }
         if let Some(lone) = self.since_67.as_mut().and_then(|own| own.lone.pop()) {
             self.left(&lone);
             return Some(lone);
@@ -111,7 +122,7 @@ impl Fq {
             };
             flow.share.deficit -= i64::from(queued.bytes);
             self.bands[served].credit -= i64::from(queued.bytes);
-            self.bands[flow.band].packets -= 1;
+            self.bands[band_of(&queued, self.since_67.is_some())].packets -= 1;
             if let Some(own) = &mut self.since_67 {
                 own.active -= usize::from(flow.queue.packets.is_empty());
             }
@@ -166,12 +177,9 @@ impl Discipline for Fq {
         beside: Option<&Queued>,
         verdicts: &mut Verdicts,
     ) {
-        let beside = usize::from(beside.is_some());
-        let number = if self.since_67.is_some() {
-            BAND_OF_TOS[usize::from(queued.packet.tos >> 3 & 3)]
-        } else {
-            0
-        };
+        // The packet that a shaper holds counts before 6.7 (qlen), not in a band.
+        let beside = usize::from(beside.is_some() && self.since_67.is_none());
+        let number = band_of(&queued, self.since_67.is_some());
         if (self.bands[number].packets + beside) as u64 >= self.spec.limit_packets {
             return verdicts.overflow(&queued);
         }
@@ -275,8 +283,8 @@ mod tests {
         let left = std::iter::from_fn(|| fq.serve(Time::ZERO)).take(8 + 768);
         let flows: Vec<u32> = left.map(|left| left.packet.flow).collect();
         assert!(flows[..8].iter().all(|&flow| flow == 2));
-        // 9 and 3 times 64 KiB in turn. Both flows begin in the first band: the other has its first
-        // turn there, of 15 packets.
+        // 9 and 3 times 64 KiB in turn. Both flows begin in the first band, since Linux sets the band
+        // of a new flow afterwards: the other has its first turn there, of 15 packets.
         assert_eq!(flows[8..8 + 576].iter().filter(|&&flow| flow == 1).count(), 15);
         assert!(flows[8 + 576..].iter().all(|&flow| flow == 1));
     }

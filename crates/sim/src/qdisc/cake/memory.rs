@@ -45,7 +45,7 @@ pub(super) fn limit(spec: &Cake, bytes_per_s: u64, frame_bytes: u32) -> u64 {
     match (u64::from(spec.memlimit_bytes), bytes_per_s) {
         (0, 0) => frames,
         (0, rate) => {
-            let four_bdp = (rate * spec.rtt.as_us() / 250_000) as u32;
+            let four_bdp = (rate.wrapping_mul(spec.rtt.as_us()) / 250_000) as u32;
             u64::from(four_bdp).max(LEAST_BYTES).min(frames)
         }
         (given, _) => given,
