@@ -6,7 +6,7 @@ import csv
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +19,8 @@ from dumbbell.files.input import TooLargeError, read_file
 
 MAX_BYTES = 64 << 20
 MAX_STEPS = 20_000
+#: Latest time, s: that of the year 5138.
+LATEST_S = 1e11
 #: A link has no rate of 0: lower rates count as this one.
 LEAST_BPS = 64_000
 MOST_BPS = 10**13
@@ -195,8 +197,11 @@ class _Reader:
             seconds = float(text) * float(TIME.units[self.spec.time_unit]) / 1e9
         except ValueError:
             seconds = _date(text)
-        if not math.isfinite(seconds) or abs(seconds) > 1e11:
+        if not math.isfinite(seconds):
             raise self.fail(line, f", column {column}: neither a number nor a date", text)
+        if abs(seconds) > LATEST_S:
+            words = f", column {column}: too late for a time in {self.spec.time_unit}; `time_unit`?"
+            raise self.fail(line, words, text)
         return round(seconds * 1000) * 1_000_000
 
 
@@ -204,7 +209,8 @@ def _date(text: str) -> float:
     for form in (datetime.fromisoformat, lambda date: datetime.strptime(date, NETTRACK)):
         try:
             read = form(text)
-            return (read - datetime(1970, 1, 1, tzinfo=read.tzinfo)).total_seconds()
+            epoch = datetime(1970, 1, 1, tzinfo=None if read.tzinfo is None else UTC)
+            return (read - epoch).total_seconds()
         except (ValueError, OverflowError):
             continue
     return math.nan

@@ -23,7 +23,7 @@ def costs(seen: Observed, incident: Incident) -> list[Link]:
     sentence = f"In the {span(length)} from its start to its end the goodput was {rate(during)}"
     began = max(seen.from_ns, int(seen.totals["established_ns"]))
     earlier = max(start - length, began)
-    if earlier < start and seen.totals["established_ns"] >= 0:
+    if start - earlier >= seen.rtt_ns and seen.totals["established_ns"] >= 0:
         before = _goodput(seen, earlier, start)
         numbers["goodput_before_bps"] = before
         as_long = "the same time" if start - length >= began else span(start - earlier)

@@ -183,7 +183,9 @@ def managed_link(
     seen: Observed, packet: Packet, pipe: str, at_ns: int, wait_ns: int, what: What
 ) -> Link:
     """Link for a drop or a mark by a discipline."""
-    state = queue_state(seen, pipe, at_ns, wait_ns)
+    # A packet that is dropped on arrival finds those of the same instant there.
+    arriving = packet if what is What.AQM_DROP and wait_ns == 0 else None
+    state = queue_state(seen, pipe, at_ns, wait_ns, arriving)
     did = "marked the packet CE" if what is What.AQM_MARK else "dropped the packet"
     detail = f" {state.detail[0].upper()}{state.detail[1:]}." if state.detail else ""
     sentence = (

@@ -73,7 +73,7 @@ def original(seen: Observed, again: Packet) -> Packet | None:
         and one.seq <= again.seq < max(one.end, one.seq + 1)
         and one.syn == again.syn
     ]
-    return before[-1] if before else None
+    return next((one for one in before if one.arrived_ns >= 0), before[-1]) if before else None
 
 
 def overtaken(seen: Observed, first: Packet) -> list[Link]:

@@ -28,7 +28,9 @@ def limit_of(seen: Observed, row: Row) -> What | None:
 def limited(seen: Observed) -> list[tuple[What, Sequence[Row]]]:
     """Stretches, each with its samples."""
     found: list[tuple[What, list[Row]]] = []
-    for row in seen.within(max(0, seen.totals["established_ns"]), seen.to_ns):
+    ended = int(seen.totals["end_ns"])
+    end = min(seen.to_ns, ended) if ended >= 0 else seen.to_ns
+    for row in seen.within(max(0, seen.totals["established_ns"]), end):
         what = limit_of(seen, row)
         if what is None:
             continue

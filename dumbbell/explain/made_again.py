@@ -117,7 +117,7 @@ def explanation_of(
     nearest = (
         f'the nearest incident is at {moment(other)}: --at "{moment(other)}"'
         if other is not None
-        else "the run has no retransmission and no reduced window of it"
+        else "the run has no retransmission of it, and no state Recovery, CWR or Loss"
     )
     raise DumbbellError(
         f"--at {shortened(at)}: nothing happened to {flow} within {span(near_ns(seen))} of it;"
@@ -207,7 +207,7 @@ def _flow(run: ChosenRun, flow: str, at_ns: int) -> dict[str, Any]:
         raise DumbbellError(f"{run.title}: no TCP runs here, and only TCP is explained")
     if rows.is_empty():
         near = nearest_name(flow, names)
-        hint = f"; did you mean {near}?" if near else ""
+        hint = f"; did you mean {near}?" if near else "."
         listed = ", ".join(shortened(name) for name in names[:_SHOWN])
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         raise DumbbellError(
@@ -221,6 +221,8 @@ def _flow(run: ChosenRun, flow: str, at_ns: int) -> dict[str, Any]:
             f"--flow {flow}: it is {row['kind']}, and only TCP is explained{instead}"
         )
     start, end = int(row["start_ns"]), int(row["end_ns"])
+    if start < 0:
+        raise DumbbellError(f"--flow {shortened(flow)}: it never began")
     if at_ns < start or (0 <= end < at_ns):
         lived = f"from {moment(start)} to {moment(end)}"
         raise DumbbellError(f"--at {moment(at_ns)}: {flow} lived {lived}")
