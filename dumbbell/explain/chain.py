@@ -155,11 +155,23 @@ def _lost_ack(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
     packet = incident.packet
     assert packet is not None
     sentence = (
-        f"ACK {packet.ack} for {seen.flow} was dropped at {packet.dropped_at} at"
+        f"{packet.title} of the receiver for {seen.flow} was dropped at {packet.dropped_at} at"
+        f" {moment(packet.dropped_ns)}."
+        if packet.syn or packet.payload
+        else f"ACK {packet.ack} for {seen.flow} was dropped at {packet.dropped_at} at"
         f" {moment(packet.dropped_ns)}."
     )
     later = seen.acknowledged_ns(packet.ack, packet.dropped_ns)
-    if later is None:
+    if packet.syn or packet.payload:
+        repeat = _repeated(seen, packet)
+        later = repeat.sent_ns if repeat is not None else None
+        end = (
+            "The receiver did not send it again in the time that is kept."
+            if repeat is None
+            else f"The receiver sent it again at {moment(repeat.sent_ns)},"
+            f" {span(repeat.sent_ns - packet.sent_ns)} after the first time."
+        )
+    elif later is None:
         end = "No later ACK covered the same bytes in the time that is kept."
     else:
         end = (
@@ -179,6 +191,20 @@ def _lost_ack(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
         *drop_causes(seen, [packet]),
         Link(Step.REPAIR, What.NOTHING_LOST, later or packet.dropped_ns, end),
     ]
+
+
+def _repeated(seen: Observed, packet: Packet) -> Packet | None:
+    """The receiver's next packet with the same data or SYN."""
+    same = (
+        one
+        for one in seen.packets
+        if not one.out
+        and one.sent_ns > packet.sent_ns
+        and one.syn == packet.syn
+        and one.seq <= packet.seq < max(one.end, one.seq + 1)
+        and (one.syn or one.payload)
+    )
+    return next(same, None)
 
 
 def _reordering(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:

@@ -105,9 +105,10 @@ def _timer(seen: Observed, again: Packet) -> Link:
     numbers = {} if rto < 0 else {"rto_ns": rto}
     if again.syn and first is not None:
         waited = again.sent_ns - first.sent_ns
+        missed = "ACK for its SYN-ACK" if again.answer else "SYN-ACK"
         sentence = (
-            f"No SYN-ACK came within {span(waited)}: the initial retransmission time-out expired,"
-            f" and {seen.flow} sent its SYN again at {moment(again.sent_ns)}."
+            f"No {missed} came within {span(waited)}: the initial retransmission time-out expired,"
+            f" and {seen.flow} sent its {again.name} again at {moment(again.sent_ns)}."
         )
         numbers = {"rto_ns": waited}
     else:

@@ -56,6 +56,7 @@ class Packet:
         path: Passages in order.
         sack: SACK blocks, as the table `packets` writes them; None: unknown.
         window: Advertised window in bytes; -1: unknown.
+        answer: True for a SYN that answers another: the receiver may open the connection.
     """
 
     flow: str
@@ -76,6 +77,7 @@ class Packet:
     path: tuple[Passage, ...]
     sack: str | None = None
     window: int = -1
+    answer: bool = False
 
     @property
     def end(self) -> int:
@@ -96,7 +98,7 @@ class Packet:
     def name(self) -> str:
         """Words for the packet: `segment 85432–86880`, `SYN`."""
         if self.syn:
-            return "SYN" if self.out else "SYN-ACK"
+            return "SYN-ACK" if self.answer else "SYN"
         if self.payload:
             return f"segment {self.seq}–{self.end}"
         return f"ACK {self.ack}" if not self.out or self.ack else "a packet without payload"
@@ -130,12 +132,16 @@ def packets_of(
 
 def _with_syns(packets: list[Packet]) -> list[Packet]:
     """Packets in which each SYN after the first is a retransmission: only a timer repeats it."""
+    opener = next((one.out for one in packets if one.syn), True)
     seen: set[bool] = set()
     for number, one in enumerate(packets):
-        if one.syn and one.out in seen and not one.cause:
-            packets[number] = replace(one, cause="timeout")
-        if one.syn:
-            seen.add(one.out)
+        if not one.syn:
+            continue
+        again = one.out in seen and not one.cause
+        packets[number] = replace(
+            one, cause="timeout" if again else one.cause, answer=one.out != opener
+        )
+        seen.add(one.out)
     return packets
 
 
