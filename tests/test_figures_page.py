@@ -38,6 +38,7 @@ def test_every_kind_has_a_small_picture(kind: str) -> None:
 #: Words about a dash pattern.
 DASHES = {
     "dash-dotted": [8, 3, 2, 3],
+    "dashed with two dots": [10, 3, 2, 3, 2, 3],
     "long-dashed": [12, 3],
     "dashed": [6, 3],
     "dotted": [2, 2],
@@ -52,12 +53,12 @@ def test_the_table_of_colours_is_that_of_the_figures() -> None:
     titles = {title.lower(): name for name, title in NAMES.items()}
     for colour, row in enumerate(rows):
         for words in re.split("[;,] ", row):
-            name = re.sub(r" (long-dashed|dashed|dotted|dash-dotted)$", "", words).lower()
+            dash = next((one for one in DASHES if one and words.endswith(f" {one}")), "")
+            name = words.removesuffix(f" {dash}" if dash else "").lower()
             style = algorithm_style(titles.get(name, name))
             assert style is not None, name
             assert style.colour == colour
-            drawn = next((one for one in DASHES if words.endswith(f" {one}")), "")
-            assert style.dash == DASHES[drawn], words
+            assert style.dash == DASHES[dash], words
     listed = ", ".join(rows).lower()
     for title in (t for t, name in titles.items() if algorithm_style(name)):
         assert title in listed

@@ -48,16 +48,19 @@ def exit_bdp(samples: pl.DataFrame, limits: FlowLimits) -> float:
     end = _end(samples)
     if not end or not 0 < limits.bdp_packets < float("inf"):
         return _NONE
-    return float(samples["cwnd_packets"][end - 1]) / limits.bdp_packets
+    cwnd = samples["cwnd_packets"][end - 1]
+    return float(cwnd) / limits.bdp_packets if cwnd >= 0 else _NONE
 
 
 def retransmissions(samples: pl.DataFrame, _limits: FlowLimits) -> float:
     """Segments retransmitted until the losses of slow start are repaired."""
-    if samples.is_empty():
-        return _NONE
     counts = samples["retransmitted_packets"]
+    if samples.is_empty() or counts[-1] < 0 or samples["ssthresh_packets"][-1] < 0:
+        return _NONE  # Unknown.
     end = _end(samples)
     if end is not None:
+        if samples["srtt_ns"][end] < 0:
+            return _NONE
         least_ns = samples["time_ns"][end] + _SETTLING_RTTS * samples["srtt_ns"][end]
         repaired = (samples["time_ns"] >= least_ns) & (samples["state"] == "Open")
         found = repaired.arg_true()

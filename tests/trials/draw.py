@@ -485,6 +485,7 @@ VALUES: Mapping[str, Value] = {
     "tcp_syn_retries": lambda d: d.whole(1, 6),
     "tcp_recovery": lambda d: d.one(0, 1, 3, 5, 7),
     "tcp_ecn": lambda d: d.one(0, 1, 2),
+    "tcp_ecn_option": lambda d: d.one(0, 2),
     "tcp_early_retrans": lambda d: d.one(0, 3),
     "tcp_frto": lambda d: d.one(0, 2),
     "tcp_abc": lambda d: d.one(0, 1, 2),
@@ -501,7 +502,7 @@ VALUES: Mapping[str, Value] = {
     "group": lambda d: d.one("a", "b"),
     "codec": lambda d: "g711",
     "congestion_control": lambda d: d.one(*TCP_ALGORITHMS),
-    "MptcpSpec.congestion_control": lambda d: d.one(*TCP_ALGORITHMS, *COUPLED_ALGORITHMS),
+    "MptcpSpec.congestion_control": lambda d: d.one(*PLAIN_ALGORITHMS, *COUPLED_ALGORITHMS),
     "scheduler": lambda d: d.one(
         "default", "lowest_rtt", "round_robin", "redundant", "blest", "ecf"
     ),
@@ -537,6 +538,10 @@ PARAMETERS = {
 }
 
 TCP_ALGORITHMS = tuple(one.name for one in congestion_controls().values() if not one.coupled)
+#: Multipath TCP negotiates no ECN.
+PLAIN_ALGORITHMS = tuple(
+    one.name for one in congestion_controls().values() if not one.coupled and not one.needs_ecn
+)
 COUPLED_ALGORITHMS = tuple(one.name for one in congestion_controls().values() if one.coupled)
 
 
