@@ -175,7 +175,7 @@ ReceiveBuffer = Literal["pages", "small_head", "copied"] | ReceiveBufferOf
 #: Acknowledgement of in-order data (RFC 1122 §4.2.3.2).
 DelayedAck = Literal["adaptive", "every_second", "never"]
 
-#: What SEARCH compares the bytes delivered in its window with.
+#: Quantity with which SEARCH compares the bytes delivered in its window.
 Search = Literal["off", "delivered", "sent"]
 
 

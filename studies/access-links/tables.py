@@ -172,7 +172,7 @@ def models() -> list[str]:
 
 
 def sources() -> list[str]:
-    """Where each number comes from, and what is left out."""
+    """Source of each number, and limits."""
     lines: list[str] = []
     for name, one in MODELS.items():
         lines += [f"**`{name}`**, {one.title}.", ""]

@@ -66,7 +66,7 @@ pub struct Nv {
     rtt_us: u32,
     /// Minimum of the average, microseconds (`nv_min_rtt`).
     min_rtt_us: u32,
-    /// The same since the last renewal (`nv_min_rtt_new`).
+    /// Minimum of the average since the last renewal (`nv_min_rtt_new`).
     next_min_rtt_us: u32,
     /// Maximum rate since the last decision, 100 bit/s (`nv_rtt_max_rate`).
     max_rate: u32,

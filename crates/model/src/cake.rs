@@ -48,7 +48,7 @@ choices! {
 }
 
 choices! {
-    /// What shares the rate equally.
+    /// Units that share the rate equally.
     Isolation {
         /// Flows, and above them the hosts of both sides.
         Triple "triple-isolate",

@@ -196,7 +196,7 @@ pub enum DelayedAck {
     Never,
 }
 
-/// What SEARCH compares the bytes delivered in its window with.
+/// Quantity with which SEARCH compares the bytes delivered in its window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Search {

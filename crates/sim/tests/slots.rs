@@ -89,7 +89,7 @@ fn slots_behind_a_wire_keep_its_rate() {
     // 20 Mbit/s for 5 s, without what waits for the last slot, at most 5 ms behind a frame.
     let most = 12_500_000;
     assert!(left <= most && left >= most - 12_500 - 2 * 1042, "{left}");
-    // What waits for its slot is in the queue.
+    // Packets that wait for their slot are in the queue.
     assert_eq!(run.pipe("mid/forward", "queue_max_packets"), 100);
 }
 

@@ -64,7 +64,7 @@ trait Discipline {
     }
 }
 
-/// What lies beyond the handles of packets.
+/// Content of packets, beyond their handles.
 #[derive(Clone, Copy)]
 pub(crate) struct Sight<'a> {
     /// Contents of packets.

@@ -319,7 +319,7 @@ impl DataReceiver {
             if rtt_us8 == u64::MAX || elapsed_us < rtt_us8 >> 3 {
                 return;
             }
-            // What waits to be read does not count (`mptcp_inq_hint`).
+            // Data that waits to be read does not count (`mptcp_inq_hint`).
             self.space_copied.saturating_sub(self.delivered_bytes() - self.copied)
         } else {
             if self.space_rtt_us8 > 0 && elapsed_us < self.space_rtt_us8 >> 3 {

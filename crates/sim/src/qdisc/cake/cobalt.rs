@@ -35,7 +35,7 @@ pub(super) struct State {
     dropping: bool,
 }
 
-/// What COBALT decides about a packet.
+/// Decision of COBALT about a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Decision {
     pub(super) marked: bool,

@@ -9,7 +9,7 @@ use dumbbell_model::queue::Isolation;
 pub(super) const QUEUES: u16 = 1024;
 const WAYS: usize = 8;
 
-/// What tells a packet's flow and hosts.
+/// Flow and hosts of a packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Identity {
     pub(super) flow: u32,
@@ -17,7 +17,7 @@ pub(super) struct Identity {
     pub(super) destination: u32,
 }
 
-/// Which hosts share the rate, beyond flows (`cake_dsrc`, `cake_ddst`).
+/// Hosts that share the rate, beyond flows (`cake_dsrc`, `cake_ddst`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sides {
     pub(super) source: bool,
