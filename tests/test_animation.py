@@ -172,7 +172,7 @@ def test_jumps_go_to_every_drop_and_back_and_follow_a_flow(
       const pressed = (key) => { press(key); return animation.state.time; };
       const seen = (key, times) => Array.from({ length: times }, () => pressed(key));
       animation.at(0);
-      document.querySelector('.flows [data-flow="1"]').click();
+      document.querySelector('.chips [data-flow="1"]').click();
       const there = seen("d", 500);
       const back = seen("D", 500);
       return { there: [...new Set(there)], back: [...new Set(back)] };"""

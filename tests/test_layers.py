@@ -64,6 +64,8 @@ BARRED = [
     ("metrics", "engines"),
     ("figures", "engines"),
     ("report", "engines"),
+    ("face", "engines"),
+    ("face", "report"),
     ("summary", "engines"),
     ("store", "figures"),
     ("store", "report"),

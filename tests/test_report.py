@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dumbbell.experiment.load import load
+from dumbbell.face.markup import Markup, escape, tag
 from dumbbell.report import render
-from dumbbell.report.markup import Markup, escape, tag
 from dumbbell.report.topology import topology
 from dumbbell.results import Results
 from tests import synthetic

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dumbbell.animation.pack import packed
 from dumbbell.animation.scene import Scene
+from dumbbell.face.markup import Markup
+from dumbbell.face.page import application, json_data
 from dumbbell.files.output import json_text
-from dumbbell.report.markup import Markup
-from dumbbell.report.shell import application, json_data
 
 #: Parts of the page's program, in their order.
 _SCRIPTS = ("data", "moments", "words", "surface", "draw", "panel", "charts", "main")

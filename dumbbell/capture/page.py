@@ -7,8 +7,8 @@ from typing import Any
 
 from dumbbell.capture import packets
 from dumbbell.errors import DumbbellError
+from dumbbell.face.page import application, json_data
 from dumbbell.files.output import json_text
-from dumbbell.report.shell import application, json_data
 
 #: Scripts of the page, in order.
 _SCRIPTS = (

@@ -10,9 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dumbbell.face.markup import Markup, joined, tag
+from dumbbell.face.page import module
 from dumbbell.files.output import write_output
-from dumbbell.report.markup import Markup, joined, tag
-from dumbbell.report.shell import module
 
 if TYPE_CHECKING:
     from dumbbell.studies.definition import Study

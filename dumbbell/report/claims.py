@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from dumbbell.face.markup import Markup, details, joined, table, tag
 from dumbbell.figures.theme import NAMES
 from dumbbell.metrics.numbers import number
-from dumbbell.report.markup import Markup, details, joined, table, tag
 from dumbbell.studies.display import cause_outcome, measured, reference_lines, single_runs
 from dumbbell.studies.result import StudyResult
 from dumbbell.studies.verdicts import Case, CauseResult, ClaimResult, Verdict

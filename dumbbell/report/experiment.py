@@ -10,15 +10,15 @@ from functools import partial
 from typing import Any
 
 from dumbbell.errors import shortened
+from dumbbell.face.markup import Markup, details, joined, table, tag
+from dumbbell.face.page import chart_page
 from dumbbell.figures import Figure, plot
 from dumbbell.figures.across import across
 from dumbbell.figures.figure import unchecked
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.report.figures import framed
-from dumbbell.report.markup import Markup, details, joined, table, tag
 from dumbbell.report.parts import closing, navigation, topologies, warning
 from dumbbell.report.setup import setup
-from dumbbell.report.shell import chart_page
 from dumbbell.scenario import read_scenario
 from dumbbell.summary import changes, overview, per_cell
 from dumbbell.summary import load as load_summary

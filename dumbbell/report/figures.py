@@ -7,10 +7,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.face.markup import Markup, joined, tag
 from dumbbell.figures import Extras, plot
 from dumbbell.figures import Figure as Drawn
 from dumbbell.metrics import Tables
-from dumbbell.report.markup import Markup, joined, tag
 from dumbbell.vega.drawing import Drawer
 
 if TYPE_CHECKING:

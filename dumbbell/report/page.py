@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dumbbell.face.markup import Markup, joined, table, tag
+from dumbbell.face.page import chart_page
 from dumbbell.report.animations import animations_section
 from dumbbell.report.claims import claims_section, pills
 from dumbbell.report.figures import Begun, begin_figures, figure_section
-from dumbbell.report.markup import Markup, joined, table, tag
 from dumbbell.report.parts import closing, navigation, topologies, warning
-from dumbbell.report.shell import chart_page
 from dumbbell.report.tables import agreement_section, study_table
 from dumbbell.studies.definition import metrics_in
 from dumbbell.studies.result import StudyResult

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
+from dumbbell.face.markup import Markup, details, tag
 from dumbbell.metrics import Tables
-from dumbbell.report.markup import Markup, details, tag
 from dumbbell.report.provenance import method_section, provenance_section
 from dumbbell.report.topology import topology
 from dumbbell.scenario import Scenario, read_scenario

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
+from dumbbell.face.markup import Markup, details, joined, table, tag
 from dumbbell.metrics import METRICS, Tables
-from dumbbell.report.markup import Markup, details, joined, table, tag
 
 #: Runs of an experiment above which its cells are listed in their place.
 _MOST_RUNS = 1000

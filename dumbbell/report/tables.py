@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dumbbell.compare.agreement import Agreement, AgreementCell, Criterion
+from dumbbell.face.markup import Markup, details, joined, table, tag
 from dumbbell.figures.theme import NAMES
 from dumbbell.metrics import METRICS
 from dumbbell.metrics.numbers import number, with_error
-from dumbbell.report.markup import Markup, details, joined, table, tag
 from dumbbell.studies.definition import Study
 from dumbbell.studies.display import heading
 from dumbbell.studies.tables import Row, outside_single_runs

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dumbbell.face.markup import Markup, joined, tag
 from dumbbell.layout import places
-from dumbbell.report.markup import Markup, joined, tag
 from dumbbell.scenario import Link, Node, Scenario, read_scenario
 from dumbbell.summary.pipe_words import pipe_words
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import polars as pl
 
+from dumbbell.face.markup import Markup, joined, table, tag
+from dumbbell.face.page import chart_page
 from dumbbell.figures.figure import Figure
 from dumbbell.figures.panels import Point, panels
 from dumbbell.figures.thinning import thinned
 from dumbbell.report.figures import framed
-from dumbbell.report.markup import Markup, joined, table, tag
-from dumbbell.report.shell import chart_page
 from dumbbell.trace import Trace
 from dumbbell.trace.terminal import count, problems
 

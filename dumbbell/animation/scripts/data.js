@@ -1,12 +1,9 @@
 // @ts-check
 // What is animated: the header, and columns of numbers that were packed (pack.py says how).
 
-/** @typedef {Record<string, any>} Row */
 /** @typedef {{name: string, from: number, to: number, rate_bps: number, overhead_bytes: number, limit_packets: number, words: string}} Pipe */
 /** @typedef {{name: string, kind: string, from: string, to: string}} Flow */
 
-const root = document.documentElement;
-const main = /** @type {HTMLElement} */ (document.querySelector("#page"));
 /** @type {Row} */
 const header = JSON.parse(document.querySelector("#header")?.textContent ?? "{}");
 

@@ -1,21 +1,6 @@
 // @ts-check
 // The picture of a moment.
 
-const asksDark = matchMedia("(prefers-color-scheme: dark)");
-const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : asksDark.matches);
-/** Colours of flows on light and on dark ground. */
-const PALETTE = [
-  ["#0b6fb8", "#63b3f2"],
-  ["#c05a00", "#ffa14a"],
-  ["#00734f", "#4fd1a1"],
-  ["#a12a7e", "#f08fd0"],
-  ["#6a51c9", "#b5a3ff"],
-  ["#7d6600", "#e0c64a"],
-  ["#00707d", "#5fd0de"],
-  ["#9a3a3a", "#f29a9a"],
-];
-/** @param {number} flow */
-const flowColour = (flow) => PALETTE[flow % PALETTE.length][dark() ? 1 : 0];
 /** Rings of retransmissions, by cause. */
 const RINGS = /** @type {Record<string, string[]>} */ ({
   fast: ["#d99000", "#ffd24a"],

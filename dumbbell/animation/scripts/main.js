@@ -57,7 +57,7 @@ const caption = element("p", { class: "caption", role: "status" });
 const storyPlace = element("section", { class: "panel", id: "story" });
 const eventsPlace = element("ol", { class: "events" });
 const chartsPlace = element("section", { class: "charts" });
-const legend = element("div", { class: "flows" });
+const legend = element("div", { class: "chips" });
 const keys = element("div", { class: "keys" });
 
 const act = { seek, choose, follow };
@@ -206,33 +206,18 @@ canvas.addEventListener("click", (event) => {
   }
   choose(nearest < 0 ? -1 : column.packet[nearest]);
 });
-addEventListener("keydown", (event) => {
-  const slides = event.target instanceof HTMLInputElement && event.key.startsWith("Arrow");
-  if (slides || event.ctrlKey || event.metaKey || event.altKey) return;
-  const keys = /** @type {Record<string, () => void>} */ ({
-    " ": () => go(state.way ? 0 : 1),
-    ArrowRight: () => step(1),
-    ArrowLeft: () => step(-1),
-    d: () => leap("drop", 1),
-    D: () => leap("drop", -1),
-    t: () => leap("timeout", 1),
-    T: () => leap("timeout", -1),
-    s: () => leap("state", 1),
-    S: () => leap("state", -1),
-  });
-  const done = keys[event.key];
-  if (done && !(event.target instanceof HTMLButtonElement && event.key === " ")) {
-    event.preventDefault();
-    done();
-  }
-});
+bindKeys(() => ({
+  play: () => go(state.way ? 0 : 1),
+  next: () => step(1),
+  previous: () => step(-1),
+  drop: () => leap("drop", 1),
+  dropBefore: () => leap("drop", -1),
+  timeout: () => leap("timeout", 1),
+  timeoutBefore: () => leap("timeout", -1),
+  state: () => leap("state", 1),
+  stateBefore: () => leap("state", -1),
+}));
 
-/** @param {string} name @param {Blob} blob */
-function save(name, blob) {
-  const link = /** @type {HTMLAnchorElement} */ (element("a", { href: URL.createObjectURL(blob), download: name }));
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
 function svg() {
   const on = svgSurface();
   draw(on, view());
@@ -307,15 +292,15 @@ addEventListener("resize", () => {
   clearTimeout(resizing);
   resizing = setTimeout(() => {
     resize();
-    plots.redraw();
+    redrawAll();
     show();
   }, 120);
 });
-new MutationObserver(() => {
-  plots.redraw();
+onTheme(() => {
+  redrawAll();
   timelineMarks();
   show();
-}).observe(root, { attributes: true, attributeFilter: ["data-theme"] });
+});
 
 /** For tests, and for whoever drives the page by a program. */
 const animation = {

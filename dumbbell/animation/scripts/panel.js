@@ -2,22 +2,6 @@
 // What stands beside the picture: the story of a packet, and what has just happened.
 
 /**
- * @param {string} name
- * @param {Row} attributes
- * @param {...(Node | string)} children
- */
-function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (value === true) made.setAttribute(key, "");
-    else if (value !== undefined && value !== false) made.setAttribute(key, value);
-  }
-  made.append(...children);
-  return made;
-}
-
-/**
  * The story of a packet.
  * @param {HTMLElement} place
  * @param {number} packet
@@ -62,7 +46,7 @@ function lastHop(packet) {
 }
 
 /** @param {number} flow */
-const swatch = (flow) => element("span", { class: "swatch", style: `background:${flowColour(flow)}` });
+const swatch = (flow) => swatchOf(flowColour(flow));
 
 /** Events around now: drops, time-outs, states, remarks. */
 const told = (() => {

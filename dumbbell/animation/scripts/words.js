@@ -20,17 +20,6 @@ const CAUSES = /** @type {Record<string, string>} */ ({
   again: "retransmission",
 });
 
-/** @param {number} ns @param {number} digits */
-const seconds = (ns, digits = 6) => `${(ns / 1e9).toFixed(digits)} s`;
-
-/** @param {number} ns */
-function span(ns) {
-  if (ns < 1e3) return `${Math.round(ns)} ns`;
-  if (ns < 1e6) return `${(ns / 1e3).toPrecision(4)} µs`;
-  if (ns < 1e9) return `${(ns / 1e6).toPrecision(4)} ms`;
-  return `${(ns / 1e9).toPrecision(4)} s`;
-}
-
 /** @param {number} packet */
 function packetName(packet) {
   const kind = header.kinds[column.kind[packet]];

@@ -4,20 +4,20 @@
 function facts(row) {
   const kinds = `${row.fast_retransmitted_packets} fast, ${row.timeout_retransmitted_packets} time-out, ${row.probe_retransmitted_packets} probe`;
   const pairs = [
-    ["data packets", row.data_packets], ["unique bytes", size(row.unique_bytes)],
+    ["data packets", row.data_packets], ["unique bytes", bytesText(row.unique_bytes)],
     ["retransmitted", `${row.retransmitted_packets} (${kinds})`], ["spurious retransmissions", row.spurious_retransmitted_packets],
     ["reordered", row.reordered_packets], ["duplicate frames (captured twice)", row.copied_packets],
     ["RTT of the handshake", ms(row.handshake_rtt_ns)], ["SYN to SYN/ACK", ms(row.syn_rtt_ns)],
     ["RTT min", ms(row.rtt_min_ns)], ["RTT mean", ms(row.rtt_mean_ns)], ["RTT max", ms(row.rtt_max_ns)],
-    ["in flight, maximum", size(row.in_flight_max_bytes)],
-    ["window inferred, mean", row.window_inferred_mean_bytes === null ? "–" : size(Math.round(row.window_inferred_mean_bytes))],
-    ["slow start ended by", row.slow_start_end ? `${row.slow_start_end} at ${size(row.slow_start_end_bytes)}` : "–"],
+    ["in flight, maximum", bytesText(row.in_flight_max_bytes)],
+    ["window inferred, mean", row.window_inferred_mean_bytes === null ? "–" : bytesText(Math.round(row.window_inferred_mean_bytes))],
+    ["slow start ended by", row.slow_start_end ? `${row.slow_start_end} at ${bytesText(row.slow_start_end_bytes)}` : "–"],
     ["ACKs", row.acks], ["with SACK", row.acks_with_sack], ["duplicate ACKs", row.duplicate_acks],
     ["DSACKs", row.dsacks], ["zero windows", row.zero_windows], ["delayed ACKs", row.acknowledges ?? "–"],
     ["quick ACKs", row.quick_acks], ["turns", row.turns], ["ECN: congested / echoed", `${row.ecn_congested_packets} / ${row.ecn_echo_packets}`],
-    ["receive window, maximum", size(row.window_max_bytes)], ["closed", row.closed],
+    ["receive window, maximum", bytesText(row.window_max_bytes)], ["closed", row.closed],
   ];
-  return element("div", { class: "facts-grid" }, ...pairs.map(([name, value]) => element("div", {}, element("span", {}, String(name)), element("b", {}, String(value)))));
+  return factsGrid(/** @type {[string, any][]} */ (pairs));
 }
 
 /** A connection: numbers, time–sequence graph, RTT, bytes in flight, ladder. @param {HTMLElement} holder @param {Row} file @param {number} conversation */
@@ -107,7 +107,7 @@ function drawPackets(body, file, row) {
   // The window's edge belongs to the picture, unless it would press the data into its lowest part.
   const [most, far] = [sent, edge].map((all) => all.reduce((/** @type {number} */ top, one) => Math.max(top, one ?? 0), 0));
   const shown = far <= WINDOW_BESIDE * most;
-  if (!shown) holders[0].before(element("p", { class: "faint" }, `The edge of the receive window lies above this graph, up to ${size(far)}: scroll down to see it beside the bytes in flight.`));
+  if (!shown) holders[0].before(element("p", { class: "faint" }, `The edge of the receive window lies above this graph, up to ${bytesText(far)}: scroll down to see it beside the bytes in flight.`));
   plots.push(chart(holders[0], {
     height: 420, keep: true, cursor: drag,
     axes: [{ label: "seconds" }, { label: "bytes of the stream", size: 90 }],

@@ -38,7 +38,7 @@ class Conversations {
   /** @param {Row} row @param {string} key */
   text(row, key) {
     const value = row[key];
-    if (["thereBytes", "backBytes", "bytes"].includes(key)) return size(value);
+    if (["thereBytes", "backBytes", "bytes"].includes(key)) return bytesText(value);
     if (key === "rtt") return ms(value);
     if (key === "seconds" || key === "start") return value === null ? "–" : value.toFixed(3);
     return String(value);

@@ -6,7 +6,7 @@ function show(file) {
   const rate = element("div", { class: "plot" });
   const detail = element("div", { id: "connection" });
   const conversations = new Conversations(file, (number) => showConnection(detail, file, number));
-  const classes = file.classes.map((/** @type {Row} */ row) => [row.class, `${row.from_bytes}–${row.to_bytes ?? ""}`, String(row.connections), `${(100 * row.share).toFixed(2)} %`, size(row.bytes)]);
+  const classes = file.classes.map((/** @type {Row} */ row) => [row.class, `${row.from_bytes}–${row.to_bytes ?? ""}`, String(row.connections), `${(100 * row.share).toFixed(2)} %`, bytesText(row.bytes)]);
   const pings = file.pings.map((/** @type {Row} */ row) => [
     `${row.from_address} → ${row.to_address}`, String(row.interface), String(row.requests_odd), String(row.requests_even), String(row.replies_odd), String(row.replies_even), ms(row.rtt_min_ns), ms(row.rtt_mean_ns), ms(row.rtt_max_ns),
   ]);
@@ -28,15 +28,6 @@ function show(file) {
   else detail.append(element("p", { class: "faint" }, "No TCP connection."));
 }
 
-addEventListener("themechange", () => redraws.forEach((draw) => draw()));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach((draw) => draw()));
-/** @type {number | undefined} */
-let waiting;
-let width = innerWidth;
-addEventListener("resize", () => {
-  if (innerWidth === width) return;
-  width = innerWidth;
-  clearTimeout(waiting);
-  waiting = setTimeout(() => redraws.forEach((draw) => draw()), 150);
-});
+onTheme(redrawAll);
+onWidth(redrawAll);
 if (files.length) show(files[0]);

@@ -4,7 +4,7 @@
 function totals(file) {
   const one = file.file;
   const seconds = one.first_ns === null ? 0 : (one.last_ns - one.first_ns) / 1e9;
-  const words = [`${one.packets.toLocaleString("en")} packets`, size(one.bytes), `${seconds.toFixed(3)} s`, file.link_types.map((/** @type {Row} */ l) => l.link_type).join(", ")];
+  const words = [`${one.packets.toLocaleString("en")} packets`, bytesText(one.bytes), `${seconds.toFixed(3)} s`, file.link_types.map((/** @type {Row} */ l) => l.link_type).join(", ")];
   if (seconds > 0) {
     words.push(`${(one.packets / seconds).toPrecision(6)} packets/s`);
     words.push(`${((one.bytes * 8e-6) / seconds).toPrecision(4)} Mbit/s`);
@@ -55,22 +55,4 @@ function lengthBars(bins) {
     element("div", { class: "bar", style: `width:${(100 * bin.packets) / most}%` }),
   ]);
   return element("div", { class: "bars" }, ...cells);
-}
-
-/** @param {string[]} head @param {(Node | string)[][]} rows */
-function plainTable(head, rows) {
-  return element(
-    "div",
-    { class: "scroll", tabindex: 0 },
-    element(
-      "table",
-      {},
-      element("thead", {}, element("tr", {}, ...head.map((h, n) => element("th", { class: n ? "number" : undefined }, h)))),
-      element(
-        "tbody",
-        {},
-        ...rows.map((row) => element("tr", {}, ...row.map((c, n) => element("td", { class: n ? "number" : undefined }, c)))),
-      ),
-    ),
-  );
 }

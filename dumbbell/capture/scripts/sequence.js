@@ -75,6 +75,6 @@ function drawSequence(u, rows, side) {
 
 /** @param {Record<string, string[]>} entries */
 function legend(entries) {
-  const spans = Object.values(entries).map((entry) => element("span", {}, element("i", { style: `background:${colour(entry)}` }), entry[0]));
+  const spans = Object.values(entries).map((entry) => element("span", {}, swatchOf(colour(entry)), entry[0]));
   return element("div", { class: "legend" }, ...spans);
 }
