@@ -27,7 +27,7 @@ check "$face"/*.js dumbbell/capture/scripts/*.js
 whole="$tools/animation.js"
 (
     cat "$face"/{elements,words,colours,chart,keys}.js
-    cd dumbbell/animation/scripts && cat data.js moments.js words.js surface.js draw.js panel.js charts.js main.js
+    cd dumbbell/animation/scripts && cat data.js moments.js words.js surface.js draw.js why.js panel.js charts.js main.js
 ) | sed '/^\/\/ @ts-check$/d' > "$whole"
 printf 'export {};\n' >> "$whole"
 check --module es2022 --moduleDetection auto "$whole"

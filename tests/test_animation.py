@@ -162,6 +162,44 @@ def test_a_drop_is_told_with_flow_packet_place_and_reason(
     assert "behind 12 packets" in found["story"]
 
 
+def test_every_dropped_packet_of_tcp_is_explained(results: Results, scene: Scene) -> None:
+    explained = {
+        (one.explanation.flow, out, number)
+        for one in scene.explained
+        for out, numbers in ((True, one.sent), (False, one.answered))
+        for number in numbers
+    }
+    dropped = results.hops.filter((pl.col("dropped") != "") & (pl.col("flow") != "u"))
+    assert dropped.height > 10
+    for flow, direction, number in dropped.select("flow", "direction", "packet_number").rows():
+        assert (flow, direction == "out", number) in explained
+    times = [one.start_ns for one in scene.explained]
+    assert times == sorted(times) and all(one.end_ns >= one.start_ns for one in scene.explained)
+
+
+@pytest.mark.slow
+@needs_browser
+def test_a_click_on_a_drop_or_a_state_shows_its_explanation(scene: Scene, tmp_path: Path) -> None:
+    code = """
+      document.querySelector('.flows [data-flow="0"]').click();
+      animation.at(0);
+      const click = (kind) => {
+        document.querySelector(`[data-kind="${kind}"] button:last-of-type`).click();
+        return document.querySelector("#story .why")?.textContent ?? "";
+      };
+      const drop = click("drop");
+      animation.at(0);
+      const states = Array.from({ length: 4 }, () => click("state"));
+      return { drop, states };"""
+    found = evaluated(page(scene), code, tmp_path)
+    first = next(one.explanation for one in scene.explained if one.explanation.flow == "a")
+    assert [
+        one for one in (link.sentence for link in first.links) if one not in found["drop"]
+    ] == []
+    assert "its limit is 12 packets" in found["drop"]
+    assert found["states"][-1].startswith("Explanation for a")
+
+
 @pytest.mark.slow
 @needs_browser
 def test_jumps_go_to_every_drop_and_back_and_follow_a_flow(

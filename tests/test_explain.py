@@ -21,9 +21,10 @@ from dumbbell.experiment.units import TIME, whole
 from dumbbell.explain import Explanation, Link, Step, What, explain
 from dumbbell.explain.display import lines
 from dumbbell.explain.incident import episodes
-from dumbbell.explain.made_again import TABLES, explanation_of, watching
+from dumbbell.explain.made_again import TABLES, explanation_of
 from dumbbell.explain.notice import sacked_bytes
 from dumbbell.explain.observed import Observed, observe
+from dumbbell.explain.watched import watched as watching
 from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.store import MemoryStore
@@ -42,7 +43,7 @@ def watched(name: str) -> tuple[Results, Scenario]:
     cell = experiment.cells[0]
     scenario = read_scenario(cell.scenario)
     stretch = (0, scenario["duration_ns"])
-    text = watching(scenario, "s1", stretch, 100_000, taps=True)
+    text = watching(scenario, stretch, 100_000, ["s1"])
     kept = MemoryStore()
     cells = [replace(cell, scenario=text, unsampled=None)]
     key = execute(replace(experiment, cells=cells), engine_named("sim"), kept, workers=1)

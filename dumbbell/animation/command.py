@@ -20,8 +20,8 @@ from dumbbell.animation.scene import Scene
 from dumbbell.animation.sources import Places, scene_of_run, scene_of_trace
 from dumbbell.console import Pulse, say
 from dumbbell.errors import DumbbellError
-from dumbbell.experiment.load import canonical
 from dumbbell.experiment.units import TIME, QuantityError, whole
+from dumbbell.explain.watched import interval_ns, watched
 from dumbbell.files.input import read_file
 from dumbbell.files.output import write_output
 from dumbbell.files.urls import is_url
@@ -40,6 +40,8 @@ _CAPTURES = (
 
 #: More flows than this are sampled less often than the experiment says.
 _MANY = 200
+#: Sending hosts at which SACK blocks are kept.
+_HOSTS = 16
 #: Largest file of positions that is read.
 _POSITIONS_BYTES = 1 << 24
 #: Frames of a film, ten minutes of it.
@@ -173,7 +175,7 @@ def _experiment_scene(
     experiment = load(file, set=wanted.set, seed=wanted.seed, repeats=1)
     _one_cell([cell.levels for cell in experiment.cells], str(file))
     cell = experiment.cells[0]
-    looked_at = looking(cell.scenario, window[1] or cell.duration_ns)
+    looked_at = looking(cell.scenario, window[1] or cell.duration_ns, taps=wanted.engine == "sim")
     cells = [replace(cell, scenario=looked_at, unsampled=None)]
     kept = MemoryStore()
     with use_progress(progress_on(err)):
@@ -184,24 +186,26 @@ def _experiment_scene(
     return run_scene(results, file.stem, wanted, window, given)
 
 
-def looking(scenario: str, to_ns: int) -> str:
-    """A scenario that keeps the way of every packet up to a time, and the senders' windows."""
+def looking(scenario: str, to_ns: int, *, taps: bool) -> str:
+    """Scenario that keeps the path of every packet up to a time, and what explanations read.
+
+    Args:
+        scenario: Scenario of the run.
+        to_ns: End of the time in which packets are kept.
+        taps: Whether the engine keeps packets at hosts.
+    """
     spec = read_scenario(scenario)
-    # Windows as fine as a chart shows them, of many flows less so: it shows a few.
-    flows = len(spec["flows"]) + (_MANY if spec["arrivals"] else 0)
-    interval = max(1_000_000, spec["duration_ns"] // 5000) * max(1, flows // 20)
-    spec["sampling"] = {
-        **spec["sampling"],
-        "interval_ns": min(spec["sampling"]["interval_ns"], interval)
-        if flows <= _MANY
-        else max(spec["sampling"]["interval_ns"], interval),
-        "samples": True,
-        "queues": False,
-        "packets": None,
-        "capture": None,
-        "hops": {"from_ns": 0, "to_ns": to_ns},
-    }
-    return canonical(spec)
+    flows = spec["flows"]
+    hosts = list(dict.fromkeys(one["from"] for one in flows if "tcp" in one["traffic"]))
+    if spec["arrivals"] or len(flows) > _MANY:
+        # Windows of many flows as rarely as the experiment says: a chart shows few.
+        few = max(spec["sampling"]["interval_ns"], spec["duration_ns"] // 5000)
+        return watched(spec, (0, to_ns), few, [])
+    interval = min(
+        spec["sampling"]["interval_ns"],
+        max(interval_ns(spec, len(flows) * spec["duration_ns"]), spec["duration_ns"] // 50_000),
+    )
+    return watched(spec, (0, to_ns), interval, hosts[:_HOSTS] if taps else [])
 
 
 def _one_cell(levels: Sequence[dict[str, str]], place: str) -> None:

@@ -63,6 +63,7 @@ def packed(scene: Scene) -> tuple[dict[str, Any], str]:
         "reasons": REASONS,
         "charts": series(scene),
         "states": _states(scene),
+        "explained": _explained(scene),
         "remarks": [{"time_ns": at, "text": text} for at, text in scene.remarks],
         "notes": scene.notes,
         "columns": [[name, str(data.dtype), int(data.size)] for name, data in columns.items()],
@@ -134,6 +135,26 @@ def _pipes(link: Link) -> list[dict[str, Any]]:
             "words": pipe.words,
         }
         for pipe, from_, to in ways
+    ]
+
+
+def _explained(scene: Scene) -> list[dict[str, Any]]:
+    """Explanations, with the numbers of their flows and packets."""
+    numbers = {flow.name: number for number, flow in enumerate(scene.flows)}
+    return [
+        {
+            "flow": numbers[one.explanation.flow],
+            "from_ns": one.start_ns,
+            "to_ns": one.end_ns,
+            "sent": one.sent,
+            "answered": one.answered,
+            "links": [
+                {"step": link.step.value, "time_ns": link.time_ns, "sentence": link.sentence}
+                for link in one.explanation.links
+            ],
+        }
+        for one in scene.explained
+        if one.explanation.flow in numbers
     ]
 
 

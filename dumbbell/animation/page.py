@@ -9,7 +9,7 @@ from dumbbell.face.page import application, json_data
 from dumbbell.files.output import json_text
 
 #: Parts of the page's program, in their order.
-_SCRIPTS = ("data", "moments", "words", "surface", "draw", "panel", "charts", "main")
+_SCRIPTS = ("data", "moments", "words", "surface", "draw", "why", "panel", "charts", "main")
 
 
 def page(scene: Scene) -> str:

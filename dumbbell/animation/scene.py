@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from dumbbell.errors import DumbbellError
+from dumbbell.explain.every import ExplainedIncident
 from dumbbell.layout import places
 
 #: A column's width by a row's height, as the page draws them.
@@ -82,6 +83,7 @@ class Scene:
         counts: What sequence numbers count: bytes or packets.
         remarks: Of the simulator: ns, text.
         notes: What a reader should know, a sentence each.
+        explained: Explanations of incidents, in order of time.
     """
 
     title: str
@@ -95,6 +97,7 @@ class Scene:
     counts: str = "bytes"
     remarks: list[tuple[int, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    explained: list[ExplainedIncident] = field(default_factory=list)
 
 
 def placed(

@@ -10,6 +10,7 @@ import polars as pl
 
 from dumbbell.animation.scene import Flow, Link, Pipe, Scene, pipe_of, placed
 from dumbbell.errors import DumbbellError
+from dumbbell.explain.every import ExplainedIncident, explained_incidents
 from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.store.tables import empty
@@ -17,6 +18,8 @@ from dumbbell.trace import Told, read_hops
 
 #: Hops that a page shows: beyond, it would open slowly and be too large.
 HOPS_MAX = 1_000_000
+#: Incidents that a page explains: about 1 KB each.
+_EXPLAINED = 500
 _FLOW = ("flow", "kind", "from_host", "to_host")
 Places = Mapping[str, tuple[float, float]]
 
@@ -60,6 +63,7 @@ def scene_of_run(
     end = min(window[1] or scenario["duration_ns"], kept["to_ns"], scenario["duration_ns"])
     hops = _within(hops, start, end, title)
     samples = results.samples.filter(pl.col("run") == row["run"])
+    explained = _explained(results, row["run"], scenario, (start, end), hops)
     return Scene(
         title,
         start,
@@ -69,6 +73,21 @@ def scene_of_run(
         flows,
         hops,
         samples,
+        explained=explained,
+    )
+
+
+def _explained(
+    results: Results, run: str, scenario: Scenario, stretch: tuple[int, int], hops: pl.DataFrame
+) -> list[ExplainedIncident]:
+    """Explanations of the first incidents; none if the run kept no windows or queues."""
+    own = pl.col("run") == run
+    tables = {name: getattr(results, name).filter(own) for name in ("flows", "samples", "queues")}
+    if tables["samples"].is_empty() or tables["queues"].is_empty():
+        return []
+    packets = results.packets.filter(own)
+    return explained_incidents(
+        scenario, {**tables, "hops": hops, "packets": packets}, stretch, _EXPLAINED
     )
 
 

@@ -30,8 +30,17 @@ def explain(seen: Observed, at_ns: int) -> Explanation | None:
         at_ns: Time.
     """
     incident = nearest(seen, at_ns)
-    if incident is None:
-        return None
+    return None if incident is None else chain_of(seen, incident, at_ns)
+
+
+def chain_of(seen: Observed, incident: Incident, at_ns: int) -> Explanation:
+    """Chain of an incident.
+
+    Args:
+        seen: Observations of the flow around the incident.
+        incident: Incident of the flow.
+        at_ns: Time that is asked about: of several drops the nearest is named.
+    """
     made = {
         What.DROP: _loss,
         What.TIMEOUT: _without_loss,

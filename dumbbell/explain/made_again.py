@@ -13,13 +13,13 @@ from rich.console import Console
 from dumbbell.engines import engine_named
 from dumbbell.errors import DumbbellError, nearest_name, shortened
 from dumbbell.execution.again import made_again, same_flows
-from dumbbell.experiment.load import canonical
 from dumbbell.experiment.units import TIME, QuantityError, whole
 from dumbbell.explain.chain import explain
 from dumbbell.explain.elsewhere import elsewhere
 from dumbbell.explain.explanation import Explanation
 from dumbbell.explain.incident import near_ns
 from dumbbell.explain.observed import observe
+from dumbbell.explain.watched import interval_ns, watched
 from dumbbell.explain.words import moment, span
 from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
@@ -29,8 +29,6 @@ from dumbbell.show.chosen import ChosenRun, choose_run
 _BEFORE_NS, _AFTER_NS = 3_000_000_000, 10_000_000_000
 #: Packets times links, at about which the stretch is made shorter.
 _MOST_HOPS = 600_000
-#: Shortest sampling interval, and rows of windows and queues together.
-_INTERVAL_NS, _ROWS = 100_000, 400_000
 #: Tables of a run that an explanation reads.
 TABLES = ("flows", "hops", "packets", "samples", "queues")
 #: Kinds of flows that can be explained.
@@ -84,8 +82,9 @@ def explain_stored(
         )
     simulated = run.record.engine == "sim"
     stretch = _stretch(run.results, at_ns, scenario["duration_ns"])
-    interval = interval_ns(run.results.flows, scenario)
-    text = watching(scenario, str(totals["from_host"]), stretch, interval, taps=simulated)
+    lives = int((run.results.flows["end_ns"] - run.results.flows["start_ns"]).clip(0).sum())
+    hosts = [str(totals["from_host"])] if simulated else []
+    text = watched(scenario, stretch, interval_ns(scenario, lives), hosts)
     again = made_again(run.record, run.planned, text, scenario["duration_ns"], err, engine)
     notes = (
         [] if simulated else [f"Causes of retransmissions are not known on {run.record.engine}."]
@@ -123,57 +122,6 @@ def explanation_of(
         f"--at {shortened(at)}: nothing happened to {flow} within {span(near_ns(seen))} of it;"
         f" {nearest}"
     )
-
-
-def interval_ns(flows: pl.DataFrame, scenario: Scenario) -> int:
-    """Sampling interval, as short as the number of rows of windows and queues allows."""
-    lives = (flows["end_ns"] - flows["start_ns"]).clip(0).sum()
-    queues = 2 * len(scenario["links"]) * scenario["duration_ns"]
-    return max(_INTERVAL_NS, (int(lives) + queues) // _ROWS)
-
-
-def watching(
-    scenario: Scenario, host: str, stretch: tuple[int, int], interval: int, *, taps: bool
-) -> str:
-    """Scenario that keeps what an explanation needs; what happens in the run stays the same.
-
-    Args:
-        scenario: Scenario of the run.
-        host: Sending host of the flow.
-        stretch: Time in which packets are kept.
-        interval: Sampling interval of windows and queues, ns.
-        taps: Whether the packets at the host are kept, for their SACK blocks.
-    """
-    spec: Any = dict(scenario)
-    kept = {"from_ns": stretch[0], "to_ns": stretch[1]}
-    if taps:
-        known = {tap["name"] for tap in spec["taps"]}
-        at_host = [link["name"] for link in spec["links"] if host in (link["a"], link["b"])]
-        spec["taps"] = [
-            *spec["taps"],
-            *(
-                {"name": _unused(f"explain{number}", known), "node": host, "link": link}
-                for number, link in enumerate(at_host)
-            ),
-        ]
-    spec["sampling"] = {
-        **spec["sampling"],
-        "interval_ns": interval,
-        "samples": True,
-        "queues": True,
-        "drops": False,
-        "probes": False,
-        "packets": kept if taps else None,
-        "capture": None,
-        "hops": kept,
-    }
-    return canonical(spec)
-
-
-def _unused(name: str, known: set[str]) -> str:
-    while name in known:
-        name += "-"
-    return name
 
 
 def _stretch(results: Results, at_ns: int, duration_ns: int) -> tuple[int, int]:

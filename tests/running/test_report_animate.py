@@ -116,9 +116,10 @@ def test_large_animations_are_files_beside_the_report(
 def test_a_run_of_another_version_is_told(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def other(scenario: str, to_ns: int, looking: object = cells.looking) -> str:
+    def other(scenario: str, to_ns: int, *, taps: bool, looking: object = cells.looking) -> str:
         assert callable(looking)
-        return str(looking(scenario.replace('"limit_packets":12', '"limit_packets":6'), to_ns))
+        fewer = scenario.replace('"limit_packets":12', '"limit_packets":6')
+        return str(looking(fewer, to_ns, taps=taps))
 
     monkeypatch.setattr(cells, "looking", other)
     page = tmp_path / "report.html"

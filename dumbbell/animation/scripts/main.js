@@ -60,7 +60,7 @@ const chartsPlace = element("section", { class: "charts" });
 const legend = element("div", { class: "chips" });
 const keys = element("div", { class: "keys" });
 
-const act = { seek, choose, follow };
+const act = { seek, choose, follow, explain };
 /** Where the last jump went: several events may be at one time. */
 const jumped = { kind: /** @type {Jump | ""} */ (""), number: -1, time: -1 };
 /** @param {Jump} kind @param {1 | -1} way */
@@ -73,6 +73,10 @@ function leap(kind, way) {
   Object.assign(jumped, { kind, number: found, time: state.time });
   if (kind === "drop") choose(column.packet[dropHops[found]]);
   if (kind === "timeout") choose(column.packet[timeoutHops[found]]);
+  if (kind === "state") {
+    const { flow, time_ns } = header.states[found];
+    if (incidentAt(flow, time_ns) >= 0) explain(incidentAt(flow, time_ns));
+  }
 }
 /** @param {1 | -1} way */
 function step(way) {
@@ -115,6 +119,12 @@ function seek(time) {
 function choose(packet) {
   state.chosen = packet;
   tellStory(storyPlace, packet, act);
+  paint();
+}
+/** @param {number} incident */
+function explain(incident) {
+  state.chosen = -1;
+  tellIncident(storyPlace, incident, act);
   paint();
 }
 /** @param {number} flow */

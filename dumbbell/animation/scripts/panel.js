@@ -9,7 +9,7 @@
  */
 function tellStory(place, packet, act) {
   if (packet < 0) {
-    place.replaceChildren(element("p", { class: "faint" }, "Click a packet for its story: when it was sent, where it waited, whether it arrived."));
+    place.replaceChildren(element("p", { class: "faint" }, `Click a packet for its story: when it was sent, where it waited, whether it arrived${incidents.length ? "; of a drop, a time-out or a smaller window: why" : ""}.`));
     return;
   }
   const flow = column.flow[packet];
@@ -35,7 +35,18 @@ function tellStory(place, packet, act) {
     element("ul", { class: "story" }, ...rows),
     ...again,
     ...list,
+    ...(incidentOf(packet) >= 0 ? [why(incidentOf(packet), act)] : []),
   );
+}
+
+/**
+ * The explanation of an incident without a packet: a smaller window.
+ * @param {HTMLElement} place
+ * @param {number} index
+ * @param {{seek: (time: number) => void}} act
+ */
+function tellIncident(place, index, act) {
+  place.replaceChildren(why(index, act));
 }
 
 /** @param {number} packet */
@@ -70,7 +81,7 @@ const LOG_AFTER = 3;
  * @param {HTMLElement} place
  * @param {number} time
  * @param {number} followed
- * @param {{seek: (time: number) => void, choose: (packet: number) => void}} act
+ * @param {{seek: (time: number) => void, choose: (packet: number) => void, explain: (incident: number) => void}} act
  */
 function tellEvents(place, time, followed, act) {
   const now = rank(told.length, (i) => told[i].time, time);
@@ -87,6 +98,7 @@ function tellEvents(place, time, followed, act) {
     const go = () => {
       act.seek(one.time);
       if (one.packet >= 0) act.choose(one.packet);
+      else if (one.flow >= 0 && incidentAt(one.flow, one.time) >= 0) act.explain(incidentAt(one.flow, one.time));
     };
     const classes = [one.bad ? "bad" : "", place >= past ? "later" : place === past - 1 ? "last" : ""].join(" ").trim();
     const mark = one.flow >= 0 ? [swatch(one.flow)] : [];
