@@ -70,7 +70,7 @@ test: build lint
 	-@$(BIN)/dumbbell kernel build
 	cargo test --workspace --quiet
 	$(BIN)/python -m mypy.stubtest dumbbell._core --ignore-disjoint-bases
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses "$$(nproc)" --maxprocesses 8 --dist loadfile
 
 format: $(VENV)/.ready
 	rustfmt --edition 2021 $(RUST_FILES)

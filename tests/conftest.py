@@ -25,6 +25,9 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
+# Output is as wide as where there is no terminal; pytest-xdist tells its workers the terminal's width.
+os.environ.pop("COLUMNS", None)
+
 # Started in the background of a shell, a process ignores Ctrl-C, and so would what tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

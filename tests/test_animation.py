@@ -181,7 +181,7 @@ def test_every_dropped_packet_of_tcp_is_explained(results: Results, scene: Scene
 @needs_browser
 def test_a_click_on_a_drop_or_a_state_shows_its_explanation(scene: Scene, tmp_path: Path) -> None:
     code = """
-      document.querySelector('.flows [data-flow="0"]').click();
+      document.querySelector('.chips [data-flow="0"]').click();
       animation.at(0);
       const click = (kind) => {
         document.querySelector(`[data-kind="${kind}"] button:last-of-type`).click();

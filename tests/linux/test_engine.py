@@ -19,7 +19,7 @@ import pytest
 import dumbbell
 from dumbbell._core import Cancelled, Monitor
 from dumbbell.engines import Run, engine_named
-from dumbbell.engines.linux.launch import boot_command
+from dumbbell.engines.linux.launch import FOLDER_PREFIX, boot_command
 from dumbbell.engines.linux.probe import probe
 from dumbbell.errors import EngineError, ExperimentError
 from dumbbell.experiment import load_text
@@ -50,16 +50,18 @@ def one_run(text: str, seed: int = 1) -> Run:
     return Run("id", cell.scenario, seed, cell.duration_ns)
 
 
-def guests() -> list[int]:
-    """Processes of kernels that this test started."""
+def guests(launcher: int) -> list[int]:
+    """Processes of kernels that a process started: their folder has its number in its name."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
                 text = (folder / "cmdline").read_bytes()
+                place = (folder / "cwd").readlink().name
             except OSError:
                 continue
-            if b"init=/proc/self/cwd/init" in text:
+            started = place.startswith(f"{FOLDER_PREFIX}{launcher}-")
+            if started and b"init=/proc/self/cwd/init" in text:
                 found.append(int(folder.name))
     return found
 
@@ -166,18 +168,18 @@ def test_a_cancelled_run_leaves_no_process() -> None:
     deadline = time.monotonic() + 20
     while monitor.progress_ns < 1_000_000_000 and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert guests()
+    assert guests(os.getpid())
     monitor.cancel()
     thread.join(20)
     assert isinstance(raised[0], Cancelled)
-    assert not guests()
+    assert not guests(os.getpid())
 
 
 def test_a_guest_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DUMBBELL_GUEST_TIMEOUT_S", "1")
     with pytest.raises(EngineError, match="did not finish within 1 s and was stopped"):
         engine_named("linux").execute(one_run(BASE.replace("10 s", "3000 s")), Monitor())
-    assert not guests()
+    assert not guests(os.getpid())
 
 
 def test_a_launcher_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
@@ -186,14 +188,14 @@ def test_a_launcher_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
     command = f"import dumbbell; dumbbell.run({str(file)!r}, engine='linux')"
     process = subprocess.Popen([sys.executable, "-c", command])
     deadline = time.monotonic() + 30
-    while not guests() and time.monotonic() < deadline:
+    while not guests(process.pid) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert guests()
+    assert guests(process.pid)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    while guests() and time.monotonic() < deadline:
+    while guests(process.pid) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not guests()
+    assert not guests(process.pid)
 
 
 def test_the_boot_command_names_no_folder_but_the_kernels() -> None:
