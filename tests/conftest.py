@@ -25,7 +25,7 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
-# Output is as wide as where there is no terminal; pytest-xdist tells its workers the terminal's width.
+# Output is as wide as without a terminal; pytest-xdist gives its workers the width of its own.
 os.environ.pop("COLUMNS", None)
 
 # Started in the background of a shell, a process ignores Ctrl-C, and so would what tests interrupt.
