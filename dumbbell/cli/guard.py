@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import typer
 
+from dumbbell.codes import Code
 from dumbbell.console import claim_last_word, say, written
 from dumbbell.errors import DefectWarning, DumbbellError, Interrupted, StoreWarning
 from dumbbell.files.output import check_place
@@ -31,7 +32,7 @@ def guarded() -> Iterator[None]:
         _say_last(f"dumbbell: {error}")
         raise typer.Exit(130) from None
     except DumbbellError as error:
-        say(f"dumbbell: {error}")
+        say(f"dumbbell: {error} [{error.code}]")
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         _say_last("dumbbell: stopped")
@@ -77,7 +78,9 @@ def levels(chosen: list[str] | None, option: str = "--set") -> dict[str, list[st
     for text in chosen or ():
         name, equals, level = text.partition("=")
         if not equals or not name.strip():
-            raise DumbbellError(f"{option} {text}: should be FACTOR=LEVEL, as {option} cc=cubic")
+            raise DumbbellError(
+                f"{option} {text}: should be FACTOR=LEVEL, as {option} cc=cubic", code=Code.SET_FORM
+            )
         found.setdefault(name.strip(), []).append(level)
     return found
 

@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterator
 
+from dumbbell.codes import Code
 from dumbbell.errors import nearest_name
 from dumbbell.experiment.access_models import AccessSpec, Epochs, Wait
 from dumbbell.experiment.fields import QueueLimit
@@ -43,12 +44,14 @@ def sides(spec: LinkSpec, ends: tuple[str, str], duration_ns: int, at: Loc) -> S
         for name in _RATES:
             if where is not None and name in where.given():
                 message = f"an access link has its own {name}; write access: {{type, down, up}}"
-                raise BuildError(message, (*at, "access"), name)
+                raise BuildError(message, (*at, "access"), name, code=Code.ACCESS)
     subscriber = access.subscriber or ends[0]
     if subscriber not in ends:
         near = nearest_name(subscriber, ends)
         message = "the subscriber is at neither end of the link"
-        raise BuildError(message, (*at, "access", "subscriber"), near or subscriber, ends)
+        raise BuildError(
+            message, (*at, "access", "subscriber"), near or subscriber, ends, code=Code.ACCESS
+        )
     up, down = _pipe(access, "up", duration_ns), _pipe(access, "down", duration_ns)
     return (up, down) if subscriber == ends[0] else (down, up)
 

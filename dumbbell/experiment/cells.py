@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment.factors import REFERENCE, Factors, Level, referred
 from dumbbell.experiment.source import Loc, Node, dotted
@@ -54,16 +55,23 @@ def check_references(root: Node, factors: Factors, file: str) -> None:
                     field=section,
                     allowed=known,
                     nearest=nearest_name(name, known),
+                    code=Code.REFERENCE,
                 )
             if section in _FIXED:
                 message = "the same in all cells; it cannot refer to a factor"
-                raise ExperimentError(message, file=file, line=node.line, field=section)
+                raise ExperimentError(
+                    message, file=file, line=node.line, field=section, code=Code.REFERENCE
+                )
             used.add(name)
     for name in known:
         if name not in used:
             message = f"the factor changes nothing: write ${{{name}}} somewhere, or give it a path"
             raise ExperimentError(
-                message, file=file, line=factors.lines.get(name), field=factors.field_of(name)
+                message,
+                file=file,
+                line=factors.lines.get(name),
+                field=factors.field_of(name),
+                code=Code.UNUSED_FACTOR,
             )
 
 
