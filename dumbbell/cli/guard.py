@@ -29,7 +29,7 @@ def guarded() -> Iterator[None]:
             with written():
                 sys.stdout.flush()
     except Interrupted as error:
-        _say_last(f"dumbbell: {error}")
+        _say_last(f"dumbbell: {error} [{error.code}]")
         raise typer.Exit(130) from None
     except DumbbellError as error:
         say(f"dumbbell: {error} [{error.code}]")
