@@ -15,7 +15,7 @@ import typer
 
 from dumbbell.codes import Code
 from dumbbell.console import claim_last_word, say, written
-from dumbbell.errors import DefectWarning, DumbbellError, Interrupted, StoreWarning
+from dumbbell.errors import DefectWarning, DumbbellError, ExperimentError, Interrupted, StoreWarning
 from dumbbell.files.output import check_place
 
 
@@ -33,10 +33,22 @@ def guarded() -> Iterator[None]:
         raise typer.Exit(130) from None
     except DumbbellError as error:
         say(f"dumbbell: {error} [{error.code}]")
+        _say_excerpt(error)
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         _say_last("dumbbell: stopped")
         raise typer.Exit(130) from None
+
+
+def _say_excerpt(error: DumbbellError) -> None:
+    """Prints the line of the experiment file that an error is about, on a terminal."""
+    from dumbbell import console
+
+    if isinstance(error, ExperimentError) and console.err.is_terminal:
+        from dumbbell.cli.excerpt import excerpt
+
+        for line in excerpt(error):
+            say(line)
 
 
 @contextlib.contextmanager
