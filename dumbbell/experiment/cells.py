@@ -146,6 +146,10 @@ def steps(path: str) -> list[str | int]:
     return found
 
 
+#: Sections that a path may name although the file does not have them.
+_MADE: tuple[Loc, ...] = (("hosts",), ("hosts", "defaults"), ("sampling",))
+
+
 def assign(node: Node, path: Sequence[str | int], value: Node, above: Loc = ()) -> Node:
     """Copy of the tree with `value` as the field at `path`.
 
@@ -165,8 +169,10 @@ def assign(node: Node, path: Sequence[str | int], value: Node, above: Loc = ()) 
         return Node(items, node.text, node.line)
     if isinstance(node.value, dict) and isinstance(step, str):
         child = node.value.get(step)
+        if child is None and rest and (*above, step) in _MADE:
+            child = Node({}, "", value.line, {})
         if child is None and rest:
-            known = ", ".join(node.value)
+            known = ", ".join(node.value) or "no entries"
             raise LookupError(f"{dotted(above) or 'the file'} has {known}")
         here = (*above, step)
         new = value if child is None else assign(child, rest, value, here)
